@@ -1,0 +1,22 @@
+#!/usr/bin/env node
+// Entry point of the command. The program needs Node 24 (type stripping, node:sqlite); when an older Node
+// runs this file, the Node that `npm ci` installed beside it takes over with the same arguments.
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+const neededMajor = 24;
+
+if (Number(process.versions.node.split('.')[0]) >= neededMajor) {
+  await import('../src/cli/main.ts');
+} else {
+  const node = fileURLToPath(new URL('../node_modules/node/bin/node', import.meta.url));
+  const child = spawn(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit' });
+  child.on('error', () => {
+    console.error(`millrace needs Node ${neededMajor} or newer, this is ${process.version}. Run "npm ci" first.`);
+    process.exitCode = 78;
+  });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  child.on('exit', (code, signal) => {
+    process.exitCode = code ?? (signal === 'SIGINT' ? 130 : 143);
+  });
+}

@@ -1,0 +1,11 @@
+/** Where the time comes from, so that tests can set it. Milliseconds since the epoch, UTC. */
+export interface Clock {
+  now(): number;
+}
+
+export const systemClock: Clock = { now: () => Date.now() };
+
+/** ISO 8601 in UTC with microseconds, as the API shows times: `2026-11-20T10:00:00.123000Z`. */
+export function isoMicros(epochMs: number): string {
+  return `${new Date(epochMs).toISOString().slice(0, -1)}000Z`;
+}

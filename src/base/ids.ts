@@ -1,0 +1,33 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { v5, v7 } from 'uuid';
+
+const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+
+/** Namespace of every UUIDv5 that Millrace derives. Never changes: stored ids depend on it. */
+export const millraceNamespace = '5f0b8f3c-6c0e-5d8e-9c5a-3b1f5a7e2d41';
+
+/** Time-ordered random id. */
+export function newId(): string {
+  return v7();
+}
+
+/** The same parts always give the same id. Parts are joined with a byte that no text contains. */
+export function derivedId(...parts: readonly string[]): string {
+  return v5(parts.join('\u001f'), millraceNamespace);
+}
+
+/** `prefix` followed by 35 random bytes in base62: `phx_…` for personal keys, `phc_…` for project keys. */
+export function newKey(prefix: 'phx_' | 'phc_'): string {
+  let number = BigInt(`0x${randomBytes(35).toString('hex')}`);
+  let text = '';
+  while (number > 0n) {
+    text = base62[Number(number % 62n)] + text;
+    number /= 62n;
+  }
+  return prefix + text.padStart(48, '0');
+}
+
+/** How a secret key is stored: the key has enough entropy for one fast hash. */
+export function keyHash(key: string): string {
+  return `sha256$${createHash('sha256').update(key).digest('hex')}`;
+}

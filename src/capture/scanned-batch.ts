@@ -1,0 +1,55 @@
+/**
+ * What the scanner finds in a body without building a single object: where each event's fields lie in the JSON text.
+ * Capture uses it to validate, the pipeline to move bytes straight into rows; only events that need it are parsed.
+ *
+ * `spans` holds `spanStride` numbers per event. A field's span is [from, to): byte offsets of its JSON value, quotes
+ * included, -1 when absent. Of a repeated key the last one counts, as in JSON.parse. `null` values have a span.
+ */
+export const span = {
+  event: 0, // the whole element
+  name: 2, // "event"
+  distinctId: 4, // "distinct_id" or "$distinct_id", else properties.distinct_id (or properties.$distinct_id)
+  uuid: 6,
+  timestamp: 8,
+  properties: 10,
+  offset: 12,
+  set: 14, // top-level "$set"
+  setOnce: 16,
+  token: 18, // "token", "$token" or "api_key" of the event, else properties.token
+  flags: 20, // not a span: bits below
+  problem: 21, // not a span: 0, or 1 + index into scanProblems
+} as const;
+export const spanStride = 22;
+
+/** Bits of `span.flags`: what the properties hold that keeps an event off the fast path, and what they lack. */
+export const eventFlag = {
+  /** A property that decides about persons, groups or time: $set, $set_once, $unset, $groups, $process_person_profile, $anon_distinct_id, alias, $group_type, $ignore_sent_at, $cookieless_mode. */
+  special: 1,
+  /** properties.$ip is there. */
+  hasIp: 2,
+  /** The event name starts with `$`. */
+  dollarName: 4,
+  /** properties is `{}` (white space aside) or absent. */
+  emptyProperties: 8,
+  /** distinct_id was found in the properties only. */
+  idInProperties: 16,
+} as const;
+
+/** Limits that the scanner enforces per event; the batch goes on after such an event. */
+export const scanProblems = ['event_too_large', 'event_too_deep', 'too_many_keys', 'invalid_event'] as const;
+export type ScanProblem = (typeof scanProblems)[number];
+
+export interface ScannedBatch {
+  /** Valid UTF-8, valid JSON. */
+  readonly json: Buffer;
+  readonly count: number;
+  /** count × spanStride numbers. */
+  readonly spans: Int32Array;
+  /** Form of the root: decides where flags and tokens may stand. */
+  readonly root: 'batch' | 'array' | 'single';
+  /** `api_key` or `token` of a batch root. Undefined when absent; a non-string value counts as its JSON text. */
+  readonly token: string | undefined;
+  readonly historicalMigration: boolean;
+  /** `sent_at` of a batch root as sent, if a string. */
+  readonly sentAt: string | undefined;
+}

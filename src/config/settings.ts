@@ -1,0 +1,192 @@
+/**
+ * Every setting, declared once. Types, validation, `--help`, `millrace config show` and docs/reference/settings.md follow
+ * from this table. Precedence: flag > environment > file > default. Every secret can also come as `NAME_FILE`.
+ */
+export const settingDefinitions = {
+  host: { env: 'MILLRACE_HOST', type: 'string', default: '127.0.0.1', help: 'Address to listen on.' },
+  port: {
+    env: 'MILLRACE_PORT',
+    type: 'integer',
+    default: 8000,
+    min: 0,
+    max: 65_535,
+    help: 'Port to listen on; 0 picks a free one.',
+  },
+  dataDir: { env: 'MILLRACE_DATA_DIR', type: 'string', default: './data', help: 'Directory of the embedded stores.' },
+  siteUrl: {
+    env: 'MILLRACE_SITE_URL',
+    type: 'string',
+    default: '',
+    help: 'Public address of this service, for links. Empty: http://HOST:PORT.',
+  },
+  roles: {
+    env: 'MILLRACE_ROLES',
+    type: 'list',
+    default: ['capture', 'worker', 'api'],
+    choices: ['capture', 'worker', 'api'],
+    help: 'What this process does. Splitting needs stores that processes can share.',
+  },
+  databaseUrl: {
+    env: 'DATABASE_URL',
+    type: 'string',
+    default: '',
+    secret: true,
+    help: 'PostgreSQL for the metadata. Empty: SQLite in the data directory.',
+  },
+  clickhouseUrl: {
+    env: 'CLICKHOUSE_URL',
+    type: 'string',
+    default: '',
+    secret: true,
+    help: 'ClickHouse server for events (http://user:password@host:8123/database). Empty: embedded chDB.',
+  },
+  bootstrapPersonalApiKey: {
+    env: 'MILLRACE_BOOTSTRAP_PERSONAL_API_KEY',
+    type: 'string',
+    default: '',
+    secret: true,
+    help: 'Personal API key (phx_…) with all scopes to make on first start.',
+  },
+  bootstrapProjectApiKey: {
+    env: 'MILLRACE_BOOTSTRAP_PROJECT_API_KEY',
+    type: 'string',
+    default: '',
+    secret: true,
+    help: 'Project key (phc_…) of the first project, instead of a random one.',
+  },
+  historicalAgreement: {
+    env: 'MILLRACE_HISTORICAL_AGREEMENT',
+    type: 'choice',
+    default: 'optional',
+    choices: ['optional', 'required'],
+    help: 'Whether historical batches above 10,000 events/min or 20 million in all need an approved agreement.',
+  },
+  apiRateLimit: {
+    env: 'MILLRACE_API_RATE_LIMIT',
+    type: 'string',
+    default: '480/min,4800/h',
+    help: 'Requests per personal key, e.g. `480/min,4800/h`; `off` for none. Console sessions are exempt.',
+  },
+  logLevel: {
+    env: 'MILLRACE_LOG_LEVEL',
+    type: 'choice',
+    default: 'info',
+    choices: ['debug', 'info', 'warn', 'error', 'silent'],
+    help: 'How much to log.',
+  },
+  trustProxy: {
+    env: 'MILLRACE_TRUST_PROXY',
+    type: 'boolean',
+    default: false,
+    help: 'Take the sender address from X-Forwarded-For.',
+  },
+  captureBodyBytesMax: {
+    env: 'MILLRACE_CAPTURE_BODY_BYTES_MAX',
+    type: 'integer',
+    default: 20_971_520,
+    min: 1024,
+    max: 268_435_456,
+    help: 'Largest capture body as received, in bytes.',
+  },
+  captureInflatedBytesMax: {
+    env: 'MILLRACE_CAPTURE_INFLATED_BYTES_MAX',
+    type: 'integer',
+    default: 104_857_600,
+    min: 1024,
+    max: 1_073_741_824,
+    help: 'Largest capture body after decompression, in bytes.',
+  },
+  captureEventBytesMax: {
+    env: 'MILLRACE_CAPTURE_EVENT_BYTES_MAX',
+    type: 'integer',
+    default: 1_000_000,
+    min: 1024,
+    max: 20_971_520,
+    help: 'Largest single event, in bytes of JSON.',
+  },
+  captureBodyTimeoutMs: {
+    env: 'MILLRACE_CAPTURE_BODY_TIMEOUT_MS',
+    type: 'integer',
+    default: 30_000,
+    min: 100,
+    max: 600_000,
+    help: 'Time for a whole body to arrive; half of it without a byte ends the request too.',
+  },
+  backlogEventsMax: {
+    env: 'MILLRACE_BACKLOG_EVENTS_MAX',
+    type: 'integer',
+    default: 5_000_000,
+    min: 1000,
+    max: 10_000_000_000,
+    help: 'Events that may wait per lane before capture answers 503.',
+  },
+  backlogBytesMax: {
+    env: 'MILLRACE_BACKLOG_BYTES_MAX',
+    type: 'integer',
+    default: 10_737_418_240,
+    min: 1_048_576,
+    max: 1_099_511_627_776,
+    help: 'Body bytes that may wait per lane before capture answers 503.',
+  },
+  windowEventsMax: {
+    env: 'MILLRACE_WINDOW_EVENTS_MAX',
+    type: 'integer',
+    default: 100_000,
+    min: 1,
+    max: 1_000_000,
+    help: 'Events taken from the log in one go.',
+  },
+  storeMemoryBytesMax: {
+    env: 'MILLRACE_STORE_MEMORY_BYTES_MAX',
+    type: 'integer',
+    default: 1_073_741_824,
+    min: 268_435_456,
+    max: 1_099_511_627_776,
+    help: 'Memory that the embedded event store may take.',
+  },
+  queryTimeoutMs: {
+    env: 'MILLRACE_QUERY_TIMEOUT_MS',
+    type: 'integer',
+    default: 30_000,
+    min: 100,
+    max: 600_000,
+    help: 'Longest time of one query of stored events.',
+  },
+  failAt: {
+    env: 'MILLRACE_FAIL_AT',
+    type: 'string',
+    default: '',
+    help: 'For tests: name of a failpoint at which the process kills itself. Needs MILLRACE_ALLOW_FAILPOINTS=true.',
+  },
+  allowFailpoints: {
+    env: 'MILLRACE_ALLOW_FAILPOINTS',
+    type: 'boolean',
+    default: false,
+    help: 'For tests: arm MILLRACE_FAIL_AT. Never in production.',
+  },
+} as const satisfies Record<string, SettingDefinition>;
+
+export interface SettingDefinition {
+  readonly env: string;
+  readonly type: 'string' | 'integer' | 'boolean' | 'choice' | 'list';
+  readonly default: string | number | boolean | readonly string[];
+  readonly help: string;
+  readonly choices?: readonly string[];
+  readonly min?: number;
+  readonly max?: number;
+  readonly secret?: boolean;
+}
+
+type Definitions = typeof settingDefinitions;
+export type SettingName = keyof Definitions;
+type ValueOf<D> = D extends { type: 'integer' }
+  ? number
+  : D extends { type: 'boolean' }
+    ? boolean
+    : D extends { type: 'choice'; choices: readonly (infer C)[] }
+      ? C
+      : D extends { type: 'list'; choices: readonly (infer C)[] }
+        ? readonly C[]
+        : string;
+export type Settings = { readonly [N in SettingName]: ValueOf<Definitions[N]> };
+export type Role = Settings['roles'][number];

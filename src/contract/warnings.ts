@@ -1,0 +1,67 @@
+/**
+ * Ingestion warnings: everything that happens to an event besides being stored as sent.
+ * One list for API, console, metrics and docs. severity: error = the event was not stored (it is a dead letter, or
+ * `intentional` says that dropping it was asked for); warning = stored, but changed; info = nothing lost.
+ */
+export const ingestionWarnings = {
+  // Refused at the door: kept as dead letters.
+  missing_event_name: { severity: 'error', meaning: 'The event has no name, or an empty one.' },
+  missing_distinct_id: { severity: 'error', meaning: 'The event has no distinct_id, or an empty one.' },
+  invalid_event: { severity: 'error', meaning: 'The batch element is not a JSON object.' },
+  invalid_event_name: { severity: 'error', meaning: 'The event name is not a string.' },
+  event_name_too_long: { severity: 'error', meaning: 'The event name is longer than 200 characters.' },
+  invalid_event_uuid: { severity: 'error', meaning: 'The uuid is not a UUID.' },
+  invalid_event_timestamp: {
+    severity: 'error',
+    meaning: 'The timestamp of a historical event cannot be read, is before 1900 or lies in the future.',
+  },
+  malformed_event_properties: { severity: 'error', meaning: 'properties, $set or $set_once is not an object.' },
+  invalid_event_offset: { severity: 'error', meaning: 'offset is not a number of milliseconds.' },
+  invalid_cookieless_mode: { severity: 'error', meaning: '$cookieless_mode is not a boolean.' },
+  invalid_options: { severity: 'error', meaning: 'An option of a v1 event cannot be read.' },
+  event_too_large: { severity: 'error', meaning: 'The event is larger than 1 MB.' },
+  event_too_deep: { severity: 'error', meaning: 'The event nests deeper than 64 levels.' },
+  too_many_keys: { severity: 'error', meaning: 'The event has more than 10,000 object keys.' },
+  damaged_log_record: { severity: 'error', meaning: 'A stored batch failed its checksum and was set aside whole.' },
+  project_not_found: { severity: 'error', meaning: 'The project was deleted between acceptance and processing.' },
+  processing_failed: { severity: 'error', meaning: 'A step of the pipeline failed on this event.' },
+  // Dropped later.
+  invalid_group_set: { severity: 'error', meaning: '$group_set is not an object; the event is kept as a dead letter.' },
+  invalid_event_when_process_person_profile_is_false: {
+    severity: 'error',
+    meaning: '$identify, $create_alias, $merge_dangerously or $groupidentify with person processing off.',
+  },
+  event_dropped_by_transformation: { severity: 'info', meaning: 'A transformation dropped the event, as configured.' },
+  // Stored, but changed.
+  distinct_id_truncated: { severity: 'warning', meaning: 'The distinct_id was cut to 200 characters.' },
+  ignored_invalid_timestamp: { severity: 'warning', meaning: 'The timestamp cannot be read; the arrival time stands.' },
+  event_timestamp_in_future: { severity: 'warning', meaning: 'More than 23 h ahead; the arrival time stands.' },
+  historical_timestamp_missing: {
+    severity: 'warning',
+    meaning: 'A historical event without timestamp; arrival time stands.',
+  },
+  invalid_process_person_profile: {
+    severity: 'warning',
+    meaning: '$process_person_profile is not a boolean; taken as true.',
+  },
+  cannot_merge_already_identified: { severity: 'warning', meaning: 'Both persons are identified; they stay apart.' },
+  cannot_merge_with_illegal_distinct_id: {
+    severity: 'warning',
+    meaning: 'The id stands for many people; nobody is merged.',
+  },
+  group_key_too_long: {
+    severity: 'error',
+    meaning: 'A group key is longer than 400 characters; the group is not kept.',
+  },
+  too_many_group_types: { severity: 'warning', meaning: 'A project keeps 5 group types; this one is not kept.' },
+  client_ingestion_warning: { severity: 'info', meaning: 'A client library reports that it limits itself.' },
+} as const satisfies Record<string, { severity: 'error' | 'warning' | 'info'; meaning: string }>;
+
+export type WarningType = keyof typeof ingestionWarnings;
+export type WarningSeverity = 'error' | 'warning' | 'info';
+
+/** One occurrence, before it is counted. `details` is small and holds no secret. */
+export interface WarningOccurrence {
+  readonly type: WarningType;
+  readonly details: Readonly<Record<string, string | number | boolean | null>>;
+}

@@ -1,0 +1,89 @@
+/**
+ * Port: the event log, where an accepted request waits until its events are stored.
+ *
+ * Terms
+ * - lane: live and historical requests queue apart, so that years of history never delay what happens now.
+ * - record: one accepted request, its body as it was received, with what is needed to process it the same way twice.
+ * - seq: position of a record in its lane; strictly increasing, never reused.
+ *
+ * Promises (checked by conformance.ts for every adapter)
+ * - `append` resolves only after the record survives a kill or a power cut.
+ * - `read` gives records in order of seq, whole, each as it was appended, or marked damaged.
+ * - A record is readable until it is committed; after that it may vanish at any time.
+ */
+export const lanes = ['live', 'historical'] as const;
+export type Lane = (typeof lanes)[number];
+
+export interface RecordHeader {
+  readonly projectId: number;
+  /** Arrival, ms since the epoch. */
+  readonly receivedAt: number;
+  /** When the sender says that it sent the body (ms since the epoch); absent: no clock correction. */
+  readonly sentAt?: number;
+  /** Address of the sender; becomes `$ip` of live events that bring none. */
+  readonly ip?: string;
+  readonly encoding: 'identity' | 'gzip';
+  /** Events taken from this body; for back-pressure and gauges. */
+  readonly events: number;
+  /** Id of the HTTP request, to find it in the log. */
+  readonly requestId: string;
+}
+
+export interface LogRecord {
+  readonly header: RecordHeader;
+  readonly body: Uint8Array;
+}
+
+export interface IntactRecord extends LogRecord {
+  readonly seq: number;
+  readonly damaged?: undefined;
+}
+
+/** What is left of a record that fails its checksum: for the dead letters, never for processing. */
+export interface DamagedRecord {
+  readonly seq: number;
+  readonly damaged: string;
+  readonly bytes: Uint8Array;
+}
+
+export type StoredRecord = IntactRecord | DamagedRecord;
+
+export interface Backlog {
+  readonly records: number;
+  readonly events: number;
+  readonly bytes: number;
+}
+
+/** The accepting side. */
+export interface EventLogWriter {
+  /** Resolves with the seq once durable. Rejects with LogUnavailableError when it cannot promise that (disk full, I/O error). */
+  append(lane: Lane, record: LogRecord): Promise<number>;
+  /** What waits, per lane. Cheap: no I/O. */
+  backlog(lane: Lane): Backlog;
+  close(): Promise<void>;
+}
+
+export interface ReadLimits {
+  /** Stop after the record that reaches this many events. */
+  readonly events: number;
+  /** Stop after the record that reaches this many body bytes. */
+  readonly bytes: number;
+  /** Read no record beyond this seq: an interrupted range is read again exactly. */
+  readonly lastSeq?: number;
+}
+
+/** The processing side; may live in another thread than the writer. */
+export interface EventLogReader {
+  /** Records after `afterSeq`, in order; empty when there is none. */
+  read(lane: Lane, afterSeq: number, limits: ReadLimits): Promise<StoredRecord[]>;
+  /** Everything up to and including `seq` is stored for good. */
+  commit(lane: Lane, seq: number): void;
+  /** Resolves when something may have been appended, or after `timeoutMs`. */
+  waitForAppend(timeoutMs: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** The log could not make the record durable; nothing of it will ever be read. The sender should try again. */
+export class LogUnavailableError extends Error {
+  override name = 'LogUnavailableError';
+}

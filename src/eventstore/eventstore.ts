@@ -1,0 +1,35 @@
+/**
+ * Port: the event store, ClickHouse's engine embedded (chDB) or as a server. One SQL text (sql.ts), thin transports.
+ *
+ * Promises (checked by conformance.ts for every adapter)
+ * - `insertBatch` with the same token, whole or after a partial write, leaves every row stored once.
+ * - Once it resolves, the rows survive a kill.
+ * - `query` binds parameters in the engine; no value ever becomes SQL text.
+ */
+export interface RowBatch {
+  /** Rows in ClickHouse's RowBinary format, columns in the order of `eventColumns` in rows.ts. */
+  readonly bytes: Uint8Array;
+  readonly rows: number;
+}
+
+export type QueryParam = string | number | bigint | boolean | readonly string[] | readonly number[];
+
+export interface StoreHealth {
+  readonly ok: boolean;
+  /** One sentence an operator can act on; empty when ok. */
+  readonly detail: string;
+}
+
+export interface EventStore {
+  /** Token: at most 200 characters of `[A-Za-z0-9_:.-]`, unique per batch content, the same at every retry. */
+  insertBatch(batch: RowBatch, token: string): Promise<void>;
+  /** Read only. `{name:Type}` placeholders take `params`. 64-bit integers come back as strings. */
+  query<Row>(sql: string, params?: Readonly<Record<string, QueryParam>>): Promise<Row[]>;
+  health(): Promise<StoreHealth>;
+  close(): Promise<void>;
+}
+
+/** The store cannot be reached or refuses work for now; the same call may succeed later. */
+export class StoreUnavailableError extends Error {
+  override name = 'StoreUnavailableError';
+}

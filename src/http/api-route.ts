@@ -1,0 +1,97 @@
+import type { Static, TObject, TSchema } from 'typebox';
+import type { Scope } from '../contract/scopes.ts';
+
+/** Who asks. A console session may do everything in its organisation and is not rate limited. */
+export type Principal =
+  | {
+      readonly kind: 'key';
+      readonly keyId: string;
+      readonly userId: number;
+      readonly organizationId: string;
+      readonly scopes: readonly string[];
+      /** Null: every project of the organisation. */
+      readonly projectIds: readonly number[] | null;
+    }
+  | { readonly kind: 'session'; readonly userId: number; readonly organizationId: string };
+
+/** The project of the path, after the check that the principal may see it. */
+export interface ProjectRef {
+  readonly id: number;
+  readonly uuid: string;
+  readonly organizationId: string;
+  readonly name: string;
+  readonly apiToken: string;
+  readonly timezone: string;
+}
+
+export interface ApiRequest<Params = unknown, Query = unknown, Body = unknown> {
+  readonly params: Params;
+  readonly query: Query;
+  readonly body: Body;
+  readonly principal: Principal;
+  /** Only for paths with `:project_id`; `project()` throws elsewhere. */
+  project(): ProjectRef;
+  readonly requestId: string;
+  readonly method: string;
+  /** Absolute URL of this request without query, as the client sees it (site URL, path as called). */
+  readonly url: string;
+  /** Query string as sent, without `?`. */
+  readonly rawQuery: string;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** Uploaded files of a multipart body by field name; empty otherwise. */
+  readonly files: ReadonlyMap<string, UploadedFile>;
+}
+
+export interface UploadedFile {
+  readonly fileName: string;
+  readonly contentType: string;
+  readonly content: Uint8Array;
+}
+
+export interface ApiReply {
+  readonly status: number;
+  /** Sent as JSON; a string or bytes with a content-type header goes out as is; undefined: no body. */
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/**
+ * One operation of the management API. The same table entry gives the router, the check of key and scope, validation and
+ * OpenAPI. Paths are served with and without trailing slash, and under /api/environments/ as well as /api/projects/.
+ */
+export interface ApiRoute {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
+  /** Starts with /api/, no trailing slash, `:name` for parameters. With `:project_id` the project is resolved and checked. */
+  readonly path: string;
+  /** `any-key`: a valid key or session without a scope; `public`: nobody is asked. */
+  readonly scope: Scope | 'any-key' | 'public';
+  readonly tag: string;
+  readonly summary: string;
+  readonly description?: string;
+  /** Path parameters besides project_id. */
+  readonly params?: TObject;
+  readonly query?: TObject;
+  /** Checked after `"5"` → 5 and `"true"` → true where the schema says integer or boolean. Unknown fields are ignored. */
+  readonly body?: TSchema;
+  /** By status; null: no body. Success statuses only, the errors are the same everywhere. */
+  readonly responses: Readonly<Record<number, TSchema | null>>;
+  readonly handler: (request: ApiRequest) => Promise<ApiReply>;
+}
+
+type TypedRoute<P extends TObject, Q extends TObject, B extends TSchema> = Omit<
+  ApiRoute,
+  'params' | 'query' | 'body' | 'handler'
+> & {
+  readonly params?: P;
+  readonly query?: Q;
+  readonly body?: B;
+  readonly handler: (request: ApiRequest<Static<P>, Static<Q>, Static<B>>) => Promise<ApiReply>;
+};
+
+/** Declares a route; the handler's request is typed by the schemas, which are checked before it runs. */
+export function apiRoute<P extends TObject = TObject, Q extends TObject = TObject, B extends TSchema = TSchema>(
+  route: TypedRoute<P, Q, B>,
+): ApiRoute {
+  // Sound: the server validates params, query and body against these very schemas before it calls the handler.
+  return route as unknown as ApiRoute;
+}

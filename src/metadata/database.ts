@@ -1,0 +1,279 @@
+import type { Generated, Kysely } from 'kysely';
+
+/**
+ * The tables of the metadata store, the same on SQLite and PostgreSQL.
+ *
+ * Conventions, so that both dialects agree byte for byte:
+ * - times are text: ISO 8601 UTC with microseconds and Z, which sorts as it reads (`Micros` columns are integers instead)
+ * - booleans are 0 or 1; JSON is text
+ * - a migration is never changed once it has landed
+ */
+export interface Database {
+  organizations: OrganizationTable;
+  users: UserTable;
+  sessions: SessionTable;
+  login_links: LoginLinkTable;
+  projects: ProjectTable;
+  personal_api_keys: PersonalApiKeyTable;
+  plugins: PluginTable;
+  plugin_configs: PluginConfigTable;
+  plugin_attachments: PluginAttachmentTable;
+  plugin_metrics: PluginMetricTable;
+  config_revisions: ConfigRevisionTable;
+  activity_log: ActivityLogTable;
+  idempotency_keys: IdempotencyKeyTable;
+  jobs: JobTable;
+  historical_migrations: HistoricalMigrationTable;
+  persons: PersonTable;
+  person_distinct_ids: PersonDistinctIdTable;
+  group_types: GroupTypeTable;
+  groups: GroupTable;
+  ingestion_warnings: IngestionWarningTable;
+  dead_letters: DeadLetterTable;
+  log_cursors: LogCursorTable;
+}
+
+export type Metadata = Kysely<Database>;
+/** 0 or 1. */
+export type Flag = number;
+
+interface OrganizationTable {
+  id: string;
+  name: string;
+  created_at: string;
+}
+interface UserTable {
+  id: Generated<number>;
+  uuid: string;
+  organization_id: string;
+  first_name: string;
+  email: string;
+  created_at: string;
+}
+/** Console sessions; `id_hash` is keyHash of the cookie value. */
+interface SessionTable {
+  id_hash: string;
+  user_id: number;
+  created_at: string;
+  expires_at: string;
+}
+/** One-time console links; `token_hash` is keyHash of the token. */
+interface LoginLinkTable {
+  token_hash: string;
+  user_id: number;
+  created_at: string;
+  expires_at: string;
+  used_at: string | null;
+}
+interface ProjectTable {
+  id: Generated<number>;
+  uuid: string;
+  organization_id: string;
+  name: string;
+  /** `phc_…`: public by design, write-only. */
+  api_token: string;
+  timezone: string;
+  created_at: string;
+  updated_at: string;
+}
+interface PersonalApiKeyTable {
+  id: string;
+  user_id: number;
+  label: string;
+  /** keyHash of the key; the key itself is never stored. */
+  secure_value: string;
+  mask_value: string;
+  /** JSON array of scopes. */
+  scopes: string;
+  /** JSON array of project ids; null: every project of the organisation. */
+  scoped_projects: string | null;
+  expires_at: string | null;
+  last_used_at: string | null;
+  last_rolled_at: string | null;
+  created_at: string;
+}
+interface PluginTable {
+  id: Generated<number>;
+  /** Null: built in, for every organisation. */
+  organization_id: string | null;
+  /** Stable name of a built-in plugin, e.g. `drop-events`; unique. */
+  slug: string;
+  kind: string;
+  name: string;
+  description: string;
+  version: string;
+  url: string | null;
+  /** JSON array of fields, see plugins/fields.ts. */
+  config_schema: string;
+  /** JSON object: methods, jobs, scheduled_tasks. */
+  capabilities: string;
+  /** JSON object of public jobs. */
+  public_jobs: string;
+  created_at: string;
+  updated_at: string;
+}
+export type PluginFamily = 'import-app' | 'transformation';
+interface PluginConfigTable {
+  id: Generated<number>;
+  project_id: number;
+  plugin_id: number;
+  family: PluginFamily;
+  enabled: Flag;
+  /** Position in the family, 0-based. */
+  position: number;
+  name: string;
+  description: string;
+  deleted: Flag;
+  /** JSON object: settings by key, secrets in clear (they must reach the plugin), never shown. */
+  settings: string;
+  error: string;
+  created_at: string;
+  updated_at: string;
+}
+interface PluginAttachmentTable {
+  config_id: number;
+  key: string;
+  file_name: string;
+  content_type: string;
+  size: number;
+  content: Uint8Array;
+}
+/** Per config and hour; written in the transaction of the events counted. */
+interface PluginMetricTable {
+  config_id: number;
+  project_id: number;
+  /** Start of the hour. */
+  hour: string;
+  succeeded: number;
+  failed: number;
+  dropped: number;
+}
+/** Counts up with every change that a running pipeline must see; row `id` 1 only. */
+interface ConfigRevisionTable {
+  id: number;
+  revision: number;
+}
+interface ActivityLogTable {
+  id: string;
+  project_id: number | null;
+  organization_id: string;
+  scope: string;
+  item_id: string;
+  activity: string;
+  user_id: number | null;
+  /** Personal key used, if any. */
+  key_id: string | null;
+  is_system: Flag;
+  request_id: string | null;
+  created_at: string;
+  /** Name of the item at that time. */
+  name: string;
+  /** JSON array of {field, action, before, after}; secrets masked. */
+  changes: string;
+  /** JSON: the whole record after the change (before it, for a deletion), for `?at=`. */
+  snapshot: string;
+}
+interface IdempotencyKeyTable {
+  /** keyHash of principal, method, path and key. */
+  key_hash: string;
+  /** sha256 of the body: the same key with another body is refused. */
+  body_hash: string;
+  status: number;
+  headers: string;
+  body: string;
+  created_at: string;
+}
+export type JobState = 'queued' | 'running' | 'succeeded' | 'failed';
+interface JobTable {
+  id: string;
+  project_id: number;
+  config_id: number;
+  type: string;
+  operation: string;
+  /** JSON object. */
+  payload: string;
+  state: JobState;
+  attempts: number;
+  run_at: string;
+  lease_until: string | null;
+  error: string;
+  created_at: string;
+  finished_at: string | null;
+}
+export type AgreementState = 'filed' | 'approved' | 'rejected' | 'ended';
+interface HistoricalMigrationTable {
+  id: string;
+  project_id: number;
+  source: string;
+  method: string;
+  total_events: number;
+  events_per_second: number;
+  state: AgreementState;
+  note: string;
+  created_at: string;
+  decided_at: string | null;
+}
+interface PersonTable {
+  project_id: number;
+  /** Derived from the first distinct_id seen, so a replay makes the same person. */
+  uuid: string;
+  /** Time of the earliest event, µs since the epoch. */
+  created_at_micros: number;
+  is_identified: Flag;
+  /** JSON object: property → register {v: value, t: µs, k: 'set'|'once'|'unset'}; see persons/registers.ts. */
+  registers: string;
+}
+interface PersonDistinctIdTable {
+  project_id: number;
+  distinct_id: string;
+  person_uuid: string;
+}
+interface GroupTypeTable {
+  project_id: number;
+  /** 0..4 */
+  type_index: number;
+  name: string;
+}
+interface GroupTable {
+  project_id: number;
+  type_index: number;
+  group_key: string;
+  created_at_micros: number;
+  /** As in persons. */
+  registers: string;
+}
+/** Per project, type and hour. */
+interface IngestionWarningTable {
+  project_id: number;
+  type: string;
+  hour: string;
+  count: number;
+  last_seen: string;
+  /** JSON array of at most 5 detail objects. */
+  samples: string;
+}
+export type DeadLetterState = 'open' | 'replayed' | 'discarded';
+interface DeadLetterTable {
+  /** Derived from lane, seq and index: writing it twice is writing it once. */
+  id: string;
+  project_id: number;
+  lane: string;
+  reason: string;
+  detail: string;
+  attr: string | null;
+  event: string | null;
+  distinct_id: string | null;
+  event_uuid: string | null;
+  /** The event's own bytes as received (JSON text, or what there was). */
+  original: Uint8Array;
+  received_at: string;
+  state: DeadLetterState;
+  decided_at: string | null;
+}
+interface LogCursorTable {
+  lane: string;
+  /** Everything up to and including this is stored. */
+  seq: number;
+  /** JSON array of range ends that may have been inserted already: read again exactly so. */
+  pending: string;
+}

@@ -1,0 +1,112 @@
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+
+/**
+ * Every metric, declared once: name, kind, labels, meaning. docs/reference/metrics.md follows from this table.
+ * Names follow Vector's: `component_*`; `intentional` tells a filter from a loss.
+ */
+export const metricDefinitions = {
+  millrace_component_received_events_total: {
+    kind: 'counter',
+    labels: ['component', 'lane'],
+    help: 'Events that a component took in.',
+  },
+  millrace_component_received_bytes_total: {
+    kind: 'counter',
+    labels: ['component', 'lane'],
+    help: 'Body bytes that a component took in, as received.',
+  },
+  millrace_component_sent_events_total: {
+    kind: 'counter',
+    labels: ['component', 'lane'],
+    help: 'Events that a component handed on.',
+  },
+  millrace_component_discarded_events_total: {
+    kind: 'counter',
+    labels: ['component', 'lane', 'reason', 'intentional'],
+    help: 'Events that went no further. intentional="true": somebody configured it.',
+  },
+  millrace_component_errors_total: {
+    kind: 'counter',
+    labels: ['component', 'error_type'],
+    help: 'Errors, by type.',
+  },
+  millrace_ingestion_warnings_total: {
+    kind: 'counter',
+    labels: ['type'],
+    help: 'Ingestion warnings, by type.',
+  },
+  millrace_buffer_events: { kind: 'gauge', labels: ['lane'], help: 'Events waiting in the event log.' },
+  millrace_buffer_bytes: { kind: 'gauge', labels: ['lane'], help: 'Body bytes waiting in the event log.' },
+  millrace_source_lag_seconds: {
+    kind: 'gauge',
+    labels: ['lane'],
+    help: 'Time from arrival to stored of the newest window.',
+  },
+  millrace_ingest_ack_seconds: {
+    kind: 'histogram',
+    labels: ['lane'],
+    help: 'Time from the last body byte to the durable answer.',
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
+  },
+  millrace_store_insert_seconds: {
+    kind: 'histogram',
+    labels: [],
+    help: 'Time of one insert into the event store.',
+    buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+  },
+  millrace_store_restarts_total: { kind: 'counter', labels: [], help: 'Restarts of the embedded event store.' },
+  millrace_http_requests_total: {
+    kind: 'counter',
+    labels: ['route', 'method', 'status'],
+    help: 'Answered HTTP requests.',
+  },
+  millrace_http_request_seconds: {
+    kind: 'histogram',
+    labels: ['route', 'method'],
+    help: 'Time to answer, by route.',
+    buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5],
+  },
+} as const satisfies Record<string, MetricDefinition>;
+
+interface MetricDefinition {
+  readonly kind: 'counter' | 'gauge' | 'histogram';
+  readonly labels: readonly string[];
+  readonly help: string;
+  readonly buckets?: readonly number[];
+}
+
+type Definitions = typeof metricDefinitions;
+export type MetricName = keyof Definitions;
+type NamesOf<K extends MetricDefinition['kind']> = {
+  [N in MetricName]: Definitions[N]['kind'] extends K ? N : never;
+}[MetricName];
+type LabelsOf<N extends MetricName> = Readonly<Record<Definitions[N]['labels'][number], string>>;
+
+export interface Metrics {
+  count<N extends NamesOf<'counter'>>(name: N, labels: LabelsOf<N>, by?: number): void;
+  set<N extends NamesOf<'gauge'>>(name: N, labels: LabelsOf<N>, value: number): void;
+  /** Seconds. */
+  observe<N extends NamesOf<'histogram'>>(name: N, labels: LabelsOf<N>, seconds: number): void;
+  /** Prometheus text format. */
+  text(): Promise<string>;
+}
+
+export function createMetrics(): Metrics {
+  const registry = new Registry();
+  const counters = new Map<MetricName, Counter>();
+  const gauges = new Map<MetricName, Gauge>();
+  const histograms = new Map<MetricName, Histogram>();
+  for (const name of Object.keys(metricDefinitions) as MetricName[]) {
+    const definition: MetricDefinition = metricDefinitions[name];
+    const base = { name, help: definition.help, labelNames: definition.labels, registers: [registry] };
+    if (definition.kind === 'counter') counters.set(name, new Counter(base));
+    else if (definition.kind === 'gauge') gauges.set(name, new Gauge(base));
+    else histograms.set(name, new Histogram({ ...base, buckets: [...(definition.buckets ?? [])] }));
+  }
+  return {
+    count: (name, labels, by = 1) => counters.get(name)?.inc(labels, by),
+    set: (name, labels, value) => gauges.get(name)?.set(labels, value),
+    observe: (name, labels, seconds) => histograms.get(name)?.observe(labels, seconds),
+    text: () => registry.metrics(),
+  };
+}
