@@ -1,0 +1,57 @@
+import type { MessagePort } from 'node:worker_threads';
+import type { MetricName, Metrics } from './metrics.ts';
+
+/** What a thread tells the main thread, which alone holds the registry. */
+export type MetricMessage =
+  | {
+      readonly kind: 'count' | 'set';
+      readonly name: MetricName;
+      readonly labels: Record<string, string>;
+      value: number;
+    }
+  | {
+      readonly kind: 'observe';
+      readonly name: MetricName;
+      readonly labels: Record<string, string>;
+      readonly value: number;
+    };
+
+const flushEveryMs = 500;
+
+/** Metrics of a worker thread: counted here, sent on in bundles. */
+export function forwardMetrics(port: Pick<MessagePort, 'postMessage'>): Metrics & { flush(): void } {
+  const sums = new Map<string, MetricMessage>();
+  let observations: MetricMessage[] = [];
+  const flush = (): void => {
+    if (sums.size === 0 && observations.length === 0) return;
+    port.postMessage({ metrics: [...sums.values(), ...observations] });
+    sums.clear();
+    observations = [];
+  };
+  setInterval(flush, flushEveryMs).unref();
+  const upsert = (kind: 'count' | 'set', name: MetricName, labels: Record<string, string>, value: number): void => {
+    const key = `${name} ${JSON.stringify(labels)}`;
+    const known = sums.get(key);
+    if (!known) sums.set(key, { kind, name, labels, value });
+    else if (known.kind !== 'observe') known.value = kind === 'count' ? known.value + value : value;
+  };
+  return {
+    count: (name, labels, by = 1) => upsert('count', name, labels, by),
+    set: (name, labels, value) => upsert('set', name, labels, value),
+    observe: (name, labels, value) => {
+      observations.push({ kind: 'observe', name, labels, value });
+    },
+    text: () => Promise.reject(new Error('expected metrics to be read in the main thread')),
+    flush,
+  };
+}
+
+/** Applies what a thread sent. */
+export function applyForwarded(metrics: Metrics, messages: readonly MetricMessage[]): void {
+  // Sound: forwardMetrics has the same typed surface, so name, kind and labels fit together.
+  const untyped = metrics as unknown as Record<
+    'count' | 'set' | 'observe',
+    (name: string, labels: Record<string, string>, value: number) => void
+  >;
+  for (const { kind, name, labels, value } of messages) untyped[kind](name, labels, value);
+}

@@ -1,0 +1,131 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const program = fileURLToPath(new URL('../../bin/millrace.js', import.meta.url));
+
+/** Keys that every test server is started with. */
+export const projectKey = 'phc_endToEndProjectKey0123456789';
+export const personalKey = 'phx_endToEndPersonalKey0123456789';
+
+export interface TestServer {
+  readonly url: string;
+  readonly dataDir: string;
+  readonly child: ChildProcess;
+  /** Everything printed so far. */
+  output(): string;
+  /** As `kill -9` does; resolves when the process is gone. */
+  kill(): Promise<void>;
+  /** SIGTERM; resolves with exit code and the time it took. */
+  terminate(): Promise<{ code: number | null; ms: number }>;
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === 'string') throw new Error('expected a TCP port');
+  return address.port;
+}
+
+/** A data directory that outlives kills and restarts of the servers on it. */
+export async function tempDataDir(): Promise<{ path: string; [Symbol.asyncDispose](): Promise<void> }> {
+  const path = await mkdtemp(join(tmpdir(), 'millrace-e2e-'));
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true, maxRetries: 5 }) };
+}
+
+/** Starts the real program on `dataDir` and waits until it is ready. */
+export async function startServer(
+  dataDir: string,
+  env: Readonly<Record<string, string>> = {},
+  { waitForReady = true } = {},
+): Promise<TestServer> {
+  const port = await freePort();
+  const child = spawn(process.execPath, [program, 'serve'], {
+    env: {
+      PATH: process.env['PATH'],
+      MILLRACE_PORT: String(port),
+      MILLRACE_DATA_DIR: dataDir,
+      MILLRACE_BOOTSTRAP_PROJECT_API_KEY: projectKey,
+      MILLRACE_BOOTSTRAP_PERSONAL_API_KEY: personalKey,
+      MILLRACE_API_RATE_LIMIT: 'off',
+      MILLRACE_LOG_LEVEL: 'warn',
+      ...env,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  const exited = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)));
+  const url = `http://127.0.0.1:${port}`;
+  const server: TestServer = {
+    url,
+    dataDir,
+    child,
+    output: () => output,
+    kill: async () => {
+      child.kill('SIGKILL');
+      await exited;
+    },
+    terminate: async () => {
+      const started = performance.now();
+      child.kill('SIGTERM');
+      return { code: await exited, ms: performance.now() - started };
+    },
+  };
+  if (waitForReady) await untilReady(server, '/readyz');
+  else await untilReady(server, '/livez');
+  return server;
+}
+
+async function untilReady(server: TestServer, path: string): Promise<void> {
+  const deadline = Date.now() + 30_000;
+  while (Date.now() < deadline) {
+    if (server.child.exitCode !== null || server.child.signalCode !== null) break;
+    const answer = await fetch(server.url + path).catch(() => undefined);
+    await answer?.arrayBuffer();
+    if (answer?.status === 200) return;
+    await delay(25);
+  }
+  throw new Error(`expected the server to answer 200 on ${path} within 30 s; it printed:\n${server.output()}`);
+}
+
+export function delay(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/** GET on the management API with the bootstrap key; throws on anything but 200. */
+export async function apiGet<T>(server: Pick<TestServer, 'url'>, path: string): Promise<T> {
+  const answer = await fetch(server.url + path, { headers: { authorization: `Bearer ${personalKey}` } });
+  const text = await answer.text();
+  if (answer.status !== 200) throw new Error(`expected 200 from ${path}, got: ${answer.status} ${text}`);
+  return JSON.parse(text) as T;
+}
+
+export interface CountsAnswer {
+  readonly results: readonly { time: string; event: string; historical_migration: boolean; count: number }[];
+  readonly total: { readonly standard: number; readonly historical: number };
+}
+
+/** Waits until the store shows as many events, then returns the counts; throws with what there was after `withinMs`. */
+export async function untilStored(
+  server: Pick<TestServer, 'url'>,
+  expected: { standard?: number; historical?: number },
+  withinMs = 30_000,
+): Promise<CountsAnswer> {
+  const deadline = Date.now() + withinMs;
+  let last: CountsAnswer | undefined;
+  while (Date.now() < deadline) {
+    last = await apiGet<CountsAnswer>(server, '/api/projects/@current/events/counts/').catch(() => undefined);
+    const standard = expected.standard ?? last?.total.standard;
+    const historical = expected.historical ?? last?.total.historical;
+    if (last && last.total.standard === standard && last.total.historical === historical) return last;
+    await delay(100);
+  }
+  throw new Error(`expected ${JSON.stringify(expected)} events to be stored, got: ${JSON.stringify(last?.total)}`);
+}
