@@ -1,0 +1,58 @@
+import { sql } from 'kysely';
+import { isoMicros } from '../base/clock.ts';
+import type { Metadata } from './database.ts';
+import { init } from './migrations/0001-init.ts';
+import { columnTypes, type Dialect, type Migration } from './migrations/migration.ts';
+import type { Queries } from './queries.ts';
+
+/** In order of version, without gaps. */
+const migrations: readonly Migration[] = [init];
+
+/** The schema version that this program needs. */
+export const schemaVersion = migrations.length;
+
+/** Any constant works, as long as nothing else in the same database takes it as an advisory lock. */
+const advisoryLockKey = 778_120_531;
+
+/** The store was made by a newer program; running on would damage it. */
+export class SchemaTooNewError extends Error {
+  override name = 'SchemaTooNewError';
+  readonly found: number;
+  readonly known: number;
+
+  constructor(found: number, known: number) {
+    super(
+      `expected a metadata schema of version ${known} or older, got version ${found}: the store was written by a newer ` +
+        'Millrace; start that version or a later one, or restore the backup made before the upgrade',
+    );
+    this.found = found;
+    this.known = known;
+  }
+}
+
+/**
+ * Brings the store to this program's schema version. Each migration is one transaction; processes that start at once
+ * wait for each other. Errors: SchemaTooNewError.
+ */
+export async function migrate(db: Metadata, dialect: Dialect): Promise<void> {
+  for (const migration of migrations) {
+    await db.transaction().execute(async (trx) => {
+      const version = await lockVersion(trx, dialect);
+      if (version > schemaVersion) throw new SchemaTooNewError(version, schemaVersion);
+      if (version >= migration.version) return;
+      await migration.up(trx, columnTypes[dialect]);
+      await sql`insert into schema_version (version, name, applied_at)
+        values (${migration.version}, ${migration.name}, ${isoMicros(Date.now())})`.execute(trx);
+    });
+  }
+}
+
+/** The schema version of the store, 0 when it is empty; no other process migrates until the transaction ends. */
+async function lockVersion(trx: Queries, dialect: Dialect): Promise<number> {
+  // SQLite's transactions hold the write lock from their start.
+  if (dialect === 'postgres') await sql`select pg_advisory_xact_lock(${advisoryLockKey})`.execute(trx);
+  await sql`create table if not exists schema_version (
+    version integer primary key, name text not null, applied_at text not null)`.execute(trx);
+  const found = await sql<{ version: number | null }>`select max(version) as version from schema_version`.execute(trx);
+  return found.rows[0]?.version ?? 0;
+}

@@ -1,0 +1,39 @@
+import { sql, type ColumnDefinitionBuilder, type RawBuilder } from 'kysely';
+import type { Queries } from '../queries.ts';
+
+export type Dialect = 'sqlite' | 'postgres';
+
+/** Where the dialects differ. Everything else in a migration is the same for both. */
+export interface ColumnTypes {
+  /** Number that the store hands out, never twice; 32-bit. */
+  readonly id: 'integer';
+  readonly generated: (column: ColumnDefinitionBuilder) => ColumnDefinitionBuilder;
+  readonly blob: 'blob' | 'bytea';
+  /** Text that sorts by bytes, whatever the server's locale. */
+  readonly text: RawBuilder<unknown> | 'text';
+}
+
+const sqliteTypes: ColumnTypes = {
+  id: 'integer',
+  generated: (column) => column.primaryKey().autoIncrement(),
+  blob: 'blob',
+  text: 'text',
+};
+
+const postgresTypes: ColumnTypes = {
+  id: 'integer',
+  generated: (column) => column.generatedByDefaultAsIdentity().primaryKey(),
+  blob: 'bytea',
+  text: sql`text collate "C"`,
+};
+
+export const columnTypes: Readonly<Record<Dialect, ColumnTypes>> = { sqlite: sqliteTypes, postgres: postgresTypes };
+
+/** Forward only; never changed once it has landed. */
+export interface Migration {
+  /** 1, 2, 3 …: the schema version after it. */
+  readonly version: number;
+  readonly name: string;
+  /** Runs inside a transaction. */
+  readonly up: (db: Queries, types: ColumnTypes) => Promise<void>;
+}

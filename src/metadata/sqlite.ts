@@ -1,0 +1,286 @@
+import { closeSync, openSync } from 'node:fs';
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  Kysely,
+  SelectQueryNode,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+  type CompiledQuery,
+  type DatabaseConnection,
+  type Driver,
+  type QueryResult,
+} from 'kysely';
+import { backoffMs } from '../base/backoff.ts';
+import type { Database, Metadata } from './database.ts';
+import { createWriteLock, type Release } from './write-lock.ts';
+
+/** Statements kept prepared per handle; the least recently used goes first. */
+const statementsMax = 500;
+/** How long a statement waits for another thread or process, and for its turn in this one. */
+const busyWaitMsMax = 10_000;
+const lockWaitMsMax = 30_000;
+const sqliteBusy = 5;
+
+/**
+ * The metadata store in one SQLite file, which several threads and processes may open at once.
+ *
+ * Reads outside a transaction use a read-only handle and wait for nobody (WAL). Writes and transactions take turns on
+ * one writer handle. SQLite's own waiting would block the thread, so it is off: a busy file is tried again, asynchronously,
+ * for up to 10 s. Opening is lazy: a file that cannot be opened fails the first query. `:memory:` is not possible, since
+ * the two handles would see different databases.
+ */
+export function openSqlite(file: string): Metadata {
+  return new Kysely<Database>({
+    dialect: {
+      createAdapter: () => new SqliteAdapter(),
+      createDriver: () => new SqliteDriver(file),
+      createIntrospector: (db) => new SqliteIntrospector(db),
+      createQueryCompiler: () => new SqliteQueryCompiler(),
+    },
+  });
+}
+
+class SqliteDriver implements Driver {
+  readonly #file: string;
+  readonly #lock = createWriteLock();
+  #writer: Handle | undefined;
+  #reader: Handle | undefined;
+
+  constructor(file: string) {
+    this.#file = file;
+  }
+
+  async init(): Promise<void> {
+    this.#writer = await openWriter(this.#file);
+    this.#reader = await whenFree(() => openReader(this.#file));
+  }
+
+  async acquireConnection(): Promise<SqliteConnection> {
+    if (this.#writer === undefined || this.#reader === undefined) throw new Error('expected an open metadata store');
+    return new SqliteConnection(this.#file, this.#writer, this.#reader, () => this.#lock.acquire(lockWaitMsMax));
+  }
+
+  async beginTransaction(connection: SqliteConnection): Promise<void> {
+    await connection.begin();
+  }
+  async commitTransaction(connection: SqliteConnection): Promise<void> {
+    await connection.commit();
+  }
+  async rollbackTransaction(connection: SqliteConnection): Promise<void> {
+    connection.rollback();
+  }
+  async savepoint(connection: SqliteConnection, name: string): Promise<void> {
+    connection.inTransaction(`savepoint ${quoted(name)}`);
+  }
+  async rollbackToSavepoint(connection: SqliteConnection, name: string): Promise<void> {
+    connection.inTransaction(`rollback to ${quoted(name)}`);
+  }
+  async releaseSavepoint(connection: SqliteConnection, name: string): Promise<void> {
+    connection.inTransaction(`release ${quoted(name)}`);
+  }
+  async releaseConnection(connection: SqliteConnection): Promise<void> {
+    connection.rollback();
+  }
+
+  async destroy(): Promise<void> {
+    this.#reader?.close();
+    // Last, so that the writer folds the WAL into the file.
+    this.#writer?.close();
+  }
+}
+
+/** Decides per statement which handle it needs; holds the write lock from begin to commit or rollback. */
+class SqliteConnection implements DatabaseConnection {
+  readonly #file: string;
+  readonly #writer: Handle;
+  readonly #reader: Handle;
+  readonly #acquireLock: () => Promise<Release>;
+  #release: Release | undefined;
+
+  constructor(file: string, writer: Handle, reader: Handle, acquireLock: () => Promise<Release>) {
+    this.#file = file;
+    this.#writer = writer;
+    this.#reader = reader;
+    this.#acquireLock = acquireLock;
+  }
+
+  async begin(): Promise<void> {
+    const release = await this.#acquireLock();
+    try {
+      // IMMEDIATE takes the file's write lock at once: a transaction never fails half-way because another one wrote.
+      await whenFree(() => this.#writer.exec('begin immediate'));
+    } catch (error) {
+      release();
+      throw error;
+    }
+    this.#release = release;
+  }
+
+  async commit(): Promise<void> {
+    await whenFree(() => this.#writer.exec('commit'));
+    this.#endTransaction();
+  }
+
+  /** Does nothing outside a transaction. */
+  rollback(): void {
+    if (this.#release === undefined) return;
+    try {
+      // SQLite has rolled back by itself after some errors, such as a full disk.
+      if (this.#writer.inTransaction()) this.#writer.exec('rollback');
+    } finally {
+      this.#endTransaction();
+    }
+  }
+
+  inTransaction(sql: string): void {
+    this.#writer.exec(sql);
+  }
+
+  async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+    if (this.#release !== undefined) return this.#writer.run<R>(query);
+    if (isRead(query)) return whenFree(() => this.#reader.run<R>(query));
+    const release = await this.#acquireLock();
+    try {
+      return await whenFree(() => this.#writer.run<R>(query));
+    } finally {
+      release();
+    }
+  }
+
+  /** Streams of their own handle: an open stream on the shared reader would hold every other read to its old snapshot. */
+  async *streamQuery<R>(query: CompiledQuery, chunkSize: number): AsyncIterableIterator<QueryResult<R>> {
+    const ownHandle = this.#release === undefined ? await whenFree(() => openReader(this.#file)) : undefined;
+    try {
+      yield* (ownHandle ?? this.#writer).stream<R>(query, chunkSize);
+    } finally {
+      ownHandle?.close();
+    }
+  }
+
+  #endTransaction(): void {
+    this.#release?.();
+    this.#release = undefined;
+  }
+}
+
+interface Prepared {
+  readonly statement: StatementSync;
+  readonly returnsRows: boolean;
+}
+
+/** One SQLite handle with its prepared statements. */
+class Handle {
+  readonly #db: DatabaseSync;
+  readonly #prepared = new Map<string, Prepared>();
+
+  constructor(db: DatabaseSync) {
+    this.#db = db;
+  }
+
+  exec(sql: string): void {
+    this.#db.exec(sql);
+  }
+  inTransaction(): boolean {
+    return this.#db.isTransaction;
+  }
+  close(): void {
+    if (this.#db.isOpen) this.#db.close();
+  }
+
+  run<R>(query: CompiledQuery): QueryResult<R> {
+    const { statement, returnsRows } = this.#prepare(query.sql);
+    const parameters = query.parameters as readonly SQLInputValue[];
+    // Sound: the row type is the caller's claim about its own SQL, as with every driver.
+    if (returnsRows) return { rows: statement.all(...parameters) as R[] };
+    const { changes, lastInsertRowid } = statement.run(...parameters);
+    return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };
+  }
+
+  *stream<R>(query: CompiledQuery, chunkSize: number): Generator<QueryResult<R>> {
+    const statement = this.#db.prepare(query.sql);
+    let rows: R[] = [];
+    for (const row of statement.iterate(...(query.parameters as readonly SQLInputValue[]))) {
+      rows.push(row as R);
+      if (rows.length < chunkSize) continue;
+      yield { rows };
+      rows = [];
+    }
+    if (rows.length > 0) yield { rows };
+  }
+
+  #prepare(sql: string): Prepared {
+    const known = this.#prepared.get(sql);
+    if (known !== undefined) {
+      // A Map keeps insertion order, so its first key is the least recently used one.
+      this.#prepared.delete(sql);
+      this.#prepared.set(sql, known);
+      return known;
+    }
+    const statement = this.#db.prepare(sql);
+    const prepared = { statement, returnsRows: statement.columns().length > 0 };
+    this.#prepared.set(sql, prepared);
+    if (this.#prepared.size > statementsMax) {
+      for (const oldest of this.#prepared.keys()) {
+        this.#prepared.delete(oldest);
+        break;
+      }
+    }
+    return prepared;
+  }
+}
+
+async function openWriter(file: string): Promise<Handle> {
+  try {
+    // The file holds plugin secrets: only its owner may read it. SQLite gives its side files the same mode.
+    closeSync(openSync(file, 'a', 0o600));
+    const handle = new Handle(new DatabaseSync(file, { timeout: 0, enableForeignKeyConstraints: true }));
+    await whenFree(() => handle.exec('pragma journal_mode = wal'));
+    handle.exec('pragma synchronous = full');
+    return handle;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Error(
+      `expected to open the metadata file ${file}, got: ${reason}; check that its directory exists and is writable`,
+      { cause: error },
+    );
+  }
+}
+
+function openReader(file: string): Handle {
+  return new Handle(new DatabaseSync(file, { readOnly: true, timeout: 0 }));
+}
+
+function isRead(query: CompiledQuery): boolean {
+  return SelectQueryNode.is(query.query) || /^\s*select\b/i.test(query.sql);
+}
+
+/** Runs `attempt` again, with pauses, while another thread or process holds the file. */
+async function whenFree<T>(attempt: () => T): Promise<T> {
+  const giveUpAt = performance.now() + busyWaitMsMax;
+  for (let tries = 0; ; tries += 1) {
+    try {
+      return attempt();
+    } catch (error) {
+      if (!isBusy(error)) throw error;
+      if (performance.now() > giveUpAt) {
+        throw new Error(
+          `expected the metadata file to be free within ${busyWaitMsMax} ms, got: still locked; ` +
+            'another process holds a write transaction open',
+          { cause: error },
+        );
+      }
+    }
+    await sleep(backoffMs(Math.min(tries, 10), 1, 20));
+  }
+}
+
+/** SQLITE_BUSY and its extended codes. */
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === sqliteBusy;
+}
+
+function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
