@@ -1,0 +1,150 @@
+import { describe, expect, it } from 'vitest';
+import { allFiles, parseFiles, read, type SourceFile } from './source-tree.ts';
+
+const functionLinesMax = 70;
+const fileLinesMax = 500;
+const lineLengthMax = 120;
+
+/**
+ * Functions that are longer than the limit, with the length that they may not pass. An entry goes as soon as its
+ * function is short enough; none is ever added for new code.
+ */
+const longFunctions: Readonly<Record<string, number>> = {};
+
+/** Files that only tests of their own use: doubles and suites that adapters share. */
+const onlyForTests = /(^|\/)(memory|conformance)\.ts$/;
+
+const files = allFiles();
+const isCode = (path: string): boolean => /\.(ts|tsx|js|mjs)$/.test(path);
+const isGenerated = (path: string): boolean => path.startsWith('docs/reference/');
+const isLockFile = (path: string): boolean => path.endsWith('package-lock.json');
+const isText = (path: string): boolean =>
+  /(\.(ts|tsx|js|mjs|json|md|ya?ml|sh|html|css|sql|toml)|\/run|Dockerfile)$/.test(path) && !isLockFile(path);
+const sources = parseFiles(files.filter((path) => isCode(path) && !path.startsWith('console/')));
+
+function findings(check: (file: SourceFile) => readonly string[]): string[] {
+  return sources.flatMap((file) => check(file).map((finding) => `${file.path}: ${finding}`));
+}
+
+function lineFindings(path: string, pattern: RegExp): string[] {
+  return read(path)
+    .split('\n')
+    .flatMap((line, index) => (pattern.test(line) ? [`${path}:${index + 1}: ${line.trim()}`] : []));
+}
+
+describe('the house is tidy', () => {
+  it('the rules see the code', () => {
+    expect(sources.length).toBeGreaterThan(30);
+    expect(sources.flatMap((file) => file.functions).length).toBeGreaterThan(50);
+    expect(sources.flatMap((file) => file.imports).length).toBeGreaterThan(50);
+  });
+
+  it(`no function is longer than ${functionLinesMax} lines`, () => {
+    const tooLong = findings((file) =>
+      file.functions
+        .filter(({ name, length }) => length > (longFunctions[`${file.path}#${name}`] ?? functionLinesMax))
+        .map(({ name, line, length }) => `${name} (line ${line}) has ${length} lines; split it`),
+    );
+    expect(tooLong).toEqual([]);
+  });
+
+  it('every entry of the list of long functions is still needed', () => {
+    const needed = new Set(
+      sources.flatMap((file) =>
+        file.functions.filter((each) => each.length > functionLinesMax).map((each) => `${file.path}#${each.name}`),
+      ),
+    );
+    expect(Object.keys(longFunctions).filter((entry) => !needed.has(entry))).toEqual([]);
+  });
+
+  it(`no file is longer than ${fileLinesMax} lines`, () => {
+    expect(
+      findings(({ lines }) => (lines.length > fileLinesMax + 1 ? [`${lines.length} lines; split it`] : [])),
+    ).toEqual([]);
+  });
+
+  it(`no line of code is longer than ${lineLengthMax} characters`, () => {
+    // A line that holds one long literal (an address, a key, a captured message) or a comment beside a type cannot be broken.
+    const tooLong = findings(({ lines }) =>
+      lines.flatMap((line, index) =>
+        line.length > lineLengthMax && !/(\/\/|\*|['"`/]).{60,}/.test(line) ? [`line ${index + 1}`] : [],
+      ),
+    );
+    expect(tooLong).toEqual([]);
+  });
+
+  it('nothing is left to do later', () => {
+    const marks = /\b(T[O]DO|F[I]XME|H[A]CK|X[X]X)\b/;
+    expect(files.filter(isText).flatMap((path) => lineFindings(path, marks))).toEqual([]);
+  });
+
+  it('the type checker is never told to look away', () => {
+    const silenced = /@ts-(ignore|nocheck|expect-error)/;
+    const inText = files.filter(isCode).flatMap((path) => lineFindings(path, silenced));
+    const anyTypes = findings((file) =>
+      file.nodes.filter((node) => node.type === 'TSAnyKeyword').map((node) => `any at line ${file.lineOf(node.start)}`),
+    );
+    expect([...inText.filter((finding) => !finding.startsWith('test/tidy')), ...anyTypes]).toEqual([]);
+  });
+
+  it('only syntax that Node can strip: no enum, namespace or decorator', () => {
+    const refused = new Set(['TSEnumDeclaration', 'TSModuleDeclaration', 'Decorator', 'TSParameterProperty']);
+    const found = findings((file) =>
+      file.nodes
+        .filter((node) => refused.has(node.type) && node['declare'] !== true)
+        .map((node) => `${node.type} at line ${file.lineOf(node.start)}`),
+    );
+    expect(found).toEqual([]);
+  });
+
+  it('files are named in kebab-case after what they hold, never utils or helpers', () => {
+    const bad = files.filter((path) => {
+      if (!isCode(path)) return false;
+      const name = path.split('/').at(-1) ?? '';
+      return !/^[a-z0-9]+([-.][a-z0-9]+)*$/.test(name) || /^(utils?|helpers?|common|misc|lib)\./.test(name);
+    });
+    const badFolders = files.filter((path) => /(^|\/)(utils?|helpers?|common|misc)\//.test(path));
+    expect([...bad, ...badFolders]).toEqual([]);
+  });
+
+  it('no file is dead: the program, a script or a test other than its own reaches it', () => {
+    expect(deadFiles()).toEqual([]);
+  });
+
+  it('no path of one machine and no private registry', () => {
+    const machinePath = /(^|[\s"'`(=])\/(work|tmp|home|root|Users)\/[a-z]/;
+    const inText = files.filter((path) => isText(path)).flatMap((path) => lineFindings(path, machinePath));
+    const hosts = read('package-lock.json').matchAll(/"resolved": "https?:\/\/([^/"]+)/g);
+    const otherHosts = [...new Set([...hosts].map((match) => match[1]))].filter(
+      (host) => host !== 'registry.npmjs.org',
+    );
+    expect([...inText, ...otherHosts]).toEqual([]);
+  });
+
+  it('generated pages are made by the generator only', () => {
+    const byHand = files.filter(
+      (path) => isGenerated(path) && path.endsWith('.md') && !read(path).startsWith('<!-- Generated by'),
+    );
+    expect(byHand).toEqual([]);
+  });
+});
+
+function deadFiles(): string[] {
+  const byPath = new Map(sources.map((file) => [file.path, file]));
+  const isTest = (path: string): boolean => path.endsWith('.test.ts');
+  const entries = [...byPath.keys()].filter((path) => !path.startsWith('src/') || isTest(path));
+  const alive = new Set<string>(entries);
+  const queue = [...entries];
+  for (let path = queue.pop(); path !== undefined; path = queue.pop()) {
+    for (const { target } of byPath.get(path)?.imports ?? []) {
+      if (target === undefined || alive.has(target) || isOwnTest(path, target)) continue;
+      alive.add(target);
+      queue.push(target);
+    }
+  }
+  return [...byPath.keys()].filter((path) => !alive.has(path) && !onlyForTests.test(path));
+}
+
+function isOwnTest(testPath: string, path: string): boolean {
+  return testPath.replace(/(\.services)?\.test\.ts$/, '.ts') === path && testPath !== path;
+}
