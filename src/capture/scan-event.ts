@@ -1,0 +1,191 @@
+import { eventKey, eventKeyAt, propertyKey, propertyKeyAt, type EventKey } from './event-keys.ts';
+import { BodySyntaxError, firstMember, keyEnd, nextMember, skipColon, skipValue, type Meter } from './json-syntax.ts';
+import type { ScanLimits } from './scan.ts';
+import { eventFlag, scanProblems, span, spanStride, type ScanProblem } from './scanned-batch.ts';
+import { isNullAt, isObjectAt, isStringAt, stringAt } from './spans.ts';
+
+const closeObject = 0x7d;
+/** Events of one body. Keeps the span table below 44 MB whatever is sent: `[{},{},…]` inflates a thousandfold. */
+export const bodyEventsMax = 500_000;
+
+/** Rows of spans that grow with the events found. */
+export class SpanTable {
+  count = 0;
+  #cells: Int32Array;
+
+  /** `bodyBytes` only guides the first allocation. */
+  constructor(bodyBytes: number) {
+    this.#cells = new Int32Array(spanStride * Math.min(bodyEventsMax, 4 + Math.floor(bodyBytes / 300)));
+  }
+
+  /** Adds an event without fields and gives the position of its row. */
+  add(at: number): number {
+    if (this.count === bodyEventsMax) {
+      throw new BodySyntaxError(
+        `expected at most ${bodyEventsMax} events in a body, got: more; send several smaller batches`,
+        at,
+        'request_too_large',
+      );
+    }
+    const row = this.count++ * spanStride;
+    if (row + spanStride > this.#cells.length) {
+      const larger = new Int32Array(Math.min(bodyEventsMax * spanStride, this.#cells.length * 2));
+      larger.set(this.#cells);
+      this.#cells = larger;
+    }
+    this.#cells.fill(-1, row, row + span.flags);
+    this.#cells[row + span.flags] = 0;
+    this.#cells[row + span.problem] = 0;
+    return row;
+  }
+
+  put(cell: number, from: number, to: number): void {
+    this.#cells[cell] = from;
+    this.#cells[cell + 1] = to;
+  }
+
+  get(cell: number): number {
+    return this.#cells[cell] as number;
+  }
+
+  set(cell: number, value: number): void {
+    this.#cells[cell] = value;
+  }
+
+  reset(): void {
+    this.count = 0;
+  }
+
+  spans(): Int32Array {
+    return this.#cells.subarray(0, this.count * spanStride);
+  }
+}
+
+/** One element of a batch, whatever it is; returns the position after it. */
+export function scanEvent(json: Buffer, start: number, meter: Meter, limits: ScanLimits, table: SpanTable): number {
+  const row = table.add(start);
+  meter.keys = 0;
+  meter.depth = 1;
+  const isObject = isObjectAt(json, start);
+  const end = isObject ? scanFields(json, start, meter, table, row) : skipValue(json, start, meter, 0);
+  table.put(row + span.event, start, end);
+  if (!isObject) mark(table, row, 'invalid_event');
+  else if (end - start > limits.eventBytesMax) mark(table, row, 'event_too_large');
+  else if (meter.depth > limits.depthMax) mark(table, row, 'event_too_deep');
+  else if (meter.keys > limits.keysMax) mark(table, row, 'too_many_keys');
+  return end;
+}
+
+function mark(table: SpanTable, row: number, problem: ScanProblem): void {
+  table.set(row + span.problem, 1 + scanProblems.indexOf(problem));
+}
+
+/** Span of each key; -1: the key has none. */
+const spanOfKey: readonly number[] = [
+  -1,
+  span.name,
+  span.distinctId,
+  span.uuid,
+  span.timestamp,
+  span.properties,
+  span.offset,
+  span.set,
+  span.setOnce,
+  span.token,
+];
+
+/** What the properties hold, until the end of the event tells whether it counts. */
+interface PropertyFindings {
+  idFrom: number;
+  idTo: number;
+  tokenFrom: number;
+  tokenTo: number;
+  flags: number;
+}
+
+// One object for all events: reading is synchronous and every event clears it first.
+const found: PropertyFindings = { idFrom: -1, idTo: -1, tokenFrom: -1, tokenTo: -1, flags: 0 };
+
+function clearFindings(): void {
+  found.idFrom = found.idTo = found.tokenFrom = found.tokenTo = -1;
+  found.flags = 0;
+}
+
+function scanFields(json: Buffer, start: number, meter: Meter, table: SpanTable, row: number): number {
+  clearFindings();
+  found.flags = eventFlag.emptyProperties;
+  let at = firstMember(json, start + 1, closeObject);
+  while (json[at] !== closeObject) {
+    meter.keys++;
+    meter.escaped = false;
+    const end = keyEnd(json, at, meter);
+    const key: EventKey = eventKeyAt(json, at, end, meter.escaped);
+    const from = skipColon(json, end);
+    if (key === eventKey.properties) at = scanProperties(json, from, meter);
+    else at = skipValue(json, from, meter, 1);
+    if (key !== eventKey.other) table.put(row + (spanOfKey[key] as number), from, at);
+    at = nextMember(json, at, closeObject);
+  }
+  settle(json, table, row);
+  return at + 1;
+}
+
+function scanProperties(json: Buffer, start: number, meter: Meter): number {
+  clearFindings();
+  if (!isObjectAt(json, start)) {
+    if (isNullAt(json, start)) found.flags = eventFlag.emptyProperties;
+    return skipValue(json, start, meter, 1);
+  }
+  if (meter.depth < 2) meter.depth = 2;
+  let at = firstMember(json, start + 1, closeObject);
+  if (json[at] === closeObject) found.flags = eventFlag.emptyProperties;
+  while (json[at] !== closeObject) {
+    meter.keys++;
+    meter.escaped = false;
+    const end = keyEnd(json, at, meter);
+    const key = propertyKeyAt(json, at, end, meter.escaped);
+    const from = skipColon(json, end);
+    at = skipValue(json, from, meter, 2);
+    if (key !== propertyKey.other) keepFinding(key, from, at);
+    at = nextMember(json, at, closeObject);
+  }
+  return at + 1;
+}
+
+function keepFinding(key: number, from: number, to: number): void {
+  if (key === propertyKey.special) found.flags |= eventFlag.special;
+  else if (key === propertyKey.ip) found.flags |= eventFlag.hasIp;
+  else if (key === propertyKey.distinctId) {
+    found.idFrom = from;
+    found.idTo = to;
+  } else {
+    found.tokenFrom = from;
+    found.tokenTo = to;
+  }
+}
+
+/** At the end of an event: what the properties bring where the event itself has nothing, and the flags. */
+function settle(json: Buffer, table: SpanTable, row: number): void {
+  let flags = found.flags;
+  if (found.idFrom >= 0 && isAbsent(json, table.get(row + span.distinctId))) {
+    table.put(row + span.distinctId, found.idFrom, found.idTo);
+    flags |= eventFlag.idInProperties;
+  }
+  if (found.tokenFrom >= 0 && isAbsent(json, table.get(row + span.token))) {
+    table.put(row + span.token, found.tokenFrom, found.tokenTo);
+  }
+  const name = table.get(row + span.name);
+  if (name >= 0 && isStringAt(json, name) && startsWithDollar(json, name, table.get(row + span.name + 1))) {
+    flags |= eventFlag.dollarName;
+  }
+  table.set(row + span.flags, flags);
+}
+
+function isAbsent(json: Buffer, from: number): boolean {
+  return from < 0 || isNullAt(json, from);
+}
+
+function startsWithDollar(json: Buffer, from: number, to: number): boolean {
+  const first = json[from + 1];
+  return first === 0x24 || (first === 0x5c && stringAt(json, from, to).startsWith('$'));
+}

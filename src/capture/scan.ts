@@ -1,0 +1,161 @@
+import { isUtf8 } from 'node:buffer';
+import { batchKeyAt } from './event-keys.ts';
+import { SpanTable, scanEvent } from './scan-event.ts';
+import type { ScannedBatch } from './scanned-batch.ts';
+import { isStringAt, stringAt, textAt } from './spans.ts';
+import {
+  BodySyntaxError,
+  createMeter,
+  expected,
+  firstMember,
+  keyEnd,
+  nextMember,
+  skipColon,
+  skipSpace,
+  skipValue,
+  type Meter,
+} from './json-syntax.ts';
+
+export { BodySyntaxError } from './json-syntax.ts';
+
+export interface ScanLimits {
+  /** Bytes of JSON of one event. */
+  readonly eventBytesMax: number;
+  /** Containers within one event, the event itself included. */
+  readonly depthMax: number;
+  /** Object keys of one event, at all depths. */
+  readonly keysMax: number;
+}
+
+const openObject = 0x7b;
+const closeObject = 0x7d;
+const openArray = 0x5b;
+const closeArray = 0x5d;
+
+/**
+ * One pass over a body: checks UTF-8 and JSON, and finds the fields of every event without building objects.
+ * Throws BodySyntaxError, and nothing else, when the body is not JSON or holds no place for events. An event over a limit,
+ * or an element that is not an object, is marked with its problem; the rest goes on.
+ */
+export function scanBatch(json: Buffer, limits: ScanLimits): ScannedBatch {
+  if (!isUtf8(json)) throw new BodySyntaxError('expected the body to be UTF-8 text, got: bytes that are not', 0);
+  const meter = createMeter();
+  const start = skipSpace(json, 0);
+  const table = new SpanTable(json.length);
+  const root = json[start];
+  if (root === openArray) {
+    const end = scanElements(json, start, meter, limits, table);
+    expectEnd(json, end);
+    return { ...noBatchFields, json, root: 'array', count: table.count, spans: table.spans() };
+  }
+  if (root === openObject) return scanObject(json, start, meter, limits, table);
+  if (isStringAt(json, start)) {
+    throw new BodySyntaxError(
+      'expected a batch object, an array of events or an event, got: a JSON text; send the batch itself, not JSON inside a string',
+      start,
+    );
+  }
+  throw expected(json, start, 'a batch object, an array of events or an event');
+}
+
+const noBatchFields = { token: undefined, historicalMigration: false, sentAt: undefined } as const;
+
+interface BatchFields {
+  batchFrom: number;
+  hasEvent: boolean;
+  token: string | undefined;
+  historicalFrom: number;
+  sentAt: string | undefined;
+}
+
+function scanObject(json: Buffer, start: number, meter: Meter, limits: ScanLimits, table: SpanTable): ScannedBatch {
+  const fields: BatchFields = {
+    batchFrom: -1,
+    hasEvent: false,
+    token: undefined,
+    historicalFrom: -1,
+    sentAt: undefined,
+  };
+  expectEnd(json, scanRootMembers(json, start, meter, limits, table, fields));
+  if (fields.batchFrom >= 0 && json[fields.batchFrom] === openArray) {
+    if (meter.depth > limits.depthMax) throw tooDeep(limits, start);
+    const historicalMigration = readHistorical(json, fields.historicalFrom);
+    const { token, sentAt } = fields;
+    return { json, root: 'batch', count: table.count, spans: table.spans(), token, sentAt, historicalMigration };
+  }
+  if (fields.batchFrom >= 0 && !fields.hasEvent) throw notAnArray(json, fields.batchFrom);
+  // No batch in it: the object is an event itself. Read it again as one; such bodies are small.
+  table.reset();
+  scanEvent(json, start, createMeter(), limits, table);
+  return { ...noBatchFields, json, root: 'single', count: table.count, spans: table.spans() };
+}
+
+function scanRootMembers(
+  json: Buffer,
+  start: number,
+  meter: Meter,
+  limits: ScanLimits,
+  table: SpanTable,
+  fields: BatchFields,
+): number {
+  let at = firstMember(json, start + 1, closeObject);
+  while (json[at] !== closeObject) {
+    meter.escaped = false;
+    const end = keyEnd(json, at, meter);
+    const key = batchKeyAt(json, at, end, meter.escaped);
+    const from = skipColon(json, end);
+    if (key === 'batch') {
+      fields.batchFrom = from;
+      table.reset();
+      at =
+        json[from] === openArray
+          ? scanElements(json, from, createMeter(), limits, table)
+          : skipValue(json, from, meter, 1);
+    } else {
+      at = skipValue(json, from, meter, 1);
+      if (key === 'token') fields.token = isStringAt(json, from) ? stringAt(json, from, at) : textAt(json, from, at);
+      else if (key === 'historical') fields.historicalFrom = from;
+      else if (key === 'sentAt') fields.sentAt = isStringAt(json, from) ? stringAt(json, from, at) : undefined;
+      else if (key === 'event') fields.hasEvent = true;
+    }
+    at = nextMember(json, at, closeObject);
+  }
+  return at + 1;
+}
+
+/** From the `[` to after the `]`. */
+function scanElements(json: Buffer, start: number, meter: Meter, limits: ScanLimits, table: SpanTable): number {
+  let at = firstMember(json, start + 1, closeArray);
+  while (json[at] !== closeArray) at = nextMember(json, scanEvent(json, at, meter, limits, table), closeArray);
+  return at + 1;
+}
+
+function expectEnd(json: Buffer, from: number): void {
+  const at = skipSpace(json, from);
+  if (at < json.length) throw expected(json, at, 'the end of the body');
+}
+
+function readHistorical(json: Buffer, from: number): boolean {
+  switch (json[from]) {
+    case 0x74: // true
+      return true;
+    case undefined:
+    case 0x66: // false
+    case 0x6e: // null
+      return false;
+    default:
+      throw expected(json, from, '"historical_migration" to be true or false');
+  }
+}
+
+function tooDeep(limits: ScanLimits, at: number): BodySyntaxError {
+  return new BodySyntaxError(`expected at most ${limits.depthMax} levels of nesting outside the events, got: more`, at);
+}
+
+function notAnArray(json: Buffer, at: number): BodySyntaxError {
+  if (!isStringAt(json, at)) return expected(json, at, '"batch" to be an array of events');
+  return new BodySyntaxError(
+    'expected "batch" to be an array of events, got: a JSON text; send the array itself, not JSON inside a string',
+    at,
+  );
+}
