@@ -1,0 +1,167 @@
+// Sends a file of Segment or RudderStack messages (NDJSON, plain or gzipped) with the posthog-node client, as history.
+//   npm install posthog-node uuid
+//   node first-history.mjs history.ndjson.gz http://127.0.0.1:8000 phc_…
+// Every event gets the uuid that `millrace send --from segment` gives it, so both ways, and every repetition, meet in
+// the same stored events. What the fields become is described in first-history.md.
+import { createReadStream } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { createGunzip } from 'node:zlib';
+import { PostHog } from 'posthog-node';
+import { v5 } from 'uuid';
+
+const namespace = '5f0b8f3c-6c0e-5d8e-9c5a-3b1f5a7e2d41';
+const derivedId = (...parts) => v5(parts.join('\u001f'), namespace);
+
+const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
+const object = (value) => (isObject(value) ? value : {});
+const text = (value) => {
+  if (typeof value === 'number') return String(value);
+  return typeof value === 'string' && value.trim() !== '' ? value : undefined;
+};
+const at = (value, path) =>
+  path.split('.').reduce((from, key) => (isObject(from) && Object.hasOwn(from, key) ? from[key] : undefined), value);
+
+const contextPaths = {
+  $app_build: 'app.build',
+  $app_name: 'app.name',
+  $app_namespace: 'app.namespace',
+  $app_version: 'app.version',
+  $current_url: 'page.url',
+  $device_id: 'device.id',
+  $device_manufacturer: 'device.manufacturer',
+  $device_model: 'device.model',
+  $device_name: 'device.name',
+  $device_type: 'device.type',
+  $lib: 'library.name',
+  $lib_version: 'library.version',
+  $locale: 'locale',
+  $network_carrier: 'network.carrier',
+  $os: 'os.name',
+  $os_version: 'os.version',
+  $pathname: 'page.path',
+  $referrer: 'page.referrer',
+  $screen_density: 'screen.density',
+  $screen_height: 'screen.height',
+  $screen_width: 'screen.width',
+  $timezone: 'timezone',
+  $useragent: 'userAgent',
+  title: 'page.title',
+  utm_campaign: 'campaign.name',
+  utm_content: 'campaign.content',
+  utm_medium: 'campaign.medium',
+  utm_source: 'campaign.source',
+  utm_term: 'campaign.term',
+};
+
+function contextProperties(message) {
+  const found = {};
+  for (const [property, path] of Object.entries(contextPaths)) {
+    const value = at(message.context, path);
+    if (value !== undefined && value !== null) found[property] = value;
+  }
+  const url = found.$current_url;
+  if (typeof url === 'string' && URL.canParse(url) && new URL(url).host) found.$host = new URL(url).host;
+  const ip = text(at(message, 'context.ip')) ?? text(message.request_ip);
+  if (ip !== undefined) found.$ip = ip;
+  const [user, anonymous] = [text(message.userId), text(message.anonymousId)];
+  if (user !== undefined && anonymous !== undefined && anonymous !== user) found.$anon_distinct_id = anonymous;
+  return found;
+}
+
+// Name and own properties of the event; undefined: not a message that can become an event.
+function bodyOf(message) {
+  const properties = object(message.properties);
+  const traits = { ...object(at(message, 'context.traits')), ...object(message.traits) };
+  const set = Object.keys(traits).length > 0 ? { $set: traits } : {};
+  const category = text(message.category) === undefined ? {} : { category: message.category };
+  const name = text(message.name) === undefined ? {} : { name: message.name };
+  const screen = text(message.name) ?? text(properties.name);
+  const group = text(message.groupId);
+  const { groupType, ...groupTraits } = object(message.traits);
+  const type = text(groupType) ?? 'group';
+  switch (message.type) {
+    case 'track':
+      return text(message.event) && { event: text(message.event), properties: { ...set, ...properties } };
+    case 'page':
+      return { event: '$pageview', properties: { ...set, ...category, ...name, ...properties } };
+    case 'screen': {
+      const screenName = screen === undefined ? {} : { $screen_name: screen };
+      return { event: '$screen', properties: { ...set, ...category, ...screenName, ...properties } };
+    }
+    case 'identify':
+      return { event: '$identify', properties: { $set: traits } };
+    case 'alias':
+      return text(message.previousId) && { event: '$create_alias', properties: { alias: text(message.previousId) } };
+    case 'group': {
+      const own = { $group_type: type, $group_key: group, $group_set: groupTraits, $groups: { [type]: group } };
+      return group && { event: '$groupidentify', properties: own };
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** Turns one message after the other into an event; undefined for what cannot become one. */
+export function createMapper() {
+  const seen = new Map();
+  return (message) => {
+    const body = isObject(message) ? bodyOf(message) : undefined;
+    if (!body) return undefined;
+    const distinctId = text(message.userId) ?? text(message.anonymousId);
+    const times = [message.timestamp, message.originalTimestamp, message.sentAt, message.receivedAt];
+    const timestamp = times.map(text).find((time) => time !== undefined);
+    if (distinctId === undefined || timestamp === undefined) return undefined;
+    const messageId = text(message.messageId);
+    const parts = messageId === undefined ? ['segment-content', JSON.stringify(message)] : ['segment', messageId];
+    // An archive may hold a messageId several times: the first keeps its plain id, the second gets "2" mixed in, …
+    const first = derivedId(...parts);
+    const occurrence = (seen.get(first) ?? 0) + 1;
+    seen.set(first, occurrence);
+    const uuid = occurrence === 1 ? first : derivedId(...parts, String(occurrence));
+    return {
+      uuid,
+      distinctId,
+      timestamp,
+      event: body.event,
+      properties: { ...contextProperties(message), ...body.properties },
+    };
+  };
+}
+
+async function main([file, host = 'http://127.0.0.1:8000', projectKey]) {
+  if (!file || !projectKey) throw new Error('usage: node first-history.mjs FILE URL PROJECT_KEY');
+  const client = new PostHog(projectKey, { host, historicalMigration: true, flushAt: 100, flushInterval: 0 });
+  let failure;
+  client.on('error', (error) => (failure ??= error));
+  const toEvent = createMapper();
+  let [sent, skipped] = [0, 0];
+  const stream = createReadStream(file);
+  const lines = createInterface({
+    input: file.endsWith('.gz') ? stream.pipe(createGunzip()) : stream,
+    crlfDelay: Infinity,
+  });
+  for await (const line of lines) {
+    if (line.trim() === '') continue;
+    const event = toEvent(JSON.parse(line));
+    if (event === undefined) skipped += 1;
+    else {
+      client.capture({ ...event, timestamp: new Date(event.timestamp) });
+      sent += 1;
+      // The client keeps at most 10,000 events and drops the oldest: wait for what is under way.
+      if (sent % 1000 === 0) await client.flush();
+    }
+    if (failure) throw failure;
+  }
+  await client.flush();
+  await client.shutdown();
+  if (failure) throw failure;
+  console.log(`sent ${sent}, skipped ${skipped}`);
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  await main(process.argv.slice(2)).catch((error) => {
+    console.error(`stopped: ${error.message}. Nothing is doubled when you run it again.`);
+    process.exitCode = 1;
+  });
+}
