@@ -18,24 +18,28 @@ import { createWriteLock, type Release } from './write-lock.ts';
 
 /** Statements kept prepared per handle; the least recently used goes first. */
 const statementsMax = 500;
-/** How long a statement waits for another thread or process, and for its turn in this one. */
-const busyWaitMsMax = 10_000;
-const lockWaitMsMax = 30_000;
 const sqliteBusy = 5;
+
+export interface SqliteOptions {
+  /** How long a statement waits for another thread or process that holds the file. Default 10 s. */
+  readonly busyWaitMsMax?: number;
+  /** How long a write waits for its turn among the writes of this thread. Default 30 s. */
+  readonly lockWaitMsMax?: number;
+}
 
 /**
  * The metadata store in one SQLite file, which several threads and processes may open at once.
  *
  * Reads outside a transaction use a read-only handle and wait for nobody (WAL). Writes and transactions take turns on
  * one writer handle. SQLite's own waiting would block the thread, so it is off: a busy file is tried again, asynchronously,
- * for up to 10 s. Opening is lazy: a file that cannot be opened fails the first query. `:memory:` is not possible, since
+ * for a while. Opening is lazy: a file that cannot be opened fails the first query. `:memory:` is not possible, since
  * the two handles would see different databases.
  */
-export function openSqlite(file: string): Metadata {
+export function openSqlite(file: string, options: SqliteOptions = {}): Metadata {
   return new Kysely<Database>({
     dialect: {
       createAdapter: () => new SqliteAdapter(),
-      createDriver: () => new SqliteDriver(file),
+      createDriver: () => new SqliteDriver(file, options),
       createIntrospector: (db) => new SqliteIntrospector(db),
       createQueryCompiler: () => new SqliteQueryCompiler(),
     },
@@ -44,22 +48,30 @@ export function openSqlite(file: string): Metadata {
 
 class SqliteDriver implements Driver {
   readonly #file: string;
-  readonly #lock = createWriteLock();
+  readonly #whenFree: WhenFree;
+  readonly #acquireLock: () => Promise<Release>;
   #writer: Handle | undefined;
   #reader: Handle | undefined;
 
-  constructor(file: string) {
+  constructor(file: string, { busyWaitMsMax = 10_000, lockWaitMsMax = 30_000 }: SqliteOptions) {
+    const lock = createWriteLock();
     this.#file = file;
+    this.#whenFree = (attempt) => retryBusy(attempt, busyWaitMsMax);
+    this.#acquireLock = () => lock.acquire(lockWaitMsMax);
   }
 
   async init(): Promise<void> {
-    this.#writer = await openWriter(this.#file);
-    this.#reader = await whenFree(() => openReader(this.#file));
+    this.#writer = await openWriter(this.#file, this.#whenFree);
+    this.#reader = await this.#whenFree(() => openReader(this.#file));
   }
 
   async acquireConnection(): Promise<SqliteConnection> {
     if (this.#writer === undefined || this.#reader === undefined) throw new Error('expected an open metadata store');
-    return new SqliteConnection(this.#file, this.#writer, this.#reader, () => this.#lock.acquire(lockWaitMsMax));
+    return new SqliteConnection(
+      { writer: this.#writer, reader: this.#reader, openReader: () => openReader(this.#file) },
+      this.#acquireLock,
+      this.#whenFree,
+    );
   }
 
   async beginTransaction(connection: SqliteConnection): Promise<void> {
@@ -91,26 +103,30 @@ class SqliteDriver implements Driver {
   }
 }
 
+interface Handles {
+  readonly writer: Handle;
+  readonly reader: Handle;
+  readonly openReader: () => Handle;
+}
+
 /** Decides per statement which handle it needs; holds the write lock from begin to commit or rollback. */
 class SqliteConnection implements DatabaseConnection {
-  readonly #file: string;
-  readonly #writer: Handle;
-  readonly #reader: Handle;
+  readonly #handles: Handles;
   readonly #acquireLock: () => Promise<Release>;
+  readonly #whenFree: WhenFree;
   #release: Release | undefined;
 
-  constructor(file: string, writer: Handle, reader: Handle, acquireLock: () => Promise<Release>) {
-    this.#file = file;
-    this.#writer = writer;
-    this.#reader = reader;
+  constructor(handles: Handles, acquireLock: () => Promise<Release>, whenFree: WhenFree) {
+    this.#handles = handles;
     this.#acquireLock = acquireLock;
+    this.#whenFree = whenFree;
   }
 
   async begin(): Promise<void> {
     const release = await this.#acquireLock();
     try {
       // IMMEDIATE takes the file's write lock at once: a transaction never fails half-way because another one wrote.
-      await whenFree(() => this.#writer.exec('begin immediate'));
+      await this.#whenFree(() => this.#handles.writer.exec('begin immediate'));
     } catch (error) {
       release();
       throw error;
@@ -119,7 +135,7 @@ class SqliteConnection implements DatabaseConnection {
   }
 
   async commit(): Promise<void> {
-    await whenFree(() => this.#writer.exec('commit'));
+    await this.#whenFree(() => this.#handles.writer.exec('commit'));
     this.#endTransaction();
   }
 
@@ -128,22 +144,22 @@ class SqliteConnection implements DatabaseConnection {
     if (this.#release === undefined) return;
     try {
       // SQLite has rolled back by itself after some errors, such as a full disk.
-      if (this.#writer.inTransaction()) this.#writer.exec('rollback');
+      if (this.#handles.writer.inTransaction()) this.#handles.writer.exec('rollback');
     } finally {
       this.#endTransaction();
     }
   }
 
   inTransaction(sql: string): void {
-    this.#writer.exec(sql);
+    this.#handles.writer.exec(sql);
   }
 
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
-    if (this.#release !== undefined) return this.#writer.run<R>(query);
-    if (isRead(query)) return whenFree(() => this.#reader.run<R>(query));
+    if (this.#release !== undefined) return this.#handles.writer.run<R>(query);
+    if (isRead(query)) return this.#whenFree(() => this.#handles.reader.run<R>(query));
     const release = await this.#acquireLock();
     try {
-      return await whenFree(() => this.#writer.run<R>(query));
+      return await this.#whenFree(() => this.#handles.writer.run<R>(query));
     } finally {
       release();
     }
@@ -151,9 +167,9 @@ class SqliteConnection implements DatabaseConnection {
 
   /** Streams of their own handle: an open stream on the shared reader would hold every other read to its old snapshot. */
   async *streamQuery<R>(query: CompiledQuery, chunkSize: number): AsyncIterableIterator<QueryResult<R>> {
-    const ownHandle = this.#release === undefined ? await whenFree(() => openReader(this.#file)) : undefined;
+    const ownHandle = this.#release === undefined ? await this.#whenFree(this.#handles.openReader) : undefined;
     try {
-      yield* (ownHandle ?? this.#writer).stream<R>(query, chunkSize);
+      yield* (ownHandle ?? this.#handles.writer).stream<R>(query, chunkSize);
     } finally {
       ownHandle?.close();
     }
@@ -231,7 +247,7 @@ class Handle {
   }
 }
 
-async function openWriter(file: string): Promise<Handle> {
+async function openWriter(file: string, whenFree: WhenFree): Promise<Handle> {
   try {
     // The file holds plugin secrets: only its owner may read it. SQLite gives its side files the same mode.
     closeSync(openSync(file, 'a', 0o600));
@@ -256,8 +272,10 @@ function isRead(query: CompiledQuery): boolean {
   return SelectQueryNode.is(query.query) || /^\s*select\b/i.test(query.sql);
 }
 
+type WhenFree = <T>(attempt: () => T) => Promise<T>;
+
 /** Runs `attempt` again, with pauses, while another thread or process holds the file. */
-async function whenFree<T>(attempt: () => T): Promise<T> {
+async function retryBusy<T>(attempt: () => T, busyWaitMsMax: number): Promise<T> {
   const giveUpAt = performance.now() + busyWaitMsMax;
   for (let tries = 0; ; tries += 1) {
     try {

@@ -1,0 +1,96 @@
+import { isoMicros } from '../base/clock.ts';
+import { keyHash } from '../base/ids.ts';
+import { lockConfig } from './config-revision.ts';
+import type { Metadata } from './database.ts';
+import { createOrganization, listOrganizations } from './organizations.ts';
+import { createPersonalApiKey, findPersonalApiKey } from './personal-api-keys.ts';
+import { createProject, getProjectByToken, listProjects, type Project } from './projects.ts';
+import type { Queries } from './queries.ts';
+import { createLoginLink } from './sessions.ts';
+import { createUser, listUsers } from './users.ts';
+
+export interface BootstrapOptions {
+  /** `phx_…`; gets every scope. */
+  readonly personalApiKey?: string | undefined;
+  /** `phc_…`; default: a random one. */
+  readonly projectApiKey?: string | undefined;
+  /** ms since the epoch. */
+  readonly now: number;
+}
+
+export interface Bootstrapped {
+  /** Whether the store was empty. */
+  readonly created: boolean;
+  /** The one made; later the one with the given key, else the oldest; null when every project has been deleted. */
+  readonly project: Project | null;
+  /** Of a console link valid for 30 minutes; only when created. */
+  readonly loginToken?: string;
+}
+
+/**
+ * Makes an empty store usable: organisation, user, project with its key, a one-time login token and, if given, a personal
+ * key. On a store in use it only adds a given personal key that is unknown. Processes that start at once make one.
+ * Errors: a given key of the wrong form.
+ */
+export async function bootstrap(db: Metadata, options: BootstrapOptions): Promise<Bootstrapped> {
+  checkKeyForm('personal', 'phx_', options.personalApiKey);
+  checkKeyForm('project', 'phc_', options.projectApiKey);
+  return db.transaction().execute(async (trx) => {
+    await lockConfig(trx);
+    const created = (await listOrganizations(trx)).length === 0;
+    const first = created ? await createFirstRecords(trx, options) : undefined;
+    if (options.personalApiKey !== undefined) await addPersonalKey(trx, options.personalApiKey, options.now);
+    return first ?? { created, project: await findProject(trx, options.projectApiKey) };
+  });
+}
+
+async function createFirstRecords(trx: Queries, { projectApiKey, now }: BootstrapOptions): Promise<Bootstrapped> {
+  const organization = await createOrganization(trx, { name: 'My organization' }, now);
+  const user = await createUser(trx, { organizationId: organization.id, firstName: 'Admin', email: '' }, now);
+  const project = await createProject(
+    trx,
+    {
+      organizationId: organization.id,
+      name: 'Default project',
+      ...(projectApiKey !== undefined && { apiToken: projectApiKey }),
+    },
+    now,
+  );
+  return { created: true, project, loginToken: await createLoginLink(trx, { userId: user.id, now }) };
+}
+
+async function addPersonalKey(trx: Queries, value: string, now: number): Promise<void> {
+  if ((await findPersonalApiKey(trx, keyHash(value))) !== undefined) return;
+  const [user] = await listUsers(trx);
+  if (user === undefined) throw new Error('expected the store to have a user to give the personal key to, got none');
+  const label = `From the settings, ${isoMicros(now).slice(0, 10)}`;
+  await createPersonalApiKey(trx, { userId: user.id, label, scopes: ['*'], value }, now);
+}
+
+async function findProject(trx: Queries, projectApiKey: string | undefined): Promise<Project | null> {
+  const named = projectApiKey === undefined ? undefined : await getProjectByToken(trx, projectApiKey);
+  if (named !== undefined) return named;
+  const { projects } = await listProjects(trx, { limit: 1 });
+  return projects[0] ?? null;
+}
+
+const keyLengthMin = 16;
+const keyLengthMax = 64;
+
+function checkKeyForm(kind: 'personal' | 'project', prefix: 'phx_' | 'phc_', key: string | undefined): void {
+  if (key === undefined) return;
+  const fault = keyFault(prefix, key);
+  if (fault === undefined) return;
+  // The key itself is a secret, or nearly one: it is described, not shown.
+  throw new Error(
+    `expected the bootstrap ${kind} API key to be "${prefix}" and letters, digits, "_" or "-", ` +
+      `${keyLengthMin} to ${keyLengthMax} characters in all, got one ${fault}; ` +
+      `correct MILLRACE_BOOTSTRAP_${kind.toUpperCase()}_API_KEY`,
+  );
+}
+
+function keyFault(prefix: string, key: string): string | undefined {
+  if (!key.startsWith(prefix)) return `that does not start with "${prefix}"`;
+  if (key.length < keyLengthMin || key.length > keyLengthMax) return `of ${key.length} characters`;
+  return /^[A-Za-z0-9_-]+$/.test(key) ? undefined : 'with other characters (a space or line end, perhaps)';
+}

@@ -1,0 +1,168 @@
+import type { Selectable } from 'kysely';
+import { isoMicros } from '../base/clock.ts';
+import { newId, newKey } from '../base/ids.ts';
+import { bumpConfigRevision } from './config-revision.ts';
+import type { Database } from './database.ts';
+import { inTransaction, type Queries } from './queries.ts';
+
+export interface Project {
+  readonly id: number;
+  readonly uuid: string;
+  readonly organizationId: string;
+  readonly name: string;
+  /** `phc_…`: public by design, write-only. */
+  readonly apiToken: string;
+  readonly timezone: string;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+}
+
+export interface NewProject {
+  readonly organizationId: string;
+  readonly name: string;
+  /** Default UTC. */
+  readonly timezone?: string;
+  /** Default: a new random one. */
+  readonly apiToken?: string;
+}
+
+/** A token that is taken throws a unique violation. */
+export async function createProject(db: Queries, input: NewProject, now: number): Promise<Project> {
+  return inTransaction(db, async (trx) => {
+    const row = await trx
+      .insertInto('projects')
+      .values({
+        uuid: newId(),
+        organization_id: input.organizationId,
+        name: input.name,
+        api_token: input.apiToken ?? newKey('phc_'),
+        timezone: input.timezone ?? 'UTC',
+        created_at: isoMicros(now),
+        updated_at: isoMicros(now),
+      })
+      .returningAll()
+      .executeTakeFirstOrThrow();
+    await bumpConfigRevision(trx);
+    return toProject(row);
+  });
+}
+
+export async function getProject(db: Queries, id: number): Promise<Project | undefined> {
+  const row = await db.selectFrom('projects').selectAll().where('id', '=', id).executeTakeFirst();
+  return row && toProject(row);
+}
+
+export async function getProjectByToken(db: Queries, apiToken: string): Promise<Project | undefined> {
+  const row = await db.selectFrom('projects').selectAll().where('api_token', '=', apiToken).executeTakeFirst();
+  return row && toProject(row);
+}
+
+export interface ProjectFilter {
+  /** Default: of every organisation. */
+  readonly organizationId?: string;
+  /** Only these; null or absent: all. */
+  readonly ids?: readonly number[] | null;
+  /** Default: all of them. */
+  readonly limit?: number;
+  readonly offset?: number;
+}
+
+/** A page of projects in id order, and how many there are on all pages. */
+export async function listProjects(
+  db: Queries,
+  filter: ProjectFilter = {},
+): Promise<{ count: number; projects: Project[] }> {
+  const { organizationId, ids, limit, offset = 0 } = filter;
+  let matching = db.selectFrom('projects');
+  if (organizationId !== undefined) matching = matching.where('organization_id', '=', organizationId);
+  if (ids) matching = matching.where('id', 'in', ids);
+  const { count } = await matching.select((eb) => eb.fn.countAll<number>().as('count')).executeTakeFirstOrThrow();
+  // SQLite knows no offset without a limit.
+  const rows = await matching
+    .selectAll()
+    .orderBy('id')
+    .limit(limit ?? Math.max(count, 1))
+    .offset(offset)
+    .execute();
+  return { count, projects: rows.map(toProject) };
+}
+
+export interface ProjectChanges {
+  readonly name?: string;
+  readonly timezone?: string;
+}
+
+/** Undefined when there is no such project. */
+export async function updateProject(
+  db: Queries,
+  id: number,
+  changes: ProjectChanges,
+  now: number,
+): Promise<Project | undefined> {
+  const { name, timezone } = changes;
+  const row = await db
+    .updateTable('projects')
+    .set({
+      ...(name !== undefined && { name }),
+      ...(timezone !== undefined && { timezone }),
+      updated_at: isoMicros(now),
+    })
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirst();
+  return row && toProject(row);
+}
+
+/** The old token stops at once. Undefined when there is no such project. */
+export async function rotateProjectToken(db: Queries, id: number, now: number): Promise<Project | undefined> {
+  return inTransaction(db, async (trx) => {
+    const row = await trx
+      .updateTable('projects')
+      .set({ api_token: newKey('phc_'), updated_at: isoMicros(now) })
+      .where('id', '=', id)
+      .returningAll()
+      .executeTakeFirst();
+    if (row === undefined) return undefined;
+    await bumpConfigRevision(trx);
+    return toProject(row);
+  });
+}
+
+/** Tables with rows of a project that no foreign key removes. */
+const projectTables = [
+  'plugin_metrics',
+  'activity_log',
+  'persons',
+  'person_distinct_ids',
+  'group_types',
+  'groups',
+  'ingestion_warnings',
+  'dead_letters',
+] as const satisfies readonly (keyof Database)[];
+
+/**
+ * Deletes the project and everything in this store that belongs to it: configs, attachments, jobs, persons, groups, log.
+ * Stored events are not here. False when there is no such project.
+ */
+export async function deleteProject(db: Queries, id: number): Promise<boolean> {
+  return inTransaction(db, async (trx) => {
+    const deleted = await trx.deleteFrom('projects').where('id', '=', id).returning('id').executeTakeFirst();
+    if (deleted === undefined) return false;
+    for (const table of projectTables) await trx.deleteFrom(table).where('project_id', '=', id).execute();
+    await bumpConfigRevision(trx);
+    return true;
+  });
+}
+
+function toProject(row: Selectable<Database['projects']>): Project {
+  return {
+    id: row.id,
+    uuid: row.uuid,
+    organizationId: row.organization_id,
+    name: row.name,
+    apiToken: row.api_token,
+    timezone: row.timezone,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}
