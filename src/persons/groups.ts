@@ -1,0 +1,174 @@
+import type { Queries } from '../metadata/queries.ts';
+import type { JsonObject } from '../plugins/plugin.ts';
+import { loadGroups, loadGroupTypes, type GroupChanges, type GroupRow, type GroupTypeRow } from './group-rows.ts';
+import { applyChanges, formatRegisters, parseRegisters, type Registers } from './registers.ts';
+
+/** Group types that a project keeps. */
+export const groupTypesMax = 5;
+/** Characters of a group key, and of the name of a type. */
+export const groupKeyLengthMax = 400;
+
+interface Group {
+  readonly projectId: number;
+  readonly typeIndex: number;
+  readonly key: string;
+  createdAt: number;
+  readonly registers: Registers;
+  changedIn: number;
+}
+
+/** Asked for before the index of the type is known to exist. */
+interface WantedGroup {
+  readonly projectId: number;
+  readonly typeName: string;
+  readonly key: string;
+}
+
+/** Groups kept in memory between windows. */
+const groupsMax = 50_000;
+
+/**
+ * Groups and group types in memory, in front of the metadata store. Works in windows as PersonStore does.
+ * A type gets the first free index 0..4 when it is first seen; later types of a full project are not kept.
+ */
+export class GroupStore {
+  readonly #db: Queries;
+  #types = new Map<number, Map<string, number>>();
+  #groups = new Map<string, Group>();
+  #wantedTypes = new Set<number>();
+  #wantedGroups = new Map<string, WantedGroup>();
+  #window = 0;
+  #committed = 0;
+  #newTypes: GroupTypeRow[] = [];
+  #changed: Group[] = [];
+
+  constructor(db: Queries) {
+    this.#db = db;
+  }
+
+  begin(window: number): void {
+    this.#window = window;
+    this.#wantedTypes.clear();
+    this.#wantedGroups.clear();
+    if (this.#groups.size <= groupsMax) return;
+    for (const [key, group] of this.#groups) if (group.changedIn <= this.#committed) this.#groups.delete(key);
+  }
+
+  /** Announces that the window will ask for group types of this project. */
+  wantTypes(projectId: number): void {
+    if (!this.#types.has(projectId)) this.#wantedTypes.add(projectId);
+  }
+
+  wantGroup(projectId: number, typeName: string, key: string): void {
+    this.wantTypes(projectId);
+    this.#wantedGroups.set(JSON.stringify([projectId, typeName, key]), { projectId, typeName, key });
+  }
+
+  async load(): Promise<void> {
+    if (this.#wantedTypes.size > 0) {
+      const projectIds = [...this.#wantedTypes];
+      const rows = await loadGroupTypes(this.#db, projectIds);
+      for (const projectId of projectIds) this.#types.set(projectId, new Map());
+      for (const row of rows) this.#types.get(row.project_id)?.set(row.name, row.type_index);
+    }
+    for (const wanted of this.#missingByType().values()) {
+      const rows = await loadGroups(this.#db, wanted.projectId, wanted.typeIndex, [...wanted.keys]);
+      for (const row of rows) this.#groups.set(mapKey(row.project_id, row.type_index, row.group_key), groupOf(row));
+    }
+    this.#wantedTypes.clear();
+    this.#wantedGroups.clear();
+  }
+
+  /** Index of a type, given to it now if it is new; undefined when the project has no room for it. */
+  typeIndex(projectId: number, name: string): number | undefined {
+    const types = this.#types.get(projectId);
+    if (types === undefined) throw new Error(`expected the group types of project ${projectId} to be loaded`);
+    const known = types.get(name);
+    if (known !== undefined) return known;
+    const used = new Set(types.values());
+    for (let index = 0; index < groupTypesMax; index++) {
+      if (used.has(index)) continue;
+      types.set(name, index);
+      this.#newTypes.push({ project_id: projectId, type_index: index, name });
+      return index;
+    }
+    return undefined;
+  }
+
+  /** `$group_set` of an event at `micros`. */
+  update(projectId: number, typeIndex: number, key: string, set: JsonObject, micros: number): void {
+    const at = mapKey(projectId, typeIndex, key);
+    let group = this.#groups.get(at);
+    let changed = false;
+    if (group === undefined) {
+      group = { projectId, typeIndex, key, createdAt: micros, registers: new Map(), changedIn: 0 };
+      this.#groups.set(at, group);
+      changed = true;
+    }
+    if (micros < group.createdAt) {
+      group.createdAt = micros;
+      changed = true;
+    }
+    if (applyChanges(group.registers, { set, setOnce: null, unset: [] }, micros)) changed = true;
+    if (!changed || group.changedIn === this.#window) return;
+    group.changedIn = this.#window;
+    this.#changed.push(group);
+  }
+
+  takeChanges(): GroupChanges {
+    const types = this.#newTypes;
+    const groups = this.#changed.map(toRow);
+    this.#newTypes = [];
+    this.#changed = [];
+    return { types, groups };
+  }
+
+  committed(window: number): void {
+    this.#committed = window;
+  }
+
+  reset(): void {
+    this.#types = new Map();
+    this.#groups = new Map();
+    this.#newTypes = [];
+    this.#changed = [];
+  }
+
+  #missingByType(): Map<string, { projectId: number; typeIndex: number; keys: Set<string> }> {
+    const missing = new Map<string, { projectId: number; typeIndex: number; keys: Set<string> }>();
+    for (const { projectId, typeName, key } of this.#wantedGroups.values()) {
+      const typeIndex = this.#types.get(projectId)?.get(typeName);
+      if (typeIndex === undefined || this.#groups.has(mapKey(projectId, typeIndex, key))) continue;
+      const at = `${projectId}:${typeIndex}`;
+      const entry = missing.get(at) ?? { projectId, typeIndex, keys: new Set() };
+      entry.keys.add(key);
+      missing.set(at, entry);
+    }
+    return missing;
+  }
+}
+
+function mapKey(projectId: number, typeIndex: number, key: string): string {
+  return `${projectId}:${typeIndex}:${key}`;
+}
+
+function groupOf(row: GroupRow): Group {
+  return {
+    projectId: row.project_id,
+    typeIndex: row.type_index,
+    key: row.group_key,
+    createdAt: row.created_at_micros,
+    registers: parseRegisters(row.registers),
+    changedIn: 0,
+  };
+}
+
+function toRow(group: Group): GroupRow {
+  return {
+    project_id: group.projectId,
+    type_index: group.typeIndex,
+    group_key: group.key,
+    created_at_micros: group.createdAt,
+    registers: formatRegisters(group.registers),
+  };
+}

@@ -1,0 +1,64 @@
+import type { WarningOccurrence } from '../contract/warnings.ts';
+import { isIllegalId } from './illegal-ids.ts';
+import type { Person } from './person.ts';
+import { mergeRegisters } from './registers.ts';
+import type { PersonStore } from './store.ts';
+
+/** An event that says that two ids are one person. */
+export interface MergeRequest {
+  readonly projectId: number;
+  /** The event's distinct_id: its person stays. */
+  readonly targetId: string;
+  readonly otherId: string;
+  /** `$merge_dangerously`: also when the other person is identified. */
+  readonly force: boolean;
+  readonly eventUuid: string;
+  /** Time of the event, µs. */
+  readonly micros: number;
+}
+
+/** Makes two ids one person, or says why not. The event itself is stored either way. */
+export function mergeIds(store: PersonStore, request: MergeRequest): WarningOccurrence | null {
+  const { projectId, targetId, otherId, micros } = request;
+  if (targetId === otherId) return null;
+  const illegal = isIllegalId(targetId) ? targetId : isIllegalId(otherId) ? otherId : null;
+  if (illegal !== null) return illegalWarning(illegal, request);
+  const target = store.find(projectId, targetId);
+  const other = store.find(projectId, otherId);
+  if (target === undefined) {
+    const person = other ?? store.create(projectId, targetId, micros);
+    store.attach(person, other === undefined ? otherId : targetId);
+    store.identify(person);
+    return null;
+  }
+  if (other === undefined) {
+    store.attach(target, otherId);
+    store.identify(target);
+    return null;
+  }
+  if (target === other) return null;
+  if (other.isIdentified && !request.force) return identifiedWarning(request);
+  mergePersons(store, target, other);
+  return null;
+}
+
+function mergePersons(store: PersonStore, target: Person, other: Person): void {
+  mergeRegisters(target.registers, other.registers);
+  target.createdAt = Math.min(target.createdAt, other.createdAt);
+  store.identify(target);
+  store.absorb(target, other);
+}
+
+function illegalWarning(illegalDistinctId: string, { otherId, targetId, eventUuid }: MergeRequest): WarningOccurrence {
+  return {
+    type: 'cannot_merge_with_illegal_distinct_id',
+    details: { illegalDistinctId, otherDistinctId: otherId, distinctId: targetId, eventUuid },
+  };
+}
+
+function identifiedWarning({ otherId, targetId, eventUuid }: MergeRequest): WarningOccurrence {
+  return {
+    type: 'cannot_merge_already_identified',
+    details: { sourcePersonDistinctId: otherId, targetPersonDistinctId: targetId, eventUuid },
+  };
+}

@@ -1,0 +1,94 @@
+import type { Queries } from '../metadata/queries.ts';
+import { chunks, paddedChunks } from './chunks.ts';
+
+const idsPerQuery = 512;
+const rowsPerInsert = 256;
+
+export interface PersonRow {
+  readonly project_id: number;
+  readonly uuid: string;
+  readonly created_at_micros: number;
+  readonly is_identified: number;
+  readonly registers: string;
+}
+
+export interface DistinctIdRow {
+  readonly project_id: number;
+  readonly distinct_id: string;
+  readonly person_uuid: string;
+}
+
+/** `from` has become part of `to`: its ids move, it goes. */
+export interface MergeRow {
+  readonly projectId: number;
+  readonly from: string;
+  readonly to: string;
+}
+
+/** What a window changes, ready to be written. */
+export interface PersonChanges {
+  readonly persons: readonly PersonRow[];
+  readonly distinctIds: readonly DistinctIdRow[];
+  readonly merges: readonly MergeRow[];
+}
+
+/** Persons by distinct id; ids that nobody has are left out. */
+export async function loadPersons(
+  db: Queries,
+  projectId: number,
+  distinctIds: readonly string[],
+): Promise<(PersonRow & { readonly distinct_id: string })[]> {
+  const found = new Map<string, PersonRow & { readonly distinct_id: string }>();
+  for (const ids of paddedChunks(distinctIds, idsPerQuery)) {
+    const rows = await db
+      .selectFrom('person_distinct_ids as d')
+      .innerJoin('persons as p', (join) =>
+        join.onRef('p.project_id', '=', 'd.project_id').onRef('p.uuid', '=', 'd.person_uuid'),
+      )
+      .select(['d.distinct_id', 'p.project_id', 'p.uuid', 'p.created_at_micros', 'p.is_identified', 'p.registers'])
+      .where('d.project_id', '=', projectId)
+      .where('d.distinct_id', 'in', ids)
+      .execute();
+    for (const row of rows) found.set(row.distinct_id, row);
+  }
+  return [...found.values()];
+}
+
+/** Writes the changes of one window. Belongs into the transaction that moves the cursor. */
+export async function writePersonChanges(tx: Queries, changes: PersonChanges): Promise<void> {
+  for (const rows of chunks(changes.persons, rowsPerInsert)) {
+    await tx
+      .insertInto('persons')
+      .values([...rows])
+      .onConflict((conflict) =>
+        conflict.columns(['project_id', 'uuid']).doUpdateSet((eb) => ({
+          created_at_micros: eb.ref('excluded.created_at_micros'),
+          is_identified: eb.ref('excluded.is_identified'),
+          registers: eb.ref('excluded.registers'),
+        })),
+      )
+      .execute();
+  }
+  for (const rows of chunks(changes.distinctIds, rowsPerInsert)) {
+    await tx
+      .insertInto('person_distinct_ids')
+      .values([...rows])
+      .onConflict((conflict) =>
+        conflict
+          .columns(['project_id', 'distinct_id'])
+          .doUpdateSet((eb) => ({ person_uuid: eb.ref('excluded.person_uuid') })),
+      )
+      .execute();
+  }
+  for (const merge of changes.merges) await writeMerge(tx, merge);
+}
+
+async function writeMerge(tx: Queries, { projectId, from, to }: MergeRow): Promise<void> {
+  await tx
+    .updateTable('person_distinct_ids')
+    .set({ person_uuid: to })
+    .where('project_id', '=', projectId)
+    .where('person_uuid', '=', from)
+    .execute();
+  await tx.deleteFrom('persons').where('project_id', '=', projectId).where('uuid', '=', from).execute();
+}

@@ -1,0 +1,135 @@
+import type { Queries } from '../metadata/queries.ts';
+import type { JsonObject } from '../plugins/plugin.ts';
+import { paddedChunks } from './chunks.ts';
+import { isoOfMicros } from './event-time.ts';
+import { parseRegisters, propertiesOf } from './registers.ts';
+
+/** A person as the API shows it. */
+export interface ShownPerson {
+  readonly id: string;
+  readonly uuid: string;
+  /** What to call it: a property that names people, else an id. */
+  readonly name: string;
+  readonly distinct_ids: string[];
+  readonly properties: JsonObject;
+  /** ISO 8601 UTC, µs. */
+  readonly created_at: string;
+  readonly is_identified: boolean;
+}
+
+interface PersonColumns {
+  readonly uuid: string;
+  readonly created_at_micros: number;
+  readonly is_identified: number;
+  readonly registers: string;
+}
+
+const perQuery = 512;
+const namingProperties = ['email', 'name', 'username'];
+
+/** Persons by the ids of their events; ids without a person are left out. */
+export async function personsByDistinctIds(
+  db: Queries,
+  projectId: number,
+  distinctIds: readonly string[],
+): Promise<ReadonlyMap<string, ShownPerson>> {
+  const uuidOf = new Map<string, string>();
+  for (const ids of paddedChunks([...new Set(distinctIds)], perQuery)) {
+    const rows = await db
+      .selectFrom('person_distinct_ids')
+      .select(['distinct_id', 'person_uuid'])
+      .where('project_id', '=', projectId)
+      .where('distinct_id', 'in', ids)
+      .execute();
+    for (const row of rows) uuidOf.set(row.distinct_id, row.person_uuid);
+  }
+  const persons = await personsByUuids(db, projectId, [...new Set(uuidOf.values())]);
+  const found = new Map<string, ShownPerson>();
+  for (const [distinctId, uuid] of uuidOf) {
+    const person = persons.get(uuid);
+    if (person !== undefined) found.set(distinctId, person);
+  }
+  return found;
+}
+
+/** Undefined: no such person in this project. */
+export async function personByUuid(db: Queries, projectId: number, uuid: string): Promise<ShownPerson | undefined> {
+  return (await personsByUuids(db, projectId, [uuid])).get(uuid);
+}
+
+/** Newest first. */
+export async function listPersons(
+  db: Queries,
+  projectId: number,
+  page: { readonly limit: number; readonly offset: number },
+): Promise<{ readonly count: number; readonly persons: ShownPerson[] }> {
+  const { count } = await db
+    .selectFrom('persons')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('project_id', '=', projectId)
+    .executeTakeFirstOrThrow();
+  const rows = await db
+    .selectFrom('persons')
+    .select(['uuid', 'created_at_micros', 'is_identified', 'registers'])
+    .where('project_id', '=', projectId)
+    .orderBy('created_at_micros', 'desc')
+    .orderBy('uuid')
+    .limit(page.limit)
+    .offset(page.offset)
+    .execute();
+  return { count: Number(count), persons: await withDistinctIds(db, projectId, rows) };
+}
+
+async function personsByUuids(
+  db: Queries,
+  projectId: number,
+  uuids: readonly string[],
+): Promise<Map<string, ShownPerson>> {
+  const found = new Map<string, ShownPerson>();
+  for (const some of paddedChunks(uuids, perQuery)) {
+    const rows = await db
+      .selectFrom('persons')
+      .select(['uuid', 'created_at_micros', 'is_identified', 'registers'])
+      .where('project_id', '=', projectId)
+      .where('uuid', 'in', some)
+      .execute();
+    for (const person of await withDistinctIds(db, projectId, rows)) found.set(person.uuid, person);
+  }
+  return found;
+}
+
+async function withDistinctIds(db: Queries, projectId: number, rows: readonly PersonColumns[]): Promise<ShownPerson[]> {
+  const idsOf = new Map<string, string[]>(rows.map((row) => [row.uuid, []]));
+  for (const uuids of paddedChunks([...idsOf.keys()], perQuery)) {
+    const ids = await db
+      .selectFrom('person_distinct_ids')
+      .select(['distinct_id', 'person_uuid'])
+      .where('project_id', '=', projectId)
+      .where('person_uuid', 'in', uuids)
+      .orderBy('distinct_id')
+      .execute();
+    for (const { distinct_id, person_uuid } of ids) idsOf.get(person_uuid)?.push(distinct_id);
+  }
+  return rows.map((row) => toShown(row, idsOf.get(row.uuid) ?? []));
+}
+
+function toShown(row: PersonColumns, distinctIds: string[]): ShownPerson {
+  const properties = propertiesOf(parseRegisters(row.registers));
+  return {
+    id: row.uuid,
+    uuid: row.uuid,
+    name: nameOf(properties) ?? distinctIds[0] ?? row.uuid,
+    distinct_ids: distinctIds,
+    properties,
+    created_at: isoOfMicros(row.created_at_micros),
+    is_identified: row.is_identified === 1,
+  };
+}
+
+function nameOf(properties: JsonObject): string | undefined {
+  for (const key of namingProperties) {
+    const value = Object.hasOwn(properties, key) ? properties[key] : undefined;
+    if (typeof value === 'string' && value !== '') return value;
+  }
+  return undefined;
+}

@@ -1,0 +1,128 @@
+import type { JsonObject, JsonValue } from '../plugins/plugin.ts';
+
+/**
+ * What is known of one property, so that the same events give the same value in whatever order they arrive.
+ * - `$set` and `$unset` share one place, decided by event time: the later one stands; of equal times the later arrival.
+ * - `$set_once` has a place of its own and keeps the earliest; it shows where nothing was set, or after an `$unset` that
+ *   is older than it. An empty (null) value gives way to any other, as clients of this protocol expect.
+ * `t` is the event's time in µs. `o` holds the `$set_once` beside a `$set` or `$unset`.
+ */
+export interface Register {
+  readonly v: JsonValue;
+  readonly t: number;
+  readonly k: 'set' | 'once' | 'unset';
+  readonly o?: { readonly v: JsonValue; readonly t: number };
+}
+
+/** By property. A Map, not an object: `__proto__` is a property like any other. */
+export type Registers = Map<string, Register>;
+
+interface Timed {
+  readonly v: JsonValue;
+  readonly t: number;
+}
+
+/** What one event asks for. */
+export interface PropertyChanges {
+  readonly set: JsonObject | null;
+  readonly setOnce: JsonObject | null;
+  readonly unset: readonly string[];
+}
+
+export const noChanges: PropertyChanges = { set: null, setOnce: null, unset: [] };
+
+/** Applies the changes of an event at time `t` (µs). Returns whether a register changed. */
+export function applyChanges(registers: Registers, changes: PropertyChanges, t: number): boolean {
+  let changed = false;
+  if (changes.setOnce !== null) {
+    for (const key of Object.keys(changes.setOnce)) {
+      if (setOnce(registers, key, changes.setOnce[key] ?? null, t)) changed = true;
+    }
+  }
+  if (changes.set !== null) {
+    for (const key of Object.keys(changes.set)) {
+      if (write(registers, key, { v: changes.set[key] ?? null, t, k: 'set' })) changed = true;
+    }
+  }
+  for (const key of changes.unset) if (write(registers, key, { v: null, t, k: 'unset' })) changed = true;
+  return changed;
+}
+
+function write(registers: Registers, key: string, next: Register): boolean {
+  const known = registers.get(key);
+  if (known === undefined) {
+    registers.set(key, next);
+    return true;
+  }
+  if (known.k === 'once') {
+    registers.set(key, { ...next, o: { v: known.v, t: known.t } });
+    return true;
+  }
+  if (next.t < known.t || sameWrite(known, next)) return false;
+  registers.set(key, known.o === undefined ? next : { ...next, o: known.o });
+  return true;
+}
+
+function sameWrite(a: Register, b: Register): boolean {
+  return a.t === b.t && a.k === b.k && sameValue(a.v, b.v);
+}
+
+function setOnce(registers: Registers, key: string, v: JsonValue, t: number): boolean {
+  const known = registers.get(key);
+  if (known === undefined) {
+    registers.set(key, { v, t, k: 'once' });
+    return true;
+  }
+  const once = known.k === 'once' ? known : known.o;
+  const next = { v, t };
+  if (once !== undefined && !goesBefore(next, once)) return false;
+  registers.set(key, known.k === 'once' ? { v, t, k: 'once' } : { v: known.v, t: known.t, k: known.k, o: next });
+  return true;
+}
+
+function goesBefore(next: Timed, known: Timed): boolean {
+  if ((next.v === null) !== (known.v === null)) return known.v === null;
+  return next.t < known.t;
+}
+
+/** The value that shows; undefined when the property is not there. */
+export function liveValue({ v, t, k, o }: Register): JsonValue | undefined {
+  if (k === 'once') return v;
+  const isEmpty = k === 'unset' || v === null;
+  if (isEmpty && o !== undefined && o.t > t && o.v !== null) return o.v;
+  return k === 'unset' ? undefined : v;
+}
+
+/** Properties as the API shows them, in order of name: the order of arrival must not show. */
+export function propertiesOf(registers: Registers): JsonObject {
+  const live: [string, JsonValue][] = [];
+  for (const [key, register] of registers) {
+    const value = liveValue(register);
+    if (value !== undefined) live.push([key, value]);
+  }
+  return Object.fromEntries(live.sort(([a], [b]) => (a < b ? -1 : 1))) as JsonObject;
+}
+
+/** Of two people who turn out to be one: where the target shows a value it stays, else the other's register, times kept. */
+export function mergeRegisters(target: Registers, other: Registers): boolean {
+  let changed = false;
+  for (const [key, register] of other) {
+    const own = target.get(key);
+    if (own !== undefined && (liveValue(own) !== undefined || liveValue(register) === undefined)) continue;
+    target.set(key, register);
+    changed = true;
+  }
+  return changed;
+}
+
+export function parseRegisters(json: string): Registers {
+  return new Map(Object.entries(JSON.parse(json) as Record<string, Register>));
+}
+
+export function formatRegisters(registers: Registers): string {
+  return JSON.stringify(Object.fromEntries(registers));
+}
+
+function sameValue(a: JsonValue, b: JsonValue): boolean {
+  return a === b || (typeof a === 'object' && typeof b === 'object' && JSON.stringify(a) === JSON.stringify(b));
+}

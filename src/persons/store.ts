@@ -1,0 +1,247 @@
+import type { Queries } from '../metadata/queries.ts';
+import { loadPersons, type DistinctIdRow, type MergeRow, type PersonChanges } from './person-rows.ts';
+import { current, Person, personUuid } from './person.ts';
+import { formatRegisters, noChanges, type PropertyChanges } from './registers.ts';
+
+/** Ids of one project, in two generations: what is asked for moves to the young one, what nobody asks for goes with the old. */
+export class ProjectIds {
+  readonly projectId: number;
+  young = new Map<string, Person>();
+  old = new Map<string, Person>();
+
+  constructor(projectId: number) {
+    this.projectId = projectId;
+  }
+
+  /** Undefined: not in memory. Costs one map look-up when the id was used lately. */
+  get(distinctId: string): Person | undefined {
+    const found = this.young.get(distinctId);
+    if (found !== undefined) return found.mergedInto === null ? found : current(found);
+    const known = this.old.get(distinctId);
+    if (known === undefined) return undefined;
+    this.young.set(distinctId, known);
+    return current(known);
+  }
+}
+
+interface NewId {
+  readonly projectId: number;
+  readonly distinctId: string;
+  readonly person: Person;
+}
+
+/**
+ * Persons in memory, in front of the metadata store.
+ *
+ * One window at a time: `begin`, `want` every id that it needs, `load`, then look up and change synchronously, then
+ * `takeChanges`. What a window changed stays in memory until `committed` says that it is stored, so a later window may
+ * be computed before. After any failure `reset` forgets everything, and the store is the truth again.
+ */
+export class PersonStore {
+  readonly #db: Queries;
+  readonly #idsMax: number;
+  #projects = new Map<number, ProjectIds>();
+  #byUuid = new Map<string, Person>();
+  #wanted = new Map<number, Set<string>>();
+  #window = 0;
+  #committed = 0;
+  #changed: Person[] = [];
+  #newIds: NewId[] = [];
+  #merges: { readonly from: Person; readonly into: Person }[] = [];
+
+  /** `idsMax`: distinct ids to keep in memory; more only while they are not stored yet. */
+  constructor(db: Queries, idsMax = 200_000) {
+    this.#db = db;
+    this.#idsMax = idsMax;
+  }
+
+  begin(window: number): void {
+    this.#window = window;
+    this.#wanted.clear();
+    if (this.#youngIds() > this.#idsMax / 2) this.#rotate();
+  }
+
+  /** The ids of a project, for many look-ups in a row. */
+  project(projectId: number): ProjectIds {
+    let ids = this.#projects.get(projectId);
+    if (ids === undefined) this.#projects.set(projectId, (ids = new ProjectIds(projectId)));
+    return ids;
+  }
+
+  /** Announces that the window will ask for this id. */
+  want(projectId: number, distinctId: string): void {
+    if (this.project(projectId).get(distinctId) !== undefined) return;
+    const wanted = this.#wanted.get(projectId);
+    if (wanted === undefined) this.#wanted.set(projectId, new Set([distinctId]));
+    else wanted.add(distinctId);
+  }
+
+  /** Reads what was wanted and is not in memory. */
+  async load(): Promise<void> {
+    for (const [projectId, wanted] of this.#wanted) {
+      const ids = this.project(projectId);
+      for (const row of await loadPersons(this.#db, projectId, [...wanted])) {
+        // Somebody known by another id, perhaps changed since: memory is ahead of the store.
+        const known = this.#byUuid.get(row.uuid);
+        ids.young.set(row.distinct_id, known ?? this.#remember(personOf(row)));
+      }
+    }
+    this.#wanted.clear();
+  }
+
+  find(projectId: number, distinctId: string): Person | undefined {
+    return this.project(projectId).get(distinctId);
+  }
+
+  /** An event of this id at `micros`: makes the person if there is none; its created_at is its earliest event. */
+  touch(projectId: number, distinctId: string, micros: number): Person {
+    const known = this.find(projectId, distinctId);
+    if (known === undefined) return this.create(projectId, distinctId, micros);
+    if (micros < known.createdAt) this.lowerCreatedAt(known, micros);
+    return known;
+  }
+
+  create(projectId: number, distinctId: string, micros: number): Person {
+    const person = this.#remember(
+      new Person({
+        projectId,
+        uuid: personUuid(projectId, distinctId),
+        createdAt: micros,
+        isIdentified: false,
+        isStored: false,
+        registersJson: '{}',
+      }),
+    );
+    this.attach(person, distinctId);
+    return person;
+  }
+
+  lowerCreatedAt(person: Person, micros: number): void {
+    person.createdAt = micros;
+    this.#mark(person);
+  }
+
+  /** One more id for a person. */
+  attach(person: Person, distinctId: string): void {
+    this.project(person.projectId).young.set(distinctId, person);
+    this.#newIds.push({ projectId: person.projectId, distinctId, person });
+    this.#mark(person);
+  }
+
+  identify(person: Person): void {
+    if (person.isIdentified) return;
+    person.isIdentified = true;
+    this.#mark(person);
+  }
+
+  update(person: Person, changes: PropertyChanges, micros: number): void {
+    if (changes !== noChanges && person.apply(changes, micros)) this.#mark(person);
+  }
+
+  /** `from` becomes part of `into`, which the caller has given what it should have of it. */
+  absorb(into: Person, from: Person): void {
+    from.mergedInto = into;
+    this.#merges.push({ from, into });
+    this.#mark(from);
+    this.#mark(into);
+  }
+
+  /** What the window changed, as rows of its own: later changes do not reach into it. */
+  takeChanges(): PersonChanges {
+    const merges: MergeRow[] = [];
+    for (const { from, into } of this.#merges) {
+      if (from.isStored) merges.push({ projectId: from.projectId, from: from.uuid, to: current(into).uuid });
+    }
+    const distinctIds: DistinctIdRow[] = this.#newIds.map(({ projectId, distinctId, person }) => ({
+      project_id: projectId,
+      distinct_id: distinctId,
+      person_uuid: current(person).uuid,
+    }));
+    const persons = this.#changed.filter((person) => person.mergedInto === null).map(toRow);
+    for (const person of this.#changed) person.isStored = true;
+    this.#changed = [];
+    this.#newIds = [];
+    this.#merges = [];
+    return { persons, distinctIds, merges };
+  }
+
+  committed(window: number): void {
+    this.#committed = window;
+  }
+
+  /** Forgets everything, also what is not stored: it will be computed again. */
+  reset(): void {
+    this.#projects = new Map();
+    this.#byUuid = new Map();
+    this.#wanted = new Map();
+    this.#changed = [];
+    this.#newIds = [];
+    this.#merges = [];
+  }
+
+  #remember(person: Person): Person {
+    this.#byUuid.set(person.uuid, person);
+    return person;
+  }
+
+  #mark(person: Person): void {
+    if (person.changedIn === this.#window) return;
+    person.changedIn = this.#window;
+    this.#changed.push(person);
+  }
+
+  #youngIds(): number {
+    let count = 0;
+    for (const { young } of this.#projects.values()) count += young.size;
+    return count;
+  }
+
+  /** Lets go of what nobody asked for lately, except what is not stored yet. */
+  #rotate(): void {
+    const kept = new Map<string, Person>();
+    for (const person of this.#byUuid.values()) if (this.#isUnstored(person)) kept.set(person.uuid, person);
+    for (const [projectId, ids] of this.#projects) {
+      const gone = ids.old;
+      ids.old = ids.young;
+      ids.young = new Map();
+      for (const [id, person] of gone) if (this.#isUnstored(current(person))) ids.young.set(id, person);
+      for (const person of ids.old.values()) keepChain(kept, person);
+      for (const person of ids.young.values()) keepChain(kept, person);
+      if (ids.old.size + ids.young.size === 0) this.#projects.delete(projectId);
+    }
+    this.#byUuid = kept;
+  }
+
+  #isUnstored(person: Person): boolean {
+    return person.changedIn > this.#committed;
+  }
+}
+
+function keepChain(kept: Map<string, Person>, person: Person): void {
+  let each: Person | null = person;
+  while (each !== null) {
+    kept.set(each.uuid, each);
+    each = each.mergedInto;
+  }
+}
+
+function personOf(row: Awaited<ReturnType<typeof loadPersons>>[number]): Person {
+  return new Person({
+    projectId: row.project_id,
+    uuid: row.uuid,
+    createdAt: row.created_at_micros,
+    isIdentified: row.is_identified === 1,
+    isStored: true,
+    registersJson: row.registers,
+  });
+}
+
+function toRow(person: Person) {
+  return {
+    project_id: person.projectId,
+    uuid: person.uuid,
+    created_at_micros: person.createdAt,
+    is_identified: person.isIdentified ? 1 : 0,
+    registers: person.untouchedRegisters ?? formatRegisters(person.registers),
+  };
+}
