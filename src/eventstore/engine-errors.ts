@@ -1,0 +1,44 @@
+import { StoreUnavailableError } from './eventstore.ts';
+
+/**
+ * Error codes of the engine that are the fault of the rows themselves: trying again cannot help. Everything else that goes
+ * wrong with an insert (disk full, too many parts, out of memory, a lost table) is trouble of the store, and may pass.
+ */
+const dataErrorCodes = new Set([
+  6, // CANNOT_PARSE_TEXT
+  27, // CANNOT_PARSE_INPUT_ASSERTION_FAILED
+  32, // ATTEMPT_TO_READ_AFTER_EOF
+  33, // CANNOT_READ_ALL_DATA
+  69, // ARGUMENT_OUT_OF_BOUND
+  117, // INCORRECT_DATA
+  128, // TOO_LARGE_ARRAY_SIZE
+  131, // TOO_LARGE_STRING_SIZE
+]);
+
+/** Codes that say of a query that the store is busy or the query too heavy, rather than wrong. */
+const overloadCodes = new Set([
+  159, // TIMEOUT_EXCEEDED
+  160, // TOO_SLOW
+  202, // TOO_MANY_SIMULTANEOUS_QUERIES
+  241, // MEMORY_LIMIT_EXCEEDED
+  396, // TOO_MANY_ROWS_OR_BYTES
+]);
+
+/** The code in the engine's own message form `Code: 241. DB::Exception: …`; 0 when there is none. */
+export function engineCode(message: string): number {
+  return Number(/\bCode: (\d+)\./.exec(message)?.[1] ?? 0);
+}
+
+export function insertError(message: string, cause?: unknown): Error {
+  const text = `The event store refused an insert: ${message}`;
+  return dataErrorCodes.has(engineCode(message))
+    ? new Error(text, { cause })
+    : new StoreUnavailableError(text, { cause });
+}
+
+export function queryError(message: string, cause?: unknown): Error {
+  const code = engineCode(message);
+  return overloadCodes.has(code)
+    ? new StoreUnavailableError(`The event store gave up on a query: ${message}`, { cause })
+    : new Error(`The event store refused a query: ${message}`, { cause });
+}

@@ -1,0 +1,48 @@
+import type { StoreHealth } from './eventstore.ts';
+import { eventColumns } from './rows.ts';
+
+/** The SQL that both transports share. No value of a client ever becomes part of it. */
+
+const tokenForm = /^[A-Za-z0-9_:.-]{1,200}$/;
+
+/** Throws when the token is not of the form that the port promises, since it is the one argument that becomes SQL text. */
+export function checkToken(token: string): string {
+  if (tokenForm.test(token)) return token;
+  throw new TypeError(
+    `expected an insert token of 1 to 200 characters A-Z a-z 0-9 _ : . -, got ${JSON.stringify(token)}`,
+  );
+}
+
+/** `source`: an INFILE clause, or empty when the rows come in the body of the request. */
+export function insertSql(token: string, source: string): string {
+  const settings = [
+    `insert_deduplication_token = '${checkToken(token)}'`,
+    'insert_deduplicate = 1',
+    'async_insert = 0',
+    'max_partitions_per_insert_block = 0',
+  ];
+  const columns = eventColumns.join(', ');
+  return `INSERT INTO events (${columns}) ${source} SETTINGS ${settings.join(', ')} FORMAT RowBinary`;
+}
+
+/** Parts that the engine set aside when it opened the table, because they are damaged: their rows are missing from reads. */
+export const damagedPartsSql = `SELECT name, reason FROM system.detached_parts
+WHERE database = currentDatabase() AND table = 'events' AND (reason LIKE '%broken%' OR reason = 'unexpected')
+ORDER BY name`;
+
+export interface DamagedPart {
+  readonly name: string;
+  readonly reason: string;
+}
+
+export function healthOf(damaged: readonly DamagedPart[]): StoreHealth {
+  if (damaged.length === 0) return { ok: true, detail: '' };
+  const names = damaged.slice(0, 3).map((part) => part.name);
+  const more = damaged.length > names.length ? ` and ${damaged.length - names.length} more` : '';
+  return {
+    ok: false,
+    detail:
+      `Stored events are missing: the engine set aside damaged parts of the table events (${names.join(', ')}${more}). ` +
+      'Restore the event store from a backup; or, to accept the loss, run ALTER TABLE events DROP DETACHED PART for each.',
+  };
+}
