@@ -1,0 +1,49 @@
+import { Type, type Static } from 'typebox';
+
+export const personalApiKeysMax = 10;
+
+const id = Type.String({ format: 'uuid' });
+const label = Type.String({ minLength: 1, maxLength: 40, description: 'What the key is for.' });
+const scopes = Type.Array(Type.String(), {
+  minItems: 1,
+  maxItems: 100,
+  description: '`<object>:read`, `<object>:write` or `*`; write implies read.',
+});
+const scopedTeams = Type.Union([Type.Array(Type.Integer(), { maxItems: 1000 }), Type.Null()], {
+  description: 'Ids of the only projects that the key may see; null or empty: all of the organisation.',
+});
+const expiresAt = Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
+  description: 'When the key stops working; null: never.',
+});
+const nullableTime = Type.Union([Type.String({ format: 'date-time' }), Type.Null()]);
+
+/** A personal API key as lists show it: never with its value. */
+export const personalApiKeySchema = Type.Object({
+  id,
+  label: Type.String(),
+  mask_value: Type.String({ description: 'First and last four characters.' }),
+  scopes: Type.Array(Type.String()),
+  scoped_teams: Type.Union([Type.Array(Type.Integer()), Type.Null()]),
+  scoped_organizations: Type.Null(),
+  user_id: Type.Integer(),
+  created_at: Type.String({ format: 'date-time' }),
+  expires_at: nullableTime,
+  last_used_at: nullableTime,
+  last_rolled_at: nullableTime,
+});
+export type PersonalApiKeyRecord = Static<typeof personalApiKeySchema>;
+
+/** The answer of create and roll: the only ones that carry the value. */
+export const personalApiKeyWithValueSchema = Type.Object({
+  ...personalApiKeySchema.properties,
+  value: Type.String({ description: 'The key itself. It is shown this once.' }),
+});
+
+export const personalApiKeyCreateSchema = Type.Object({
+  label,
+  scopes,
+  scoped_teams: Type.Optional(scopedTeams),
+  expires_at: Type.Optional(expiresAt),
+});
+
+export const personalApiKeyParamsSchema = Type.Object({ id: Type.String({ description: 'Id of the key.' }) });

@@ -1,0 +1,23 @@
+import { Type, type Static } from 'typebox';
+
+/** A project as the API shows it. */
+export const projectSchema = Type.Object({
+  id: Type.Integer(),
+  uuid: Type.String({ format: 'uuid' }),
+  name: Type.String(),
+  organization: Type.String({ format: 'uuid', description: 'Id of the organisation.' }),
+  api_token: Type.String({ description: 'Project key (phc_…): public, good for sending events only.' }),
+  timezone: Type.String({ description: 'IANA name, e.g. Europe/Paris.' }),
+  created_at: Type.String({ format: 'date-time' }),
+});
+export type ProjectRecord = Static<typeof projectSchema>;
+
+const name = Type.String({ minLength: 1, maxLength: 200, description: 'Name to show.' });
+const timezone = Type.String({
+  minLength: 1,
+  maxLength: 100,
+  description: 'IANA name, e.g. Europe/Paris; UTC if absent.',
+});
+
+export const projectCreateSchema = Type.Object({ name, timezone: Type.Optional(timezone) });
+export const projectUpdateSchema = Type.Object({ name: Type.Optional(name), timezone: Type.Optional(timezone) });

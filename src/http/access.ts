@@ -1,0 +1,58 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ApiError } from '../contract/errors.ts';
+import type { ApiRoute, Principal, ProjectRef } from './api-route.ts';
+import { checkScope, type Auth } from './auth.ts';
+import type { ParsedBody } from './body.ts';
+import { takeCredentials } from './credentials.ts';
+import { checkSameOrigin } from './same-origin.ts';
+import type { RateLimiter } from './rate-limit.ts';
+
+/** What the checks before a handler found out. */
+export interface Access {
+  readonly principal: Principal;
+  readonly project: ProjectRef | undefined;
+}
+
+export interface AccessDeps {
+  readonly auth: Auth;
+  /** Undefined: no limit. */
+  readonly rateLimiter: RateLimiter | undefined;
+  readonly siteUrl: string;
+}
+
+/** In this order: who asks, how often, with which scope, for which project. Throws ApiError at the first that fails. */
+export async function checkAccess(
+  deps: AccessDeps,
+  route: ApiRoute,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  body: ParsedBody | undefined,
+): Promise<Access> {
+  const principal = await deps.auth.identify(takeCredentials(request, body));
+  if (principal.kind === 'session') checkSameOrigin(request, deps.siteUrl);
+  else if (deps.rateLimiter !== undefined) checkRate(deps.rateLimiter, principal.keyId, reply);
+  checkScope(principal, route.scope);
+  const projectId = (request.params as Readonly<Record<string, string | undefined>>)['project_id'];
+  const project = projectId === undefined ? undefined : await deps.auth.project(principal, projectId);
+  return { principal, project };
+}
+
+function checkRate(limiter: RateLimiter, keyId: string, reply: FastifyReply): void {
+  const { allowed, limit, remaining, resetSeconds } = limiter.take(keyId);
+  reply.header('ratelimit-limit', limit);
+  reply.header('ratelimit-remaining', remaining);
+  reply.header('ratelimit-reset', resetSeconds);
+  if (!allowed) {
+    throw new ApiError('throttled', `Request was throttled. Expected available in ${resetSeconds} seconds.`, {
+      headers: { 'retry-after': String(resetSeconds) },
+    });
+  }
+}
+
+/** Whether the caller can be known without reading the body, so that strangers get their 401 before they send 20 MB. */
+export function isKnownEarly(request: FastifyRequest): boolean {
+  if (request.headers.authorization !== undefined) return true;
+  const length = request.headers['content-length'];
+  const chunked = request.headers['transfer-encoding'] !== undefined;
+  return !chunked && (length === undefined || length === '0');
+}

@@ -1,0 +1,123 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { Clock } from '../base/clock.ts';
+import { keyHash } from '../base/ids.ts';
+import { ApiError } from '../contract/errors.ts';
+import { hasScope } from '../contract/scopes.ts';
+import type { Metadata } from '../metadata/database.ts';
+import { touchKeys } from '../metadata/personal-api-keys.ts';
+import { getProject } from '../metadata/projects.ts';
+import type { Log } from '../telemetry/log.ts';
+import type { ApiRoute, Principal, ProjectRef } from './api-route.ts';
+import type { Credentials } from './credentials.ts';
+import { createKeyUsage } from './key-usage.ts';
+import {
+  allowedProjects,
+  findFirstProject,
+  findKey,
+  findSessionPrincipal,
+  type KnownPrincipal,
+} from './auth-queries.ts';
+import { createTtlCache } from './ttl-cache.ts';
+
+const cacheMs = 5_000;
+const cacheMax = 10_000;
+// One way to write each id; up to what both stores hold in the column.
+const projectIdForm = /^[1-9]\d{0,8}$/;
+
+/**
+ * Who asks, and what they may see. What was read is remembered for up to 5 s, so that a busy key costs no query;
+ * the `forget` functions make a change count at once in this process.
+ */
+export interface Auth {
+  /** @throws ApiError not_authenticated, authentication_failed */
+  identify(credentials: Credentials | undefined): Promise<Principal>;
+  /**
+   * The project that a path names: an integer id or `@current`.
+   * @throws ApiError not_found, also for a project that the principal may not see
+   */
+  project(principal: Principal, id: string): Promise<ProjectRef>;
+  forgetKey(keyId: string): void;
+  forgetProject(projectId: number): void;
+  forgetSession(cookie: string): void;
+  /** Writes the times of use that are still in memory. */
+  flush(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export function createAuth(deps: { readonly db: Metadata; readonly clock: Clock; readonly log: Log }): Auth {
+  const { db, clock, log } = deps;
+  const principals = createTtlCache<KnownPrincipal>({ clock, ttlMs: cacheMs, max: cacheMax });
+  const projects = createTtlCache<ProjectRef>({ clock, ttlMs: cacheMs, max: cacheMax });
+  const usage = createKeyUsage({
+    clock,
+    write: (usedAt) => touchKeys(db, usedAt),
+    onError: (err) => log.warn({ err }, 'could not write when keys were last used; trying again with their next use'),
+  });
+  const known = async (
+    secret: string,
+    find: (db: Metadata, secret: string, now: number) => Promise<KnownPrincipal | undefined>,
+  ): Promise<KnownPrincipal | undefined> => {
+    const hash = keyHash(secret);
+    const found = await principals.through(hash, () => find(db, secret, clock.now()));
+    return found !== undefined && sameHash(found.hash, hash) && clock.now() < found.expiresAt ? found : undefined;
+  };
+  const findProject = async (principal: Principal, id: string): Promise<ProjectRef | undefined> => {
+    if (id === '@current') return findFirstProject(db, principal);
+    return projectIdForm.test(id) ? projects.through(id, () => getProject(db, Number(id))) : undefined;
+  };
+  return {
+    async identify(credentials) {
+      if (credentials === undefined) throw notAuthenticated();
+      if (credentials.kind === 'session') {
+        const session = await known(credentials.cookie, findSessionPrincipal);
+        if (session?.principal.kind !== 'session') throw notAuthenticated();
+        return session.principal;
+      }
+      const key = await known(credentials.key, findKey);
+      if (key?.principal.kind !== 'key') {
+        const detail = `Personal API key found in request ${credentials.place} is invalid.`;
+        throw new ApiError('authentication_failed', detail);
+      }
+      usage.used(key.principal.keyId, key.lastUsedAt);
+      return key.principal;
+    },
+    async project(principal, id) {
+      const found = await findProject(principal, id);
+      if (found === undefined || !maySee(principal, found)) throw new ApiError('not_found', 'Project not found.');
+      return found;
+    },
+    forgetKey: (keyId) => principals.delete(({ principal }) => principal.kind === 'key' && principal.keyId === keyId),
+    forgetProject: (projectId) => projects.delete(({ id }) => id === projectId),
+    forgetSession(cookie) {
+      const hash = keyHash(cookie);
+      principals.delete((entry) => entry.hash === hash);
+    },
+    flush: () => usage.flush(),
+    close: () => usage.close(),
+  };
+}
+
+/** @throws ApiError permission_denied naming the scope */
+export function checkScope(principal: Principal, needed: ApiRoute['scope']): void {
+  if (needed === 'public' || needed === 'any-key' || principal.kind === 'session') return;
+  if (!hasScope(principal.scopes, needed)) {
+    throw new ApiError('permission_denied', `API key missing required scope '${needed}'`);
+  }
+}
+
+function maySee(principal: Principal, project: ProjectRef): boolean {
+  if (project.organizationId !== principal.organizationId) return false;
+  const allowed = allowedProjects(principal);
+  return allowed === null || allowed.includes(project.id);
+}
+
+function notAuthenticated(): ApiError {
+  return new ApiError('not_authenticated', 'Authentication credentials were not provided.');
+}
+
+/** The look-up is by hash already; comparing in constant time keeps an index that matches loosely from mattering. */
+function sameHash(stored: string, computed: string): boolean {
+  const left = Buffer.from(stored);
+  const right = Buffer.from(computed);
+  return left.length === right.length && timingSafeEqual(left, right);
+}

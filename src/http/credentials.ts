@@ -1,0 +1,54 @@
+import type { FastifyRequest } from 'fastify';
+import type { ParsedBody } from './body.ts';
+
+export const sessionCookie = 'millrace_session';
+
+/** What a caller shows to prove who it is. `place` is for the error text. */
+export type Credentials =
+  | { readonly kind: 'key'; readonly key: string; readonly place: 'Authorization header' | 'body' | 'query string' }
+  | { readonly kind: 'session'; readonly cookie: string };
+
+/**
+ * The first key found in: `Authorization: Bearer`, the body field `personal_api_key`, the query parameter of that name;
+ * else the console's session cookie. Keys in body and query are removed, so that no handler, link or log sees them.
+ */
+export function takeCredentials(request: FastifyRequest, body: ParsedBody | undefined): Credentials | undefined {
+  const inHeader = bearerKey(request.headers.authorization);
+  const inBody = body === undefined ? undefined : takeField(body.value);
+  const inQuery = takeField(request.query);
+  if (inHeader !== undefined) return { kind: 'key', key: inHeader, place: 'Authorization header' };
+  if (inBody !== undefined) return { kind: 'key', key: inBody, place: 'body' };
+  if (inQuery !== undefined) return { kind: 'key', key: inQuery, place: 'query string' };
+  const cookie = cookieValue(request.headers.cookie, sessionCookie);
+  return cookie === undefined ? undefined : { kind: 'session', cookie };
+}
+
+/** The key of an `Authorization: Bearer …` header; extra spaces do not matter. */
+export function bearerKey(header: string | undefined): string | undefined {
+  return header === undefined ? undefined : /^\s*bearer\s+(\S+)\s*$/i.exec(header)?.[1];
+}
+
+function takeField(container: unknown): string | undefined {
+  if (typeof container !== 'object' || container === null || !('personal_api_key' in container)) return undefined;
+  const value: unknown = container.personal_api_key;
+  delete container.personal_api_key;
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+export function cookieValue(header: string | undefined, name: string): string | undefined {
+  if (header === undefined) return undefined;
+  for (const pair of header.split(';')) {
+    const equals = pair.indexOf('=');
+    if (equals > 0 && pair.slice(0, equals).trim() === name) return pair.slice(equals + 1).trim() || undefined;
+  }
+  return undefined;
+}
+
+/** The query string without the parameter that may hold a key. */
+export function queryWithoutKey(rawQuery: string): string {
+  if (!rawQuery.includes('personal_api_key')) return rawQuery;
+  return rawQuery
+    .split('&')
+    .filter((pair) => new URLSearchParams(pair).get('personal_api_key') === null)
+    .join('&');
+}

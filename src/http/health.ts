@@ -1,0 +1,54 @@
+import type { FastifyInstance } from 'fastify';
+import type { Metrics } from '../telemetry/metrics.ts';
+
+export interface HealthResult {
+  readonly ok: boolean;
+  /** One sentence for an operator. */
+  readonly detail?: string;
+}
+/** Whether each part can do its work, by name. */
+export type HealthChecks = Readonly<Record<string, () => Promise<HealthResult>>>;
+
+const checkMs = 5_000;
+
+/** GET /livez (the process answers), /readyz (its parts work; `?verbose` lists them), /metrics (Prometheus text). */
+export function serveHealth(app: FastifyInstance, health: HealthChecks, metrics: Metrics): void {
+  app.get('/livez', async (_request, reply) => {
+    await reply.header('cache-control', 'no-store').send({ status: 'ok' });
+  });
+  app.get('/readyz', async (request, reply) => {
+    const results = await runChecks(health);
+    const ok = Object.values(results).every((result) => result.ok);
+    const status = ok ? 'ok' : 'unavailable';
+    const verbose = (request.query as Readonly<Record<string, unknown>>)['verbose'] !== undefined;
+    await reply
+      .code(ok ? 200 : 503)
+      .header('cache-control', 'no-store')
+      .send(verbose ? { status, checks: results } : { status });
+  });
+  app.get('/metrics', async (_request, reply) => {
+    await reply.type('text/plain; version=0.0.4; charset=utf-8').send(await metrics.text());
+  });
+}
+
+async function runChecks(health: HealthChecks): Promise<Record<string, HealthResult>> {
+  const entries = await Promise.all(
+    Object.entries(health).map(async ([name, check]) => [name, await runCheck(check)] as const),
+  );
+  return Object.fromEntries(entries);
+}
+
+/** A check that throws or hangs has failed. */
+async function runCheck(check: () => Promise<HealthResult>): Promise<HealthResult> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<HealthResult>((resolve) => {
+    timer = setTimeout(() => resolve({ ok: false, detail: `no answer within ${checkMs / 1000} s` }), checkMs);
+  });
+  try {
+    return await Promise.race([check(), late]);
+  } catch (error) {
+    return { ok: false, detail: error instanceof Error ? error.message : 'failed' };
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,118 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Clock } from '../base/clock.ts';
+import { ApiError } from '../contract/errors.ts';
+import { personalApiKeysMax } from '../contract/keys.ts';
+import type { Metadata } from '../metadata/database.ts';
+import { createPersonalApiKey, listPersonalApiKeys } from '../metadata/personal-api-keys.ts';
+import { listProjects } from '../metadata/projects.ts';
+import { createSession, deleteSession, useLoginLink } from '../metadata/sessions.ts';
+import type { Principal } from './api-route.ts';
+import type { Auth } from './auth.ts';
+import type { ParsedBody } from './body.ts';
+import { cookieValue, sessionCookie } from './credentials.ts';
+import { page, pageHeaders, type Html } from './html.ts';
+import { requestOrigin } from './request-origin.ts';
+import { checkSameOrigin } from './same-origin.ts';
+import { loginButton, loginFailed, messagePage, newKeyPage, startPage, welcomePage } from './start-page.ts';
+
+interface PageDeps {
+  readonly db: Metadata;
+  readonly clock: Clock;
+  readonly auth: Auth;
+  readonly siteUrl: string;
+}
+
+/** The few pages that a person needs before the console: sign in by one-time link, see the projects, make a key. */
+export function servePages(app: FastifyInstance, deps: PageDeps): void {
+  const { db, clock, auth, siteUrl } = deps;
+  app.get('/', async (request, reply) => {
+    const principal = await sessionOf(auth, request);
+    if (principal === undefined) return sendPage(reply, 200, 'Millrace', welcomePage());
+    const { projects } = await listProjects(db, { organizationId: principal.organizationId, limit: 100 });
+    return sendPage(reply, 200, 'Millrace', startPage(projects, requestOrigin(request, siteUrl)));
+  });
+  app.get('/login', async (request, reply) => {
+    // Opening the link spends nothing: previews of chat programs and browsers open links too.
+    const token = fieldOf(request.query, 'token');
+    if (token === '') return sendPage(reply, 400, 'Sign in', loginFailed());
+    return sendPage(reply, 200, 'Sign in', loginButton(token));
+  });
+  app.post('/login', async (request, reply) => {
+    checkSameOrigin(request, siteUrl);
+    const userId = await useLoginLink(db, bodyField(request, 'token'), clock.now());
+    if (userId === undefined) return sendPage(reply, 403, 'Sign in', loginFailed());
+    const { value, expiresAt } = await createSession(db, { userId, now: clock.now() });
+    const seconds = Math.floor((Date.parse(expiresAt) - clock.now()) / 1000);
+    return redirectHome(reply, sessionCookieHeader(request, siteUrl, value, seconds));
+  });
+  app.post('/logout', async (request, reply) => {
+    checkSameOrigin(request, siteUrl);
+    const cookie = cookieValue(request.headers.cookie, sessionCookie);
+    if (cookie !== undefined) {
+      await deleteSession(db, cookie);
+      auth.forgetSession(cookie);
+    }
+    return redirectHome(reply, sessionCookieHeader(request, siteUrl, '', 0));
+  });
+  app.post('/keys', async (request, reply) => {
+    const principal = await sessionOf(auth, request);
+    if (principal === undefined) return sendPage(reply, 401, 'Millrace', welcomePage());
+    checkSameOrigin(request, siteUrl);
+    return createKeyFromForm(deps, principal, request, reply);
+  });
+}
+
+async function createKeyFromForm(
+  { db, clock, siteUrl }: PageDeps,
+  principal: Principal,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const label = bodyField(request, 'label').trim();
+  const scopes = bodyField(request, 'access') === 'all' ? ['*'] : ['plugin:read', 'plugin:write', 'project:read'];
+  if ((await listPersonalApiKeys(db, principal.userId)).length >= personalApiKeysMax) {
+    const text = `You have ${personalApiKeysMax} personal API keys, the most there can be. Delete one first (millrace keys list).`;
+    return sendPage(reply, 400, 'No key made', messagePage('No key made', text));
+  }
+  try {
+    const { value } = await createPersonalApiKey(db, { userId: principal.userId, label, scopes }, clock.now());
+    return sendPage(reply, 201, 'Your new key', newKeyPage(value, requestOrigin(request, siteUrl)));
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 400) throw error;
+    return sendPage(reply, 400, 'No key made', messagePage('No key made', `Label: ${error.detail}`));
+  }
+}
+
+async function sessionOf(auth: Auth, request: FastifyRequest): Promise<Principal | undefined> {
+  const cookie = cookieValue(request.headers.cookie, sessionCookie);
+  if (cookie === undefined) return undefined;
+  try {
+    return await auth.identify({ kind: 'session', cookie });
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 'not_authenticated') return undefined;
+    throw error;
+  }
+}
+
+function sessionCookieHeader(request: FastifyRequest, siteUrl: string, value: string, maxAgeSeconds: number): string {
+  const secure = requestOrigin(request, siteUrl).startsWith('https:') ? '; Secure' : '';
+  return `${sessionCookie}=${value}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${maxAgeSeconds}${secure}`;
+}
+
+function redirectHome(reply: FastifyReply, cookie: string): FastifyReply {
+  return reply.header('set-cookie', cookie).headers(pageHeaders).redirect('/', 303);
+}
+
+function sendPage(reply: FastifyReply, status: number, title: string, content: Html): FastifyReply {
+  return reply.code(status).headers(pageHeaders).send(page(title, content));
+}
+
+function bodyField(request: FastifyRequest, name: string): string {
+  return fieldOf((request.body as ParsedBody | undefined)?.value, name);
+}
+
+function fieldOf(container: unknown, name: string): string {
+  if (typeof container !== 'object' || container === null) return '';
+  const value: unknown = (container as Readonly<Record<string, unknown>>)[name];
+  return typeof value === 'string' ? value : '';
+}

@@ -1,0 +1,160 @@
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { Clock } from '../base/clock.ts';
+import { newId } from '../base/ids.ts';
+import type { Settings } from '../config/settings.ts';
+import { ApiError } from '../contract/errors.ts';
+import type { Metadata } from '../metadata/database.ts';
+import type { Log } from '../telemetry/log.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import type { ApiRoute } from './api-route.ts';
+import type { Auth } from './auth.ts';
+import { bodyBytesMax, registerBodyParsers } from './body.ts';
+import { toApiError } from './errors.ts';
+import { serveHealth, type HealthChecks } from './health.ts';
+import { servePages } from './pages.ts';
+import { createRateLimiter, parseRateLimit } from './rate-limit.ts';
+import { requestIdOf } from './request-id.ts';
+import { siteUrlOf } from './request-origin.ts';
+import { serveRoutes } from './serve-routes.ts';
+
+export interface ServerDeps {
+  readonly db: Metadata;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly settings: Settings;
+  /** Shared with the routes that change keys and projects. Closed with the server. */
+  readonly auth: Auth;
+  readonly routes: readonly ApiRoute[];
+  readonly health: HealthChecks;
+  /** Adds routes that read their own bodies; they get a scope without any body parser. */
+  readonly registerCapture?: (app: FastifyInstance) => void;
+  /** Adds plain pages (such as the API docs) beside the API. */
+  readonly registerPages?: (app: FastifyInstance) => void;
+}
+
+const headersTimeoutMs = 10_000;
+const keepAliveMs = 72_000;
+/** Beyond the time that capture grants a body, so that its own clear answer comes first. */
+const requestTimeoutSlackMs = 5_000;
+
+/**
+ * Builds the HTTP server of all roles; it does not listen by itself.
+ * @throws ConfigError when the rate limit setting cannot be read
+ */
+export function buildServer(deps: ServerDeps): FastifyInstance {
+  const { clock, log, settings, auth } = deps;
+  const windows = parseRateLimit(settings.apiRateLimit);
+  const rateLimiter = windows.length === 0 ? undefined : createRateLimiter(windows, clock);
+  const siteUrl = siteUrlOf(settings);
+  const app = createFastify(settings, log);
+  observe(app, deps);
+  app.setErrorHandler((error, request, reply) => answerError(error, request, reply, log));
+  app.setNotFoundHandler(async () => {
+    throw new ApiError('not_found', 'Endpoint not found.');
+  });
+  serveHealth(app, deps.health, deps.metrics);
+  void app.register(async (scope) => {
+    registerBodyParsers(scope);
+    serveRoutes(scope, deps.routes, { auth, rateLimiter, siteUrl });
+    servePages(scope, { db: deps.db, clock, auth, siteUrl });
+  });
+  const { registerCapture, registerPages } = deps;
+  if (registerPages !== undefined) void app.register(async (scope) => registerPages(scope));
+  if (registerCapture !== undefined) {
+    void app.register(async (scope) => {
+      scope.removeAllContentTypeParsers();
+      registerCapture(scope);
+    });
+  }
+  app.addHook('onClose', () => auth.close());
+  return app;
+}
+
+function createFastify(settings: Settings, log: Log): FastifyInstance {
+  return fastify({
+    loggerInstance: log,
+    // Fastify makes a child logger per request; ours adds the request id where it logs.
+    childLoggerFactory: (logger) => logger,
+    disableRequestLogging: true,
+    genReqId: requestIdOf,
+    trustProxy: settings.trustProxy,
+    bodyLimit: bodyBytesMax,
+    requestTimeout: settings.captureBodyTimeoutMs + requestTimeoutSlackMs,
+    keepAliveTimeout: keepAliveMs,
+    http: { headersTimeout: headersTimeoutMs, connectionsCheckingInterval: 1_000 },
+    routerOptions: { maxParamLength: 200 },
+    // A fault in closing one connection must not keep the others open.
+    forceCloseConnections: 'idle',
+    return503OnClosing: true,
+    clientErrorHandler: answerBrokenConnection,
+    frameworkErrors: (error, request, reply) => {
+      reply.header('x-request-id', request.id);
+      answerError(error, request, reply, log);
+    },
+  }) as unknown as FastifyInstance;
+}
+
+/** Request id on every answer; metrics by route pattern; access log without query strings, which may hold keys. */
+function observe(app: FastifyInstance, { log, metrics }: ServerDeps): void {
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.header('x-request-id', request.id);
+    done();
+  });
+  const logsAccess = log.isLevelEnabled('debug');
+  app.addHook('onResponse', (request, reply, done) => {
+    const route = routeOf(request);
+    const { method } = request;
+    const ms = reply.elapsedTime;
+    metrics.count('millrace_http_requests_total', { route, method, status: String(reply.statusCode) });
+    metrics.observe('millrace_http_request_seconds', { route, method }, ms / 1000);
+    if (logsAccess) log.debug({ requestId: request.id, method, route, status: reply.statusCode, ms }, 'request');
+    done();
+  });
+}
+
+/** The pattern, never the path: paths of strangers would make endless series, and may hold secrets. */
+function routeOf(request: FastifyRequest): string {
+  const url = request.routeOptions.url ?? 'unknown';
+  return url.length > 1 && url.endsWith('/') ? url.slice(0, -1) : url;
+}
+
+function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply, log: Log): void {
+  const apiError = toApiError(error);
+  if (apiError.status >= 500) {
+    const err = apiError.cause ?? apiError;
+    log.error({ err, requestId: request.id, method: request.method, route: routeOf(request) }, apiError.detail);
+  }
+  reply
+    .code(apiError.status)
+    .headers(apiError.headers)
+    .header('content-type', 'application/json; charset=utf-8')
+    .send(JSON.stringify(apiError.body()));
+}
+
+/** For what is no HTTP, too large in its headers, or too slow: there is no request and no reply yet. */
+function answerBrokenConnection(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const answer = brokenConnectionError(error.code);
+  const body = JSON.stringify(answer.body());
+  const head = [
+    `HTTP/1.1 ${answer.status} ${STATUS_CODES[answer.status]}`,
+    'content-type: application/json; charset=utf-8',
+    `content-length: ${Buffer.byteLength(body)}`,
+    `x-request-id: ${newId()}`,
+    'connection: close',
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+}
+
+function brokenConnectionError(code: string | undefined): ApiError {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
+    return new ApiError('request_timeout', 'The request did not arrive in time.');
+  if (code === 'HPE_HEADER_OVERFLOW') return new ApiError('request_too_large', 'The request headers are too large.');
+  return new ApiError('parse_error', 'The request is not valid HTTP.');
+}

@@ -1,0 +1,43 @@
+import type { Clock } from '../base/clock.ts';
+
+/** Remembers what was read for a few seconds, at most `max` entries; the oldest go first. */
+export interface TtlCache<Value> {
+  get(key: string): Value | undefined;
+  /** What is cached, else what `load` finds; `undefined` is never remembered. A removal during the load wins. */
+  through(key: string, load: () => Promise<Value | undefined>): Promise<Value | undefined>;
+  delete(matches: (value: Value) => boolean): void;
+}
+
+export function createTtlCache<Value>(options: {
+  readonly clock: Clock;
+  readonly ttlMs: number;
+  readonly max: number;
+}): TtlCache<Value> {
+  const entries = new Map<string, { readonly value: Value; readonly until: number }>();
+  let removals = 0;
+  const get = (key: string): Value | undefined => {
+    const entry = entries.get(key);
+    if (entry === undefined) return undefined;
+    if (options.clock.now() < entry.until) return entry.value;
+    entries.delete(key);
+    return undefined;
+  };
+  return {
+    get,
+    async through(key, load) {
+      const cached = get(key);
+      if (cached !== undefined) return cached;
+      const removalsBefore = removals;
+      const value = await load();
+      if (value === undefined || removals !== removalsBefore) return value;
+      const oldest = entries.size >= options.max ? entries.keys().next().value : undefined;
+      if (oldest !== undefined) entries.delete(oldest);
+      entries.set(key, { value, until: options.clock.now() + options.ttlMs });
+      return value;
+    },
+    delete(matches) {
+      removals += 1;
+      for (const [key, entry] of entries) if (matches(entry.value)) entries.delete(key);
+    },
+  };
+}

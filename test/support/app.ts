@@ -1,0 +1,133 @@
+import { isoMicros, type Clock } from '../../src/base/clock.ts';
+import { loadSettings } from '../../src/config/load.ts';
+import type { Settings } from '../../src/config/settings.ts';
+import type { ApiRoute } from '../../src/http/api-route.ts';
+import { createAuth, type Auth } from '../../src/http/auth.ts';
+import { buildServer, type ServerDeps } from '../../src/http/server.ts';
+import type { Metadata } from '../../src/metadata/database.ts';
+import { createOrganization } from '../../src/metadata/organizations.ts';
+import { createPersonalApiKey } from '../../src/metadata/personal-api-keys.ts';
+import { createProject, type Project } from '../../src/metadata/projects.ts';
+import { createSession } from '../../src/metadata/sessions.ts';
+import { createUser, type User } from '../../src/metadata/users.ts';
+import { createLog } from '../../src/telemetry/log.ts';
+import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts';
+import { tempMetadata } from './metadata.ts';
+
+type App = ReturnType<typeof buildServer>;
+
+/** A clock that stands still until it is moved. */
+export interface TestClock extends Clock {
+  advance(ms: number): void;
+}
+
+export interface TestApp extends AsyncDisposable {
+  readonly app: App;
+  readonly db: Metadata;
+  readonly auth: Auth;
+  readonly clock: TestClock;
+  readonly metrics: Metrics;
+  readonly user: User;
+  readonly project: Project;
+  /** Of the same organisation. */
+  readonly otherProject: Project;
+  /** Of another organisation. */
+  readonly foreignProject: Project;
+  /** Log lines so far, parsed. */
+  readonly logged: readonly Readonly<Record<string, unknown>>[];
+  readonly inject: App['inject'];
+  /** A new personal key of the user; every scope unless said otherwise. */
+  key(scopes?: readonly string[], more?: KeyOptions): Promise<string>;
+  /** The Cookie header of a new console session. */
+  session(): Promise<string>;
+}
+
+export interface KeyOptions {
+  readonly projectIds?: readonly number[];
+  /** ISO time. */
+  readonly expiresAt?: string;
+}
+
+export interface RouteContext {
+  readonly auth: Auth;
+  readonly clock: TestClock;
+}
+
+/** The real server over a real SQLite store in a temp directory: `await using app = await startTestApp((db) => routes({ db }))`. */
+export async function startTestApp(
+  routes: (db: Metadata, context: RouteContext) => ApiRoute[],
+  more: { readonly settings?: Partial<Settings> } & Partial<
+    Pick<ServerDeps, 'health' | 'registerCapture' | 'registerPages'>
+  > = {},
+): Promise<TestApp> {
+  const { settings: changed = {}, ...deps } = more;
+  const store = await tempMetadata();
+  const { db } = store;
+  const clock = testClock();
+  const logged: Record<string, unknown>[] = [];
+  const log = createLog('debug', { write: (line: string) => void logged.push(JSON.parse(line)) });
+  const metrics = createMetrics();
+  const settings = { ...loadSettings({ env: {} }).settings, apiRateLimit: 'off', ...changed };
+  const auth = createAuth({ db, clock, log });
+  const table = routes(db, { auth, clock });
+  const app = buildServer({ db, clock, log, metrics, settings, auth, routes: table, health: {}, ...deps });
+  await app.ready();
+  return {
+    app,
+    db,
+    auth,
+    clock,
+    metrics,
+    logged,
+    ...(await createRecords(db, clock)),
+    inject: app.inject.bind(app) as App['inject'],
+    async [Symbol.asyncDispose]() {
+      await app.close();
+      await store[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function createRecords(
+  db: Metadata,
+  clock: Clock,
+): Promise<Pick<TestApp, 'user' | 'project' | 'otherProject' | 'foreignProject' | 'key' | 'session'>> {
+  const now = clock.now();
+  const own = await createOrganization(db, { name: 'Own' }, now);
+  const foreign = await createOrganization(db, { name: 'Foreign' }, now);
+  const user = await createUser(db, { organizationId: own.id, firstName: 'Ada', email: 'ada@example.com' }, now);
+  return {
+    user,
+    project: await createProject(db, { organizationId: own.id, name: 'First' }, now),
+    otherProject: await createProject(db, { organizationId: own.id, name: 'Second' }, now),
+    foreignProject: await createProject(db, { organizationId: foreign.id, name: 'Foreign' }, now),
+    async key(scopes = ['*'], { projectIds, expiresAt } = {}) {
+      const { value } = await createPersonalApiKey(
+        db,
+        {
+          userId: user.id,
+          label: 'test',
+          scopes,
+          scopedProjects: projectIds ?? null,
+          expiresAt: expiresAt === undefined ? null : isoMicros(Date.parse(expiresAt)),
+        },
+        clock.now(),
+      );
+      return value;
+    },
+    async session() {
+      const { value } = await createSession(db, { userId: user.id, now: clock.now() });
+      return `millrace_session=${value}`;
+    },
+  };
+}
+
+function testClock(): TestClock {
+  let now = Date.parse('2026-11-20T10:00:00.000Z');
+  return {
+    now: () => now,
+    advance(ms) {
+      now += ms;
+    },
+  };
+}
