@@ -1,0 +1,230 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { RecordSize } from './backlog-queue.ts';
+import type { Lane } from './eventlog.ts';
+import { LogOpenError, messageOf, segmentFileName, seqJump, sqliteFailure } from './sqlite-format.ts';
+import {
+  createSegment,
+  listSegments,
+  openSegment,
+  removeOrphans,
+  removeSegment,
+  syncDirectory,
+  type NewRow,
+  type Segment,
+} from './sqlite-segment.ts';
+import type { SharedPositions } from './sqlite-shared.ts';
+
+/** Rows deleted in one commit at most, so that draining a backlog never delays an append for long. */
+const deletedRowsMax = 4096;
+
+export interface LaneWriterOptions {
+  readonly dir: string;
+  readonly lane: Lane;
+  /** A segment that uses more is closed and a new one begun. */
+  readonly segmentBytes: number;
+  /** A drained file above this size is replaced, so that its space comes back. */
+  readonly drainedFileBytes: number;
+  /** The consumer's cursor: everything up to it is stored for good. */
+  readonly committed: number;
+  readonly positions: SharedPositions;
+  /** Called with a sentence for the operator. */
+  readonly onProblem: (sentence: string) => void;
+}
+
+/**
+ * Writes one lane: the segment files in `<dir>/<lane>/`, of which the newest takes appends and loses what is consumed,
+ * while the older ones wait until they can be unlinked whole. All calls block until the disk has done its part.
+ */
+export class LaneWriter {
+  readonly #options: LaneWriterOptions;
+  readonly #dir: string;
+  /** Older segments, ascending. */
+  #older: number[] = [];
+  #current: Segment;
+  #nextSeq: number;
+  #deletedThrough: number;
+  /** A failure other than a full disk: the handle is not to be trusted before repair. */
+  #needsRepair = false;
+
+  /** Throws LogOpenError. */
+  constructor(options: LaneWriterOptions) {
+    this.#options = options;
+    this.#dir = join(options.dir, options.lane);
+    mkdirSync(this.#dir, { recursive: true });
+    syncDirectory(options.dir);
+    removeOrphans(this.#dir);
+    const { segment, nextSeq } = this.#openNewest(listSegments(this.#dir));
+    this.#current = segment;
+    this.#nextSeq = nextSeq;
+    this.#deletedThrough = (segment.minSeq() ?? nextSeq) - 1;
+    this.#older = listSegments(this.#dir).filter((firstSeq) => firstSeq < segment.firstSeq);
+    options.positions.setConsumed(options.lane, options.committed);
+    options.positions.setAppended(options.lane, nextSeq - 1);
+  }
+
+  /** Makes all rows durable and readable, numbered from the result on; throws when none of them is. */
+  append(rows: readonly NewRow[]): number {
+    if (this.#needsRepair) this.#repair();
+    if (this.#current.usedBytes() >= this.#options.segmentBytes) this.#rotate();
+    const firstSeq = this.#nextSeq;
+    // Also when it fails: a number that was tried is not tried again.
+    this.#nextSeq += rows.length;
+    this.#write(firstSeq, rows);
+    this.#options.positions.setAppended(this.#options.lane, this.#nextSeq - 1);
+    return firstSeq;
+  }
+
+  /** Gives space back while nothing is appended. True when there is more to do. */
+  tidy(): boolean {
+    if (this.#needsRepair) return false;
+    const { positions, lane, drainedFileBytes } = this.#options;
+    this.#unlinkConsumed();
+    const appended = positions.appended(lane);
+    if (positions.consumed(lane) >= appended && this.#current.fileBytes() > drainedFileBytes) {
+      this.#rotate();
+      this.#unlinkConsumed();
+      return false;
+    }
+    // The newest row stays: it holds the numbering.
+    const through = this.#deletable(appended - 1);
+    if (through <= this.#deletedThrough) return false;
+    this.#write(this.#nextSeq, []);
+    return this.#deletable(appended - 1) > this.#deletedThrough;
+  }
+
+  /** Of every record beyond the committed cursor, oldest first. */
+  *waiting(): Generator<RecordSize> {
+    for (const firstSeq of this.#older) {
+      try {
+        const segment = openSegment(this.#dir, firstSeq);
+        if (segment === undefined) continue;
+        try {
+          yield* segment.sizes(this.#options.committed);
+        } finally {
+          segment.close();
+        }
+      } catch (error) {
+        this.#reportDamage(firstSeq, error);
+      }
+    }
+    try {
+      yield* this.#current.sizes(this.#options.committed);
+    } catch (error) {
+      if (sqliteFailure(error) !== 'damaged') throw error;
+      this.#reportDamage(this.#current.firstSeq, error);
+    }
+  }
+
+  close(): void {
+    this.#current.close();
+  }
+
+  #write(firstSeq: number, rows: readonly NewRow[]): void {
+    const newest = rows.length > 0 ? firstSeq - 1 : this.#options.positions.appended(this.#options.lane) - 1;
+    const through = this.#deletable(newest);
+    try {
+      this.#current.write(through, firstSeq, rows);
+      this.#deletedThrough = Math.max(this.#deletedThrough, through);
+    } catch (error) {
+      this.#recoverFrom(error, firstSeq, rows);
+    }
+    if (rows.length > 0) this.#unlinkConsumed();
+  }
+
+  /** Throws `error` on unless a new file takes the rows. */
+  #recoverFrom(error: unknown, firstSeq: number, rows: readonly NewRow[]): void {
+    const failure = sqliteFailure(error);
+    if (failure === 'full' || failure === 'busy') throw error;
+    if (failure === 'damaged') {
+      this.#reportDamage(this.#current.firstSeq, error);
+      this.#rotate(firstSeq);
+      this.#current.write(firstSeq - 1, firstSeq, rows);
+      return;
+    }
+    this.#needsRepair = true;
+    try {
+      this.#repair();
+    } catch (repairError) {
+      const sentence = `${this.#pathOf(this.#current.firstSeq)} could not be repaired yet: ${messageOf(repairError)}`;
+      this.#options.onProblem(sentence);
+    }
+    throw error;
+  }
+
+  #deletable(newest: number): number {
+    const { positions, lane } = this.#options;
+    return Math.min(positions.consumed(lane), newest, this.#deletedThrough + deletedRowsMax);
+  }
+
+  /** Cuts off what a failed commit left behind and opens the file anew. Throws as long as the disk does not let it. */
+  #repair(): void {
+    if (this.#current.isOpen()) this.#current.discardUncommitted();
+    this.#current.close();
+    const reopened = openSegment(this.#dir, this.#current.firstSeq);
+    if (reopened === undefined) throw new Error('expected the segment to have its table, found none');
+    this.#current = reopened;
+    this.#needsRepair = false;
+  }
+
+  /** The new file is durable before the old one may go: its name carries the numbering on. */
+  #rotate(firstSeq = this.#nextSeq): void {
+    const created = createSegment(this.#dir, firstSeq);
+    this.#older.push(this.#current.firstSeq);
+    this.#current.close();
+    this.#current = created;
+    this.#deletedThrough = firstSeq - 1;
+  }
+
+  #unlinkConsumed(): void {
+    const consumed = this.#options.positions.consumed(this.#options.lane);
+    for (;;) {
+      const [oldest] = this.#older;
+      if (oldest === undefined || (this.#older[1] ?? this.#current.firstSeq) - 1 > consumed) return;
+      removeSegment(this.#dir, oldest);
+      this.#older.shift();
+    }
+  }
+
+  #openNewest(known: readonly number[]): { segment: Segment; nextSeq: number } {
+    const { committed } = this.#options;
+    const newest = known.at(-1);
+    if (newest === undefined) return this.#beginAt(committed > 0 ? committed + seqJump : 1);
+    try {
+      const segment = openSegment(this.#dir, newest);
+      if (segment === undefined) {
+        removeSegment(this.#dir, newest);
+        return this.#openNewest(known.slice(0, -1));
+      }
+      const lastSeq = Math.max(segment.lastSeq() ?? 0, newest - 1);
+      if (committed <= lastSeq) return { segment, nextSeq: lastSeq + 1 };
+      // The cursor is ahead of the files (lost, or an older copy): the numbers after it may already stand for stored rows.
+      segment.close();
+      return this.#beginAt(committed + seqJump);
+    } catch (error) {
+      if (sqliteFailure(error) !== 'damaged') throw this.#openError(error);
+      this.#reportDamage(newest, error);
+      return this.#beginAt(Math.max(newest, committed) + seqJump);
+    }
+  }
+
+  #beginAt(nextSeq: number): { segment: Segment; nextSeq: number } {
+    return { segment: createSegment(this.#dir, nextSeq), nextSeq };
+  }
+
+  #openError(error: unknown): LogOpenError {
+    if (error instanceof LogOpenError) return error;
+    return new LogOpenError('io', `expected to open the event log in ${this.#dir}, got: ${messageOf(error)}`);
+  }
+
+  #reportDamage(firstSeq: number, error: unknown): void {
+    this.#options.onProblem(
+      `${this.#pathOf(firstSeq)} is damaged (${messageOf(error)}): what is readable in it is processed, the rest becomes ` +
+        'dead letters, and new records go to a new file. Check the disk.',
+    );
+  }
+
+  #pathOf(firstSeq: number): string {
+    return join(this.#dir, segmentFileName(firstSeq));
+  }
+}
