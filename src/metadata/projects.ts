@@ -73,6 +73,8 @@ export async function listProjects(
   filter: ProjectFilter = {},
 ): Promise<{ count: number; projects: Project[] }> {
   const { organizationId, ids, limit, offset = 0 } = filter;
+  // An empty list of choices is not SQL.
+  if (ids?.length === 0) return { count: 0, projects: [] };
   let matching = db.selectFrom('projects');
   if (organizationId !== undefined) matching = matching.where('organization_id', '=', organizationId);
   if (ids) matching = matching.where('id', 'in', ids);

@@ -38,12 +38,19 @@ export interface SqliteOptions {
 export function openSqlite(file: string, options: SqliteOptions = {}): Metadata {
   return new Kysely<Database>({
     dialect: {
-      createAdapter: () => new SqliteAdapter(),
+      createAdapter: () => new SharedSqliteAdapter(),
       createDriver: () => new SqliteDriver(file, options),
       createIntrospector: (db) => new SqliteIntrospector(db),
       createQueryCompiler: () => new SqliteQueryCompiler(),
     },
   });
+}
+
+/** Kysely would otherwise let everything wait while a transaction is open, reads included. */
+class SharedSqliteAdapter extends SqliteAdapter {
+  override get supportsMultipleConnections(): boolean {
+    return true;
+  }
 }
 
 class SqliteDriver implements Driver {
