@@ -28,6 +28,8 @@ function fromFramework(error: unknown): ApiError | undefined {
     case 'FST_INVALID_MULTIPART_CONTENT_TYPE':
       return new ApiError('unsupported_media_type', 'Unsupported media type in request.', { cause: error });
     case 'FST_ERR_BAD_URL':
+    case 'FST_ERR_INVALID_URL':
+    case 'FST_ERR_MAX_PARAM_LENGTH':
       return new ApiError('not_found', 'Endpoint not found.', { cause: error });
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
       return new ApiError('parse_error', 'The body does not have the length that Content-Length states.', {

@@ -1,15 +1,14 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../base/clock.ts';
 import { ApiError } from '../contract/errors.ts';
-import { personalApiKeysMax } from '../contract/keys.ts';
 import type { Metadata } from '../metadata/database.ts';
-import { createPersonalApiKey, listPersonalApiKeys } from '../metadata/personal-api-keys.ts';
 import { listProjects } from '../metadata/projects.ts';
 import { createSession, deleteSession, useLoginLink } from '../metadata/sessions.ts';
 import type { Principal } from './api-route.ts';
 import type { Auth } from './auth.ts';
 import type { ParsedBody } from './body.ts';
 import { cookieValue, sessionCookie } from './credentials.ts';
+import { issueKey } from './issue-key.ts';
 import { page, pageHeaders, type Html } from './html.ts';
 import { requestOrigin } from './request-origin.ts';
 import { checkSameOrigin } from './same-origin.ts';
@@ -70,16 +69,12 @@ async function createKeyFromForm(
 ): Promise<FastifyReply> {
   const label = bodyField(request, 'label').trim();
   const scopes = bodyField(request, 'access') === 'all' ? ['*'] : ['plugin:read', 'plugin:write', 'project:read'];
-  if ((await listPersonalApiKeys(db, principal.userId)).length >= personalApiKeysMax) {
-    const text = `You have ${personalApiKeysMax} personal API keys, the most there can be. Delete one first (millrace keys list).`;
-    return sendPage(reply, 400, 'No key made', messagePage('No key made', text));
-  }
   try {
-    const { value } = await createPersonalApiKey(db, { userId: principal.userId, label, scopes }, clock.now());
+    const { value } = await issueKey(db, { userId: principal.userId, label, scopes }, clock.now());
     return sendPage(reply, 201, 'Your new key', newKeyPage(value, requestOrigin(request, siteUrl)));
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 400) throw error;
-    return sendPage(reply, 400, 'No key made', messagePage('No key made', `Label: ${error.detail}`));
+    return sendPage(reply, 400, 'No key made', messagePage('No key made', error.detail));
   }
 }
 

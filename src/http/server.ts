@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { fastify, LogController, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Clock } from '../base/clock.ts';
 import { newId } from '../base/ids.ts';
 import type { Settings } from '../config/settings.ts';
@@ -78,7 +78,7 @@ function createFastify(settings: Settings, log: Log): FastifyInstance {
     loggerInstance: log,
     // Fastify makes a child logger per request; ours adds the request id where it logs.
     childLoggerFactory: (logger) => logger,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     genReqId: requestIdOf,
     trustProxy: settings.trustProxy,
     bodyLimit: bodyBytesMax,

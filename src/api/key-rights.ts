@@ -1,0 +1,44 @@
+import { ApiError } from '../contract/errors.ts';
+import { hasScope, type Scope } from '../contract/scopes.ts';
+import type { Principal } from '../http/api-route.ts';
+import type { Metadata } from '../metadata/database.ts';
+import { getPersonalApiKey } from '../metadata/personal-api-keys.ts';
+
+/** What a key may do, where, and until when. */
+interface Rights {
+  readonly scopes: readonly string[];
+  /** Null: every project. */
+  readonly scopedProjects: readonly number[] | null;
+  /** Null: for ever. */
+  readonly expiresAt: string | null;
+}
+
+/**
+ * A key must not be a way to more rights, more projects or more time than it has itself.
+ * @throws ApiError permission_denied naming what is too much
+ */
+export async function checkNotMoreThanOwn(db: Metadata, principal: Principal, wanted: Rights): Promise<void> {
+  if (principal.kind === 'session') return;
+  const own = await getPersonalApiKey(db, principal.userId, principal.keyId);
+  const excess = own === undefined ? 'any right' : excessOf(own, wanted);
+  if (excess === undefined) return;
+  throw new ApiError('permission_denied', `A personal API key may not hand out more than it has itself: ${excess}.`);
+}
+
+function excessOf(own: Rights, wanted: Rights): string | undefined {
+  const scope = wanted.scopes.find((each) => !covers(own.scopes, each));
+  if (scope !== undefined) return `scope '${scope}'`;
+  if (own.scopedProjects !== null) {
+    if (wanted.scopedProjects === null) return 'every project (give scoped_teams)';
+    const project = wanted.scopedProjects.find((id) => !own.scopedProjects?.includes(id));
+    if (project !== undefined) return `project ${project}`;
+  }
+  if (own.expiresAt === null) return undefined;
+  const longer = wanted.expiresAt === null || wanted.expiresAt > own.expiresAt;
+  return longer ? `an end later than ${own.expiresAt} (give expires_at)` : undefined;
+}
+
+function covers(own: readonly string[], wanted: string): boolean {
+  // Sound: unknown scopes were refused before, and hasScope treats any other text as not granted.
+  return own.includes('*') || (wanted !== '*' && hasScope(own, wanted as Scope));
+}

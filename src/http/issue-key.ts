@@ -1,0 +1,26 @@
+import { ApiError } from '../contract/errors.ts';
+import { personalApiKeysMax } from '../contract/keys.ts';
+import type { Metadata } from '../metadata/database.ts';
+import {
+  createPersonalApiKey,
+  listPersonalApiKeys,
+  type IssuedKey,
+  type NewPersonalApiKey,
+} from '../metadata/personal-api-keys.ts';
+
+/**
+ * Makes a personal key, unless the user has as many as there can be.
+ * @throws ApiError on label, scopes, or the number of keys
+ */
+export async function issueKey(db: Metadata, input: NewPersonalApiKey, now: number): Promise<IssuedKey> {
+  return db.transaction().execute(async (trx) => {
+    // Locks the user's row on stores with concurrent writers, so that two requests cannot both be the tenth.
+    const own = trx.updateTable('users').set((eb) => ({ email: eb.ref('email') }));
+    await own.where('id', '=', input.userId).execute();
+    if ((await listPersonalApiKeys(trx, input.userId)).length >= personalApiKeysMax) {
+      const detail = `You can only have ${personalApiKeysMax} personal API keys. Remove an existing key before creating a new one.`;
+      throw new ApiError('invalid_input', detail);
+    }
+    return createPersonalApiKey(trx, input, now);
+  });
+}
