@@ -21,8 +21,12 @@ export function checkSameOrigin(request: FastifyRequest, siteUrl: string): void 
 }
 
 function hasOwnOrigin(request: FastifyRequest, siteUrl: string): boolean {
-  const { origin, host } = request.headers;
-  if (origin === undefined || !URL.canParse(origin)) return false;
-  const sender = new URL(origin).host;
-  return sender === host || (siteUrl !== '' && sender === new URL(siteUrl).host);
+  const sender = hostOf(request.headers.origin);
+  if (sender === undefined) return false;
+  return sender === hostOf(`${request.protocol}://${request.headers.host}`) || sender === hostOf(siteUrl);
+}
+
+/** Host and port, without the port that the scheme implies. The scheme itself may differ behind a proxy. */
+function hostOf(url: string | undefined): string | undefined {
+  return url !== undefined && URL.canParse(url) ? new URL(url).host : undefined;
 }

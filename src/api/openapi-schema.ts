@@ -1,0 +1,54 @@
+import type { TSchema } from 'typebox';
+
+/** JSON Schema as far as the OpenAPI builder reads it. */
+export interface JsonSchema {
+  readonly type?: string | readonly string[];
+  readonly description?: string;
+  readonly format?: string;
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly required?: readonly string[];
+  readonly items?: JsonSchema;
+  readonly anyOf?: readonly JsonSchema[];
+  readonly const?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly default?: unknown;
+  readonly examples?: readonly unknown[];
+  readonly minimum?: number;
+}
+
+/** The schema as JSON, without what the schema library hangs onto it. */
+export function plainSchema(schema: TSchema): JsonSchema {
+  return JSON.parse(JSON.stringify(schema)) as JsonSchema;
+}
+
+const byFormat: Readonly<Record<string, string>> = {
+  uuid: '0199a7c4-6f3e-7c1a-9d55-2b1f0c6e8a10',
+  'date-time': '2026-01-31T12:00:00.000000Z',
+  date: '2026-01-31',
+  email: 'ada@example.com',
+  uri: 'https://example.com',
+};
+
+/** A value that fits the schema: its own example or default where it has one. */
+export function exampleOf(schema: JsonSchema): unknown {
+  if (schema.examples?.[0] !== undefined) return schema.examples[0];
+  if (schema.default !== undefined) return schema.default;
+  if (schema.const !== undefined) return schema.const;
+  if (schema.enum !== undefined) return schema.enum[0];
+  if (schema.anyOf?.[0] !== undefined) return exampleOf(schema.anyOf[0]);
+  switch (schema.type) {
+    case 'object':
+      return Object.fromEntries(Object.entries(schema.properties ?? {}).map(([name, each]) => [name, exampleOf(each)]));
+    case 'array':
+      return schema.items === undefined ? [] : [exampleOf(schema.items)];
+    case 'integer':
+    case 'number':
+      return Math.max(1, schema.minimum ?? 1);
+    case 'boolean':
+      return true;
+    case 'null':
+      return null;
+    default:
+      return byFormat[schema.format ?? ''] ?? 'text';
+  }
+}

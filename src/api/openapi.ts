@@ -1,0 +1,188 @@
+import packageJson from '../../package.json' with { type: 'json' };
+import { apiErrors, type ApiErrorCode } from '../contract/errors.ts';
+import { scopeObjects } from '../contract/scopes.ts';
+import type { ApiRoute } from '../http/api-route.ts';
+import { exampleOf, plainSchema, type JsonSchema } from './openapi-schema.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+
+const description = `Management API of Millrace. Paths work with and without a trailing slash; everything under
+/api/projects/{project_id} answers under /api/environments/{project_id} too. Bodies may be JSON, form or multipart.
+Every answer carries X-Request-Id; every error has the shape of the Error schema.`;
+
+/** GET /api/openapi.json: the description of these routes, for anybody. */
+export function openApiRoutes(routes: readonly ApiRoute[]): ApiRoute[] {
+  let built: object | undefined;
+  return [
+    {
+      method: 'GET',
+      path: '/api/openapi.json',
+      scope: 'public',
+      tag: 'meta',
+      summary: 'This description',
+      responses: { 200: { type: 'object' } },
+      handler: async () => ({ status: 200, body: (built ??= buildOpenApi(routes)) }),
+    },
+  ];
+}
+
+/** OpenAPI 3.1 of a route table. Pure: the same table gives the same document. */
+export function buildOpenApi(routes: readonly ApiRoute[]): object {
+  const paths: Record<string, Record<string, Json>> = {};
+  const ids = new Set<string>();
+  for (const route of routes) {
+    const path = route.path.replaceAll(/:(\w+)/g, '{$1}');
+    const operation = operationOf(route);
+    if (ids.has(operation.operationId)) {
+      throw new Error(`expected every operation to have its own id, got two of ${operation.operationId}`);
+    }
+    ids.add(operation.operationId);
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation };
+  }
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Millrace', version: packageJson.version, description },
+    servers: [{ url: '/' }],
+    tags: [...new Set(routes.map((route) => route.tag))].map((name) => ({ name })),
+    paths,
+    components: {
+      securitySchemes: {
+        personalApiKey: {
+          type: 'http',
+          scheme: 'bearer',
+          description: `A personal API key (phx_…). Scopes: ${Object.keys(scopeObjects)
+            .map((object) => `${object}:read`)
+            .join(', ')}; each also as :write, which implies :read; * is all of them.`,
+        },
+      },
+      schemas: { Error: errorSchema },
+      responses: errorResponses(),
+    },
+  };
+}
+
+interface Operation extends Json {
+  readonly operationId: string;
+}
+
+function operationOf(route: ApiRoute): Operation {
+  const { scope } = route;
+  const needs = scope === 'public' ? [] : [{ personalApiKey: scope === 'any-key' ? [] : [scope] }];
+  const body = route.body && plainSchema(route.body);
+  return {
+    operationId: operationIdOf(route),
+    tags: [route.tag],
+    summary: route.summary,
+    ...(route.description !== undefined && { description: route.description }),
+    security: needs,
+    ...(scope !== 'public' && { 'x-scope': scope }),
+    parameters: parametersOf(route),
+    ...(body !== undefined && { requestBody: requestBodyOf(body) }),
+    responses: { ...successResponses(route), ...errorReferences(route) },
+  };
+}
+
+const verbs = { POST: 'create', PUT: 'update', PATCH: 'partial_update', DELETE: 'destroy' } as const;
+
+/** `GET /api/projects/:project_id/plugins/:id` → `projects_plugins_retrieve`. */
+function operationIdOf(route: ApiRoute): string {
+  const segments = route.path.split('/').slice(2);
+  const names = segments.filter((segment) => !segment.startsWith(':')).map((name) => name.replaceAll(/\W/g, ''));
+  return [...names, route.method === 'GET' ? readVerb(route) : verbs[route.method]].join('_');
+}
+
+function readVerb(route: ApiRoute): 'list' | 'retrieve' {
+  const schema = route.responses[200] && plainSchema(route.responses[200]);
+  return schema?.type === 'array' || schema?.properties?.['results'] !== undefined ? 'list' : 'retrieve';
+}
+
+function parametersOf(route: ApiRoute): Json[] {
+  const inPath = [...route.path.matchAll(/:(\w+)/g)].map(([, name = '']): Json => {
+    const own = route.params && plainSchema(route.params).properties?.[name];
+    const schema = own ?? { type: 'string' };
+    const text = name === 'project_id' ? 'Id of the project, or `@current`.' : own?.description;
+    return { name, in: 'path', required: true, schema, ...(text !== undefined && { description: text }) };
+  });
+  const query = route.query && plainSchema(route.query);
+  const inQuery = Object.entries(query?.properties ?? {}).map(([name, schema]): Json => ({
+    name,
+    in: 'query',
+    required: query?.required?.includes(name) ?? false,
+    schema,
+    ...(schema.description !== undefined && { description: schema.description }),
+  }));
+  return [...inPath, ...inQuery];
+}
+
+function requestBodyOf(schema: JsonSchema): Json {
+  const content = { schema, example: exampleOf(schema) };
+  return {
+    required: (schema.required ?? []).length > 0,
+    content: { 'application/json': content, 'application/x-www-form-urlencoded': { schema } },
+  };
+}
+
+function successResponses(route: ApiRoute): Json {
+  const entries = Object.entries(route.responses).map(([status, schema]): readonly [string, Json] => {
+    const text = status === '201' ? 'Created.' : status === '204' ? 'Done; no body.' : 'Success.';
+    if (schema === null) return [status, { description: text }];
+    const plain = plainSchema(schema);
+    const content = { 'application/json': { schema: plain, example: exampleOf(plain) } };
+    return [status, { description: text, content }];
+  });
+  return Object.fromEntries(entries);
+}
+
+function errorReferences(route: ApiRoute): Json {
+  const takesInput = route.body !== undefined || route.query !== undefined || route.params !== undefined;
+  const statuses = [
+    ...(takesInput ? [400] : []),
+    ...(route.scope === 'public' ? [] : [401, 403]),
+    ...(route.path.includes(':') ? [404] : []),
+    ...(route.body === undefined ? [] : [413, 415]),
+    ...(route.scope === 'public' ? [] : [429]),
+    500,
+    503,
+  ];
+  return Object.fromEntries(statuses.map((status) => [status, { $ref: `#/components/responses/Error${status}` }]));
+}
+
+const fieldErrorProperties = {
+  code: { type: 'string', enum: Object.keys(apiErrors), description: 'Stable; match on this.' },
+  detail: { type: 'string', description: 'One sentence for a person.' },
+  attr: { type: ['string', 'null'], description: 'The field at fault, nested names joined by __.' },
+} as const;
+
+const errorSchema = {
+  type: 'object',
+  required: ['type', 'code', 'detail', 'attr'],
+  properties: {
+    type: { type: 'string', enum: [...new Set(Object.values(apiErrors).map((error) => error.type))] },
+    ...fieldErrorProperties,
+    errors: {
+      type: 'array',
+      description: 'Every field error, when there are several.',
+      items: { type: 'object', required: ['code', 'detail', 'attr'], properties: fieldErrorProperties },
+    },
+  },
+} as const;
+
+/** One response per status, with an example of each of its codes. */
+function errorResponses(): Json {
+  const codesByStatus = Object.groupBy(Object.keys(apiErrors) as ApiErrorCode[], (code) =>
+    String(apiErrors[code].status),
+  );
+  const entries = Object.entries(codesByStatus).map(([status, codes = []]) => {
+    const examples = codes.map((code) => {
+      const { type, meaning } = apiErrors[code];
+      return [code, { summary: meaning, value: { type, code, detail: meaning, attr: null } }] as const;
+    });
+    const schema = { $ref: '#/components/schemas/Error' };
+    const content = { 'application/json': { schema, examples: Object.fromEntries(examples) } };
+    return [
+      `Error${status}`,
+      { description: codes.map((code) => apiErrors[code].meaning).join(' '), content },
+    ] as const;
+  });
+  return Object.fromEntries(entries);
+}
