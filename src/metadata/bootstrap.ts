@@ -28,9 +28,9 @@ export interface Bootstrapped {
 }
 
 /**
- * Makes an empty store usable: organisation, user, project with its key, a one-time login token and, if given, a personal
- * key. On a store in use it only adds a given personal key that is unknown. Processes that start at once make one.
- * Errors: a given key of the wrong form.
+ * Makes an empty store usable: organisation, user, project with its key, a one-time login token and, if given, a
+ * personal key. On a store in use it only adds a given personal key that is unknown. Of processes that start at once one
+ * makes it. Errors: a given key of the wrong form.
  */
 export async function bootstrap(db: Metadata, options: BootstrapOptions): Promise<Bootstrapped> {
   checkKeyForm('personal', 'phx_', options.personalApiKey);

@@ -22,8 +22,8 @@ export class SchemaTooNewError extends Error {
 
   constructor(found: number, known: number) {
     super(
-      `expected a metadata schema of version ${known} or older, got version ${found}: the store was written by a newer ` +
-        'Millrace; start that version or a later one, or restore the backup made before the upgrade',
+      `expected a metadata schema of version ${known} or older, got version ${found}: the store was written by a ` +
+        'newer Millrace; start that version or a later one, or restore the backup made before the upgrade',
     );
     this.found = found;
     this.known = known;

@@ -41,7 +41,10 @@ export interface NewPersonalApiKey {
   readonly value?: string;
 }
 
-/** Errors: ApiError on `label` (blank, max_length) and `scopes` (required, invalid_input); a unique violation when the value is taken. */
+/**
+ * Errors: ApiError on `label` (blank, max_length) and `scopes` (required, invalid_input); a unique violation when the
+ * value is taken.
+ */
 export async function createPersonalApiKey(db: Queries, input: NewPersonalApiKey, now: number): Promise<IssuedKey> {
   checkLabel(input.label);
   checkScopes(input.scopes);

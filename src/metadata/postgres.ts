@@ -16,7 +16,8 @@ export interface PostgresOptions {
 }
 
 /**
- * The metadata store in a PostgreSQL database. Connects with the first query. `url`: postgres://user:password@host:port/database.
+ * The metadata store in a PostgreSQL database. Connects with the first query.
+ * `url`: postgres://user:password@host:port/database.
  * Errors: a URL of another form, without repeating it, since it holds a password.
  */
 export function openPostgres(url: string, options: PostgresOptions = {}): Metadata {

@@ -143,8 +143,8 @@ const projectTables = [
 ] as const satisfies readonly (keyof Database)[];
 
 /**
- * Deletes the project and everything in this store that belongs to it: configs, attachments, jobs, persons, groups, log.
- * Stored events are not here. False when there is no such project.
+ * Deletes the project and everything in this store that belongs to it: configs, attachments, jobs, persons, groups,
+ * log. Stored events are not here. False when there is no such project.
  */
 export async function deleteProject(db: Queries, id: number): Promise<boolean> {
   return inTransaction(db, async (trx) => {

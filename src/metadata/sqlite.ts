@@ -31,9 +31,9 @@ export interface SqliteOptions {
  * The metadata store in one SQLite file, which several threads and processes may open at once.
  *
  * Reads outside a transaction use a read-only handle and wait for nobody (WAL). Writes and transactions take turns on
- * one writer handle. SQLite's own waiting would block the thread, so it is off: a busy file is tried again, asynchronously,
- * for a while. Opening is lazy: a file that cannot be opened fails the first query. `:memory:` is not possible, since
- * the two handles would see different databases.
+ * one writer handle. SQLite's own waiting would block the thread, so it is off: a busy file is tried again,
+ * asynchronously, for a while. Opening is lazy: a file that cannot be opened fails the first query. `:memory:` is not
+ * possible, since the two handles would see different databases.
  */
 export function openSqlite(file: string, options: SqliteOptions = {}): Metadata {
   return new Kysely<Database>({
@@ -172,7 +172,7 @@ class SqliteConnection implements DatabaseConnection {
     }
   }
 
-  /** Streams of their own handle: an open stream on the shared reader would hold every other read to its old snapshot. */
+  /** On a handle of its own: an open stream on the shared reader would hold every other read to its old snapshot. */
   async *streamQuery<R>(query: CompiledQuery, chunkSize: number): AsyncIterableIterator<QueryResult<R>> {
     const ownHandle = this.#release === undefined ? await this.#whenFree(this.#handles.openReader) : undefined;
     try {

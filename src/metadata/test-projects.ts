@@ -167,10 +167,8 @@ async function tablesWithProjects(db: Metadata): Promise<string[]> {
 async function countRows(db: Metadata, tables: readonly string[], id: number): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const table of tables) {
-    const { rows } = await sql<{
-      n: number;
-    }>`select count(*) as n from ${sql.table(table)} where project_id = ${id}`.execute(db);
-    counts[table] = rows[0]?.n ?? -1;
+    const query = sql<{ n: number }>`select count(*) as n from ${sql.table(table)} where project_id = ${id}`;
+    counts[table] = (await query.execute(db)).rows[0]?.n ?? -1;
   }
   return counts;
 }
@@ -182,17 +180,27 @@ async function fillProject(db: Metadata, project_id: number, pluginId: number): 
     .values(sampleConfig(project_id, pluginId))
     .returning('id')
     .executeTakeFirstOrThrow();
+  const rows = { ...configRows(project_id, config.id), ...pipelineRows(project_id) };
+  for (const [table, row] of Object.entries(rows)) {
+    const columns = sql.join(Object.keys(row).map((name) => sql.ref(name)));
+    await sql`insert into ${sql.table(table)} (${columns}) values (${sql.join(Object.values(row))})`.execute(db);
+  }
+}
+
+type Rows = { [Table in keyof Database]?: Record<string, unknown> };
+
+function configRows(project_id: number, config_id: number): Rows {
   const time = isoMicros(now);
-  const rows: { [Table in keyof Database]?: Record<string, unknown> } = {
+  return {
     plugin_attachments: {
-      config_id: config.id,
+      config_id,
       key: 'file',
       file_name: 'f',
       content_type: 'text/plain',
       size: 1,
       content: new Uint8Array(1),
     },
-    plugin_metrics: { config_id: config.id, project_id, hour: time, succeeded: 1, failed: 0, dropped: 0 },
+    plugin_metrics: { config_id, project_id, hour: time, succeeded: 1, failed: 0, dropped: 0 },
     activity_log: {
       id: `activity ${project_id}`,
       project_id,
@@ -209,7 +217,7 @@ async function fillProject(db: Metadata, project_id: number, pluginId: number): 
     jobs: {
       id: `job ${project_id}`,
       project_id,
-      config_id: config.id,
+      config_id,
       type: 'run',
       operation: 'start',
       payload: '{}',
@@ -230,6 +238,12 @@ async function fillProject(db: Metadata, project_id: number, pluginId: number): 
       note: '',
       created_at: time,
     },
+  };
+}
+
+function pipelineRows(project_id: number): Rows {
+  const time = isoMicros(now);
+  return {
     persons: { project_id, uuid: 'p', created_at_micros: 0, is_identified: 0, registers: '{}' },
     person_distinct_ids: { project_id, distinct_id: 'd', person_uuid: 'p' },
     group_types: { project_id, type_index: 0, name: 'company' },
@@ -246,8 +260,4 @@ async function fillProject(db: Metadata, project_id: number, pluginId: number): 
       state: 'open',
     },
   };
-  for (const [table, row] of Object.entries(rows)) {
-    const columns = sql.join(Object.keys(row).map((name) => sql.ref(name)));
-    await sql`insert into ${sql.table(table)} (${columns}) values (${sql.join(Object.values(row))})`.execute(db);
-  }
 }

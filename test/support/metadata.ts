@@ -11,7 +11,10 @@ export interface TempMetadata extends AsyncDisposable {
   readonly file: string;
 }
 
-/** A migrated metadata store in a temp directory of its own, removed on disposal: `await using store = await tempMetadata()`. */
+/**
+ * A migrated metadata store in a temp directory of its own, removed on disposal:
+ * `await using store = await tempMetadata()`.
+ */
 export async function tempMetadata(): Promise<TempMetadata> {
   const directory = await mkdtemp(join(tmpdir(), 'millrace-metadata-'));
   const file = join(directory, 'metadata.db');
