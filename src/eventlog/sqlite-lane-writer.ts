@@ -75,44 +75,51 @@ export class LaneWriter {
     return firstSeq;
   }
 
-  /** Gives space back while nothing is appended. True when there is more to do. */
+  /** Gives space back while nothing is appended. True when there is more to do. Throws when the disk does not let it. */
   tidy(): boolean {
     if (this.#needsRepair) return false;
-    const { positions, lane, drainedFileBytes } = this.#options;
     this.#unlinkConsumed();
-    const appended = positions.appended(lane);
-    if (positions.consumed(lane) >= appended && this.#current.fileBytes() > drainedFileBytes) {
-      this.#rotate();
-      this.#unlinkConsumed();
+    try {
+      return this.#shrinkCurrent();
+    } catch (error) {
+      // Deleting needs space for a moment. Where there is none, a drained file can still go as a whole.
+      const failure = sqliteFailure(error);
+      if (!this.#isDrained() || (failure !== 'full' && failure !== 'cannot-open')) throw error;
+      this.#replaceDrained();
       return false;
     }
-    // The newest row stays: it holds the numbering.
-    const through = this.#deletable(appended - 1);
-    if (through <= this.#deletedThrough) return false;
-    this.#write(this.#nextSeq, []);
-    return this.#deletable(appended - 1) > this.#deletedThrough;
   }
 
-  /** Of every record beyond the committed cursor, oldest first. */
+  /** Of every record beyond the committed cursor, oldest first. What lies in damaged pages is left out. */
   *waiting(): Generator<RecordSize> {
     for (const firstSeq of this.#older) {
+      const segment = this.#unlessDamaged(firstSeq, () => openSegment(this.#dir, firstSeq));
+      if (segment === undefined) continue;
       try {
-        const segment = openSegment(this.#dir, firstSeq);
-        if (segment === undefined) continue;
-        try {
-          yield* segment.sizes(this.#options.committed);
-        } finally {
-          segment.close();
-        }
-      } catch (error) {
-        this.#reportDamage(firstSeq, error);
+        yield* this.#sizesIn(segment);
+      } finally {
+        segment.close();
       }
     }
+    yield* this.#sizesIn(this.#current);
+  }
+
+  *#sizesIn(segment: Segment): Generator<RecordSize> {
+    const sizes = segment.sizes(this.#options.committed)[Symbol.iterator]();
+    for (;;) {
+      const next = this.#unlessDamaged(segment.firstSeq, () => sizes.next());
+      if (next === undefined || next.done === true) return;
+      yield next.value;
+    }
+  }
+
+  #unlessDamaged<T>(firstSeq: number, action: () => T): T | undefined {
     try {
-      yield* this.#current.sizes(this.#options.committed);
+      return action();
     } catch (error) {
-      if (sqliteFailure(error) !== 'damaged') throw error;
-      this.#reportDamage(this.#current.firstSeq, error);
+      if (sqliteFailure(error) !== 'damaged') throw this.#openError(error);
+      this.#reportDamage(firstSeq, error);
+      return undefined;
     }
   }
 
@@ -152,6 +159,32 @@ export class LaneWriter {
     throw error;
   }
 
+  #shrinkCurrent(): boolean {
+    const isEmpty = this.#nextSeq === this.#current.firstSeq;
+    if (!isEmpty && this.#isDrained() && this.#current.fileBytes() > this.#options.drainedFileBytes) {
+      this.#rotate();
+      this.#unlinkConsumed();
+      return false;
+    }
+    // The newest row stays: it holds the numbering.
+    const newest = this.#options.positions.appended(this.#options.lane) - 1;
+    if (this.#deletable(newest) <= this.#deletedThrough) return false;
+    this.#write(this.#nextSeq, []);
+    return this.#deletable(newest) > this.#deletedThrough;
+  }
+
+  #isDrained(): boolean {
+    const { positions, lane } = this.#options;
+    return positions.consumed(lane) >= positions.appended(lane);
+  }
+
+  /** Unlinks before it creates. Should a crash come between, the consumer's cursor holds the numbering. */
+  #replaceDrained(): void {
+    this.#needsRepair = true;
+    this.#current.close();
+    this.#repair();
+  }
+
   #deletable(newest: number): number {
     const { positions, lane } = this.#options;
     return Math.min(positions.consumed(lane), newest, this.#deletedThrough + deletedRowsMax);
@@ -161,14 +194,31 @@ export class LaneWriter {
   #repair(): void {
     if (this.#current.isOpen()) this.#current.discardUncommitted();
     this.#current.close();
+    if (this.#isDrained()) this.#recreate();
+    else this.#reopen();
+    this.#needsRepair = false;
+  }
+
+  #reopen(): void {
     const reopened = openSegment(this.#dir, this.#current.firstSeq);
     if (reopened === undefined) throw new Error('expected the segment to have its table, found none');
     this.#current = reopened;
-    this.#needsRepair = false;
+  }
+
+  #recreate(firstSeq = this.#nextSeq): void {
+    removeSegment(this.#dir, this.#current.firstSeq);
+    this.#current = createSegment(this.#dir, firstSeq);
+    this.#deletedThrough = firstSeq - 1;
   }
 
   /** The new file is durable before the old one may go: its name carries the numbering on. */
   #rotate(firstSeq = this.#nextSeq): void {
+    if (firstSeq === this.#current.firstSeq) {
+      // It never held a record.
+      this.#current.close();
+      this.#recreate(firstSeq);
+      return;
+    }
     const created = createSegment(this.#dir, firstSeq);
     this.#older.push(this.#current.firstSeq);
     this.#current.close();

@@ -60,16 +60,17 @@ class LaneReader {
       const segmentEnd = Math.min(lastSeq, (segments[index + 1] ?? Infinity) - 1);
       if (segmentEnd <= afterSeq) continue;
       if (firstSeq > lastSeq) break;
-      const records = this.#segment(firstSeq)?.records(Math.max(afterSeq, firstSeq - 1), segmentEnd) ?? [];
+      const isOlder = index < segments.length - 1;
+      const records = this.#segment(firstSeq, isOlder)?.records(Math.max(afterSeq, firstSeq - 1), segmentEnd) ?? [];
       if (takeRecords(records, left, found)) break;
     }
     return found;
   }
 
-  #segment(firstSeq: number): SegmentReader | undefined {
+  #segment(firstSeq: number, isOlder: boolean): SegmentReader | undefined {
     if (this.#open?.firstSeq === firstSeq) return this.#open.reader;
     this.close();
-    const reader = openSegmentReader(this.#dir, firstSeq);
+    const reader = openSegmentReader(this.#dir, firstSeq, isOlder);
     if (reader !== undefined) this.#open = { firstSeq, reader };
     return reader;
   }

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { pathToFileURL } from 'node:url';
 import type { RecordHeader, StoredRecord } from './eventlog.ts';
 import { messageOf, recordChecksum, segmentFileName, sqliteFailure } from './sqlite-format.ts';
 
@@ -19,13 +20,17 @@ export interface SegmentReader {
   close(): void;
 }
 
-/** Undefined when the file is gone: everything in it was consumed. */
-export function openSegmentReader(laneDir: string, firstSeq: number): SegmentReader | undefined {
+/**
+ * Undefined when the file is gone: everything in it was consumed. `isOlder`: another segment takes the appends, so that
+ * nothing is written to this one any more.
+ */
+export function openSegmentReader(laneDir: string, firstSeq: number, isOlder: boolean): SegmentReader | undefined {
   const path = join(laneDir, segmentFileName(firstSeq));
   if (!existsSync(path)) return undefined;
+  const isSettled = isOlder && !existsSync(`${path}-wal`);
   let db: DatabaseSync | undefined;
   try {
-    db = new DatabaseSync(path, { readOnly: true, timeout: busyTimeoutMs });
+    db = new DatabaseSync(isSettled ? immutable(path) : path, { readOnly: true, timeout: busyTimeoutMs });
     return readerOf(db);
   } catch (error) {
     db?.close();
@@ -33,6 +38,13 @@ export function openSegmentReader(laneDir: string, firstSeq: number): SegmentRea
     if (sqliteFailure(error) !== 'damaged') throw error;
     return unreadable(messageOf(error));
   }
+}
+
+/** Opened like this, SQLite makes no files beside it: what is waiting can be read (and then freed) on a full disk. */
+function immutable(path: string): URL {
+  const url = pathToFileURL(path);
+  url.searchParams.set('immutable', '1');
+  return url;
 }
 
 function readerOf(db: DatabaseSync): SegmentReader {
@@ -83,9 +95,9 @@ function nextReadable(first: StatementSync, from: number, lastSeq: number): numb
     failed = probe;
     probe += Math.max(1, Math.floor((probe - from) / exactSearch));
   }
-  const end = Math.min(probe, lastSeq + 1);
-  for (let seq = failed + 1; seq < end; seq += 1) if (canRead(first, seq)) return seq;
-  return end;
+  if (probe > lastSeq) return lastSeq + 1;
+  for (let seq = failed + 1; seq < probe; seq += 1) if (canRead(first, seq)) return seq;
+  return probe;
 }
 
 function canRead(first: StatementSync, seq: number): boolean {

@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, ftruncateSync, fstatSync, openSync, readdirSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, fsyncSync, ftruncateSync, fstatSync, openSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import {
@@ -192,6 +192,7 @@ function committedFrames(db: DatabaseSync): number {
  * Readers never look beyond the committed frames, so the rest may be cut off under them.
  */
 function truncateWal(walPath: string, frames: number): void {
+  if (!existsSync(walPath)) return;
   const wanted = walHeaderBytes + frames * (walFrameHeaderBytes + pageBytes);
   const handle = openSync(walPath, 'r+');
   try {

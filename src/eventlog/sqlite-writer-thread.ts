@@ -20,6 +20,8 @@ const data = workerData as WriterThreadData;
 const { port } = data;
 const positions = sharedPositions(data.shared);
 const queues: Record<Lane, NewRow[]> = { live: [], historical: [] };
+/** What was reported last, so that it is said once. */
+const tidyProblems: Record<Lane, string> = { live: '', historical: '' };
 const state = { closing: false };
 type LaneWriters = Readonly<Record<Lane, LaneWriter>>;
 
@@ -90,9 +92,13 @@ async function tidyForever(writers: LaneWriters, afterAppends: () => void): Prom
 
 function tidyOnce(lane: Lane, writer: LaneWriter): boolean {
   try {
-    return writer.tidy();
+    const more = writer.tidy();
+    tidyProblems[lane] = '';
+    return more;
   } catch (error) {
-    send({ kind: 'problem', sentence: `space of the ${lane} lane is not given back yet: ${messageOf(error)}` });
+    const sentence = `space of the ${lane} lane is not given back yet: ${messageOf(error)}`;
+    if (tidyProblems[lane] !== sentence) send({ kind: 'problem', sentence });
+    tidyProblems[lane] = sentence;
     return false;
   }
 }

@@ -13,6 +13,8 @@ import type { FromWriterThread, ToWriterThread, WriterThreadData } from './sqlit
 import type { NewRow } from './sqlite-segment.ts';
 import { createSharedMemory, sharedPositions } from './sqlite-shared.ts';
 
+export { openSqliteLogReader } from './sqlite-reader.ts';
+
 export interface SqliteLogOptions {
   /** The consumer's cursor per lane, from the store that keeps it; 0 when there is none yet. */
   readonly committed: PerLane<number>;
