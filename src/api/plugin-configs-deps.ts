@@ -1,0 +1,51 @@
+import type { Transaction } from 'kysely';
+import type { Clock } from '../base/clock.ts';
+import { ApiError } from '../contract/errors.ts';
+import type { Family } from '../contract/plugins.ts';
+import type { ApiReply, ApiRequest } from '../http/api-route.ts';
+import type { Database, Metadata } from '../metadata/database.ts';
+import type { Queries } from '../metadata/queries.ts';
+import type { Actor } from '../plugin-configs/activity.ts';
+import { beginWork, type Work } from '../plugin-configs/save.ts';
+import { findConfig, type StoredConfig } from '../plugin-configs/stored-config.ts';
+import { idempotent } from './idempotency.ts';
+
+export interface PluginConfigDeps {
+  readonly db: Metadata;
+  readonly clock: Clock;
+  /** Public address of the service without a slash at the end. */
+  readonly siteUrl: () => string;
+}
+
+export type IdParams = { readonly id: number };
+
+export function actorOf(request: ApiRequest): Actor {
+  const { principal, requestId } = request;
+  return {
+    organizationId: request.project().organizationId,
+    userId: principal.userId,
+    keyId: principal.kind === 'key' ? principal.keyId : null,
+    requestId,
+  };
+}
+
+/** A handler that changes configs: one transaction, no other change beside it, `Idempotency-Key` honoured. */
+export function changing<P, Q, B>(
+  { db, clock }: PluginConfigDeps,
+  act: (work: Work, request: ApiRequest<P, Q, B>) => Promise<ApiReply>,
+): (request: ApiRequest<P, Q, B>) => Promise<ApiReply> {
+  return idempotent(db, clock, async (request: ApiRequest<P, Q, B>, tx: Transaction<Database>) => {
+    const work = { tx, actor: actorOf(request), projectId: request.project().id, now: clock.now() };
+    return act(await beginWork(work), request);
+  });
+}
+
+/** @throws ApiError not_found */
+export async function requireConfig(
+  db: Queries,
+  at: { readonly projectId: number; readonly family: Family; readonly id: number; readonly now: number },
+): Promise<StoredConfig> {
+  const config = await findConfig(db, at);
+  if (config === undefined) throw new ApiError('not_found', 'Not found.');
+  return config;
+}

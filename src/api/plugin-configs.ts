@@ -1,0 +1,254 @@
+import { Type } from 'typebox';
+import { ApiError } from '../contract/errors.ts';
+import { pageOf, pageQuerySchema, toPage } from '../contract/pagination.ts';
+import {
+  configsPath,
+  pluginConfigCreateSchema,
+  pluginConfigIdSchema,
+  pluginConfigJobSchema,
+  pluginConfigPageSchema,
+  pluginConfigRearrangeSchema,
+  pluginConfigSchema,
+  pluginConfigUpdateSchema,
+  type PluginConfigRecord,
+} from '../contract/plugin-configs.ts';
+import { familyPaths, pluginFamilies, type Family } from '../contract/plugins.ts';
+import { apiRoute, type ApiReply, type ApiRequest, type ApiRoute } from '../http/api-route.ts';
+import { startJob, type JobOrder } from '../jobs/start-job.ts';
+import { createConfig } from '../plugin-configs/create.ts';
+import { rearrange } from '../plugin-configs/rearrange.ts';
+import { recordAt } from '../plugin-configs/record-at.ts';
+import { toRecord } from '../plugin-configs/record.ts';
+import { deleteConfig } from '../plugin-configs/save.ts';
+import { countConfigs, listConfigs, type StoredConfig } from '../plugin-configs/stored-config.ts';
+import { allFields, updateConfig } from '../plugin-configs/update.ts';
+import { frontendForm } from './plugin-configs-accept.ts';
+import { changing, requireConfig, type IdParams, type PluginConfigDeps } from './plugin-configs-deps.ts';
+import { pluginSettingsRoutes } from './plugin-settings.ts';
+
+/** What a module says for a plugin that brings no front end of its own. */
+const noFrontendModule = 'export function getFrontendApp () { return {"no_frontend": true} }';
+
+/** The same operations for both families: the table is written once. */
+export function pluginConfigRoutes(deps: PluginConfigDeps): ApiRoute[] {
+  const parts = [collectionRoutes, recordRoutes, extraRoutes, pluginSettingsRoutes];
+  return pluginFamilies.flatMap((family) => parts.flatMap((routes) => routes(deps, family)));
+}
+
+const tags = {
+  'import-app': 'Import app configs',
+  transformation: 'Transformation configs',
+} as const satisfies Record<Family, string>;
+const words = {
+  'import-app': 'import app config',
+  transformation: 'transformation config',
+} as const satisfies Record<Family, string>;
+const atQuerySchema = Type.Object({
+  at: Type.Optional(Type.String({ description: 'ISO 8601 time: the record as it stood then.' })),
+});
+
+function common(family: Family) {
+  return { base: `/api/projects/:project_id/${familyPaths[family]}`, tag: tags[family], word: words[family] };
+}
+
+function collectionRoutes(deps: PluginConfigDeps, family: Family): ApiRoute[] {
+  const { base, tag, word } = common(family);
+  return [
+    apiRoute({
+      method: 'GET',
+      path: base,
+      scope: 'plugin:read',
+      tag,
+      summary: `List ${word}s`,
+      description: 'By order, then id. Those in the bin are left out.',
+      query: pageQuerySchema,
+      responses: { 200: pluginConfigPageSchema },
+      handler: async (request) => {
+        const page = pageOf(request.query);
+        const of = { projectId: request.project().id, family, now: deps.clock.now() };
+        const [count, configs] = await Promise.all([
+          countConfigs(deps.db, of.projectId, family),
+          listConfigs(deps.db, of, page),
+        ]);
+        return { status: 200, body: toPage(request.url, request.rawQuery, page, count, configs.map(toRecord)) };
+      },
+    }),
+    apiRoute({
+      method: 'POST',
+      path: base,
+      scope: 'plugin:write',
+      tag,
+      summary: `Create ${article(word)}`,
+      description: 'Without an order it comes last. Settings follow at …/settings. Honours Idempotency-Key.',
+      body: pluginConfigCreateSchema,
+      responses: { 201: pluginConfigSchema },
+      handler: changing(deps, async (work, { body }) => {
+        const record = toRecord(await createConfig(work, family, body));
+        const location = `${deps.siteUrl()}${configsPath(work.projectId, family)}${record.id}/`;
+        return { status: 201, body: record, headers: { location } };
+      }),
+    }),
+    apiRoute({
+      method: 'PATCH',
+      path: `${base}/rearrange`,
+      scope: 'plugin:write',
+      tag,
+      summary: `Rearrange ${word}s`,
+      description:
+        'Moves one config to the position `order`: the one of that `id`, else the only one of that `plugin`. Or several ' +
+        'with `orders`: {id: position}. The family is numbered 0..n-1 anew. Other fields given are applied as an update.',
+      body: pluginConfigRearrangeSchema,
+      responses: { 200: pluginConfigSchema },
+      handler: changing(deps, async (work, { body }) => answer(await rearrange(work, family, body))),
+    }),
+  ];
+}
+
+function recordRoutes(deps: PluginConfigDeps, family: Family): ApiRoute[] {
+  const { base, tag, word } = common(family);
+  const one = { path: `${base}/:id`, tag, params: pluginConfigIdSchema, responses: { 200: pluginConfigSchema } };
+  return [
+    apiRoute({
+      ...one,
+      method: 'GET',
+      scope: 'plugin:read',
+      summary: `Retrieve ${article(word)}`,
+      handler: async (request) => answer(await configOf(deps, family, request)),
+    }),
+    apiRoute({
+      ...one,
+      method: 'PATCH',
+      scope: 'plugin:write',
+      summary: `Update ${article(word)}`,
+      description: '`deleted: true` moves it to the bin and disables it; `deleted: false` restores it.',
+      body: pluginConfigUpdateSchema,
+      handler: changing(deps, async (work, { params, body }) => {
+        const config = await requireConfig(work.tx, { ...work, family, id: params.id });
+        return answer(await updateConfig(work, config, body));
+      }),
+    }),
+    apiRoute({
+      ...one,
+      method: 'PUT',
+      scope: 'plugin:write',
+      summary: `Replace ${article(word)}`,
+      description: 'Fields left out go back to their defaults; only the position and the settings stay.',
+      body: pluginConfigCreateSchema,
+      handler: changing(deps, async (work, { params, body }) => {
+        const config = await requireConfig(work.tx, { ...work, family, id: params.id });
+        return answer(await updateConfig(work, config, allFields(body)));
+      }),
+    }),
+    apiRoute({
+      ...one,
+      method: 'DELETE',
+      scope: 'plugin:write',
+      summary: `Delete ${article(word)}`,
+      description: 'For good. The last state stays in the activity log. For the bin: update with `deleted: true`.',
+      responses: { 204: null },
+      handler: changing(deps, async (work, { params }) => {
+        await deleteConfig(work, await requireConfig(work.tx, { ...work, family, id: params.id }));
+        return { status: 204 };
+      }),
+    }),
+  ];
+}
+
+function extraRoutes(deps: PluginConfigDeps, family: Family): ApiRoute[] {
+  const { base, tag, word } = common(family);
+  const one = { tag, params: pluginConfigIdSchema, responses: { 200: pluginConfigSchema } };
+  return [
+    apiRoute({
+      ...one,
+      method: 'GET',
+      path: `${base}/:id/activity`,
+      scope: 'plugin:read',
+      summary: `${capital(word)} now, or at a time`,
+      description: 'The Link header leads to the log of changes.',
+      query: atQuerySchema,
+      handler: async (request) => {
+        const headers = { link: `<${activityLogUrl(deps, request)}>; rel="version-history"` };
+        return { status: 200, body: await stateOf(deps, family, request), headers };
+      },
+    }),
+    apiRoute({
+      ...one,
+      method: 'GET',
+      path: `${base}/:id/frontend`,
+      scope: 'plugin:read',
+      summary: `Front end of ${article(word)}`,
+      description:
+        'The record; with `Accept: text/javascript` a module; with `Accept: text/html` the page in the console.',
+      handler: async (request) => frontend(deps, family, request, await configOf(deps, family, request)),
+    }),
+    apiRoute({
+      ...one,
+      method: 'POST',
+      path: `${base}/:id/job`,
+      scope: 'plugin:write',
+      summary: `Start a job of ${article(word)}`,
+      description:
+        'Applies the fields given, then starts `job`, or the default job of the plugin, enabled or not. ' +
+        '`X-Job-Id` names the job; see /api/projects/:project_id/jobs. Honours Idempotency-Key.',
+      body: pluginConfigJobSchema,
+      handler: changing(deps, async (work, { params, body }) => {
+        const { job, ...fields } = body;
+        const config = await requireConfig(work.tx, { ...work, family, id: params.id });
+        const started = await startJob(work, config, fields, job as JobOrder | undefined);
+        return { ...answer(started.config), headers: { 'x-job-id': started.jobId } };
+      }),
+    }),
+  ];
+}
+
+function answer(config: StoredConfig): ApiReply {
+  return { status: 200, body: toRecord(config) };
+}
+
+function configOf(deps: PluginConfigDeps, family: Family, request: ApiRequest<IdParams>): Promise<StoredConfig> {
+  const at = { projectId: request.project().id, family, id: request.params.id, now: deps.clock.now() };
+  return requireConfig(deps.db, at);
+}
+
+async function stateOf(
+  deps: PluginConfigDeps,
+  family: Family,
+  request: ApiRequest<IdParams, { at?: string }>,
+): Promise<PluginConfigRecord> {
+  const { at } = request.query;
+  if (at === undefined) return toRecord(await configOf(deps, family, request));
+  const record = await recordAt(deps.db, { projectId: request.project().id, family, id: request.params.id, at });
+  if (record === undefined) throw new ApiError('not_found', `Not found: the config did not exist at ${at}.`);
+  return record;
+}
+
+function activityLogUrl(deps: PluginConfigDeps, request: ApiRequest<IdParams>): string {
+  const path = `/api/projects/${request.project().id}/activity_log/`;
+  return `${deps.siteUrl()}${path}?scope=PluginConfig&item_id=${request.params.id}`;
+}
+
+function frontend(deps: PluginConfigDeps, family: Family, request: ApiRequest, config: StoredConfig): ApiReply {
+  const vary = { vary: 'Accept' };
+  switch (frontendForm(request.headers['accept'])) {
+    case 'record':
+      return { ...answer(config), headers: vary };
+    case 'module':
+      return {
+        status: 200,
+        body: noFrontendModule,
+        headers: { ...vary, 'content-type': 'text/javascript; charset=utf-8' },
+      };
+    case 'page': {
+      const location = `${deps.siteUrl()}/projects/${config.projectId}/${familyPaths[family]}/${config.id}`;
+      return { status: 302, headers: { ...vary, location } };
+    }
+  }
+}
+
+function article(word: string): string {
+  return /^[aeiou]/.test(word) ? `an ${word}` : `a ${word}`;
+}
+
+function capital(word: string): string {
+  return word.charAt(0).toUpperCase() + word.slice(1);
+}

@@ -1,0 +1,68 @@
+import { pluginConfigIdSchema, pluginSettingsSchema } from '../contract/plugin-configs.ts';
+import { familyPaths, type Family } from '../contract/plugins.ts';
+import { apiRoute, type ApiRequest, type ApiRoute, type UploadedFile } from '../http/api-route.ts';
+import { shownSettings } from '../plugin-configs/record.ts';
+import { writeSettings, type SettingsInput } from '../plugin-configs/settings.ts';
+import type { SettingValues } from '../plugins/fields.ts';
+import type { JsonValue } from '../plugins/plugin.ts';
+import { changing, requireConfig, type PluginConfigDeps } from './plugin-configs-deps.ts';
+
+const attachmentName = /^(add|remove)_attachment\[(.+)\]$/;
+
+/** Settings have a resource of their own, since `config` of the record is response only. */
+export function pluginSettingsRoutes(deps: PluginConfigDeps, family: Family): ApiRoute[] {
+  const common = {
+    path: `/api/projects/:project_id/${familyPaths[family]}/:id/settings`,
+    tag: family === 'transformation' ? 'Transformation configs' : 'Import app configs',
+    params: pluginConfigIdSchema,
+    responses: { 200: pluginSettingsSchema },
+  };
+  const writing = (mode: 'merge' | 'replace') => ({
+    ...common,
+    scope: 'plugin:write' as const,
+    body: pluginSettingsSchema,
+    handler: changing(deps, async (work, request: ApiRequest<{ id: number }, unknown, Record<string, unknown>>) => {
+      const config = await requireConfig(work.tx, { ...work, family, id: request.params.id });
+      const saved = await writeSettings(work, config, settingsInput(request.body, request.files), mode);
+      return { status: 200, body: shownSettings(saved) };
+    }),
+  });
+  return [
+    apiRoute({
+      ...common,
+      method: 'GET',
+      scope: 'plugin:read',
+      summary: 'Read the settings',
+      description: 'Secrets that are set show as a mask.',
+      handler: async (request) => {
+        const at = { projectId: request.project().id, family, id: request.params.id, now: deps.clock.now() };
+        return { status: 200, body: shownSettings(await requireConfig(deps.db, at)) };
+      },
+    }),
+    apiRoute({
+      ...writing('replace'),
+      method: 'PUT',
+      summary: 'Replace the settings',
+      description: 'Keys left out are removed; secrets left out keep their value. Files go up as multipart/form-data.',
+    }),
+    apiRoute({
+      ...writing('merge'),
+      method: 'PATCH',
+      summary: 'Change some settings',
+      description: 'Keys left out keep their value; "" clears. Files go up as multipart/form-data.',
+    }),
+  ];
+}
+
+/** Files under the setting's own key, or as the existing service names them: `add_attachment[KEY]`, `remove_attachment[KEY]`. */
+function settingsInput(body: Record<string, unknown>, files: ReadonlyMap<string, UploadedFile>): SettingsInput {
+  const values = Object.entries(body).map(([name, value]): [string, JsonValue] => {
+    const [, action, key] = attachmentName.exec(name) ?? [];
+    return action === 'remove' && key !== undefined ? [key, ''] : [name, value as JsonValue];
+  });
+  const named = [...files].map(([name, file]): [string, UploadedFile] => [
+    attachmentName.exec(name)?.[2] ?? name,
+    file,
+  ]);
+  return { values: Object.fromEntries(values) satisfies SettingValues, files: new Map(named) };
+}

@@ -1,0 +1,84 @@
+import { Type, type Static } from 'typebox';
+import { pageSchema } from './pagination.ts';
+import { familyPaths, type Family } from './plugins.ts';
+
+/** Bounds of `order` and of every id. */
+export const int32Max = 2_147_483_647;
+export const int32Min = -2_147_483_648;
+export const nameLengthMax = 400;
+export const descriptionLengthMax = 1000;
+
+const order = Type.Integer({ minimum: int32Min, maximum: int32Max, description: 'Position in the family, 0-based.' });
+
+/** Exactly these 14 fields, in this order, from every operation and both families. */
+export const pluginConfigSchema = Type.Object({
+  id: Type.Integer(),
+  plugin: Type.Integer({ description: 'Id of the plugin.' }),
+  enabled: Type.Boolean(),
+  order,
+  config: Type.String({ description: 'The settings as JSON text; secrets are masked.' }),
+  error: Type.String({ description: 'Empty when healthy, else one sentence that says what to do.' }),
+  team_id: Type.Integer({ description: 'Id of the project.' }),
+  plugin_info: Type.String({ description: 'What the plugin is, as JSON text.' }),
+  delivery_rate_24h: Type.String({
+    description: 'delivered / (delivered + failed) of the last 24 h, e.g. `0.9987`; empty when nothing passed.',
+  }),
+  created_at: Type.String({ format: 'date-time' }),
+  updated_at: Type.String({ format: 'date-time' }),
+  name: Type.String({ description: "The config's own name, else the plugin's." }),
+  description: Type.String({ description: "The config's own description, else the plugin's." }),
+  deleted: Type.Boolean({ description: 'In the bin: not listed, not running, restorable.' }),
+});
+export type PluginConfigRecord = Static<typeof pluginConfigSchema>;
+
+export const pluginConfigPageSchema = pageSchema(pluginConfigSchema);
+
+const optionalFields = {
+  enabled: Type.Optional(Type.Boolean({ description: 'Takes part in automatic work. Default false.' })),
+  order: Type.Optional(order),
+  name: Type.Optional(Type.String({ maxLength: nameLengthMax })),
+  description: Type.Optional(Type.String({ maxLength: descriptionLengthMax })),
+  deleted: Type.Optional(Type.Boolean({ description: 'true: into the bin, which also disables; false: restore.' })),
+};
+const plugin = Type.Integer({ description: 'Id of the plugin.' });
+
+export const pluginConfigCreateSchema = Type.Object({ plugin, ...optionalFields });
+export const pluginConfigUpdateSchema = Type.Object({ plugin: Type.Optional(plugin), ...optionalFields });
+export type PluginConfigCreate = Static<typeof pluginConfigCreateSchema>;
+export type PluginConfigUpdate = Static<typeof pluginConfigUpdateSchema>;
+
+export const pluginConfigJobSchema = Type.Object({
+  ...pluginConfigUpdateSchema.properties,
+  job: Type.Optional(
+    Type.Object({
+      type: Type.Optional(Type.String({ description: "Name of one of the plugin's jobs." })),
+      payload: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'Handed to the job.' })),
+      operation: Type.Optional(Type.String({ maxLength: 200, description: 'Default `start`.' })),
+    }),
+  ),
+});
+
+export const pluginConfigRearrangeSchema = Type.Object({
+  ...pluginConfigUpdateSchema.properties,
+  id: Type.Optional(Type.Integer({ description: 'The config to move.' })),
+  orders: Type.Optional(
+    Type.Record(Type.String(), order, { description: 'Several at once: position by id of the config.' }),
+  ),
+});
+export type PluginConfigRearrange = Static<typeof pluginConfigRearrangeSchema>;
+
+export const pluginConfigIdSchema = Type.Object({ id: Type.Integer({ description: 'Id of the plugin config.' }) });
+
+export const pluginSettingsSchema = Type.Record(Type.String(), Type.Unknown(), {
+  description: "Settings by key, as the plugin's config_schema lists them. Secrets are write-only.",
+});
+
+/** How the family is called in a sentence. */
+export const familyNames = {
+  'import-app': 'an import app',
+  transformation: 'a transformation',
+} as const satisfies Record<Family, string>;
+
+export function configsPath(projectId: number, family: Family): string {
+  return `/api/projects/${projectId}/${familyPaths[family]}/`;
+}

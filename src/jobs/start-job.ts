@@ -1,0 +1,55 @@
+import { ApiError } from '../contract/errors.ts';
+import type { PluginConfigUpdate } from '../contract/plugin-configs.ts';
+import type { Family } from '../contract/plugins.ts';
+import { saveChange, type Work } from '../plugin-configs/save.ts';
+import type { StoredConfig } from '../plugin-configs/stored-config.ts';
+import { applyFields } from '../plugin-configs/update.ts';
+import type { JsonObject } from '../plugins/plugin.ts';
+import { enqueue } from './queue.ts';
+
+export interface JobOrder {
+  readonly type?: string;
+  readonly payload?: JsonObject;
+  readonly operation?: string;
+}
+
+/** Job of a config when none is named. */
+export const defaultJobs = { 'import-app': 'run', transformation: 'restart' } as const satisfies Record<Family, string>;
+
+/**
+ * Applies the fields given, then starts a job, enabled or not, in one transaction.
+ * `restart` of a transformation is no work for a runner: the change of the record makes every worker create it anew.
+ */
+export async function startJob(
+  work: Work,
+  config: StoredConfig,
+  fields: PluginConfigUpdate,
+  order: JobOrder | undefined,
+): Promise<{ readonly config: StoredConfig; readonly jobId: string }> {
+  if (order !== undefined && (order.type === undefined || order.type === '')) {
+    throw new ApiError('invalid_input', 'The job type must be specified!');
+  }
+  const type = order?.type ?? defaultJobs[config.family];
+  const operation = order?.operation ?? 'start';
+  const isRestart = config.family === 'transformation' && type === 'restart';
+  const updated = await applyFields(work, config, fields);
+  refuseUnknownType(updated, type);
+  const saved = await saveChange(work, {
+    before: config,
+    after: isRestart ? { ...updated, error: '' } : updated,
+    activity: 'job_triggered',
+    extra: [{ field: 'job', action: 'created', before: null, after: { type, operation } }],
+  });
+  const { projectId, now } = work;
+  const state = isRestart ? 'succeeded' : 'queued';
+  const job = { projectId, configId: config.id, type, operation, payload: order?.payload ?? {}, now };
+  return { config: saved, jobId: await enqueue(work.tx, { ...job, state }) };
+}
+
+/** Asked of the updated config: a change of plugin changes what jobs there are. */
+function refuseUnknownType(config: StoredConfig, type: string): void {
+  const known = new Set([...Object.keys(config.plugin.publicJobs), ...config.plugin.capabilities.jobs]);
+  if (known.has(type)) return;
+  const detail = `Unknown job type "${type}". The jobs of "${config.plugin.name}" are: ${[...known].join(', ')}.`;
+  throw new ApiError('invalid_input', detail, { attr: 'job__type' });
+}

@@ -1,0 +1,261 @@
+import { sql } from 'kysely';
+import { isoMicros } from '../base/clock.ts';
+import { int32Max } from '../contract/plugin-configs.ts';
+import { familiesOf, type Capabilities, type Family } from '../contract/plugins.ts';
+import type { Queries } from '../metadata/queries.ts';
+import type { PluginField, SettingValues } from '../plugins/fields.ts';
+import type { JsonObject } from '../plugins/plugin.ts';
+
+const dayMs = 86_400_000;
+
+export interface StoredPlugin {
+  readonly id: number;
+  readonly slug: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly description: string;
+  readonly version: string;
+  readonly url: string | null;
+  readonly fields: readonly PluginField[];
+  readonly capabilities: Capabilities;
+  readonly publicJobs: JsonObject;
+  readonly families: readonly Family[];
+}
+
+export interface StoredAttachment {
+  readonly key: string;
+  readonly fileName: string;
+  readonly contentType: string;
+  readonly size: number;
+  /** Only while a new file is on its way into the store. */
+  readonly content?: Uint8Array;
+}
+
+/** A config with its plugin and what passed through it in the last 24 h. `name` and `description` are its own, perhaps empty. */
+export interface StoredConfig {
+  readonly id: number;
+  readonly projectId: number;
+  readonly family: Family;
+  readonly enabled: boolean;
+  readonly position: number;
+  readonly name: string;
+  readonly description: string;
+  readonly deleted: boolean;
+  /** Secrets in clear: never shown, see plugins/mask-secrets.ts. */
+  readonly settings: SettingValues;
+  /** Trouble reported by a run; what follows from the settings is computed, see health.ts. */
+  readonly error: string;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+  readonly plugin: StoredPlugin;
+  readonly attachments: readonly StoredAttachment[];
+  readonly delivered: number;
+  readonly failed: number;
+}
+
+/** Undefined when the family has no such config in this project. `now` in ms. */
+export async function findConfig(
+  db: Queries,
+  at: { readonly projectId: number; readonly family: Family; readonly id: number; readonly now: number },
+): Promise<StoredConfig | undefined> {
+  if (!isRowId(at.id)) return undefined;
+  const row = await selectConfigs(db, at.now)
+    .where('c.id', '=', at.id)
+    .where('c.project_id', '=', at.projectId)
+    .where('c.family', '=', at.family)
+    .executeTakeFirst();
+  return row === undefined ? undefined : (await withAttachments(db, [row]))[0];
+}
+
+/** By id alone, for the service's own work. */
+export async function findAnyConfig(db: Queries, id: number, now: number): Promise<StoredConfig | undefined> {
+  const row = await selectConfigs(db, now).where('c.id', '=', id).executeTakeFirst();
+  return row === undefined ? undefined : (await withAttachments(db, [row]))[0];
+}
+
+/** Configs of a family that are not in the bin, by position, then id. */
+export async function listConfigs(
+  db: Queries,
+  of: { readonly projectId: number; readonly family: Family; readonly now: number },
+  page?: { readonly limit: number; readonly offset: number },
+): Promise<StoredConfig[]> {
+  const all = selectConfigs(db, of.now)
+    .where('c.project_id', '=', of.projectId)
+    .where('c.family', '=', of.family)
+    .where('c.deleted', '=', 0)
+    .orderBy('c.position')
+    .orderBy('c.id');
+  const rows = await (page === undefined ? all : all.limit(page.limit).offset(page.offset)).execute();
+  return withAttachments(db, rows);
+}
+
+export async function countConfigs(db: Queries, projectId: number, family: Family): Promise<number> {
+  const { count } = await db
+    .selectFrom('plugin_configs')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('project_id', '=', projectId)
+    .where('family', '=', family)
+    .where('deleted', '=', 0)
+    .executeTakeFirstOrThrow();
+  return Number(count);
+}
+
+/** Undefined when there is none or it belongs to another organisation. */
+export async function findPlugin(db: Queries, id: number, organizationId: string): Promise<StoredPlugin | undefined> {
+  if (!isRowId(id)) return undefined;
+  const row = await selectPlugins(db, organizationId).where('id', '=', id).executeTakeFirst();
+  return row === undefined ? undefined : toPlugin(row);
+}
+
+export async function listPlugins(
+  db: Queries,
+  organizationId: string,
+  page: { readonly limit: number; readonly offset: number },
+): Promise<{ readonly count: number; readonly plugins: StoredPlugin[] }> {
+  const { count } = await selectPlugins(db, organizationId)
+    .clearSelect()
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow();
+  const rows = await selectPlugins(db, organizationId).orderBy('id').limit(page.limit).offset(page.offset).execute();
+  return { count: Number(count), plugins: rows.map(toPlugin) };
+}
+
+/** PostgreSQL refuses to compare an integer column with more. */
+export function isRowId(id: number): boolean {
+  return Number.isInteger(id) && id >= 1 && id <= int32Max;
+}
+
+function selectPlugins(db: Queries, organizationId: string) {
+  return db
+    .selectFrom('plugins')
+    .selectAll()
+    .where((eb) => eb.or([eb('organization_id', 'is', null), eb('organization_id', '=', organizationId)]));
+}
+
+function selectConfigs(db: Queries, now: number) {
+  const since = isoMicros(now - dayMs);
+  return db
+    .selectFrom('plugin_configs as c')
+    .innerJoin('plugins as p', 'p.id', 'c.plugin_id')
+    .select([
+      'c.id as config_id',
+      'c.project_id',
+      'c.family',
+      'c.enabled',
+      'c.position',
+      'c.name as config_name',
+      'c.description as config_description',
+      'c.deleted',
+      'c.settings',
+      'c.error',
+      'c.created_at as config_created_at',
+      'c.updated_at as config_updated_at',
+      'p.id',
+      'p.slug',
+      'p.kind',
+      'p.name',
+      'p.description',
+      'p.version',
+      'p.url',
+      'p.config_schema',
+      'p.capabilities',
+      'p.public_jobs',
+    ])
+    .select((eb) => [
+      eb
+        .selectFrom('plugin_metrics as m')
+        .select(sql<number>`sum(m.succeeded + m.dropped)`.as('delivered'))
+        .whereRef('m.config_id', '=', 'c.id')
+        .where('m.hour', '>=', since)
+        .as('delivered'),
+      eb
+        .selectFrom('plugin_metrics as m')
+        .select(sql<number>`sum(m.failed)`.as('failed'))
+        .whereRef('m.config_id', '=', 'c.id')
+        .where('m.hour', '>=', since)
+        .as('failed'),
+    ]);
+}
+
+interface PluginColumns {
+  readonly id: number;
+  readonly slug: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly description: string;
+  readonly version: string;
+  readonly url: string | null;
+  readonly config_schema: string;
+  readonly capabilities: string;
+  readonly public_jobs: string;
+}
+
+type ConfigRow = Awaited<ReturnType<ReturnType<typeof selectConfigs>['execute']>>[number];
+
+function toPlugin(row: PluginColumns): StoredPlugin {
+  const capabilities = JSON.parse(row.capabilities) as Capabilities;
+  return {
+    id: row.id,
+    slug: row.slug,
+    kind: row.kind,
+    name: row.name,
+    description: row.description,
+    version: row.version,
+    url: row.url,
+    fields: JSON.parse(row.config_schema) as PluginField[],
+    capabilities,
+    publicJobs: JSON.parse(row.public_jobs) as JsonObject,
+    families: familiesOf(capabilities),
+  };
+}
+
+function toConfig(row: ConfigRow, plugin: StoredPlugin, attachments: readonly StoredAttachment[]): StoredConfig {
+  return {
+    id: row.config_id,
+    projectId: row.project_id,
+    family: row.family,
+    enabled: row.enabled === 1,
+    position: row.position,
+    name: row.config_name,
+    description: row.config_description,
+    deleted: row.deleted === 1,
+    settings: JSON.parse(row.settings) as SettingValues,
+    error: row.error,
+    createdAt: row.config_created_at,
+    updatedAt: row.config_updated_at,
+    plugin,
+    attachments,
+    delivered: Number(row.delivered ?? 0),
+    failed: Number(row.failed ?? 0),
+  };
+}
+
+/** One more query, and only for plugins that take files. */
+async function withAttachments(db: Queries, rows: readonly ConfigRow[]): Promise<StoredConfig[]> {
+  const plugins = new Map<number, StoredPlugin>();
+  for (const row of rows) if (!plugins.has(row.id)) plugins.set(row.id, toPlugin(row));
+  const pluginOf = (row: ConfigRow): StoredPlugin => plugins.get(row.id) ?? toPlugin(row);
+  const ids = rows.filter((row) => takesFiles(pluginOf(row))).map((row) => row.config_id);
+  const byConfig = ids.length === 0 ? new Map<number, StoredAttachment[]>() : await loadAttachments(db, ids);
+  return rows.map((row) => toConfig(row, pluginOf(row), byConfig.get(row.config_id) ?? []));
+}
+
+function takesFiles(plugin: StoredPlugin): boolean {
+  return plugin.fields.some((field) => field.type === 'attachment');
+}
+
+async function loadAttachments(db: Queries, ids: readonly number[]): Promise<Map<number, StoredAttachment[]>> {
+  const rows = await db
+    .selectFrom('plugin_attachments')
+    .select(['config_id', 'key', 'file_name', 'content_type', 'size'])
+    .where('config_id', 'in', ids)
+    .orderBy('key')
+    .execute();
+  const byConfig = new Map<number, StoredAttachment[]>();
+  for (const row of rows) {
+    const list = byConfig.get(row.config_id) ?? [];
+    list.push({ key: row.key, fileName: row.file_name, contentType: row.content_type, size: row.size });
+    byConfig.set(row.config_id, list);
+  }
+  return byConfig;
+}

@@ -1,0 +1,78 @@
+import type { FieldError } from '../contract/errors.ts';
+import { secretMask, type PluginField, type SettingValues } from './fields.ts';
+import type { JsonValue } from './plugin.ts';
+
+const textLengthMax = 100_000;
+
+/** Whether a setting counts as given: false, 0 and empty lists are values, `""` and null are not. */
+export function isGiven(value: JsonValue | undefined): boolean {
+  return value !== undefined && value !== null && value !== '';
+}
+
+/**
+ * Names, types and choices of the values given; missing required ones are `missingRequired`. Empty values pass: they
+ * clear. Errors name `settings.KEY` and never repeat a value of a secret. Attachments are not JSON values: only null or `""`.
+ */
+export function checkSettings(fields: readonly PluginField[], values: SettingValues): FieldError[] {
+  const byKey = new Map(fields.map((field) => [field.key, field]));
+  return Object.entries(values).flatMap(([key, value]) => {
+    const field = byKey.get(key);
+    const detail = field === undefined ? unknownSetting(fields) : problemOf(field, value);
+    return detail === undefined ? [] : [{ code: 'invalid_input', detail, attr: `settings.${key}` } as const];
+  });
+}
+
+/** Keys of required fields that have neither a value nor a default, in the plugin's order. Attachments in `attached` are given. */
+export function missingRequired(
+  fields: readonly PluginField[],
+  values: SettingValues,
+  attached: ReadonlySet<string> = new Set(),
+): string[] {
+  return fields
+    .filter((field) => field.required === true && !isGiven(field.default))
+    .filter((field) => (field.type === 'attachment' ? !attached.has(field.key) : !isGiven(ownValue(values, field.key))))
+    .map((field) => field.key);
+}
+
+/** What a plugin receives: the values given, else the defaults. */
+export function withDefaults(fields: readonly PluginField[], values: SettingValues): SettingValues {
+  const settings: Record<string, JsonValue> = {};
+  for (const { key, default: standard } of fields) {
+    const value = ownValue(values, key);
+    if (value !== undefined && isGiven(value)) settings[key] = value;
+    else if (standard !== undefined) settings[key] = standard;
+  }
+  return settings;
+}
+
+export function ownValue(values: SettingValues, key: string): JsonValue | undefined {
+  return Object.hasOwn(values, key) ? values[key] : undefined;
+}
+
+function unknownSetting(fields: readonly PluginField[]): string {
+  const known = fields.map((field) => field.key).join(', ');
+  return known === '' ? 'This plugin has no settings.' : `Unknown setting. The plugin's settings are: ${known}.`;
+}
+
+function problemOf(field: PluginField, value: JsonValue): string | undefined {
+  if (!isGiven(value)) return undefined;
+  if (value === secretMask) return 'This is the mask, not the secret. Leave the key out to keep the stored value.';
+  if (field.type === 'json') return problemOfJson(value);
+  if (field.type === 'attachment') return 'Send a file for this key in a multipart/form-data body.';
+  if (typeof value !== 'string') return 'Not a valid string.';
+  if (value.length > textLengthMax) return `Ensure this setting has no more than ${textLengthMax} characters.`;
+  if (field.type === 'choice' && field.choices?.includes(value) === false) {
+    return `Expected one of: ${field.choices.join(', ')}.`;
+  }
+  return undefined;
+}
+
+function problemOfJson(value: JsonValue): string | undefined {
+  if (typeof value !== 'string') return undefined;
+  try {
+    JSON.parse(value);
+    return undefined;
+  } catch {
+    return 'Expected JSON: a value, or a text that holds one.';
+  }
+}

@@ -1,0 +1,66 @@
+import type { JsonObject, JsonValue } from './plugin.ts';
+
+/** Where a property lies: `a.b` is the property of that very name if there is one, else `b` inside the object `a`. */
+export interface PropertyPath {
+  readonly whole: string;
+  readonly parts: readonly string[];
+}
+
+export function propertyPath(text: string): PropertyPath {
+  return { whole: text, parts: text.split('.') };
+}
+
+/** Undefined: not there. Inherited names such as `constructor` never count. */
+export function readPath(properties: JsonObject, path: PropertyPath): JsonValue | undefined {
+  const found = locate(properties, path);
+  return found?.holder[found.key];
+}
+
+export function deletePath(properties: JsonObject, path: PropertyPath): void {
+  const found = locate(properties, path);
+  if (found !== undefined) delete found.holder[found.key];
+}
+
+/** Replaces a value that is there; a path that leads nowhere changes nothing. */
+export function replacePath(properties: JsonObject, path: PropertyPath, value: JsonValue): void {
+  const found = locate(properties, path);
+  if (found !== undefined) setOwn(found.holder, found.key, value);
+}
+
+/** Writes a value, making the objects on the way. What is no object on the way is left alone: false. */
+export function writePath(properties: JsonObject, path: PropertyPath, value: JsonValue): boolean {
+  let holder = properties;
+  for (const part of path.parts.slice(0, -1)) {
+    const inner: JsonValue | undefined = Object.hasOwn(holder, part) ? holder[part] : {};
+    if (!isObject(inner)) return false;
+    setOwn(holder, part, inner);
+    holder = inner;
+  }
+  setOwn(holder, path.parts.at(-1) ?? path.whole, value);
+  return true;
+}
+
+/** Assignment for names that come from outside: `__proto__` becomes a plain property. */
+export function setOwn(object: JsonObject, key: string, value: JsonValue): void {
+  if (key !== '__proto__') object[key] = value;
+  else Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
+}
+
+export function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The object that holds the property, and its name there. */
+export function locate(properties: JsonObject, path: PropertyPath): { holder: JsonObject; key: string } | undefined {
+  if (Object.hasOwn(properties, path.whole)) return { holder: properties, key: path.whole };
+  let holder = properties;
+  const last = path.parts.length - 1;
+  for (let index = 0; index < last; index++) {
+    const part = path.parts[index] ?? '';
+    const inner = Object.hasOwn(holder, part) ? holder[part] : undefined;
+    if (!isObject(inner)) return undefined;
+    holder = inner;
+  }
+  const key = path.parts[last] ?? '';
+  return last > 0 && Object.hasOwn(holder, key) ? { holder, key } : undefined;
+}

@@ -1,0 +1,46 @@
+import { isGiven, ownValue } from './check-settings.ts';
+import type { SettingValues } from './fields.ts';
+import { SettingsError, type JsonValue } from './plugin.ts';
+
+/** Settings travel as text; these read them as what they mean. All throw SettingsError with the setting's key. */
+
+export function textSetting(settings: SettingValues, key: string, standard = ''): string {
+  const value = ownValue(settings, key);
+  if (value === undefined || !isGiven(value)) return standard;
+  if (typeof value !== 'string') throw new SettingsError(`setting "${key}": expected text`);
+  return value;
+}
+
+/** Items between commas or line breaks, without blanks around them, each once. */
+export function listSetting(settings: SettingValues, key: string): string[] {
+  const items = textSetting(settings, key).split(/[,\n]/);
+  return [...new Set(items.map((item) => item.trim()).filter((item) => item !== ''))];
+}
+
+export function yesSetting(settings: SettingValues, key: string, standard: 'Yes' | 'No' = 'No'): boolean {
+  return textSetting(settings, key, standard) === 'Yes';
+}
+
+/** A JSON value, or a text that holds one. Undefined: not given. */
+export function jsonSetting(settings: SettingValues, key: string): JsonValue | undefined {
+  const value = ownValue(settings, key);
+  if (!isGiven(value)) return undefined;
+  if (typeof value !== 'string') return value;
+  try {
+    return JSON.parse(value) as JsonValue;
+  } catch (cause) {
+    throw new SettingsError(`setting "${key}": expected JSON`, { cause });
+  }
+}
+
+/** A whole number in a range. The value is not repeated in the error: it may have been meant for a secret. */
+export function integerSetting(
+  settings: SettingValues,
+  key: string,
+  { standard, min, max }: { readonly standard: number; readonly min: number; readonly max: number },
+): number {
+  const text = textSetting(settings, key, String(standard)).trim();
+  const number = Number(text);
+  if (text !== '' && Number.isInteger(number) && number >= min && number <= max) return number;
+  throw new SettingsError(`setting "${key}": expected a whole number from ${min} to ${max}`);
+}

@@ -1,0 +1,86 @@
+import type { PluginField } from '../fields.ts';
+import { definePlugin, SettingsError, type JsonObject, type TransformationPlugin } from '../plugin.ts';
+import { deletePath, propertyPath, readPath, setOwn, writePath, type PropertyPath } from '../property-path.ts';
+import { listSetting, textSetting, yesSetting } from '../setting-values.ts';
+
+const keepOnly = 'Keep only these';
+
+const fields = [
+  {
+    key: 'mode',
+    name: 'What to do',
+    type: 'choice',
+    choices: ['Remove these', keepOnly],
+    default: 'Remove these',
+  },
+  {
+    key: 'properties',
+    name: 'Properties',
+    type: 'string',
+    required: true,
+    hint: 'Comma-separated. Nested properties with dots: address.street',
+  },
+  {
+    key: 'events',
+    name: 'Only for these events',
+    type: 'string',
+    hint: 'Comma-separated event names. Empty: all events.',
+  },
+  {
+    key: 'keep_system_properties',
+    name: 'Always keep properties that start with $',
+    type: 'choice',
+    choices: ['Yes', 'No'],
+    default: 'Yes',
+    hint: 'Only for "Keep only these": persons, groups and sessions live in such properties.',
+  },
+] as const satisfies readonly PluginField[];
+
+export const filterProperties: TransformationPlugin = definePlugin({
+  slug: 'filter-properties',
+  kind: 'transformation',
+  name: 'Filter properties',
+  description: 'Removes the properties that you list, or everything but them.',
+  version: '1.0.0',
+  fields,
+  example: {
+    settings: { mode: 'Remove these', properties: 'card, address.street' },
+    before: {
+      event: 'paid',
+      distinct_id: 'u1',
+      properties: { card: '4242', amount: 5, address: { street: 'Main St 1', city: 'Bern' } },
+    },
+    after: { event: 'paid', distinct_id: 'u1', properties: { amount: 5, address: { city: 'Bern' } } },
+  },
+  create(settings) {
+    const paths = listSetting(settings, 'properties').map(propertyPath);
+    if (paths.length === 0) throw new SettingsError('setting "properties": expected at least one property');
+    const events = new Set(listSetting(settings, 'events'));
+    const applies = (name: string): boolean => events.size === 0 || events.has(name);
+    if (textSetting(settings, 'mode') !== keepOnly) {
+      return (event) => {
+        if (applies(event.event)) for (const path of paths) deletePath(event.properties, path);
+        return event;
+      };
+    }
+    const keepSystem = yesSetting(settings, 'keep_system_properties', 'Yes');
+    return (event) => {
+      if (applies(event.event)) event.properties = kept(event.properties, paths, keepSystem);
+      return event;
+    };
+  },
+});
+
+function kept(properties: JsonObject, paths: readonly PropertyPath[], keepSystem: boolean): JsonObject {
+  const result: JsonObject = {};
+  if (keepSystem) {
+    for (const [key, value] of Object.entries(properties)) if (key.startsWith('$')) setOwn(result, key, value);
+  }
+  for (const path of paths) {
+    const value = readPath(properties, path);
+    if (value === undefined) continue;
+    if (Object.hasOwn(properties, path.whole)) setOwn(result, path.whole, value);
+    else writePath(result, path, value);
+  }
+  return result;
+}
