@@ -79,14 +79,17 @@ function checkName(scan: ScannedBatch, index: number): Refusal | undefined {
   const from = fieldFrom(scan, index, 'name');
   const to = fieldTo(scan, index, 'name');
   if (from < 0 || isNullAt(scan.json, from)) {
-    return bad('missing_event_name', 'event', 'expected an event name in "event", got: none');
+    return bad(
+      'missing_event_name',
+      'event',
+      'event submitted without an event name: expected a text in "event", got: none',
+    );
   }
   if (!isStringAt(scan.json, from)) {
     const got = excerpt(scan.json, from, to);
     return bad('invalid_event_name', 'event', `expected "event" to be a text, got: ${got}`);
   }
-  if (to - from === 2)
-    return bad('missing_event_name', 'event', 'expected an event name in "event", got: an empty text');
+  if (to - from === 2) return bad('missing_event_name', 'event', 'event submitted with an empty event name');
   if (to - from - 2 > nameCharsMax) {
     const chars = characters(stringAt(scan.json, from, to));
     if (chars > nameCharsMax) {
@@ -115,7 +118,11 @@ function checkDistinctId(scan: ScannedBatch, index: number): Refusal | undefined
 }
 
 function missingId(got: string): Refusal {
-  return bad('missing_distinct_id', 'distinct_id', `expected a "distinct_id", got: ${got}`);
+  return bad(
+    'missing_distinct_id',
+    'distinct_id',
+    `event submitted without a distinct_id: expected a "distinct_id", got: ${got}`,
+  );
 }
 
 /** 8-4-4-4-12 hexadecimal digits, in either case. */

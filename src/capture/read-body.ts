@@ -1,0 +1,84 @@
+import type { IncomingMessage } from 'node:http';
+import { ApiError } from '../contract/errors.ts';
+import { unavailable } from './project-key.ts';
+
+/** Bytes of all bodies that are being received or processed; stops a crowd of large bodies from taking the memory. */
+export interface BodyBudget {
+  bytes: number;
+  readonly bytesMax: number;
+}
+
+export interface ReadLimits {
+  readonly bytesMax: number;
+  /** For the whole body; half of it without a byte ends the request too. */
+  readonly timeoutMs: number;
+}
+
+const closing = { connection: 'close' } as const;
+
+/**
+ * The body as it arrives on the wire. Takes its bytes from the budget; whoever calls gives `result.length` back.
+ * Throws ApiError: 413 over the limit (a body up to twice the limit is still read to its end, so that the connection
+ * stays usable and the client sees the answer), 408 when it stalls or takes too long, 503 when the budget is spent,
+ * 400 when the client goes away.
+ */
+export function readBody(raw: IncomingMessage, limits: ReadLimits, budget: BodyBudget): Promise<Buffer> {
+  const declared = Number(raw.headers['content-length'] ?? 0);
+  if (declared > 2 * limits.bytesMax) return Promise.reject(tooLarge(limits, closing));
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let received = 0;
+    let taken = 0;
+    let refusal: ApiError | undefined;
+    const total = setTimeout(() => finish(timedOut(limits.timeoutMs)), limits.timeoutMs);
+    const stall = setTimeout(() => finish(timedOut(limits.timeoutMs / 2)), limits.timeoutMs / 2);
+
+    const refuse = (error: ApiError): void => {
+      refusal ??= error;
+      chunks.length = 0;
+      budget.bytes -= taken;
+      taken = 0;
+    };
+    const onData = (chunk: Buffer): void => {
+      stall.refresh();
+      received += chunk.length;
+      if (received > 2 * limits.bytesMax) return finish(tooLarge(limits, closing));
+      if (refusal !== undefined) return undefined;
+      if (received > limits.bytesMax) return refuse(tooLarge(limits, {}));
+      if (budget.bytes + chunk.length > budget.bytesMax) {
+        return refuse(unavailable('Too many bodies are being received at once; try again.', 2));
+      }
+      taken += chunk.length;
+      budget.bytes += chunk.length;
+      chunks.push(chunk);
+      return undefined;
+    };
+    const onEnd = (): void => finish(refusal);
+    const onClose = (): void =>
+      finish(new ApiError('parse_error', 'The client went away before the body was complete.'));
+    const finish = (error: ApiError | undefined): void => {
+      clearTimeout(total);
+      clearTimeout(stall);
+      raw.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose);
+      // A late error of the socket has nobody left to tell.
+      raw.on('error', () => {});
+      if (error === undefined) {
+        const [first] = chunks;
+        return resolve(chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks, received));
+      }
+      refuse(error);
+      return reject(error);
+    };
+    raw.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose);
+  });
+}
+
+function tooLarge(limits: ReadLimits, headers: Readonly<Record<string, string>>): ApiError {
+  const detail = `maximum event size exceeded: Request body exceeds limit of ${limits.bytesMax} bytes; send smaller batches`;
+  return new ApiError('request_too_large', detail, { headers });
+}
+
+function timedOut(ms: number): ApiError {
+  const detail = `expected the whole body within ${ms} ms, got: a part of it; send it again`;
+  return new ApiError('request_timeout', detail, { headers: closing });
+}

@@ -1,0 +1,153 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { capturePaths, captureV1Path } from '../contract/capture.ts';
+import { ApiError } from '../contract/errors.ts';
+import type { Log } from '../telemetry/log.ts';
+import type { BodyBudget } from './read-body.ts';
+import { hintsOf, queryOf, withBody } from './routes-request.ts';
+import { registerStartup } from './routes-startup.ts';
+import { takeRequest, type CaptureDeps } from './take-request.ts';
+import { takeV1 } from './take-v1.ts';
+import { toV1Error } from './v1-error.ts';
+import { readV1Headers } from './v1-headers.ts';
+
+export interface CaptureRouteDeps extends CaptureDeps {
+  readonly log: Log;
+}
+
+/** Bodies in memory at once, as a multiple of the largest one. */
+const bodiesInMemory = 16;
+
+/**
+ * Serves everything that client libraries send events to, and the answers they want at start-up. Bodies are read from the
+ * raw stream: the scope must have no body parser of its own. Errors are thrown as ApiError for the server to answer.
+ */
+export function registerCapture(app: FastifyInstance, deps: CaptureRouteDeps): void {
+  const budget: BodyBudget = { bytes: 0, bytesMax: bodiesInMemory * deps.settings.captureBodyBytesMax };
+  // Leaves every body unread for the handlers below.
+  app.addContentTypeParser('*', (_request, _payload, done) => done(null));
+  app.addHook('onRequest', (request, reply, done) => {
+    allowOrigin(request, reply);
+    done();
+  });
+  const paths = capturePaths.flatMap((path) => [path, `${path}/`]);
+  for (const url of paths) {
+    app.route({
+      method: ['GET', 'POST'],
+      url,
+      handler: async (request, reply) => capture(deps, budget, request, reply),
+    });
+  }
+  for (const url of [captureV1Path, `${captureV1Path}/`]) {
+    app.post(url, async (request, reply) => captureV1(deps, budget, request, reply));
+    refuseMethods(app, url, ['GET', 'PUT', 'PATCH', 'DELETE'], 'POST, OPTIONS');
+  }
+  for (const url of paths) refuseMethods(app, url, ['PUT', 'PATCH', 'DELETE'], 'GET, POST, OPTIONS');
+  for (const url of [...paths, captureV1Path, `${captureV1Path}/`]) answerOptions(app, url);
+  registerRecordings(app);
+  registerStartup(app, deps, budget);
+}
+
+async function capture(
+  deps: CaptureRouteDeps,
+  budget: BodyBudget,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  return withBody(deps, budget, request, async (body) => {
+    const started = performance.now();
+    const query = queryOf(request);
+    const strict = /\bhandling\s*=\s*"?strict\b/i.test(String(request.headers.prefer ?? ''));
+    const answer = await takeRequest(deps, {
+      body,
+      hints: hintsOf(request, query),
+      querySentAt: query.get('_') ?? query.get('sent_at') ?? undefined,
+      isEngage: request.url.startsWith('/engage'),
+      strict,
+      ip: senderOf(request.ip),
+      requestId: request.id,
+      receivedAt: deps.clock.now(),
+      onStored: (lane) =>
+        deps.metrics.observe('millrace_ingest_ack_seconds', { lane }, (performance.now() - started) / 1000),
+    });
+    if (strict) void reply.header('preference-applied', 'handling=strict');
+    if (query.get('beacon') === '1') return reply.code(204).send();
+    return reply.send(answer);
+  });
+}
+
+async function captureV1(
+  deps: CaptureRouteDeps,
+  budget: BodyBudget,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const echoed = request.headers['posthog-request-id'];
+  if (typeof echoed === 'string' && /^[\x21-\x7e]{1,64}$/.test(echoed)) void reply.header('posthog-request-id', echoed);
+  try {
+    return await withBody(deps, budget, request, async (body) => {
+      const headers = readV1Headers(request.headers);
+      const answer = await takeV1(deps, {
+        body,
+        contentEncoding: request.headers['content-encoding'],
+        headers,
+        ip: senderOf(request.ip),
+        requestId: request.id,
+        receivedAt: deps.clock.now(),
+      });
+      return reply.send(answer);
+    });
+  } catch (error) {
+    const refusal = toV1Error(error);
+    if (refusal === undefined) throw error;
+    if (refusal.status >= 500) deps.log.error({ err: error, requestId: request.id }, refusal.message);
+    return reply.code(refusal.status).headers(refusal.headers).send(refusal.body());
+  }
+}
+
+/** The sender's address without the port that some proxies add to IPv4, and without the IPv6 wrapping of one. */
+function senderOf(address: string): string | undefined {
+  const plain = address.replace(/^::ffff:(?=\d+\.)/i, '').replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, '$1');
+  return plain === '' ? undefined : plain;
+}
+
+/** Browsers send from the pages of our users: any origin may write, errors must be readable too. */
+function allowOrigin(request: FastifyRequest, reply: FastifyReply): void {
+  const { origin } = request.headers;
+  if (typeof origin !== 'string') return;
+  void reply.header('access-control-allow-origin', origin);
+  void reply.header('access-control-allow-credentials', 'true');
+  void reply.header('access-control-allow-methods', 'GET, POST, OPTIONS');
+  void reply.header('vary', 'origin');
+  const asked = request.headers['access-control-request-headers'];
+  if (typeof asked === 'string') void reply.header('access-control-allow-headers', asked);
+}
+
+function answerOptions(app: FastifyInstance, url: string): void {
+  app.options(url, async (_request, reply) => reply.header('allow', 'GET, POST, OPTIONS').send({ status: 'Ok' }));
+}
+
+function refuseMethods(app: FastifyInstance, url: string, methods: readonly string[], allow: string): void {
+  app.route({
+    method: [...methods],
+    url,
+    handler: async (request) => {
+      throw new ApiError('method_not_allowed', `Method "${request.method}" not allowed.`, { headers: { allow } });
+    },
+  });
+}
+
+function registerRecordings(app: FastifyInstance): void {
+  for (const url of ['/s', '/s/']) {
+    answerOptions(app, url);
+    app.route({
+      method: ['GET', 'POST'],
+      url,
+      handler: async () => {
+        throw new ApiError(
+          'not_found',
+          'Session recordings are not taken by this service; switch them off in the client library (disable_session_recording).',
+        );
+      },
+    });
+  }
+}

@@ -1,0 +1,180 @@
+import type { Clock } from '../base/clock.ts';
+import type { Settings } from '../config/settings.ts';
+import { listedRejectionsMax, type CaptureAnswer, type RejectedEvent } from '../contract/capture.ts';
+import { ApiError } from '../contract/errors.ts';
+import type { Lane } from '../eventlog/eventlog.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import type { AcceptedBatch, Door } from './accept.ts';
+import type { Agreements } from './agreements.ts';
+import { decodeBody, type BodyHints, type DecodedBody } from './decode.ts';
+import type { ProjectKeys } from './project-key.ts';
+import { rejectedEvent, requestRefused } from './refusals.ts';
+import { asIdentify, isNameless, withoutEvents } from './rewrite.ts';
+import { BodySyntaxError, scanBatch, type ScanLimits } from './scan.ts';
+import type { ScannedBatch } from './scanned-batch.ts';
+import { fieldFrom, fieldTo } from './spans.ts';
+import { parseTimestamp } from './timestamps.ts';
+import { tokenOf } from './tokens.ts';
+import { validateEvent } from './validate.ts';
+
+export interface CaptureDeps {
+  readonly door: Door;
+  readonly projects: ProjectKeys;
+  readonly agreements: Agreements;
+  readonly settings: Settings;
+  readonly metrics: Metrics;
+  readonly clock: Clock;
+}
+
+/** A request, read to its end, in terms that have nothing to do with the HTTP framework. */
+export interface CaptureRequest {
+  readonly body: Buffer;
+  readonly hints: BodyHints;
+  /** `_` or `sent_at` of the query. */
+  readonly querySentAt: string | undefined;
+  /** On paths starting /engage an object without event name is an `$identify`. */
+  readonly isEngage: boolean;
+  /** `Prefer: handling=strict`: all or nothing. */
+  readonly strict: boolean;
+  readonly ip: string | undefined;
+  readonly requestId: string;
+  /** When the body was complete, ms since the epoch. */
+  readonly receivedAt: number;
+  /** Told when the events are durable. */
+  readonly onStored?: (lane: Lane) => void;
+}
+
+/** Nesting and keys of an event that any store and client can live with. */
+export function scanLimits(settings: Pick<Settings, 'captureEventBytesMax'>): ScanLimits {
+  return { eventBytesMax: settings.captureEventBytesMax, depthMax: 64, keysMax: 10_000 };
+}
+
+/**
+ * Everything between a request's bytes and the durable log. Throws ApiError when nothing of it was taken; once it
+ * resolves, every event but the rejected ones is durable.
+ */
+export async function takeRequest(deps: CaptureDeps, request: CaptureRequest): Promise<CaptureAnswer> {
+  const { decoded, scan } = readEvents(deps.settings, request);
+  const projectId = await deps.projects.projectOf(tokenOf(scan));
+  const sentAt = sentAtOf(scan.sentAt, request.querySentAt);
+  const { receivedAt, requestId, ip } = request;
+  const lane: Lane = scan.historicalMigration ? 'historical' : 'live';
+  const filtered = performanceEvents(scan);
+  if (filtered === scan.count) return { status: 'Ok' };
+  const rejected = validateAll(scan, lane, receivedAt);
+  const good = scan.count - filtered - rejected.length;
+  if (rejected.length > 0 && (good === 0 || request.strict)) {
+    throw requestRefused(rejected, scan.count - filtered, request.strict);
+  }
+  const kept: DecodedBody = filtered === 0 ? decoded : withoutPerformance(scan);
+  await storeBatch(deps, {
+    lane,
+    projectId,
+    body: kept.body,
+    encoding: kept.encoding,
+    events: good,
+    receivedAt,
+    requestId,
+    ...(sentAt === undefined ? {} : { sentAt }),
+    ...(ip === undefined ? {} : { ip }),
+  });
+  request.onStored?.(lane);
+  countRejected(deps.metrics, lane, rejected);
+  return answerFor(rejected);
+}
+
+/** Makes a batch durable if the agreement for historical imports lets it in. */
+export async function storeBatch(deps: CaptureDeps, batch: AcceptedBatch): Promise<void> {
+  const giveBack = batch.lane === 'historical' ? await deps.agreements.admit(batch.projectId, batch.events) : undefined;
+  try {
+    await deps.door.accept(batch);
+  } catch (error) {
+    giveBack?.();
+    throw error;
+  }
+}
+
+/** Decodes and scans; 400 and 413 for what cannot be read. */
+function readEvents(settings: Settings, request: CaptureRequest): { decoded: DecodedBody; scan: ScannedBatch } {
+  let decoded = decodeBody(request.body, request.hints, { inflatedBytesMax: settings.captureInflatedBytesMax });
+  let scan = scanBody(decoded.json, settings);
+  if (isNameless(scan)) {
+    if (!request.isEngage) {
+      throw new ApiError(
+        'required',
+        'failed to hydrate events from request: non-engage request missing event name attribute; send "event", or "batch" with an array of events',
+        { attr: 'event' },
+      );
+    }
+    const json = asIdentify(scan);
+    decoded = { json, body: json, encoding: 'identity' };
+    scan = scanBody(json, settings);
+  }
+  if (scan.count === 0) throw new ApiError('invalid_input', 'request holds no event', { attr: 'batch' });
+  return { decoded, scan };
+}
+
+/** As scanBatch, with errors that a client can be told. */
+export function scanBody(json: Buffer, settings: Settings): ScannedBatch {
+  try {
+    return scanBatch(json, scanLimits(settings));
+  } catch (error) {
+    if (!(error instanceof BodySyntaxError)) throw error;
+    throw new ApiError(error.code, `failed to parse request: ${error.message}`);
+  }
+}
+
+function validateAll(scan: ScannedBatch, lane: Lane, receivedAt: number): RejectedEvent[] {
+  const rejected: RejectedEvent[] = [];
+  for (let i = 0; i < scan.count; i++) {
+    const verdict = validateEvent(scan, i, lane, receivedAt);
+    if (!verdict.ok && !isPerformanceEvent(scan, i)) rejected.push(rejectedEvent(scan.root, i, verdict));
+  }
+  return rejected;
+}
+
+const performanceName = Buffer.from('"$performance_event"');
+
+/** Old browser libraries send these by the thousand; the protocol has long stopped storing them. */
+function isPerformanceEvent(scan: ScannedBatch, index: number): boolean {
+  const from = fieldFrom(scan, index, 'name');
+  const to = fieldTo(scan, index, 'name');
+  return to - from === performanceName.length && performanceName.compare(scan.json, from, to) === 0;
+}
+
+function performanceEvents(scan: ScannedBatch): number {
+  let count = 0;
+  for (let i = 0; i < scan.count; i++) if (isPerformanceEvent(scan, i)) count++;
+  return count;
+}
+
+function withoutPerformance(scan: ScannedBatch): DecodedBody {
+  const json = withoutEvents(scan, (index) => !isPerformanceEvent(scan, index));
+  return { json, body: json, encoding: 'identity' };
+}
+
+/** The log keeps rejected events too; the pipeline makes dead letters of them and counts the warnings. */
+export function countRejected(metrics: Metrics, lane: Lane, rejected: readonly { readonly code: string }[]): void {
+  for (const { code } of rejected) {
+    const labels = { component: 'capture', lane, reason: code, intentional: 'false' };
+    metrics.count('millrace_component_discarded_events_total', labels);
+  }
+}
+
+function answerFor(rejected: readonly RejectedEvent[]): CaptureAnswer {
+  if (rejected.length === 0) return { status: 'Ok' };
+  if (rejected.length <= listedRejectionsMax) return { status: 'Ok', rejected };
+  return { status: 'Ok', rejected: rejected.slice(0, listedRejectionsMax), rejected_total: rejected.length };
+}
+
+/** Query values before this are seconds or nonsense, never a time of sending. */
+const sentAtMin = Date.UTC(2020, 0, 1);
+
+/** When the client says it sent the body, ms since the epoch. What cannot be read is no reason to refuse events. */
+export function sentAtOf(bodySentAt: string | undefined, querySentAt: string | undefined): number | undefined {
+  const micros = bodySentAt === undefined ? undefined : parseTimestamp(bodySentAt);
+  if (micros !== undefined) return Math.round(micros / 1000);
+  if (querySentAt === undefined || !/^\d{1,15}$/.test(querySentAt)) return undefined;
+  const ms = Number(querySentAt);
+  return ms >= sentAtMin ? ms : undefined;
+}

@@ -1,0 +1,114 @@
+import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { CaptureV1Answer, CaptureV1Result } from '../contract/capture.ts';
+import type { Lane } from '../eventlog/eventlog.ts';
+import type { ScannedBatch } from './scanned-batch.ts';
+import { BodySyntaxError, scanBatch, type ScanLimits } from './scan.ts';
+import { fieldFrom, fieldTo } from './spans.ts';
+import { countRejected, scanLimits, storeBatch, type CaptureDeps } from './take-request.ts';
+import { parseTimestamp } from './timestamps.ts';
+import { validateEvent } from './validate.ts';
+import { V1Error } from './v1-error.ts';
+import { convertV1Events, v0Batch, type ConvertedEvent } from './v1-events.ts';
+import { rfc3339, type V1Headers } from './v1-headers.ts';
+
+export interface V1Request {
+  readonly body: Buffer;
+  readonly contentEncoding: IncomingHttpHeaders['content-encoding'];
+  readonly headers: V1Headers;
+  readonly ip: string | undefined;
+  readonly requestId: string;
+  readonly receivedAt: number;
+}
+
+/**
+ * A v1 request: as takeRequest, with a result for every event. The log gets a batch of the older form, so that everything
+ * behind it knows one form only. Throws V1Error or ApiError when nothing of it was taken.
+ */
+export async function takeV1(deps: CaptureDeps, request: V1Request): Promise<CaptureV1Answer> {
+  const { headers, receivedAt, requestId, ip } = request;
+  const projectId = await deps.projects.projectOf(headers.token);
+  const limits = scanLimits(deps.settings);
+  const scan = readV1(decodeV1(request, deps.settings.captureInflatedBytesMax), limits);
+  const events = convertV1Events(scan);
+  const body = v0Batch(headers, events, scan.historicalMigration);
+  const converted = scanBatch(body, limits);
+  const lane: Lane = scan.historicalMigration ? 'historical' : 'live';
+  const results: [string, CaptureV1Result][] = [];
+  const dropped: { code: string }[] = [];
+  for (const [i, event] of events.entries()) {
+    const verdict = event.drop === undefined ? validateEvent(converted, i, lane, receivedAt) : undefined;
+    const drop = event.drop ?? (verdict?.ok === false ? verdict.code : undefined);
+    if (drop !== undefined) dropped.push({ code: drop });
+    results.push([event.uuid, resultOf(drop, event)]);
+  }
+  const good = events.length - dropped.length;
+  if (good > 0) {
+    const batch = { lane, projectId, body, encoding: 'identity', events: good, receivedAt, requestId } as const;
+    await storeBatch(deps, { ...batch, sentAt: headers.sentAt, ...(ip === undefined ? {} : { ip }) });
+  }
+  countRejected(deps.metrics, lane, dropped);
+  return { results: Object.fromEntries(results) };
+}
+
+function resultOf(drop: string | undefined, event: ConvertedEvent): CaptureV1Result {
+  if (drop !== undefined) return { result: 'drop', details: drop };
+  return event.details === undefined ? { result: 'ok' } : { result: 'ok', details: event.details };
+}
+
+const decoders: Readonly<Record<string, (body: Buffer, options: { maxOutputLength: number }) => Buffer>> = {
+  gzip: gunzipSync,
+  deflate: inflateSync,
+  br: brotliDecompressSync,
+  zstd: zstdDecompressSync,
+};
+
+function decodeV1(request: V1Request, inflatedBytesMax: number): Buffer {
+  const { body } = request;
+  if (body.length === 0) throw new V1Error('empty_body', 'expected a JSON body, got: none');
+  const encoding = request.contentEncoding?.trim().toLowerCase() ?? '';
+  if (encoding === '' || encoding === 'identity') return body;
+  const decode = Object.hasOwn(decoders, encoding) ? decoders[encoding] : undefined;
+  if (decode === undefined) {
+    const known = Object.keys(decoders).join(', ');
+    throw new V1Error('unsupported_media_type', `expected Content-Encoding ${known} or none, got: ${encoding}`);
+  }
+  try {
+    return decode(body, { maxOutputLength: inflatedBytesMax });
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException;
+    if (code === 'ERR_BUFFER_TOO_LARGE') {
+      throw new V1Error('payload_too_large', `expected at most ${inflatedBytesMax} bytes of JSON, got: more`);
+    }
+    throw new V1Error('request_parsing_error', `expected a body in ${encoding}, got: ${message}`);
+  }
+}
+
+function readV1(json: Buffer, limits: ScanLimits): ScannedBatch {
+  const scan = scanV1(json, limits);
+  const createdAt = rootOf(scan)['created_at'];
+  const isTime = typeof createdAt === 'string' && rfc3339.test(createdAt) && parseTimestamp(createdAt) !== undefined;
+  if (!isTime) throw new V1Error('invalid_batch', 'expected "created_at" to be an RFC 3339 time, got: something else');
+  if (scan.count === 0) throw new V1Error('empty_batch', 'expected at least one event in "batch", got: none');
+  return scan;
+}
+
+function scanV1(json: Buffer, limits: ScanLimits): ScannedBatch {
+  try {
+    const scan = scanBatch(json, limits);
+    if (scan.root === 'batch') return scan;
+  } catch (error) {
+    if (!(error instanceof BodySyntaxError)) throw error;
+    const tag = error.code === 'request_too_large' ? 'payload_too_large' : 'request_parsing_error';
+    throw new V1Error(tag, error.message);
+  }
+  throw new V1Error('request_parsing_error', 'expected an object with "created_at" and "batch", got: something else');
+}
+
+/** The members of the root; of its events none, so that it is cheap whatever the batch holds. */
+function rootOf(scan: ScannedBatch): Readonly<Record<string, unknown>> {
+  const { json, count } = scan;
+  const [from, to] = count === 0 ? [0, 0] : [fieldFrom(scan, 0, 'event'), fieldTo(scan, count - 1, 'event')];
+  const text = json.toString('utf8', 0, from) + json.toString('utf8', to);
+  return JSON.parse(text) as Record<string, unknown>;
+}

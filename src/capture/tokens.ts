@@ -1,0 +1,37 @@
+import { ApiError } from '../contract/errors.ts';
+import type { ScannedBatch } from './scanned-batch.ts';
+import { fieldFrom, fieldTo, isNullAt, isStringAt, stringAt, textAt } from './spans.ts';
+
+/**
+ * The project key that a body carries: of the batch root when there is one, otherwise the one key that its events agree
+ * on (those without a key follow the others). Throws ApiError 401.
+ */
+export function tokenOf(scan: ScannedBatch): string {
+  if (scan.token !== undefined && scan.token !== 'null') return scan.token;
+  let token: string | undefined;
+  let bytes: Buffer | undefined;
+  for (let i = 0; i < scan.count; i++) {
+    const from = fieldFrom(scan, i, 'token');
+    if (from < 0 || isNullAt(scan.json, from)) continue;
+    const to = fieldTo(scan, i, 'token');
+    const here = scan.json.subarray(from, to);
+    // The same bytes are the same key: nothing to decode for all but the first event.
+    if (bytes !== undefined && bytes.equals(here)) continue;
+    const text = isStringAt(scan.json, from) ? stringAt(scan.json, from, to) : textAt(scan.json, from, to);
+    if (token !== undefined && token.trim() !== text.trim()) {
+      throw new ApiError(
+        'authentication_failed',
+        'batch submitted with inconsistent api_key values: expected one project API key per request, got: several',
+        { attr: 'api_key' },
+      );
+    }
+    token = text;
+    bytes = here;
+  }
+  if (token !== undefined) return token;
+  throw new ApiError(
+    'not_authenticated',
+    'event submitted without an api_key: expected the project API key (phc_…) in "api_key" of the body, got: none',
+    { attr: 'api_key' },
+  );
+}

@@ -1,0 +1,158 @@
+import { scanProblems, span, spanStride, type ScannedBatch } from './scanned-batch.ts';
+import { fieldFrom, fieldTo, isNullAt, isObjectAt, isStringAt, stringAt } from './spans.ts';
+import { parseTimestamp } from './timestamps.ts';
+import { isUuid, rfc3339, type V1Headers } from './v1-headers.ts';
+import { V1Error } from './v1-error.ts';
+
+/** A v1 event turned into one that the log and the pipeline know. */
+export interface ConvertedEvent {
+  readonly uuid: string;
+  /** Why the event is dropped; undefined: it is taken. */
+  readonly drop: string | undefined;
+  /** What the client should know about an event that was taken. */
+  readonly details: string | undefined;
+  /** The element for the log; of a dropped event its reason and the original, which can only become a dead letter. */
+  readonly json: Buffer;
+}
+
+const textBytesMax = 200;
+/** Ids that stand for many people, or for a mistake. */
+const illegalIds = new Set(
+  `0,00000000-0000-0000-0000-000000000000,[object object],anonymous,anonymous-user,backend,distinct_id,distinctid,email,
+false,guest,id,nan,none,not_authenticated,null,system,true,undefined,user`
+    .split(',')
+    .map((id) => id.trim()),
+);
+
+/** Every event of a v1 batch, in order. Throws V1Error when a uuid is missing, invalid or there twice. */
+export function convertV1Events(scan: ScannedBatch): ConvertedEvent[] {
+  const seen = new Set<string>();
+  const events: ConvertedEvent[] = [];
+  for (let i = 0; i < scan.count; i++) {
+    const event = convert(scan, i);
+    if (seen.has(event.uuid))
+      throw new V1Error('duplicate_event_uuid', `expected each uuid once, got twice: ${event.uuid}`);
+    seen.add(event.uuid);
+    events.push(event);
+  }
+  return events;
+}
+
+function convert(scan: ScannedBatch, index: number): ConvertedEvent {
+  const original = scan.json.subarray(fieldFrom(scan, index, 'event'), fieldTo(scan, index, 'event'));
+  const uuid = uuidOf(scan, index);
+  const refuse = (reason: string): ConvertedEvent => ({
+    uuid,
+    drop: reason,
+    details: undefined,
+    json: Buffer.concat([Buffer.from(`["${reason}",`), original, Buffer.from(']')]),
+  });
+  const problem = scanProblems[(scan.spans[index * spanStride + span.problem] ?? 0) - 1];
+  if (problem !== undefined) return refuse(problem === 'event_too_large' ? 'event_too_big' : problem);
+  const event = JSON.parse(original.toString()) as Readonly<Record<string, unknown>>;
+  const reason = faultOf(event);
+  if (reason !== undefined) return refuse(reason);
+  const added = addedProperties(event);
+  if (added === undefined) return refuse('invalid_options');
+  const distinctId = String(event['distinct_id']).trim();
+  const isIllegal = illegalIds.has(distinctId.toLowerCase());
+  if (isIllegal) added['$process_person_profile'] = false;
+  const head = { event: event['event'], distinct_id: distinctId, uuid, timestamp: event['timestamp'] };
+  return {
+    uuid,
+    drop: undefined,
+    details: isIllegal ? 'person_processing_disabled' : undefined,
+    json: Buffer.concat([
+      Buffer.from(`${JSON.stringify(head).slice(0, -1)},"properties":`),
+      withProperties(scan, index, added),
+      Buffer.from('}'),
+    ]),
+  };
+}
+
+function uuidOf(scan: ScannedBatch, index: number): string {
+  const from = fieldFrom(scan, index, 'uuid');
+  const to = fieldTo(scan, index, 'uuid');
+  if (from < 0 || isNullAt(scan.json, from) || to - from === 2) {
+    throw new V1Error('missing_event_uuid', `expected batch[${index}].uuid to be a UUID, got: none`);
+  }
+  const text = isStringAt(scan.json, from) ? stringAt(scan.json, from, to).trim() : '';
+  if (isUuid(text)) return text;
+  throw new V1Error('invalid_event_uuid', `expected batch[${index}].uuid to be a UUID, got: something else`);
+}
+
+function faultOf(event: Readonly<Record<string, unknown>>): string | undefined {
+  const { event: name, distinct_id: id, timestamp, properties } = event;
+  if (typeof name !== 'string' || name === '') return 'missing_event_name';
+  if (Buffer.byteLength(name) > textBytesMax) return 'event_name_too_long';
+  if (typeof id !== 'string' || id.trim() === '') return 'missing_distinct_id';
+  if (Buffer.byteLength(id.trim()) > textBytesMax) return 'distinct_id_too_large';
+  if (typeof timestamp !== 'string' || !rfc3339.test(timestamp) || parseTimestamp(timestamp) === undefined) {
+    return 'invalid_event_timestamp';
+  }
+  const isObject = typeof properties === 'object' && !Array.isArray(properties);
+  return properties === undefined || isObject ? undefined : 'malformed_event_properties';
+}
+
+/** Options and context ids as the properties that mean the same. Undefined: an option cannot be read. */
+function addedProperties(event: Readonly<Record<string, unknown>>): Record<string, unknown> | undefined {
+  const added: Record<string, unknown> = {};
+  if (typeof event['session_id'] === 'string') added['$session_id'] = event['session_id'];
+  if (typeof event['window_id'] === 'string') added['$window_id'] = event['window_id'];
+  const options = event['options'] ?? {};
+  if (typeof options !== 'object' || Array.isArray(options)) return undefined;
+  for (const [option, property] of Object.entries(flagOptions)) {
+    const value = (options as Record<string, unknown>)[option];
+    if (value === undefined || value === null) continue;
+    const flag = asFlag(value);
+    if (flag === undefined) return undefined;
+    added[property] = flag;
+  }
+  const tour = (options as Record<string, unknown>)['product_tour_id'];
+  if (tour !== undefined && tour !== null) {
+    if (typeof tour !== 'string' && !Number.isInteger(tour)) return undefined;
+    added['$product_tour_id'] = tour;
+  }
+  return added;
+}
+
+const flagOptions = {
+  cookieless_mode: '$cookieless_mode',
+  disable_skew_correction: '$ignore_sent_at',
+  process_person_profile: '$process_person_profile',
+} as const;
+
+function asFlag(value: unknown): boolean | undefined {
+  if (typeof value === 'boolean') return value;
+  if (typeof value === 'number') return value !== 0;
+  if (value === 'true' || value === '1') return true;
+  if (value === 'false' || value === '0') return false;
+  return undefined;
+}
+
+/** The properties byte for byte as sent, with the added ones at the end, where they count. */
+function withProperties(scan: ScannedBatch, index: number, added: Readonly<Record<string, unknown>>): Buffer {
+  const from = fieldFrom(scan, index, 'properties');
+  const own =
+    from >= 0 && isObjectAt(scan.json, from)
+      ? scan.json.subarray(from, fieldTo(scan, index, 'properties'))
+      : emptyObject;
+  const more = JSON.stringify(added).slice(1);
+  if (more === '}') return own;
+  const isEmpty = own.subarray(1, -1).toString().trim() === '';
+  return Buffer.concat([own.subarray(0, -1), Buffer.from(isEmpty ? more : `,${more}`)]);
+}
+
+const emptyObject = Buffer.from('{}');
+
+/** The whole batch in the form that the log keeps. */
+export function v0Batch(headers: V1Headers, events: readonly ConvertedEvent[], historical: boolean): Buffer {
+  const root = { sent_at: new Date(headers.sentAt).toISOString(), historical_migration: historical };
+  const parts: Buffer[] = [Buffer.from(`${JSON.stringify(root).slice(0, -1)},"batch":[`)];
+  for (const [i, { json }] of events.entries()) {
+    if (i > 0) parts.push(Buffer.from(','));
+    parts.push(json);
+  }
+  parts.push(Buffer.from(']}'));
+  return Buffer.concat(parts);
+}
