@@ -1,0 +1,119 @@
+import { CommandError } from './exit-codes.ts';
+
+/** The management API as the commands use it. Errors: CommandError with the exit code that fits. */
+export interface ApiClient {
+  readonly url: string;
+  get<T>(path: string, query?: Readonly<Record<string, string | undefined>>): Promise<T>;
+  /** `undefined` when the answer has no body. */
+  send<T>(method: 'POST' | 'PATCH' | 'PUT' | 'DELETE', path: string, body?: unknown): Promise<T>;
+}
+
+const answerMsMax = 60_000;
+
+/** `url`: of the service, with or without a trailing slash. `apiKey`: personal (phx_…); absent: only public paths work. */
+export function createApiClient(url: string, apiKey: string | undefined): ApiClient {
+  const base = checkedUrl(url);
+  const call = async <T>(method: string, path: string, body?: unknown): Promise<T> => {
+    const headers: Record<string, string> = { accept: 'application/json' };
+    if (apiKey !== undefined) headers['authorization'] = `Bearer ${apiKey}`;
+    if (body !== undefined) headers['content-type'] = 'application/json';
+    const request = { method, headers, redirect: 'manual' as const, signal: AbortSignal.timeout(answerMsMax) };
+    const response = await reach(
+      `${base}${path}`,
+      body === undefined ? request : { ...request, body: JSON.stringify(body) },
+    );
+    const text = await response.text();
+    if (!response.ok) throw errorOf(response, text, apiKey !== undefined);
+    return parseAnswer(response, text) as T;
+  };
+  return {
+    url: base,
+    get: (path, query = {}) => call('GET', `${path}${queryString(query)}`),
+    send: (method, path, body) => call(method, path, body),
+  };
+}
+
+/** Errors: usage, when it is no http(s) address. */
+export function checkedUrl(url: string): string {
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
+    throw new CommandError('usage', `--url: expected an address such as http://127.0.0.1:8000, got: ${url}`);
+  }
+  return url.replace(/\/+$/, '');
+}
+
+async function reach(url: string, request: RequestInit): Promise<Response> {
+  try {
+    return await fetch(url, request);
+  } catch (cause) {
+    const { origin } = new URL(url);
+    throw new CommandError(
+      'unreachable',
+      `cannot reach ${origin} (${networkFault(cause)}); is "millrace serve" running?`,
+      {
+        cause,
+      },
+    );
+  }
+}
+
+/** The innermost reason of a failed fetch, e.g. `ECONNREFUSED`. */
+export function networkFault(error: unknown): string {
+  let cause = error;
+  while (cause instanceof Error && cause.cause !== undefined) cause = cause.cause;
+  const { code, message } = (cause instanceof Error ? cause : { message: String(cause) }) as {
+    code?: string;
+    message: string;
+  };
+  return code ?? message;
+}
+
+function queryString(query: Readonly<Record<string, string | undefined>>): string {
+  const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  return given.length === 0 ? '' : `?${new URLSearchParams(given).toString()}`;
+}
+
+function parseAnswer(response: Response, text: string): unknown {
+  if (text === '') return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    const type = response.headers.get('content-type') ?? 'no content type';
+    throw new CommandError(
+      'failed',
+      `expected JSON from ${response.url}, got ${type}; is this the address of Millrace?`,
+    );
+  }
+}
+
+function errorOf(response: Response, text: string, withKey: boolean): CommandError {
+  const detail = detailOf(text) ?? response.statusText;
+  const requestId = response.headers.get('x-request-id');
+  const where = requestId === null ? '' : ` (request ${requestId})`;
+  if (response.status === 401 && !withKey) {
+    return new CommandError('auth', `${detail} Give --api-key or MILLRACE_API_KEY; "millrace keys create" makes one.`);
+  }
+  if (response.status === 401 || response.status === 403) return new CommandError('auth', `${detail}${where}`);
+  if (response.status === 404) return new CommandError('notFound', `${detail}${where}`);
+  if (response.status === 429) {
+    const wait = response.headers.get('retry-after');
+    return new CommandError('rateLimited', `${detail}${wait === null ? '' : ` Try again in ${wait} s.`}${where}`);
+  }
+  if (response.status >= 500) return new CommandError('unreachable', `${response.status}: ${detail}${where}`);
+  return new CommandError('failed', `${response.status}: ${detail}${where}`);
+}
+
+/** The sentence in an error body `{type, code, detail, attr}`, with the field at fault. */
+export function detailOf(text: string): string | undefined {
+  try {
+    const { detail, attr, errors } = JSON.parse(text) as { detail?: unknown; attr?: unknown; errors?: unknown };
+    if (Array.isArray(errors) && errors.length > 1) return errors.map((each) => fieldDetail(each)).join(' ');
+    return typeof detail === 'string' ? fieldDetail({ detail, attr }) : undefined;
+  } catch {
+    return text.trim() === '' || text.startsWith('<') ? undefined : text.trim().slice(0, 500);
+  }
+}
+
+function fieldDetail(error: unknown): string {
+  const { detail, attr } = error as { detail?: unknown; attr?: unknown };
+  return typeof attr === 'string' && attr !== '' ? `${attr}: ${String(detail)}` : String(detail);
+}

@@ -1,0 +1,34 @@
+import { Option, type Command } from 'commander';
+import { createApiClient, type ApiClient } from './api-client.ts';
+import { CommandError } from './exit-codes.ts';
+
+export interface ApiOptions {
+  readonly url: string;
+  readonly apiKey?: string;
+  readonly project: string;
+  readonly json?: boolean;
+}
+
+export const defaultUrl = 'http://127.0.0.1:8000';
+
+/** `--url`, `--api-key`, `--project` and `--json`, for commands that talk to a running service. */
+export function addApiOptions(command: Command): Command {
+  return command
+    .addOption(new Option('--url <url>', 'address of the service').env('MILLRACE_URL').default(defaultUrl))
+    .addOption(new Option('--api-key <key>', 'personal API key (phx_…)').env('MILLRACE_API_KEY'))
+    .option('--project <id>', 'number of the project, or @current', '@current')
+    .option('--json', 'print JSON');
+}
+
+export interface ProjectApi extends ApiClient {
+  /** `/api/projects/<id>`, to put paths behind. */
+  readonly root: string;
+}
+
+/** Errors: usage. */
+export function projectApi({ url, apiKey, project }: ApiOptions): ProjectApi {
+  if (!/^(\d{1,9}|@current)$/.test(project)) {
+    throw new CommandError('usage', `--project: expected the number of a project or @current, got: ${project}`);
+  }
+  return { ...createApiClient(url, apiKey), root: `/api/projects/${project}` };
+}

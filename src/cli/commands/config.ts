@@ -1,0 +1,39 @@
+import type { Command } from 'commander';
+import { settingDefinitions, type SettingDefinition, type SettingName, type Settings } from '../../config/settings.ts';
+import { addSettingOptions, settingsFrom } from '../setting-options.ts';
+import type { Terminal } from '../terminal.ts';
+
+/** The configuration as `serve` would take it with the same flags. */
+export function configCommand(parent: Command, terminal: Terminal): void {
+  const config = parent.command('config').description('the configuration');
+  addSettingOptions(config.command('show').option('--json', 'print JSON'))
+    .description('show every setting, its value and where it comes from; secrets are hidden')
+    .action((options: Readonly<Record<string, unknown>>) => {
+      const { settings, origins } = settingsFrom(options);
+      const names = Object.keys(settingDefinitions) as SettingName[];
+      if (options['json'] === true) {
+        const entries = names.map((name) => [name, { value: jsonValue(name, settings), origin: origins[name] }]);
+        return terminal.json(Object.fromEntries(entries));
+      }
+      terminal.table(
+        ['SETTING', 'VALUE', 'FROM'],
+        names.map((name) => [name, shownValue(name, settings), origins[name]]),
+      );
+    });
+}
+
+function jsonValue(name: SettingName, settings: Settings): unknown {
+  return isSecret(name) ? shownValue(name, settings) : settings[name];
+}
+
+function shownValue(name: SettingName, settings: Settings): string {
+  const value = settings[name];
+  if (value === '') return '(empty)';
+  if (isSecret(name)) return '(set, hidden)';
+  return Array.isArray(value) ? value.join(',') : String(value);
+}
+
+function isSecret(name: SettingName): boolean {
+  const definition: SettingDefinition = settingDefinitions[name];
+  return definition.secret === true;
+}

@@ -1,0 +1,148 @@
+import { accessSync, constants, existsSync, statfsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { createServer } from 'node:net';
+import { arch, platform, release } from 'node:os';
+import { dirname, resolve } from 'node:path';
+import { styleText } from 'node:util';
+import type { Command } from 'commander';
+import type { Settings } from '../../config/settings.ts';
+import { networkFault } from '../api-client.ts';
+import { describeMetadata } from '../data-directory.ts';
+import { CommandError } from '../exit-codes.ts';
+import { addSettingOptions, settingsFrom } from '../setting-options.ts';
+import type { Terminal } from '../terminal.ts';
+import { localUrl } from './healthcheck.ts';
+
+type State = 'ok' | 'warning' | 'failed';
+interface Finding {
+  readonly name: string;
+  readonly state: State;
+  readonly detail: string;
+}
+
+const neededNodeMajor = 24;
+const freeBytesWanted = 2 * 1024 ** 3;
+const freeBytesNeeded = 256 * 1024 ** 2;
+
+/** Looks at everything that `serve` needs, changes nothing, and says what to do about each fault. */
+export function doctorCommand(parent: Command, terminal: Terminal): void {
+  addSettingOptions(parent.command('doctor').option('--json', 'print JSON'))
+    .description('check what the service needs: Node, disk, stores, port, and a running service')
+    .action(async (options: Readonly<Record<string, unknown>>) => {
+      const { settings } = settingsFrom(options);
+      const findings = await examine(settings);
+      if (options['json'] === true) terminal.json(findings);
+      else for (const finding of findings) terminal.data(line(finding));
+      const failed = findings.filter(({ state }) => state === 'failed');
+      if (failed.length > 0) {
+        throw new CommandError('failed', `${failed.length} of ${findings.length} checks failed: ${names(failed)}`);
+      }
+    });
+}
+
+function names(findings: readonly Finding[]): string {
+  return findings.map(({ name }) => name).join(', ');
+}
+
+function line({ name, state, detail }: Finding): string {
+  const color = { ok: 'green', warning: 'yellow', failed: 'red' } as const;
+  return `${styleText(color[state], state.padEnd(8), { stream: process.stdout })}${name.padEnd(16)}${detail}`;
+}
+
+async function examine(settings: Settings): Promise<Finding[]> {
+  const checks: readonly (readonly [string, () => Promise<Omit<Finding, 'name'>> | Omit<Finding, 'name'>])[] = [
+    ['node', nodeVersion],
+    ['data directory', () => dataDirectory(settings.dataDir)],
+    ['free disk', () => freeDisk(settings.dataDir)],
+    ['metadata', async () => ok(await describeMetadata(settings))],
+    ['event store', () => eventStore(settings)],
+  ];
+  const findings: Finding[] = [];
+  for (const [name, check] of checks) {
+    try {
+      findings.push({ name, ...(await check()) });
+    } catch (error) {
+      findings.push({ name, ...failed(error instanceof Error ? error.message : String(error)) });
+    }
+  }
+  return [...findings, ...(await service(settings))];
+}
+
+const ok = (detail: string): Omit<Finding, 'name'> => ({ state: 'ok', detail });
+const warning = (detail: string): Omit<Finding, 'name'> => ({ state: 'warning', detail });
+const failed = (detail: string): Omit<Finding, 'name'> => ({ state: 'failed', detail });
+
+function nodeVersion(): Omit<Finding, 'name'> {
+  const { node } = process.versions;
+  if (Number(node.split('.')[0]) >= neededNodeMajor) return ok(`${node} on ${platform()} ${arch()} (${release()})`);
+  return failed(`expected Node ${neededNodeMajor} or newer, got ${node}; run "npm ci", which brings it`);
+}
+
+function dataDirectory(dataDir: string): Omit<Finding, 'name'> {
+  const path = resolve(dataDir);
+  if (!existsSync(path)) {
+    accessSync(nearestFolder(path), constants.W_OK);
+    return ok(`${path} does not exist yet; the first start makes it`);
+  }
+  accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
+  return ok(`${path} is writable`);
+}
+
+function freeDisk(dataDir: string): Omit<Finding, 'name'> {
+  const { bavail, bsize } = statfsSync(nearestFolder(resolve(dataDir)));
+  const free = bavail * bsize;
+  const text = `${(free / 1024 ** 3).toFixed(1)} GiB free`;
+  if (free < freeBytesNeeded) return failed(`${text}; capture answers 503 when the disk is full: make room now`);
+  return free < freeBytesWanted ? warning(`${text}; make room soon`) : ok(text);
+}
+
+function nearestFolder(path: string): string {
+  return existsSync(path) ? path : nearestFolder(dirname(path));
+}
+
+async function eventStore({ clickhouseUrl }: Settings): Promise<Omit<Finding, 'name'>> {
+  if (clickhouseUrl === '') return embeddedStore();
+  const { origin } = new URL(clickhouseUrl);
+  const response = await fetch(`${origin}/ping`, { signal: AbortSignal.timeout(5000) }).catch((error: unknown) => {
+    throw new Error(`cannot reach ClickHouse at ${origin} (${networkFault(error)}); check CLICKHOUSE_URL`);
+  });
+  return response.ok ? ok(`ClickHouse at ${origin}`) : failed(`ClickHouse at ${origin} answers ${response.status}`);
+}
+
+/** The engine's library is an optional package per platform. */
+function embeddedStore(): Omit<Finding, 'name'> {
+  const library = `@chdb/lib-${platform()}-${arch()}${platform() === 'linux' ? '-gnu' : ''}`;
+  try {
+    createRequire(import.meta.url).resolve(`${library}/package.json`);
+    return ok(`embedded, ${library}`);
+  } catch {
+    return failed(`${library} is not installed; run "npm ci", or set CLICKHOUSE_URL where there is no such package`);
+  }
+}
+
+/** What listens on the port, and, when it is Millrace, how its parts are. */
+async function service(settings: Settings): Promise<Finding[]> {
+  const url = localUrl(settings);
+  const live = await fetch(`${url}/livez`, { signal: AbortSignal.timeout(3000) }).catch(() => undefined);
+  if (live?.ok === true) return [{ name: 'service', ...ok(`running at ${url}`) }, ...(await readiness(url))];
+  if (settings.port === 0 || (await isFree(settings))) return [{ name: 'port', ...ok(`${settings.port} is free`) }];
+  return [{ name: 'port', ...failed(`${settings.port} is taken by another program; choose one with --port`) }];
+}
+
+async function readiness(url: string): Promise<Finding[]> {
+  const answer = await fetch(`${url}/readyz?verbose`, { signal: AbortSignal.timeout(10_000) });
+  const { checks = {} } = (await answer.json()) as { checks?: Record<string, { ok: boolean; detail?: string }> };
+  return Object.entries(checks).map(([part, { ok: isOk, detail }]) => ({
+    name: `service ${part}`,
+    state: isOk ? 'ok' : 'failed',
+    detail: detail === undefined || detail === '' ? 'ready' : detail,
+  }));
+}
+
+async function isFree({ host, port }: Settings): Promise<boolean> {
+  const server = createServer();
+  return new Promise((done) => {
+    server.once('error', () => done(false));
+    server.listen(port, host, () => server.close(() => done(true)));
+  });
+}

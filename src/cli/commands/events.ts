@@ -1,0 +1,157 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Option, type Command } from 'commander';
+import { addApiOptions, projectApi, type ApiOptions, type ProjectApi } from '../api-options.ts';
+import { CommandError } from '../exit-codes.ts';
+import { stopSignal } from '../stop-signal.ts';
+import { printable, type Terminal } from '../terminal.ts';
+
+interface EventOptions extends ApiOptions {
+  readonly event?: string;
+  readonly distinctId?: string;
+  readonly after?: string;
+  readonly before?: string;
+  readonly historical?: string;
+  readonly limit?: string;
+  readonly interval?: string;
+  readonly every?: string;
+}
+
+interface StoredEvent {
+  readonly id: string;
+  readonly event: string;
+  readonly distinct_id: string;
+  readonly timestamp: string;
+  readonly historical_migration?: boolean;
+}
+
+interface EventPage {
+  readonly next: string | null;
+  readonly results: readonly StoredEvent[];
+}
+
+interface Counts {
+  readonly results: readonly { time: string; event: string; historical_migration: boolean; count: number | string }[];
+  readonly total: { readonly standard: number | string; readonly historical: number | string };
+}
+
+const pageSizeMax = 1000;
+
+/** Stored events of a running service. */
+export function eventsCommand(parent: Command, terminal: Terminal): void {
+  const events = parent.command('events').description('stored events of a running service');
+
+  withFilter(addApiOptions(events.command('tail')))
+    .option('--every <seconds>', 'how often to ask', '2')
+    .description('print events as they are stored, by their time (stage: stored); --json prints one object per line')
+    .action((options: EventOptions) => tail(terminal, options));
+
+  withFilter(addApiOptions(events.command('list')))
+    .option('--limit <number>', 'how many', '20')
+    .addOption(
+      new Option('--historical <boolean>', 'only imported history, or only the rest').choices(['true', 'false']),
+    )
+    .description('list events, newest first; --json prints one object per line')
+    .action((options: EventOptions) => list(terminal, options));
+
+  withFilter(addApiOptions(events.command('counts')))
+    .addOption(
+      new Option('--interval <interval>', 'length of a row').choices(['hour', 'day', 'week', 'month']).default('day'),
+    )
+    .description('count events by time and name, live and historical apart')
+    .action((options: EventOptions) => counts(terminal, options));
+}
+
+function withFilter(command: Command): Command {
+  return command
+    .option('--event <name>', 'only events of this name')
+    .option('--distinct-id <id>', 'only events of this person')
+    .option('--after <time>', 'only later events (ISO 8601)')
+    .option('--before <time>', 'only earlier events (ISO 8601)');
+}
+
+function filterOf(options: EventOptions): Record<string, string | undefined> {
+  return {
+    event: options.event,
+    distinct_id: options.distinctId,
+    after: options.after,
+    before: options.before,
+    historical: options.historical,
+  };
+}
+
+async function list(terminal: Terminal, options: EventOptions): Promise<void> {
+  const api = projectApi(options);
+  let left = positive('--limit', options.limit ?? '20');
+  for await (const page of pages(api, options, Math.min(left, pageSizeMax))) {
+    for (const event of page.slice(0, left)) show(terminal, event, options);
+    left -= page.length;
+    if (left <= 0) return;
+  }
+}
+
+async function tail(terminal: Terminal, options: EventOptions): Promise<void> {
+  const api = projectApi(options);
+  const everyMs = positive('--every', options.every ?? '2') * 1000;
+  const stop = stopSignal();
+  let seen: Set<string> | undefined;
+  terminal.note('waiting for events; Ctrl-C stops');
+  while (!stop.signal.aborted) {
+    const fresh: StoredEvent[] = [];
+    for await (const page of pages(api, options, 100)) {
+      const unseen = page.filter((event) => seen?.has(event.id) !== true);
+      fresh.push(...unseen);
+      // The first look shows what is there already, one page of it; later ones go back to what was shown.
+      if (seen === undefined || unseen.length < page.length || fresh.length >= pageSizeMax) break;
+    }
+    seen = remember(seen ?? new Set(), fresh);
+    for (const event of fresh.reverse()) show(terminal, event, options);
+    await sleep(everyMs, undefined, { signal: stop.signal }).catch(() => undefined);
+  }
+  stop.rethrow();
+}
+
+const rememberedMax = 20_000;
+
+function remember(seen: Set<string>, events: readonly StoredEvent[]): Set<string> {
+  for (const { id } of events) seen.add(id);
+  if (seen.size <= rememberedMax) return seen;
+  return new Set([...seen].slice(-rememberedMax / 2));
+}
+
+async function* pages(api: ProjectApi, options: EventOptions, limit: number): AsyncGenerator<readonly StoredEvent[]> {
+  let query: Record<string, string | undefined> = { ...filterOf(options), limit: String(limit) };
+  for (;;) {
+    const page = await api.get<EventPage>(`${api.root}/events/`, query);
+    yield page.results;
+    if (page.next === null || page.results.length === 0) return;
+    // Only the query of the link is used: the service may know itself under another address than ours.
+    query = Object.fromEntries(new URL(page.next, api.url).searchParams);
+  }
+}
+
+function show(terminal: Terminal, event: StoredEvent, { json }: EventOptions): void {
+  if (json) return terminal.data(JSON.stringify(event));
+  const mark = event.historical_migration ? '  (historical)' : '';
+  terminal.data(`${event.timestamp}  ${printable(event.event)}  ${printable(event.distinct_id)}${mark}`);
+}
+
+async function counts(terminal: Terminal, options: EventOptions): Promise<void> {
+  const api = projectApi(options);
+  const query = { ...filterOf(options), interval: options.interval };
+  const found = await api.get<Counts>(`${api.root}/events/counts/`, query);
+  if (options.json) return terminal.json(found);
+  const rows = found.results.map((each) => [
+    each.time,
+    each.event,
+    each.historical_migration ? 'historical' : 'standard',
+    String(each.count),
+  ]);
+  terminal.table(['TIME', 'EVENT', 'KIND', 'COUNT'], rows);
+  terminal.data(`total: ${found.total.standard} standard, ${found.total.historical} historical`);
+}
+
+function positive(option: string, text: string): number {
+  const number = Number(text);
+  if (Number.isFinite(number) && number > 0) return number;
+  throw new CommandError('usage', `${option}: expected a number above 0, got: ${text}`);
+}

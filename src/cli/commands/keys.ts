@@ -1,0 +1,147 @@
+import type { Command } from 'commander';
+import { isoMicros } from '../../base/clock.ts';
+import { ApiError } from '../../contract/errors.ts';
+import { allScopes } from '../../contract/scopes.ts';
+import {
+  createPersonalApiKey,
+  deletePersonalApiKey,
+  listPersonalApiKeys,
+  rollPersonalApiKey,
+  type IssuedKey,
+  type PersonalApiKey,
+} from '../../metadata/personal-api-keys.ts';
+import { confirm } from '../confirm.ts';
+import { withMetadata } from '../data-directory.ts';
+import { CommandError } from '../exit-codes.ts';
+import { addSettingOptions, settingsFrom } from '../setting-options.ts';
+import type { Terminal } from '../terminal.ts';
+
+interface KeyOptions {
+  readonly json?: boolean;
+  readonly yes?: boolean;
+  readonly scope?: readonly string[];
+  readonly project?: readonly string[];
+  readonly expires?: string;
+}
+
+/** Personal API keys, on the metadata store itself: works without a server, and beside one. */
+export function keysCommand(parent: Command, terminal: Terminal): void {
+  const keys = parent
+    .command('keys')
+    .description('personal API keys, made in the data directory (or DATABASE_URL) itself');
+
+  onStore(keys.command('list'))
+    .description('list the keys')
+    .action(async (options: KeyOptions) => {
+      const found = await withMetadata(storeOf(options), (db, owner) => listPersonalApiKeys(db, owner.id));
+      if (options.json) terminal.json(found.map(shown));
+      else terminal.table(['ID', 'LABEL', 'KEY', 'SCOPES', 'PROJECTS', 'LAST USED', 'EXPIRES'], found.map(row));
+    });
+
+  onStore(keys.command('create'))
+    .description('make a key and print it; it is never shown again')
+    .argument('[label]', 'what the key is for, up to 40 characters', 'Command line')
+    .option('--scope <scope...>', `what the key may do: ${allScopes.join(', ')} or *`, ['*'])
+    .option('--project <id...>', 'only these projects')
+    .option('--expires <when>', 'a time (2027-01-31) or a number of days (90d)')
+    .action(async (label: string, options: KeyOptions) => {
+      const now = Date.now();
+      const expiresAt = options.expires === undefined ? null : expiryOf(options.expires, now);
+      const scopedProjects = options.project?.map(projectId) ?? null;
+      const scopes = options.scope ?? ['*'];
+      const issued = await withMetadata(storeOf(options), (db, owner) =>
+        createPersonalApiKey(db, { userId: owner.id, label, scopes, scopedProjects, expiresAt }, now).catch(sayField),
+      );
+      showIssued(terminal, issued, options);
+    });
+
+  onStore(keys.command('roll'))
+    .description('give a key a new value and print it; the old value stops at once')
+    .argument('<id>', 'id of the key, from "keys list"')
+    .option('--yes', 'do not ask')
+    .action(async (id: string, options: KeyOptions) => {
+      await confirm(`Roll key ${id}? Whoever uses the old value is locked out.`, options.yes === true);
+      const issued = await withMetadata(storeOf(options), (db, owner) =>
+        rollPersonalApiKey(db, owner.id, id, Date.now()),
+      );
+      if (issued === undefined) throw noKey(id);
+      showIssued(terminal, issued, options);
+    });
+
+  onStore(keys.command('delete'))
+    .description('delete a key; it stops at once')
+    .argument('<id>', 'id of the key, from "keys list"')
+    .option('--yes', 'do not ask')
+    .action(async (id: string, options: KeyOptions) => {
+      await confirm(`Delete key ${id}?`, options.yes === true);
+      const deleted = await withMetadata(storeOf(options), (db, owner) => deletePersonalApiKey(db, owner.id, id));
+      if (!deleted) throw noKey(id);
+      terminal.note(`deleted key ${id}`);
+    });
+}
+
+function onStore(command: Command): Command {
+  return addSettingOptions(command.option('--json', 'print JSON'), ['dataDir', 'databaseUrl']);
+}
+
+function storeOf(options: KeyOptions): ReturnType<typeof settingsFrom>['settings'] {
+  return settingsFrom({ ...options }).settings;
+}
+
+function showIssued(terminal: Terminal, { key, value }: IssuedKey, options: KeyOptions): void {
+  if (options.json) return terminal.json({ ...shown(key), value });
+  terminal.data(value);
+  terminal.note(`key "${key.label}" (${key.scopes.join(', ')}); keep it now, it is not shown again`);
+}
+
+function row(key: PersonalApiKey): string[] {
+  const projects = key.scopedProjects?.join(', ') ?? 'all';
+  return [
+    key.id,
+    key.label,
+    key.maskValue,
+    key.scopes.join(', '),
+    projects,
+    key.lastUsedAt ?? 'never',
+    key.expiresAt ?? 'never',
+  ];
+}
+
+/** As the API shows a key. */
+function shown(key: PersonalApiKey): Record<string, unknown> {
+  return {
+    id: key.id,
+    label: key.label,
+    mask_value: key.maskValue,
+    scopes: key.scopes,
+    scoped_teams: key.scopedProjects,
+    created_at: key.createdAt,
+    expires_at: key.expiresAt,
+    last_used_at: key.lastUsedAt,
+    last_rolled_at: key.lastRolledAt,
+  };
+}
+
+/** Errors: usage. */
+export function expiryOf(text: string, now: number): string {
+  const days = /^(\d{1,5})d$/.exec(text)?.[1];
+  const at = days === undefined ? Date.parse(text) : now + Number(days) * 86_400_000;
+  if (Number.isNaN(at) || at <= now) {
+    throw new CommandError('usage', `--expires: expected a time to come (2027-01-31) or days (90d), got: ${text}`);
+  }
+  return isoMicros(at);
+}
+
+function projectId(text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new CommandError('usage', `--project: expected the number of a project, got: ${text}`);
+}
+
+function noKey(id: string): CommandError {
+  return new CommandError('notFound', `no key with id ${id}; "millrace keys list" shows them`);
+}
+
+function sayField(error: unknown): never {
+  if (!(error instanceof ApiError)) throw error;
+  throw new CommandError('usage', `${error.attr ?? 'key'}: ${error.detail}`, { cause: error });
+}

@@ -1,0 +1,122 @@
+import type { Command } from 'commander';
+import {
+  createProject,
+  deleteProject,
+  getProject,
+  listProjects,
+  rotateProjectToken,
+  type Project,
+} from '../../metadata/projects.ts';
+import { confirm } from '../confirm.ts';
+import { withMetadata } from '../data-directory.ts';
+import { CommandError } from '../exit-codes.ts';
+import { addSettingOptions, settingsFrom } from '../setting-options.ts';
+import type { Terminal } from '../terminal.ts';
+
+interface ProjectOptions {
+  readonly json?: boolean;
+  readonly yes?: boolean;
+  readonly timezone?: string;
+}
+
+/** Projects, on the metadata store itself: works without a server, and beside one. */
+export function projectsCommand(parent: Command, terminal: Terminal): void {
+  const projects = parent.command('projects').description('projects and their keys, in the data directory itself');
+  const show = (project: Project, options: ProjectOptions): void => {
+    if (options.json) terminal.json(shown(project));
+    else terminal.table(headings, [row(project)]);
+  };
+
+  onStore(projects.command('list'))
+    .description('list the projects')
+    .action(async (options: ProjectOptions) => {
+      const found = await withMetadata(storeOf(options), (db, owner) =>
+        listProjects(db, { organizationId: owner.organizationId }),
+      );
+      if (options.json) terminal.json(found.projects.map(shown));
+      else terminal.table(headings, found.projects.map(row));
+    });
+
+  onStore(projects.command('create'))
+    .description('make a project with a key of its own')
+    .argument('<name>', 'name to show')
+    .option('--timezone <zone>', 'IANA name such as Europe/Paris', 'UTC')
+    .action(async (name: string, options: ProjectOptions) => {
+      const timezone = checkedZone(options.timezone ?? 'UTC');
+      if (name.trim() === '' || name.length > 200)
+        throw new CommandError('usage', 'expected a name of 1 to 200 characters');
+      const made = await withMetadata(storeOf(options), (db, owner) =>
+        createProject(db, { organizationId: owner.organizationId, name, timezone }, Date.now()),
+      );
+      show(made, options);
+    });
+
+  onStore(projects.command('rotate-token'))
+    .description('give a project a new key; the old one stops at once')
+    .argument('<id>', 'number of the project')
+    .option('--yes', 'do not ask')
+    .action(async (id: string, options: ProjectOptions) => {
+      await confirm(`Rotate the key of project ${id}? Clients that use the old one are refused.`, options.yes === true);
+      const rotated = await withMetadata(storeOf(options), (db) => rotateProjectToken(db, numberOf(id), Date.now()));
+      if (rotated === undefined) throw noProject(id);
+      show(rotated, options);
+    });
+
+  onStore(projects.command('delete'))
+    .description(
+      'delete a project with its configs, persons and groups; stored events stay in the event store, unreachable',
+    )
+    .argument('<id>', 'number of the project')
+    .option('--yes', 'do not ask')
+    .action(async (id: string, options: ProjectOptions) => {
+      const project = await withMetadata(storeOf(options), (db) => getProject(db, numberOf(id)));
+      if (project === undefined) throw noProject(id);
+      await confirm(`Delete project ${id} "${project.name}" for good?`, options.yes === true);
+      await withMetadata(storeOf(options), (db) => deleteProject(db, project.id));
+      terminal.note(`deleted project ${id} "${project.name}"`);
+    });
+}
+
+const headings = ['ID', 'NAME', 'PROJECT KEY', 'TIMEZONE', 'CREATED'];
+
+function row(project: Project): string[] {
+  return [String(project.id), project.name, project.apiToken, project.timezone, project.createdAt];
+}
+
+/** As the API shows a project. */
+function shown(project: Project): Record<string, unknown> {
+  return {
+    id: project.id,
+    uuid: project.uuid,
+    name: project.name,
+    organization: project.organizationId,
+    api_token: project.apiToken,
+    timezone: project.timezone,
+    created_at: project.createdAt,
+  };
+}
+
+function onStore(command: Command): Command {
+  return addSettingOptions(command.option('--json', 'print JSON'), ['dataDir', 'databaseUrl']);
+}
+
+function storeOf(options: ProjectOptions): ReturnType<typeof settingsFrom>['settings'] {
+  return settingsFrom({ ...options }).settings;
+}
+
+function numberOf(id: string): number {
+  if (/^\d{1,9}$/.test(id)) return Number(id);
+  throw new CommandError('usage', `expected the number of a project, got: ${id}`);
+}
+
+function checkedZone(zone: string): string {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: zone }).resolvedOptions().timeZone;
+  } catch {
+    throw new CommandError('usage', `--timezone: expected an IANA name such as Europe/Paris, got: ${zone}`);
+  }
+}
+
+function noProject(id: string): CommandError {
+  return new CommandError('notFound', `no project ${id}; "millrace projects list" shows them`);
+}

@@ -1,0 +1,177 @@
+import { createWriteStream, type WriteStream } from 'node:fs';
+import { Option, type Command } from 'commander';
+import { checkedUrl } from '../api-client.ts';
+import { defaultUrl } from '../api-options.ts';
+import { CommandError } from '../exit-codes.ts';
+import { createDeliver } from '../send/deliver.ts';
+import { openInput } from '../send/open-input.ts';
+import { startProgress, type Progress } from '../send/progress.ts';
+import { sendRecords, type LostRecord } from '../send/send-records.ts';
+import { InputError, splitRecords } from '../send/split-records.ts';
+import { createConverter, sourceFormats, type SourceFormat } from '../send/to-events.ts';
+import { newTotals, totalsJson, totalsLines, type Totals } from '../send/totals.ts';
+import { stopSignal } from '../stop-signal.ts';
+import { printable, type Terminal } from '../terminal.ts';
+
+interface SendCommandOptions {
+  readonly url: string;
+  readonly apiKey?: string;
+  readonly historical?: boolean;
+  readonly from: SourceFormat;
+  readonly duplicates: 'keep' | 'drop';
+  readonly rejected?: string;
+  readonly retries: string;
+  readonly dryRun?: boolean;
+  readonly progress: boolean;
+  readonly json?: boolean;
+}
+
+const batchEventsMax = 1000;
+const batchBytesMax = 5_000_000;
+
+/** Sends a file of events to any service that speaks `/batch/`. */
+export function sendCommand(parent: Command, terminal: Terminal): void {
+  parent
+    .command('send')
+    .description('send a file of events: a JSON array, a batch object or NDJSON, plain or gzipped')
+    .argument('<file>', 'the file; - reads stdin')
+    .addOption(
+      new Option('--url <url>', 'address of the service; /batch/ is added').env('MILLRACE_URL').default(defaultUrl),
+    )
+    .addOption(new Option('--api-key <key>', 'project key (phc_…)').env('MILLRACE_PROJECT_API_KEY'))
+    .option('--historical', 'mark as a historical migration: own lane, not billed, times taken as they are')
+    .addOption(new Option('--from <format>', 'what the records are').choices(sourceFormats).default('events'))
+    .addOption(
+      new Option('--duplicates <what>', 'segment: a messageId that comes again')
+        .choices(['keep', 'drop'])
+        .default('keep'),
+    )
+    .option('--rejected <file>', 'write records that did not get in, with the reason, as NDJSON')
+    .option('--retries <number>', 'failed attempts in a row before giving up', '10')
+    .option('--dry-run', 'read and convert everything, send nothing')
+    .option('--no-progress', 'say nothing until the end')
+    .option('--json', 'print the totals as JSON')
+    .action((file: string, options: SendCommandOptions) => send(terminal, file, options));
+}
+
+async function send(terminal: Terminal, file: string, options: SendCommandOptions): Promise<void> {
+  const endpoint = endpointOf(options.url);
+  const projectKey = options.apiKey ?? '';
+  if (projectKey === '' && options.dryRun !== true) {
+    throw new CommandError(
+      'usage',
+      'expected --api-key or MILLRACE_PROJECT_API_KEY: the project key that "millrace projects list" shows',
+    );
+  }
+  const retriesMax = wholeNumber('--retries', options.retries);
+  const totals = newTotals();
+  const input = openInput(file);
+  const lost = options.rejected === undefined ? undefined : createWriteStream(options.rejected);
+  const stop = stopSignal();
+  const progress = options.progress ? startProgress(input, totals) : undefined;
+  try {
+    await sendRecords({
+      records: splitRecords(input.chunks, ({ historicalMigration }) => checkHeader(historicalMigration, options)),
+      convert: createConverter(options.from, options.duplicates),
+      deliver:
+        options.dryRun === true
+          ? undefined
+          : createDeliver({
+              endpoint,
+              projectKey,
+              historical: options.historical === true,
+              retriesMax,
+              signal: stop.signal,
+              onRequest: () => (totals.requests += 1),
+              onRetry: (reason, waitMs) => sayRetry(terminal, progress, totals, reason, waitMs),
+            }),
+      totals,
+      batchEventsMax,
+      batchBytesMax,
+      signal: stop.signal,
+      onLost: (record) => lost?.write(lostLine(record)),
+    });
+  } catch (error) {
+    throw understood(error, file);
+  } finally {
+    progress?.stop();
+    stop.release();
+    await closeFile(lost);
+    showTotals(terminal, totals, options);
+  }
+  if (totals.rejected + totals.unreadable > 0) throw withRejections(totals, options);
+}
+
+function endpointOf(url: string): string {
+  const base = checkedUrl(url);
+  return base.endsWith('/batch') ? `${base}/` : `${base}/batch/`;
+}
+
+/** A file that calls itself history must not be sent as live events by oversight. */
+function checkHeader(historicalMigration: boolean, { historical }: SendCommandOptions): void {
+  if (!historicalMigration || historical === true) return;
+  throw new CommandError(
+    'usage',
+    'the file says historical_migration: true; add --historical (or take that out of the file)',
+  );
+}
+
+function sayRetry(
+  terminal: Terminal,
+  progress: Progress | undefined,
+  totals: Totals,
+  reason: string,
+  waitMs: number,
+): void {
+  totals.retries += 1;
+  const line = `${reason}; trying again in ${(waitMs / 1000).toFixed(1)} s`;
+  if (progress === undefined) terminal.note(line);
+  else progress.say(line);
+}
+
+function lostLine({ source, code, detail }: LostRecord): string {
+  return `${JSON.stringify({ place: source.place, code, detail, original: originalOf(source.text) })}\n`;
+}
+
+/** The record itself where it is JSON, so that `original` can be corrected and sent; else its text. */
+function originalOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function closeFile(file: WriteStream | undefined): Promise<void> {
+  if (file === undefined) return Promise.resolve();
+  return new Promise((resolve, reject) => {
+    file.once('error', (cause) => reject(new CommandError('failed', `--rejected: ${cause.message}`, { cause })));
+    file.end(resolve);
+  });
+}
+
+function understood(error: unknown, file: string): unknown {
+  if (error instanceof InputError)
+    return new CommandError('failed', `${file}: ${printable(error.message)}`, { cause: error });
+  if (error instanceof CommandError) return error;
+  const { code, message } = error as NodeJS.ErrnoException;
+  return new CommandError('failed', `${file}: reading stopped (${code ?? message}); what was sent is in the totals`, {
+    cause: error,
+  });
+}
+
+function showTotals(terminal: Terminal, totals: Totals, options: SendCommandOptions): void {
+  if (options.json) return terminal.json(totalsJson(totals));
+  for (const line of totalsLines(totals, options.dryRun === true)) terminal.data(line);
+}
+
+function withRejections({ rejected, unreadable }: Totals, { rejected: file }: SendCommandOptions): CommandError {
+  const count = rejected + unreadable;
+  const where = file === undefined ? 'add --rejected FILE to keep them' : `they are in ${file}`;
+  return new CommandError('rejected', `${count} records did not get in; ${where}`);
+}
+
+function wholeNumber(option: string, text: string): number {
+  if (/^\d{1,6}$/.test(text)) return Number(text);
+  throw new CommandError('usage', `${option}: expected a whole number, got: ${text}`);
+}

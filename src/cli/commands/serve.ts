@@ -1,0 +1,80 @@
+import type { Command } from 'commander';
+import type { Settings } from '../../config/settings.ts';
+import { createLog, type Log } from '../../telemetry/log.ts';
+import { CommandError } from '../exit-codes.ts';
+import { addSettingOptions, settingsFrom } from '../setting-options.ts';
+import { stopSignal } from '../stop-signal.ts';
+import type { Terminal } from '../terminal.ts';
+
+/** The program as `serve` needs it; main.ts makes it. */
+export interface ServedApp {
+  /** Resolves once requests are answered. `firstStart`: what a new data directory was given, shown once. */
+  start(): Promise<{
+    readonly url: string;
+    readonly firstStart?: { readonly projectKey: string; readonly loginUrl: string };
+  }>;
+  /** Finishes what is under way. */
+  close(): Promise<void>;
+}
+export type CreateApp = (settings: Settings, log: Log) => Promise<ServedApp>;
+
+const closeMsMax = 10_000;
+
+export function serveCommand(parent: Command, terminal: Terminal): void {
+  addSettingOptions(parent.command('serve'))
+    .description('run the service')
+    .action(async (options: Readonly<Record<string, unknown>>) => {
+      const { settings } = settingsFrom(options);
+      const stop = stopSignal();
+      const log = createLog(settings.logLevel);
+      const createApp: CreateApp = (await import('../../main.ts')).createApp;
+      const app = await createApp(settings, log);
+      try {
+        const started = await app.start();
+        for (const line of greeting(started)) terminal.data(line);
+        await untilAborted(stop.signal);
+        terminal.note('stopping; a second signal stops at once');
+      } finally {
+        await closeInTime(app, log);
+      }
+      // A service that was asked to stop, and did, has not failed.
+      stop.release();
+    });
+}
+
+/** What a person needs next: all of it at the first start, one line later, nothing twice. */
+export function greeting({ url, firstStart }: Awaited<ReturnType<ServedApp['start']>>): string[] {
+  if (firstStart === undefined) return [`Millrace is ready at ${url}`];
+  return [
+    `Millrace is ready at ${url}`,
+    '',
+    `  Project key        ${firstStart.projectKey}`,
+    `  Console            ${firstStart.loginUrl}  (works once, for 30 minutes)`,
+    '  Personal API key   npx millrace keys create',
+    '  First history      docs/guides/first-history.md',
+    '',
+  ];
+}
+
+function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
+async function closeInTime(app: ServedApp, log: Log): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(
+      () => reject(new CommandError('failed', `did not stop within ${closeMsMax / 1000} s`)),
+      closeMsMax,
+    );
+  });
+  try {
+    await Promise.race([app.close(), late]);
+    log.info('stopped');
+  } finally {
+    clearTimeout(timer);
+  }
+}

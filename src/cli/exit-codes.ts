@@ -1,0 +1,26 @@
+/** How a command ends, for scripts. Stable. docs/reference/cli.md follows from this table. */
+export const exitCodes = {
+  ok: { code: 0, meaning: 'Done.' },
+  failed: { code: 1, meaning: 'Failed; the message says why.' },
+  usage: { code: 2, meaning: 'The command was not understood, or needs `--yes`.' },
+  rejected: { code: 3, meaning: 'Finished, but some records were rejected or could not be read.' },
+  auth: { code: 4, meaning: 'The key is missing, wrong, or lacks a scope.' },
+  notFound: { code: 5, meaning: 'There is no such record, project or path.' },
+  rateLimited: { code: 6, meaning: 'The server limits the rate; try again later.' },
+  unreachable: { code: 69, meaning: 'The server cannot be reached or has trouble.' },
+  invalidConfig: { code: 78, meaning: 'The configuration is invalid.' },
+  interrupted: { code: 130, meaning: 'Stopped by Ctrl-C.' },
+  terminated: { code: 143, meaning: 'Stopped by SIGTERM.' },
+} as const satisfies Record<string, { code: number; meaning: string }>;
+
+export type ExitReason = keyof typeof exitCodes;
+
+/** Ends the command with a sentence for the person and a code for the script. */
+export class CommandError extends Error {
+  override name = 'CommandError';
+  readonly reason: ExitReason;
+  constructor(reason: ExitReason, message: string, options: { cause?: unknown } = {}) {
+    super(message, options);
+    this.reason = reason;
+  }
+}

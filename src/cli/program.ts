@@ -1,0 +1,54 @@
+import { readFileSync } from 'node:fs';
+import { Command } from 'commander';
+import { completionCommand } from './commands/completion.ts';
+import { configCommand } from './commands/config.ts';
+import { configsCommand } from './commands/configs.ts';
+import { doctorCommand } from './commands/doctor.ts';
+import { eventsCommand } from './commands/events.ts';
+import { healthcheckCommand } from './commands/healthcheck.ts';
+import { keysCommand } from './commands/keys.ts';
+import { openapiCommand } from './commands/openapi.ts';
+import { projectsCommand } from './commands/projects.ts';
+import { sendCommand } from './commands/send.ts';
+import { serveCommand } from './commands/serve.ts';
+import type { Terminal } from './terminal.ts';
+
+/** Every command, in the order of a first day with the program. */
+const commands = [
+  serveCommand,
+  sendCommand,
+  eventsCommand,
+  configsCommand,
+  keysCommand,
+  projectsCommand,
+  configCommand,
+  doctorCommand,
+  healthcheckCommand,
+  openapiCommand,
+  completionCommand,
+];
+
+/** The whole command line. Throws CommanderError instead of ending the process. */
+export function buildProgram(terminal: Terminal): Command {
+  const program = new Command('millrace');
+  program
+    .description('Self-hosted event pipeline: capture, transformations and historical imports, stored exactly once')
+    .version(version(), '-v, --version', 'print the version')
+    .helpOption('-h, --help', 'show help')
+    .helpCommand('help [command]', 'show help for a command')
+    .addHelpText('after', '\nExit codes and all options: docs/reference/cli.md');
+  for (const add of commands) add(program, terminal);
+  // Settings are inherited when a command is made; these two reach every command, whenever it was made.
+  forEachCommand(program, (command) => command.exitOverride().showHelpAfterError('(--help shows what there is)'));
+  return program;
+}
+
+function forEachCommand(command: Command, visit: (command: Command) => void): void {
+  visit(command);
+  for (const each of command.commands) forEachCommand(each, visit);
+}
+
+function version(): string {
+  const path = new URL('../../package.json', import.meta.url);
+  return (JSON.parse(readFileSync(path, 'utf8')) as { version: string }).version;
+}
