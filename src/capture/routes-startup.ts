@@ -36,9 +36,9 @@ export function registerStartup(app: FastifyInstance, deps: CaptureDeps, budget:
     });
   }
   for (const url of slashed('/api/surveys')) {
-    app.get(url, async (request) => {
+    app.get(url, async (request, reply) => {
       await deps.projects.projectOf(queryOf(request).get('token') ?? '');
-      return { surveys: [], survey_config: null };
+      return reply.send({ surveys: [], survey_config: null });
     });
   }
   registerConfig(app, deps);
