@@ -64,6 +64,8 @@ async function openReaders(open: OpenSession, options: ProcessOptions, args: rea
     `max_bytes_before_external_group_by = ${Math.floor(options.memoryBytesMax / 8)}`,
     `max_bytes_before_external_sort = ${Math.floor(options.memoryBytesMax / 8)}`,
     'output_format_json_quote_64bit_integers = 1',
+    // Equal identities share their day, and with it the partition.
+    'do_not_merge_across_partitions_select_final = 1',
     'readonly = 1',
   ];
   const sessions: Session[] = [];

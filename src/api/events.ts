@@ -1,0 +1,195 @@
+import { Type } from 'typebox';
+import { systemClock, type Clock } from '../base/clock.ts';
+import { ApiError } from '../contract/errors.ts';
+import {
+  eventCountsQuerySchema,
+  eventCountsSchema,
+  eventLimitDefault,
+  eventListQuerySchema,
+  eventPageSchema,
+  eventSchema,
+  type EventListQuery,
+} from '../contract/events.ts';
+import { countEvents, TooManyCountsError } from '../eventstore/counts.ts';
+import { decodeCursor, encodeCursor, isUuid } from '../eventstore/cursor.ts';
+import { StoreUnavailableError, type EventStore } from '../eventstore/eventstore.ts';
+import type { EventFilter, PropertyFilter } from '../eventstore/filters.ts';
+import { isoOfMicros, parseMicros } from '../eventstore/micros.ts';
+import { parsePropertyFilters } from '../eventstore/property-filters.ts';
+import { getEvent, listEvents, type EventKey, type StoredEvent } from '../eventstore/reads.ts';
+import { apiRoute, type ApiRequest, type ApiRoute } from '../http/api-route.ts';
+import type { JsonObject } from '../plugins/plugin.ts';
+
+export interface EventPerson {
+  readonly id: string;
+  readonly distinct_ids: string[];
+  readonly properties: JsonObject;
+  readonly created_at: string;
+  readonly is_identified: boolean;
+}
+
+export interface EventRouteDeps {
+  readonly store: EventStore;
+  readonly persons: {
+    byDistinctIds(projectId: number, distinctIds: readonly string[]): Promise<ReadonlyMap<string, EventPerson>>;
+  };
+  readonly clock?: Clock;
+}
+
+const base = '/api/projects/:project_id/events';
+const common = { method: 'GET', scope: 'query:read', tag: 'events' } as const;
+
+/** Reading stored events back: the list, one event, and counts. */
+export function eventRoutes(deps: EventRouteDeps): ApiRoute[] {
+  return [listRoute(deps), countsRoute(deps), retrieveRoute(deps)];
+}
+
+function listRoute({ store, persons, clock = systemClock }: EventRouteDeps): ApiRoute {
+  return apiRoute({
+    ...common,
+    path: base,
+    summary: 'List events, newest first',
+    description: 'Every event appears once, however often it was sent. Follow `next` for older ones.',
+    query: eventListQuerySchema,
+    responses: { 200: eventPageSchema },
+    handler: async (request) => {
+      const project = request.project().id;
+      const { limit = eventLimitDefault, cursor } = request.query;
+      const filter = listFilter(request.query);
+      const key = cursor === undefined ? {} : { cursor: readCursor(cursor) };
+      const nowMicros = BigInt(clock.now()) * 1000n;
+      const page = await fromStore(() => listEvents(store, project, filter, { limit, ...key, nowMicros }));
+      const results = await shownEvents(page.events, project, persons);
+      const next = page.next && nextUrl(request, page.next);
+      return { status: 200, body: { next, previous: null, results } };
+    },
+  });
+}
+
+function retrieveRoute({ store, persons }: EventRouteDeps): ApiRoute {
+  return apiRoute({
+    ...common,
+    path: `${base}/:uuid`,
+    summary: 'Retrieve one event',
+    params: Type.Object({ uuid: Type.String({ description: 'The uuid of the event.' }) }),
+    responses: { 200: eventSchema },
+    handler: async (request) => {
+      const project = request.project().id;
+      const { uuid } = request.params;
+      const event = isUuid(uuid) ? await fromStore(() => getEvent(store, project, uuid)) : undefined;
+      if (!event) throw new ApiError('not_found', 'Event not found.');
+      const [body] = await shownEvents([event], project, persons);
+      return { status: 200, body };
+    },
+  });
+}
+
+function countsRoute({ store }: EventRouteDeps): ApiRoute {
+  return apiRoute({
+    ...common,
+    path: `${base}/counts`,
+    summary: 'Count events per interval, name and kind',
+    description: 'Each event counts once, at its own time. Intervals without events are left out.',
+    query: eventCountsQuerySchema,
+    responses: { 200: eventCountsSchema },
+    handler: async (request) => {
+      const { interval = 'day', event, after, before } = request.query;
+      const filter = { ...(event === undefined ? {} : { event }), ...timeRange(after, before) };
+      const counts = await fromStore(() => countEvents(store, request.project().id, interval, filter));
+      const total = { standard: 0, historical: 0 };
+      for (const { historical, count } of counts) total[historical ? 'historical' : 'standard'] += count;
+      const results = counts.map((row) => ({
+        time: isoOfMicros(row.startMicros),
+        event: row.event,
+        historical_migration: row.historical,
+        count: row.count,
+      }));
+      return { status: 200, body: { results, total } };
+    },
+  });
+}
+
+function listFilter(query: EventListQuery): EventFilter {
+  const { event, distinct_id: distinctId, historical_migration: historical, properties, after, before } = query;
+  return {
+    ...(event === undefined ? {} : { event }),
+    ...(distinctId === undefined ? {} : { distinctId }),
+    ...(historical === undefined ? {} : { historical }),
+    ...(properties === undefined ? {} : { properties: readProperties(properties) }),
+    ...timeRange(after, before),
+  };
+}
+
+function readProperties(text: string): PropertyFilter[] {
+  const filters = parsePropertyFilters(text);
+  if (typeof filters === 'string') throw new ApiError('invalid_input', filters, { attr: 'properties' });
+  return filters;
+}
+
+function readCursor(text: string): EventKey {
+  const key = decodeCursor(text);
+  if (!key) throw new ApiError('invalid_input', 'Expected a cursor from a `next` link.', { attr: 'cursor' });
+  return key;
+}
+
+function timeRange(after: string | undefined, before: string | undefined): { after?: bigint; before?: bigint } {
+  return {
+    ...(after === undefined ? {} : { after: readTime(after, 'after') }),
+    ...(before === undefined ? {} : { before: readTime(before, 'before') }),
+  };
+}
+
+function readTime(text: string, attr: string): bigint {
+  const micros = parseMicros(text);
+  if (micros !== undefined) return micros;
+  const detail = 'Expected an ISO 8601 date or time, such as 2026-11-20 or 2026-11-20T10:00:00Z.';
+  throw new ApiError('invalid_input', detail, { attr });
+}
+
+async function shownEvents(
+  events: readonly StoredEvent[],
+  projectId: number,
+  persons: EventRouteDeps['persons'],
+): Promise<object[]> {
+  if (events.length === 0) return [];
+  const ids = [...new Set(events.map((event) => event.distinctId))];
+  const found = await persons.byDistinctIds(projectId, ids);
+  return events.map((event) => ({
+    id: event.uuid,
+    event: event.event,
+    distinct_id: event.distinctId,
+    timestamp: isoOfMicros(event.timestampMicros),
+    // What the pipeline stored: JSON text of an object.
+    properties: JSON.parse(event.properties) as JsonObject,
+    person: shownPerson(found.get(event.distinctId)),
+    historical_migration: event.historical,
+  }));
+}
+
+function shownPerson(person: EventPerson | undefined): EventPerson | null {
+  if (!person) return null;
+  const { id, distinct_ids, properties, created_at, is_identified } = person;
+  return { id, distinct_ids, properties, created_at, is_identified };
+}
+
+function nextUrl(request: Pick<ApiRequest, 'url' | 'rawQuery'>, key: EventKey): string {
+  const query = new URLSearchParams(request.rawQuery);
+  // A key in the query must not spread through links.
+  query.delete('personal_api_key');
+  query.set('cursor', encodeCursor(key));
+  return `${request.url}?${query}`;
+}
+
+/** Trouble of the store as the API says it. */
+export async function fromStore<T>(read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (cause) {
+    if (cause instanceof TooManyCountsError) {
+      throw new ApiError('invalid_input', cause.message, { attr: 'interval', cause });
+    }
+    if (!(cause instanceof StoreUnavailableError)) throw cause;
+    const detail = 'The event store is busy or not reachable right now. Try again later, or ask for less at once.';
+    throw new ApiError('unavailable', detail, { headers: { 'Retry-After': '5' }, cause });
+  }
+}

@@ -1,0 +1,110 @@
+import { Type, type Static } from 'typebox';
+
+const time = Type.String({
+  maxLength: 64,
+  examples: ['2026-11-20T10:00:00.000000Z'],
+});
+const after = { description: 'Only from this time on (inclusive). ISO 8601; UTC unless an offset says otherwise.' };
+const before = { description: 'Only before this time (exclusive). ISO 8601; UTC unless an offset says otherwise.' };
+
+export const eventLimitDefault = 100;
+export const eventLimitMax = 1000;
+
+const filters = {
+  event: Type.Optional(Type.String({ description: 'Only events of this name.' })),
+  after: Type.Optional(Type.String({ ...time, ...after })),
+  before: Type.Optional(Type.String({ ...time, ...before })),
+};
+
+export const eventListQuerySchema = Type.Object({
+  ...filters,
+  distinct_id: Type.Optional(Type.String({ description: 'Only events of this distinct_id.' })),
+  historical_migration: Type.Optional(
+    Type.Boolean({ description: 'Only events of historical imports, or only the others.' }),
+  ),
+  properties: Type.Optional(
+    Type.String({
+      description:
+        'JSON array of {key, value, operator}; all must hold. Operators: exact (default), is_not, icontains, is_set, ' +
+        'is_not_set. A value may be an array: any of it.',
+      examples: ['[{"key":"plan","value":"pro"}]'],
+    }),
+  ),
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: eventLimitMax, default: eventLimitDefault, description: 'Events per page.' }),
+  ),
+  cursor: Type.Optional(Type.String({ description: 'Where the page before ended; taken from `next`.' })),
+});
+export type EventListQuery = Static<typeof eventListQuerySchema>;
+
+export const eventSchema = Type.Object({
+  id: Type.String({ format: 'uuid', description: 'The uuid of the event.' }),
+  event: Type.String(),
+  distinct_id: Type.String(),
+  timestamp: Type.String({ format: 'date-time', description: 'ISO 8601 UTC with microseconds.' }),
+  properties: Type.Record(Type.String(), Type.Unknown()),
+  person: Type.Union([
+    Type.Null(),
+    Type.Object({
+      id: Type.String(),
+      distinct_ids: Type.Array(Type.String()),
+      properties: Type.Record(Type.String(), Type.Unknown()),
+      created_at: Type.String(),
+      is_identified: Type.Boolean(),
+    }),
+  ]),
+  historical_migration: Type.Boolean({ description: 'Whether it came with a historical import.' }),
+});
+
+export const eventPageSchema = Type.Object({
+  next: Type.Union([Type.String(), Type.Null()], { description: 'URL of the next, older page.' }),
+  previous: Type.Null({ description: 'Pages lead from new to old only.' }),
+  results: Type.Array(eventSchema),
+});
+
+export const eventCountsQuerySchema = Type.Object({
+  ...filters,
+  interval: Type.Optional(
+    Type.Union([Type.Literal('hour'), Type.Literal('day'), Type.Literal('week'), Type.Literal('month')], {
+      default: 'day',
+      description: 'UTC; weeks start on Monday.',
+    }),
+  ),
+});
+export type EventCountsQuery = Static<typeof eventCountsQuerySchema>;
+
+const totalSchema = Type.Object({
+  standard: Type.Integer({ description: 'Events that did not come with a historical import.' }),
+  historical: Type.Integer({ description: 'Events of historical imports; not billed.' }),
+});
+
+export const eventCountsSchema = Type.Object({
+  results: Type.Array(
+    Type.Object({
+      time: Type.String({ format: 'date-time', description: 'Start of the interval.' }),
+      event: Type.String(),
+      historical_migration: Type.Boolean(),
+      count: Type.Integer(),
+    }),
+  ),
+  total: totalSchema,
+});
+
+const date = { examples: ['2026-11-20'], maxLength: 10 };
+
+export const usageQuerySchema = Type.Object({
+  after: Type.Optional(Type.String({ ...date, description: 'First day (inclusive), UTC.' })),
+  before: Type.Optional(Type.String({ ...date, description: 'The day after the last one (exclusive), UTC.' })),
+});
+export type UsageQuery = Static<typeof usageQuerySchema>;
+
+export const usageSchema = Type.Object({
+  results: Type.Array(
+    Type.Object({
+      date: Type.String({ description: 'Day on which the events were received, UTC.' }),
+      standard: Type.Integer(),
+      historical: Type.Integer(),
+    }),
+  ),
+  total: totalSchema,
+});

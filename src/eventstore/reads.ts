@@ -1,0 +1,248 @@
+import type { EventStore, QueryParam } from './eventstore.ts';
+import { filterConditions, timeConditions, type EventFilter } from './filters.ts';
+
+/** Reading events back. A row that a later merge will remove is never shown: every answer goes through FINAL. */
+export interface StoredEvent {
+  readonly uuid: string;
+  readonly event: string;
+  readonly distinctId: string;
+  /** µs since the epoch. */
+  readonly timestampMicros: bigint;
+  /** JSON text of an object. */
+  readonly properties: string;
+  readonly historical: boolean;
+}
+
+/** The identity and time of an event: where a page ends. */
+export interface EventKey {
+  readonly uuid: string;
+  readonly event: string;
+  readonly distinctId: string;
+  /** Day number. */
+  readonly day: number;
+  readonly timestampMicros: bigint;
+}
+
+export interface EventPage {
+  readonly events: readonly StoredEvent[];
+  /** Pass it as `cursor` for the next page; null when there is none. */
+  readonly next: EventKey | null;
+}
+
+const dayMicros = 86_400_000_000n;
+/** A first look at the newest day is enough for most projects; the last span stands for everything before. */
+const spans = [1n * dayMicros, 7n * dayMicros, 31n * dayMicros, 366n * dayMicros, null] as const;
+
+const keyColumns = `toString(uuid) AS uuid_text, event, distinct_id, toInt32(day) AS day_number,
+  toUnixTimestamp64Micro(timestamp) AS micros`;
+const newestFirst = 'ORDER BY timestamp DESC, uuid DESC, event DESC, distinct_id DESC, day DESC';
+
+interface KeyRow {
+  readonly uuid_text: string;
+  readonly event: string;
+  readonly distinct_id: string;
+  readonly day_number: number;
+  readonly micros: string;
+}
+
+interface EventRow extends KeyRow {
+  readonly properties: string;
+  readonly historical_migration: boolean;
+}
+
+interface FoundEvent extends StoredEvent {
+  readonly key: EventKey;
+}
+
+interface Range {
+  readonly after: bigint | undefined;
+  readonly before: bigint | undefined;
+}
+
+/**
+ * Events newest first. Looks at growing spans of time, from the newest backwards, for the keys of as many rows as are
+ * wanted, and reads whole rows only for those: the cost follows the page, not the number of events stored.
+ */
+export async function listEvents(
+  store: EventStore,
+  projectId: number,
+  filter: EventFilter,
+  page: { readonly limit: number; readonly cursor?: EventKey; readonly nowMicros: bigint },
+): Promise<EventPage> {
+  const found: FoundEvent[] = [];
+  let cursor = page.cursor;
+  let before = filter.before;
+  let from = cursor?.timestampMicros ?? before ?? page.nowMicros;
+  let span = 0;
+  while (found.length <= page.limit) {
+    const after = spanStart(from, spans[span] ?? null, filter.after);
+    const wanted = page.limit + 1 - found.length;
+    const keys = await keysIn(store, projectId, filter, { after, before }, cursor, wanted);
+    found.push(...(await eventsOf(store, projectId, filter, keys)));
+    if (keys.length === wanted) {
+      // The span may hold more: duplicates among the keys may have left the page short.
+      cursor = keys.at(-1);
+      continue;
+    }
+    if (after === filter.after) break;
+    before = after;
+    cursor = undefined;
+    span = Math.min(span + 1, spans.length - 1);
+    const next =
+      keys.length > 0 ? after : await newestMicros(store, projectId, filter, { after: filter.after, before });
+    if (next === undefined) break;
+    from = next;
+  }
+  const events = found.slice(0, page.limit);
+  const last = events.at(-1);
+  return { events, next: found.length > page.limit && last ? last.key : null };
+}
+
+/** Where a span that ends just after `from` begins; undefined: no bound. */
+function spanStart(from: bigint, span: bigint | null, after: bigint | undefined): bigint | undefined {
+  if (span === null) return after;
+  const start = from - span;
+  return after !== undefined && after > start ? after : start;
+}
+
+/** Time of the newest row that may match: duplicates and properties are left out of account, which costs little. */
+async function newestMicros(
+  store: EventStore,
+  projectId: number,
+  filter: EventFilter,
+  range: Range,
+): Promise<bigint | undefined> {
+  const { sql, params } = joined(
+    filterConditions(projectId, { ...filter, properties: [] }),
+    timeConditions('timestamp', range.after, range.before),
+  );
+  const rows = await store.query<{ found: string; micros: string }>(
+    `SELECT count() AS found, toUnixTimestamp64Micro(max(timestamp)) AS micros FROM events WHERE ${sql}`,
+    params,
+  );
+  const [row] = rows;
+  return row && row.found !== '0' ? BigInt(row.micros) : undefined;
+}
+
+/** Keys of the newest rows, duplicates included. */
+async function keysIn(
+  store: EventStore,
+  projectId: number,
+  filter: EventFilter,
+  range: Range,
+  cursor: EventKey | undefined,
+  limit: number,
+): Promise<EventKey[]> {
+  const { sql, params } = joined(
+    filterConditions(projectId, filter),
+    timeConditions('timestamp', range.after, range.before),
+    cursor ? beyond(cursor) : { sql: [], params: {} },
+  );
+  const rows = await store.query<KeyRow>(
+    `SELECT ${keyColumns} FROM events WHERE ${sql} ${newestFirst} LIMIT {limit:UInt32}`,
+    { ...params, limit },
+  );
+  return rows.map(keyOf);
+}
+
+function beyond(cursor: EventKey): { sql: string[]; params: Record<string, QueryParam> } {
+  return {
+    sql: [
+      // The first condition follows from the second; an index understands it.
+      "timestamp <= fromUnixTimestamp64Micro({cursor_micros:Int64}, 'UTC')",
+      `(timestamp, uuid, event, distinct_id, day) < (
+  fromUnixTimestamp64Micro({cursor_micros:Int64}, 'UTC'), {cursor_uuid:UUID}, {cursor_event:String},
+  {cursor_id:String}, toDate32({cursor_day:Int32}))`,
+    ],
+    params: {
+      cursor_micros: cursor.timestampMicros,
+      cursor_uuid: cursor.uuid,
+      cursor_event: cursor.event,
+      cursor_id: cursor.distinctId,
+      cursor_day: cursor.day,
+    },
+  };
+}
+
+/** The events of these keys that stand: a key whose row is only a duplicate of another row is left out. Order is kept. */
+async function eventsOf(
+  store: EventStore,
+  projectId: number,
+  filter: EventFilter,
+  keys: readonly EventKey[],
+): Promise<FoundEvent[]> {
+  if (keys.length === 0) return [];
+  const { sql, params } = joined(filterConditions(projectId, filter));
+  const rows = await store.query<EventRow>(
+    // PREWHERE may go before the merge of duplicates because it speaks of the identity only, which they share. Sets come
+    // from subqueries because the engine computes those once, and an array function for every row.
+    `SELECT ${keyColumns}, properties, historical_migration FROM events FINAL
+PREWHERE project_id = {project:Int32}
+  AND day IN (SELECT toDate32(arrayJoin({days:Array(Int32)})))
+  AND event IN (SELECT arrayJoin({events:Array(String)}))
+  AND cityHash64(distinct_id) IN (SELECT cityHash64(arrayJoin({ids:Array(String)})))
+  AND uuid IN (SELECT arrayJoin({uuids:Array(UUID)}))
+WHERE ${sql}`,
+    {
+      ...params,
+      days: [...new Set(keys.map((key) => key.day))],
+      events: [...new Set(keys.map((key) => key.event))],
+      ids: [...new Set(keys.map((key) => key.distinctId))],
+      uuids: [...new Set(keys.map((key) => key.uuid))],
+    },
+  );
+  const standing = new Map(rows.map((row) => [keyText(keyOf(row)), row]));
+  const events: FoundEvent[] = [];
+  for (const key of keys) {
+    const text = keyText(key);
+    const row = standing.get(text);
+    if (row) events.push({ ...eventOf(row), key });
+    standing.delete(text);
+  }
+  return events;
+}
+
+/** The event of this uuid; of several with the same one, the newest. Undefined when there is none. */
+export async function getEvent(store: EventStore, projectId: number, uuid: string): Promise<StoredEvent | undefined> {
+  const rows = await store.query<KeyRow>(
+    `SELECT ${keyColumns} FROM events WHERE project_id = {project:Int32} AND uuid = {uuid:UUID}
+${newestFirst} LIMIT 1000`,
+    { project: projectId, uuid },
+  );
+  const [event] = await eventsOf(store, projectId, {}, rows.map(keyOf));
+  return event;
+}
+
+function joined(...parts: readonly { sql: readonly string[]; params: Readonly<Record<string, QueryParam>> }[]): {
+  sql: string;
+  params: Record<string, QueryParam>;
+} {
+  const params: Record<string, QueryParam> = {};
+  for (const part of parts) Object.assign(params, part.params);
+  return { sql: parts.flatMap((part) => part.sql).join(' AND '), params };
+}
+
+function keyOf(row: KeyRow): EventKey {
+  return {
+    uuid: row.uuid_text,
+    event: row.event,
+    distinctId: row.distinct_id,
+    day: row.day_number,
+    timestampMicros: BigInt(row.micros),
+  };
+}
+
+function keyText(key: EventKey): string {
+  return JSON.stringify([key.uuid, key.event, key.distinctId, key.day, String(key.timestampMicros)]);
+}
+
+function eventOf(row: EventRow): StoredEvent {
+  return {
+    uuid: row.uuid_text,
+    event: row.event,
+    distinctId: row.distinct_id,
+    timestampMicros: BigInt(row.micros),
+    properties: row.properties,
+    historical: row.historical_migration,
+  };
+}
