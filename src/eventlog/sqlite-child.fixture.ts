@@ -2,7 +2,7 @@
  * A process of its own for the tests that kill it or take its disk away: `node sqlite-child.fixture.ts DIR MODE COMMITTED`.
  * Appends to the live lane and prints one line per answer: `ack SEQ NAME`, `fail ERROR NAME`, `committed SEQ`.
  * Modes: `append` goes on for ever with 8 writers and a consumer; `first-failure` ends itself (kill -9) at the first
- * rejected append, with one writer; `disk-full` plays through a full disk, with a file DIR/../ballast to make room.
+ * rejected append, with one writer; `close` closes while it waits; `disk-full` plays through a full disk, with a file DIR/../ballast to make room.
  */
 import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
@@ -85,8 +85,19 @@ async function throughDiskFull(): Promise<void> {
   await writer.close();
 }
 
+async function closeWhileWaiting(): Promise<void> {
+  await appendOne('a');
+  const first = reader.waitForAppend(600_000);
+  const second = reader.waitForAppend(600_000);
+  await reader.close();
+  await writer.close();
+  await Promise.all([first, second]);
+  say('closed');
+}
+
 say('ready');
 if (mode === 'append') {
   await Promise.all([consumeForever(), ...Array.from({ length: 8 }, (_, who) => appendForever(who))]);
 } else if (mode === 'first-failure') await untilFirstFailure();
+else if (mode === 'close') await closeWhileWaiting();
 else await throughDiskFull();

@@ -36,7 +36,7 @@ function startChild(command: readonly string[]): Child {
   const child = spawn(file, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   const lines: string[] = [];
   let rest = '';
-  let over = false;
+  const state = { over: false };
   child.stdout.on('data', (chunk: Buffer) => {
     const parts = (rest + chunk.toString()).split('\n');
     rest = parts.pop() ?? '';
@@ -44,12 +44,12 @@ function startChild(command: readonly string[]): Child {
   });
   const closed = new Promise<void>((resolve) => {
     child.on('close', () => {
-      over = true;
+      state.over = true;
       resolve();
     });
   });
   const sees = async (start: string, from = 0): Promise<boolean> => {
-    while (!over && !lines.slice(from).some((line) => line.startsWith(start))) await delay(5);
+    while (!state.over && !lines.slice(from).some((line) => line.startsWith(start))) await delay(5);
     return lines.slice(from).some((line) => line.startsWith(start));
   };
   return { process: child, lines, sees, ended: () => closed };
@@ -216,6 +216,15 @@ describe.skipIf(!mayMount)('disk full (needs the right to mount)', () => {
     // The consumer alone made room: the drained files went although deleting rows had no space left.
     expect(afterDrain).toEqual(seqs.filter((seq) => acked.get(seq)?.startsWith('c')));
     expect(afterDrain?.length).toBe(1);
+  });
+});
+
+describe('close', () => {
+  it('a process that closes the log while it waits ends by itself', async () => {
+    const child = startChild(childCommand('close'));
+    await child.ended();
+    expect(child.lines.at(-1)).toBe('closed');
+    expect(child.process.exitCode).toBe(0);
   });
 });
 

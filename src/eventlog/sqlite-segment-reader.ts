@@ -48,20 +48,24 @@ function immutable(path: string): URL {
 }
 
 function readerOf(db: DatabaseSync): SegmentReader {
-  const range = db.prepare('SELECT seq, crc, header, body FROM records WHERE seq > ? AND seq <= ? ORDER BY seq');
+  const prepareRange = () =>
+    db.prepare('SELECT seq, crc, header, body FROM records WHERE seq >= ? AND seq <= ? ORDER BY seq');
+  let range = prepareRange();
   const first = db.prepare('SELECT seq FROM records WHERE seq >= ? LIMIT 1');
   return {
     records: function* (afterSeq, lastSeq) {
       let after = afterSeq;
       while (after < lastSeq) {
         try {
-          for (const row of range.iterate(after, lastSeq)) {
+          for (const row of range.iterate(after + 1, lastSeq)) {
             const record = recordOf(row);
             after = record.seq;
             yield record;
           }
           return;
         } catch (error) {
+          // A statement that failed once would report the same failure again.
+          range = prepareRange();
           if (sqliteFailure(error) !== 'damaged') throw error;
           const next = nextReadable(first, after + 1, lastSeq);
           yield unreadableStretch(after + 1, next - 1, messageOf(error));
