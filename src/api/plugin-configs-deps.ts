@@ -8,6 +8,8 @@ import type { Queries } from '../metadata/queries.ts';
 import type { Actor } from '../plugin-configs/activity.ts';
 import { beginWork, type Work } from '../plugin-configs/save.ts';
 import { findConfig, type StoredConfig } from '../plugin-configs/stored-config.ts';
+import { createTrial } from '../plugin-configs/trial.ts';
+import type { PluginRegistry } from '../plugins/registry.ts';
 import { idempotent } from './idempotency.ts';
 
 export interface PluginConfigDeps {
@@ -15,6 +17,7 @@ export interface PluginConfigDeps {
   readonly clock: Clock;
   /** Public address of the service without a slash at the end. */
   readonly siteUrl: () => string;
+  readonly registry: Pick<PluginRegistry, 'get'>;
 }
 
 export type IdParams = { readonly id: number };
@@ -31,11 +34,12 @@ export function actorOf(request: ApiRequest): Actor {
 
 /** A handler that changes configs: one transaction, no other change beside it, `Idempotency-Key` honoured. */
 export function changing<P, Q, B>(
-  { db, clock }: PluginConfigDeps,
+  { db, clock, registry }: PluginConfigDeps,
   act: (work: Work, request: ApiRequest<P, Q, B>) => Promise<ApiReply>,
 ): (request: ApiRequest<P, Q, B>) => Promise<ApiReply> {
+  const trial = createTrial(registry);
   return idempotent(db, clock, async (request: ApiRequest<P, Q, B>, tx: Transaction<Database>) => {
-    const work = { tx, actor: actorOf(request), projectId: request.project().id, now: clock.now() };
+    const work = { tx, actor: actorOf(request), projectId: request.project().id, now: clock.now(), trial };
     return act(await beginWork(work), request);
   });
 }

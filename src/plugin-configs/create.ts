@@ -20,7 +20,7 @@ export async function createConfig(work: Work, family: Family, fields: PluginCon
     description: fields.description ?? '',
     deleted,
     settings: {},
-    error: '',
+    error: work.trial(plugin, {}),
     createdAt: time,
     updatedAt: time,
     attachments: [],

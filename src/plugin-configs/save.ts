@@ -9,6 +9,7 @@ import { writeActivities, type Actor, type NewActivity } from './activity.ts';
 import { activityOf, changesBetween, changesOfDeletion } from './changes.ts';
 import { shownName, toRecord } from './record.ts';
 import type { StoredConfig } from './stored-config.ts';
+import type { Trial } from './trial.ts';
 
 /** Everything a change of configs needs to know besides the change. `tx` is a transaction; see `beginWork`. */
 export interface Work {
@@ -17,6 +18,7 @@ export interface Work {
   readonly projectId: number;
   /** ms since the epoch. */
   readonly now: number;
+  readonly trial: Trial;
 }
 
 export interface Change {

@@ -36,7 +36,7 @@ export async function writeSettings(
   const changed = { ...config, settings, attachments };
   const same = JSON.stringify(settings) === JSON.stringify(config.settings) && input.files.size === 0;
   // New settings are a new start: trouble of the old ones is no longer news.
-  const after = same ? changed : { ...changed, error: '' };
+  const after = same ? changed : { ...changed, error: work.trial(config.plugin, settings) };
   return saveChange(work, { before: config, after });
 }
 

@@ -11,7 +11,7 @@ export async function applyFields(work: Work, config: StoredConfig, fields: Plug
   const moved =
     fields.plugin === undefined || fields.plugin === config.plugin.id
       ? config
-      : withPlugin(config, await choosePlugin(work, config.family, fields.plugin));
+      : withPlugin(work, config, await choosePlugin(work, config.family, fields.plugin));
   const deleted = fields.deleted ?? moved.deleted;
   return {
     ...moved,
@@ -43,7 +43,7 @@ function ownText(given: string | undefined, own: string, shown: string): string 
 }
 
 /** The new plugin gets the settings that its schema has too, but never a secret under a field that would show it. */
-function withPlugin(config: StoredConfig, plugin: StoredPlugin): StoredConfig {
+function withPlugin(work: Work, config: StoredConfig, plugin: StoredPlugin): StoredConfig {
   const secretBefore = new Set(config.plugin.fields.filter(({ secret }) => secret === true).map(({ key }) => key));
   const fields = new Map(plugin.fields.map((field) => [field.key, field]));
   const mayKeep = (key: string): boolean => {
@@ -52,12 +52,13 @@ function withPlugin(config: StoredConfig, plugin: StoredPlugin): StoredConfig {
   };
   const fits = (key: string, value: SettingValues[string]): boolean =>
     checkSettings(plugin.fields, { [key]: value }).length === 0;
-  const settings = Object.entries(config.settings).filter(([key, value]) => mayKeep(key) && fits(key, value));
+  const kept = Object.entries(config.settings).filter(([key, value]) => mayKeep(key) && fits(key, value));
+  const settings = Object.fromEntries(kept);
   return {
     ...config,
     plugin,
-    error: '',
-    settings: Object.fromEntries(settings),
+    error: work.trial(plugin, settings),
+    settings,
     attachments: config.attachments.filter(({ key }) => mayKeep(key) && fields.get(key)?.type === 'attachment'),
   };
 }

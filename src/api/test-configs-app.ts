@@ -1,0 +1,96 @@
+import { startTestApp, type TestApp } from '../../test/support/app.ts';
+import { familyPaths, type Family } from '../contract/plugins.ts';
+import { testPlugins } from '../plugin-configs/test-plugins.ts';
+import { createRegistry } from '../plugins/registry.ts';
+import { syncPlugins } from '../plugins/sync-plugins.ts';
+import { activityLogRoutes } from './activity-log.ts';
+import { jobRoutes } from './jobs.ts';
+import { pluginConfigRoutes } from './plugin-configs.ts';
+import { pluginRoutes } from './plugins.ts';
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, unknown>>;
+  /** Parsed JSON; undefined without a body. */
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly text: string;
+}
+
+export interface ConfigsApp extends AsyncDisposable {
+  readonly app: TestApp;
+  /** Id of the test plugin of a family. */
+  pluginOf(family: Family): number;
+  /** With a key of every scope. `path` is what follows the family's path; an object goes out as JSON, a text as it is under JSON. */
+  call(method: Method, family: Family, path: string, payload?: object | string, headers?: Headers): Promise<Answer>;
+  get(path: string): Promise<Answer>;
+  create(family: Family, fields?: object): Promise<number>;
+  /** Newest first. */
+  activity(id: number): Promise<readonly LoggedActivity[]>;
+  revision(): Promise<number>;
+}
+
+export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
+type Headers = Readonly<Record<string, string>>;
+export interface LoggedActivity {
+  readonly activity: string;
+  readonly is_system: boolean;
+  readonly key_id: string | null;
+  readonly request_id: string | null;
+  readonly user: { readonly first_name: string } | null;
+  readonly detail: { readonly changes: readonly { field: string; action: string; before: unknown; after: unknown }[] };
+}
+
+export const siteUrl = 'https://events.example.com';
+
+/** The real server with the routes of plugin configs, and one plugin per family that has a setting of every type. */
+export async function startConfigsApp(): Promise<ConfigsApp> {
+  const registry = createRegistry(testPlugins);
+  const app = await startTestApp((db, { clock }) => [
+    ...pluginConfigRoutes({ db, clock, siteUrl: () => siteUrl, registry }),
+    ...pluginRoutes({ db }),
+    ...activityLogRoutes({ db }),
+    ...jobRoutes({ db }),
+  ]);
+  await syncPlugins(app.db, testPlugins, app.clock.now());
+  const authorization = `Bearer ${await app.key()}`;
+  const ids = await app.db.selectFrom('plugins').select(['id', 'kind']).execute();
+  const pluginOf = (family: Family): number => ids.find(({ kind }) => kind === family)?.id ?? 0;
+  const send = async (method: Method, url: string, payload?: object | string, more: Headers = {}): Promise<Answer> => {
+    app.clock.advance(1);
+    const json = payload === undefined ? {} : { 'content-type': 'application/json' };
+    const headers = { authorization, ...json, ...more };
+    const reply = await app.inject({ method, url, headers, ...(payload === undefined ? {} : { payload }) });
+    const isJson = String(reply.headers['content-type']).startsWith('application/json');
+    return {
+      status: reply.statusCode,
+      headers: reply.headers,
+      body: isJson ? (reply.json() as Answer['body']) : {},
+      text: reply.body,
+    };
+  };
+  const call: ConfigsApp['call'] = (method, family, path, payload, headers) =>
+    send(method, `/api/projects/${app.project.id}/${familyPaths[family]}${path}`, payload, headers);
+  return {
+    app,
+    pluginOf,
+    call,
+    get: (path) => send('GET', `/api/projects/${app.project.id}${path}`),
+    async create(family, fields = {}) {
+      const { status, body, text } = await call('POST', family, '/', { plugin: pluginOf(family), ...fields });
+      if (status !== 201) throw new Error(`expected 201, got ${status}: ${text}`);
+      return Number(body['id']);
+    },
+    async activity(id) {
+      const { body } = await send(
+        'GET',
+        `/api/projects/${app.project.id}/activity_log/?scope=PluginConfig&item_id=${id}`,
+      );
+      return body['results'] as readonly LoggedActivity[];
+    },
+    async revision() {
+      const row = await app.db.selectFrom('config_revisions').select('revision').executeTakeFirstOrThrow();
+      return row.revision;
+    },
+    [Symbol.asyncDispose]: () => app[Symbol.asyncDispose](),
+  };
+}

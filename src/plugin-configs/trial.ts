@@ -1,0 +1,29 @@
+import { missingRequired, withDefaults } from '../plugins/check-settings.ts';
+import type { SettingValues } from '../plugins/fields.ts';
+import { withoutSecrets } from '../plugins/mask-secrets.ts';
+import type { PluginRegistry } from '../plugins/registry.ts';
+import type { StoredPlugin } from './stored-config.ts';
+
+const errorLengthMax = 500;
+
+/** Why a plugin cannot work with these settings; empty when it can, as far as that shows without running it. */
+export type Trial = (plugin: StoredPlugin, settings: SettingValues) => string;
+
+/**
+ * Creates a transformation as a worker would, so that whoever writes settings learns at once what is wrong with them.
+ * Missing required settings are not its business: health.ts tells those.
+ */
+export function createTrial(registry: Pick<PluginRegistry, 'get'>): Trial {
+  return (plugin, settings) => {
+    const code = registry.get(plugin.slug);
+    if (code?.kind !== 'transformation' || missingRequired(code.fields, settings).length > 0) return '';
+    try {
+      code.create(withDefaults(code.fields, settings));
+      return '';
+    } catch (error) {
+      // Whatever it is, the worker will meet it too: it belongs on the record, not in the way of the change.
+      const text = error instanceof Error ? error.message : String(error);
+      return withoutSecrets(text, code.fields, settings).slice(0, errorLengthMax);
+    }
+  };
+}
