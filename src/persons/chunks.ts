@@ -6,8 +6,8 @@ export function* paddedChunks<T>(items: readonly T[], size: number): Generator<r
   for (let from = 0; from < items.length; from += size) {
     const piece = items.slice(from, from + size);
     const wanted = Math.min(size, 2 ** Math.ceil(Math.log2(piece.length)));
-    const last = piece.at(-1);
-    while (last !== undefined && piece.length < wanted) piece.push(last);
+    const fill = piece.slice(-1);
+    for (let missing = wanted - piece.length; missing > 0; missing--) piece.push(...fill);
     yield piece;
   }
 }

@@ -1,0 +1,291 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { backoffMs } from '../base/backoff.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Failpoint } from '../base/failpoint.ts';
+import type { Settings } from '../config/settings.ts';
+import { lanes, type EventLogReader, type Lane } from '../eventlog/eventlog.ts';
+import { StoreUnavailableError, type EventStore } from '../eventstore/eventstore.ts';
+import type { Metadata } from '../metadata/database.ts';
+import type { Plugin } from '../plugins/plugin.ts';
+import type { Log } from '../telemetry/log.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import { TransformChains } from '../transform/chains.ts';
+import { readCursor } from './cursors.ts';
+import { createGuiltySearch, type GuiltySearch } from './guilty-search.ts';
+import { createLaneLimits, type LaneLimits } from './lane-limits.ts';
+import { storeWindow, type StoreParts } from './store-window.ts';
+import { createTroubleLog, type TroubleLog } from './trouble.ts';
+import { WindowBuilder } from './window-builder.ts';
+import { countError, countWindow } from './window-metrics.ts';
+import type { Window } from './window.ts';
+
+export interface PipelineParts {
+  readonly reader: EventLogReader;
+  readonly store: EventStore;
+  readonly db: Metadata;
+  readonly settings: Pick<Settings, 'windowEventsMax' | 'captureEventBytesMax' | 'captureInflatedBytesMax'>;
+  readonly metrics: Metrics;
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly plugins: { get(slug: string): Plugin | undefined };
+  readonly failpoint: Failpoint;
+  /** Stops the pipeline when aborted, as stop() does. */
+  readonly signal?: AbortSignal;
+  /** Least time between two small inserts, ms: every insert costs the store a part. Default 100. */
+  readonly gapMs?: number;
+}
+
+export interface PipelineStatus {
+  readonly running: boolean;
+  /** Why it cannot go on for now, as one sentence; empty when all is well. */
+  readonly trouble: string;
+  /** Last seq stored, by lane. */
+  readonly stored: Readonly<Record<Lane, number>>;
+}
+
+export interface Pipeline {
+  /** Resolves once it has stopped. */
+  readonly done: Promise<void>;
+  /** Finishes the window being stored, if the stores allow, and stops. */
+  stop(): Promise<void>;
+  status(): PipelineStatus;
+}
+
+const smallWindowEvents = 1000;
+const idleMsMax = 1000;
+const retryFirstMs = 50;
+const retryMaxMs = 5000;
+const depthMax = 64;
+const keysMax = 10_000;
+
+/**
+ * Moves events from the log into the stores, each exactly once, for ever: live events first, then historical ones. While
+ * one window is being stored the next one is computed. Whatever fails, the work starts again from the committed cursors.
+ */
+export function startPipeline(parts: PipelineParts): Pipeline {
+  const consumer = new Consumer(parts);
+  const done = consumer.run();
+  const stop = (): Promise<void> => {
+    consumer.stop();
+    return done;
+  };
+  parts.signal?.addEventListener('abort', () => consumer.stop(), { once: true });
+  if (parts.signal?.aborted === true) consumer.stop();
+  return { done, stop, status: () => consumer.status() };
+}
+
+interface LanePosition {
+  /** Last seq of the windows computed so far. */
+  seq: number;
+  /** Ends of ranges that must be read again exactly. */
+  pending: number[];
+}
+
+class Consumer {
+  readonly #parts: PipelineParts;
+  readonly #builder: WindowBuilder;
+  readonly #limits: LaneLimits;
+  readonly #trouble: TroubleLog;
+  readonly #guilty: GuiltySearch;
+  readonly #storeParts: StoreParts;
+  readonly #stopping = new AbortController();
+  readonly #stored: Record<Lane, number> = { live: 0, historical: 0 };
+  #positions: Record<Lane, LanePosition> = { live: { seq: 0, pending: [] }, historical: { seq: 0, pending: [] } };
+  #windows = 0;
+  #failures = 0;
+  #running = true;
+  #smallInsertAt = -Infinity;
+
+  constructor(parts: PipelineParts) {
+    const { db, reader, clock, settings, failpoint } = parts;
+    this.#parts = parts;
+    const findPlugin = (slug: string): Plugin | undefined => parts.plugins.get(slug);
+    const chains = new TransformChains({ db, findPlugin, clock, log: parts.log });
+    const limits = {
+      scan: { eventBytesMax: settings.captureEventBytesMax, depthMax, keysMax },
+      inflatedBytesMax: settings.captureInflatedBytesMax,
+    };
+    this.#builder = new WindowBuilder({ db, chains, clock, limits });
+    this.#limits = createLaneLimits(settings.windowEventsMax);
+    this.#trouble = createTroubleLog(parts.log, clock);
+    this.#guilty = createGuiltySearch({ db, reader, store: parts.store, builder: this.#builder, clock });
+    this.#storeParts = { db, reader, clock, failpoint, insert: (window) => this.#insert(window) };
+  }
+
+  stop(): void {
+    this.#stopping.abort();
+  }
+
+  status(): PipelineStatus {
+    return { running: this.#running, trouble: this.#trouble.current, stored: { ...this.#stored } };
+  }
+
+  async run(): Promise<void> {
+    while (!this.#isStopping) {
+      try {
+        await this.#work();
+      } catch (error) {
+        if (!this.#isStopping) await this.#recover(error);
+      }
+    }
+    this.#running = false;
+  }
+
+  get #isStopping(): boolean {
+    return this.#stopping.signal.aborted;
+  }
+
+  /** From the committed cursors until stopped. Throws at the first failure. */
+  async #work(): Promise<void> {
+    this.#builder.reset();
+    for (const lane of lanes) {
+      const { seq, pending } = await readCursor(this.#parts.db, lane);
+      this.#positions[lane] = { seq, pending: [...pending] };
+      this.#stored[lane] = seq;
+      // Again, in case the last time ended between the commit and this.
+      this.#parts.reader.commit(lane, seq);
+    }
+    let storing: Promise<void> = Promise.resolve();
+    try {
+      while (!this.#isStopping) {
+        const window = await this.#nextWindow();
+        await storing;
+        if (this.#isStopping) break;
+        if (window === undefined) await this.#idle();
+        else storing = this.#startStoring(window);
+      }
+      await storing;
+    } finally {
+      // When computing has failed: the window being stored must be settled before anything is computed again.
+      await storing.catch(() => {});
+    }
+  }
+
+  /** The promise is awaited after the next window is computed; until then its failure must not count as unhandled. */
+  #startStoring(window: Window): Promise<void> {
+    const storing = this.#store(window);
+    storing.catch(() => {});
+    return storing;
+  }
+
+  async #idle(): Promise<void> {
+    await this.#builder.refresh();
+    await this.#untilStopped(this.#parts.reader.waitForAppend(idleMsMax));
+  }
+
+  async #nextWindow(): Promise<Window | undefined> {
+    await this.#keepGap();
+    for (const lane of lanes) {
+      const window = await this.#computeWindow(lane);
+      if (window !== undefined) return window;
+    }
+    return undefined;
+  }
+
+  async #computeWindow(lane: Lane): Promise<Window | undefined> {
+    const position = this.#positions[lane];
+    const exactEnd = position.pending[0];
+    const limits = exactEnd === undefined ? this.#limits.of(lane) : exactLimits(exactEnd);
+    const records = await this.#parts.reader.read(lane, position.seq, limits);
+    if (records.length === 0) {
+      // A range that was begun and is gone from the log: there is nothing to repeat.
+      if (exactEnd !== undefined) position.pending.shift();
+      return undefined;
+    }
+    const startedAt = performance.now();
+    const guilty = this.#guilty.selection(lane);
+    const number = ++this.#windows;
+    const from = position.seq;
+    const window = await this.#guilty.watch(lane, from, records, () =>
+      this.#builder.build({
+        number,
+        lane,
+        from,
+        records,
+        ...(exactEnd === undefined ? {} : { exactEnd }),
+        ...(guilty === undefined ? {} : { selection: guilty.selection }),
+      }),
+    );
+    position.seq = window.to;
+    position.pending = position.pending.filter((end) => end > window.to);
+    this.#limits.took(lane, window.counts.events, performance.now() - startedAt);
+    return guilty === undefined ? window : { ...window, token: `${window.token}:${guilty.name}` };
+  }
+
+  async #store(window: Window): Promise<void> {
+    const startedAt = performance.now();
+    await this.#guilty.watchWindow(window, () => storeWindow(this.#storeParts, window));
+    const { metrics, clock } = this.#parts;
+    this.#builder.committed(window.number);
+    this.#guilty.stored(window);
+    this.#stored[window.lane] = window.to;
+    this.#failures = 0;
+    this.#trouble.over();
+    this.#limits.took(window.lane, window.counts.events, performance.now() - startedAt);
+    countWindow(metrics, window, clock.now());
+    if (window.rows.rows < smallWindowEvents) this.#smallInsertAt = startedAt;
+  }
+
+  /** Waits for a store that is away, with the window in hand; any other failure goes up. */
+  async #insert(window: Window): Promise<void> {
+    for (let attempt = 0; ; attempt++) {
+      const startedAt = performance.now();
+      try {
+        await this.#parts.store.insertBatch(window.rows, window.token);
+        const seconds = (performance.now() - startedAt) / 1000;
+        this.#parts.metrics.observe('millrace_store_insert_seconds', {}, seconds);
+        return;
+      } catch (error) {
+        if (!(error instanceof StoreUnavailableError) || this.#isStopping) throw error;
+        countError(this.#parts.metrics, error);
+        this.#trouble.report(error);
+        await this.#sleep(backoffMs(attempt, retryFirstMs, retryMaxMs));
+        if (this.#isStopping) throw error;
+      }
+    }
+  }
+
+  async #recover(error: unknown): Promise<void> {
+    countError(this.#parts.metrics, error);
+    this.#trouble.report(error);
+    await this.#sleep(backoffMs(this.#failures, retryFirstMs, retryMaxMs));
+    this.#failures += 1;
+    if (this.#isStopping) return;
+    try {
+      await this.#guilty.search(this.#parts.log);
+    } catch (searchError) {
+      this.#trouble.report(searchError);
+    }
+  }
+
+  /** Many small inserts in a row wait for one another, so that events gather. */
+  async #keepGap(): Promise<void> {
+    const leftMs = this.#smallInsertAt + (this.#parts.gapMs ?? 100) - performance.now();
+    if (leftMs > 0) await this.#sleep(leftMs);
+  }
+
+  /** Ends early when stopped. */
+  async #sleep(ms: number): Promise<void> {
+    await sleep(ms, undefined, { signal: this.#stopping.signal }).catch((error: unknown) => {
+      if (!this.#isStopping) throw error;
+    });
+  }
+
+  /** Waits for something that cannot be called off, but not beyond stop(). */
+  async #untilStopped(wait: Promise<unknown>): Promise<void> {
+    const { signal } = this.#stopping;
+    if (signal.aborted) return;
+    const stopped = Promise.withResolvers<void>();
+    const release = (): void => stopped.resolve();
+    signal.addEventListener('abort', release, { once: true });
+    try {
+      await Promise.race([wait, stopped.promise]);
+    } finally {
+      signal.removeEventListener('abort', release);
+    }
+  }
+}
+
+function exactLimits(lastSeq: number) {
+  return { events: Number.MAX_SAFE_INTEGER, bytes: Number.MAX_SAFE_INTEGER, lastSeq };
+}

@@ -1,0 +1,113 @@
+import { isoMicros } from '../base/clock.ts';
+import { derivedId } from '../base/ids.ts';
+import { span, spanStride, type ScannedBatch } from '../capture/scanned-batch.ts';
+import { distinctIdText, isNullAt, isStringAt, stringAt } from '../capture/spans.ts';
+import type { WarningType } from '../contract/warnings.ts';
+import type { Lane } from '../eventlog/eventlog.ts';
+import type { Queries } from '../metadata/queries.ts';
+import { cutId } from './steps/cut-id.ts';
+
+/** An event that could not be stored, with its bytes as they came. */
+export interface DeadLetterRow {
+  readonly id: string;
+  readonly project_id: number;
+  readonly lane: Lane;
+  readonly reason: WarningType;
+  readonly detail: string;
+  readonly attr: string | null;
+  readonly event: string | null;
+  readonly distinct_id: string | null;
+  readonly event_uuid: string | null;
+  readonly original: Uint8Array;
+  readonly received_at: string;
+  readonly state: 'open';
+  readonly decided_at: null;
+}
+
+export interface DeadLetterPlace {
+  readonly lane: Lane;
+  readonly seq: number;
+  /** Event within the record; -1: the record as a whole. */
+  readonly index: number;
+  readonly projectId: number;
+  /** ms since the epoch. */
+  readonly receivedAt: number;
+}
+
+interface Reason {
+  readonly reason: WarningType;
+  readonly detail: string;
+  readonly attr: string | null;
+}
+
+/** Project 0 keeps what cannot be attributed to a project. */
+export const noProject = 0;
+const detailLengthMax = 1000;
+
+/** The same place gives the same id: writing it twice is writing it once. */
+function deadLetterId({ lane, seq, index }: DeadLetterPlace): string {
+  return derivedId('dead-letter', lane, String(seq), String(index));
+}
+
+/** A whole record: its bytes are no events. */
+export function deadRecord(place: DeadLetterPlace, reason: Reason, original: Uint8Array): DeadLetterRow {
+  return toRow(place, reason, original, { event: null, distinct_id: null, event_uuid: null });
+}
+
+/** One event of a record. */
+export function deadEvent(place: DeadLetterPlace, reason: Reason, scan: ScannedBatch): DeadLetterRow {
+  const base = place.index * spanStride;
+  const [from = 0, to = 0] = [scan.spans[base + span.event], scan.spans[base + span.event + 1]];
+  return toRow(place, reason, Uint8Array.prototype.slice.call(scan.json, from, to), {
+    event: shownText(scan, base + span.name),
+    distinct_id: shownText(scan, base + span.distinctId),
+    event_uuid: shownText(scan, base + span.uuid),
+  });
+}
+
+function toRow(
+  place: DeadLetterPlace,
+  { reason, detail, attr }: Reason,
+  original: Uint8Array,
+  shown: Pick<DeadLetterRow, 'event' | 'distinct_id' | 'event_uuid'>,
+): DeadLetterRow {
+  return {
+    id: deadLetterId(place),
+    project_id: place.projectId,
+    lane: place.lane,
+    reason,
+    detail: storable(detail).slice(0, detailLengthMax),
+    attr,
+    ...shown,
+    original,
+    received_at: isoMicros(place.receivedAt),
+    state: 'open',
+    decided_at: null,
+  };
+}
+
+/** A field for the list of dead letters: at most 200 characters of what there is. */
+function shownText({ json, spans }: ScannedBatch, cell: number): string | null {
+  const from = spans[cell] ?? -1;
+  const to = spans[cell + 1] ?? -1;
+  if (from < 0 || isNullAt(json, from)) return null;
+  return cutId(isStringAt(json, from) ? stringAt(json, from, to) : distinctIdText(json, from, to));
+}
+
+/** PostgreSQL keeps no NUL in a text. */
+function storable(text: string): string {
+  return (text.includes('\0') ? text.replaceAll('\0', '\ufffd') : text).toWellFormed();
+}
+
+const rowsPerInsert = 32;
+
+/** Belongs into the transaction that moves the cursor. */
+export async function addDeadLetters(tx: Queries, rows: readonly DeadLetterRow[]): Promise<void> {
+  for (let from = 0; from < rows.length; from += rowsPerInsert) {
+    await tx
+      .insertInto('dead_letters')
+      .values(rows.slice(from, from + rowsPerInsert))
+      .onConflict((conflict) => conflict.column('id').doNothing())
+      .execute();
+  }
+}

@@ -1,0 +1,54 @@
+import type { WarningOccurrence } from '../contract/warnings.ts';
+import type { Lane } from '../eventlog/eventlog.ts';
+import type { PropertyChanges } from '../persons/registers.ts';
+import type { JsonObject } from '../plugins/plugin.ts';
+
+/** What the events of one record share. */
+export interface RecordContext {
+  readonly lane: Lane;
+  readonly seq: number;
+  readonly projectId: number;
+  /** Arrival, ms since the epoch. */
+  readonly receivedAt: number;
+  /** When the sender says that it sent the body, ms since the epoch. */
+  readonly sentAt: number | undefined;
+  /** `$ip` for events that bring none; live lane only. */
+  readonly ip: string | undefined;
+  /** How often the same content has been seen in this record, by its hash. */
+  readonly occurrences: Map<string, number>;
+}
+
+/** An event on its way, as an object: the path for everything that needs a look at the properties. */
+export interface EventDraft {
+  readonly kind: 'draft';
+  readonly index: number;
+  readonly projectId: number;
+  /** Lower case. */
+  readonly uuid: string;
+  event: string;
+  distinctId: string;
+  /** µs since the epoch. */
+  micros: number;
+  /** Time for the identity, µs since the epoch; no step changes it. */
+  readonly keyMicros: number;
+  properties: JsonObject;
+  /** JSON text of the properties while nobody has changed them, so that what was sent is what is stored. */
+  propertiesText: string | null;
+  readonly warnings: WarningOccurrence[];
+  /** Null: the event is nobody's ($process_person_profile is false). */
+  person: PersonIntent | null;
+  groups: GroupIntent | null;
+}
+
+/** What an event does to persons. */
+export interface PersonIntent {
+  readonly merge: { readonly otherId: string; readonly force: boolean } | null;
+  readonly changes: PropertyChanges;
+}
+
+/** What an event does to groups. */
+export interface GroupIntent {
+  /** Names of group types that it mentions. */
+  readonly typeNames: readonly string[];
+  readonly update: { readonly typeName: string; readonly key: string; readonly set: JsonObject } | null;
+}

@@ -1,0 +1,147 @@
+import type { Clock } from '../base/clock.ts';
+import type { EventLogReader, Lane, StoredRecord } from '../eventlog/eventlog.ts';
+import { StoreUnavailableError, type EventStore } from '../eventstore/eventstore.ts';
+import type { Metadata } from '../metadata/database.ts';
+import type { Log } from '../telemetry/log.ts';
+import { findGuilty } from './isolate.ts';
+import { writeWindow } from './store-window.ts';
+import type { WindowBuilder } from './window-builder.ts';
+import type { Selection, Window } from './window.ts';
+
+/** Failures of one range in a row after which its events are suspected. */
+const failuresMax = 3;
+
+/** A range of the log that fails. */
+interface Suspect {
+  readonly lane: Lane;
+  readonly from: number;
+  readonly to: number;
+  failures: number;
+}
+
+interface Place {
+  readonly seq: number;
+  readonly index: number;
+}
+
+/**
+ * Keeps a faulty event from blocking its lane for ever. A range that fails again and again, with the stores in reach, is
+ * tried in parts until the guilty events are known; these become dead letters when the range is computed again.
+ */
+export interface GuiltySearch {
+  /** How to treat the events of a lane while some are known to be guilty; `name` tells such content from the whole. */
+  selection(lane: Lane): { readonly selection: Selection; readonly name: string } | undefined;
+  /** Runs work on records of a lane; a failure makes their range suspect. */
+  watch<T>(lane: Lane, from: number, records: readonly StoredRecord[], work: () => Promise<T>): Promise<T>;
+  watchWindow(window: Window, work: () => Promise<void>): Promise<void>;
+  stored(window: Window): void;
+  /** Searches the suspect range, if it has failed often enough. Nothing else may be under way. */
+  search(log: Log): Promise<void>;
+}
+
+interface SearchParts {
+  readonly db: Metadata;
+  readonly reader: EventLogReader;
+  readonly store: EventStore;
+  readonly builder: WindowBuilder;
+  readonly clock: Clock;
+}
+
+export function createGuiltySearch(parts: SearchParts): GuiltySearch {
+  const guilty: Record<Lane, Map<string, Place>> = { live: new Map(), historical: new Map() };
+  let suspect: Suspect | undefined;
+
+  const blame = (lane: Lane, from: number, to: number, error: unknown): void => {
+    if (error instanceof StoreUnavailableError) return;
+    const isSame = suspect?.lane === lane && suspect.from === from;
+    suspect = { lane, from, to, failures: (isSame ? (suspect?.failures ?? 0) : 0) + 1 };
+  };
+  const watched = async <T>(lane: Lane, from: number, to: number, work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work();
+    } catch (error) {
+      blame(lane, from, to, error);
+      throw error;
+    }
+  };
+
+  return {
+    selection: (lane) => {
+      const known = guilty[lane];
+      if (known.size === 0) return undefined;
+      const selection: Selection = (seq, index) => (known.has(keyOf(seq, index)) ? 'guilty' : 'process');
+      return { selection, name: `without-${[...known.keys()].slice(0, 4).join('-')}-${known.size}` };
+    },
+    watch: (lane, from, records, work) => watched(lane, from, records.at(-1)?.seq ?? from, work),
+    watchWindow: (window, work) => watched(window.lane, window.from, window.to, work),
+    stored: (window) => {
+      if (suspect?.lane === window.lane && window.to > suspect.from) suspect = undefined;
+      for (const [key, { seq }] of guilty[window.lane]) if (seq <= window.to) guilty[window.lane].delete(key);
+    },
+    search: async (log) => {
+      if (suspect === undefined || suspect.failures < failuresMax) return;
+      const { lane, from, to } = suspect;
+      const found = await searchRange(parts, suspect, guilty[lane]);
+      for (const place of found) guilty[lane].set(keyOf(place.seq, place.index), place);
+      suspect = undefined;
+      if (found.length > 0) {
+        log.error(
+          { lane, from, to, events: found.length },
+          'events that cannot be stored were set aside as dead letters',
+        );
+      }
+    },
+  };
+}
+
+function keyOf(seq: number, index: number): string {
+  return `${seq}.${index}`;
+}
+
+async function searchRange(parts: SearchParts, { lane, from, to }: Suspect, known: Map<string, Place>) {
+  const { reader, builder } = parts;
+  const all = { events: Number.MAX_SAFE_INTEGER, bytes: Number.MAX_SAFE_INTEGER, lastSeq: to };
+  const records = await reader.read(lane, from, all);
+  const places: Place[] = [];
+  const note: Selection = (seq, index) => {
+    if (index >= 0 && !known.has(keyOf(seq, index))) places.push({ seq, index });
+    return index === -1 ? 'process' : 'skip';
+  };
+  const input = { number: Number.MAX_SAFE_INTEGER, lane, from, records, exactEnd: to };
+  const probe = async (first: number, end: number): Promise<boolean> => {
+    const tried = new Set(places.slice(first, end).map(({ seq, index }) => keyOf(seq, index)));
+    const seqs = new Set(places.slice(first, end).map(({ seq }) => seq));
+    const selection: Selection = (seq, index) =>
+      (index === -1 ? seqs.has(seq) : tried.has(keyOf(seq, index))) ? 'process' : 'skip';
+    try {
+      const window = await builder.build({ ...input, selection });
+      await tryWindow(parts, window, `${window.token}:try-${first}-${end}`);
+      return true;
+    } catch (error) {
+      if (error instanceof StoreUnavailableError) throw error;
+      return false;
+    } finally {
+      builder.reset();
+    }
+  };
+  builder.reset();
+  // Processes nothing, but passes every event: bodies may hold more events than were good on arrival.
+  await builder.build({ ...input, selection: note });
+  const guilty = await findGuilty(places.length, probe);
+  return guilty.flatMap((at) => places[at] ?? []);
+}
+
+class RolledBack extends Error {}
+
+/** Inserts the rows (under a token of their own; identity removes what is double) and tries the transaction without keeping it. */
+async function tryWindow({ db, store, clock }: SearchParts, window: Window, token: string): Promise<void> {
+  if (window.rows.rows > 0) await store.insertBatch(window.rows, token);
+  try {
+    await db.transaction().execute(async (tx) => {
+      await writeWindow(tx, window, clock.now());
+      throw new RolledBack();
+    });
+  } catch (error) {
+    if (!(error instanceof RolledBack)) throw error;
+  }
+}

@@ -1,0 +1,29 @@
+import type { Lane, ReadLimits } from '../eventlog/eventlog.ts';
+
+/** Body bytes read at once; most are compressed. */
+const bytesPerRead = 16 * 1024 * 1024;
+/** How long a historical window may take to compute, and to store: live events wait for both, so at most about a second. */
+const historicalMsMax = 450;
+const historicalEventsMin = 1000;
+const historicalEventsFirst = 20_000;
+
+/** How much to take in one window. The historical lane takes what can be done in well under a second. */
+export interface LaneLimits {
+  of(lane: Lane): ReadLimits;
+  /** What a window of that many events took, ms. */
+  took(lane: Lane, events: number, ms: number): void;
+}
+
+export function createLaneLimits(eventsMax: number): LaneLimits {
+  let historicalEvents = Math.min(eventsMax, historicalEventsFirst);
+  return {
+    of: (lane) => ({ events: lane === 'live' ? eventsMax : historicalEvents, bytes: bytesPerRead }),
+    took: (lane, events, ms) => {
+      // A window that was not full says little about a full one, unless it was slow.
+      if (lane === 'live' || (events < historicalEvents / 2 && ms < historicalMsMax)) return;
+      const fitting = Math.floor((events * historicalMsMax) / Math.max(ms, 1));
+      const next = Math.min(fitting, historicalEvents * 2, eventsMax);
+      historicalEvents = Math.max(Math.min(historicalEventsMin, eventsMax), next);
+    },
+  };
+}

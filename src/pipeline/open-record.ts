@@ -1,0 +1,49 @@
+import { scanBatch, type ScanLimits } from '../capture/scan.ts';
+import type { ScannedBatch } from '../capture/scanned-batch.ts';
+import type { IntactRecord, Lane } from '../eventlog/eventlog.ts';
+import type { Person } from '../persons/person.ts';
+import type { EventDraft, RecordContext } from './draft.ts';
+import { inflateBody } from './steps/inflate-body.ts';
+import { createSplicer, type Splicer } from './steps/splice-event.ts';
+
+export interface BodyLimits {
+  readonly scan: ScanLimits;
+  readonly inflatedBytesMax: number;
+}
+
+/** A record and what is known of its events so far. */
+export interface RecordPlan {
+  readonly context: RecordContext;
+  readonly scan: ScannedBatch;
+  readonly splicer: Splicer;
+  /**
+   * One per event. Fast path: its person if in memory, else its distinct_id; other path: the draft; null: it goes no further.
+   */
+  readonly items: (Person | string | EventDraft | null)[];
+  /** Fast path only: time and identity day. */
+  readonly micros: Float64Array;
+  readonly keyDays: Int32Array;
+}
+
+/** Throws when the body cannot be read, which was checked on arrival. */
+export function openRecord(lane: Lane, record: IntactRecord, limits: BodyLimits): RecordPlan {
+  const scan = scanBatch(inflateBody(record, limits.inflatedBytesMax), limits.scan);
+  const { header, seq } = record;
+  const context: RecordContext = {
+    lane,
+    seq,
+    projectId: header.projectId,
+    receivedAt: header.receivedAt,
+    sentAt: header.sentAt,
+    ip: lane === 'live' ? header.ip : undefined,
+    occurrences: new Map(),
+  };
+  return {
+    context,
+    scan,
+    splicer: createSplicer(context, scan),
+    items: Array.from<null>({ length: scan.count }).fill(null),
+    micros: new Float64Array(scan.count),
+    keyDays: new Int32Array(scan.count),
+  };
+}

@@ -1,0 +1,16 @@
+/** Characters of a distinct_id that are kept. */
+export const distinctIdCharsMax = 200;
+
+/** An id as it is stored: at most 200 characters (whole ones), no NUL, no half surrogates. */
+export function cutId(text: string): string {
+  const clean = (text.includes('\0') ? text.replaceAll('\0', '\ufffd') : text).toWellFormed();
+  if (clean.length <= distinctIdCharsMax) return clean;
+  let units = 0;
+  let characters = 0;
+  for (const character of clean) {
+    if (characters === distinctIdCharsMax) return clean.slice(0, units);
+    units += character.length;
+    characters += 1;
+  }
+  return clean;
+}

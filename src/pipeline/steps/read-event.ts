@@ -1,0 +1,110 @@
+import { ownTime, resolveTimestamp } from '../../capture/event-time.ts';
+import type { ScannedBatch } from '../../capture/scanned-batch.ts';
+import { distinctIdText, fieldFrom, fieldTo, isNullAt, isStringAt, stringAt, textAt } from '../../capture/spans.ts';
+import type { WarningOccurrence } from '../../contract/warnings.ts';
+import type { JsonObject, JsonValue } from '../../plugins/plugin.ts';
+import type { EventDraft, RecordContext } from '../draft.ts';
+import { assignUuid } from './assign-uuid.ts';
+import { cutId } from './cut-id.ts';
+
+/** A valid event as an object: its fields, its time, its uuid, `$ip`, and `$set`/`$set_once` at their one place. */
+export function readEvent(context: RecordContext, scan: ScannedBatch, index: number): EventDraft {
+  const warnings: WarningOccurrence[] = [];
+  const { properties, text } = readProperties(context, scan, index);
+  const givenUuid = readText(scan, index, 'uuid').toLowerCase();
+  const time = resolveTimestamp({
+    lane: context.lane,
+    receivedAt: context.receivedAt,
+    sentAt: context.sentAt,
+    timestamp: ownTime(scan, index),
+    offset: readOffset(scan, index),
+    ignoreSentAt: properties['$ignore_sent_at'] === true,
+    uuid: givenUuid === '' ? undefined : givenUuid,
+  });
+  const uuid = givenUuid === '' ? assignUuid(context, scan, index, time.micros) : givenUuid;
+  const fullId = distinctIdText(scan.json, fieldFrom(scan, index, 'distinctId'), fieldTo(scan, index, 'distinctId'));
+  const distinctId = cutId(fullId);
+  if (time.warning !== undefined) {
+    const details = { eventUuid: uuid, distinctId, timestamp: readRaw(scan, index, 'timestamp') };
+    warnings.push({ type: time.warning, details });
+  }
+  if (distinctId.length < fullId.length) {
+    warnings.push({ type: 'distinct_id_truncated', details: { eventUuid: uuid, distinctId, length: fullId.length } });
+  }
+  return {
+    kind: 'draft',
+    index,
+    projectId: context.projectId,
+    uuid,
+    event: readText(scan, index, 'name'),
+    distinctId,
+    micros: time.micros,
+    keyMicros: time.keyMicros,
+    properties,
+    propertiesText: text,
+    warnings,
+    person: null,
+    groups: null,
+  };
+}
+
+type Field = Parameters<typeof fieldFrom>[2];
+
+function readText(scan: ScannedBatch, index: number, field: Field): string {
+  const from = fieldFrom(scan, index, field);
+  return from >= 0 && isStringAt(scan.json, from) ? stringAt(scan.json, from, fieldTo(scan, index, field)) : '';
+}
+
+/** At most 60 characters of what was sent, for a warning. */
+function readRaw(scan: ScannedBatch, index: number, field: Field): string | null {
+  const from = fieldFrom(scan, index, field);
+  return from < 0 ? null : textAt(scan.json, from, fieldTo(scan, index, field)).slice(0, 60);
+}
+
+function readOffset(scan: ScannedBatch, index: number): number | undefined {
+  const from = fieldFrom(scan, index, 'offset');
+  if (from < 0 || isNullAt(scan.json, from)) return undefined;
+  const offset = Number(textAt(scan.json, from, fieldTo(scan, index, 'offset')));
+  return Number.isFinite(offset) ? offset : undefined;
+}
+
+function readObject(scan: ScannedBatch, index: number, field: Field): JsonObject | null {
+  const from = fieldFrom(scan, index, field);
+  if (from < 0 || isNullAt(scan.json, from)) return null;
+  return JSON.parse(textAt(scan.json, from, fieldTo(scan, index, field))) as JsonObject;
+}
+
+/**
+ * Properties as they are stored. `$sent_at` is not added: it differs from one delivery of an event to the next, and what
+ * is sent again must be the same event.
+ */
+function readProperties(
+  context: RecordContext,
+  scan: ScannedBatch,
+  index: number,
+): { properties: JsonObject; text: string | null } {
+  const from = fieldFrom(scan, index, 'properties');
+  const isPresent = from >= 0 && !isNullAt(scan.json, from);
+  let text = isPresent ? textAt(scan.json, from, fieldTo(scan, index, 'properties')) : '{}';
+  const properties = JSON.parse(text) as JsonObject;
+  if (context.ip !== undefined && !Object.hasOwn(properties, '$ip')) {
+    const member = `"$ip":${JSON.stringify(context.ip)}`;
+    text = Object.keys(properties).length === 0 ? `{${member}}` : `{${member},${text.slice(1)}`;
+    properties['$ip'] = context.ip;
+  }
+  const set = mergeTopLevel(properties, '$set', readObject(scan, index, 'set'));
+  const setOnce = mergeTopLevel(properties, '$set_once', readObject(scan, index, 'setOnce'));
+  return { properties, text: set || setOnce ? null : text };
+}
+
+/** Clients may put `$set` beside the properties or among them; among them is where it is stored. The one beside wins. */
+function mergeTopLevel(properties: JsonObject, key: '$set' | '$set_once', top: JsonObject | null): boolean {
+  if (top === null) return false;
+  const own: JsonValue | undefined = properties[key];
+  properties[key] = isObject(own) ? { ...own, ...top } : top;
+  return true;
+}
+
+export function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

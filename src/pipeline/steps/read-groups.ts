@@ -1,0 +1,54 @@
+import { groupKeyLengthMax } from '../../persons/groups.ts';
+import type { JsonValue } from '../../plugins/plugin.ts';
+import type { EventDraft } from '../draft.ts';
+import { deadLetter, ok, type Outcome } from '../outcome.ts';
+import { isObject } from './read-event.ts';
+
+/** Client libraries say `$groupidentify`, the documentation `$group_identify`: the same event. */
+export function isGroupIdentify(event: string): boolean {
+  return event === '$groupidentify' || event === '$group_identify';
+}
+
+/** Which group types the event mentions, and what it says of a group. */
+export function readGroups(draft: EventDraft): Outcome<EventDraft> {
+  const { properties } = draft;
+  const groups = Object.hasOwn(properties, '$groups') ? properties['$groups'] : undefined;
+  const typeNames = isObject(groups)
+    ? Object.entries(groups)
+        .filter(([name, key]) => nameOf(name) !== undefined && nameOf(key) !== undefined)
+        .map(([name]) => clean(name))
+    : [];
+  if (typeNames.length > 0) draft.groups = { typeNames, update: null };
+  return isGroupIdentify(draft.event) ? readUpdate(draft, typeNames) : ok(draft);
+}
+
+function readUpdate(draft: EventDraft, typeNames: readonly string[]): Outcome<EventDraft> {
+  const { properties } = draft;
+  const typeName = nameOf(properties['$group_type']);
+  const key = nameOf(properties['$group_key'], Infinity);
+  if (typeName === undefined || key === undefined) return ok(draft);
+  const set = properties['$group_set'] ?? {};
+  if (!isObject(set)) {
+    const got = JSON.stringify(set).slice(0, 40);
+    const detail = `expected "$group_set" to be an object, got: ${got}`;
+    return deadLetter('invalid_group_set', detail, 'properties.$group_set');
+  }
+  if (key.length > groupKeyLengthMax) {
+    const details = { eventUuid: draft.uuid, groupType: typeName, groupKey: key.slice(0, 60), length: key.length };
+    draft.warnings.push({ type: 'group_key_too_long', details });
+    return ok(draft);
+  }
+  draft.groups = { typeNames: [...new Set([...typeNames, typeName])], update: { typeName, key, set } };
+  return ok(draft);
+}
+
+/** A type or key as text; undefined when it names nothing. */
+function nameOf(value: JsonValue | undefined, lengthMax = groupKeyLengthMax): string | undefined {
+  if (typeof value === 'number') return value === 0 ? undefined : String(value);
+  if (typeof value !== 'string' || value === '' || value.length > lengthMax) return undefined;
+  return clean(value);
+}
+
+function clean(text: string): string {
+  return (text.includes('\0') ? text.replaceAll('\0', '\ufffd') : text).toWellFormed();
+}

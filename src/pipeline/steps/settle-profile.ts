@@ -1,0 +1,77 @@
+import { noChanges, type PropertyChanges } from '../../persons/registers.ts';
+import type { JsonObject, JsonValue } from '../../plugins/plugin.ts';
+import type { EventDraft, PersonIntent } from '../draft.ts';
+import { deadLetter, ok, type Outcome } from '../outcome.ts';
+import { cutId } from './cut-id.ts';
+import { isGroupIdentify } from './read-groups.ts';
+import { isObject } from './read-event.ts';
+
+/** Events that are about nothing but a person or a group. */
+const needsProfile = new Set(['$identify', '$create_alias', '$merge_dangerously', '$groupidentify', '$group_identify']);
+/** Events that technical code sends in a person's name: they say nothing about the person. */
+const saysNothing = new Set(['$exception', '$$heatmap']);
+const profileKeys = ['$set', '$set_once', '$unset'] as const;
+const flagKey = '$process_person_profile';
+
+/** What the event does to persons, after `$process_person_profile` has had its say. */
+export function settleProfile(draft: EventDraft): Outcome<EventDraft> {
+  const { properties } = draft;
+  const flag = Object.hasOwn(properties, flagKey) ? properties[flagKey] : undefined;
+  if (flag === false) {
+    if (needsProfile.has(draft.event)) {
+      return deadLetter(
+        'invalid_event_when_process_person_profile_is_false',
+        `expected "${flagKey}" to be absent or true on ${draft.event}, got: false`,
+        `properties.${flagKey}`,
+      );
+    }
+    removeKeys(draft, profileKeys);
+    return ok(draft);
+  }
+  if (flag !== undefined) {
+    if (flag !== true) {
+      const details = { eventUuid: draft.uuid, distinctId: draft.distinctId, value: JSON.stringify(flag).slice(0, 60) };
+      draft.warnings.push({ type: 'invalid_process_person_profile', details });
+    }
+    removeKeys(draft, [flagKey]);
+  }
+  if (isGroupIdentify(draft.event)) removeKeys(draft, profileKeys);
+  draft.person = personIntent(draft);
+  return ok(draft);
+}
+
+function removeKeys(draft: EventDraft, keys: readonly string[]): void {
+  const present = keys.filter((key) => Object.hasOwn(draft.properties, key));
+  if (present.length === 0) return;
+  draft.properties = Object.fromEntries(
+    Object.entries(draft.properties).filter(([key]) => !present.includes(key)),
+  ) as JsonObject;
+  draft.propertiesText = null;
+}
+
+function personIntent({ event, properties }: EventDraft): PersonIntent {
+  const changes = saysNothing.has(event) ? noChanges : readChanges(properties);
+  if (event === '$identify') return { merge: mergeWith(properties['$anon_distinct_id'], false), changes };
+  if (event === '$create_alias') return { merge: mergeWith(properties['alias'], false), changes };
+  if (event === '$merge_dangerously') return { merge: mergeWith(properties['alias'], true), changes };
+  return { merge: null, changes };
+}
+
+function mergeWith(id: JsonValue | undefined, force: boolean): PersonIntent['merge'] {
+  if (!id) return null;
+  return { otherId: cutId(typeof id === 'string' ? id : JSON.stringify(id)), force };
+}
+
+function readChanges(properties: JsonObject): PropertyChanges {
+  const set = properties['$set'];
+  const setOnce = properties['$set_once'];
+  const unset = readUnset(properties['$unset']);
+  if (!isObject(set) && !isObject(setOnce) && unset.length === 0) return noChanges;
+  return { set: isObject(set) ? set : null, setOnce: isObject(setOnce) ? setOnce : null, unset };
+}
+
+/** A list of names, or an object whose keys are the names. */
+function readUnset(value: JsonValue | undefined): readonly string[] {
+  if (Array.isArray(value)) return value.filter((name) => typeof name === 'string');
+  return isObject(value) ? Object.keys(value) : [];
+}

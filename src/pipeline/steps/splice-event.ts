@@ -1,0 +1,140 @@
+import { isStorableTime, isTooFarAhead } from '../../capture/event-time.ts';
+import { eventFlag, span, spanStride, type ScannedBatch } from '../../capture/scanned-batch.ts';
+import { parseIsoBytes } from '../../capture/timestamps.ts';
+import type { EventRowWriter } from '../../eventstore/rows.ts';
+import type { RecordContext } from '../draft.ts';
+import { distinctIdCharsMax } from './cut-id.ts';
+
+/**
+ * The fast path: an event of which nobody needs the properties goes into its row as the bytes that came, without an
+ * object of its own. Everything else takes the other path, and both give the same row.
+ */
+
+/** Names that mean something beyond being stored. Other `$` names ($pageview, $autocapture) are plain events. */
+const meaningful = new Set([
+  '$identify',
+  '$create_alias',
+  '$merge_dangerously',
+  '$groupidentify',
+  '$group_identify',
+  '$$client_ingestion_warning',
+]);
+
+const quote = 0x22;
+const backslash = 0x5c;
+const openObject = 0x7b;
+const noBytes = new Uint8Array(0);
+
+/** Times of the event just read, µs since the epoch: results without an object. */
+export interface SplicedTimes {
+  micros: number;
+  keyMicros: number;
+}
+
+/** How the rows of one record are spliced. */
+export interface Splicer {
+  /** Whether the event may take the fast path; then `times` holds its times. */
+  accepts(index: number): boolean;
+  /** Its distinct_id. */
+  distinctId(index: number): string;
+  write(writer: EventRowWriter, index: number, micros: number, keyDay: number): void;
+  readonly times: SplicedTimes;
+}
+
+export function createSplicer(context: RecordContext, scan: ScannedBatch): Splicer {
+  const { json, spans } = scan;
+  const { ip } = context;
+  const ipPrefix = ip === undefined ? noBytes : Buffer.from(`"$ip":${JSON.stringify(ip)},`);
+  const times: SplicedTimes = { micros: 0, keyMicros: 0 };
+  const shiftMicros =
+    context.lane === 'live' && context.sentAt !== undefined ? (context.receivedAt - context.sentAt) * 1000 : 0;
+  const row = {
+    projectId: context.projectId,
+    historical: context.lane === 'historical',
+    receivedAtMicros: context.receivedAt * 1000,
+    timestampMicros: 0,
+    keyDay: 0,
+    json,
+    uuidFrom: 0,
+    eventFrom: 0,
+    eventTo: 0,
+    idFrom: 0,
+    idTo: 0,
+    propsFrom: 0,
+    propsTo: 0,
+    propsPrefix: noBytes as Uint8Array,
+  };
+  const at = (index: number, field: number): number => spans[index * spanStride + field] as number;
+  const needsIp = (flags: number): boolean => ip !== undefined && (flags & eventFlag.hasIp) === 0;
+
+  return {
+    times,
+    accepts: (index) => {
+      const flags = at(index, span.flags);
+      if ((flags & eventFlag.special) !== 0) return false;
+      if (at(index, span.offset) >= 0 || at(index, span.set) >= 0 || at(index, span.setOnce) >= 0) return false;
+      if (needsIp(flags) && (flags & eventFlag.emptyProperties) !== 0) return false;
+      return hasPlainFields(scan, index, flags) && readTimes(scan, index, context, shiftMicros, times);
+    },
+    distinctId: (index) => plainText(json, at(index, span.distinctId) + 1, at(index, span.distinctId + 1) - 1),
+    write: (writer, index, micros, keyDay) => {
+      row.timestampMicros = micros;
+      row.keyDay = keyDay;
+      row.uuidFrom = at(index, span.uuid) + 1;
+      row.eventFrom = at(index, span.name) + 1;
+      row.eventTo = at(index, span.name + 1) - 1;
+      row.idFrom = at(index, span.distinctId) + 1;
+      row.idTo = at(index, span.distinctId + 1) - 1;
+      row.propsFrom = at(index, span.properties);
+      row.propsTo = at(index, span.properties + 1);
+      row.propsPrefix = needsIp(at(index, span.flags)) ? ipPrefix : noBytes;
+      writer.splice(row);
+    },
+  };
+}
+
+/** Name, id and uuid are texts without escapes, within their limits; properties is an object. The event is known to be valid. */
+function hasPlainFields({ json, spans }: ScannedBatch, index: number, flags: number): boolean {
+  const base = index * spanStride;
+  const props = spans[base + span.properties] as number;
+  if (props < 0 || json[props] !== openObject) return false;
+  const uuid = spans[base + span.uuid] as number;
+  if (uuid < 0 || (spans[base + span.uuid + 1] as number) - uuid !== 38 || json[uuid] !== quote) return false;
+  const id = spans[base + span.distinctId] as number;
+  const idTo = spans[base + span.distinctId + 1] as number;
+  if (json[id] !== quote || idTo - id - 2 > distinctIdCharsMax || !isPlain(json, id + 1, idTo - 1)) return false;
+  const name = spans[base + span.name] as number;
+  const nameTo = spans[base + span.name + 1] as number;
+  if (!isPlain(json, name + 1, nameTo - 1)) return false;
+  return (flags & eventFlag.dollarName) === 0 || !meaningful.has(plainText(json, name + 1, nameTo - 1));
+}
+
+function isPlain(json: Buffer, from: number, to: number): boolean {
+  for (let at = from; at < to; at++) if (json[at] === backslash) return false;
+  return true;
+}
+
+/** Text of UTF-8 bytes; most are ASCII and short, where reading them one by one beats a decoder. */
+function plainText(json: Buffer, from: number, to: number): string {
+  for (let at = from; at < to; at++) if ((json[at] as number) > 0x7f) return json.toString('utf8', from, to);
+  return json.toString('latin1', from, to);
+}
+
+/** As resolveTimestamp for the plain case; false: let that one decide. */
+function readTimes(
+  { json, spans }: ScannedBatch,
+  index: number,
+  { lane, receivedAt }: RecordContext,
+  shiftMicros: number,
+  times: SplicedTimes,
+): boolean {
+  const from = spans[index * spanStride + span.timestamp] as number;
+  if (from < 0 || json[from] !== quote) return false;
+  const own = parseIsoBytes(json, from, spans[index * spanStride + span.timestamp + 1] as number);
+  if (own === undefined || !isStorableTime(own)) return false;
+  const micros = own + shiftMicros;
+  if (lane === 'live' && (isTooFarAhead(micros, receivedAt) || !isStorableTime(micros))) return false;
+  times.micros = micros;
+  times.keyMicros = own;
+  return true;
+}

@@ -1,0 +1,50 @@
+import type { Clock } from '../base/clock.ts';
+import type { Failpoint } from '../base/failpoint.ts';
+import type { EventLogReader } from '../eventlog/eventlog.ts';
+import type { Metadata } from '../metadata/database.ts';
+import type { Queries } from '../metadata/queries.ts';
+import { writeGroupChanges } from '../persons/group-rows.ts';
+import { writePersonChanges } from '../persons/person-rows.ts';
+import { writeChainChanges } from '../transform/chains.ts';
+import { advanceCursor, notePending } from './cursors.ts';
+import { addDeadLetters } from './dead-letters.ts';
+import { addWarnings } from './warning-tally.ts';
+import type { Window } from './window.ts';
+
+export interface StoreParts {
+  readonly db: Metadata;
+  readonly reader: Pick<EventLogReader, 'commit'>;
+  readonly clock: Clock;
+  readonly failpoint: Failpoint;
+  /** Inserts, trying again while the store is away. */
+  readonly insert: (window: Window) => Promise<void>;
+}
+
+/**
+ * Stores one window so that a crash at any point leaves its events stored once and counted once:
+ * 1. the end of the range goes on record, so that a restart reads exactly this range again;
+ * 2. the rows go into the event store under a token named after the range, which drops a repetition;
+ * 3. everything else goes into the metadata store in one transaction, together with the cursor;
+ * 4. the log may forget the range.
+ */
+export async function storeWindow(parts: StoreParts, window: Window): Promise<void> {
+  const { db, failpoint } = parts;
+  await notePending(db, window.lane, window.to);
+  failpoint('before_insert');
+  if (window.rows.rows > 0) await parts.insert(window);
+  failpoint('after_insert');
+  await db.transaction().execute((tx) => writeWindow(tx, window, parts.clock.now()));
+  failpoint('after_metadata_commit');
+  parts.reader.commit(window.lane, window.to);
+  failpoint('after_log_commit');
+}
+
+/** Everything of a window but its rows. `now` in ms. */
+export async function writeWindow(tx: Queries, window: Window, now: number): Promise<void> {
+  await writePersonChanges(tx, window.persons);
+  await writeGroupChanges(tx, window.groups);
+  await writeChainChanges(tx, window.chains, now);
+  await addWarnings(tx, window.warnings);
+  await addDeadLetters(tx, window.deadLetters);
+  await advanceCursor(tx, window.lane, window.from, window.to);
+}

@@ -1,0 +1,236 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Clock } from '../base/clock.ts';
+import { validateEvent } from '../capture/validate.ts';
+import type { DamagedRecord, IntactRecord } from '../eventlog/eventlog.ts';
+import { EventRowWriter } from '../eventstore/rows.ts';
+import type { Queries } from '../metadata/queries.ts';
+import { GroupStore } from '../persons/groups.ts';
+import { current, Person } from '../persons/person.ts';
+import { PersonStore } from '../persons/store.ts';
+import type { TransformChains } from '../transform/chains.ts';
+import type { EventDraft } from './draft.ts';
+import { createKnownProjects } from './known-projects.ts';
+import { openRecord, type BodyLimits, type RecordPlan } from './open-record.ts';
+import { deadLetter, type DeadLetter, type Drop } from './outcome.ts';
+import { applyEvent, wantRecords } from './steps/apply-event.ts';
+import { prepareEvent } from './steps/prepare-event.ts';
+import { createWindowResults, type WindowResults } from './window-results.ts';
+import type { Selection, Window, WindowInput } from './window.ts';
+
+const dayMicros = 86_400_000_000;
+/** A window is full with this much JSON. */
+export const inflatedBytesPerWindow = 64 * 1024 * 1024;
+/** How long the thread may be busy before it looks at what else is to do. */
+const busyMsMax = 25;
+
+/**
+ * Computes windows: records in, rows and changes out. Two passes over the events of a window: the first reads, validates
+ * and transforms them and finds out which persons and groups are needed; then these are loaded at once; the second
+ * applies the events in order and writes the rows.
+ */
+export class WindowBuilder {
+  readonly #persons: PersonStore;
+  readonly #groups: GroupStore;
+  readonly #chains: TransformChains;
+  readonly #projects: ReturnType<typeof createKnownProjects>;
+  readonly #clock: Clock;
+  readonly #limits: BodyLimits;
+  readonly #writer = new EventRowWriter();
+  #turnStartedAt = 0;
+
+  constructor(parts: { db: Queries; chains: TransformChains; clock: Clock; limits: BodyLimits; idsMax?: number }) {
+    this.#persons = new PersonStore(parts.db, parts.idsMax);
+    this.#groups = new GroupStore(parts.db);
+    this.#chains = parts.chains;
+    this.#projects = createKnownProjects(parts.db);
+    this.#clock = parts.clock;
+    this.#limits = parts.limits;
+  }
+
+  /** Takes up changed configuration; build does so by itself. */
+  async refresh(): Promise<void> {
+    await this.#chains.refresh();
+  }
+
+  async build(input: WindowInput): Promise<Window> {
+    const revision = await this.#chains.refresh();
+    await this.#projects.load(revision, projectsOf(input));
+    this.#persons.begin(input.number);
+    this.#groups.begin(input.number);
+    this.#turnStartedAt = performance.now();
+    const results = createWindowResults(this.#clock);
+    const { plans, end } = await this.#plan(input, results);
+    await Promise.all([this.#persons.load(), this.#groups.load()]);
+    for (const plan of plans) {
+      this.#apply(plan, results);
+      await this.#breathe();
+    }
+    return {
+      number: input.number,
+      lane: input.lane,
+      from: input.from,
+      to: end,
+      token: `${input.lane}:${input.from}-${end}`,
+      rows: this.#writer.take(),
+      persons: this.#persons.takeChanges(),
+      groups: this.#groups.takeChanges(),
+      chains: this.#chains.takeChanges(),
+      ...results.take(),
+    };
+  }
+
+  committed(window: number): void {
+    this.#persons.committed(window);
+    this.#groups.committed(window);
+  }
+
+  /** Forgets everything that is not stored: the next window starts from the store's truth. */
+  reset(): void {
+    this.#persons.reset();
+    this.#groups.reset();
+    this.#chains.reset();
+    this.#writer.take();
+  }
+
+  /** First pass, until the window is full. */
+  async #plan(input: WindowInput, results: WindowResults): Promise<{ plans: RecordPlan[]; end: number }> {
+    const plans: RecordPlan[] = [];
+    let bytes = 0;
+    let end = input.from;
+    for (const record of input.records) {
+      const plan = this.#open(input, record, results);
+      end = record.seq;
+      if (plan !== undefined) {
+        plans.push(plan);
+        this.#planRecord(plan, input.selection, results);
+        bytes += plan.scan.json.length;
+      }
+      await this.#breathe();
+      if (input.exactEnd === undefined && bytes >= inflatedBytesPerWindow) break;
+    }
+    return { plans, end: Math.max(end, input.exactEnd ?? end) };
+  }
+
+  #open(input: WindowInput, record: IntactRecord | DamagedRecord, results: WindowResults): RecordPlan | undefined {
+    if (input.selection?.(record.seq, -1) === 'skip') return undefined;
+    if (record.damaged !== undefined) {
+      results.deadRecord(input.lane, record, deadLetter('damaged_log_record', record.damaged));
+      return undefined;
+    }
+    results.received(record);
+    try {
+      return openRecord(input.lane, record, this.#limits);
+    } catch (error) {
+      results.deadRecord(input.lane, record, results.failure(error));
+      return undefined;
+    }
+  }
+
+  #planRecord(plan: RecordPlan, selection: Selection | undefined, results: WindowResults): void {
+    const { context, scan } = plan;
+    const isKnown = this.#projects.has(context.projectId);
+    for (let index = 0; index < scan.count; index++) {
+      const choice = selection?.(context.seq, index) ?? 'process';
+      if (choice === 'skip') continue;
+      results.event();
+      if (choice === 'guilty') {
+        results.deadEvent(plan, index, deadLetter('processing_failed', 'the event cannot be stored'));
+      } else if (!isKnown) {
+        results.deadEvent(plan, index, deadLetter('project_not_found', `there is no project ${context.projectId}`));
+      } else {
+        this.#planEvent(plan, index, results);
+      }
+    }
+  }
+
+  #planEvent(plan: RecordPlan, index: number, results: WindowResults): void {
+    const { context, scan, splicer } = plan;
+    try {
+      const verdict = validateEvent(scan, index, context.lane, context.receivedAt);
+      if (!verdict.ok) {
+        results.deadEvent(plan, index, deadLetter(verdict.code, verdict.detail, verdict.attr));
+        return;
+      }
+      if (!this.#chains.has(context.projectId) && splicer.accepts(index)) {
+        plan.micros[index] = splicer.times.micros;
+        plan.keyDays[index] = Math.floor(splicer.times.keyMicros / dayMicros);
+        const distinctId = splicer.distinctId(index);
+        const person = this.#persons.project(context.projectId).get(distinctId);
+        if (person === undefined) this.#persons.want(context.projectId, distinctId);
+        plan.items[index] = person ?? distinctId;
+        return;
+      }
+      const outcome = prepareEvent(this.#chains, context, scan, index);
+      if (outcome.kind !== 'ok') {
+        this.#stop(plan, index, outcome, results);
+        return;
+      }
+      wantRecords(this.#persons, this.#groups, outcome.value);
+      plan.items[index] = outcome.value;
+    } catch (error) {
+      results.deadEvent(plan, index, results.failure(error));
+    }
+  }
+
+  #stop(plan: RecordPlan, index: number, outcome: Drop | DeadLetter, results: WindowResults): void {
+    if (outcome.kind === 'drop') results.droppedEvent(plan, index, outcome);
+    else results.deadEvent(plan, index, outcome);
+  }
+
+  /** Second pass. */
+  #apply(plan: RecordPlan, results: WindowResults): void {
+    const { items, context, splicer, micros, keyDays } = plan;
+    const persons = this.#persons;
+    let stored = 0;
+    for (let index = 0; index < items.length; index++) {
+      const item = items[index];
+      if (item === null || item === undefined) continue;
+      const isFast = typeof item === 'string' || item instanceof Person;
+      if (!isFast) {
+        if (this.#applyDraft(plan, item, results)) stored += 1;
+        continue;
+      }
+      const time = micros[index] as number;
+      const person = typeof item === 'string' ? persons.touch(context.projectId, item, time) : current(item);
+      if (time < person.createdAt) persons.lowerCreatedAt(person, time);
+      splicer.write(this.#writer, index, time, keyDays[index] as number);
+      stored += 1;
+    }
+    results.stored(stored);
+  }
+
+  #applyDraft(plan: RecordPlan, draft: EventDraft, results: WindowResults): boolean {
+    const { context } = plan;
+    try {
+      const properties = draft.propertiesText ?? JSON.stringify(draft.properties);
+      applyEvent(this.#persons, this.#groups, draft);
+      this.#writer.write({
+        projectId: context.projectId,
+        historical: context.lane === 'historical',
+        receivedAtMicros: context.receivedAt * 1000,
+        timestampMicros: draft.micros,
+        keyDay: Math.floor(draft.keyMicros / dayMicros),
+        uuid: draft.uuid,
+        event: draft.event,
+        distinctId: draft.distinctId,
+        properties,
+      });
+    } catch (error) {
+      results.deadEvent(plan, draft.index, results.failure(error));
+      return false;
+    }
+    for (const warning of draft.warnings) results.warn(context, warning);
+    return true;
+  }
+
+  /** Lets the thread answer what came in meanwhile. */
+  async #breathe(): Promise<void> {
+    if (performance.now() - this.#turnStartedAt < busyMsMax) return;
+    await nextTurn();
+    this.#turnStartedAt = performance.now();
+  }
+}
+
+function* projectsOf({ records }: WindowInput): Generator<number> {
+  for (const record of records) if (record.damaged === undefined) yield record.header.projectId;
+}

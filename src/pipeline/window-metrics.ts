@@ -1,0 +1,35 @@
+import type { WarningType } from '../contract/warnings.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import type { Window } from './window.ts';
+
+const component = 'pipeline';
+
+/** Counts a window that is stored for good. `now` in ms. */
+export function countWindow(metrics: Metrics, window: Window, now: number): void {
+  const { lane, counts, warnings, oldestReceivedAt } = window;
+  metrics.count('millrace_component_received_events_total', { component, lane }, counts.events);
+  metrics.count('millrace_component_received_bytes_total', { component, lane }, counts.bodyBytes);
+  metrics.count('millrace_component_sent_events_total', { component, lane }, counts.stored);
+  countDiscarded(metrics, lane, counts.dropped, 'true');
+  countDiscarded(metrics, lane, counts.dead, 'false');
+  for (const { type, count } of warnings) metrics.count('millrace_ingestion_warnings_total', { type }, count);
+  if (oldestReceivedAt !== undefined) {
+    metrics.set('millrace_source_lag_seconds', { lane }, Math.max(0, now - oldestReceivedAt) / 1000);
+  }
+}
+
+function countDiscarded(
+  metrics: Metrics,
+  lane: string,
+  reasons: ReadonlyMap<WarningType, number>,
+  intentional: string,
+): void {
+  for (const [reason, count] of reasons) {
+    metrics.count('millrace_component_discarded_events_total', { component, lane, reason, intentional }, count);
+  }
+}
+
+export function countError(metrics: Metrics, error: unknown): void {
+  const type = error instanceof Error ? error.name : typeof error;
+  metrics.count('millrace_component_errors_total', { component, error_type: type });
+}

@@ -1,0 +1,53 @@
+import type { Lane, StoredRecord } from '../eventlog/eventlog.ts';
+import type { RowBatch } from '../eventstore/eventstore.ts';
+import type { GroupChanges } from '../persons/group-rows.ts';
+import type { PersonChanges } from '../persons/person-rows.ts';
+import type { ChainChanges } from '../transform/chains.ts';
+import type { WarningType } from '../contract/warnings.ts';
+import type { DeadLetterRow } from './dead-letters.ts';
+import type { WarningCount } from './warning-tally.ts';
+
+/** What to do with one event when not all of a range shall be processed: see isolate.ts. */
+export type Selection = (seq: number, index: number) => 'process' | 'skip' | 'guilty';
+
+export interface WindowInput {
+  /** Counts up; tells which changes in memory are committed. */
+  readonly number: number;
+  readonly lane: Lane;
+  /** Records after this seq … */
+  readonly from: number;
+  /** … in order. */
+  readonly records: readonly StoredRecord[];
+  /** The range ends exactly here, however large it is; absent: when the window is full. */
+  readonly exactEnd?: number;
+  readonly selection?: Selection;
+}
+
+/** A range of the log, computed: what to insert, and what to commit with the cursor. */
+export interface Window {
+  readonly number: number;
+  readonly lane: Lane;
+  readonly from: number;
+  /** Last seq of the range. */
+  readonly to: number;
+  /** Names the content of `rows`, the same at every retry of the range. */
+  readonly token: string;
+  readonly rows: RowBatch;
+  readonly persons: PersonChanges;
+  readonly groups: GroupChanges;
+  readonly chains: ChainChanges;
+  readonly warnings: readonly WarningCount[];
+  readonly deadLetters: readonly DeadLetterRow[];
+  readonly counts: WindowCounts;
+  /** Arrival of the oldest event in it, ms since the epoch; undefined for damaged records only. */
+  readonly oldestReceivedAt: number | undefined;
+}
+
+export interface WindowCounts {
+  events: number;
+  bodyBytes: number;
+  stored: number;
+  /** By reason. */
+  readonly dropped: Map<WarningType, number>;
+  readonly dead: Map<WarningType, number>;
+}
