@@ -1,0 +1,153 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { StoreUnavailableError } from '../eventstore/eventstore.ts';
+import { createBench, receivedAt, uuid, type Bench } from './test-bench.ts';
+
+let bench: Bench;
+beforeEach(async () => {
+  bench = await createBench();
+});
+afterEach(() => bench[Symbol.asyncDispose]());
+
+const plain = (n: number, more: object = {}) => ({
+  event: 'seen',
+  distinct_id: `p${n}`,
+  uuid: uuid(n),
+  timestamp: new Date(receivedAt - 60_000 + n).toISOString(),
+  properties: { n },
+  ...more,
+});
+
+describe('from the log to the store', () => {
+  it('an event becomes a row and a person', async () => {
+    await bench.append('live', { batch: [plain(1)] });
+    await bench.drain();
+    expect(bench.recording.rows).toEqual([
+      {
+        projectId: bench.projectId,
+        day: Math.floor(receivedAt / 86_400_000),
+        uuid: uuid(1),
+        micros: (receivedAt - 60_000 + 1) * 1000,
+        receivedAtMicros: receivedAt * 1000,
+        historical: false,
+        event: 'seen',
+        distinctId: 'p1',
+        properties: '{"n":1}',
+      },
+    ]);
+    expect(await bench.person('p1')).toMatchObject({ distinct_ids: ['p1'], properties: {}, is_identified: false });
+  });
+
+  it('a compressed body, both lanes, $ip for live events only', async () => {
+    await bench.append('live', { batch: [plain(1)] }, { encoding: 'gzip', ip: '10.1.2.3' });
+    await bench.append('historical', { batch: [plain(2)], historical_migration: true }, { ip: '10.1.2.3' });
+    await bench.drain();
+    expect(bench.recording.rows.map(({ historical, properties }) => [historical, properties])).toEqual([
+      [false, '{"$ip":"10.1.2.3","n":1}'],
+      [true, '{"n":2}'],
+    ]);
+  });
+
+  it('live events go first, and history is not forgotten', async () => {
+    for (let n = 0; n < 5; n++) await bench.append('historical', { batch: [plain(n)] });
+    for (let n = 5; n < 8; n++) await bench.append('live', { batch: [plain(n)] });
+    await bench.drain();
+    expect(bench.recording.rows.map((row) => row.historical)).toEqual([
+      false,
+      false,
+      false,
+      true,
+      true,
+      true,
+      true,
+      true,
+    ]);
+  });
+
+  it('a bad event becomes a dead letter with its bytes; its neighbours are stored', async () => {
+    const body = `{"batch":[${JSON.stringify(plain(1))}, {"event":"x" , "properties":{}} , 7, ${JSON.stringify(plain(2))}]}`;
+    await bench.append('live', body);
+    await bench.drain();
+    expect(bench.recording.rows.map((row) => row.uuid)).toEqual([uuid(1), uuid(2)]);
+    const letters = await bench.deadLetters();
+    expect(
+      letters.map((row) => [row.reason, Buffer.from(row.original).toString(), row.event, row.state]).sort(),
+    ).toEqual([
+      ['invalid_event', '7', null, 'open'],
+      ['missing_distinct_id', '{"event":"x" , "properties":{}}', 'x', 'open'],
+    ]);
+    expect(await bench.warnings()).toEqual([
+      { project_id: bench.projectId, type: 'invalid_event', count: 1 },
+      { project_id: bench.projectId, type: 'missing_distinct_id', count: 1 },
+    ]);
+  });
+
+  it('a damaged record is set aside whole and the rest goes on', async () => {
+    const seq = await bench.append('live', { batch: [plain(1)] });
+    await bench.append('live', { batch: [plain(2)] });
+    bench.log.damage('live', seq, 'checksum');
+    await bench.drain();
+    expect(bench.recording.rows.map((row) => row.uuid)).toEqual([uuid(2)]);
+    expect((await bench.deadLetters()).map((row) => [row.project_id, row.reason])).toEqual([[0, 'damaged_log_record']]);
+  });
+
+  it('events of a project that is gone become dead letters', async () => {
+    await bench.append('live', { batch: [plain(1), plain(2)] }, { projectId: 4711, events: 2 });
+    await bench.drain();
+    expect(bench.recording.rows).toEqual([]);
+    expect((await bench.deadLetters()).map((row) => row.reason)).toEqual(['project_not_found', 'project_not_found']);
+  });
+
+  it('a store that is away holds everything up and loses nothing', async () => {
+    bench.recording.refuseWhile(() => new StoreUnavailableError('down'));
+    await bench.append('live', { batch: [plain(1)] });
+    const pipeline = bench.start();
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    expect(pipeline.status()).toMatchObject({ stored: { live: 0 }, trouble: 'StoreUnavailableError: down' });
+    bench.recording.refuseWhile(undefined);
+    await bench.drain();
+    expect(bench.recording.rows).toHaveLength(1);
+    expect(pipeline.status().trouble).toBe('');
+    expect(await bench.deadLetters()).toEqual([]);
+  });
+
+  it('an event that the store refuses does not block the others for ever', async () => {
+    bench.recording.refuseWhile((rows) => {
+      return rows.some((row) => row.distinctId === 'p7') ? new Error('code 27: cannot parse') : undefined;
+    });
+    for (const start of [0, 10]) {
+      const batch = Array.from({ length: 10 }, (_, n) => plain(start + n, { properties: { $set: { n } } }));
+      await bench.append('historical', { batch }, { events: 10 });
+    }
+    await bench.drain();
+    expect(bench.recording.read().map((row) => row.distinctId)).not.toContain('p7');
+    expect(bench.recording.read()).toHaveLength(19);
+    const letters = await bench.deadLetters();
+    expect(letters.map((row) => [row.reason, row.distinct_id])).toEqual([['processing_failed', 'p7']]);
+    expect(await bench.person('p7')).toBeUndefined();
+    expect((await bench.person('p8'))?.properties).toEqual({ n: 8 });
+  });
+
+  it('a store that refuses everything costs no event', async () => {
+    bench.recording.refuseWhile(() => new Error('code 243: no space left'));
+    await bench.append('live', { batch: [plain(1), plain(2)] }, { events: 2 });
+    bench.start();
+    await new Promise((resolve) => setTimeout(resolve, 800));
+    expect(await bench.deadLetters()).toEqual([]);
+    bench.recording.refuseWhile(undefined);
+    await bench.drain();
+    expect(bench.recording.read()).toHaveLength(2);
+    expect(await bench.deadLetters()).toEqual([]);
+  });
+
+  it('counts what it takes in, hands on and discards', async () => {
+    await bench.append('live', { batch: [plain(1), { event: '' }] });
+    await bench.drain();
+    await expect
+      .poll(() => bench.metrics.text())
+      .toContain('millrace_component_sent_events_total{component="pipeline",lane="live"} 1');
+    const text = await bench.metrics.text();
+    expect(text).toContain('millrace_component_received_events_total{component="pipeline",lane="live"} 2');
+    expect(text).toMatch(/discarded_events_total\{[^}]*reason="missing_event_name",intentional="false"\} 1/);
+    expect(text).toContain('millrace_source_lag_seconds{lane="live"} 1');
+  });
+});
