@@ -6,7 +6,7 @@ import { fastify, type FastifyInstance } from 'fastify';
 const compress = promisify(gzip);
 
 const pageText = `<!doctype html><html lang="en"><head><meta charset="utf-8" />
-<meta name="viewport" content="width=device-width,initial-scale=1" /><title>Millrace API</title></head>
+<meta name="viewport" content="width=device-width,initial-scale=1" /><link rel="icon" href="data:," /><title>Millrace API</title></head>
 <body><div id="reference"></div><script src="/api/docs/scalar.js"></script><script src="/api/docs/start.js"></script></body></html>`;
 
 const startText = `Scalar.createApiReference('#reference', {
@@ -17,6 +17,8 @@ const startText = `Scalar.createApiReference('#reference', {
   showDeveloperTools: 'never',
   agent: { disabled: true },
   mcp: { disabled: true },
+  defaultOpenAllTags: true,
+  authentication: { preferredSecurityScheme: 'personalApiKey' },
 });`;
 
 // The viewer styles itself inline; everything else comes from this server, and it may call nothing else.

@@ -101,7 +101,7 @@ function parametersOf(route: ApiRoute): Json[] {
     const own = route.params && plainSchema(route.params).properties?.[name];
     const schema = own ?? { type: 'string' };
     const text = name === 'project_id' ? 'Id of the project, or `@current`.' : own?.description;
-    return { name, in: 'path', required: true, schema, ...(text !== undefined && { description: text }) };
+    return { name, in: 'path', required: true, schema, description: text };
   });
   const query = route.query && plainSchema(route.query);
   const inQuery = Object.entries(query?.properties ?? {}).map(([name, schema]): Json => ({
@@ -109,7 +109,7 @@ function parametersOf(route: ApiRoute): Json[] {
     in: 'query',
     required: query?.required?.includes(name) ?? false,
     schema,
-    ...(schema.description !== undefined && { description: schema.description }),
+    description: schema.description,
   }));
   return [...inPath, ...inQuery];
 }

@@ -2,6 +2,8 @@
 export interface SchemaShape {
   readonly type?: unknown;
   readonly properties?: Readonly<Record<string, SchemaShape>>;
+  /** A record has one pattern for all of its keys. */
+  readonly patternProperties?: Readonly<Record<string, SchemaShape>>;
   readonly items?: SchemaShape;
   readonly anyOf?: readonly SchemaShape[];
 }
@@ -29,7 +31,7 @@ export function compileCoercion(schema: SchemaShape): Coercion | undefined {
     case 'array':
       return compileList(schema.items);
     case 'object':
-      return compileObject(schema.properties ?? {});
+      return compileObject(schema.properties ?? {}, Object.values(schema.patternProperties ?? {})[0]);
     default:
       return undefined;
   }
@@ -62,18 +64,20 @@ function compileList(items: SchemaShape | undefined): Coercion {
   };
 }
 
-function compileObject(properties: Readonly<Record<string, SchemaShape>>): Coercion {
-  const fields: (readonly [string, Coercion])[] = [];
+function compileObject(properties: Readonly<Record<string, SchemaShape>>, others: SchemaShape | undefined): Coercion {
+  const fields = new Map<string, Coercion>();
   for (const [name, schema] of Object.entries(properties)) {
     const coercion = compileCoercion(schema);
-    if (coercion !== undefined) fields.push([name, coercion]);
+    if (coercion !== undefined) fields.set(name, coercion);
   }
+  const coerceOther = others && compileCoercion(others);
   return (value, source) => {
     const object = source === 'text' ? asJson(value, '{') : value;
     if (typeof object !== 'object' || object === null || Array.isArray(object)) return object;
     const record = object as Record<string, unknown>;
-    for (const [name, coerce] of fields) {
-      if (Object.hasOwn(record, name)) record[name] = coerce(record[name], source);
+    for (const name of Object.keys(record)) {
+      const coerce = fields.get(name) ?? (Object.hasOwn(properties, name) ? undefined : coerceOther);
+      if (coerce !== undefined) record[name] = coerce(record[name], source);
     }
     return record;
   };

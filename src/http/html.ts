@@ -57,14 +57,14 @@ const styleHash = createHash('sha256').update(style).digest('base64');
 /** A whole page; everything it needs is in it. */
 export function page(title: string, content: Html): string {
   const head = html`<meta charset="utf-8" /><meta name="viewport" content="width=device-width,initial-scale=1" />
-    <title>${title}</title>`;
+    <link rel="icon" href="data:," /><title>${title}</title>`;
   return `<!doctype html><html lang="en"><head>${head.text}<style>${style}</style></head><body><main>${content.text}</main></body></html>`;
 }
 
 /** For every page: nothing from elsewhere, no script, no framing, no caching. */
 export const pageHeaders = {
   'content-type': 'text/html; charset=utf-8',
-  'content-security-policy': `default-src 'none'; style-src 'sha256-${styleHash}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`,
+  'content-security-policy': `default-src 'none'; img-src data:; style-src 'sha256-${styleHash}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`,
   'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',

@@ -61,7 +61,8 @@ export async function startTestApp(
   > = {},
 ): Promise<TestApp> {
   const { settings: changed = {}, ...deps } = more;
-  const store = await tempMetadata();
+  await using cleanup = new AsyncDisposableStack();
+  const store = cleanup.use(await tempMetadata());
   const { db } = store;
   const clock = testClock();
   const logged: Record<string, unknown>[] = [];
@@ -71,7 +72,11 @@ export async function startTestApp(
   const auth = createAuth({ db, clock, log });
   const table = routes(db, { auth, clock });
   const app = buildServer({ db, clock, log, metrics, settings, auth, routes: table, health: {}, ...deps });
+  cleanup.defer(() => app.close());
   await app.ready();
+  const records = await createRecords(db, clock);
+  // From here on the caller disposes.
+  const owned = cleanup.move();
   return {
     app,
     db,
@@ -79,12 +84,9 @@ export async function startTestApp(
     clock,
     metrics,
     logged,
-    ...(await createRecords(db, clock)),
+    ...records,
     inject: app.inject.bind(app) as App['inject'],
-    async [Symbol.asyncDispose]() {
-      await app.close();
-      await store[Symbol.asyncDispose]();
-    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
 

@@ -1,0 +1,105 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startTestApp, type TestApp } from '../../test/support/app.ts';
+import { createLoginLink } from '../metadata/sessions.ts';
+import { updateProject } from '../metadata/projects.ts';
+
+let app: TestApp;
+beforeEach(async () => {
+  app = await startTestApp(() => []);
+});
+afterEach(() => app[Symbol.asyncDispose]());
+
+const form = { 'content-type': 'application/x-www-form-urlencoded', origin: 'http://localhost' };
+const link = () => createLoginLink(app.db, { userId: app.user.id, now: app.clock.now() });
+const exchange = (token: string, headers: Record<string, string> = form) =>
+  app.inject({ method: 'POST', url: '/login', headers, payload: `token=${encodeURIComponent(token)}` });
+
+describe('the one-time link', () => {
+  it('signs in once, however often it was looked at before', async () => {
+    const token = await link();
+    for (let preview = 0; preview < 3; preview += 1) {
+      const page = await app.inject({ url: `/login?token=${token}` });
+      expect([page.statusCode, page.body.includes(token), page.headers['set-cookie']]).toEqual([200, true, undefined]);
+    }
+    const first = await exchange(token);
+    expect([first.statusCode, first.headers['location']]).toEqual([303, '/']);
+    const cookie = String(first.headers['set-cookie']);
+    expect(cookie).toMatch(/^millrace_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=1209600$/);
+    const home = await app.inject({ url: '/', headers: { cookie: cookie.split(';')[0] ?? '' } });
+    expect(home.body).toContain(app.project.apiToken);
+    const second = await exchange(token);
+    expect([second.statusCode, second.headers['set-cookie']]).toEqual([403, undefined]);
+    expect(second.body).toContain('does not work any more');
+  });
+
+  it('lets one of two exchanges at once win', async () => {
+    const token = await link();
+    const answers = await Promise.all([exchange(token), exchange(token), exchange(token)]);
+    expect(answers.map((answer) => answer.statusCode).toSorted()).toEqual([303, 403, 403]);
+  });
+
+  it('ends after 30 minutes, and is refused from another site', async () => {
+    const token = await link();
+    const other = await exchange(token, { ...form, origin: 'https://evil.example' });
+    expect(other.statusCode).toBe(403);
+    app.clock.advance(30 * 60_000);
+    expect((await exchange(token)).statusCode).toBe(403);
+    expect((await exchange('unknown')).statusCode).toBe(403);
+    expect((await app.inject({ url: '/login' })).statusCode).toBe(400);
+  });
+
+  it('marks the cookie Secure behind https', async () => {
+    await using secure = await startTestApp(() => [], { settings: { siteUrl: 'https://events.example.com/' } });
+    const token = await createLoginLink(secure.db, { userId: secure.user.id, now: secure.clock.now() });
+    const headers = { ...form, origin: 'https://events.example.com' };
+    const answer = await secure.inject({ method: 'POST', url: '/login', headers, payload: `token=${token}` });
+    expect(String(answer.headers['set-cookie'])).toMatch(/; Secure$/);
+  });
+});
+
+describe('the start page', () => {
+  it('shows a stranger no project, only how to get in', async () => {
+    const page = await app.inject({ url: '/' });
+    expect(page.statusCode).toBe(200);
+    expect(page.body).toContain('millrace keys create');
+    expect(page.body).not.toContain('phc_');
+  });
+
+  it('shows projects with an example that works, escaped, with nothing from elsewhere', async () => {
+    await updateProject(app.db, app.project.id, { name: '<script>alert(1)</script>' }, app.clock.now());
+    const headers = { cookie: await app.session(), host: 'localhost:8000' };
+    const page = await app.inject({ url: '/', headers });
+    expect(page.body).toContain('&lt;script&gt;alert(1)&lt;/script&gt;');
+    expect(page.body).not.toContain('<script');
+    expect(page.body).toContain('curl http://localhost:8000/batch/');
+    expect(page.body).toContain(app.otherProject.apiToken);
+    expect(page.body).not.toContain(app.foreignProject.apiToken);
+    expect(page.headers['content-security-policy']).toMatch(/^default-src 'none'; .*frame-ancestors 'none'$/);
+    expect(page.headers['cache-control']).toBe('no-store');
+  });
+
+  it('makes a personal key and shows it once', async () => {
+    const headers = { ...form, cookie: await app.session() };
+    const made = await app.inject({ method: 'POST', url: '/keys', headers, payload: 'label=Laptop&access=all' });
+    expect(made.statusCode).toBe(201);
+    const key = /phx_\w{48}/.exec(made.body)?.[0] ?? '';
+    expect(key).not.toBe('');
+    expect((await app.auth.identify({ kind: 'key', key, place: 'body' })).userId).toBe(app.user.id);
+    expect((await app.inject({ url: '/', headers })).body).not.toContain(key);
+    const blank = await app.inject({ method: 'POST', url: '/keys', headers, payload: 'label=+' });
+    expect(blank.statusCode).toBe(400);
+    const stranger = await app.inject({ method: 'POST', url: '/keys', headers: form, payload: 'label=x' });
+    expect(stranger.statusCode).toBe(401);
+    const foreign = { ...headers, origin: 'https://evil.example' };
+    const forged = await app.inject({ method: 'POST', url: '/keys', headers: foreign, payload: 'label=x' });
+    expect(forged.statusCode).toBe(403);
+  });
+
+  it('signs out at once', async () => {
+    const headers = { ...form, cookie: await app.session() };
+    expect((await app.inject({ url: '/', headers })).body).toContain('phc_');
+    const out = await app.inject({ method: 'POST', url: '/logout', headers, payload: '' });
+    expect([out.statusCode, String(out.headers['set-cookie'])]).toEqual([303, expect.stringContaining('Max-Age=0')]);
+    expect((await app.inject({ url: '/', headers })).body).not.toContain('phc_');
+  });
+});
