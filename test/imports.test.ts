@@ -48,8 +48,6 @@ const treaties = new Set([
 
 /** Adapters of the ports: only their own folder and the place that puts the program together know them. */
 const adapters = /^src\/(eventlog\/(sqlite|memory|kafka)|eventstore\/(chdb|clickhouse)|metadata\/(sqlite|postgres))/;
-/** Commands that work on the data directory itself open its metadata store. */
-const alsoOpensAdapters = new Set(['src/cli/data-directory.ts']);
 /** The commands that start or describe the whole program. */
 const alsoImportsMain = new Set(['src/cli/commands/serve.ts', 'src/cli/commands/openapi.ts']);
 
@@ -133,7 +131,7 @@ describe('who may import whom', () => {
       refused((file, { target }) => {
         if (target === undefined || !adapters.test(target)) return undefined;
         const from = folderOf(file.path);
-        if (from === undefined || from === folderOf(target) || alsoOpensAdapters.has(file.path)) return undefined;
+        if (from === undefined || from === folderOf(target)) return undefined;
         return 'import the port instead and take the adapter as a parameter';
       }),
     ).toEqual([]);

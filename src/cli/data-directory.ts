@@ -1,35 +1,31 @@
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
-import { sql } from 'kysely';
 import type { Settings } from '../config/settings.ts';
 import type { Metadata } from '../metadata/database.ts';
-import { migrate, schemaVersion } from '../metadata/migrate.ts';
-import { openPostgres } from '../metadata/postgres.ts';
-import { openSqlite } from '../metadata/sqlite.ts';
+import type { Dialect } from '../metadata/migrations/migration.ts';
 import { listUsers, type User } from '../metadata/users.ts';
 import { CommandError } from './exit-codes.ts';
 
-/** File of the embedded metadata store in the data directory. */
-export function metadataFile(dataDir: string): string {
-  return join(dataDir, 'metadata.sqlite');
-}
+// The database client takes longer to load than most commands take to run: only commands that need it load it.
+const loadOpen = () => import('../metadata/open.ts');
+const loadMigrate = () => import('../metadata/migrate.ts');
+
+type StoreSettings = Pick<Settings, 'dataDir' | 'databaseUrl'>;
 
 /**
  * Runs `work` on the metadata store itself: with the server stopped, or beside it. Errors: notFound when there is no store
- * yet, failed when it was written by a newer program.
+ * yet; SchemaTooNewError.
  */
 export async function withMetadata<T>(
-  settings: Pick<Settings, 'dataDir' | 'databaseUrl'>,
+  settings: StoreSettings,
   work: (db: Metadata, owner: User) => Promise<T>,
 ): Promise<T> {
-  const file = metadataFile(settings.dataDir);
-  const embedded = settings.databaseUrl === '';
-  if (embedded && !existsSync(file)) throw noStore(`in ${settings.dataDir}`);
-  const db = embedded ? openSqlite(file) : openPostgres(settings.databaseUrl);
+  const { db, dialect } = await open(settings);
+  if (db === undefined) throw noStore(settings);
+  const { migrate } = await loadMigrate();
   try {
-    await migrate(db, embedded ? 'sqlite' : 'postgres');
+    await migrate(db, dialect);
     const [owner] = await listUsers(db);
-    if (owner === undefined) throw noStore(embedded ? `in ${settings.dataDir}` : 'in the database of DATABASE_URL');
+    if (owner === undefined) throw noStore(settings);
     return await work(db, owner);
   } finally {
     await db.destroy();
@@ -37,26 +33,34 @@ export async function withMetadata<T>(
 }
 
 /** One sentence about the metadata store, which is left as it is. Errors: whatever keeps it from being read. */
-export async function describeMetadata(settings: Pick<Settings, 'dataDir' | 'databaseUrl'>): Promise<string> {
-  const file = metadataFile(settings.dataDir);
-  const embedded = settings.databaseUrl === '';
-  if (embedded && !existsSync(file)) return 'none yet; the first start makes it';
-  const db = embedded ? openSqlite(file) : openPostgres(settings.databaseUrl);
+export async function describeMetadata(settings: StoreSettings): Promise<string> {
+  const { db, dialect, file } = await open(settings);
+  if (db === undefined) return 'none yet; the first start makes it';
+  const [{ sql }, { schemaVersion }] = await Promise.all([import('kysely'), loadMigrate()]);
   try {
-    const { rows } = await sql<{ version: number | null }>`select max(version) as version from schema_version`.execute(
-      db,
+    const query = sql<{ version: number | null }>`select max(version) as version from schema_version`;
+    const found = (await query.execute(db)).rows[0]?.version ?? 0;
+    const place = dialect === 'sqlite' ? file : 'PostgreSQL';
+    if (found <= schemaVersion) return `${place}, schema ${found} of ${schemaVersion}`;
+    throw new Error(
+      `${place} was written by a newer Millrace (schema ${found}, known ${schemaVersion}); start that one`,
     );
-    const found = rows[0]?.version ?? 0;
-    const place = embedded ? file : 'PostgreSQL';
-    if (found > schemaVersion)
-      throw new Error(`${place} was written by a newer Millrace (schema ${found}, known ${schemaVersion})`);
-    return `${place}, schema ${found} of ${schemaVersion}`;
   } finally {
     await db.destroy();
   }
 }
 
-function noStore(where: string): CommandError {
+/** Without `db` when there is no store yet. */
+async function open(settings: StoreSettings): Promise<{ db?: Metadata; dialect: Dialect; file: string }> {
+  const { metadataFile, openMetadata } = await loadOpen();
+  const file = metadataFile(settings.dataDir);
+  const isEmbedded = settings.databaseUrl === '';
+  if (isEmbedded && !existsSync(file)) return { dialect: 'sqlite', file };
+  return { ...openMetadata(settings), file };
+}
+
+function noStore({ dataDir, databaseUrl }: StoreSettings): CommandError {
+  const where = databaseUrl === '' ? `in ${dataDir}` : 'in the database of DATABASE_URL';
   return new CommandError(
     'notFound',
     `no project ${where} yet: run "millrace serve" once, or name the right place with --data-dir or DATABASE_URL`,

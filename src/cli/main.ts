@@ -1,5 +1,5 @@
 import { CommanderError } from 'commander';
-import { SchemaTooNewError } from '../metadata/migrate.ts';
+import { ConfigError } from '../config/load.ts';
 import { CommandError, exitCodes } from './exit-codes.ts';
 import { buildProgram } from './program.ts';
 import { createTerminal } from './terminal.ts';
@@ -19,14 +19,14 @@ try {
 function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) {
     // Commander has said already what is wrong, or shown the help that was asked for.
-    const asked = ['commander.helpDisplayed', 'commander.version'].includes(error.code);
-    return asked ? exitCodes.ok.code : exitCodes.usage.code;
+    return error.exitCode === 0 ? exitCodes.ok.code : exitCodes.usage.code;
   }
   if (error instanceof CommandError) {
     if (error.reason !== 'interrupted' && error.reason !== 'terminated') terminal.problem(error.message);
     return exitCodes[error.reason].code;
   }
-  if (error instanceof SchemaTooNewError) {
+  // By name: loading the metadata store only to compare classes would slow every command down.
+  if (error instanceof ConfigError || (error instanceof Error && error.name === 'SchemaTooNewError')) {
     terminal.problem(error.message);
     return exitCodes.invalidConfig.code;
   }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Settings } from '../../config/settings.ts';
-import { createLog, type Log } from '../../telemetry/log.ts';
+import type { Log } from '../../telemetry/log.ts';
 import { CommandError } from '../exit-codes.ts';
 import { addSettingOptions, settingsFrom } from '../setting-options.ts';
 import { stopSignal } from '../stop-signal.ts';
@@ -26,8 +26,10 @@ export function serveCommand(parent: Command, terminal: Terminal): void {
     .action(async (options: Readonly<Record<string, unknown>>) => {
       const { settings } = settingsFrom(options);
       const stop = stopSignal();
+      // The whole service is loaded here and not for the other commands.
+      const [{ createLog }, main] = await Promise.all([import('../../telemetry/log.ts'), import('../../main.ts')]);
+      const createApp: CreateApp = main.createApp;
       const log = createLog(settings.logLevel);
-      const createApp: CreateApp = (await import('../../main.ts')).createApp;
       const app = await createApp(settings, log);
       try {
         const started = await app.start();

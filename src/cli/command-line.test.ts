@@ -1,0 +1,105 @@
+import { describe, expect, it } from 'vitest';
+import { exitCodes } from './exit-codes.ts';
+import { runCommand } from './test-command.ts';
+
+describe('the command line as a person and a script meet it', () => {
+  it.each([
+    ['--help', 'Usage: millrace'],
+    ['help configs', 'enable'],
+    ['serve --help', '--data-dir <value>'],
+    ['serve --help', 'MILLRACE_PORT, default 8000'],
+    ['--version', '0.'],
+  ])('millrace %s goes to stdout with code 0', async (args, expected) => {
+    const { code, stdout, stderr } = await runCommand(args.split(' '));
+    expect(stdout).toContain(expected);
+    expect(stderr).toBe('');
+    expect(code).toBe(exitCodes.ok.code);
+  });
+
+  it.each([
+    ['evnts list', 'Did you mean events?'],
+    ['configs lst', 'Did you mean list?'],
+    ['serve --prot 1', 'Did you mean --port?'],
+    ['send', "missing required argument 'file'"],
+    ['configs list --family nonsense', 'Allowed choices are import-apps, transformations'],
+    ['configs list', "required option '--family <family>' not specified"],
+    ['completion tcsh', 'Allowed choices are bash, zsh, fish'],
+    ['events list --url ftp://x', '--url: expected an address'],
+    ['events list --project x', '--project: expected the number of a project or @current, got: x'],
+    ['configs delete 1 --family transformations', 'Add --yes'],
+    ['send - --retries x', '--retries: expected a whole number'],
+    ['', 'Usage: millrace'],
+  ])('millrace %s is a usage error that says what to do', async (args, expected) => {
+    const env = { MILLRACE_PROJECT_API_KEY: 'phc_x' };
+    const { code, stdout, stderr } = await runCommand(args === '' ? [] : args.split(' '), { env });
+    expect(stderr).toContain(expected);
+    expect(stdout).toBe('');
+    expect(code).toBe(exitCodes.usage.code);
+  });
+
+  it('without a terminal, or with NO_COLOR, there is no colour', async () => {
+    const { stdout, stderr } = await runCommand(['config', 'show', '--port', 'x']);
+    expect(stdout + stderr).not.toContain('\u001b');
+  });
+});
+
+describe('config show', () => {
+  it('says where each value comes from and hides secrets', async () => {
+    const env = { MILLRACE_PORT: '9000', DATABASE_URL: 'postgres://me:hunter2@db/x' };
+    const { code, stdout } = await runCommand(['config', 'show', '--host', '0.0.0.0', '--json'], { env });
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({
+      host: { value: '0.0.0.0', origin: 'flag (--host)' },
+      port: { value: 9000, origin: 'environment (MILLRACE_PORT)' },
+      databaseUrl: { value: '(set, hidden)', origin: 'environment (DATABASE_URL)' },
+      dataDir: { value: './data', origin: 'default' },
+    });
+    expect(stdout).not.toContain('hunter2');
+  });
+
+  it.each([
+    ['a flag', ['--port', 'many'], {}, 'expected a whole number from 0 to 65535, got: "many"'],
+    ['an unknown variable', [], { MILLRACE_PROT: '1' }, 'MILLRACE_PROT: no such setting'],
+  ])('%s that is wrong ends with code 78', async (_name, args, env: Record<string, string>, expected) => {
+    const { code, stderr } = await runCommand(['config', 'show', ...args], { env });
+    expect(stderr).toContain(expected);
+    expect(code).toBe(exitCodes.invalidConfig.code);
+  });
+});
+
+describe('completion', () => {
+  it.each(['bash', 'zsh', 'fish'])('%s: a script that knows every command', async (shell) => {
+    const { code, stdout } = await runCommand(['completion', shell]);
+    expect(code).toBe(0);
+    for (const word of ['configs', 'rotate-token', '--historical', 'transformations']) expect(stdout).toContain(word);
+  });
+
+  it('bash completes commands, options and values', async () => {
+    const script = (await runCommand(['completion', 'bash'])).stdout;
+    const complete = async (...words: string[]): Promise<string[]> => {
+      const { execFileSync } = await import('node:child_process');
+      const setup = `COMP_WORDS=(millrace ${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length}`;
+      const text = execFileSync('bash', ['-c', `${script}\n${setup}\n_millrace\nprintf '%s\\n' "\${COMPREPLY[@]}"`]);
+      return text.toString().trim().split('\n');
+    };
+    expect(await complete('con')).toEqual(['configs', 'config']);
+    expect(await complete('configs', 're')).toEqual(['reorder']);
+    expect(await complete('configs', 'list', '--fam')).toEqual(['--family']);
+    expect(await complete('configs', 'list', '--family', 'im')).toEqual(['import-apps']);
+    expect(await complete('send', '--from', '')).toEqual(['events', 'segment']);
+    expect(await complete('completion', 'z')).toEqual(['zsh']);
+  });
+});
+
+describe('when nobody answers', () => {
+  it.each([['events list'], ['configs list --family transformations'], ['healthcheck'], ['openapi']])(
+    'millrace %s ends with code 69',
+    async (args) => {
+      const url = 'http://127.0.0.1:9';
+      const words = args === 'healthcheck' ? ['healthcheck', url] : [...args.split(' '), '--url', url];
+      const { code, stderr } = await runCommand(words);
+      expect(stderr).toContain('cannot reach');
+      expect(code).toBe(exitCodes.unreachable.code);
+    },
+  );
+});

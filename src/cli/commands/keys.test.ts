@@ -1,0 +1,145 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { keyHash } from '../../base/ids.ts';
+import { bootstrap } from '../../metadata/bootstrap.ts';
+import type { Metadata } from '../../metadata/database.ts';
+import { migrate } from '../../metadata/migrate.ts';
+import { openMetadata } from '../../metadata/open.ts';
+import { findPersonalApiKey } from '../../metadata/personal-api-keys.ts';
+import { exitCodes } from '../exit-codes.ts';
+import { runCommand, type Finished } from '../test-command.ts';
+import { expiryOf } from './keys.ts';
+
+let db: Metadata;
+let dataDir: string;
+
+beforeAll(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'millrace-cli-'));
+  db = openMetadata({ dataDir, databaseUrl: '' }).db;
+  await migrate(db, 'sqlite');
+  await bootstrap(db, { now: Date.now() });
+});
+afterAll(async () => {
+  await db.destroy();
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+const run = (...args: string[]): Promise<Finished> => runCommand(args, { env: { MILLRACE_DATA_DIR: dataDir } });
+
+describe('keys, on the data directory while another process has it open', () => {
+  it('create prints the key alone, and it works', async () => {
+    const { code, stdout, stderr } = await run('keys', 'create', 'laptop', '--scope', 'plugin:read', 'query:read');
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^phx_[A-Za-z0-9]+\n$/);
+    expect(stderr).toContain('it is not shown again');
+    expect(await findPersonalApiKey(db, keyHash(stdout.trim()))).toMatchObject({
+      label: 'laptop',
+      scopes: ['plugin:read', 'query:read'],
+      scopedProjects: null,
+    });
+  });
+
+  it('list shows keys without their values; roll and delete work by id', async () => {
+    const made = JSON.parse(
+      (await run('keys', 'create', 'ci', '--project', '1', '--expires', '30d', '--json')).stdout,
+    ) as {
+      id: string;
+      value: string;
+    };
+    expect(made).toMatchObject({
+      label: 'ci',
+      scopes: ['*'],
+      scoped_teams: [1],
+      expires_at: expect.any(String) as string,
+    });
+    const listed = await run('keys', 'list');
+    expect(listed.stdout).toContain(made.id);
+    expect(listed.stdout).not.toContain(made.value);
+
+    const rolled = await run('keys', 'roll', made.id, '--yes');
+    expect(await findPersonalApiKey(db, keyHash(made.value))).toBeUndefined();
+    expect(await findPersonalApiKey(db, keyHash(rolled.stdout.trim()))).toMatchObject({ id: made.id });
+
+    expect((await run('keys', 'delete', made.id)).code).toBe(exitCodes.usage.code);
+    expect((await run('keys', 'delete', made.id, '--yes')).code).toBe(0);
+    expect((await run('keys', 'delete', made.id, '--yes')).code).toBe(exitCodes.notFound.code);
+  });
+
+  it.each([
+    [['--scope', 'plugin:fly'], 'scopes: Invalid scope: plugin:fly'],
+    [['x'.repeat(41)], 'label: Ensure this field has no more than 40 characters'],
+    [['--expires', 'soon'], '--expires: expected a time to come'],
+    [['--project', 'mine'], '--project: expected the number of a project'],
+  ])('create %j is refused with a sentence', async (args, expected) => {
+    const { code, stderr } = await run('keys', 'create', ...args);
+    expect(stderr).toContain(expected);
+    expect(code).toBe(exitCodes.usage.code);
+  });
+
+  it('a directory without a store is not made into one', async () => {
+    const { code, stderr } = await runCommand(['keys', 'list', '--data-dir', `${dataDir}/elsewhere`]);
+    expect(stderr).toContain('run "millrace serve" once');
+    expect(code).toBe(exitCodes.notFound.code);
+  });
+});
+
+describe('projects', () => {
+  it('create, list, rotate and delete', async () => {
+    const made = JSON.parse(
+      (await run('projects', 'create', 'Shop', '--timezone', 'Europe/Paris', '--json')).stdout,
+    ) as {
+      id: number;
+      api_token: string;
+    };
+    expect(made).toMatchObject({ name: 'Shop', timezone: 'Europe/Paris' });
+    const rotated = JSON.parse((await run('projects', 'rotate-token', String(made.id), '--yes', '--json')).stdout) as {
+      api_token: string;
+    };
+    expect(rotated.api_token).toMatch(/^phc_/);
+    expect(rotated.api_token).not.toBe(made.api_token);
+    expect((await run('projects', 'list')).stdout).toContain(rotated.api_token);
+    expect((await run('projects', 'delete', String(made.id), '--yes')).stderr).toContain('deleted project');
+    expect((await run('projects', 'list')).stdout).not.toContain('Shop');
+    expect((await run('projects', 'delete', String(made.id), '--yes')).code).toBe(exitCodes.notFound.code);
+  });
+
+  it('a time zone that does not exist is refused', async () => {
+    const { code, stderr } = await run('projects', 'create', 'x', '--timezone', 'Mars/Olympus');
+    expect(stderr).toContain('expected an IANA name');
+    expect(code).toBe(exitCodes.usage.code);
+  });
+});
+
+describe('doctor', () => {
+  it('says how each part is, and changes nothing', async () => {
+    const { code, stdout } = await run('doctor', '--json', '--port', '0');
+    expect(code).toBe(0);
+    const findings = JSON.parse(stdout) as { name: string; state: string; detail: string }[];
+    expect(findings.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(['node', 'free disk', 'metadata', 'event store']),
+    );
+    expect(findings.find(({ name }) => name === 'metadata')?.detail).toMatch(/schema \d+ of \d+/);
+  });
+
+  it('names what failed and ends with code 1', async () => {
+    const { code, stdout, stderr } = await runCommand(['doctor', '--port', '0'], {
+      env: { MILLRACE_DATA_DIR: dataDir, CLICKHOUSE_URL: 'http://me:hunter2@127.0.0.1:9/db' },
+    });
+    expect(stdout).toMatch(/failed\s+event store\s+cannot reach ClickHouse at http:\/\/127\.0\.0\.1:9/);
+    expect(stderr).toContain('1 of 6 checks failed: event store');
+    expect(stdout + stderr).not.toContain('hunter2');
+    expect(code).toBe(exitCodes.failed.code);
+  });
+});
+
+describe('--expires', () => {
+  const now = Date.parse('2026-11-20T00:00:00Z');
+  it.each([
+    ['2d', '2026-11-22T00:00:00.000000Z'],
+    ['2027-01-31', '2027-01-31T00:00:00.000000Z'],
+  ])('%s', (text, expected) => {
+    expect(expiryOf(text, now)).toBe(expected);
+  });
+});

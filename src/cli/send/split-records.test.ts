@@ -1,0 +1,91 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { splitRecords, type BatchHeader } from './split-records.ts';
+
+async function* inPieces(text: string, size: number): AsyncGenerator<Buffer> {
+  const bytes = Buffer.from(text);
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+}
+
+async function split(
+  text: string,
+  size = 1000,
+): Promise<{ texts: string[]; places: string[]; headers: BatchHeader[] }> {
+  const headers: BatchHeader[] = [];
+  const found = [];
+  for await (const records of splitRecords(inPieces(text, size), (header) => headers.push(header)))
+    found.push(...records);
+  return { texts: found.map((each) => each.text), places: found.map((each) => each.place), headers };
+}
+
+describe('a file is cut into records', () => {
+  it.each([
+    ['nothing', '', []],
+    ['white space', ' \n\t\n', []],
+    ['lines', '{"a":1}\n{"a":2}\n', ['{"a":1}', '{"a":2}']],
+    ['lines without an end, with blank ones and CRLF', '{"a":1}\r\n\r\n{"a":2}', ['{"a":1}', '{"a":2}']],
+    ['a byte order mark', '\uFEFF{"a":1}\n{"a":2}', ['{"a":1}', '{"a":2}']],
+    ['a damaged first line', '{"a":"x\n{"a":2}', ['{"a":"x', '{"a":2}']],
+    ['a damaged line in between', '{"a":1}\n{"a":\n{"a":3}', ['{"a":1}', '{"a":', '{"a":3}']],
+    ['a first line cut after a comma', '{"a":1,\n{"a":2}', ['{"a":1,', '{"a":2}']],
+    ['an array', '[{"a":1} , {"b":[1,{"c":"],"}]}]', ['{"a":1}', '{"b":[1,{"c":"],"}]}']],
+    ['an empty array', ' [ ] ', []],
+    ['an array with an odd element', '[{"a":1},,3]', ['{"a":1}', '', '3']],
+    ['a batch object', '{"api_key":"x","batch":[{"a":1},{"a":2}],"sent_at":"y"}', ['{"a":1}', '{"a":2}']],
+    ['a pretty batch object', '{\n  "batch": [\n {"a":1}\n, {"a":2}\n]\n}\n', ['{"a":1}', '{"a":2}']],
+    [
+      'batch inside an event is data',
+      '{"properties":{"batch":[1]}}\n{"a":2}',
+      ['{"properties":{"batch":[1]}}', '{"a":2}'],
+    ],
+    ['an escaped quote', '[{"a":"\\"],["}]', ['{"a":"\\"],["}']],
+  ])('%s', async (_name, text, records) => {
+    for (const size of [1, 7, 1000]) expect((await split(text, size)).texts).toEqual(records);
+  });
+
+  it('a single object over several lines is one record', async () => {
+    const text = '{\n  "event": "x",\n  "properties": {\n "a": 1 }\n}\n';
+    expect((await split(text)).texts.map((each) => JSON.parse(each) as unknown)).toEqual([
+      { event: 'x', properties: { a: 1 } },
+    ]);
+  });
+
+  it('says where a record stood', async () => {
+    expect((await split('{"a":1}\n\n{"a":2}')).places).toEqual(['line 1', 'line 3']);
+    expect((await split('[1,2]')).places).toEqual(['element 1', 'element 2']);
+  });
+
+  it('hears of a batch object that calls itself history', async () => {
+    expect((await split('{"historical_migration": true,"batch":[]}')).headers).toEqual([{ historicalMigration: true }]);
+    expect((await split('{"api_key":"x","batch":[]}')).headers).toEqual([{ historicalMigration: false }]);
+  });
+
+  it.each([
+    ['another kind of file', 'a,b,c\n1,2,3', /starts with/],
+    ['an array that breaks off', '[{"a":1},{"a"', /after element 1/],
+  ])('%s is refused', async (_name, text, message) => {
+    await expect(split(text)).rejects.toThrow(message);
+  });
+
+  it('any list of objects comes out as it went in, whatever the form and the chunks', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.dictionary(fc.string(), fc.jsonValue()), { minLength: 1, maxLength: 6 }),
+        fc.constantFrom('lines', 'array', 'pretty array', 'batch'),
+        fc.integer({ min: 1, max: 50 }),
+        async (objects, form, size) => {
+          fc.pre(!objects.some((each) => Array.isArray(each['batch'])));
+          const text = {
+            lines: objects.map((each) => JSON.stringify(each)).join('\n'),
+            array: JSON.stringify(objects),
+            'pretty array': JSON.stringify(objects, null, 2),
+            batch: JSON.stringify({ api_key: 'k', batch: objects, end: 1 }),
+          }[form];
+          const { texts } = await split(text, size);
+          expect(texts.map((each) => JSON.parse(each) as unknown)).toEqual(JSON.parse(JSON.stringify(objects)));
+        },
+      ),
+      { numRuns: 200 },
+    );
+  });
+});
