@@ -22,6 +22,7 @@ const recordKeys = [
   'deleted',
 ];
 const alwaysText = ['config', 'error', 'plugin_info', 'delivery_rate_24h', 'created_at', 'updated_at'];
+const noFrontend = /^export function getFrontendApp \(\) { return {"no_frontend": true} }$/;
 const otherFamily = { 'import-app': 'transformation', transformation: 'import-app' } as const;
 
 let configs: ConfigsApp;
@@ -170,9 +171,9 @@ describe.each(pluginFamilies)('%s configs', (family) => {
         ? payload.replace(':plugin', String(configs.pluginOf(family)))
         : payload && (JSON.parse(fill(JSON.stringify(payload))) as object);
     const answer = await configs.call(method, family, path.replace(':id', String(id)), filled);
-    expect(answer.status, answer.text).toBe(status);
+    expect(answer.status).toBe(status);
     expect(Object.keys(answer.body)).toEqual(recordKeys);
-    for (const key of alwaysText) expect(answer.body[key], key).toBeTypeOf('string');
+    for (const key of alwaysText) expect(answer.body[key]).toBeTypeOf('string');
     expect(answer.body).toMatchObject({
       plugin: configs.pluginOf(family),
       team_id: configs.app.project.id,
@@ -180,14 +181,11 @@ describe.each(pluginFamilies)('%s configs', (family) => {
     });
     const [newest] = await configs.activity(Number(answer.body['id']));
     expect(newest?.activity).toBe(activity ?? 'created');
-    if (changed !== undefined) expect(newest?.detail.changes.map((change) => change.field)).toEqual(changed);
+    expect(newest?.detail.changes.map((change) => change.field)).toEqual(changed ?? expect.any(Array));
     const writes = activity !== null && method !== 'GET';
     expect(await configs.revision()).toBe(revision + (writes ? 1 : 0));
     expect(newest?.request_id !== answer.headers['x-request-id']).toBe(!writes);
-    if (writes) {
-      expect(newest).toMatchObject({ user: { first_name: 'Ada' }, is_system: false });
-      expect(newest?.key_id).toBeTypeOf('string');
-    }
+    expect(newest).toMatchObject({ user: { first_name: 'Ada' }, is_system: false, key_id: expect.any(String) });
   });
 
   it('a record that was read can be sent back by any means and changes nothing', async () => {
@@ -308,21 +306,19 @@ describe.each(pluginFamilies)('%s configs', (family) => {
   });
 
   it.each([
-    [undefined, 200, 'application/json'],
-    ['*/*', 200, 'application/json'],
-    ['text/javascript', 200, 'text/javascript'],
-    ['application/javascript;q=0.5, text/html;q=0.4', 200, 'text/javascript'],
-    ['text/html,application/xhtml+xml,*/*;q=0.8', 302, undefined],
-  ])('frontend for Accept: %s answers %i', async (accept, status, type) => {
+    [undefined, 200, 'application/json', /^{"id":/],
+    ['*/*', 200, 'application/json', /^{"id":/],
+    ['text/javascript', 200, 'text/javascript', noFrontend],
+    ['application/javascript;q=0.5, text/html;q=0.4', 200, 'text/javascript', noFrontend],
+    ['text/html,application/xhtml+xml,*/*;q=0.8', 302, 'undefined', /^$/],
+  ])('frontend for Accept: %s answers %i %s', async (accept, status, type, text) => {
     const id = await configs.create(family);
     const answer = await configs.call('GET', family, `/${id}/frontend`, undefined, accept ? { accept } : {});
     expect(answer.status).toBe(status);
     expect(answer.headers['vary']).toBe('Accept');
-    if (type !== undefined) expect(answer.headers['content-type']).toContain(type);
-    if (type === 'text/javascript') {
-      expect(answer.text).toBe('export function getFrontendApp () { return {"no_frontend": true} }');
-    }
-    if (status === 302) expect(answer.headers['location']).toContain(`${siteUrl}/projects/`);
+    expect(String(answer.headers['content-type'])).toContain(type);
+    expect(answer.text).toMatch(text);
+    expect(String(answer.headers['location'])).toMatch(status === 302 ? `${siteUrl}/projects/` : 'undefined');
   });
 
   it('the delivery rate counts what passed in the last 24 h, dropped on purpose included', async () => {
