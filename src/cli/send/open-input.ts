@@ -14,14 +14,15 @@ export interface Input {
 /** Opens a file, or stdin for `-`. Gzip is recognised by its first bytes, not by the name. Errors: CommandError usage. */
 export function openInput(path: string): Input {
   let bytes = 0;
-  const stream = path === '-' ? process.stdin : createReadStream(path, { highWaterMark: 256 * 1024 });
+  const bytesTotal = path === '-' ? undefined : sizeOf(path);
   async function* counted(): AsyncGenerator<Buffer> {
+    const stream = path === '-' ? process.stdin : createReadStream(path, { highWaterMark: 256 * 1024 });
     for await (const chunk of stream as AsyncIterable<Buffer>) {
       bytes += chunk.length;
       yield chunk;
     }
   }
-  return { chunks: inflated(counted()), bytesRead: () => bytes, bytesTotal: path === '-' ? undefined : sizeOf(path) };
+  return { chunks: inflated(counted()), bytesRead: () => bytes, bytesTotal };
 }
 
 function sizeOf(path: string): number | undefined {

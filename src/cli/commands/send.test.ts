@@ -1,0 +1,208 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { PostHog } from 'posthog-node';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createMapper } from '../../../docs/guides/first-history.mjs';
+import { exitCodes } from '../exit-codes.ts';
+import { startEndpoint } from '../send/test-endpoint.ts';
+import { runCommand, type Finished } from '../test-command.ts';
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'millrace-send-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const send = (url: string, ...args: string[]): Promise<Finished> =>
+  runCommand(['send', ...args, '--url', url, '--api-key', 'phc_test', '--json']);
+
+function segmentLines(count: number): string {
+  const messages = Array.from({ length: count }, (_, index) => ({
+    type: 'track',
+    event: 'Order Done',
+    userId: `u${index % 7}`,
+    // Every tenth messageId comes twice.
+    messageId: `m${index - (index % 10 === 9 ? 1 : 0)}`,
+    timestamp: new Date(Date.UTC(2021, 0, 1) + index * 60_000).toISOString(),
+    properties: { total: index },
+  }));
+  return messages.map((each) => JSON.stringify(each)).join('\n');
+}
+
+describe('millrace send', () => {
+  it('a gzipped Segment file arrives whole, marked as history, the same at every run', async () => {
+    await using endpoint = await startEndpoint(() => 'keep');
+    const file = join(folder, 'history.ndjson.gz');
+    await writeFile(file, gzipSync(segmentLines(2500)));
+    const first = await send(endpoint.url, file, '--from', 'segment', '--historical');
+    expect(JSON.parse(first.stdout)).toMatchObject({
+      read: 2500,
+      accepted: 2500,
+      rejected: 0,
+      unreadable: 0,
+      unsent: 0,
+      requests: 3,
+    });
+    expect(first.code).toBe(0);
+    expect(endpoint.paths[0]).toBe('/batch/');
+    expect(endpoint.batches.map((each) => [each.api_key, each.historical_migration, each.batch.length])).toEqual([
+      ['phc_test', true, 1000],
+      ['phc_test', true, 1000],
+      ['phc_test', true, 500],
+    ]);
+    const sent = endpoint.kept.splice(0);
+    expect(new Set(sent.map((event) => event['uuid'])).size).toBe(2500);
+    await send(endpoint.url, file, '--from', 'segment', '--historical');
+    expect(endpoint.kept).toEqual(sent);
+  });
+
+  it('--duplicates drop leaves out what came before, and counts it', async () => {
+    await using endpoint = await startEndpoint(() => 'keep');
+    const file = join(folder, 'twice.ndjson');
+    await writeFile(file, segmentLines(100));
+    const { stdout } = await send(endpoint.url, file, '--from', 'segment', '--duplicates', 'drop');
+    expect(JSON.parse(stdout)).toMatchObject({ read: 100, accepted: 90, duplicates: 10 });
+  });
+
+  it('records that did not get in are kept with the reason, and the exit code says so', async () => {
+    await using endpoint = await startEndpoint(({ batch }) => ({
+      status: 200,
+      keep: true,
+      body: {
+        status: 'Ok',
+        rejected: batch.length > 1 ? [{ index: 1, code: 'event_too_large', detail: 'too large' }] : [],
+      },
+    }));
+    const rejected = join(folder, 'rejected.ndjson');
+    const input = '{"event":"a","distinct_id":"1"}\n{"event":"b","distinct_id":"1"}\nnot json\n[1]\n';
+    const { code, stdout, stderr } = await runCommand(
+      ['send', '-', '--url', endpoint.url, '--api-key', 'phc_test', '--rejected', rejected],
+      { input },
+    );
+    expect(stdout).toContain('read  4\naccepted  1\nrejected  1\nunreadable  2\n');
+    expect(stderr).toContain(`3 records did not get in; they are in ${rejected}`);
+    expect(code).toBe(exitCodes.rejected.code);
+    const lines = (await readFile(rejected, 'utf8'))
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as object);
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        { place: 'line 2', code: 'event_too_large', detail: 'too large', original: { event: 'b', distinct_id: '1' } },
+        {
+          place: 'line 3',
+          code: 'unreadable',
+          detail: expect.stringContaining('not JSON') as string,
+          original: 'not json',
+        },
+        { place: 'line 4', code: 'unreadable', detail: 'expected a JSON object', original: [1] },
+      ]),
+    );
+  });
+
+  it('a batch object that calls itself history is not sent as live events by oversight', async () => {
+    await using endpoint = await startEndpoint(() => 'keep');
+    const input = '{"historical_migration":true,"batch":[{"event":"a","distinct_id":"1"}]}';
+    const args = ['send', '-', '--url', endpoint.url, '--api-key', 'phc_test'];
+    expect((await runCommand(args, { input })).code).toBe(exitCodes.usage.code);
+    expect(endpoint.batches).toEqual([]);
+    expect((await runCommand([...args, '--historical'], { input })).code).toBe(0);
+    expect(endpoint.kept).toHaveLength(1);
+  });
+
+  it('Ctrl-C ends a wait at once, with the totals', async () => {
+    await using endpoint = await startEndpoint((_batch, attempt) =>
+      attempt === 1 ? 'keep' : { status: 503, headers: { 'retry-after': '600' } },
+    );
+    const file = join(folder, 'long.ndjson');
+    await writeFile(file, segmentLines(1500));
+    const finished = await runCommand(
+      ['send', file, '--from', 'segment', '--url', endpoint.url, '--api-key', 'phc_test', '--json'],
+      {
+        onStart: (child) => {
+          const waitForSecond = setInterval(() => {
+            if (endpoint.batches.length < 2) return;
+            clearInterval(waitForSecond);
+            setTimeout(() => child.kill('SIGINT'), 200);
+          }, 20);
+        },
+      },
+    );
+    expect(JSON.parse(finished.stdout)).toMatchObject({ read: 1500, accepted: 1000, unsent: 500 });
+    expect(finished.code).toBe(exitCodes.interrupted.code);
+  });
+
+  it.each([
+    ['missing.ndjson', 'cannot read'],
+    ['.', 'expected a file'],
+  ])('a file that cannot be read (%s) is said so', async (name, expected) => {
+    const { code, stderr } = await send('http://127.0.0.1:9', join(folder, name));
+    expect(stderr).toContain(expected);
+    expect(code).toBe(exitCodes.usage.code);
+  });
+
+  it('a truncated gzip file ends with code 1 after sending what could be read', async () => {
+    await using endpoint = await startEndpoint(() => 'keep');
+    const file = join(folder, 'cut.ndjson.gz');
+    const whole = gzipSync(segmentLines(3000));
+    await writeFile(file, whole.subarray(0, whole.length - 100));
+    const { code, stdout, stderr } = await send(endpoint.url, file, '--from', 'segment');
+    const totals = JSON.parse(stdout) as { read: number; accepted: number; unsent: number };
+    expect(totals.accepted + totals.unsent).toBe(totals.read);
+    expect(totals.accepted).toBe(endpoint.kept.length);
+    expect(stderr).toContain('reading stopped');
+    expect(code).toBe(exitCodes.failed.code);
+  });
+});
+
+describe('the two ways of the guide', () => {
+  it('the command and the posthog-node client send the same events', async () => {
+    await using byCommand = await startEndpoint(() => 'keep');
+    await using byClient = await startEndpoint(() => 'keep');
+    const lines = `${segmentLines(30)}\n{"type":"identify","userId":"u1","anonymousId":"a1","messageId":"i1","timestamp":"2021-01-02T00:00:00Z","traits":{"plan":"pro"}}`;
+    const file = join(folder, 'both.ndjson');
+    await writeFile(file, lines);
+    await send(byCommand.url, file, '--from', 'segment', '--historical');
+
+    const client = new PostHog('phc_test', {
+      host: byClient.url,
+      historicalMigration: true,
+      flushAt: 100,
+      flushInterval: 0,
+    });
+    const map = createMapper();
+    for (const line of lines.split('\n')) {
+      const event = map(JSON.parse(line));
+      if (event !== undefined) client.capture({ ...event, timestamp: new Date(event.timestamp) });
+    }
+    await client.flush();
+    await client.shutdown();
+
+    expect(byClient.batches.every((each) => each.historical_migration === true)).toBe(true);
+    const essence = (event: Readonly<Record<string, unknown>>): unknown => {
+      // What the client adds to every event of its own.
+      const {
+        $lib: _,
+        $lib_version: __,
+        $is_server: ___,
+        $geoip_disable: ____,
+        ...properties
+      } = event['properties'] as object & {
+        $lib?: unknown;
+        $lib_version?: unknown;
+        $is_server?: unknown;
+        $geoip_disable?: unknown;
+      };
+      return {
+        uuid: event['uuid'],
+        event: event['event'],
+        distinct_id: event['distinct_id'],
+        time: Date.parse(String(event['timestamp'])),
+        properties,
+      };
+    };
+    expect(byClient.kept.map(essence)).toEqual(byCommand.kept.map(essence));
+  });
+});
