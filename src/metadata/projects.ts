@@ -3,6 +3,7 @@ import { isoMicros } from '../base/clock.ts';
 import { newId, newKey } from '../base/ids.ts';
 import { bumpConfigRevision } from './config-revision.ts';
 import type { Database } from './database.ts';
+import { deleteProjectRows } from './project-rows.ts';
 import { inTransaction, type Queries } from './queries.ts';
 
 export interface Project {
@@ -130,27 +131,19 @@ export async function rotateProjectToken(db: Queries, id: number, now: number): 
   });
 }
 
-/** Tables with rows of a project that no foreign key removes. */
-const projectTables = [
-  'plugin_metrics',
-  'activity_log',
-  'persons',
-  'person_distinct_ids',
-  'group_types',
-  'groups',
-  'ingestion_warnings',
-  'dead_letters',
-] as const satisfies readonly (keyof Database)[];
-
 /**
  * Deletes the project and everything in this store that belongs to it: configs, attachments, jobs, persons, groups,
- * log. Stored events are not here. False when there is no such project.
+ * log. Stored events are not here. False when there is no such project. The project itself goes last, so that a deletion
+ * cut short can be called again.
  */
 export async function deleteProject(db: Queries, id: number): Promise<boolean> {
+  if ((await getProject(db, id)) === undefined) return false;
+  await deleteProjectRows(db, id);
   return inTransaction(db, async (trx) => {
     const deleted = await trx.deleteFrom('projects').where('id', '=', id).returning('id').executeTakeFirst();
     if (deleted === undefined) return false;
-    for (const table of projectTables) await trx.deleteFrom(table).where('project_id', '=', id).execute();
+    // What the pipeline has written in the meantime.
+    await deleteProjectRows(trx, id);
     await bumpConfigRevision(trx);
     return true;
   });

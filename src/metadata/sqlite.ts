@@ -16,8 +16,12 @@ import { backoffMs } from '../base/backoff.ts';
 import type { Database, Metadata } from './database.ts';
 import { createWriteLock, type Release } from './write-lock.ts';
 
-/** Statements kept prepared per handle; the least recently used goes first. */
+/**
+ * Statements kept prepared per handle, and their SQL in all; the least recently used goes first. A prepared statement
+ * takes some ten times the memory of its text, which counts for inserts of thousands of rows.
+ */
 const statementsMax = 500;
+const statementCharsMax = 1_000_000;
 const sqliteBusy = 5;
 
 export interface SqliteOptions {
@@ -197,6 +201,7 @@ interface Prepared {
 class Handle {
   readonly #db: DatabaseSync;
   readonly #prepared = new Map<string, Prepared>();
+  #preparedChars = 0;
 
   constructor(db: DatabaseSync) {
     this.#db = db;
@@ -244,13 +249,17 @@ class Handle {
     const statement = this.#db.prepare(sql);
     const prepared = { statement, returnsRows: statement.columns().length > 0 };
     this.#prepared.set(sql, prepared);
-    if (this.#prepared.size > statementsMax) {
-      for (const oldest of this.#prepared.keys()) {
-        this.#prepared.delete(oldest);
-        break;
-      }
-    }
+    this.#preparedChars += sql.length;
+    this.#forgetOldest();
     return prepared;
+  }
+
+  #forgetOldest(): void {
+    for (const oldest of this.#prepared.keys()) {
+      if (this.#prepared.size <= statementsMax && this.#preparedChars <= statementCharsMax) return;
+      this.#prepared.delete(oldest);
+      this.#preparedChars -= oldest.length;
+    }
   }
 }
 
