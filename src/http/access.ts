@@ -3,7 +3,7 @@ import { ApiError } from '../contract/errors.ts';
 import type { ApiRoute, Principal, ProjectRef } from './api-route.ts';
 import { checkScope, type Auth } from './auth.ts';
 import type { ParsedBody } from './body.ts';
-import { takeCredentials } from './credentials.ts';
+import { bearerKey, takeCredentials } from './credentials.ts';
 import { checkSameOrigin } from './same-origin.ts';
 import type { RateLimiter } from './rate-limit.ts';
 
@@ -51,7 +51,7 @@ function checkRate(limiter: RateLimiter, keyId: string, reply: FastifyReply): vo
 
 /** Whether the caller can be known without reading the body, so that strangers get their 401 before they send 20 MB. */
 export function isKnownEarly(request: FastifyRequest): boolean {
-  if (request.headers.authorization !== undefined) return true;
+  if (bearerKey(request.headers.authorization) !== undefined) return true;
   const length = request.headers['content-length'];
   const chunked = request.headers['transfer-encoding'] !== undefined;
   return !chunked && (length === undefined || length === '0');

@@ -78,6 +78,9 @@ describe('access', () => {
     const url = `/api/echo?personal_api_key=${good}`;
     const body = await app.inject({ method: 'POST', url, payload: { personal_api_key: 'phx_bad' } });
     expect(body.json().detail).toBe('Personal API key found in request body is invalid.');
+    const basic = { authorization: 'Basic abc' };
+    const other = { method: 'POST', url: '/api/echo', headers: basic, payload: { personal_api_key: good } } as const;
+    expect((await app.inject(other)).statusCode).toBe(200);
     const query = await app.inject({ url: '/api/users/@me?personal_api_key=phx_bad' });
     expect(query.json().detail).toBe('Personal API key found in request query string is invalid.');
   });

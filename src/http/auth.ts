@@ -62,7 +62,10 @@ export function createAuth(deps: { readonly db: Metadata; readonly clock: Clock;
     return found !== undefined && sameHash(found.hash, hash) && clock.now() < found.expiresAt ? found : undefined;
   };
   const findProject = async (principal: Principal, id: string): Promise<ProjectRef | undefined> => {
-    if (id === '@current') return findFirstProject(db, principal);
+    if (id === '@current') {
+      const audience = `@${principal.organizationId}:${allowedProjects(principal)?.join() ?? '*'}`;
+      return projects.through(audience, () => findFirstProject(db, principal));
+    }
     return projectIdForm.test(id) ? projects.through(id, () => getProject(db, Number(id))) : undefined;
   };
   return {

@@ -46,7 +46,8 @@ export function cookieValue(header: string | undefined, name: string): string | 
 
 /** The query string without the parameter that may hold a key. */
 export function queryWithoutKey(rawQuery: string): string {
-  if (!rawQuery.includes('personal_api_key')) return rawQuery;
+  // The name may be written with escapes.
+  if (!rawQuery.includes('personal_api_key') && !rawQuery.includes('%')) return rawQuery;
   return rawQuery
     .split('&')
     .filter((pair) => new URLSearchParams(pair).get('personal_api_key') === null)

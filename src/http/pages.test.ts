@@ -57,6 +57,33 @@ describe('the one-time link', () => {
   });
 });
 
+describe('signing in with a personal key', () => {
+  const signIn = (key: string) => app.inject({ method: 'POST', url: '/login', headers: form, payload: `key=${key}` });
+
+  it('takes a key that may do everything, for at most 12 hours and not beyond its end', async () => {
+    const answer = await signIn(await app.key());
+    expect([answer.statusCode, String(answer.headers['set-cookie'])]).toEqual([
+      303,
+      expect.stringContaining('Max-Age=43200'),
+    ]);
+    const short = await signIn(await app.key(['*'], { expiresAt: '2026-11-20T10:01:00Z' }));
+    expect(String(short.headers['set-cookie'])).toContain('Max-Age=60');
+  });
+
+  it('takes no key that may do less', async () => {
+    for (const key of [
+      'phx_unknown',
+      await app.key(['plugin:write']),
+      await app.key(['*'], { projectIds: [app.project.id] }),
+      await app.key(['*'], { expiresAt: '2020-01-01T00:00:00Z' }),
+    ]) {
+      const answer = await signIn(key);
+      expect([answer.statusCode, answer.headers['set-cookie']]).toEqual([403, undefined]);
+      expect(answer.body).not.toContain(key);
+    }
+  });
+});
+
 describe('the start page', () => {
   it('shows a stranger no project, only how to get in', async () => {
     const page = await app.inject({ url: '/' });

@@ -2,8 +2,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../base/clock.ts';
 import { ApiError } from '../contract/errors.ts';
 import type { Metadata } from '../metadata/database.ts';
+import { getPersonalApiKey } from '../metadata/personal-api-keys.ts';
 import { listProjects } from '../metadata/projects.ts';
-import { createSession, deleteSession, useLoginLink } from '../metadata/sessions.ts';
+import { createSession, deleteExpiredSessions, deleteSession, useLoginLink } from '../metadata/sessions.ts';
 import type { Principal } from './api-route.ts';
 import type { Auth } from './auth.ts';
 import type { ParsedBody } from './body.ts';
@@ -13,6 +14,9 @@ import { page, pageHeaders, type Html } from './html.ts';
 import { requestOrigin } from './request-origin.ts';
 import { checkSameOrigin } from './same-origin.ts';
 import { loginButton, loginFailed, messagePage, newKeyPage, startPage, welcomePage } from './start-page.ts';
+
+const keySessionMs = 12 * 3_600_000;
+const keyRefused = 'Signing in takes a valid personal API key with scope * and without a limit to projects.';
 
 interface PageDeps {
   readonly db: Metadata;
@@ -38,10 +42,15 @@ export function servePages(app: FastifyInstance, deps: PageDeps): void {
   });
   app.post('/login', async (request, reply) => {
     checkSameOrigin(request, siteUrl);
-    const userId = await useLoginLink(db, bodyField(request, 'token'), clock.now());
-    if (userId === undefined) return sendPage(reply, 403, 'Sign in', loginFailed());
-    const { value, expiresAt } = await createSession(db, { userId, now: clock.now() });
-    const seconds = Math.floor((Date.parse(expiresAt) - clock.now()) / 1000);
+    const key = bodyField(request, 'key').trim();
+    const owner = key === '' ? await linkOwner(deps, bodyField(request, 'token')) : await keyOwner(deps, key);
+    if (owner === undefined) {
+      return sendPage(reply, 403, 'Sign in', key === '' ? loginFailed() : messagePage('Not signed in', keyRefused));
+    }
+    const now = clock.now();
+    const { value, expiresAt } = await createSession(db, { ...owner, now });
+    await deleteExpiredSessions(db, now);
+    const seconds = Math.floor((Date.parse(expiresAt) - now) / 1000);
     return redirectHome(reply, sessionCookieHeader(request, siteUrl, value, seconds));
   });
   app.post('/logout', async (request, reply) => {
@@ -59,6 +68,30 @@ export function servePages(app: FastifyInstance, deps: PageDeps): void {
     checkSameOrigin(request, siteUrl);
     return createKeyFromForm(deps, principal, request, reply);
   });
+}
+
+interface SessionOwner {
+  readonly userId: number;
+  readonly lifetimeMs?: number;
+}
+
+async function linkOwner({ db, clock }: PageDeps, token: string): Promise<SessionOwner | undefined> {
+  const userId = await useLoginLink(db, token, clock.now());
+  return userId === undefined ? undefined : { userId };
+}
+
+/** A session may do everything in the organisation, so only a key that may as well can start one; and not outlive it. */
+async function keyOwner({ auth, clock, db }: PageDeps, key: string): Promise<SessionOwner | undefined> {
+  try {
+    const principal = await auth.identify({ kind: 'key', key, place: 'body' });
+    if (principal.kind !== 'key' || !principal.scopes.includes('*') || principal.projectIds !== null) return undefined;
+    const expiresAt = (await getPersonalApiKey(db, principal.userId, principal.keyId))?.expiresAt;
+    const left = expiresAt ? Date.parse(expiresAt) - clock.now() : Number.POSITIVE_INFINITY;
+    return { userId: principal.userId, lifetimeMs: Math.min(keySessionMs, left) };
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 'authentication_failed') return undefined;
+    throw error;
+  }
 }
 
 async function createKeyFromForm(

@@ -88,7 +88,8 @@ function createFastify(settings: Settings, log: Log): FastifyInstance {
     routerOptions: { maxParamLength: 200 },
     // A fault in closing one connection must not keep the others open.
     forceCloseConnections: 'idle',
-    return503OnClosing: true,
+    // What arrives while closing is still answered, with `Connection: close`; app.close() waits for it.
+    return503OnClosing: false,
     clientErrorHandler: answerBrokenConnection,
     frameworkErrors: (error, request, reply) => {
       reply.header('x-request-id', request.id);
@@ -127,12 +128,14 @@ function answerError(error: unknown, request: FastifyRequest, reply: FastifyRepl
     const err = apiError.cause ?? apiError;
     log.error({ err, requestId: request.id, method: request.method, route: routeOf(request) }, apiError.detail);
   }
-  reply
-    .code(apiError.status)
-    .headers(apiError.headers)
-    .header('content-type', 'application/json; charset=utf-8')
-    .send(JSON.stringify(apiError.body()));
+  reply.code(apiError.status).headers(errorHeaders).headers(apiError.headers).send(JSON.stringify(apiError.body()));
 }
+
+const errorHeaders = {
+  'content-type': 'application/json; charset=utf-8',
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+};
 
 /** For what is no HTTP, too large in its headers, or too slow: there is no request and no reply yet. */
 function answerBrokenConnection(error: Error & { code?: string }, socket: Socket): void {

@@ -7,14 +7,24 @@ export function welcomePage(): Html {
     <p class="soft">This event pipeline is running.</p>
     <section>
       <h2>Sign in</h2>
-      <p>
-        The first start printed a one-time link that is valid for 30 minutes. Open it in this browser to see your
-        projects and make keys.
-      </p>
-      <p>The link has run out? Make a personal API key on the machine that holds the data directory:</p>
-      <pre><code>millrace keys create</code></pre>
+      <p>The first start printed a one-time link that is valid for 30 minutes: open it in this browser.</p>
+      ${keyForm()}
     </section>
     <p><a href="/api/docs">API reference</a></p>`;
+}
+
+/** The way in without a link. */
+function keyForm(): Html {
+  return html`<p>
+      No link at hand? A personal API key with scope <code>*</code> signs you in for 12 hours. To make one, on the
+      machine that holds the data directory:
+    </p>
+    <pre><code>millrace keys create</code></pre>
+    <form method="post" action="/login">
+      <label for="key">Personal API key</label>
+      <input id="key" name="key" type="password" autocomplete="off" required placeholder="phx_…" />
+      <button type="submit">Sign in</button>
+    </form>`;
 }
 
 /** For somebody who is: projects with their keys, a first event, a form for a personal key. */
@@ -83,8 +93,7 @@ export function loginFailed(): Html {
   return html`<h1>This link does not work any more</h1>
     <section>
       <p>It has been used, or its 30 minutes have passed. Links work once.</p>
-      <p>A personal API key gives the same access. Make one on the machine that holds the data directory:</p>
-      <pre><code>millrace keys create</code></pre>
+      ${keyForm()}
     </section>
     <p><a href="/">Start page</a></p>`;
 }
