@@ -1,0 +1,62 @@
+/** The capture path of (a) as the service runs it: its own HTTP server, scanner, validation and durable log; nothing reads the log. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { systemClock } from '../../src/base/clock.ts';
+import { createDoor } from '../../src/capture/accept-batch.ts';
+import { createAgreements } from '../../src/capture/agreements.ts';
+import { createProjectKeys } from '../../src/capture/project-key.ts';
+import { registerCapture } from '../../src/capture/routes.ts';
+import { loadSettings } from '../../src/config/load.ts';
+import { openSqliteLogWriter } from '../../src/eventlog/sqlite.ts';
+import { createAuth } from '../../src/http/auth.ts';
+import { buildServer } from '../../src/http/server.ts';
+import { migrate } from '../../src/metadata/migrate.ts';
+import { openSqlite } from '../../src/metadata/sqlite.ts';
+import { createLog } from '../../src/telemetry/log.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
+
+const dir = mkdtempSync(join(tmpdir(), 'millrace-bench-'));
+const { settings } = loadSettings({ env: { MILLRACE_BACKLOG_EVENTS_MAX: '10000000000' } });
+const clock = systemClock;
+const log = createLog('error');
+const metrics = createMetrics();
+const db = openSqlite(join(dir, 'metadata.sqlite'));
+await migrate(db, 'sqlite');
+const eventLog = await openSqliteLogWriter(join(dir, 'log'), { committed: { live: 0, historical: 0 } });
+const door = createDoor({ log: eventLog, settings, metrics });
+const server = buildServer({
+  db,
+  clock,
+  log,
+  metrics,
+  settings,
+  auth: createAuth({ db, clock, log }),
+  routes: [],
+  health: {},
+  registerCapture: (app) =>
+    registerCapture(app, {
+      door,
+      projects: createProjectKeys({ clock, findProject: async () => 1 }),
+      agreements: createAgreements({
+        mode: 'optional',
+        clock,
+        findApproved: async () => undefined,
+        historicalTotal: async () => 0,
+      }),
+      settings,
+      metrics,
+      clock,
+      log,
+    }),
+});
+await server.listen({ host: '127.0.0.1', port: 0 });
+process.send?.({ url: `http://127.0.0.1:${(server.server.address() as AddressInfo).port}/batch/` });
+process.on('SIGTERM', async () => {
+  await server.close();
+  await eventLog.close();
+  await db.destroy();
+  rmSync(dir, { recursive: true, force: true });
+  process.disconnect();
+});

@@ -1,0 +1,75 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { readFileSync, readdirSync } from 'node:fs';
+
+/** CPU seconds (user and system, every thread) of a process and all its living descendants. Linux only. */
+export function cpuSecondsOfTree(pid: number): number {
+  return processTree(pid).reduce((sum, member) => sum + cpuSeconds(member), 0);
+}
+
+/** Resident memory in bytes of a process and all its living descendants. */
+export function residentBytesOfTree(pid: number): number {
+  return processTree(pid).reduce((sum, member) => {
+    const pages = Number(readProc(member, 'statm').split(' ')[1] ?? 0);
+    return sum + pages * 4096;
+  }, 0);
+}
+
+const ticksPerSecond = 100;
+
+function cpuSeconds(pid: number): number {
+  // Fields after the command name, which may hold spaces: state is number 3, utime 14, stime 15.
+  const fields = readProc(pid, 'stat')
+    .replace(/^.*\) /s, '')
+    .split(' ');
+  return (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) / ticksPerSecond;
+}
+
+function processTree(root: number): number[] {
+  const parents = new Map<number, number>();
+  for (const name of readdirSync('/proc')) {
+    const pid = Number(name);
+    if (!Number.isInteger(pid)) continue;
+    const parent = Number(
+      readProc(pid, 'stat')
+        .replace(/^.*\) /s, '')
+        .split(' ')[1] ?? 0,
+    );
+    parents.set(pid, parent);
+  }
+  const members = [root];
+  for (const member of members) for (const [pid, parent] of parents) if (parent === member) members.push(pid);
+  return members;
+}
+
+function readProc(pid: number, file: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, 'utf8');
+  } catch {
+    // The process ended between listing and reading: it has no figures any more.
+    return '';
+  }
+}
+
+export interface BenchChild {
+  readonly pid: number;
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/** Forks a bench server that sends `{url}` once it listens. */
+export async function forkServer(file: URL, args: readonly string[]): Promise<BenchChild> {
+  const child: ChildProcess = fork(file, [...args], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  const url = await new Promise<string>((resolve, reject) => {
+    child.once('message', (message) => resolve((message as { url: string }).url));
+    child.once('exit', (code) => reject(new Error(`expected ${file.pathname} to listen, it ended with ${code}`)));
+  });
+  return {
+    pid: child.pid ?? 0,
+    url,
+    stop: () =>
+      new Promise((resolve) => {
+        child.once('exit', () => resolve());
+        child.kill('SIGTERM');
+      }),
+  };
+}

@@ -1,0 +1,59 @@
+import type { Clock } from '../base/clock.ts';
+import type { Door } from '../capture/accept.ts';
+import type { EventStore } from '../eventstore/eventstore.ts';
+import type { ApiRoute } from '../http/api-route.ts';
+import type { Metadata } from '../metadata/database.ts';
+import type { PluginRegistry } from '../plugins/registry.ts';
+import { personsByDistinctIds } from '../persons/read.ts';
+import { activityLogRoutes } from './activity-log.ts';
+//import { deadLetterRoutes } from './dead-letters.ts';
+import { eventRoutes } from './events.ts';
+//import { groupRoutes } from './groups.ts';
+import { historicalMigrationRoutes } from './historical-migrations.ts';
+//import { ingestionWarningRoutes } from './ingestion-warnings.ts';
+import { jobRoutes } from './jobs.ts';
+import { openApiRoutes } from './openapi.ts';
+//import { personRoutes } from './persons.ts';
+import { personalApiKeyRoutes } from './personal-api-keys.ts';
+import { pluginConfigRoutes } from './plugin-configs.ts';
+import { pluginRoutes } from './plugins.ts';
+import { projectRoutes } from './projects.ts';
+import { usageRoutes } from './usage.ts';
+import { userRoutes } from './users.ts';
+
+export interface ApiDeps {
+  readonly db: Metadata;
+  readonly store: EventStore;
+  readonly door: Door;
+  readonly clock: Clock;
+  readonly registry: PluginRegistry;
+  /** Public address of the service without a slash at the end. */
+  readonly siteUrl: () => string;
+  readonly forgetKey: (keyId: string) => void;
+  readonly forgetProject: (projectId: number) => void;
+}
+
+/** Every operation of the management API, its own description included. */
+export function apiRoutes(deps: ApiDeps): ApiRoute[] {
+  const { db, store, door } = deps;
+  const persons = {
+    byDistinctIds: (projectId: number, ids: readonly string[]) => personsByDistinctIds(db, projectId, ids),
+  };
+  const routes = [
+    ...projectRoutes(deps),
+    ...userRoutes(deps),
+    ...personalApiKeyRoutes(deps),
+    ...pluginRoutes(deps),
+    ...pluginConfigRoutes(deps),
+    ...jobRoutes(deps),
+    ...activityLogRoutes(deps),
+    ...eventRoutes({ store, persons }),
+    ...usageRoutes({ store }),
+    //    ...personRoutes({ db }),
+    //    ...groupRoutes({ db }),
+    //    ...ingestionWarningRoutes(deps),
+    //    ...deadLetterRoutes({ ...deps, door }),
+    ...historicalMigrationRoutes(deps),
+  ];
+  return [...routes, ...openApiRoutes(routes)];
+}

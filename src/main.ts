@@ -1,0 +1,251 @@
+/** The composition root: with pipeline-thread.ts the only place that knows which adapter stands behind which port. */
+import { mkdirSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import type { FastifyInstance } from 'fastify';
+import { serveDocs } from './api/docs.ts';
+import { apiRoutes } from './api/routes.ts';
+import { systemClock } from './base/clock.ts';
+import { createDoor } from './capture/accept-batch.ts';
+import type { Door } from './capture/accept.ts';
+import { createAgreements } from './capture/agreements.ts';
+import { findApprovedAgreement } from './capture/find-approved.ts';
+import { createProjectKeys } from './capture/project-key.ts';
+import { registerCapture } from './capture/routes.ts';
+import { ConfigError } from './config/load.ts';
+import type { Settings } from './config/settings.ts';
+import { openSqliteLogWriter, type SqliteLogWriter } from './eventlog/sqlite.ts';
+import { startChdb } from './eventstore/chdb-supervisor.ts';
+import { connectChdb } from './eventstore/chdb.ts';
+import { connectClickhouse } from './eventstore/clickhouse.ts';
+import type { EventStore } from './eventstore/eventstore.ts';
+import { historicalTotal } from './eventstore/reads.ts';
+import { createAuth } from './http/auth.ts';
+import { buildServer } from './http/server.ts';
+import { startJobRunner } from './jobs/runner.ts';
+import { bootstrap, type Bootstrapped } from './metadata/bootstrap.ts';
+import type { Metadata } from './metadata/database.ts';
+import { migrate } from './metadata/migrate.ts';
+import { openMetadata } from './metadata/open.ts';
+import { getProjectByToken } from './metadata/projects.ts';
+import { hostPipeline } from './pipeline-host.ts';
+import type { PipelineThreadData } from './pipeline-thread.ts';
+import { readCursor } from './pipeline/cursors.ts';
+import { builtInPlugins, builtInRegistry } from './plugins/registry.ts';
+import { syncPlugins } from './plugins/sync-plugins.ts';
+import { rolesProblem } from './roles.ts';
+import type { Log } from './telemetry/log.ts';
+import { createMetrics, type Metrics } from './telemetry/metrics.ts';
+
+export interface StartedApp {
+  readonly url: string;
+  /** What a new data directory was given; shown once. */
+  readonly firstStart?: { readonly projectKey: string; readonly loginUrl: string };
+}
+
+export interface App {
+  /** Resolves once requests are answered. */
+  start(): Promise<StartedApp>;
+  /** Refuses new requests, finishes those under way, stores what the pipeline holds, closes everything. */
+  close(): Promise<void>;
+}
+
+/** The whole service in this process. Throws ConfigError when the settings contradict each other. */
+export async function createApp(settings: Settings, log: Log): Promise<App> {
+  const problem = rolesProblem(settings);
+  if (problem !== undefined) throw new ConfigError([problem]);
+  // Stops in the reverse order of starting.
+  const parts = new AsyncDisposableStack();
+  return {
+    start: async () => {
+      try {
+        return await startParts(settings, log, parts);
+      } catch (error) {
+        await parts.disposeAsync();
+        throw error;
+      }
+    },
+    close: () => parts.disposeAsync(),
+  };
+}
+
+async function startParts(settings: Settings, log: Log, parts: AsyncDisposableStack): Promise<StartedApp> {
+  mkdirSync(settings.dataDir, { recursive: true, mode: 0o700 });
+  const metrics = createMetrics();
+  const [metadata, events] = await Promise.all([
+    startMetadata(settings, parts),
+    startEventStore(settings, { log, metrics }, parts),
+  ]);
+  const { db, first } = metadata;
+  const eventLog = await startEventLog(settings, db, log, parts);
+  const thread = startPipelineThread(settings, eventLog, events.embedded, { metrics, log }, parts);
+  const door = createDoor({ log: eventLog, settings, metrics });
+  startJobs(db, door, log, parts);
+  const health = {
+    metadata: async () => ({ ok: (await db.selectFrom('config_revisions').select('id').execute()).length > 0 }),
+    event_store: () => events.store.health(),
+    pipeline: async () => ({
+      ok: thread.running(),
+      detail: thread.running() ? '' : 'The pipeline is being restarted.',
+    }),
+  };
+  const server = buildHttp({ settings, log, metrics, db, store: events.store, door, eventLog, health });
+  parts.defer(() => server.close());
+  await server.listen({ host: settings.host, port: settings.port });
+  return describeStart(settings, server, first);
+}
+
+/** Opens, migrates and fills the metadata store. */
+async function startMetadata(
+  settings: Settings,
+  parts: AsyncDisposableStack,
+): Promise<{ db: Metadata; first: Bootstrapped }> {
+  const { db, dialect } = openMetadata(settings);
+  parts.defer(() => db.destroy());
+  await migrate(db, dialect);
+  const now = systemClock.now();
+  const first = await bootstrap(db, {
+    now,
+    personalApiKey: settings.bootstrapPersonalApiKey || undefined,
+    projectApiKey: settings.bootstrapProjectApiKey || undefined,
+  });
+  await syncPlugins(db, builtInPlugins, now);
+  return { db, first };
+}
+
+interface StartedStore {
+  readonly store: EventStore;
+  readonly embedded: PipelineThreadData['store'];
+}
+
+async function startEventStore(
+  settings: Settings,
+  { log, metrics }: { log: Log; metrics: Metrics },
+  parts: AsyncDisposableStack,
+): Promise<StartedStore> {
+  if (settings.clickhouseUrl !== '') {
+    const store = await connectClickhouse(settings.clickhouseUrl, { queryTimeoutMs: settings.queryTimeoutMs });
+    parts.defer(() => store.close());
+    return { store, embedded: undefined };
+  }
+  const spoolDir = join(settings.dataDir, 'spool');
+  const supervisor = await startChdb({
+    dir: join(settings.dataDir, 'events'),
+    spoolDir,
+    memoryBytesMax: settings.storeMemoryBytesMax,
+    queryTimeoutMs: settings.queryTimeoutMs,
+    log,
+    onRestart: (reason) => {
+      metrics.count('millrace_store_restarts_total', {});
+      log.warn({ reason }, 'the embedded event store is started again');
+    },
+  });
+  parts.defer(() => supervisor.close());
+  const store = connectChdb(supervisor.socketPath, spoolDir);
+  parts.defer(() => store.close());
+  return { store, embedded: { socketPath: supervisor.socketPath, spoolDir } };
+}
+
+async function startEventLog(
+  settings: Settings,
+  db: Metadata,
+  log: Log,
+  parts: AsyncDisposableStack,
+): Promise<SqliteLogWriter> {
+  const [live, historical] = await Promise.all([readCursor(db, 'live'), readCursor(db, 'historical')]);
+  const eventLog = await openSqliteLogWriter(logDir(settings), {
+    committed: { live: live.seq, historical: historical.seq },
+    onProblem: (sentence) => log.error({ component: 'event_log' }, sentence),
+  });
+  parts.defer(() => eventLog.close());
+  return eventLog;
+}
+
+function logDir(settings: Settings): string {
+  return join(settings.dataDir, 'log');
+}
+
+function startPipelineThread(
+  settings: Settings,
+  eventLog: SqliteLogWriter,
+  store: PipelineThreadData['store'],
+  deps: { metrics: Metrics; log: Log },
+  parts: AsyncDisposableStack,
+): ReturnType<typeof hostPipeline> {
+  const host = hostPipeline({ settings, logDir: logDir(settings), shared: eventLog.shared, store }, deps);
+  parts.defer(() => host.stop());
+  return host;
+}
+
+function startJobs(db: Metadata, door: Door, log: Log, parts: AsyncDisposableStack): void {
+  const stop = new AbortController();
+  const { signal } = stop;
+  const runner = startJobRunner({
+    db,
+    clock: systemClock,
+    registry: builtInRegistry,
+    accept: door.accept,
+    log,
+    signal,
+  });
+  parts.defer(() => {
+    stop.abort();
+    return runner.done;
+  });
+}
+
+interface HttpParts {
+  readonly settings: Settings;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly db: Metadata;
+  readonly store: EventStore;
+  readonly door: Door;
+  readonly eventLog: SqliteLogWriter;
+  readonly health: Parameters<typeof buildServer>[0]['health'];
+}
+
+function buildHttp({ settings, log, metrics, db, store, door, health }: HttpParts): FastifyInstance {
+  const clock = systemClock;
+  const auth = createAuth({ db, clock, log });
+  const projects = createProjectKeys({ clock, findProject: async (token) => (await getProjectByToken(db, token))?.id });
+  const agreements = createAgreements({
+    mode: settings.historicalAgreement,
+    clock,
+    findApproved: (projectId) => findApprovedAgreement(db, projectId),
+    historicalTotal: (projectId) => historicalTotal(store, projectId),
+  });
+  const routes = apiRoutes({
+    db,
+    store,
+    door,
+    clock,
+    registry: builtInRegistry,
+    siteUrl: () => settings.siteUrl || `http://${settings.host}:${settings.port}`,
+    forgetKey: auth.forgetKey,
+    forgetProject: auth.forgetProject,
+  });
+  return buildServer({
+    db,
+    clock,
+    log,
+    metrics,
+    settings,
+    auth,
+    routes,
+    health,
+    registerCapture: (app) => registerCapture(app, { door, projects, agreements, settings, metrics, clock, log }),
+    registerPages: serveDocs,
+  });
+}
+
+function describeStart(settings: Settings, server: FastifyInstance, first: Bootstrapped): StartedApp {
+  const { port } = server.server.address() as AddressInfo;
+  const host = settings.host.includes(':') ? `[${settings.host}]` : settings.host;
+  const url = settings.siteUrl || `http://${host}:${port}`;
+  if (!first.loginToken || !first.project) return { url };
+  return {
+    url,
+    firstStart: { projectKey: first.project.apiToken, loginUrl: `${url}/login?token=${first.loginToken}` },
+  };
+}

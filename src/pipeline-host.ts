@@ -1,0 +1,55 @@
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import { backoffMs } from './base/backoff.ts';
+import type { PipelineThreadData } from './pipeline-thread.ts';
+import { applyForwarded, type MetricMessage } from './telemetry/forwarded-metrics.ts';
+import type { Log } from './telemetry/log.ts';
+import type { Metrics } from './telemetry/metrics.ts';
+
+/** The pipeline's thread as the main thread sees it. */
+export interface PipelineHost {
+  /** Whether a thread is at work; false for the moment between two. */
+  running(): boolean;
+  /** Lets the thread finish its window and close its stores. */
+  stop(): Promise<void>;
+}
+
+const firstRestartMs = 200;
+const restartMsMax = 10_000;
+
+/**
+ * Runs the pipeline in a thread of its own, and starts it again when it dies. What it had not committed is read from the
+ * log again, so nothing is lost and nothing doubled by that.
+ */
+export function hostPipeline(data: PipelineThreadData, deps: { metrics: Metrics; log: Log }): PipelineHost {
+  const { metrics, log } = deps;
+  let worker: Worker | undefined;
+  let stopping = false;
+  let deaths = 0;
+  let restart: NodeJS.Timeout | undefined;
+
+  const start = (): void => {
+    const thread = new Worker(new URL('./pipeline-thread.ts', import.meta.url), { workerData: data });
+    worker = thread;
+    thread.on('message', (message: { metrics: MetricMessage[] }) => applyForwarded(metrics, message.metrics));
+    thread.on('error', (error) => log.error({ err: error }, 'the pipeline thread failed and is started again'));
+    thread.on('exit', () => {
+      worker = undefined;
+      if (stopping) return;
+      metrics.count('millrace_component_errors_total', { component: 'pipeline', error_type: 'thread_ended' });
+      restart = setTimeout(start, backoffMs(deaths++, firstRestartMs, restartMsMax));
+    });
+  };
+  start();
+  return {
+    running: () => worker !== undefined,
+    stop: async () => {
+      stopping = true;
+      clearTimeout(restart);
+      if (worker === undefined) return;
+      const ended = once(worker, 'exit');
+      worker.postMessage({ stop: true });
+      await ended;
+    },
+  };
+}

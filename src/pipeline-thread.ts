@@ -1,0 +1,58 @@
+/**
+ * The pipeline's thread: the second composition root, for what runs beside the main thread. It opens its own connections to
+ * the same stores, so that nothing it does holds up an answer to a client.
+ */
+import { parentPort, workerData } from 'node:worker_threads';
+import { systemClock } from './base/clock.ts';
+import { createFailpoint } from './base/failpoint.ts';
+import type { Settings } from './config/settings.ts';
+import { openSqliteLogReader } from './eventlog/sqlite.ts';
+import { connectChdb } from './eventstore/chdb.ts';
+import { connectClickhouse } from './eventstore/clickhouse.ts';
+import { openMetadata } from './metadata/open.ts';
+import { startPipeline } from './pipeline/consumer.ts';
+import { builtInRegistry } from './plugins/registry.ts';
+import { forwardMetrics } from './telemetry/forwarded-metrics.ts';
+import { createLog } from './telemetry/log.ts';
+
+/** What the main thread gives this one. */
+export interface PipelineThreadData {
+  readonly settings: Settings;
+  readonly logDir: string;
+  readonly shared: SharedArrayBuffer;
+  /** Of the embedded event store; absent with a ClickHouse server. */
+  readonly store: { readonly socketPath: string; readonly spoolDir: string } | undefined;
+}
+
+const port = parentPort;
+if (port === null) throw new Error('expected to run as a worker thread of the service');
+const { settings, logDir, shared, store: embedded } = workerData as PipelineThreadData;
+
+const metrics = forwardMetrics(port);
+const db = openMetadata(settings).db;
+const reader = openSqliteLogReader(logDir, shared);
+const store = embedded
+  ? connectChdb(embedded.socketPath, embedded.spoolDir)
+  : await connectClickhouse(settings.clickhouseUrl);
+const pipeline = startPipeline({
+  reader,
+  store,
+  db,
+  settings,
+  metrics,
+  log: createLog(settings.logLevel),
+  clock: systemClock,
+  plugins: builtInRegistry,
+  failpoint: createFailpoint(settings.failAt, settings.allowFailpoints),
+});
+
+port.on('message', async (message: { stop?: true }) => {
+  if (!message.stop) return;
+  await pipeline.stop();
+  await reader.close();
+  await store.close();
+  await db.destroy();
+  metrics.flush();
+  // The last open handle: without it the thread ends.
+  port.close();
+});

@@ -1,0 +1,158 @@
+/** Disk full, a store that does not keep up, answers that get lost: the real program under pressure. */
+import { spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { delay, projectKey, startServer, tempDataDir, untilStored, type TestServer } from '../support/server.ts';
+
+function batch(events: number, padding = 0): string {
+  const one = (): object => ({
+    event: 'seen',
+    distinct_id: 'p',
+    uuid: randomUUID(),
+    timestamp: '2024-01-01T00:00:00Z',
+    properties: { padding: randomUUID().repeat(Math.ceil(padding / 36)) },
+  });
+  return JSON.stringify({
+    api_key: projectKey,
+    historical_migration: true,
+    batch: Array.from({ length: events }, one),
+  });
+}
+
+function post(url: string, body: string): Promise<Response> {
+  return fetch(`${url}/batch/`, { method: 'POST', body, headers: { 'content-type': 'application/json' } });
+}
+
+/** A file system of its own of so many MiB; undefined where this user may not mount one. */
+function smallDisk(path: string, mebibytes: number): (() => void) | undefined {
+  mkdirSync(path, { recursive: true });
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${mebibytes}m`, 'tmpfs', path]);
+  if (mounted.status !== 0) return undefined;
+  return () => spawnSync('umount', ['-l', path]);
+}
+
+const probe = join(tmpdir(), `millrace-mount-probe-${process.pid}`);
+const mayMount = ((): boolean => {
+  const release = smallDisk(probe, 1);
+  release?.();
+  rmSync(probe, { recursive: true, force: true });
+  return release !== undefined;
+})();
+
+async function sendUntil(server: TestServer, wanted: number, body: () => string, withinMs: number): Promise<number> {
+  const deadline = Date.now() + withinMs;
+  let accepted = 0;
+  while (Date.now() < deadline) {
+    const answer = await post(server.url, body());
+    await answer.arrayBuffer();
+    if (answer.status === 200) accepted += 1;
+    else expect(answer.headers.get('retry-after')).not.toBeNull();
+    if (answer.status === wanted) return accepted;
+    expect([200, 503]).toContain(answer.status);
+  }
+  throw new Error(`expected an answer with status ${wanted} within ${withinMs} ms`);
+}
+
+describe.skipIf(!mayMount)('a full disk (needs the right to mount a tmpfs)', () => {
+  it.each([
+    ['the event log', 'log', 24],
+    ['the event store', 'events', 192],
+    ['everything', '', 256],
+  ])(
+    'under %s: 503 and no acknowledgement, then recovery; what was acknowledged is stored once',
+    async (_, part, size) => {
+      await using dataDir = await tempDataDir();
+      const root = join(dataDir.path, 'data');
+      const disk = join(root, part);
+      const unmount = smallDisk(disk, size);
+      try {
+        // Small limits so that a store without space turns into back-pressure soon.
+        const server = await startServer(root, { MILLRACE_BACKLOG_EVENTS_MAX: '2000' });
+        await (await post(server.url, batch(10))).arrayBuffer();
+        await untilStored(server, { historical: 10 });
+        const ballast = join(disk, 'ballast');
+        fill(ballast);
+        const accepted = await sendUntil(server, 503, () => batch(10, 20_000), 60_000);
+        rmSync(ballast);
+        const more = await sendUntil(server, 200, () => batch(10), 60_000);
+        await untilStored(server, { historical: 10 + 10 * (accepted + more) }, 60_000);
+        expect((await server.terminate()).code).toBe(0);
+      } finally {
+        unmount?.();
+      }
+    },
+  );
+});
+
+/** Takes all the space that is left. */
+function fill(path: string): void {
+  const mebibyte = Buffer.alloc(1024 * 1024, 1);
+  for (const size of [1024 * 1024, 64 * 1024, 4096]) {
+    try {
+      for (;;) writeFileSync(path, mebibyte.subarray(0, size), { flag: 'a' });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+    }
+  }
+}
+
+it('a store that stands still makes capture answer 503 with Retry-After, in bounded memory, and recovers by itself', async () => {
+  await using dataDir = await tempDataDir();
+  const server = await startServer(dataDir.path, {
+    MILLRACE_BACKLOG_EVENTS_MAX: '3000',
+  });
+  const frozen = frozenStore(server);
+  const accepted = await sendUntil(server, 503, () => batch(500), 30_000);
+  expect(accepted).toBeGreaterThanOrEqual(1);
+  process.kill(frozen, 'SIGCONT');
+  const more = await sendUntil(server, 200, () => batch(500), 60_000);
+  await untilStored(server, { historical: 500 * (accepted + more) }, 60_000);
+  await server.terminate();
+});
+
+/** Freezes the event store process of a server; returns its pid. */
+function frozenStore(server: TestServer): number {
+  const found = spawnSync('pgrep', ['-P', String(server.child.pid), '-f', 'chdb-process']);
+  const pid = Number(found.stdout.toString().trim().split('\n')[0]);
+  expect(pid).toBeGreaterThan(0);
+  process.kill(pid, 'SIGSTOP');
+  return pid;
+}
+
+/** Forwards to the server and drops every answer for as long as `drops()` says so. */
+async function lossyProxy(target: string, drops: () => boolean): Promise<{ url: string; server: Server }> {
+  const server = createServer((incoming, answer) => {
+    const chunks: Buffer[] = [];
+    incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
+    incoming.on('end', async () => {
+      const forwarded = await fetch(target + incoming.url, { method: 'POST', body: Buffer.concat(chunks) });
+      const text = await forwarded.text();
+      if (drops()) incoming.socket.destroy();
+      else answer.writeHead(forwarded.status, { 'content-type': 'application/json' }).end(text);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, server };
+}
+
+it('a batch sent again because its answer got lost is stored and counted once', async () => {
+  await using dataDir = await tempDataDir();
+  const server = await startServer(dataDir.path);
+  let losses = 2;
+  const proxy = await lossyProxy(server.url, () => losses-- > 0);
+  const body = batch(7);
+  let answer: Response | undefined;
+  while (!answer) {
+    answer = await post(proxy.url, body).catch(() => undefined);
+    await delay(50);
+  }
+  expect(answer.status).toBe(200);
+  await untilStored(server, { historical: 7, standard: 0 });
+  proxy.server.close();
+  await server.terminate();
+});

@@ -1,0 +1,68 @@
+/** Real program, real chDB child process; only the child is killed or frozen. The ledger is the oracle. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { Ledger, compareWithLedger, readAllEvents } from '../support/ledger.ts';
+import { apiGet, delay, startServer, tempDataDir, untilStored, type TestServer } from '../support/server.ts';
+
+/** The embedded store's process: the child of the server that runs chdb-process. */
+function storePid(server: TestServer): number {
+  for (const name of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))) {
+    try {
+      const command = readFileSync(`/proc/${name}/cmdline`, 'utf8');
+      const parent = Number(
+        readFileSync(`/proc/${name}/stat`, 'utf8')
+          .replace(/^.*\) /s, '')
+          .split(' ')[1],
+      );
+      if (command.includes('chdb-process') && parent === server.child.pid) return Number(name);
+    } catch {
+      // That process ended while we looked.
+    }
+  }
+  throw new Error('expected a chdb-process child of the server');
+}
+
+it.each(['SIGKILL', 'SIGSTOP'] as const)(
+  'capture goes on while the event store process is hit by %s, and every event is stored once',
+  async (signal) => {
+    await using dataDir = await tempDataDir();
+    const ledger = new Ledger();
+    const server = await startServer(dataDir.path);
+    const stop = new AbortController();
+    const sending = ledger.sendUntilDown(server, 4, stop.signal);
+    for (let hit = 0; hit < 3; hit++) {
+      await delay(400);
+      const before = ledger.acknowledged.size;
+      process.kill(storePid(server), signal);
+      await delay(600);
+      expect(ledger.acknowledged.size).toBeGreaterThan(before);
+      if (signal === 'SIGSTOP') await untilAnotherStore(server);
+      else await delay(600);
+    }
+    stop.abort();
+    await sending;
+    await ledger.settle(server);
+    const events = [...ledger.acknowledged.values()];
+    const historical = events.filter((event) => event.historical).length;
+    await untilStored(server, { standard: events.length - historical, historical }, 60_000);
+    expect(compareWithLedger(ledger, await readAllEvents(server))).toEqual([]);
+    const usage = await apiGet<{ total: object }>(server, '/api/projects/@current/usage/');
+    expect(usage.total).toEqual({ standard: events.length - historical, historical });
+    await server.terminate();
+  },
+);
+
+/** A frozen child must be noticed and replaced. */
+async function untilAnotherStore(server: TestServer): Promise<void> {
+  const frozen = storePid(server);
+  const deadline = Date.now() + 60_000;
+  while (Date.now() < deadline) {
+    await delay(250);
+    try {
+      if (storePid(server) !== frozen) return;
+    } catch {
+      // Between two children there is none.
+    }
+  }
+  throw new Error('expected the frozen event store process to be replaced within 60 s');
+}
