@@ -13,6 +13,7 @@ import { TransformChains } from '../transform/chains.ts';
 import { readCursor } from './cursors.ts';
 import { createGuiltySearch, type GuiltySearch } from './guilty-search.ts';
 import { createLaneLimits, type LaneLimits } from './lane-limits.ts';
+import { formLimits } from './open-record.ts';
 import { storeWindow, type StoreParts } from './store-window.ts';
 import { createTroubleLog, type TroubleLog } from './trouble.ts';
 import { WindowBuilder } from './window-builder.ts';
@@ -55,8 +56,6 @@ const smallWindowEvents = 1000;
 const idleMsMax = 1000;
 const retryFirstMs = 50;
 const retryMaxMs = 5000;
-const depthMax = 64;
-const keysMax = 10_000;
 
 /**
  * Moves events from the log into the stores, each exactly once, for ever: live events first, then historical ones. While
@@ -102,7 +101,7 @@ class Consumer {
     const findPlugin = (slug: string): Plugin | undefined => parts.plugins.get(slug);
     const chains = new TransformChains({ db, findPlugin, clock, log: parts.log });
     const limits = {
-      scan: { eventBytesMax: settings.captureEventBytesMax, depthMax, keysMax },
+      scan: { eventBytesMax: settings.captureEventBytesMax, ...formLimits },
       inflatedBytesMax: settings.captureInflatedBytesMax,
     };
     this.#builder = new WindowBuilder({ db, chains, clock, limits });

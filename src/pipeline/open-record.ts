@@ -6,6 +6,9 @@ import type { EventDraft, RecordContext } from './draft.ts';
 import { inflateBody } from './steps/inflate-body.ts';
 import { createSplicer, type Splicer } from './steps/splice-event.ts';
 
+/** Limits of an event that no setting changes. */
+export const formLimits = { depthMax: 64, keysMax: 10_000 } as const;
+
 export interface BodyLimits {
   readonly scan: ScanLimits;
   readonly inflatedBytesMax: number;

@@ -1,0 +1,220 @@
+import { isUtf8 } from 'node:buffer';
+import { Type } from 'typebox';
+import type { Clock } from '../base/clock.ts';
+import type { Door } from '../capture/accept.ts';
+import { settingDefinitions } from '../config/settings.ts';
+import {
+  deadLetterChoiceSchema,
+  deadLetterPageSchema,
+  deadLetterQuerySchema,
+  deadLetterSchema,
+  deadLetterWithOriginalSchema,
+  discardResultSchema,
+  replayMax,
+  replayOneSchema,
+  replayResultSchema,
+  type DeadLetterChoice,
+  type DeadLetterRecord,
+} from '../contract/dead-letters.ts';
+import { ApiError } from '../contract/errors.ts';
+import { pageOf, toPage } from '../contract/pagination.ts';
+import { apiRoute, type ApiRoute } from '../http/api-route.ts';
+import type { Metadata } from '../metadata/database.ts';
+import {
+  countDeadLetters,
+  decideDeadLetters,
+  findDeadLetter,
+  listDeadLetters,
+  openDeadLetterIds,
+  type DeadLetter,
+  type DeadLetterFilter,
+  type ListedDeadLetter,
+} from '../pipeline/dead-letter-queries.ts';
+import { prepareReplay } from '../pipeline/replay.ts';
+import type { JsonObject } from '../plugins/plugin.ts';
+import { timeFilter } from './time-filter.ts';
+
+export interface DeadLetterDeps {
+  readonly db: Metadata;
+  readonly clock: Clock;
+  readonly door: Door;
+  /** Largest event that the pipeline takes, in bytes of JSON. */
+  readonly eventBytesMax?: number;
+}
+
+const eventBytesMaxDefault = settingDefinitions.captureEventBytesMax.default;
+
+const path = '/api/projects/:project_id/dead_letters';
+const tag = 'dead letters';
+const read = { method: 'GET', scope: 'ingestion_warning:read', tag } as const;
+const write = { method: 'POST', scope: 'ingestion_warning:write', tag } as const;
+const params = Type.Object({ id: Type.String() });
+
+/** Events that could not be stored: to look at, to send through again, to put away. */
+export function deadLetterRoutes(deps: DeadLetterDeps): ApiRoute[] {
+  return [listRoute(deps), retrieveRoute(deps), replayRoute(deps), discardRoute(deps), replayOneRoute(deps)];
+}
+
+function listRoute({ db }: DeadLetterDeps): ApiRoute {
+  return apiRoute({
+    ...read,
+    path,
+    summary: 'List dead letters, newest first',
+    query: deadLetterQuerySchema,
+    responses: { 200: deadLetterPageSchema },
+    handler: async (request) => {
+      const project = request.project().id;
+      const filter = { ...toFilter(request.query, ''), state: request.query.state };
+      const page = pageOf(request.query);
+      const count = await countDeadLetters(db, project, filter);
+      const rows = await listDeadLetters(db, project, filter, page);
+      return { status: 200, body: toPage(request.url, request.rawQuery, page, count, rows.map(toRecord)) };
+    },
+  });
+}
+
+function retrieveRoute({ db }: DeadLetterDeps): ApiRoute {
+  return apiRoute({
+    ...read,
+    path: `${path}/:id`,
+    summary: 'Retrieve a dead letter with the original event',
+    params,
+    responses: { 200: deadLetterWithOriginalSchema },
+    handler: async (request) => {
+      const letter = await knownLetter(db, request.project().id, request.params.id);
+      const bytes = Buffer.from(letter.original);
+      const encoding = isUtf8(bytes) ? 'text' : 'base64';
+      const original = bytes.toString(encoding === 'text' ? 'utf8' : 'base64');
+      return { status: 200, body: { ...toRecord(letter), original, original_encoding: encoding } };
+    },
+  });
+}
+
+function replayRoute(deps: DeadLetterDeps): ApiRoute {
+  const { db } = deps;
+  return apiRoute({
+    ...write,
+    path: `${path}/replay`,
+    summary: 'Send open dead letters through again',
+    description: `Up to ${replayMax} per call, oldest first. Each keeps its lane and the time at which it first arrived.`,
+    body: deadLetterChoiceSchema,
+    responses: { 200: replayResultSchema },
+    handler: async (request) => {
+      const project = request.project().id;
+      const filter = chosen(request.body);
+      const matched = await countDeadLetters(db, project, { ...filter, state: 'open' });
+      // Fixed before the first one is sent: what comes back as a new dead letter is not replayed by the same call.
+      const ids = await openDeadLetterIds(db, project, filter, replayMax);
+      const failed: { id: string; code: string; detail: string }[] = [];
+      let replayed = 0;
+      for (const id of ids) {
+        const letter = await findDeadLetter(db, project, id);
+        if (letter === undefined || letter.state !== 'open') continue;
+        const replay = prepareReplay(letter, undefined, replayOptions(deps, request.requestId));
+        if (!replay.ok) {
+          failed.push({ id, code: replay.code, detail: replay.detail });
+          continue;
+        }
+        if (request.body.dry_run !== true) await send(deps, letter, replay.batch);
+        replayed += 1;
+      }
+      return { status: 200, body: { matched, replayed, failed, remaining: Math.max(0, matched - ids.length) } };
+    },
+  });
+}
+
+function discardRoute({ db, clock }: DeadLetterDeps): ApiRoute {
+  return apiRoute({
+    ...write,
+    path: `${path}/discard`,
+    summary: 'Put open dead letters away',
+    description: 'They stay in the list as discarded; nothing is deleted.',
+    body: deadLetterChoiceSchema,
+    responses: { 200: discardResultSchema },
+    handler: async (request) => {
+      const project = request.project().id;
+      const filter = chosen(request.body);
+      const matched = await countDeadLetters(db, project, { ...filter, state: 'open' });
+      const isDry = request.body.dry_run === true;
+      const discarded = isDry ? 0 : await decideDeadLetters(db, project, filter, 'discarded', clock.now());
+      return { status: 200, body: { matched, discarded } };
+    },
+  });
+}
+
+function replayOneRoute(deps: DeadLetterDeps): ApiRoute {
+  return apiRoute({
+    ...write,
+    path: `${path}/:id/replay`,
+    summary: 'Send one dead letter through again, corrected if need be',
+    params,
+    body: replayOneSchema,
+    responses: { 200: deadLetterSchema },
+    handler: async (request) => {
+      const project = request.project().id;
+      const letter = await knownLetter(deps.db, project, request.params.id);
+      if (letter.state !== 'open') {
+        throw new ApiError('conflict', `Expected an open dead letter, got: one that is ${letter.state}.`);
+      }
+      // Sound: the body is parsed JSON.
+      const edited = request.body.event as JsonObject | undefined;
+      const replay = prepareReplay(letter, edited, replayOptions(deps, request.requestId));
+      if (!replay.ok) {
+        const advice = edited === undefined ? '; send a corrected event in "event"' : '';
+        throw new ApiError('invalid_input', `${replay.code}: ${replay.detail}${advice}`, { attr: 'event' });
+      }
+      await send(deps, letter, replay.batch);
+      return { status: 200, body: toRecord(await knownLetter(deps.db, project, letter.id)) };
+    },
+  });
+}
+
+function replayOptions({ eventBytesMax = eventBytesMaxDefault }: DeadLetterDeps, requestId: string) {
+  return { requestId, eventBytesMax };
+}
+
+/** Accepted first, marked then: a crash between the two replays it again, which stores it once. */
+async function send(
+  { db, clock, door }: DeadLetterDeps,
+  letter: DeadLetter,
+  batch: Parameters<Door['accept']>[0],
+): Promise<void> {
+  await door.accept(batch);
+  await decideDeadLetters(db, letter.project_id, { ids: [letter.id] }, 'replayed', clock.now());
+}
+
+async function knownLetter(db: Metadata, project: number, id: string): Promise<DeadLetter> {
+  const letter = await findDeadLetter(db, project, id);
+  if (letter === undefined) throw new ApiError('not_found', 'Not found.');
+  return letter;
+}
+
+/** `ids` or a `filter` that says something: everything at once is never meant. */
+function chosen({ ids, filter }: DeadLetterChoice): DeadLetterFilter {
+  if (ids !== undefined && filter !== undefined) {
+    throw new ApiError('invalid_input', 'Expected either "ids" or "filter", got: both.', { attr: 'filter' });
+  }
+  if (ids !== undefined) return { ids };
+  const wanted = filter === undefined ? {} : toFilter(filter, 'filter__');
+  if (Object.values(wanted).some((value) => value !== undefined)) return wanted;
+  const attr = filter === undefined ? 'ids' : 'filter';
+  throw new ApiError('required', 'Name "ids", or a "filter" with reason, event, after or before.', { attr });
+}
+
+function toFilter(
+  fields: { readonly reason?: string; readonly event?: string; readonly after?: string; readonly before?: string },
+  attrPrefix: string,
+): DeadLetterFilter {
+  return {
+    reason: fields.reason,
+    event: fields.event,
+    after: timeFilter(fields.after, `${attrPrefix}after`),
+    before: timeFilter(fields.before, `${attrPrefix}before`),
+  };
+}
+
+function toRecord(letter: ListedDeadLetter): DeadLetterRecord {
+  const { id, reason, detail, attr, event, distinct_id, event_uuid, received_at, state, decided_at } = letter;
+  const lane = letter.lane === 'historical' ? 'historical' : 'live';
+  return { id, lane, reason, detail, attr, event, distinct_id, event_uuid, received_at, state, decided_at };
+}

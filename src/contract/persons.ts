@@ -1,0 +1,20 @@
+import { Type, type Static } from 'typebox';
+import { pageQuerySchema, pageSchema } from './pagination.ts';
+
+export const personSchema = Type.Object({
+  id: Type.String({ description: 'The same as `uuid`.' }),
+  uuid: Type.String({ format: 'uuid' }),
+  name: Type.String({ description: 'What to call the person: email, name or username, else one of its ids.' }),
+  distinct_ids: Type.Array(Type.String()),
+  properties: Type.Record(Type.String(), Type.Unknown()),
+  created_at: Type.String({ format: 'date-time', description: 'Time of the earliest event.' }),
+  is_identified: Type.Boolean({ description: 'Somebody said who it is: `$identify`, an alias or a merge.' }),
+});
+export type PersonRecord = Static<typeof personSchema>;
+
+export const personPageSchema = pageSchema(personSchema);
+
+export const personQuerySchema = Type.Object({
+  ...pageQuerySchema.properties,
+  distinct_id: Type.Optional(Type.String({ description: 'Only the person of this id.' })),
+});

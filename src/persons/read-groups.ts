@@ -1,0 +1,71 @@
+import type { Queries } from '../metadata/queries.ts';
+import type { JsonObject } from '../plugins/plugin.ts';
+import { isoOfMicros } from './event-time.ts';
+import { parseRegisters, propertiesOf } from './registers.ts';
+
+/** A group as the API shows it. */
+export interface ShownGroup {
+  readonly group_type_index: number;
+  readonly group_key: string;
+  readonly group_properties: JsonObject;
+  /** ISO 8601 UTC, µs. */
+  readonly created_at: string;
+}
+
+interface GroupColumns {
+  readonly type_index: number;
+  readonly group_key: string;
+  readonly created_at_micros: number;
+  readonly registers: string;
+}
+
+/** By key. */
+export async function listGroups(
+  db: Queries,
+  projectId: number,
+  typeIndex: number,
+  page: { readonly limit: number; readonly offset: number },
+): Promise<{ readonly count: number; readonly groups: ShownGroup[] }> {
+  const ofType = db.selectFrom('groups').where('project_id', '=', projectId).where('type_index', '=', typeIndex);
+  const { count } = await ofType.select((eb) => eb.fn.countAll<number>().as('count')).executeTakeFirstOrThrow();
+  const rows = await ofType.selectAll().orderBy('group_key').limit(page.limit).offset(page.offset).execute();
+  return { count: Number(count), groups: rows.map(toShown) };
+}
+
+export async function findGroup(
+  db: Queries,
+  projectId: number,
+  typeIndex: number,
+  key: string,
+): Promise<ShownGroup | undefined> {
+  const row = await db
+    .selectFrom('groups')
+    .selectAll()
+    .where('project_id', '=', projectId)
+    .where('type_index', '=', typeIndex)
+    .where('group_key', '=', key)
+    .executeTakeFirst();
+  return row && toShown(row);
+}
+
+export async function listGroupTypes(
+  db: Queries,
+  projectId: number,
+): Promise<{ group_type: string; group_type_index: number }[]> {
+  const rows = await db
+    .selectFrom('group_types')
+    .select(['name', 'type_index'])
+    .where('project_id', '=', projectId)
+    .orderBy('type_index')
+    .execute();
+  return rows.map((row) => ({ group_type: row.name, group_type_index: row.type_index }));
+}
+
+function toShown(row: GroupColumns): ShownGroup {
+  return {
+    group_type_index: row.type_index,
+    group_key: row.group_key,
+    group_properties: propertiesOf(parseRegisters(row.registers)),
+    created_at: isoOfMicros(row.created_at_micros),
+  };
+}

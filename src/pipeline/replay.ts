@@ -1,0 +1,54 @@
+import { derivedId } from '../base/ids.ts';
+import type { AcceptedBatch } from '../capture/accept.ts';
+import { BodySyntaxError, scanBatch, type ScanLimits } from '../capture/scan.ts';
+import { fieldFrom, isNullAt } from '../capture/spans.ts';
+import { validateEvent } from '../capture/validate.ts';
+import type { WarningType } from '../contract/warnings.ts';
+import type { JsonObject } from '../plugins/plugin.ts';
+import { formLimits } from './open-record.ts';
+import type { DeadLetter } from './dead-letter-queries.ts';
+
+export type Replay =
+  | { readonly ok: true; readonly batch: AcceptedBatch }
+  | { readonly ok: false; readonly code: WarningType; readonly detail: string };
+
+/**
+ * A dead letter as a batch for the door, on its lane and with the time at which it first arrived. What would only come back
+ * as a dead letter again is not sent. An event without a uuid gets one from the dead letter, so that replaying it twice
+ * stores it once.
+ */
+export function prepareReplay(
+  letter: DeadLetter,
+  edited: JsonObject | undefined,
+  { requestId, eventBytesMax }: { readonly requestId: string; readonly eventBytesMax: number },
+): Replay {
+  const lane = letter.lane === 'historical' ? 'historical' : 'live';
+  const receivedAt = Date.parse(letter.received_at);
+  const event = edited === undefined ? Buffer.from(letter.original) : Buffer.from(JSON.stringify(edited));
+  const scan = scanOne(event, { eventBytesMax, ...formLimits });
+  if (typeof scan === 'string') return { ok: false, code: 'invalid_event', detail: scan };
+  const verdict = validateEvent(scan, 0, lane, receivedAt);
+  if (!verdict.ok) return { ok: false, code: verdict.code, detail: verdict.detail };
+  const uuidAt = fieldFrom(scan, 0, 'uuid');
+  const hasUuid = uuidAt >= 0 && !isNullAt(scan.json, uuidAt) && scan.json[uuidAt + 1] !== 0x22;
+  // Of a repeated key the last one counts, so this one does.
+  const tail = hasUuid ? '' : `,"uuid":"${derivedId('replay', letter.id)}"`;
+  const body = Buffer.concat([
+    Buffer.from(`{"historical_migration":${lane === 'historical'},"batch":[`),
+    event.subarray(0, event.lastIndexOf('}')),
+    Buffer.from(`${tail}}]}`),
+  ]);
+  const { project_id: projectId } = letter;
+  return { ok: true, batch: { lane, projectId, body, encoding: 'identity', events: 1, receivedAt, requestId } };
+}
+
+/** The event scanned as the only element of a batch, or why it is none. */
+function scanOne(event: Buffer, limits: ScanLimits) {
+  try {
+    const scan = scanBatch(Buffer.concat([Buffer.from('['), event, Buffer.from(']')]), limits);
+    return scan.count === 1 ? scan : `expected the original to be one event, got: ${scan.count}`;
+  } catch (error) {
+    if (!(error instanceof BodySyntaxError)) throw error;
+    return `expected the original to be one JSON event; ${error.message}`;
+  }
+}
