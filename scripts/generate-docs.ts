@@ -1,0 +1,36 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { cliPage } from './reference/cli-page.ts';
+import { openApiDocument } from './reference/openapi-document.ts';
+import { pluginsPage } from './reference/plugins-page.ts';
+import { errorsPage, metricsPage, scopesPage, settingsPage, warningsPage } from './reference/table-pages.ts';
+
+/**
+ * Every generated file of docs/reference, from the tables that the program itself works with. A new page is one line
+ * here. test/docs.test.ts compares; `npm run docs` writes.
+ */
+const generators: Readonly<Record<string, () => string>> = {
+  'settings.md': settingsPage,
+  'errors.md': errorsPage,
+  'warnings.md': warningsPage,
+  'metrics.md': metricsPage,
+  'scopes.md': scopesPage,
+  'plugins.md': pluginsPage,
+  'cli.md': cliPage,
+  'openapi.json': openApiDocument,
+};
+
+/** Text by path from the root of the repository. */
+export function generateDocs(): Map<string, string> {
+  return new Map(Object.entries(generators).map(([name, generate]) => [`docs/reference/${name}`, generate()]));
+}
+
+if (import.meta.main) {
+  const root = dirname(dirname(fileURLToPath(import.meta.url)));
+  for (const [path, text] of generateDocs()) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text);
+    console.log(path);
+  }
+}

@@ -1,0 +1,24 @@
+import { buildOpenApi } from '../../src/api/openapi.ts';
+import { apiRoutes } from '../../src/api/routes.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { openSqlite } from '../../src/metadata/sqlite.ts';
+import { builtInRegistry } from '../../src/plugins/registry.ts';
+
+/** The OpenAPI description of the management API, from the very route tables that serve it. */
+export function openApiDocument(): string {
+  const unused = async (): Promise<never> => {
+    throw new Error('expected no work to be done while the API is only described');
+  };
+  const routes = apiRoutes({
+    // Opens with its first query, and there is none.
+    db: openSqlite('never-opened.sqlite'),
+    store: { insertBatch: unused, query: unused, health: unused, close: unused },
+    door: { accept: unused },
+    clock: systemClock,
+    registry: builtInRegistry,
+    siteUrl: () => '',
+    forgetKey: () => {},
+    forgetProject: () => {},
+  });
+  return `${JSON.stringify(buildOpenApi(routes), null, 2)}\n`;
+}

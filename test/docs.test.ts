@@ -1,0 +1,112 @@
+import { existsSync, statSync } from 'node:fs';
+import { dirname, join, posix } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { generateDocs } from '../scripts/generate-docs.ts';
+import { allFiles, read, root } from './source-tree.ts';
+import { settingDefinitions } from '../src/config/settings.ts';
+import { apiErrors } from '../src/contract/errors.ts';
+import { allScopes } from '../src/contract/scopes.ts';
+import { ingestionWarnings } from '../src/contract/warnings.ts';
+import { builtInPlugins } from '../src/plugins/registry.ts';
+import { metricDefinitions } from '../src/telemetry/metrics.ts';
+
+const pages = allFiles().filter((path) => path.endsWith('.md'));
+const generated = generateDocs();
+
+describe('the reference is what the program does', () => {
+  it.each([...generated.keys()])('%s is fresh; npm run docs writes it', (path) => {
+    expect(existsSync(join(root, path)), `${path} is missing; run npm run docs`).toBe(true);
+    expect(read(path)).toBe(generated.get(path));
+  });
+
+  it('nothing in docs/reference is left over', () => {
+    const there = allFiles().filter((path) => path.startsWith('docs/reference/'));
+    expect(there.filter((path) => !generated.has(path))).toEqual([]);
+  });
+
+  it.each<[string, readonly string[]]>([
+    ['settings', Object.values(settingDefinitions).map(({ env }) => env)],
+    ['errors', Object.keys(apiErrors)],
+    ['warnings', Object.keys(ingestionWarnings)],
+    ['metrics', Object.keys(metricDefinitions)],
+    ['scopes', allScopes],
+    ['plugins', builtInPlugins.map(({ slug }) => slug)],
+    ['cli', ['serve', 'send', 'events tail', 'configs reorder', 'keys roll', 'projects rotate-token', 'doctor']],
+  ])('every row of %s is documented', (page, names) => {
+    const text = read(`docs/reference/${page}.md`);
+    expect(names.length).toBeGreaterThan(0);
+    expect(names.filter((name) => !text.includes(name))).toEqual([]);
+  });
+});
+
+describe('the pages written by hand', () => {
+  it('there are some', () => {
+    expect(pages).toEqual(expect.arrayContaining(['README.md', 'ARCHITECTURE.md', 'docs/guides/first-history.md']));
+  });
+
+  it('every link to a file or heading of this repository leads somewhere', () => {
+    expect(pages.flatMap(deadLinks)).toEqual([]);
+  });
+
+  it('every variable that a page or deploy file names exists', () => {
+    const known = new Set<string>([
+      ...Object.values(settingDefinitions).map(({ env }) => env),
+      'MILLRACE_CONFIG_FILE',
+      'MILLRACE_URL',
+      'MILLRACE_API_KEY',
+      'MILLRACE_PROJECT_API_KEY',
+    ]);
+    const files = allFiles().filter((path) => path.endsWith('.md') || path.startsWith('deploy/'));
+    const unknown = files.flatMap((path) =>
+      [...read(path).matchAll(/\bMILLRACE_[A-Z_]*[A-Z]\b/g)]
+        .map((match) => match[0].replace(/_FILE$/, (end) => (known.has(match[0]) ? end : '')))
+        .filter((name) => !known.has(name))
+        .map((name) => `${path}: ${name}`),
+    );
+    expect(unknown).toEqual([]);
+  });
+
+  it('every npm script and repository path in backticks exists', () => {
+    const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+    const missing = pages.flatMap((page) => {
+      const text = read(page);
+      const runs = [...text.matchAll(/\bnpm run ([a-z:]+)/g)]
+        .map((match) => match[1] ?? '')
+        .filter((name) => !(name in scripts));
+      const paths = [...text.matchAll(/`((?:src|test|scripts|docs|deploy|bin)\/[\w./-]+)`/g)]
+        .map((match) => match[1] ?? '')
+        .filter((path) => !existsSync(join(root, path)));
+      return [...runs, ...paths].map((each) => `${page}: ${each}`);
+    });
+    expect(missing).toEqual([]);
+  });
+});
+
+function deadLinks(page: string): string[] {
+  const links = [...withoutCode(read(page)).matchAll(/\]\(([^)\s]+)\)/g)].map((match) => match[1] ?? '');
+  return links
+    .filter((link) => !/^[a-z]+:/.test(link) && !leadsSomewhere(page, link))
+    .map((link) => `${page}: ${link}`);
+}
+
+function leadsSomewhere(page: string, link: string): boolean {
+  const [path = '', heading] = link.split('#');
+  const target = path === '' ? page : posix.normalize(posix.join(dirname(page), path));
+  if (!existsSync(join(root, target))) return false;
+  if (heading === undefined || statSync(join(root, target)).isDirectory()) return true;
+  return headings(read(target)).includes(heading);
+}
+
+function withoutCode(text: string): string {
+  return text.replace(/^```[\s\S]*?^```/gm, '').replace(/`[^`\n]*`/g, '');
+}
+
+/** Headings as anchors, the way code hosts make them. */
+function headings(text: string): string[] {
+  return [...text.replace(/^```[\s\S]*?^```/gm, '').matchAll(/^#+ (.*)$/gm)].map((match) =>
+    (match[1] ?? '')
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
