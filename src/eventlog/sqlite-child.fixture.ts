@@ -95,6 +95,8 @@ async function closeWhileWaiting(): Promise<void> {
   say('closed');
 }
 
+// A test that fails must not leave a busy process behind.
+setTimeout(() => process.kill(process.pid, 'SIGKILL'), 60_000).unref();
 say('ready');
 if (mode === 'append') {
   await Promise.all([consumeForever(), ...Array.from({ length: 8 }, (_, who) => appendForever(who))]);

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { DatabaseSync } from 'node:sqlite';
 import { tmpdir } from 'node:os';
@@ -9,7 +9,7 @@ import { MessageChannel, Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { header, noLimits, record, texts } from './conformance.ts';
 import type { EventLogReader, StoredRecord } from './eventlog.ts';
-import { formatVersion, pageBytes, segmentFileName, seqJump } from './sqlite-format.ts';
+import { formatVersion, pageBytes, segmentFileName, seqJump, seqSkip } from './sqlite-format.ts';
 import { openSqliteLogReader, openSqliteLogWriter, type SqliteLogOptions, type SqliteLogWriter } from './sqlite.ts';
 
 // Real: files, threads. What is on disk is looked at (and damaged) only while the log is closed, or by size and name.
@@ -79,6 +79,15 @@ function damageFile(change: (bytes: Buffer) => void): void {
   const bytes = readFileSync(join(dir, 'live', name));
   change(bytes);
   writeFileSync(join(dir, 'live', name), bytes);
+}
+
+function rowCount(name: string): number {
+  const db = new DatabaseSync(join(dir, 'live', name), { readOnly: true });
+  try {
+    return Number(db.prepare('SELECT count(*) AS n FROM records').get()?.['n']);
+  } finally {
+    db.close();
+  }
 }
 
 function intact(found: readonly StoredRecord[]): number[] {
@@ -234,6 +243,23 @@ describe('restart', () => {
     const seq = await writer.append('live', record('new'));
     expect(seq).toBe(1000 + seqJump);
     expect(intact(await reader.read('live', 1000, noLimits))).toEqual([seq]);
+  });
+
+  it('after a crash the numbers move on by more than the disk can have lost; the gap does not stop the deleting', async () => {
+    const before = await open();
+    const seqs = await fill(before.writer, 20, 50_000);
+    const copy = await mkdtemp(join(tmpdir(), 'millrace-files-copy-'));
+    // A copy of the files of a log that is open is what a crash leaves.
+    cpSync(dir, copy, { recursive: true });
+    await before.close();
+    await rm(dir, { recursive: true });
+    dir = copy;
+    const { writer, reader } = await open({ live: seqs[9] ?? 0 });
+    expect(intact(await reader.read('live', seqs[9] ?? 0, noLimits))).toEqual(seqs.slice(10));
+    const after = await fill(writer, 20, 50_000);
+    expect(after[0]).toBe((seqs.at(-1) ?? 0) + 1 + seqSkip);
+    reader.commit('live', after[9] ?? 0);
+    await eventually(() => rowCount(segmentFileName(1)) === 10);
   });
 
   it('appends that were not answered yet are finished by close', async () => {

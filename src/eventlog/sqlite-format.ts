@@ -24,6 +24,12 @@ export const schemaSql = `
   );
   PRAGMA user_version = ${formatVersion};`;
 
+/**
+ * How far the numbering moves after a process that did not close the log: a disk that loses what it said it had stored
+ * may have lost the newest records, and their numbers may stand for stored rows.
+ */
+export const seqSkip = 2 ** 20;
+
 const segmentName = /^(\d{16})\.sqlite$/;
 
 /** File name of the segment whose records are numbered from `firstSeq` on. */

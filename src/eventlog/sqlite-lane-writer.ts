@@ -1,8 +1,8 @@
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { RecordSize } from './backlog-queue.ts';
 import type { Lane } from './eventlog.ts';
-import { LogOpenError, messageOf, segmentFileName, seqJump, sqliteFailure } from './sqlite-format.ts';
+import { messageOf, segmentFileName, seqJump, seqSkip, sqliteFailure } from './sqlite-format.ts';
 import {
   createSegment,
   listSegments,
@@ -32,6 +32,13 @@ export interface LaneWriterOptions {
   readonly onProblem: (sentence: string) => void;
 }
 
+interface Newest {
+  readonly segment: Segment;
+  readonly nextSeq: number;
+  /** Highest seq that may be read. */
+  readonly appended: number;
+}
+
 /**
  * Writes one lane: the segment files in `<dir>/<lane>/`, of which the newest takes appends and loses what is consumed,
  * while the older ones wait until they can be unlinked whole. All calls block until the disk has done its part.
@@ -44,40 +51,45 @@ export class LaneWriter {
   #current: Segment;
   #nextSeq: number;
   #deletedThrough: number;
+  #isFull = false;
+  /** Segments whose damage was told. */
+  readonly #toldDamaged = new Set<number>();
   /** A failure other than a full disk: the handle is not to be trusted before repair. */
   #needsRepair = false;
 
-  /** Throws LogOpenError. */
+  /** Throws LogOpenError, or what went wrong with the files. */
   constructor(options: LaneWriterOptions) {
     this.#options = options;
     this.#dir = join(options.dir, options.lane);
     mkdirSync(this.#dir, { recursive: true });
     syncDirectory(options.dir);
     removeOrphans(this.#dir);
-    const { segment, nextSeq } = this.#openNewest(listSegments(this.#dir));
+    const { segment, nextSeq, appended } = this.#openNewest(listSegments(this.#dir));
     this.#current = segment;
     this.#nextSeq = nextSeq;
     this.#deletedThrough = (segment.minSeq() ?? nextSeq) - 1;
     this.#older = listSegments(this.#dir).filter((firstSeq) => firstSeq < segment.firstSeq);
     options.positions.setConsumed(options.lane, options.committed);
-    options.positions.setAppended(options.lane, nextSeq - 1);
+    options.positions.setAppended(options.lane, appended);
   }
 
   /** Makes all rows durable and readable, numbered from the result on; throws when none of them is. */
   append(rows: readonly NewRow[]): number {
     if (this.#needsRepair) this.#repair();
-    if (this.#current.usedBytes() >= this.#options.segmentBytes) this.#rotate();
+    if (this.#isFull) this.#rotate();
     const firstSeq = this.#nextSeq;
     // Also when it fails: a number that was tried is not tried again.
     this.#nextSeq += rows.length;
-    this.#write(firstSeq, rows);
+    this.#write(firstSeq, rows, firstSeq - 1);
+    // Nothing below may throw: the rows are durable.
     this.#options.positions.setAppended(this.#options.lane, this.#nextSeq - 1);
+    this.#isFull = this.#usesTooMuch();
     return firstSeq;
   }
 
   /** Gives space back while nothing is appended. True when there is more to do. Throws when the disk does not let it. */
   tidy(): boolean {
-    if (this.#needsRepair) return false;
+    if (this.#needsRepair) this.#repair();
     this.#unlinkConsumed();
     try {
       return this.#shrinkCurrent();
@@ -117,8 +129,8 @@ export class LaneWriter {
     try {
       return action();
     } catch (error) {
-      if (sqliteFailure(error) !== 'damaged') throw this.#openError(error);
-      this.#reportDamage(firstSeq, error);
+      if (sqliteFailure(error) !== 'damaged') throw error;
+      this.#tellDamage(firstSeq, error);
       return undefined;
     }
   }
@@ -127,36 +139,48 @@ export class LaneWriter {
     this.#current.close();
   }
 
-  #write(firstSeq: number, rows: readonly NewRow[]): void {
-    const newest = rows.length > 0 ? firstSeq - 1 : this.#options.positions.appended(this.#options.lane) - 1;
-    const through = this.#deletable(newest);
+  /** Gives the number of rows deleted. */
+  #write(firstSeq: number, rows: readonly NewRow[], newestDeletable: number): number {
+    const through = this.#deletable(newestDeletable);
     try {
-      this.#current.write(through, firstSeq, rows);
+      const deleted = this.#current.write(through, firstSeq, rows);
       this.#deletedThrough = Math.max(this.#deletedThrough, through);
+      return deleted;
     } catch (error) {
       this.#recoverFrom(error, firstSeq, rows);
+      return 0;
     }
-    if (rows.length > 0) this.#unlinkConsumed();
   }
 
   /** Throws `error` on unless a new file takes the rows. */
   #recoverFrom(error: unknown, firstSeq: number, rows: readonly NewRow[]): void {
-    const failure = sqliteFailure(error);
-    if (failure === 'full' || failure === 'busy') throw error;
-    if (failure === 'damaged') {
-      this.#reportDamage(this.#current.firstSeq, error);
+    if (sqliteFailure(error) === 'damaged') {
+      this.#tellDamage(this.#current.firstSeq, error);
       this.#rotate(firstSeq);
+      this.#needsRepair = true;
       this.#current.write(firstSeq - 1, firstSeq, rows);
+      this.#needsRepair = false;
       return;
     }
     this.#needsRepair = true;
     try {
-      this.#repair();
+      // With a full disk the handle is sound, and another one could not be opened.
+      if (sqliteFailure(error) === 'full') this.#discard();
+      else this.#repair();
     } catch (repairError) {
-      const sentence = `${this.#pathOf(this.#current.firstSeq)} could not be repaired yet: ${messageOf(repairError)}`;
-      this.#options.onProblem(sentence);
+      const path = this.#pathOf(this.#current.firstSeq);
+      this.#options.onProblem(`${path} could not be repaired yet: ${messageOf(repairError)}`);
     }
     throw error;
+  }
+
+  #usesTooMuch(): boolean {
+    try {
+      return this.#current.usedBytes() >= this.#options.segmentBytes;
+    } catch {
+      // A file that cannot even tell its size: the next write meets the same failure and deals with it.
+      return false;
+    }
   }
 
   #shrinkCurrent(): boolean {
@@ -169,7 +193,9 @@ export class LaneWriter {
     // The newest row stays: it holds the numbering.
     const newest = this.#options.positions.appended(this.#options.lane) - 1;
     if (this.#deletable(newest) <= this.#deletedThrough) return false;
-    this.#write(this.#nextSeq, []);
+    const deleted = this.#write(this.#nextSeq, [], newest);
+    // Where the numbering has a gap, go on behind it.
+    if (deleted === 0) this.#deletedThrough = (this.#current.minSeq() ?? this.#nextSeq) - 1;
     return this.#deletable(newest) > this.#deletedThrough;
   }
 
@@ -190,25 +216,30 @@ export class LaneWriter {
     return Math.min(positions.consumed(lane), newest, this.#deletedThrough + deletedRowsMax);
   }
 
-  /** Cuts off what a failed commit left behind and opens the file anew. Throws as long as the disk does not let it. */
-  #repair(): void {
+  /** Cuts off what a failed commit left behind. Throws as long as the disk does not let it. */
+  #discard(): void {
     if (this.#current.isOpen()) this.#current.discardUncommitted();
-    this.#current.close();
-    if (this.#isDrained()) this.#recreate();
-    else this.#reopen();
     this.#needsRepair = false;
   }
 
-  #reopen(): void {
-    const reopened = openSegment(this.#dir, this.#current.firstSeq);
-    if (reopened === undefined) throw new Error('expected the segment to have its table, found none');
-    this.#current = reopened;
+  /** #discard, then opens the file anew, or begins another one when nothing waits in it. */
+  #repair(): void {
+    this.#discard();
+    this.#needsRepair = true;
+    this.#current.close();
+    const exists = existsSync(this.#pathOf(this.#current.firstSeq));
+    const reopened = exists && !this.#isDrained() ? openSegment(this.#dir, this.#current.firstSeq) : undefined;
+    if (reopened === undefined) this.#recreate();
+    else this.#current = reopened;
+    this.#needsRepair = false;
   }
 
+  /** The current file must be closed and hold nothing that waits. */
   #recreate(firstSeq = this.#nextSeq): void {
+    this.#needsRepair = true;
     removeSegment(this.#dir, this.#current.firstSeq);
-    this.#current = createSegment(this.#dir, firstSeq);
-    this.#deletedThrough = firstSeq - 1;
+    this.#begin(createSegment(this.#dir, firstSeq));
+    this.#needsRepair = false;
   }
 
   /** The new file is durable before the old one may go: its name carries the numbering on. */
@@ -219,11 +250,16 @@ export class LaneWriter {
       this.#recreate(firstSeq);
       return;
     }
-    const created = createSegment(this.#dir, firstSeq);
-    this.#older.push(this.#current.firstSeq);
-    this.#current.close();
-    this.#current = created;
-    this.#deletedThrough = firstSeq - 1;
+    const old = this.#current;
+    this.#begin(createSegment(this.#dir, firstSeq));
+    this.#older.push(old.firstSeq);
+    old.close();
+  }
+
+  #begin(segment: Segment): void {
+    this.#current = segment;
+    this.#deletedThrough = segment.firstSeq - 1;
+    this.#isFull = false;
   }
 
   #unlinkConsumed(): void {
@@ -236,10 +272,11 @@ export class LaneWriter {
     }
   }
 
-  #openNewest(known: readonly number[]): { segment: Segment; nextSeq: number } {
+  #openNewest(known: readonly number[]): Newest {
     const { committed } = this.#options;
     const newest = known.at(-1);
     if (newest === undefined) return this.#beginAt(committed > 0 ? committed + seqJump : 1);
+    const wasClosed = !existsSync(`${this.#pathOf(newest)}-wal`);
     try {
       const segment = openSegment(this.#dir, newest);
       if (segment === undefined) {
@@ -247,30 +284,29 @@ export class LaneWriter {
         return this.#openNewest(known.slice(0, -1));
       }
       const lastSeq = Math.max(segment.lastSeq() ?? 0, newest - 1);
-      if (committed <= lastSeq) return { segment, nextSeq: lastSeq + 1 };
+      if (committed <= lastSeq) {
+        return { segment, nextSeq: lastSeq + 1 + (wasClosed ? 0 : seqSkip), appended: lastSeq };
+      }
       // The cursor is ahead of the files (lost, or an older copy): the numbers after it may already stand for stored rows.
       segment.close();
       return this.#beginAt(committed + seqJump);
     } catch (error) {
-      if (sqliteFailure(error) !== 'damaged') throw this.#openError(error);
-      this.#reportDamage(newest, error);
+      if (sqliteFailure(error) !== 'damaged') throw error;
+      this.#tellDamage(newest, error);
       return this.#beginAt(Math.max(newest, committed) + seqJump);
     }
   }
 
-  #beginAt(nextSeq: number): { segment: Segment; nextSeq: number } {
-    return { segment: createSegment(this.#dir, nextSeq), nextSeq };
+  #beginAt(nextSeq: number): Newest {
+    return { segment: createSegment(this.#dir, nextSeq), nextSeq, appended: nextSeq - 1 };
   }
 
-  #openError(error: unknown): LogOpenError {
-    if (error instanceof LogOpenError) return error;
-    return new LogOpenError('io', `expected to open the event log in ${this.#dir}, got: ${messageOf(error)}`);
-  }
-
-  #reportDamage(firstSeq: number, error: unknown): void {
+  #tellDamage(firstSeq: number, error: unknown): void {
+    if (this.#toldDamaged.has(firstSeq)) return;
+    this.#toldDamaged.add(firstSeq);
     this.#options.onProblem(
       `${this.#pathOf(firstSeq)} is damaged (${messageOf(error)}): what is readable in it is processed, the rest becomes ` +
-        'dead letters, and new records go to a new file. Check the disk.',
+        'dead letters, and new records go to a new file where this one takes none. Check the disk.',
     );
   }
 

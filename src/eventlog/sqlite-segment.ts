@@ -29,8 +29,8 @@ export interface NewRow {
 /** A segment file opened for writing. Methods throw what node:sqlite throws. */
 export interface Segment {
   readonly firstSeq: number;
-  /** In one transaction, durable on return: deletes rows through `deleteThrough`, adds `rows` from `seq` on. */
-  write(deleteThrough: number, seq: number, rows: readonly NewRow[]): void;
+  /** In one transaction, durable on return: deletes rows through `deleteThrough`, adds `rows` from `seq` on. Gives the number deleted. */
+  write(deleteThrough: number, seq: number, rows: readonly NewRow[]): number;
   /** Highest seq in the file, undefined when it holds none. */
   lastSeq(): number | undefined;
   minSeq(): number | undefined;
@@ -145,13 +145,14 @@ function segmentOf(path: string, firstSeq: number, db: DatabaseSync): Segment {
     write: (through, firstNewSeq, rows) => {
       begin.run();
       try {
-        deleteThrough.run(through);
+        const deleted = Number(deleteThrough.run(through).changes);
         let seq = firstNewSeq;
         for (const { header, events, body } of rows) {
           insert.run(seq, recordChecksum(header, body), events, header, body);
           seq += 1;
         }
         commit.run();
+        return deleted;
       } catch (error) {
         // Some failures (disk full among them) have already rolled back by themselves.
         if (db.isTransaction) db.exec('ROLLBACK');

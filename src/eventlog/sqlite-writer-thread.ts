@@ -14,6 +14,7 @@ const commitRowsMax = 4096;
 const commitBytesMax = 8 * 1024 * 1024;
 /** Commits of the consumer are gathered this long before their rows are deleted, when no append does it sooner. */
 const tidyAfterMs = 100;
+const roundsPerTidy = 64;
 const sizesPerMessage = 10_000;
 
 const data = workerData as WriterThreadData;
@@ -65,10 +66,12 @@ function appendBatch(lane: Lane, writer: LaneWriter): void {
 
 function appendEverything(writers: LaneWriters): void {
   takeAll();
-  while (lanes.some((lane) => queues[lane].length > 0)) {
+  for (let round = 1; lanes.some((lane) => queues[lane].length > 0); round += 1) {
     for (const lane of lanes) {
       appendBatch(lane, writers[lane]);
       takeAll();
+      // Under constant load this loop does not end, and nobody else gives space back.
+      if (round % roundsPerTidy === 0) tidyOnce(lane, writers[lane]);
     }
   }
 }
@@ -137,8 +140,11 @@ function start(): void {
     serve({ live: openLane('live'), historical: openLane('historical') }, unlock);
   } catch (error) {
     unlock?.();
-    const code = error instanceof LogOpenError ? error.code : 'io';
-    send({ kind: 'refused', code, message: messageOf(error) });
+    const refusal =
+      error instanceof LogOpenError
+        ? error
+        : new LogOpenError('io', `expected to open the event log in ${data.dir}, got: ${messageOf(error)}`);
+    send({ kind: 'refused', code: refusal.code, message: refusal.message });
     port.close();
   }
 }

@@ -22,7 +22,7 @@ export interface SqliteLogOptions {
   readonly segmentBytes?: number;
   /** A drained file above this many bytes is replaced, so that its space comes back. Default 64 MiB. */
   readonly drainedFileBytes?: number;
-  /** Body bytes that may be on their way to the disk; beyond them `append` rejects. Default 512 MiB. */
+  /** Body bytes that may be on their way to the disk; beyond them `append` rejects. Default 256 MiB. */
   readonly inFlightBytesMax?: number;
   /** Called with a sentence that an operator should see: damage, space not given back, the end of the writer thread. */
   readonly onProblem?: (sentence: string) => void;
@@ -95,7 +95,7 @@ class MainThreadWriter implements SqliteLogWriter {
     this.#port = port;
     this.shared = shared;
     this.#positions = sharedPositions(shared);
-    this.#inFlightBytesMax = options.inFlightBytesMax ?? 512 * mebibyte;
+    this.#inFlightBytesMax = options.inFlightBytesMax ?? 256 * mebibyte;
     this.#onProblem = options.onProblem ?? (() => undefined);
     const opened = Promise.withResolvers<void>();
     this.opened = opened.promise;
