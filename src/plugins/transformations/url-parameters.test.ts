@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest';
+import { parsed, transform, transformed } from './test-transformation.ts';
+import { urlParameters } from './url-parameters.ts';
+
+const at = (query: string) => ({ $current_url: `https://example.com/p${query}` });
+
+describe('URL parameters to properties', () => {
+  it('does what its example shows', () => {
+    const { settings, before, after } = urlParameters.example;
+    expect(transform(urlParameters, settings, before)).toEqual(after);
+  });
+
+  it.each([
+    ['?a=1&b=2&c=3', { a: '1', b: '2' }],
+    ['?a=x%20y+z&a', { a: ['x y z', ''] }],
+    ['?a=1&a=2&a=3', { a: ['1', '2', '3'] }],
+    ['?a=%zz', { a: '%zz' }],
+    ['?A=1', {}],
+    ['?a=1#?b=2', { a: '1' }],
+    ['#?a=1', {}],
+    ['?', {}],
+    ['', {}],
+  ])('%s', (query, expected) => {
+    expect(transformed(urlParameters, { parameters: 'a, b' }, at(query))).toEqual({ ...at(query), ...expected });
+  });
+
+  it('ignores case when told to; the property takes the name as listed', () => {
+    const settings = { parameters: 'GclId', ignore_case: 'Yes', prefix: 'p_' };
+    expect(transformed(urlParameters, settings, at('?GCLID=1'))).toMatchObject({ p_GclId: '1' });
+  });
+
+  it('reads another property, which need not be a whole address', () => {
+    const settings = { parameters: 'a', source: 'link.to' };
+    const properties = { link: { to: '/x?a=1' } };
+    expect(transformed(urlParameters, settings, properties)).toEqual({ ...properties, a: '1' });
+  });
+
+  it.each([5, null, ['?a=1'], {}])('leaves an event alone whose address is %j', (url) => {
+    expect(transformed(urlParameters, { parameters: 'a' }, { $current_url: url })).toEqual({ $current_url: url });
+  });
+
+  it.each([
+    ['No', {}],
+    ['Latest', { $set: { kept: 1, a: '1' } }],
+    ['First', { $set_once: { initial_a: '1' } }],
+    ['Latest and first', { $set: { kept: 1, a: '1' }, $set_once: { initial_a: '1' } }],
+  ])('on the person: %s', (person, expected) => {
+    const properties = { ...at('?a=1'), $set: { kept: 1 } };
+    const after = transformed(urlParameters, { parameters: 'a', person }, properties);
+    expect(after).toEqual({ ...properties, a: '1', ...expected });
+  });
+
+  it('names of every object are plain names, and no prototype changes', () => {
+    const settings = { parameters: '__proto__, constructor', person: 'Latest' };
+    const after = transformed(urlParameters, settings, at('?__proto__=1&constructor=2'));
+    expect(JSON.stringify(after)).toContain('"__proto__":"1","$set":{"__proto__":"1","constructor":"2"}');
+    expect(Object.getPrototypeOf(after)).toBe(Object.prototype);
+    expect(transformed(urlParameters, { parameters: 'a' }, parsed('{"__proto__": {"$current_url": "?a=1"}}'))).toEqual(
+      parsed('{"__proto__": {"$current_url": "?a=1"}}'),
+    );
+  });
+
+  it('refuses an empty list', () => {
+    expect(() => urlParameters.create({ parameters: '' })).toThrow('at least one parameter');
+  });
+});
