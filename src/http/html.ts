@@ -43,7 +43,7 @@ p{margin:.5rem 0}
 .soft{color:var(--soft)}
 section{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:1.25rem;margin:1.25rem 0}
 code,pre{font:13.5px/1.5 ui-monospace,Menlo,Consolas,monospace}
-pre{background:var(--page);border:1px solid var(--line);border-radius:8px;padding:.8rem;overflow:auto;margin:.6rem 0}
+pre{white-space:pre-wrap;overflow-wrap:anywhere;background:var(--page);border:1px solid var(--line);border-radius:8px;padding:.8rem;overflow:auto;margin:.6rem 0}
 code.key{user-select:all;overflow-wrap:anywhere}
 label{display:block;font-weight:600;margin:.7rem 0 .2rem}
 input,select{font:inherit;color:inherit;width:100%;padding:.5rem .6rem;border:1px solid var(--line);border-radius:8px;background:var(--page)}

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startTestApp, type TestApp } from '../../test/support/app.ts';
+import { chromiumPath, launchBrowser } from '../../test/support/browser.ts';
 import { createLoginLink } from '../metadata/sessions.ts';
 import { updateProject } from '../metadata/projects.ts';
 
@@ -128,5 +129,29 @@ describe('the start page', () => {
     const out = await app.inject({ method: 'POST', url: '/logout', headers, payload: '' });
     expect([out.statusCode, String(out.headers['set-cookie'])]).toEqual([303, expect.stringContaining('Max-Age=0')]);
     expect((await app.inject({ url: '/', headers })).body).not.toContain('phc_');
+  });
+});
+
+describe.skipIf(!chromiumPath)('in a browser', () => {
+  it('signs in by link, makes a key and signs out, with nothing blocked', async () => {
+    const url = await app.app.listen({ host: '127.0.0.1', port: 0 });
+    const browser = await launchBrowser();
+    try {
+      const page = await browser.newPage();
+      const complaints: string[] = [];
+      page.on('console', (message) => complaints.push(message.text()));
+      await page.goto(`${url}/login?token=${await link()}`);
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.getByText(app.project.apiToken, { exact: true }).waitFor();
+      await page.getByLabel('What it is for').fill('Laptop');
+      await page.getByRole('button', { name: 'Create key' }).click();
+      await page.getByText(/^phx_\w{48}$/).waitFor();
+      await page.getByRole('link', { name: 'Back' }).click();
+      await page.getByRole('button', { name: 'Sign out' }).click();
+      await page.getByText('open it in this browser').waitFor();
+      expect(complaints).toEqual([]);
+    } finally {
+      await browser.close();
+    }
   });
 });
