@@ -1,0 +1,278 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { findGroup, listGroupTypes } from '../persons/read-groups.ts';
+import { createBench, receivedAt, uuid, type Bench } from './test-bench.ts';
+
+let bench: Bench;
+let made = 0;
+beforeEach(async () => {
+  made = 0;
+  bench = await createBench();
+});
+afterEach(() => bench[Symbol.asyncDispose]());
+
+function event(name: string, distinctId: unknown, properties: object = {}, time = '2026-11-20T11:00:00Z') {
+  return { event: name, distinct_id: distinctId, uuid: uuid(++made), timestamp: time, properties };
+}
+
+/** Each event in a request of its own. */
+async function send(...events: object[]): Promise<void> {
+  for (const each of events) await bench.append('live', { batch: [each] });
+  await bench.drain();
+}
+async function sendHistory(...events: object[]): Promise<void> {
+  for (const each of events) await bench.append('historical', { batch: [each] });
+  await bench.drain();
+}
+const identify = (id: string, anonymous: string, more: object = {}) =>
+  event('$identify', id, { $anon_distinct_id: anonymous, ...more });
+
+async function warningTypes(): Promise<string[]> {
+  return (await bench.warnings()).map(({ type, count }) => `${type} ${count}`);
+}
+
+describe('merging', () => {
+  it('two unknown ids become one identified person', async () => {
+    await send(identify('user', 'anon', { $set: { plan: 'team' } }));
+    expect(await bench.person('anon')).toMatchObject({
+      distinct_ids: ['anon', 'user'],
+      is_identified: true,
+      properties: { plan: 'team' },
+    });
+  });
+
+  it('a known anonymous person gets the name, its properties stay', async () => {
+    await send(event('seen', 'anon', { $set: { a: 1 } }), identify('user', 'anon', { $set: { b: 2 } }));
+    const person = await bench.person('user');
+    expect(person).toMatchObject({ distinct_ids: ['anon', 'user'], is_identified: true, properties: { a: 1, b: 2 } });
+    expect((await bench.person('anon'))?.uuid).toBe(person?.uuid);
+  });
+
+  it('two known persons: the target wins by property, the older created_at stands, all ids move', async () => {
+    await send(
+      event('seen', 'anon', { $set: { a: 'anon', both: 'anon' } }, '2026-01-01T00:00:00Z'),
+      event('seen', 'user', { $set: { both: 'user' } }, '2026-02-01T00:00:00Z'),
+      event('$create_alias', 'user', { alias: 'third' }),
+      identify('user', 'anon', { $set: { c: 3 } }),
+    );
+    expect(await bench.person('anon')).toMatchObject({
+      distinct_ids: ['anon', 'third', 'user'],
+      properties: { a: 'anon', both: 'user', c: 3 },
+      created_at: '2026-01-01T00:00:00.000000Z',
+      is_identified: true,
+    });
+    expect(await bench.db.selectFrom('persons').select('uuid').execute()).toHaveLength(1);
+  });
+
+  it('an identified person is not merged into another by $identify, but by $merge_dangerously', async () => {
+    await send(identify('one', 'anon1'), identify('two', 'anon2'), identify('one', 'two'));
+    expect((await bench.person('two'))?.distinct_ids).toEqual(['anon2', 'two']);
+    expect(await warningTypes()).toEqual(['cannot_merge_already_identified 1']);
+    await send(event('$merge_dangerously', 'one', { alias: 'two' }));
+    expect((await bench.person('anon2'))?.distinct_ids).toEqual(['anon1', 'anon2', 'one', 'two']);
+  });
+
+  it.each(['anonymous', '0', ' ', '"null"'])('nobody is merged by the id %j, the event is stored', async (id) => {
+    await send(event('seen', 'user'), event('$create_alias', 'user', { alias: id }));
+    expect((await bench.person('user'))?.distinct_ids).toEqual(['user']);
+    expect(await warningTypes()).toEqual(['cannot_merge_with_illegal_distinct_id 1']);
+    expect(bench.recording.rows).toHaveLength(2);
+  });
+
+  it('merging with itself or with nothing changes nothing', async () => {
+    await send(identify('user', 'user'), event('$identify', 'user', {}), event('$create_alias', 'user', { alias: '' }));
+    expect(await bench.person('user')).toMatchObject({ distinct_ids: ['user'], is_identified: false });
+    expect(await warningTypes()).toEqual([]);
+  });
+
+  it('a chain of merges within one batch and across batches ends in one person', async () => {
+    await send(event('seen', 'a'), event('seen', 'b'), event('seen', 'c'), event('seen', 'd'));
+    const batch = [
+      event('$merge_dangerously', 'b', { alias: 'a' }),
+      event('$merge_dangerously', 'c', { alias: 'b' }),
+      event('$merge_dangerously', 'new', { alias: 'c' }),
+      event('$merge_dangerously', 'd', { alias: 'new' }),
+      event('seen', 'a', { $set: { last: true } }),
+    ];
+    await bench.append('live', { batch }, { events: batch.length });
+    await bench.drain();
+    const person = await bench.person('a');
+    expect(person).toMatchObject({ distinct_ids: ['a', 'b', 'c', 'd', 'new'], properties: { last: true } });
+    expect(await bench.db.selectFrom('persons').select('uuid').execute()).toEqual([{ uuid: person?.uuid }]);
+    await bench.stop();
+    await send(event('seen', 'b', { $set: { again: true } }));
+    expect((await bench.person('d'))?.properties).toEqual({ again: true, last: true });
+  });
+});
+
+describe('history that arrives late', () => {
+  const history = [
+    event('seen', 'p', { $set: { plan: 'team', city: 'Rome' }, $set_once: { first: '2024' } }, '2024-05-01T00:00:00Z'),
+    event('seen', 'p', { $set: { plan: 'trial' }, $set_once: { first: '2021' } }, '2021-05-01T00:00:00Z'),
+    event('seen', 'p', { $set: { plan: 'pro', seats: 3 }, $unset: ['city'] }, '2023-05-01T00:00:00Z'),
+    event('seen', 'p', { $unset: ['seats'] }, '2023-06-01T00:00:00Z'),
+  ];
+  const orders = permutations([0, 1, 2, 3]);
+
+  it('every order of arrival ends in the same person', async () => {
+    expect(orders).toHaveLength(24);
+    for (const [at, order] of orders.entries()) {
+      await sendHistory(
+        ...order.map((i) => ({ ...history[i], uuid: uuid(1000 + at * 10 + i), distinct_id: `p${at}` })),
+      );
+      expect(await bench.person(`p${at}`)).toMatchObject({
+        properties: { plan: 'team', city: 'Rome', first: '2021' },
+        created_at: '2021-05-01T00:00:00.000000Z',
+      });
+    }
+  });
+
+  it('an import of 2021 after live data changes nothing that is newer', async () => {
+    await send(event('seen', 'p', { $set: { plan: 'team' } }));
+    await sendHistory({ ...event('seen', 'p', {}, '2021-01-01T00:00:00Z'), $set: { plan: 'old', extra: 1 } });
+    expect(await bench.person('p')).toMatchObject({
+      properties: { plan: 'team', extra: 1 },
+      created_at: '2021-01-01T00:00:00.000000Z',
+    });
+  });
+});
+
+function permutations(items: number[]): number[][] {
+  if (items.length === 0) return [[]];
+  return items.flatMap((item) => permutations(items.filter((each) => each !== item)).map((rest) => [item, ...rest]));
+}
+
+describe('what makes and changes a person', () => {
+  it('$set beside the properties wins over $set among them, and is stored among them', async () => {
+    await send({ ...event('seen', 'p', { $set: { a: 1, b: 1 } }), $set: { b: 2 }, $set_once: { c: 3 } });
+    expect((await bench.person('p'))?.properties).toEqual({ a: 1, b: 2, c: 3 });
+    expect(JSON.parse(bench.recording.rows[0]?.properties ?? '')).toEqual({
+      $set: { a: 1, b: 2 },
+      $set_once: { c: 3 },
+    });
+  });
+
+  it('$process_person_profile false: nobody is made, the sets go, the flag stays', async () => {
+    await send(event('seen', 'p', { $process_person_profile: false, $set: { a: 1 }, $unset: ['b'], x: 1 }));
+    expect(await bench.person('p')).toBeUndefined();
+    expect(bench.recording.rows[0]?.properties).toBe('{"$process_person_profile":false,"x":1}');
+  });
+
+  it.each(['$identify', '$create_alias', '$merge_dangerously', '$groupidentify', '$group_identify'])(
+    '%s with the flag false is a dead letter',
+    async (name) => {
+      await send(event(name, 'p', { $process_person_profile: false, $anon_distinct_id: 'x', alias: 'x' }));
+      expect(bench.recording.rows).toEqual([]);
+      expect((await bench.deadLetters()).map((row) => row.reason)).toEqual([
+        'invalid_event_when_process_person_profile_is_false',
+      ]);
+    },
+  );
+
+  it.each([[true], ['false'], [0], [null]])('%j counts as on, and is not stored', async (flag) => {
+    await send(event('seen', 'p', { $process_person_profile: flag, x: 1 }));
+    expect(await bench.person('p')).toBeDefined();
+    expect(bench.recording.rows[0]?.properties).toBe('{"x":1}');
+    expect(await warningTypes()).toEqual(flag === true ? [] : ['invalid_process_person_profile 1']);
+  });
+
+  it.each(['$exception', '$$heatmap'])('%s says nothing about the person', async (name) => {
+    await send(event('seen', 'p', { $set: { a: 1 } }), event(name, 'p', { $set: { a: 2 } }));
+    expect((await bench.person('p'))?.properties).toEqual({ a: 1 });
+  });
+
+  it('an id of more than 200 characters is cut, whole characters at a time', async () => {
+    await send(event('seen', '😀'.repeat(201)), event('seen', 'é'.repeat(200)));
+    expect(bench.recording.rows.map((row) => row.distinctId)).toEqual(['😀'.repeat(200), 'é'.repeat(200)]);
+    expect(await warningTypes()).toEqual(['distinct_id_truncated 1']);
+    expect(await bench.person('😀'.repeat(200))).toBeDefined();
+  });
+
+  it.each(['__proto__', 'constructor', 'toString', 'a\u0000b', '\ud800', '1e3'])('the id %j is an id', async (id) => {
+    const shown = id.replace('\0', '\ufffd').toWellFormed();
+    await send(event('seen', id, { $set: JSON.parse(`{"__proto__":{"x":1}}`) as object }));
+    expect(bench.recording.rows[0]?.distinctId).toBe(shown);
+    expect(JSON.stringify((await bench.person(shown))?.properties)).toBe('{"__proto__":{"x":1}}');
+  });
+
+  it('numbers, objects and arrays as ids are their JSON text', async () => {
+    await send(event('seen', 23), event('seen', { a: [1] }), event('seen', [1, 'x']));
+    expect(bench.recording.rows.map((row) => row.distinctId)).toEqual(['23', '{"a":[1]}', '[1,"x"]']);
+  });
+
+  it('the same requests again change nobody', async () => {
+    const events = [
+      event('seen', 'anon', { $set: { a: 1 } }),
+      identify('user', 'anon', { $set: { b: 2 } }),
+      event('$groupidentify', 'user', { $group_type: 'company', $group_key: 'acme', $group_set: { c: 3 } }),
+    ];
+    const state = async () => ({
+      persons: await bench.db.selectFrom('persons').selectAll().execute(),
+      ids: await bench.db.selectFrom('person_distinct_ids').selectAll().orderBy('distinct_id').execute(),
+      groups: await bench.db.selectFrom('groups').selectAll().execute(),
+      rows: bench.recording.read(),
+    });
+    await send(...events);
+    const before = await state();
+    await send(...events);
+    expect(await state()).toEqual(before);
+  });
+});
+
+describe('groups', () => {
+  const groupEvent = (name: string, type: unknown, key: unknown, set: unknown, time?: string) =>
+    event(name, 'p', { $group_type: type, $group_key: key, ...(set === undefined ? {} : { $group_set: set }) }, time);
+
+  it.each(['$groupidentify', '$group_identify'])('%s sets group properties by event time', async (name) => {
+    await send(
+      groupEvent(name, 'company', 'acme', { plan: 'new', seats: 1 }, '2024-01-01T00:00:00Z'),
+      groupEvent(name, 'company', 'acme', { plan: 'old', city: 'Rome' }, '2021-01-01T00:00:00Z'),
+    );
+    expect(await findGroup(bench.db, bench.projectId, 0, 'acme')).toEqual({
+      group_type_index: 0,
+      group_key: 'acme',
+      group_properties: { city: 'Rome', plan: 'new', seats: 1 },
+      created_at: '2021-01-01T00:00:00.000000Z',
+    });
+  });
+
+  it('$set on a group event does not reach the person, nor the stored event', async () => {
+    await send(event('$groupidentify', 'p', { $group_type: 'company', $group_key: 'acme', $set: { a: 1 } }));
+    expect((await bench.person('p'))?.properties).toEqual({});
+    expect(bench.recording.rows[0]?.properties).not.toContain('$set');
+  });
+
+  it('a project has five types, in order of appearance; more are not kept', async () => {
+    for (const type of ['a', '__proto__', 'c', 'constructor', 'e', 'f']) {
+      await send(event('seen', 'p', { $groups: JSON.parse(`{${JSON.stringify(type)}:"k"}`) as object }));
+    }
+    await send(
+      groupEvent('$groupidentify', 'g', 'k', { a: 1 }),
+      groupEvent('$groupidentify', '__proto__', 'k', { a: 1 }),
+    );
+    expect(await listGroupTypes(bench.db, bench.projectId)).toEqual(
+      ['a', '__proto__', 'c', 'constructor', 'e'].map((type, index) => ({ group_type: type, group_type_index: index })),
+    );
+    expect(await warningTypes()).toEqual(['too_many_group_types 2']);
+    expect((await findGroup(bench.db, bench.projectId, 1, 'k'))?.group_properties).toEqual({ a: 1 });
+    expect(bench.recording.rows).toHaveLength(8);
+  });
+
+  it.each([[['list']], ['text'], [7]])('$group_set %j is a dead letter', async (set) => {
+    await send(groupEvent('$groupidentify', 'company', 'acme', set));
+    expect((await bench.deadLetters()).map((row) => [row.reason, row.attr])).toEqual([
+      ['invalid_group_set', 'properties.$group_set'],
+    ]);
+  });
+
+  it.each([[null], [undefined], [{}]])('$group_set %j makes a group without properties', async (set) => {
+    await send(groupEvent('$groupidentify', 'company', 7, set));
+    expect((await findGroup(bench.db, bench.projectId, 0, '7'))?.group_properties).toEqual({});
+  });
+
+  it('a key of more than 400 characters is not kept, the event is', async () => {
+    await send(groupEvent('$groupidentify', 'company', 'k'.repeat(401), { a: 1 }));
+    expect(await warningTypes()).toEqual(['group_key_too_long 1']);
+    expect(await bench.db.selectFrom('groups').selectAll().execute()).toEqual([]);
+    expect(bench.recording.rows).toHaveLength(1);
+  });
+});
