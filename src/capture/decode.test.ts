@@ -1,0 +1,76 @@
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { ApiError } from '../contract/errors.ts';
+import { decodeBody } from './decode.ts';
+
+/** The forms of bodies are proven through HTTP in routes.test.ts; here is what takes a direct look at memory and bytes. */
+const limits = { inflatedBytesMax: 4 * 1024 * 1024 };
+const json = Buffer.from('[{"event":"a","distinct_id":"b"}]');
+
+function refusal(work: () => unknown): ApiError {
+  try {
+    work();
+  } catch (error) {
+    if (error instanceof ApiError) return error;
+    throw error;
+  }
+  throw new Error('expected a refusal');
+}
+
+/** Bytes of buffers that the work allocated and that are still there when it throws, measured without help from the collector. */
+function growth(work: () => unknown): { error: ApiError; bytes: number } {
+  const before = process.memoryUsage();
+  const error = refusal(work);
+  const after = process.memoryUsage();
+  return { error, bytes: after.arrayBuffers + after.external - before.arrayBuffers - before.external };
+}
+
+describe('bombs', () => {
+  const bomb = gzipSync(Buffer.alloc(500_000_000));
+  const lying = Buffer.from(bomb);
+  lying.writeUInt32LE(10, lying.length - 4);
+  it.each([
+    ['that says how large it is', bomb],
+    ['that lies about its size', lying],
+    ['in base64', Buffer.from(bomb.toString('base64'))],
+  ])('a gzip bomb %s is 413, in memory bounded by the limit', (_name, body) => {
+    const { error, bytes } = growth(() => decodeBody(body, {}, limits));
+    expect([error.status, error.detail]).toEqual([413, expect.stringContaining('4194304 bytes')]);
+    expect(bytes).toBeLessThan(4 * limits.inflatedBytesMax);
+  });
+
+  it('a trailer that claims 4 GB makes nobody reserve them', () => {
+    const claimed = gzipSync(json);
+    claimed.writeUInt32LE(0xffff_ffff, claimed.length - 4);
+    const { error, bytes } = growth(() => decodeBody(claimed, {}, limits));
+    expect(error.status).toBe(400);
+    expect(bytes).toBeLessThan(2_000_000);
+  });
+
+  it('a form of base64 that is larger than the limit is 413', () => {
+    const large = Buffer.alloc(limits.inflatedBytesMax * 2, 'A');
+    expect(refusal(() => decodeBody(large, {}, limits)).status).toBe(413);
+  });
+});
+
+describe('gzip', () => {
+  it('of several members is one body', () => {
+    const packed = Buffer.concat([gzipSync(json.subarray(0, 10)), gzipSync(json.subarray(10))]);
+    const decoded = decodeBody(packed, {}, limits);
+    expect(decoded.json.equals(json)).toBe(true);
+    expect([decoded.encoding, decoded.body === packed]).toEqual(['gzip', true]);
+  });
+
+  it('at the limit is taken, one byte above is not', () => {
+    const exact = Buffer.alloc(limits.inflatedBytesMax, ' ');
+    exact.write('[]');
+    expect(decodeBody(gzipSync(exact), {}, limits).json.length).toBe(limits.inflatedBytesMax);
+    const above = Buffer.concat([exact, Buffer.from(' ')]);
+    expect(refusal(() => decodeBody(gzipSync(above), {}, limits)).status).toBe(413);
+  });
+
+  it('inside gzip is refused by the JSON that it is not', () => {
+    const twice = decodeBody(gzipSync(gzipSync(json)), {}, limits);
+    expect(twice.json[0]).toBe(0x1f);
+  });
+});

@@ -1,0 +1,172 @@
+import { request as httpRequest, Agent, type IncomingMessage } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startTestCapture, type TestCapture } from './test-capture.ts';
+
+/** Real sockets against the real server: what a client may do to a body on its way. */
+const bodyBytesMax = 100_000;
+let capture: TestCapture;
+let port: number;
+let good: string;
+
+beforeAll(async () => {
+  const settings = { captureBodyBytesMax: bodyBytesMax, captureBodyTimeoutMs: 600, captureInflatedBytesMax: 1_000_000 };
+  capture = await startTestCapture({ settings });
+  port = Number(new URL(await capture.url()).port);
+  good = JSON.stringify({ api_key: capture.token, batch: [{ event: 'a', distinct_id: 'u' }] });
+});
+afterAll(async () => {
+  await capture[Symbol.asyncDispose]();
+});
+
+/** Writes raw HTTP and gives everything that comes back until the server closes or `until` has come. */
+function raw(chunks: readonly string[], until?: RegExp): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket: Socket = connect(port, '127.0.0.1');
+    let text = '';
+    const done = (): void => {
+      socket.destroy();
+      resolve(text);
+    };
+    socket.on('data', (chunk) => {
+      text += chunk.toString();
+      if (until?.test(text)) done();
+    });
+    socket.on('close', done);
+    socket.on('error', reject);
+    for (const chunk of chunks) socket.write(chunk);
+  });
+}
+
+const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+afterAll(() => agent.destroy());
+
+function post(
+  body: Buffer | string,
+  headers: Record<string, string> = {},
+): Promise<{ status: number; text: string; port: number }> {
+  return new Promise((resolve, reject) => {
+    const sent = httpRequest(
+      { port, host: '127.0.0.1', method: 'POST', path: '/batch/', agent, headers },
+      (answer: IncomingMessage) => {
+        const localPort = answer.socket.localPort ?? 0;
+        let text = '';
+        answer.on('data', (chunk: Buffer) => {
+          text += chunk.toString();
+        });
+        answer.on('end', () => resolve({ status: answer.statusCode ?? 0, text, port: localPort }));
+      },
+    );
+    sent.on('error', reject);
+    sent.end(body);
+  });
+}
+
+const head = (headers: string): string =>
+  `POST /batch/ HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${headers}\r\n\r\n`;
+
+describe('bodies that are too large', () => {
+  it('up to twice the limit get 413 and the connection goes on', async () => {
+    const refused = await post(Buffer.alloc(bodyBytesMax + 1, ' '));
+    expect(refused.status).toBe(413);
+    expect(JSON.parse(refused.text)).toMatchObject({
+      code: 'request_too_large',
+      detail: expect.stringContaining('Request body exceeds limit of 100000 bytes'),
+    });
+    const next = await post(good);
+    expect([next.status, next.port]).toEqual([200, refused.port]);
+  });
+
+  it('without Content-Length too', async () => {
+    const refused = await post(Buffer.alloc(bodyBytesMax + 1, ' '), { 'transfer-encoding': 'chunked' });
+    expect(refused.status).toBe(413);
+    expect((await post(good)).port).toBe(refused.port);
+  });
+
+  it('beyond that get 413 at once, without being read', async () => {
+    const answer = await raw([head(`Content-Length: ${bodyBytesMax * 1000}`)]);
+    expect(answer).toMatch(/^HTTP\/1\.1 413 [\s\S]*connection: close/i);
+  });
+
+  it('at the limit are taken', async () => {
+    const body = good.padEnd(bodyBytesMax, ' ');
+    expect((await post(body)).status).toBe(200);
+  });
+
+  it('are measured again after decompression', async () => {
+    const refused = await post(gzipSync(Buffer.alloc(2_000_000, ' ')));
+    expect([refused.status, refused.text]).toEqual([413, expect.stringContaining('Decompressed payload')]);
+  });
+});
+
+describe('bodies that do not arrive', () => {
+  it('stalling gives 408 after half the time, saying that a part came', async () => {
+    const started = performance.now();
+    const answer = await raw([head('Content-Length: 50'), '{"batch"']);
+    expect(answer).toMatch(/^HTTP\/1\.1 408 [\s\S]*connection: close[\s\S]*"code":"request_timeout"/i);
+    expect(performance.now() - started).toBeGreaterThan(250);
+  });
+
+  it('one byte at a time gives 408 when the whole time is over', async () => {
+    const socket = connect(port, '127.0.0.1');
+    socket.write(head('Content-Length: 1000'));
+    const drip = setInterval(() => socket.write(' '), 50);
+    const started = performance.now();
+    const answer = await new Promise<string>((resolve) => {
+      socket.once('data', (chunk) => resolve(chunk.toString()));
+    });
+    clearInterval(drip);
+    socket.destroy();
+    expect(answer).toMatch(/^HTTP\/1\.1 408/);
+    expect(performance.now() - started).toBeGreaterThan(500);
+  });
+
+  it('a client that goes away leaves nothing behind', async () => {
+    const before = (await capture.records()).length;
+    const socket = connect(port, '127.0.0.1');
+    await new Promise<void>((resolve) => {
+      socket.write(`${head(`Content-Length: ${good.length}`)}${good.slice(0, 20)}`, () => resolve());
+    });
+    socket.destroy();
+    expect((await post(good)).status).toBe(200);
+    expect((await capture.records()).length).toBe(before + 1);
+  });
+
+  it('a Content-Length that is too small takes the body as far as it says, and calls the rest bad', async () => {
+    const answer = await raw(
+      [head('Content-Length: 5'), good],
+      /400 Bad Request[\s\S]*400 Bad Request|connection: close/i,
+    );
+    expect(answer).toMatch(/^HTTP\/1\.1 400/);
+  });
+
+  it('a chunked body without an end gives 408', async () => {
+    const answer = await raw([head('Transfer-Encoding: chunked'), '5\r\n{"bat\r\n']);
+    expect(answer).toMatch(/^HTTP\/1\.1 408/);
+  });
+});
+
+describe('many bodies at once', () => {
+  it('are refused with 503 when together they are more than the memory for them, and it is free again afterwards', async () => {
+    const part = 'x'.repeat(90_000);
+    const sockets = Array.from({ length: 24 }, () => connect(port, '127.0.0.1'));
+    const answers = sockets.map(
+      (socket) =>
+        new Promise<string>((resolve) => {
+          socket.once('data', (chunk) => resolve(chunk.toString().slice(0, 12)));
+          socket.on('error', () => resolve('closed'));
+          socket.write(`${head(`Content-Length: ${part.length + 1}`)}${part}`);
+        }),
+    );
+    await new Promise((resolve) => {
+      setTimeout(resolve, 150);
+    });
+    for (const socket of sockets) socket.write('x');
+    const statuses = await Promise.all(answers);
+    for (const socket of sockets) socket.destroy();
+    expect(statuses.filter((status) => status === 'HTTP/1.1 503').length).toBeGreaterThan(0);
+    expect(statuses.filter((status) => status === 'HTTP/1.1 400').length).toBeGreaterThan(10);
+    expect((await post(good)).status).toBe(200);
+  });
+});
