@@ -8,8 +8,8 @@ const dayMs = 86_400_000;
 const eventsPerBatch = 1000;
 const countMax = 1_000_000;
 const daysMax = 3650;
-/** One person per so many events, so that each has a history. */
-const eventsPerPerson = 25;
+/** The same whatever the settings are: who did what on a day must not depend on how much is asked for. */
+const persons = 400;
 
 const fields = [
   {
@@ -54,12 +54,11 @@ async function sendAll(context: JobContext, now: number): Promise<void> {
   const count = integerSetting(context.settings, 'count', { standard: 10_000, min: 1, max: countMax });
   const days = integerSetting(context.settings, 'days', { standard: 90, min: 1, max: daysMax });
   const seed = textSetting(context.settings, 'seed', 'millrace');
-  const persons = Math.max(1, Math.ceil(count / eventsPerPerson));
   const today = Math.floor(now / dayMs);
   let batch: SampleEvent[] = [];
   for (let index = 0; index < days; index++) {
     const perDay = Math.floor(((index + 1) * count) / days) - Math.floor((index * count) / days);
-    const day = { projectId: context.projectId, seed, day: today - days + 1 + index, count: perDay, persons };
+    const day = { projectId: context.projectId, seed, day: today - days + 1 + index, count: perDay };
     for (const event of eventsOfDay(day)) {
       if (Date.parse(event.timestamp) > now) continue;
       batch.push(event);
@@ -91,11 +90,10 @@ interface SampleDay {
   /** Days since the epoch. */
   readonly day: number;
   readonly count: number;
-  readonly persons: number;
 }
 
 /** In order of time. The numbers of a day depend on seed and day only, its length just cuts them off. */
-function eventsOfDay({ projectId, seed, day, count, persons }: SampleDay): SampleEvent[] {
+function eventsOfDay({ projectId, seed, day, count }: SampleDay): SampleEvent[] {
   const random = randomNumbers(`${seed}/${day}`);
   const events = Array.from({ length: count }, (_, index) => {
     const person = Math.floor(random() ** 2 * persons);

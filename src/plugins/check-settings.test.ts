@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest';
+import { checkSettings, missingRequired, withDefaults } from './check-settings.ts';
+import { secretMask, type PluginField } from './fields.ts';
+import { maskSettings, withoutSecrets } from './mask-secrets.ts';
+
+const fields: readonly PluginField[] = [
+  { key: 'name', name: 'Name', type: 'string', required: true },
+  { key: 'token', name: 'Token', type: 'string', secret: true, required: true },
+  { key: 'region', name: 'Region', type: 'choice', choices: ['eu', 'us'], default: 'eu', required: true },
+  { key: 'table', name: 'Table', type: 'json' },
+  { key: 'file', name: 'File', type: 'attachment', required: true },
+];
+
+describe('check of settings', () => {
+  it.each([
+    [{}],
+    [{ name: 'x', token: 't', region: 'us', table: [1], file: '' }],
+    [{ name: '', token: null, region: '', table: null }],
+    [{ table: '{"a": 1}' }],
+    [{ table: false }],
+  ])('takes %j', (values) => {
+    expect(checkSettings(fields, values)).toEqual([]);
+  });
+
+  it.each([
+    [{ other: 1 }, 'settings.other', "The plugin's settings are: name, token, region, table, file."],
+    [{ name: 1 }, 'settings.name', 'Not a valid string.'],
+    [{ name: {} }, 'settings.name', 'Not a valid string.'],
+    [{ name: 'x'.repeat(100_001) }, 'settings.name', 'no more than 100000 characters'],
+    [{ token: secretMask }, 'settings.token', 'Leave the key out'],
+    [{ name: secretMask }, 'settings.name', 'This is the mask'],
+    [{ region: 'moon' }, 'settings.region', 'Expected one of: eu, us.'],
+    [{ table: '{' }, 'settings.table', 'Expected JSON'],
+    [{ file: 'text' }, 'settings.file', 'Send a file'],
+    [{ toString: 'x' }, 'settings.toString', 'Unknown setting'],
+  ])('refuses %j', (values, attr, detail) => {
+    const errors = checkSettings(fields, values);
+    expect(errors).toEqual([{ code: 'invalid_input', attr, detail: expect.stringContaining(detail) }]);
+  });
+
+  it('required settings are missing without a value, a default or a file', () => {
+    expect(missingRequired(fields, {})).toEqual(['name', 'token', 'file']);
+    expect(missingRequired(fields, { name: '', token: null })).toEqual(['name', 'token', 'file']);
+    expect(missingRequired(fields, { name: 'x', token: 't' }, new Set(['file']))).toEqual([]);
+  });
+
+  it('a plugin receives values, else defaults, and nothing that it does not know', () => {
+    expect(withDefaults(fields, { name: 'x', region: '', other: 1 })).toEqual({ name: 'x', region: 'eu' });
+    expect(withDefaults(fields, { table: false })).toEqual({ region: 'eu', table: false });
+  });
+});
+
+describe('masks', () => {
+  it('secrets that are set show as the mask, empty ones as empty, unknown keys not at all', () => {
+    expect(maskSettings(fields, { name: 'x', token: 's', stray: 'secret of an older version' })).toEqual({
+      name: 'x',
+      token: secretMask,
+    });
+    expect(maskSettings(fields, { token: '' })).toEqual({ token: '' });
+  });
+
+  it('a text loses every occurrence of a secret', () => {
+    expect(withoutSecrets('bad key s3cr3t (s3cr3t) for x', fields, { name: 'x', token: 's3cr3t' })).toBe(
+      `bad key ${secretMask} (${secretMask}) for x`,
+    );
+  });
+});
