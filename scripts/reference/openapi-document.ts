@@ -20,5 +20,7 @@ export function openApiDocument(): string {
     forgetKey: () => {},
     forgetProject: () => {},
   });
-  return `${JSON.stringify(buildOpenApi(routes), null, 2)}\n`;
+  // As served: the description does not describe itself.
+  const described = routes.filter(({ path }) => path !== '/api/openapi.json');
+  return `${JSON.stringify(buildOpenApi(described), null, 2)}\n`;
 }

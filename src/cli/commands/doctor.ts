@@ -46,7 +46,7 @@ function names(findings: readonly Finding[]): string {
 
 function line({ name, state, detail }: Finding): string {
   const color = { ok: 'green', warning: 'yellow', failed: 'red' } as const;
-  return `${styleText(color[state], state.padEnd(8), { stream: process.stdout })}${name.padEnd(16)}${detail}`;
+  return `${styleText(color[state], state.padEnd(8), { stream: process.stdout })}${name.padEnd(22)}${detail}`;
 }
 
 async function examine(settings: Settings): Promise<Finding[]> {
