@@ -1,10 +1,12 @@
-import packageJson from '../../package.json' with { type: 'json' };
 import { apiErrors, type ApiErrorCode } from '../contract/errors.ts';
 import { scopeObjects } from '../contract/scopes.ts';
 import type { ApiRoute } from '../http/api-route.ts';
 import { exampleOf, plainSchema, type JsonSchema } from './openapi-schema.ts';
 
 type Json = Readonly<Record<string, unknown>>;
+
+/** Of the API, not of the program: it changes when a client has to. */
+const version = '1.0.0';
 
 const description = `Management API of Millrace. Paths work with and without a trailing slash; everything under
 /api/projects/{project_id} answers under /api/environments/{project_id} too. Bodies may be JSON, form or multipart.
@@ -41,7 +43,7 @@ export function buildOpenApi(routes: readonly ApiRoute[]): object {
   }
   return {
     openapi: '3.1.0',
-    info: { title: 'Millrace', version: packageJson.version, description },
+    info: { title: 'Millrace', version: version, description },
     servers: [{ url: '/' }],
     tags: [...new Set(routes.map((route) => route.tag))].map((name) => ({ name })),
     paths,

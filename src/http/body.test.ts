@@ -53,12 +53,16 @@ describe('parseJsonOrForm', () => {
     ['[1=2]', 'parse_error: JSON parse error - '],
     ['=1', 'parse_error: JSON parse error - unexpected character'],
     [`${'['.repeat(65)}${']'.repeat(65)}`, 'parse_error: JSON parse error - nested deeper than 64 levels.'],
-    [`${'['.repeat(5_000_000)}`, 'parse_error: JSON parse error - '],
     ['plugin=1', 'none'],
     [' plugin=1&order=0\n', 'none'],
     ['orders[1]=0', 'none'],
     ['', 'none'],
-  ])('%.20s → %s', (text, expected) => {
+  ])('%s → %s', (text, expected) => {
     expect(errorOf(text)).toContain(expected);
+  });
+
+  it('survives millions of brackets', () => {
+    expect(errorOf('['.repeat(5_000_000))).toMatch(/^parse_error: /);
+    expect(errorOf('['.repeat(1_000_000) + ']'.repeat(1_000_000))).toMatch(/^parse_error: /);
   });
 });
