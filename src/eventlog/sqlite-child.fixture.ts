@@ -15,7 +15,8 @@ import { openSqliteLogWriter } from './sqlite.ts';
 const [dir = '', mode = '', committed = '0'] = process.argv.slice(2);
 const writer = await openSqliteLogWriter(dir, {
   committed: { live: Number(committed), historical: 0 },
-  segmentBytes: 1024 * 1024,
+  // A disk that fills up within one file is the harder case: no older file can go.
+  segmentBytes: (mode === 'disk-full' ? 64 : 1) * 1024 * 1024,
   onProblem: (sentence) => say(`problem ${sentence}`),
 });
 const reader = openSqliteLogReader(dir, writer.shared);
@@ -77,7 +78,8 @@ async function throughDiskFull(): Promise<void> {
   reader.commit('live', last);
   let drained = false;
   for (let n = 0; n < 40 && !drained; n += 1) {
-    await delay(50);
+    // As a consumer does, which lets go of files that are gone.
+    await reader.waitForAppend(50);
     drained = await appendOne(`c${n}`);
   }
   await readable(last);

@@ -29,6 +29,7 @@ export function openSqliteLogReader(dir: string, shared: SharedArrayBuffer): Eve
       // What came since the last wait began to return counts too: it may have come after the reads in between.
       if (!closed) await positions.appendCountChange(seenAppends, timeoutMs);
       seenAppends = positions.appendCount();
+      for (const reader of Object.values(readers)) reader.closeIfGone();
     },
     close: async () => {
       closed = true;
@@ -50,10 +51,7 @@ class LaneReader {
   /** Records in `(afterSeq, lastSeq]` until one of them reaches a limit. */
   read(afterSeq: number, lastSeq: number, limits: ReadLimits): StoredRecord[] {
     const found: StoredRecord[] = [];
-    if (afterSeq >= lastSeq) {
-      this.#closeIfGone();
-      return found;
-    }
+    if (afterSeq >= lastSeq) return found;
     const left = { events: limits.events, bytes: limits.bytes };
     const segments = listSegments(this.#dir);
     for (const [index, firstSeq] of segments.entries()) {
@@ -76,7 +74,7 @@ class LaneReader {
   }
 
   /** A file that was unlinked takes space for as long as it is open. */
-  #closeIfGone(): void {
+  closeIfGone(): void {
     const firstSeq = this.#open?.firstSeq;
     if (firstSeq !== undefined && !existsSync(join(this.#dir, segmentFileName(firstSeq)))) this.close();
   }
