@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '../../base/clock.ts';
 import { derivedId } from '../../base/ids.ts';
 import type { PluginField } from '../fields.ts';
@@ -6,7 +7,7 @@ import { integerSetting, textSetting } from '../setting-values.ts';
 
 const dayMs = 86_400_000;
 const eventsPerBatch = 1000;
-const countMax = 1_000_000;
+const countMax = 200_000;
 const daysMax = 3650;
 /** The same whatever the settings are: who did what on a day must not depend on how much is asked for. */
 const persons = 400;
@@ -59,7 +60,7 @@ async function sendAll(context: JobContext, now: number): Promise<void> {
   for (let index = 0; index < days; index++) {
     const perDay = Math.floor(((index + 1) * count) / days) - Math.floor((index * count) / days);
     const day = { projectId: context.projectId, seed, day: today - days + 1 + index, count: perDay };
-    for (const event of eventsOfDay(day)) {
+    for (const event of await eventsOfDay(day)) {
       if (Date.parse(event.timestamp) > now) continue;
       batch.push(event);
       if (batch.length < eventsPerBatch) continue;
@@ -93,19 +94,22 @@ interface SampleDay {
 }
 
 /** In order of time. The numbers of a day depend on seed and day only, its length just cuts them off. */
-function eventsOfDay({ projectId, seed, day, count }: SampleDay): SampleEvent[] {
+async function eventsOfDay({ projectId, seed, day, count }: SampleDay): Promise<SampleEvent[]> {
   const random = randomNumbers(`${seed}/${day}`);
-  const events = Array.from({ length: count }, (_, index) => {
+  const events: SampleEvent[] = [];
+  for (let index = 0; index < count; index++) {
+    // The service has other work too.
+    if (index % eventsPerBatch === 0) await setImmediate();
     const person = Math.floor(random() ** 2 * persons);
     const { event, properties } = whatHappened(person, random);
-    return {
+    events.push({
       uuid: derivedId('sample-events', String(projectId), seed, String(day), String(index)),
       event,
       distinct_id: `sample-${derivedId(seed, String(person)).slice(0, 8)}`,
       timestamp: new Date(day * dayMs + Math.floor(timeOfDay(random) * dayMs)).toISOString(),
       properties: { ...properties, $lib: 'millrace-sample-events' },
-    };
-  });
+    });
+  }
   return events.sort((a, b) => (a.timestamp < b.timestamp ? -1 : a.timestamp > b.timestamp ? 1 : 0));
 }
 
