@@ -17,7 +17,8 @@ async function converse(app: TestApp, text: string): Promise<string> {
 
 describe('limits of the server', () => {
   it('gives up on a body that does not arrive', async () => {
-    await using app = await startTestApp(() => [], { settings: { captureBodyTimeoutMs: -4_500 } });
+    await using app = await startTestApp(() => []);
+    Object.assign(app.app.server, { headersTimeout: 400, requestTimeout: 500 });
     await app.app.listen({ host: '127.0.0.1', port: 0 });
     const head = 'POST /login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{';
     const answer = await converse(app, head);
@@ -26,6 +27,8 @@ describe('limits of the server', () => {
   });
 
   it('sets timeouts for slow headers and idle connections', async () => {
+    await using hasty = await startTestApp(() => [], { settings: { captureBodyTimeoutMs: 100 } });
+    expect(hasty.app.server).toMatchObject({ headersTimeout: 5_100, requestTimeout: 5_100 });
     await using app = await startTestApp(() => []);
     const { headersTimeout, requestTimeout, keepAliveTimeout } = app.app.server;
     expect({ headersTimeout, requestTimeout, keepAliveTimeout }).toEqual({

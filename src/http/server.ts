@@ -74,6 +74,7 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
 }
 
 function createFastify(settings: Settings, log: Log): FastifyInstance {
+  const requestTimeout = settings.captureBodyTimeoutMs + requestTimeoutSlackMs;
   return fastify({
     loggerInstance: log,
     // Fastify makes a child logger per request; ours adds the request id where it logs.
@@ -82,9 +83,9 @@ function createFastify(settings: Settings, log: Log): FastifyInstance {
     genReqId: requestIdOf,
     trustProxy: settings.trustProxy,
     bodyLimit: bodyBytesMax,
-    requestTimeout: settings.captureBodyTimeoutMs + requestTimeoutSlackMs,
+    requestTimeout,
     keepAliveTimeout: keepAliveMs,
-    http: { headersTimeout: headersTimeoutMs, connectionsCheckingInterval: 1_000 },
+    http: { headersTimeout: Math.min(headersTimeoutMs, requestTimeout), connectionsCheckingInterval: 1_000 },
     routerOptions: { maxParamLength: 200 },
     // A fault in closing one connection must not keep the others open.
     forceCloseConnections: 'idle',
