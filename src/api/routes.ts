@@ -6,14 +6,14 @@ import type { Metadata } from '../metadata/database.ts';
 import type { PluginRegistry } from '../plugins/registry.ts';
 import { personsByDistinctIds } from '../persons/read.ts';
 import { activityLogRoutes } from './activity-log.ts';
-//import { deadLetterRoutes } from './dead-letters.ts';
+import { deadLetterRoutes } from './dead-letters.ts';
 import { eventRoutes } from './events.ts';
-//import { groupRoutes } from './groups.ts';
+import { groupRoutes } from './groups.ts';
 import { historicalMigrationRoutes } from './historical-migrations.ts';
-//import { ingestionWarningRoutes } from './ingestion-warnings.ts';
+import { ingestionWarningRoutes } from './ingestion-warnings.ts';
 import { jobRoutes } from './jobs.ts';
 import { openApiRoutes } from './openapi.ts';
-//import { personRoutes } from './persons.ts';
+import { personRoutes } from './persons.ts';
 import { personalApiKeyRoutes } from './personal-api-keys.ts';
 import { pluginConfigRoutes } from './plugin-configs.ts';
 import { pluginRoutes } from './plugins.ts';
@@ -49,10 +49,10 @@ export function apiRoutes(deps: ApiDeps): ApiRoute[] {
     ...activityLogRoutes(deps),
     ...eventRoutes({ store, persons }),
     ...usageRoutes({ store }),
-    //    ...personRoutes({ db }),
-    //    ...groupRoutes({ db }),
-    //    ...ingestionWarningRoutes(deps),
-    //    ...deadLetterRoutes({ ...deps, door }),
+    ...personRoutes({ db }),
+    ...groupRoutes({ db }),
+    ...ingestionWarningRoutes(deps),
+    ...deadLetterRoutes({ ...deps, door }),
     ...historicalMigrationRoutes(deps),
   ];
   return [...routes, ...openApiRoutes(routes)];
