@@ -1,0 +1,55 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+/**
+ * The lock file has to name the binaries of every platform (chDB's library, the linter's and the formatter's): a registry
+ * mirror that does not carry some of them makes npm leave them out, and `npm ci` then installs nothing, or refuses,
+ * elsewhere. This adds what is missing; run it after `npm install`.
+ */
+export interface LockFile {
+  readonly packages: Readonly<Record<string, LockedPackage>>;
+}
+
+interface LockedPackage {
+  readonly version?: string;
+  readonly optional?: boolean;
+  readonly os?: readonly string[];
+  readonly cpu?: readonly string[];
+  readonly libc?: readonly string[];
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
+}
+
+const platform =
+  /-(android|darwin|freebsd|linux|openharmony|win32)-(arm64|arm|x64|ia32|ppc64|riscv64|s390x)(?:-(gnu|musl|[a-z]+))?$/;
+
+/** `…-linux-arm64-gnu` → what npm compares with the machine; undefined: no binary of one platform. */
+function platformOf(name: string): Pick<LockedPackage, 'os' | 'cpu' | 'libc'> | undefined {
+  const [, os, cpu, suffix = ''] = platform.exec(name) ?? [];
+  if (os === undefined || cpu === undefined) return undefined;
+  const libc = suffix.startsWith('musl') ? 'musl' : 'glibc';
+  return { cpu: [cpu], ...(os === 'linux' && suffix !== '' && { libc: [libc] }), os: [os] };
+}
+
+/** The lock with every binary that its packages name; the same object when nothing is missing. */
+export function lockPlatforms<L extends LockFile>(lock: L): L {
+  const named = Object.values(lock.packages).flatMap((each) => Object.entries(each.optionalDependencies ?? {}));
+  const added = named.flatMap(([name, version]): [string, LockedPackage][] => {
+    const bound = platformOf(name);
+    if (bound === undefined || `node_modules/${name}` in lock.packages) return [];
+    return [[`node_modules/${name}`, { version, ...bound, optional: true }]];
+  });
+  if (added.length === 0) return lock;
+  const packages = [...Object.entries(lock.packages), ...added].toSorted(([a], [b]) => a.localeCompare(b, 'en'));
+  return { ...lock, packages: Object.fromEntries(packages) };
+}
+
+if (import.meta.main) {
+  const path = fileURLToPath(new URL('../package-lock.json', import.meta.url));
+  const lock = JSON.parse(readFileSync(path, 'utf8')) as LockFile;
+  const complete = lockPlatforms(lock);
+  if (complete === lock) console.log('package-lock.json names every platform');
+  else {
+    writeFileSync(path, `${JSON.stringify(complete, null, 2)}\n`);
+    console.log('package-lock.json: added the missing platforms');
+  }
+}

@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest';
+import { lockPlatforms, type LockFile } from '../scripts/lock-platforms.ts';
+import { read } from './source-tree.ts';
+
+const lock = JSON.parse(read('package-lock.json')) as LockFile;
+const libraries = Object.entries(lock.packages).filter(([path]) => path.startsWith('node_modules/@chdb/lib-'));
+
+describe('the lock file installs everywhere', () => {
+  it('names the embedded event store for every platform; scripts/lock-platforms.ts adds what is missing', () => {
+    expect(libraries.map(([path]) => path.replace('node_modules/@chdb/lib-', '')).toSorted()).toEqual([
+      'darwin-arm64',
+      'darwin-x64',
+      'linux-arm64-gnu',
+      'linux-x64-gnu',
+    ]);
+    expect(lockPlatforms(lock)).toBe(lock);
+  });
+
+  it.each(libraries)('%s is optional and bound to its platform', (path, locked) => {
+    expect(locked).toMatchObject({ optional: true, version: expect.any(String) as string });
+    expect(path).toContain(`${locked.os?.[0]}-${locked.cpu?.[0]}`);
+  });
+
+  it('what is missing is added in npm’s order, and nothing else changes', () => {
+    const { 'node_modules/@chdb/lib-linux-x64-gnu': here, ...others } = lock.packages;
+    const onlyHere = Object.fromEntries(
+      Object.entries({ ...others, 'node_modules/@chdb/lib-linux-x64-gnu': here }).filter(
+        ([path]) => !/@chdb\/lib-(darwin|linux-arm64)/.test(path),
+      ),
+    ) as LockFile['packages'];
+    const complete = lockPlatforms({ packages: onlyHere });
+    expect(complete.packages['node_modules/@chdb/lib-linux-arm64-gnu']).toEqual({
+      version: here?.version,
+      cpu: ['arm64'],
+      libc: ['glibc'],
+      os: ['linux'],
+      optional: true,
+    });
+    expect(Object.keys(complete.packages)).toEqual(
+      Object.keys(complete.packages).toSorted((a, b) => a.localeCompare(b, 'en')),
+    );
+  });
+});
