@@ -1,4 +1,6 @@
 import { ApiError } from '../contract/errors.ts';
+import { LogUnavailableError } from '../eventlog/eventlog.ts';
+import { StoreUnavailableError } from '../eventstore/eventstore.ts';
 
 const storageRetrySeconds = 5;
 
@@ -56,8 +58,8 @@ const networkTrouble = new Set([
 
 /** Whether a store is out of reach or out of room, as against a mistake of ours. */
 export function isStorageTrouble(error: unknown): boolean {
-  const { code, errcode, name, message } = fieldsOf(error);
-  if (name === 'LogUnavailableError') return true;
+  const { code, errcode, message } = fieldsOf(error);
+  if (error instanceof LogUnavailableError || error instanceof StoreUnavailableError) return true;
   if (code === 'ERR_SQLITE_ERROR') return typeof errcode === 'number' && sqliteTrouble.has(errcode & 0xff);
   // PostgreSQL classes: 08 connection, 53 resources, 57P shutdown, 58 system; 25006 read-only.
   if (typeof code === 'string') return networkTrouble.has(code) || /^(08|53|57P|58)|^25006$/.test(code);

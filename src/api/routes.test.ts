@@ -1,0 +1,61 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { wrongAnswers } from '../../test/support/access-matrix.ts';
+import { startTestApp, type TestApp } from '../../test/support/app.ts';
+import type { Door } from '../capture/accept.ts';
+import { StoreUnavailableError, type EventStore } from '../eventstore/eventstore.ts';
+import type { ApiRoute } from '../http/api-route.ts';
+import { builtInRegistry } from '../plugins/registry.ts';
+import { apiRoutes } from './routes.ts';
+
+const down = async (): Promise<never> => {
+  throw new StoreUnavailableError('expected nobody to get this far');
+};
+const store: EventStore = { insertBatch: down, query: down, health: down, close: down };
+const door: Door = { accept: down };
+
+let app: TestApp;
+let routes: ApiRoute[];
+beforeAll(async () => {
+  app = await startTestApp((db, { auth, clock }) => {
+    const { forgetKey, forgetProject } = auth;
+    const deps = { db, clock, store, door, registry: builtInRegistry, siteUrl: () => 'https://events.example.com' };
+    routes = apiRoutes({ ...deps, forgetKey, forgetProject });
+    return routes;
+  });
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+describe('the whole management API', () => {
+  it('refuses on every route: no key, bad, expired, missing scope, foreign and unknown projects', async () => {
+    expect(routes.length).toBeGreaterThan(50);
+    expect(await wrongAnswers(app, routes)).toEqual([]);
+  });
+
+  it('answers every path with and without slash, and under /api/environments/, the same way', async () => {
+    const differing: string[] = [];
+    for (const route of routes.filter(({ scope }) => scope !== 'public')) {
+      const path = route.path.replaceAll(/:\w+/g, '1');
+      const other = path.replace(/^\/api\/projects\/1/, '/api/environments/1');
+      const answers = [path, `${path}/`, other, `${other}/`].map((url) => app.inject({ method: route.method, url }));
+      const statuses = (await Promise.all(answers)).map((answer) => answer.statusCode);
+      if (statuses.some((status) => status !== 401)) differing.push(`${route.method} ${path}: ${statuses.join()}`);
+    }
+    expect(differing).toEqual([]);
+  });
+
+  it('names the allowed methods of every path when another is used', async () => {
+    const wrong: string[] = [];
+    const paths = Map.groupBy(routes, ({ path }) => path);
+    for (const [path, known] of paths) {
+      const methods = known.map(({ method }) => method as string);
+      const unused = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].find((method) => !methods.includes(method));
+      if (unused === undefined) continue;
+      const url = path.replaceAll(/:\w+/g, '1');
+      const answer = await app.inject({ method: unused as 'GET', url });
+      const allowed = String(answer.headers['allow']).split(', ');
+      const named = methods.every((method) => allowed.includes(method)) && !allowed.includes(unused);
+      if (answer.statusCode !== 405 || !named) wrong.push(`${unused} ${url}: ${answer.statusCode} ${allowed.join()}`);
+    }
+    expect(wrong).toEqual([]);
+  });
+});
