@@ -1,0 +1,94 @@
+import { PostHog, type PostHogOptions } from 'posthog-node';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startTestCapture, type TestCapture } from './test-capture.ts';
+
+/** The client library that most servers use, unchanged, against the real server over a socket. */
+let capture: TestCapture;
+beforeAll(async () => {
+  capture = await startTestCapture();
+});
+afterAll(async () => {
+  await capture[Symbol.asyncDispose]();
+});
+
+async function client(options: PostHogOptions = {}): Promise<{ posthog: PostHog; errors: unknown[] }> {
+  const posthog = new PostHog(capture.token, { host: await capture.url(), fetchRetryDelay: 20, ...options });
+  const errors: unknown[] = [];
+  posthog.on('error', (error: unknown) => errors.push(error));
+  return { posthog, errors };
+}
+
+describe('posthog-node', () => {
+  it('sends everything it can send, and none of it is refused', async () => {
+    const { posthog, errors } = await client();
+    posthog.capture({
+      distinctId: 'u1',
+      event: 'signed up',
+      properties: { plan: 'pro', none: undefined, nan: Number.NaN },
+      groups: { company: 'acme' },
+    });
+    posthog.capture({
+      distinctId: 'u1',
+      event: 'odd id',
+      uuid: 'not a uuid',
+      timestamp: new Date('2024-02-03T04:05:06Z'),
+    });
+    posthog.identify({ distinctId: 'u1', properties: { $set: { name: 'Ada' } } });
+    posthog.alias({ distinctId: 'u1', alias: 'other' });
+    posthog.groupIdentify({ groupType: 'company', groupKey: 'acme', properties: { size: 5 } });
+    posthog.captureException(new Error('boom'), 'u1');
+    await posthog.shutdown();
+    const events = (await capture.events()) as { event: string }[];
+    expect(events.map(({ event }) => event).sort()).toEqual([
+      '$create_alias',
+      '$exception',
+      '$groupidentify',
+      '$identify',
+      'odd id',
+      'signed up',
+    ]);
+    const records = await capture.records();
+    expect(records.map(({ header }) => header.encoding)).toContain('gzip');
+    expect(records.every(({ header }) => header.sentAt !== undefined)).toBe(true);
+    expect(records.reduce((sum, { header }) => sum + header.events, 0)).toBe(events.length);
+    expect(errors).toEqual([]);
+  });
+
+  it('sends history into the historical lane', async () => {
+    const { posthog } = await client({ historicalMigration: true });
+    posthog.capture({ distinctId: 'u1', event: 'old', timestamp: new Date('2020-01-01T00:00:00Z') });
+    await posthog.shutdown();
+    expect(await capture.events('historical')).toMatchObject([{ event: 'old', timestamp: '2020-01-01T00:00:00.000Z' }]);
+  });
+
+  it('tries again after 503 and loses nothing', async () => {
+    const before = (await capture.records()).length;
+    const { posthog, errors } = await client();
+    capture.log.failAppends('disk full');
+    posthog.capture({ distinctId: 'u1', event: 'kept' });
+    const flushed = posthog.flush();
+    setTimeout(() => capture.log.failAppends(undefined), 30);
+    await flushed;
+    await posthog.shutdown();
+    expect(errors).toEqual([]);
+    expect((await capture.records()).length).toBe(before + 1);
+  });
+
+  it('halves its batch after 413 and sends the rest', async () => {
+    const small = await startTestCapture({ settings: { captureBodyBytesMax: 20_000 } });
+    const posthog = new PostHog(small.token, { host: await small.url(), disableCompression: true, flushAt: 100 });
+    for (let i = 0; i < 40; i++)
+      posthog.capture({ distinctId: 'u1', event: `e${i}`, properties: { pad: 'x'.repeat(900) } });
+    await posthog.flush();
+    await posthog.shutdown();
+    const count = (await small.events()).length;
+    await small[Symbol.asyncDispose]();
+    expect(count).toBe(40);
+  });
+
+  it('gets an empty set of flags', async () => {
+    const { posthog } = await client();
+    expect(await posthog.getAllFlags('u1')).toEqual({});
+    await posthog.shutdown();
+  });
+});
