@@ -12,9 +12,10 @@ const library = readFileSync(
   'utf8',
 );
 
+/** A headless browser counts as a bot for the library, which would send nothing: hence the opt-out of that filter. */
 function page(apiHost: string): string {
   return `<!doctype html><title>Shop</title><h1>Shop</h1><script src="/posthog.js"></script><script>
-    posthog.init(${JSON.stringify(projectKey)}, { api_host: ${JSON.stringify(apiHost)}, persistence: 'memory' });
+    posthog.init(${JSON.stringify(projectKey)}, { api_host: ${JSON.stringify(apiHost)}, persistence: 'memory', opt_out_useragent_filter: true });
   </script>`;
 }
 
