@@ -86,10 +86,11 @@ describe('paths', () => {
   });
 });
 
+const form = { 'content-type': 'application/x-www-form-urlencoded' };
+
 describe('bodies', () => {
   const json = (): Buffer => Buffer.from(batchOf([event]));
   const b64 = (bytes: Buffer): string => bytes.toString('base64');
-  const form = { 'content-type': 'application/x-www-form-urlencoded' };
   const plain = { 'content-type': 'text/plain' };
   const cases: readonly [name: string, path: string, body: () => string | Buffer, headers: Record<string, string>][] = [
     ['plain JSON', '/batch/', json, {}],
@@ -142,7 +143,9 @@ describe('bodies', () => {
     expect(answer.statusCode).toBe(200);
     expect(await taken()).toMatchObject([{ properties: { x: '>>>???' } }]);
   });
+});
 
+describe('bodies that cannot be read', () => {
   const damaged = (change: (bytes: Buffer) => Buffer): Buffer => change(gzipSync(Buffer.from('[{"event":"a"}]')));
   const refusals: readonly [
     name: string,

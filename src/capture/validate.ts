@@ -136,8 +136,8 @@ function checkUuid(scan: ScannedBatch, index: number): Refusal | undefined {
 }
 
 function isUuidAt(json: Buffer, from: number, to: number): boolean {
-  if (hasBackslash(json, from, to)) return isUuidText(Buffer.from(`"${stringAt(json, from, to)}"`), 0);
-  return to - from === 38 && isUuidText(json, from);
+  if (to - from === 38 && isUuidText(json, from)) return true;
+  return hasBackslash(json, from, to) && isUuidText(Buffer.from(`"${stringAt(json, from, to)}"`), 0);
 }
 
 function isUuidText(json: Buffer, from: number): boolean {
