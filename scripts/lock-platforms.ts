@@ -13,6 +13,7 @@ export interface LockFile {
 interface LockedPackage {
   readonly version?: string;
   readonly optional?: boolean;
+  readonly dev?: boolean;
   readonly os?: readonly string[];
   readonly cpu?: readonly string[];
   readonly libc?: readonly string[];
@@ -32,12 +33,13 @@ function platformOf(name: string): Pick<LockedPackage, 'os' | 'cpu' | 'libc'> | 
 
 /** The lock with every binary that its packages name; the same object when nothing is missing. */
 export function lockPlatforms<L extends LockFile>(lock: L): L {
-  const named = Object.values(lock.packages).flatMap((each) => Object.entries(each.optionalDependencies ?? {}));
-  const added = named.flatMap(([name, version]): [string, LockedPackage][] => {
-    const bound = platformOf(name);
-    if (bound === undefined || `node_modules/${name}` in lock.packages) return [];
-    return [[`node_modules/${name}`, { version, ...bound, optional: true }]];
-  });
+  const added = Object.values(lock.packages).flatMap(({ optionalDependencies = {}, dev }) =>
+    Object.entries(optionalDependencies).flatMap(([name, version]): [string, LockedPackage][] => {
+      const bound = platformOf(name);
+      if (bound === undefined || `node_modules/${name}` in lock.packages) return [];
+      return [[`node_modules/${name}`, { version, ...bound, ...(dev === true && { dev }), optional: true }]];
+    }),
+  );
   if (added.length === 0) return lock;
   const packages = [...Object.entries(lock.packages), ...added].toSorted(([a], [b]) => a.localeCompare(b, 'en'));
   return { ...lock, packages: Object.fromEntries(packages) };
