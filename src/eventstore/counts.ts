@@ -21,13 +21,16 @@ const countRowsMax = 50_000;
 const hour = 3_600_000_000;
 const day = 24 * hour;
 
-/** Whole numbers, because the engine's own functions for this wrap around before 1970 and after 2106. */
+/**
+ * Whole numbers, because the engine's own functions for this wrap around before 1970 and after 2106. The divisor is signed
+ * because positiveModulo is wrong for a negative number and an unsigned 64-bit one.
+ */
 const micros = 'toUnixTimestamp64Micro(timestamp)';
 const bucketSql: Readonly<Record<CountInterval, string>> = {
-  hour: `${micros} - positiveModulo(${micros}, ${hour})`,
-  day: `${micros} - positiveModulo(${micros}, ${day})`,
+  hour: `${micros} - positiveModulo(${micros}, toInt64(${hour}))`,
+  day: `${micros} - positiveModulo(${micros}, toInt64(${day}))`,
   // Day 0 was a Thursday.
-  week: `${micros} - positiveModulo(${micros} + ${3 * day}, ${7 * day})`,
+  week: `${micros} - positiveModulo(${micros} + ${3 * day}, toInt64(${7 * day}))`,
   month: 'toInt64(toYYYYMM(toDate32(timestamp)))',
 };
 

@@ -213,6 +213,18 @@ ${newestFirst} LIMIT 1000`,
   return event;
 }
 
+/**
+ * Roughly how many historical events of a project are stored, for limits: rows that a later merge will remove still count,
+ * which makes it cheap. The exact number is usageByDay's.
+ */
+export async function historicalTotal(store: EventStore, projectId: number): Promise<number> {
+  const rows = await store.query<{ events: string }>(
+    'SELECT count() AS events FROM events WHERE project_id = {project:Int32} AND historical_migration',
+    { project: projectId },
+  );
+  return Number(rows[0]?.events ?? 0);
+}
+
 function joined(...parts: readonly { sql: readonly string[]; params: Readonly<Record<string, QueryParam>> }[]): {
   sql: string;
   params: Record<string, QueryParam>;
