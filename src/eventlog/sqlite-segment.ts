@@ -16,6 +16,8 @@ const busyTimeoutMs = 5000;
 /** The write-ahead log goes back to this size after a burst. */
 const walBytesMax = 64 * 1024 * 1024;
 const checkpointPages = 512;
+/** Holds a whole commit: pages that do not fit would be written twice. */
+const cacheKibibytes = 16_384;
 /** Sizes in the write-ahead log, from SQLite's file format. */
 const walHeaderBytes = 32;
 const walFrameHeaderBytes = 24;
@@ -125,6 +127,7 @@ function configure(db: DatabaseSync): void {
   db.exec(`
     PRAGMA journal_mode = WAL;
     PRAGMA synchronous = FULL;
+    PRAGMA cache_size = -${cacheKibibytes};
     PRAGMA wal_autocheckpoint = ${checkpointPages};
     PRAGMA journal_size_limit = ${walBytesMax};`);
 }

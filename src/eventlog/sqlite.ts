@@ -13,6 +13,7 @@ import type { FromWriterThread, ToWriterThread, WriterThreadData } from './sqlit
 import type { NewRow } from './sqlite-segment.ts';
 import { createSharedMemory, sharedPositions } from './sqlite-shared.ts';
 
+export { LogOpenError } from './sqlite-format.ts';
 export { openSqliteLogReader } from './sqlite-reader.ts';
 
 export interface SqliteLogOptions {
