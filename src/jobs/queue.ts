@@ -14,6 +14,7 @@ import type { JsonObject } from '../plugins/plugin.ts';
  */
 export const attemptsMax = 5;
 export const jobErrorLengthMax = 1000;
+const claimTriesMax = 20;
 
 export interface NewJob {
   readonly projectId: number;
@@ -70,26 +71,36 @@ export async function enqueue(tx: Queries, job: NewJob): Promise<string> {
 
 /** Takes the job that is due longest and holds it until `now + leaseMs`. Undefined: nothing to do. */
 export async function claim(db: Metadata, now: number, leaseMs: number): Promise<Job | undefined> {
-  if ((await due(db, now)) === undefined) return undefined;
-  return db.transaction().execute(async (tx) => {
-    const candidate = await due(tx, now);
+  // Others look at the same job; who comes second looks for the next one.
+  for (let tries = 0; tries < claimTriesMax; tries++) {
+    const candidate = await due(db, now);
     if (candidate === undefined) return undefined;
-    // Two processes that look at two jobs of one config take turns here; the second then sees the first one running.
-    await tx
-      .updateTable('plugin_configs')
-      .set((eb) => ({ position: eb.ref('position') }))
-      .where('id', '=', candidate.config_id)
-      .execute();
-    const row = await due(tx, now, candidate.id);
-    if (row === undefined) return undefined;
-    const attempts = row.attempts + 1;
-    await tx
-      .updateTable('jobs')
-      .set({ state: 'running', attempts, lease_until: isoMicros(now + leaseMs) })
-      .where('id', '=', row.id)
-      .execute();
-    return { ...toJob(row), state: 'running', attempts };
-  });
+    const job = await db.transaction().execute((tx) => take(tx, candidate, now, leaseMs));
+    if (job !== undefined) return job;
+  }
+  return undefined;
+}
+
+/** Undefined: somebody else was faster. */
+async function take(tx: Queries, candidate: JobRow, now: number, leaseMs: number): Promise<Job | undefined> {
+  // Two processes that look at two jobs of one config take turns here; the second then sees the first one running.
+  await tx
+    .updateTable('plugin_configs')
+    .set((eb) => ({ position: eb.ref('position') }))
+    .where('id', '=', candidate.config_id)
+    .execute();
+  const row = await due(tx, now, candidate.id);
+  if (row === undefined) return undefined;
+  const attempts = row.attempts + 1;
+  const { numUpdatedRows } = await tx
+    .updateTable('jobs')
+    .set({ state: 'running', attempts, lease_until: isoMicros(now + leaseMs) })
+    .where('id', '=', row.id)
+    // The config may be gone, and with it the row to take turns on; and the holder may just have renewed its lease.
+    .where('attempts', '=', row.attempts)
+    .where((eb) => eb.or([eb('state', '=', 'queued'), eb('lease_until', '<', isoMicros(now))]))
+    .executeTakeFirst();
+  return numUpdatedRows === 0n ? undefined : { ...toJob(row), state: 'running', attempts };
 }
 
 /** False: the lease is lost, somebody else may run the job. */
