@@ -13,7 +13,7 @@ const fixture = fileURLToPath(new URL('./sqlite-child.fixture.ts', import.meta.u
 export interface Child {
   readonly process: ChildProcess;
   readonly lines: string[];
-  /** Resolves with true once a line begins with `start` (counted from `from` on), with false when the process ends before. */
+  /** True once a line from number `from` on begins with `start`; false when the process ends before. */
   sees(start: string, from?: number): Promise<boolean>;
   ended(): Promise<void>;
 }

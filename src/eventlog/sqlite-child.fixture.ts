@@ -1,8 +1,9 @@
 /**
- * A process of its own for the tests that kill it or take its disk away: `node sqlite-child.fixture.ts DIR MODE COMMITTED`.
+ * A process of its own for the tests that kill it or take its disk away. Arguments: DIR MODE COMMITTED.
  * Appends to the live lane and prints one line per answer: `ack SEQ NAME`, `fail ERROR NAME`, `committed SEQ`.
  * Modes: `append` goes on for ever with 8 writers and a consumer; `first-failure` ends itself (kill -9) at the first
- * rejected append, with one writer; `close` closes while it waits; `disk-full` plays through a full disk, with a file DIR/../ballast to make room.
+ * rejected append, with one writer; `close` closes while it waits; `disk-full` plays through a full disk, with a file
+ * DIR/../ballast to make room.
  */
 import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';

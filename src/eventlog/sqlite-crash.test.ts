@@ -25,7 +25,7 @@ function seeded(seed: number): () => number {
 }
 
 describe('kill -9', () => {
-  it('every acknowledged record is readable once, and numbers go on above all that were used, in 10 rounds', async () => {
+  it('every acknowledged record is readable once, and numbers go on above all used, in 10 rounds', async () => {
     const random = seeded(20_261_120);
     const all = new Map<number, string>();
     let committed = 0;

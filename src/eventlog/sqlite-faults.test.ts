@@ -6,8 +6,8 @@ import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { answersOf, childCommand, expectOnlyAcked, startChild, survivors } from './child-log.fixture.ts';
 
-// Real: processes, files, failing syncs (strace), file-size limits (prlimit), a full disk (tmpfs). What the machine does
-// not permit is skipped. Observed: what the child said, against what a fresh process reads.
+// Real: processes, files, failing syncs (strace), file-size limits (prlimit), a full disk (tmpfs). What the machine
+// does not permit is skipped. Observed: what the child said, against what a fresh process reads.
 
 const run = promisify(execFile);
 
@@ -67,7 +67,8 @@ const mayMount = spawnSync('unshare', ['-m', 'mount', '-t', 'tmpfs', 'tmpfs', '/
 
 describe.skipIf(!mayMount)('disk full (needs the right to mount)', () => {
   it('appends are refused, nothing of them is readable, and they work again once there is space', async () => {
-    const script = `mount -t tmpfs -o size=12m tmpfs "${dir}" && head -c 8000000 /dev/zero >"${dir}/ballast" && exec "$@"`;
+    const ballast = `head -c 8000000 /dev/zero >"${dir}/ballast"`;
+    const script = `mount -t tmpfs -o size=12m tmpfs "${dir}" && ${ballast} && exec "$@"`;
     const child = startChild(['unshare', '-m', 'sh', '-c', script, 'sh', ...childCommand(dir, 'disk-full')]);
     await child.ended();
     const { acked, failed, errors } = answersOf(child.lines);

@@ -245,7 +245,7 @@ describe('restart', () => {
     expect(intact(await reader.read('live', 1000, noLimits))).toEqual([seq]);
   });
 
-  it('after a crash the numbers move on by more than the disk can have lost; the gap does not stop the deleting', async () => {
+  it('after a crash the numbers move on by more than the disk can have lost; deleting goes on too', async () => {
     const before = await open();
     const seqs = await fill(before.writer, 20, 50_000);
     const copy = await mkdtemp(join(tmpdir(), 'millrace-files-copy-'));
@@ -302,7 +302,7 @@ describe('refusals', () => {
     });
   });
 
-  it('more bytes on their way to the disk than allowed: the append is refused at once, a later one is taken', async () => {
+  it('more bytes on their way to the disk than allowed: an append is refused, a later one is taken', async () => {
     const { writer } = await open({ inFlightBytesMax: 100_000 });
     const [first, second] = await Promise.allSettled([fill(writer, 1, 60_000), fill(writer, 1, 60_000)]);
     expect(first.status).toBe('fulfilled');

@@ -87,7 +87,7 @@ export class LaneWriter {
     return firstSeq;
   }
 
-  /** Gives space back while nothing is appended. True when there is more to do. Throws when the disk does not let it. */
+  /** Gives space back while nothing is appended. True when there is more to do. Throws when the disk refuses. */
   tidy(): boolean {
     if (this.#needsRepair) this.#repair();
     this.#unlinkConsumed();
@@ -287,7 +287,7 @@ export class LaneWriter {
       if (committed <= lastSeq) {
         return { segment, nextSeq: lastSeq + 1 + (wasClosed ? 0 : seqSkip), appended: lastSeq };
       }
-      // The cursor is ahead of the files (lost, or an older copy): the numbers after it may already stand for stored rows.
+      // The cursor is ahead of the files (lost, or an older copy): numbers after it may already stand for stored rows.
       segment.close();
       return this.#beginAt(committed + seqJump);
     } catch (error) {
@@ -305,8 +305,8 @@ export class LaneWriter {
     if (this.#toldDamaged.has(firstSeq)) return;
     this.#toldDamaged.add(firstSeq);
     this.#options.onProblem(
-      `${this.#pathOf(firstSeq)} is damaged (${messageOf(error)}): what is readable in it is processed, the rest becomes ` +
-        'dead letters, and new records go to a new file where this one takes none. Check the disk.',
+      `${this.#pathOf(firstSeq)} is damaged (${messageOf(error)}): what is readable in it is processed, the rest ` +
+        'becomes dead letters, and new records go to a new file where this one takes none. Check the disk.',
     );
   }
 

@@ -1,4 +1,4 @@
-/** A thread of its own for a test: reads the live lane until it has `wanted` records, commits them and posts their seqs. */
+/** A thread of its own for a test: reads the live lane up to `wanted` records, commits them and posts their seqs. */
 import { workerData, type MessagePort } from 'node:worker_threads';
 import { noLimits } from './conformance.ts';
 import { openSqliteLogReader } from './sqlite-reader.ts';

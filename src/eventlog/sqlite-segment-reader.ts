@@ -13,8 +13,9 @@ const nothing = new Uint8Array(0);
 /** Reads one segment file through a connection of its own, which never writes. */
 export interface SegmentReader {
   /**
-   * Records in `(afterSeq, lastSeq]`, in order. A record that fails its checksum, and a stretch that SQLite cannot read,
-   * come as damaged records; the latter once, under the last seq of the stretch. Throws for an I/O error, which may pass.
+   * Records in `(afterSeq, lastSeq]`, in order. A record that fails its checksum, and a stretch that SQLite cannot
+   * read, come as damaged records; the latter once, under the last seq of the stretch. Throws for an I/O error, which
+   * may pass.
    */
   records(afterSeq: number, lastSeq: number): Generator<StoredRecord>;
   close(): void;

@@ -31,7 +31,10 @@ export interface NewRow {
 /** A segment file opened for writing. Methods throw what node:sqlite throws. */
 export interface Segment {
   readonly firstSeq: number;
-  /** In one transaction, durable on return: deletes rows through `deleteThrough`, adds `rows` from `seq` on. Gives the number deleted. */
+  /**
+   * In one transaction, durable on return: deletes rows through `deleteThrough`, adds `rows` from `seq` on.
+   * Gives the number deleted.
+   */
   write(deleteThrough: number, seq: number, rows: readonly NewRow[]): number;
   /** Highest seq in the file, undefined when it holds none. */
   lastSeq(): number | undefined;

@@ -14,7 +14,7 @@ export interface SharedPositions {
   /** Never goes back. */
   setConsumed(lane: Lane, seq: number): void;
   appendCount(): number;
-  /** Resolves once appendCount() differs from `seen`, when woken, or after `timeoutMs`. Does not keep the process alive. */
+  /** Ends once appendCount() differs from `seen`, when woken, or after `timeoutMs`. Keeps no process alive. */
   appendCountChange(seen: number, timeoutMs: number): Promise<void>;
   commitCount(): number;
   commitCountChange(seen: number): Promise<void>;
