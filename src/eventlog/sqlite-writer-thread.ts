@@ -1,4 +1,4 @@
-/** Entry of the writer thread: the only place that writes the log's files. It waits for the disk, so that nobody must. */
+/** Entry of the writer thread: the only place that writes the log's files. It waits for the disk for everybody. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { lanes, type Lane } from './eventlog.ts';
