@@ -10,20 +10,20 @@ import { errorsPage, metricsPage, scopesPage, settingsPage, warningsPage } from 
  * Every generated file of docs/reference, from the tables that the program itself works with. A new page is one line
  * here. test/docs.test.ts compares; `npm run docs` writes.
  */
-const generators: Readonly<Record<string, () => string>> = {
-  'settings.md': settingsPage,
-  'errors.md': errorsPage,
-  'warnings.md': warningsPage,
-  'metrics.md': metricsPage,
-  'scopes.md': scopesPage,
-  'plugins.md': pluginsPage,
-  'cli.md': cliPage,
-  'openapi.json': openApiDocument,
+export const docPages: Readonly<Record<string, () => string>> = {
+  'docs/reference/settings.md': settingsPage,
+  'docs/reference/errors.md': errorsPage,
+  'docs/reference/warnings.md': warningsPage,
+  'docs/reference/metrics.md': metricsPage,
+  'docs/reference/scopes.md': scopesPage,
+  'docs/reference/plugins.md': pluginsPage,
+  'docs/reference/cli.md': cliPage,
+  'docs/reference/openapi.json': openApiDocument,
 };
 
 /** Text by path from the root of the repository. */
 export function generateDocs(): Map<string, string> {
-  return new Map(Object.entries(generators).map(([name, generate]) => [`docs/reference/${name}`, generate()]));
+  return new Map(Object.entries(docPages).map(([path, generate]) => [path, generate()]));
 }
 
 if (import.meta.main) {
