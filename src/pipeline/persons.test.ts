@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { findGroup, listGroupTypes } from '../persons/read-groups.ts';
-import { createBench, receivedAt, uuid, type Bench } from './test-bench.ts';
+import { createBench, uuid, type Bench } from './test-bench.ts';
 
 let bench: Bench;
 let made = 0;
@@ -117,7 +117,7 @@ describe('history that arrives late', () => {
     expect(orders).toHaveLength(24);
     for (const [at, order] of orders.entries()) {
       await sendHistory(
-        ...order.map((i) => ({ ...history[i], uuid: uuid(1000 + at * 10 + i), distinct_id: `p${at}` })),
+        ...order.map((i) => Object.assign({}, history[i], { uuid: uuid(1000 + at * 10 + i), distinct_id: `p${at}` })),
       );
       expect(await bench.person(`p${at}`)).toMatchObject({
         properties: { plan: 'team', city: 'Rome', first: '2021' },
@@ -138,7 +138,9 @@ describe('history that arrives late', () => {
 
 function permutations(items: number[]): number[][] {
   if (items.length === 0) return [[]];
-  return items.flatMap((item) => permutations(items.filter((each) => each !== item)).map((rest) => [item, ...rest]));
+  return items.flatMap((item) =>
+    permutations(items.filter((each) => each !== item)).map((rest) => [item].concat(rest)),
+  );
 }
 
 describe('what makes and changes a person', () => {

@@ -1,11 +1,14 @@
 /** Real SQLite metadata, the memory log, and an event store that keeps rows in memory and honours tokens and identity. */
 import { gzipSync } from 'node:zlib';
+import { isoMicros } from '../base/clock.ts';
 import { createMemoryLog } from '../eventlog/memory.ts';
 import type { Lane, RecordHeader } from '../eventlog/eventlog.ts';
 import type { EventStore, RowBatch } from '../eventstore/eventstore.ts';
+import { bumpConfigRevision } from '../metadata/config-revision.ts';
 import { createProject } from '../metadata/projects.ts';
 import { personsByDistinctIds } from '../persons/read.ts';
 import type { Plugin } from '../plugins/plugin.ts';
+import { syncPlugins } from '../plugins/sync-plugins.ts';
 import { createLog } from '../telemetry/log.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
 import { tempMetadata } from '../../test/support/metadata.ts';
@@ -177,6 +180,35 @@ export async function createBench(options: { plugins?: readonly Plugin[]; window
     async stop(): Promise<void> {
       await pipeline?.stop();
       pipeline = undefined;
+    },
+    /** An enabled transformation at the end of the chain; returns its id. */
+    async addTransformation(slug: string, given: object = {}): Promise<number> {
+      await syncPlugins(db, [...plugins.values()], now);
+      const { id } = await db.selectFrom('plugins').select('id').where('slug', '=', slug).executeTakeFirstOrThrow();
+      const { position } = await db
+        .selectFrom('plugin_configs')
+        .select((eb) => eb.fn.countAll<number>().as('position'))
+        .executeTakeFirstOrThrow();
+      const made = await db
+        .insertInto('plugin_configs')
+        .values({
+          project_id: project.id,
+          plugin_id: id,
+          family: 'transformation',
+          enabled: 1,
+          position,
+          name: '',
+          description: '',
+          deleted: 0,
+          settings: JSON.stringify(given),
+          error: '',
+          created_at: isoMicros(now),
+          updated_at: isoMicros(now),
+        })
+        .returning('id')
+        .executeTakeFirstOrThrow();
+      await bumpConfigRevision(db);
+      return made.id;
     },
     async person(distinctId: string) {
       return (await personsByDistinctIds(db, project.id, [distinctId])).get(distinctId);

@@ -12,6 +12,8 @@ import { loadTransformConfigs, type TransformConfig } from './configs.ts';
 import { addConfigCounts, type ConfigCounts } from './metrics-rows.ts';
 
 const hourMs = 3_600_000;
+/** Events without a failure after which old trouble is over. */
+const passedMin = 100;
 const errorLengthMax = 500;
 
 export type FindPlugin = (slug: string) => Plugin | undefined;
@@ -22,12 +24,16 @@ interface Instance extends ChainStep {
   readonly plugin: Plugin;
   /** Trouble that is on record, so that only the first failure is written. */
   reported: string;
+  /** That trouble dates from before this process: it is over once enough events have passed without failing. */
+  isStale: boolean;
+  /** Events that passed since it was loaded. */
+  passed: number;
 }
 
 /** What a window did with the chains, to be written in its transaction. */
 export interface ChainChanges {
   readonly counts: readonly ConfigCounts[];
-  /** By config: the failure that is not on record yet, and of which version of the config (`updated_at`). */
+  /** By config: the failure that is not on record yet (`""`: one that is over), and of which version of the config (`updated_at`). */
   readonly errors: ReadonlyMap<number, { readonly error: string; readonly updatedAt: string }>;
 }
 
@@ -41,6 +47,7 @@ export class TransformChains {
   readonly #clock: Clock;
   readonly #log: Log;
   #revision = -1;
+  #isFirstLoad = true;
   #instances = new Map<number, Instance>();
   /** Versions of configs that could not be made, so that each is tried and reported once. */
   #refused = new Map<number, string>();
@@ -70,6 +77,7 @@ export class TransformChains {
     this.#refused = refused;
     this.#byProject = Map.groupBy(instances.values(), (instance) => instance.config.projectId);
     this.#revision = revision;
+    this.#isFirstLoad = false;
     return revision;
   }
 
@@ -85,7 +93,16 @@ export class TransformChains {
 
   /** What happened since the last call. */
   takeChanges(): ChainChanges {
-    const changes = { counts: [...this.#counts.values()], errors: this.#errors };
+    const counts = [...this.#counts.values()];
+    for (const { configId, succeeded, dropped } of counts) {
+      const instance = this.#instances.get(configId);
+      if (instance === undefined) continue;
+      instance.passed += succeeded + dropped;
+      if (!instance.isStale || instance.passed < passedMin) continue;
+      instance.isStale = false;
+      this.#report(instance, '');
+    }
+    const changes = { counts, errors: this.#errors };
     this.#counts = new Map();
     this.#errors = new Map();
     return changes;
@@ -107,11 +124,16 @@ export class TransformChains {
     failed: (step, error) => {
       this.#countsOf(step).failed += 1;
       const instance = this.#instances.get(step.configId);
-      if (instance === undefined || instance.reported !== '') return;
-      instance.reported = sentence(error, instance.plugin, instance.config);
-      this.#errors.set(step.configId, { error: instance.reported, updatedAt: instance.config.updatedAt });
+      if (instance === undefined) return;
+      instance.isStale = false;
+      if (instance.reported === '') this.#report(instance, sentence(error, instance.plugin, instance.config));
     },
   };
+
+  #report(instance: Instance, error: string): void {
+    instance.reported = error;
+    this.#errors.set(instance.configId, { error, updatedAt: instance.config.updatedAt });
+  }
 
   #countsOf({ configId }: ChainStep): ConfigCounts {
     const known = this.#counts.get(configId);
@@ -127,7 +149,10 @@ export class TransformChains {
   /** The running instance of this version, else a new one; undefined when it cannot be made. */
   async #take(config: TransformConfig, refused: Map<number, string>): Promise<Instance | undefined> {
     const running = this.#instances.get(config.id);
-    if (running?.config.version === config.version) return { ...running, reported: config.error };
+    if (running?.config.version === config.version) {
+      const isStale = running.isStale || (running.reported === '' && config.error !== '');
+      return { ...running, reported: config.error, isStale };
+    }
     if (this.#refused.get(config.id) === config.version) {
       refused.set(config.id, config.version);
       return undefined;
@@ -139,10 +164,12 @@ export class TransformChains {
       await this.#record(config, typeof made === 'string' ? made : `there is no plugin "${config.slug}"`);
       return undefined;
     }
+    const label = `${config.pluginName} (${config.id})`;
+    const instance = { configId: config.id, label, transform: made, config, plugin, passed: 0 };
+    if (this.#isFirstLoad) return { ...instance, reported: config.error, isStale: config.error !== '' };
     // A new version starts well; what an older one ran into is over.
     await this.#record(config, '');
-    const label = `${config.pluginName} (${config.id})`;
-    return { configId: config.id, label, transform: made, config, plugin, reported: '' };
+    return { ...instance, reported: '', isStale: false };
   }
 
   async #record(config: TransformConfig, error: string): Promise<void> {

@@ -1,0 +1,148 @@
+/** Exactly once: whatever is cut short at any failpoint, the end state is that of an undisturbed run. */
+import { describe, expect, it } from 'vitest';
+import { definePlugin, type TransformEvent } from '../plugins/plugin.ts';
+import { createBench, receivedAt, uuid, type Bench, type StoredRow } from './test-bench.ts';
+
+const dropOdd = definePlugin({
+  kind: 'transformation',
+  slug: 'drop-odd',
+  name: 'Drop odd',
+  description: 'Drops every third event, fails on every fifth.',
+  version: '1',
+  fields: [],
+  example: { settings: {}, before: { event: 'a', distinct_id: 'b', properties: {} }, after: null },
+  create: () => (event: TransformEvent) => {
+    const n = Number(event.properties['n'] ?? 0);
+    if (n % 5 === 4) throw new Error('five');
+    return n % 3 === 2 ? null : event;
+  },
+});
+
+/** Five windows per lane: persons, merges, groups, bad events, events without a uuid, equal lines. */
+async function fill(bench: Bench): Promise<void> {
+  for (let record = 0; record < 10; record++) {
+    const batch: unknown[] = Array.from({ length: 4 }, (_, i) => {
+      const n = record * 4 + i;
+      return {
+        event: n % 7 === 3 ? '$identify' : 'seen',
+        distinct_id: `p${n % 6}`,
+        ...(i === 1 ? {} : { uuid: uuid(n) }),
+        timestamp: new Date(receivedAt - 1e9 + n * 1000).toISOString(),
+        properties: { n, $set: { [`k${n % 4}`]: n }, ...(n % 7 === 3 ? { $anon_distinct_id: `p${(n + 1) % 6}` } : {}) },
+      };
+    });
+    const line = { event: 'line', distinct_id: 'same', timestamp: '2020-01-01T00:00:00Z', properties: {} };
+    batch.push(line, line, { event: 'no id' }, null);
+    const group = { $group_type: 'company', $group_key: `g${record % 2}`, $group_set: { record } };
+    batch.push({ event: '$groupidentify', distinct_id: 'g', uuid: uuid(1000 + record), properties: group });
+    const lane = record % 2 === 0 ? 'live' : 'historical';
+    await bench.append(lane, { batch }, { events: 7, encoding: record % 4 < 2 ? 'gzip' : 'identity' });
+  }
+}
+
+async function endState(bench: Bench) {
+  const { db } = bench;
+  const toText = (row: StoredRow): string => JSON.stringify(row);
+  return {
+    /** As inserted: a range that is inserted again is dropped as a whole. */
+    rows: bench.recording.rows.map(toText).sort(),
+    read: bench.recording.read().map(toText).sort(),
+    persons: await db.selectFrom('persons').selectAll().orderBy('uuid').execute(),
+    ids: await db.selectFrom('person_distinct_ids').selectAll().orderBy('distinct_id').execute(),
+    groups: await db.selectFrom('groups').selectAll().orderBy('group_key').execute(),
+    types: await db.selectFrom('group_types').selectAll().execute(),
+    warnings: await db.selectFrom('ingestion_warnings').selectAll().orderBy('type').execute(),
+    letters: await bench.deadLetters(),
+    metrics: await db.selectFrom('plugin_metrics').selectAll().execute(),
+    cursors: await db.selectFrom('log_cursors').selectAll().orderBy('lane').execute(),
+    errors: await db.selectFrom('plugin_configs').select(['id', 'error']).execute(),
+    activities: (await db.selectFrom('activity_log').select('activity').execute()).length,
+  };
+}
+
+type EndState = Awaited<ReturnType<typeof endState>>;
+
+async function run(disturb?: (bench: Bench) => Promise<void>): Promise<EndState> {
+  await using bench = await createBench({ plugins: [dropOdd], windowEventsMax: 7 });
+  await bench.addTransformation('drop-odd');
+  await fill(bench);
+  await disturb?.(bench);
+  await bench.drain();
+  await bench.stop();
+  expect(bench.log.writer.backlog('live').records + bench.log.writer.backlog('historical').records).toBe(0);
+  return await endState(bench);
+}
+
+let undisturbed: EndState | undefined;
+const places = ['before_insert', 'after_insert', 'after_metadata_commit', 'after_log_commit'];
+const cases = places.flatMap((place) => [1, 2, 7].map((nth) => [place, nth] as const));
+
+describe('exactly once', () => {
+  it('the undisturbed run holds what it should', async () => {
+    undisturbed = await run();
+    expect(undisturbed.rows.length).toBeGreaterThan(40);
+    expect(undisturbed.letters).toHaveLength(20);
+    expect(undisturbed.groups).toHaveLength(2);
+    expect(undisturbed.metrics).toHaveLength(1);
+    expect(undisturbed.activities).toBe(1);
+    expect(undisturbed.cursors.map(({ lane, pending }) => [lane, pending])).toEqual([
+      ['historical', '[]'],
+      ['live', '[]'],
+    ]);
+  });
+
+  it.each(cases)('a failure at %s, time %i, and the work goes on in place', async (place, nth) => {
+    let left = nth;
+    const state = await run(async (bench) => {
+      bench.setFailpoint((name) => {
+        if (name === place && --left === 0) throw new Error('cut short');
+      });
+    });
+    expect(left).toBeLessThanOrEqual(0);
+    expect(state).toEqual(undisturbed);
+  });
+
+  it.each(cases)('a process that ends at %s, time %i, and a new one', async (place, nth) => {
+    let left = nth;
+    const state = await run(async (bench) => {
+      const first = bench.start();
+      bench.setFailpoint((name) => {
+        if (name !== place || --left !== 0) return;
+        void first.stop();
+        throw new Error('cut short');
+      });
+      await first.done;
+      bench.setFailpoint(() => {});
+      await bench.stop();
+    });
+    expect(left).toBeLessThanOrEqual(0);
+    expect(state).toEqual(undisturbed);
+  });
+
+  it('many failures in a row', async () => {
+    let calls = 0;
+    const state = await run(async (bench) => {
+      bench.setFailpoint(() => {
+        calls += 1;
+        if (calls % 3 !== 0 && calls < 8) throw new Error(`cut short ${calls}`);
+      });
+    });
+    // A range under suspicion is also tried in parts; what these leave twice, reading leaves out.
+    expect({ ...state, rows: [] }).toEqual({ ...undisturbed, rows: [] });
+  });
+
+  it('a second pipeline on the same log cannot commit anything', async () => {
+    await using bench = await createBench({ windowEventsMax: 7 });
+    await fill(bench);
+    bench.setFailpoint((name) => {
+      if (name === 'after_insert') throw new Error('held');
+    });
+    const pipeline = bench.start();
+    await expect.poll(() => pipeline.status().trouble).toContain('held');
+    await bench.db.updateTable('log_cursors').set({ seq: 3 }).where('lane', '=', 'live').execute();
+    bench.setFailpoint(() => {});
+    await bench.drain();
+    expect(bench.recording.read().every((row) => row.historical || row.properties !== '{"n":0}')).toBe(true);
+    expect((await bench.db.selectFrom('log_cursors').select('seq').execute()).every(({ seq }) => seq >= 5)).toBe(true);
+  });
+});

@@ -1,0 +1,195 @@
+/** The fast path and the other one give the same row: the fast one may only take what the other leaves as it is. */
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { validateEvent } from '../../capture/validate.ts';
+import type { Lane } from '../../eventlog/eventlog.ts';
+import { EventRowWriter } from '../../eventstore/rows.ts';
+import { noChanges } from '../../persons/registers.ts';
+import { openRecord, type RecordPlan } from '../open-record.ts';
+import { decodeRows, receivedAt, uuid } from '../test-bench.ts';
+import { readEvent } from './read-event.ts';
+import { readGroups } from './read-groups.ts';
+import { settleProfile } from './settle-profile.ts';
+
+const limits = { scan: { eventBytesMax: 100_000, depthMax: 64, keysMax: 10_000 }, inflatedBytesMax: 1_000_000 };
+const dayMicros = 86_400_000_000;
+
+interface Sender {
+  readonly lane: Lane;
+  readonly sentAt?: number;
+  readonly ip?: string;
+}
+
+function open(event: string, { lane, sentAt, ip }: Sender): RecordPlan {
+  const header = {
+    projectId: 7,
+    receivedAt,
+    encoding: 'identity' as const,
+    events: 1,
+    requestId: 'r',
+    ...(sentAt === undefined ? {} : { sentAt }),
+    ...(ip === undefined ? {} : { ip }),
+  };
+  return openRecord(lane, { seq: 1, header, body: Buffer.from(`[${event}]`) }, limits);
+}
+
+const writer = new EventRowWriter();
+
+/** The row of each path; the fast one undefined when it declines. */
+function rowsOf(event: string, sender: Sender) {
+  const plan = open(event, sender);
+  const { context, scan, splicer } = plan;
+  if (!validateEvent(scan, 0, sender.lane, receivedAt).ok) return undefined;
+  let fast;
+  if (splicer.accepts(0)) {
+    splicer.write(writer, 0, splicer.times.micros, Math.floor(splicer.times.keyMicros / dayMicros));
+    fast = { id: splicer.distinctId(0), row: decodeRows(writer.take())[0] };
+  }
+  const draft = readEvent(context, scan, 0);
+  const settled = settleProfile(draft);
+  if (settled.kind !== 'ok' || readGroups(settled.value).kind !== 'ok') return { fast, slow: undefined, draft };
+  writer.write({
+    projectId: 7,
+    historical: sender.lane === 'historical',
+    receivedAtMicros: receivedAt * 1000,
+    timestampMicros: draft.micros,
+    keyDay: Math.floor(draft.keyMicros / dayMicros),
+    uuid: draft.uuid,
+    event: draft.event,
+    distinctId: draft.distinctId,
+    properties: draft.propertiesText ?? JSON.stringify(draft.properties),
+  });
+  return { fast, slow: { id: draft.distinctId, row: decodeRows(writer.take())[0] }, draft };
+}
+
+const space = fc.constantFrom('', ' ', '\n\t');
+const text = fc.oneof(
+  fc.string({ unit: 'grapheme', maxLength: 12 }).map((value) => JSON.stringify(value)),
+  fc.constantFrom(
+    '"plain"',
+    '"$pageview"',
+    '"$identify"',
+    '"$groupidentify"',
+    '"es\\u0063aped"',
+    '"\\ud800"',
+    '"a\\u0000"',
+  ),
+);
+const key = fc.constantFrom(
+  '"a"',
+  '"$ip"',
+  '"$set"',
+  '"$unset"',
+  '"$groups"',
+  '"alias"',
+  '"__proto__"',
+  '"\\u0024set"',
+  '"$process_person_profile"',
+  '"$ignore_sent_at"',
+  '"distinct_id"',
+  '"$group_type"',
+  '"$group_key"',
+);
+const value = fc.oneof(
+  text,
+  fc.constantFrom('1', '1.0', '1e2', 'null', 'true', 'false', '{"x":{"y":[1]}}', '[]', '"1.2.3.4"'),
+);
+const object = fc
+  .array(fc.tuple(key, value, space), { maxLength: 4 })
+  .map((pairs) => `{${pairs.map(([k, v, s]) => `${s}${k}${s}:${s}${v}`).join(',')}}`);
+const time = fc.oneof(
+  fc.constantFrom(
+    '"2026-11-20T11:00:00Z"',
+    '"2026-11-20T11:00:00.123456789Z"',
+    '"2026-11-20"',
+    '"2026-11-20T11:00:00+02:00"',
+    '"2026-11-22T11:00:00Z"',
+    '"1899-12-31T23:59:59Z"',
+    '"1900-01-01T00:00:00Z"',
+    '"2299-12-31T23:59:59.999Z"',
+    '"nonsense"',
+    '1790000000',
+    '"1790000000000"',
+    'null',
+  ),
+  fc
+    .date({ min: new Date('1900-01-01'), max: new Date(receivedAt), noInvalidDate: true })
+    .map((date) => JSON.stringify(date)),
+);
+/** Mostly the plain value, so that enough events are plain altogether. */
+const member = (name: string, plain: string, odd: fc.Arbitrary<string>) =>
+  fc
+    .oneof(
+      { weight: 5, arbitrary: fc.constant<string | null>(plain) },
+      { weight: 2, arbitrary: odd },
+      fc.constant(null),
+    )
+    .map((each) => (each === null ? null : `"${name}":${each}`));
+const oddId = fc.constantFrom('7', '{"a": 1}', `"${'x'.repeat(201)}"`, `"${'é'.repeat(120)}"`);
+const oddUuid = fc.constantFrom('"ABCDEF00-0000-7000-8000-000000000001"', '""', 'null');
+const event = fc
+  .tuple(
+    member('event', '"seen"', text),
+    member('distinct_id', '"p"', fc.oneof(text, oddId)),
+    member('uuid', `"${uuid(5)}"`, oddUuid),
+    member('timestamp', '"2026-11-20T11:00:00.5Z"', time),
+    member('properties', '{ "a" : 1 }', fc.oneof(object, fc.constantFrom('{}', '{ }', 'null'))),
+    fc.option(fc.constantFrom('"offset":100', '"$set":{"a":1}', '"$set_once":null', '"type":"capture"'), { freq: 1 }),
+  )
+  .map((members) => `{${members.filter((each) => each !== null).join(' , ')}}`);
+const sender = fc.record(
+  {
+    lane: fc.constantFrom<Lane>('live', 'historical'),
+    sentAt: fc.constantFrom(receivedAt, receivedAt - 1234, receivedAt + 100_000_000),
+    ip: fc.constantFrom('10.0.0.1', '::1'),
+  },
+  { requiredKeys: ['lane'] },
+);
+
+describe('two speeds, one result', () => {
+  it('whatever the fast path takes, the other path would store the same', () => {
+    let taken = 0;
+    fc.assert(
+      fc.property(event, sender, (json, from) => {
+        const rows = rowsOf(json, from);
+        if (rows?.fast === undefined) return;
+        taken += 1;
+        expect(rows.fast).toEqual(rows.slow);
+        expect(rows.draft).toMatchObject({ person: { merge: null, changes: noChanges }, groups: null, warnings: [] });
+      }),
+      { numRuns: 5000 },
+    );
+    expect(taken).toBeGreaterThan(300);
+  });
+
+  it.each([
+    ['a plain event', {}],
+    ['an automatic one', { event: '$autocapture' }],
+    ['a capital uuid', { uuid: 'ABCDEF00-0000-7000-8000-000000000001' }],
+    ['text beyond ASCII', { event: 'größe', distinct_id: 'Jürgen 😀', properties: { 名: '😀' } }],
+    ['names of built-ins', { distinct_id: '__proto__', properties: JSON.parse('{"__proto__":{"x":1}}') as object }],
+  ])('the fast path takes %s', (_name, more) => {
+    const plain = {
+      event: 'seen',
+      distinct_id: 'p',
+      uuid: uuid(1),
+      timestamp: '2026-11-20T11:00:00.5Z',
+      properties: { a: 1 },
+    };
+    for (const from of [{ lane: 'live', ip: '10.0.0.1', sentAt: receivedAt - 5 }, { lane: 'historical' }] as const) {
+      const rows = rowsOf(JSON.stringify({ ...plain, ...more }), from);
+      expect(rows?.fast).toBeDefined();
+      expect(rows?.fast).toEqual(rows?.slow);
+    }
+  });
+
+  it('numbers of any size and repeated keys are stored as sent', () => {
+    const properties = '{"big":12345678901234567890123,"huge":1e999,"exact":1.10,"a":1,"a":2}';
+    const json = (more: string): string =>
+      `{"event":"e","distinct_id":"p","uuid":"${uuid(1)}","timestamp":"2026-11-20T11:00:00${more}","properties":${properties}}`;
+    expect(rowsOf(json('Z'), { lane: 'live' })?.fast?.row?.properties).toBe(properties);
+    const slow = rowsOf(json('+00:00'), { lane: 'live' });
+    expect(slow?.fast).toBeUndefined();
+    expect(slow?.slow?.row?.properties).toBe(properties);
+  });
+});
