@@ -12,7 +12,7 @@ const lineLengthMax = 120;
 const longFunctions: Readonly<Record<string, number>> = {};
 
 /** Files that only tests of their own use: doubles and suites that adapters share. */
-const onlyForTests = /(^|\/)(memory|conformance)\.ts$/;
+const onlyForTests = /[/-](memory|conformance)\.ts$/;
 
 const files = allFiles();
 const isCode = (path: string): boolean => /\.(ts|tsx|js|mjs)$/.test(path);
