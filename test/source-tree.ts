@@ -159,8 +159,10 @@ function functionSpans(nodes: readonly AstNode[], lineOf: (offset: number) => nu
     for (const value of [node, node['init'], node['value']]) if (isNode(value)) names.set(value, name);
   }
   const tests = nodes.filter(isTestCase);
+  // A group of tests is a list, not a piece of logic.
+  const groups = new Set(tests.filter((node) => calleeName(node) === 'describe').flatMap((node) => node['arguments']));
   return nodes
-    .filter((node) => functionTypes.has(node.type))
+    .filter((node) => functionTypes.has(node.type) && !groups.has(node))
     .map((node) => {
       const inside = outermost(tests.filter((test) => test.start > node.start && test.end < node.end));
       const nested = inside.reduce((sum, test) => sum + lineOf(test.end) - lineOf(test.start) + 1, 0);
@@ -175,8 +177,11 @@ function outermost(nodes: readonly AstNode[]): AstNode[] {
 
 /** A call of describe, it or test, also as `it.each(…)(…)`. */
 function isTestCase(node: AstNode): boolean {
-  if (node.type !== 'CallExpression') return false;
+  return node.type === 'CallExpression' && ['describe', 'it', 'test'].includes(calleeName(node) ?? '');
+}
+
+function calleeName(node: AstNode): string | undefined {
   let callee: unknown = node['callee'];
   while (isNode(callee) && plainText(callee) === undefined) callee = callee['object'] ?? callee['callee'];
-  return ['describe', 'it', 'test'].includes(plainText(callee) ?? '');
+  return plainText(callee);
 }
