@@ -1,26 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { pluginConfigSchema } from '../contract/plugin-configs.ts';
-import { pluginFamilies, type Family } from '../contract/plugins.ts';
-import { siteUrl, startConfigsApp, type ConfigsApp, type Method } from './test-configs-app.ts';
+import { pluginFamilies } from '../contract/plugins.ts';
+import { recordKeys, siteUrl, startConfigsApp, type ConfigsApp, type Method } from './test-configs-app.ts';
 
 // Real: server, validation, keys, SQLite. Doubled: the clock, and two plugins that have a setting of every type.
 
-const recordKeys = [
-  'id',
-  'plugin',
-  'enabled',
-  'order',
-  'config',
-  'error',
-  'team_id',
-  'plugin_info',
-  'delivery_rate_24h',
-  'created_at',
-  'updated_at',
-  'name',
-  'description',
-  'deleted',
-];
 const alwaysText = ['config', 'error', 'plugin_info', 'delivery_rate_24h', 'created_at', 'updated_at'];
 const noFrontend = /^export function getFrontendApp \(\) { return {"no_frontend": true} }$/;
 const otherFamily = { 'import-app': 'transformation', transformation: 'import-app' } as const;
@@ -335,83 +319,5 @@ describe.each(pluginFamilies)('%s configs', (family) => {
     ];
     await configs.app.db.insertInto('plugin_metrics').values(rows).execute();
     expect(await rate()).toBe('0.9987');
-  });
-});
-
-describe.each(pluginFamilies)('list of %s configs', (family) => {
-  it('pages by order, then id, with absolute links', async () => {
-    await using own = await startConfigsApp();
-    const last = await own.create(family, { order: 5 });
-    const first = await own.create(family, { order: -1 });
-    const tied = await own.create(family, { order: 5 });
-    const page = (query: string) => own.call('GET', family, `/${query}`);
-    const ids = (body: Readonly<Record<string, unknown>>) => (body['results'] as { id: number }[]).map(({ id }) => id);
-    const all = (await page('')).body;
-    expect(ids(all)).toEqual([first, last, tied]);
-    expect(all).toMatchObject({ count: 3, next: null, previous: null });
-    for (const record of all['results'] as object[]) expect(Object.keys(record)).toEqual(recordKeys);
-    const { body } = await page('?limit=1&offset=1');
-    expect(ids(body)).toEqual([last]);
-    expect(body['next']).toMatch(/^https?:\/\/.*\?limit=1&offset=2$/);
-    expect(body['previous']).toMatch(/\?limit=1$/);
-    for (const query of ['?limit=0', '?limit=1001', '?limit=x', '?offset=-1']) {
-      expect((await page(query)).status).toBe(400);
-    }
-  });
-
-  it('of a project without configs is empty', async () => {
-    await using own = await startConfigsApp();
-    const { body } = await own.call('GET', family, '');
-    expect(body).toEqual({ count: 0, next: null, previous: null, results: [] });
-  });
-});
-
-describe('change of plugin', () => {
-  it('keeps the settings that the new schema has, and shows no secret under a field that is none', async () => {
-    await using own = await startConfigsApp();
-    const id = await own.create('transformation');
-    const values = { bucket: 'kept', token: 'secret-token-1', region: 'us', table: { a: 1 } };
-    await own.call('PUT', 'transformation', `/${id}/settings/`, values);
-    const schema = [
-      { key: 'bucket', name: 'Bucket', type: 'string' },
-      { key: 'token', name: 'No secret here', type: 'string' },
-      { key: 'region', name: 'Region', type: 'choice', choices: ['north'] },
-    ];
-    const { id: plugin } = await own.app.db
-      .insertInto('plugins')
-      .columns([
-        'organization_id',
-        'slug',
-        'kind',
-        'name',
-        'description',
-        'version',
-        'url',
-        'config_schema',
-        'capabilities',
-        'public_jobs',
-        'created_at',
-        'updated_at',
-      ])
-      .expression((eb) =>
-        eb
-          .selectFrom('plugins')
-          .select(['organization_id'])
-          .select((inner) => [inner.val('other').as('slug')])
-          .select(['kind', 'name', 'description', 'version', 'url'])
-          .select((inner) => [inner.val(JSON.stringify(schema)).as('config_schema')])
-          .select(['capabilities', 'public_jobs', 'created_at', 'updated_at'])
-          .where('id', '=', own.pluginOf('transformation')),
-      )
-      .returning('id')
-      .executeTakeFirstOrThrow();
-    const answer = await own.call('PATCH', 'transformation', `/${id}/`, { plugin });
-    expect(answer.body).toMatchObject({ plugin, config: '{"bucket":"kept"}' });
-    const log = JSON.stringify(await own.activity(id));
-    expect(log).not.toContain('secret-token-1');
-    const wrong = await own.call('PATCH', 'transformation', `/${id}/`, {
-      plugin: own.pluginOf('import-app' as Family),
-    });
-    expect(wrong.body).toMatchObject({ code: 'invalid_input', attr: 'plugin' });
   });
 });

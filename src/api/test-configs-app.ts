@@ -40,6 +40,24 @@ export interface LoggedActivity {
   readonly detail: { readonly changes: readonly { field: string; action: string; before: unknown; after: unknown }[] };
 }
 
+/** Of every record, in this order. */
+export const recordKeys = [
+  'id',
+  'plugin',
+  'enabled',
+  'order',
+  'config',
+  'error',
+  'team_id',
+  'plugin_info',
+  'delivery_rate_24h',
+  'created_at',
+  'updated_at',
+  'name',
+  'description',
+  'deleted',
+];
+
 export const siteUrl = 'https://events.example.com';
 
 /** The real server with the routes of plugin configs, and one plugin per family that has a setting of every type. */
