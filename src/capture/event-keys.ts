@@ -74,14 +74,19 @@ export type BatchKey = 'batch' | 'token' | 'historical' | 'sentAt' | 'event';
 
 /** The key whose quotes stand at `from` and `to - 1`. An escaped spelling (`ev\u0065nt`) is the same key. */
 function find<K>(table: KeyTable<K>, json: Buffer, from: number, to: number, escaped: boolean): K | undefined {
-  if (escaped) {
-    const bytes = Buffer.from(`"${String(JSON.parse(json.toString('utf8', from, to)))}"`);
-    return find(table, bytes, 0, bytes.length, false);
-  }
+  if (escaped) return findEscaped(table, json, from, to);
   const patterns = table[to - from - 2];
   if (patterns === undefined) return undefined;
-  for (const pattern of patterns) if (matches(json, from + 1, pattern.bytes)) return pattern.key;
+  for (let i = 0; i < patterns.length; i++) {
+    const pattern = patterns[i] as KeyPattern<K>;
+    if (matches(json, from + 1, pattern.bytes)) return pattern.key;
+  }
   return undefined;
+}
+
+function findEscaped<K>(table: KeyTable<K>, json: Buffer, from: number, to: number): K | undefined {
+  const bytes = Buffer.from(`"${String(JSON.parse(json.toString('utf8', from, to)))}"`);
+  return find(table, bytes, 0, bytes.length, false);
 }
 
 function matches(json: Buffer, from: number, bytes: Buffer): boolean {

@@ -35,7 +35,8 @@ async function taken(): Promise<unknown[]> {
 }
 
 describe('paths', () => {
-  const paths = ['/batch', '/i/v0/e', '/e', '/track', '/engage', '/capture'].flatMap((path) => [path, `${path}/`]);
+  const known = ['/batch', '/i/v0/e', '/e', '/track', '/engage', '/capture', '/i/v0/ai/batch'];
+  const paths = known.flatMap((path) => [path, `${path}/`]);
   it.each(paths)(
     'POST %s takes a batch, an array and a single event with exactly 200 and {"status":"Ok"}',
     async (path) => {

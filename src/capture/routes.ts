@@ -54,7 +54,7 @@ async function capture(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   return withBody(deps, budget, request, async (body) => {
-    const started = performance.now();
+    const completeAt = performance.now();
     const query = queryOf(request);
     const strict = /\bhandling\s*=\s*"?strict\b/i.test(String(request.headers.prefer ?? ''));
     const answer = await takeRequest(deps, {
@@ -66,8 +66,7 @@ async function capture(
       ip: senderOf(request.ip),
       requestId: request.id,
       receivedAt: deps.clock.now(),
-      onStored: (lane) =>
-        deps.metrics.observe('millrace_ingest_ack_seconds', { lane }, (performance.now() - started) / 1000),
+      completeAt,
     });
     if (strict) void reply.header('preference-applied', 'handling=strict');
     if (query.get('beacon') === '1') return reply.code(204).send();
@@ -85,6 +84,7 @@ async function captureV1(
   if (typeof echoed === 'string' && /^[\x21-\x7e]{1,64}$/.test(echoed)) void reply.header('posthog-request-id', echoed);
   try {
     return await withBody(deps, budget, request, async (body) => {
+      const completeAt = performance.now();
       const headers = readV1Headers(request.headers);
       const answer = await takeV1(deps, {
         body,
@@ -93,6 +93,7 @@ async function captureV1(
         ip: senderOf(request.ip),
         requestId: request.id,
         receivedAt: deps.clock.now(),
+        completeAt,
       });
       return reply.send(answer);
     });

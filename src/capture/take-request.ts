@@ -40,8 +40,8 @@ export interface CaptureRequest {
   readonly requestId: string;
   /** When the body was complete, ms since the epoch. */
   readonly receivedAt: number;
-  /** Told when the events are durable. */
-  readonly onStored?: (lane: Lane) => void;
+  /** The same moment on the monotonic clock (performance.now), for the time to the answer. */
+  readonly completeAt: number;
 }
 
 /** Nesting and keys of an event that any store and client can live with. */
@@ -67,7 +67,7 @@ export async function takeRequest(deps: CaptureDeps, request: CaptureRequest): P
     throw requestRefused(rejected, scan.count - filtered, request.strict);
   }
   const kept: DecodedBody = filtered === 0 ? decoded : withoutPerformance(scan);
-  await storeBatch(deps, {
+  const batch: AcceptedBatch = {
     lane,
     projectId,
     body: kept.body,
@@ -77,14 +77,14 @@ export async function takeRequest(deps: CaptureDeps, request: CaptureRequest): P
     requestId,
     ...(sentAt === undefined ? {} : { sentAt }),
     ...(ip === undefined ? {} : { ip }),
-  });
-  request.onStored?.(lane);
+  };
+  await storeBatch(deps, batch, request.completeAt);
   countRejected(deps.metrics, lane, rejected);
   return answerFor(rejected);
 }
 
 /** Makes a batch durable if the agreement for historical imports lets it in. */
-export async function storeBatch(deps: CaptureDeps, batch: AcceptedBatch): Promise<void> {
+export async function storeBatch(deps: CaptureDeps, batch: AcceptedBatch, completeAt: number): Promise<void> {
   const giveBack = batch.lane === 'historical' ? await deps.agreements.admit(batch.projectId, batch.events) : undefined;
   try {
     await deps.door.accept(batch);
@@ -92,6 +92,8 @@ export async function storeBatch(deps: CaptureDeps, batch: AcceptedBatch): Promi
     giveBack?.();
     throw error;
   }
+  const seconds = (performance.now() - completeAt) / 1000;
+  deps.metrics.observe('millrace_ingest_ack_seconds', { lane: batch.lane }, seconds);
 }
 
 /** Decodes and scans; 400 and 413 for what cannot be read. */

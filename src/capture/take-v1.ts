@@ -19,6 +19,8 @@ export interface V1Request {
   readonly ip: string | undefined;
   readonly requestId: string;
   readonly receivedAt: number;
+  /** As in CaptureRequest. */
+  readonly completeAt: number;
 }
 
 /**
@@ -45,7 +47,8 @@ export async function takeV1(deps: CaptureDeps, request: V1Request): Promise<Cap
   const good = events.length - dropped.length;
   if (good > 0) {
     const batch = { lane, projectId, body, encoding: 'identity', events: good, receivedAt, requestId } as const;
-    await storeBatch(deps, { ...batch, sentAt: headers.sentAt, ...(ip === undefined ? {} : { ip }) });
+    const sender = ip === undefined ? {} : { ip };
+    await storeBatch(deps, { ...batch, sentAt: headers.sentAt, ...sender }, request.completeAt);
   }
   countRejected(deps.metrics, lane, dropped);
   return { results: Object.fromEntries(results) };

@@ -51,7 +51,8 @@ export function validateEvent(scan: ScannedBatch, index: number, lane: Lane, rec
 }
 
 const limitDetails = {
-  event_too_large: 'expected an event of at most the allowed size, got: {} bytes; send less, or raise the limit',
+  event_too_large:
+    'expected an event within the limit for one event (MILLRACE_CAPTURE_EVENT_BYTES_MAX, 1 MB by default), got: {} bytes',
   event_too_deep: 'expected at most 64 levels of nesting in an event, got: more',
   too_many_keys: 'expected at most 10,000 object keys in an event, got: more',
   invalid_event: 'expected an event to be a JSON object, got: {}',

@@ -22,8 +22,8 @@ export interface CaptureAnswer {
 /** Rejected events and errors listed in one answer. */
 export const listedRejectionsMax = 1000;
 
-/** Paths that take events; each also answers with a trailing slash. */
-export const capturePaths = ['/batch', '/i/v0/e', '/e', '/track', '/engage', '/capture'] as const;
+/** Paths that take events; each also answers with a trailing slash. Libraries send `$ai_…` events to the last one. */
+export const capturePaths = ['/batch', '/i/v0/e', '/e', '/track', '/engage', '/capture', '/i/v0/ai/batch'] as const;
 
 export const captureV1Path = '/i/v1/analytics/events';
 
