@@ -93,6 +93,16 @@ describe.each(pluginFamilies)('settings of %s configs', (family: Family) => {
     expect(attrs).toEqual(['settings.region', 'settings.nothing', 'settings.bucket']);
   });
 
+  it('of very many faults the first twenty are named', async () => {
+    const id = await configs.create(family);
+    const { body } = await call(
+      'PATCH',
+      id,
+      Object.fromEntries(Array.from({ length: 500 }, (_, key) => [`k${key}`, 1])),
+    );
+    expect(body['errors']).toHaveLength(20);
+  });
+
   it('files go up as multipart, show as what they are, and stay until they are removed', async () => {
     const id = await configs.create(family);
     const up = multipart({

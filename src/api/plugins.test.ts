@@ -93,6 +93,13 @@ describe('jobs', () => {
     ]);
   });
 
+  it('a payload beyond 100,000 characters is refused', async () => {
+    const id = await configs.create('import-app');
+    const job = { type: 'run', payload: { text: 'x'.repeat(100_000) } };
+    const { body } = await configs.call('POST', 'import-app', `/${id}/job/`, { job });
+    expect(body).toMatchObject({ code: 'max_length', attr: 'job__payload' });
+  });
+
   it.each([
     ['import-app', { type: 'dance' }, 'run, again', 'job__type'],
     ['transformation', { type: 'run' }, 'restart', 'job__type'],

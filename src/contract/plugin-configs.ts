@@ -51,7 +51,7 @@ export const pluginConfigJobSchema = Type.Object({
   ...pluginConfigUpdateSchema.properties,
   job: Type.Optional(
     Type.Object({
-      type: Type.Optional(Type.String({ description: "Name of one of the plugin's jobs." })),
+      type: Type.Optional(Type.String({ maxLength: 200, description: "Name of one of the plugin's jobs." })),
       payload: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'Handed to the job.' })),
       operation: Type.Optional(Type.String({ maxLength: 200, description: 'Default `start`.' })),
     }),

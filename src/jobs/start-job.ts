@@ -7,6 +7,8 @@ import { applyFields } from '../plugin-configs/update.ts';
 import type { JsonObject } from '../plugins/plugin.ts';
 import { enqueue } from './queue.ts';
 
+const payloadCharsMax = 100_000;
+
 export interface JobOrder {
   readonly type?: string;
   readonly payload?: JsonObject;
@@ -29,6 +31,8 @@ export async function startJob(
   if (order !== undefined && (order.type === undefined || order.type === '')) {
     throw new ApiError('invalid_input', 'The job type must be specified!');
   }
+  const payload = order?.payload ?? {};
+  refuseLargePayload(payload);
   const type = order?.type ?? defaultJobs[config.family];
   const operation = order?.operation ?? 'start';
   const isRestart = config.family === 'transformation' && type === 'restart';
@@ -42,8 +46,14 @@ export async function startJob(
   });
   const { projectId, now } = work;
   const state = isRestart ? 'succeeded' : 'queued';
-  const job = { projectId, configId: config.id, type, operation, payload: order?.payload ?? {}, now };
+  const job = { projectId, configId: config.id, type, operation, payload, now };
   return { config: saved, jobId: await enqueue(work.tx, { ...job, state }) };
+}
+
+function refuseLargePayload(payload: JsonObject): void {
+  if (JSON.stringify(payload).length <= payloadCharsMax) return;
+  const detail = `Ensure the payload has no more than ${payloadCharsMax} characters of JSON.`;
+  throw new ApiError('max_length', detail, { attr: 'job__payload' });
 }
 
 /** Asked of the updated config: a change of plugin changes what jobs there are. */

@@ -63,7 +63,8 @@ function firstOf(all: readonly StoredConfig[], orders: Readonly<Record<string, n
   const known = new Map(all.map((config) => [String(config.id), config]));
   const unknown = Object.keys(orders).filter((key) => !known.has(key));
   if (unknown.length > 0) {
-    const detail = `Invalid pk ${unknown.map((key) => `"${key}"`).join(', ')} - object does not exist in this family.`;
+    const named = unknown.slice(0, 10).map((key) => `"${key.slice(0, 20)}"`);
+    const detail = `Invalid pk ${named.join(', ')} - object does not exist in this family.`;
     throw new ApiError('does_not_exist', detail, { attr: 'orders' });
   }
   const [first] = Object.entries(orders).sort(([a, x], [b, y]) => x - y || Number(a) - Number(b));

@@ -12,6 +12,8 @@ export interface SettingsInput {
 }
 
 const fileNameLengthMax = 200;
+/** More errors than this in one answer help nobody. */
+const errorsMax = 20;
 
 /**
  * Stores settings. A secret that is left out or null keeps its value, `""` clears it.
@@ -31,7 +33,7 @@ export async function writeSettings(
   const settings = nextSettings(config, values, mode);
   const attachments = nextAttachments(config, { values, files: input.files }, keptFiles, mode);
   if (mode === 'replace') errors.push(...requiredErrors(fields, settings, attachments, errors));
-  const [first, ...others] = errors;
+  const [first, ...others] = errors.slice(0, errorsMax);
   if (first !== undefined) throw fieldErrors([first, ...others]);
   const changed = { ...config, settings, attachments };
   const same = JSON.stringify(settings) === JSON.stringify(config.settings) && input.files.size === 0;

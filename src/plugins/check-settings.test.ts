@@ -31,6 +31,7 @@ describe('check of settings', () => {
     [{ name: secretMask }, 'settings.name', 'This is the mask'],
     [{ region: 'moon' }, 'settings.region', 'Expected one of: eu, us.'],
     [{ table: '{' }, 'settings.table', 'Expected JSON'],
+    [{ table: ['x'.repeat(1_000_000)] }, 'settings.table', 'no more than 1000000 characters'],
     [{ file: 'text' }, 'settings.file', 'Send a file'],
     [{ toString: 'x' }, 'settings.toString', 'Unknown setting'],
   ])('refuses %j', (values, attr, detail) => {

@@ -3,6 +3,7 @@ import { secretMask, type PluginField, type SettingValues } from './fields.ts';
 import type { JsonValue } from './plugin.ts';
 
 const textLengthMax = 100_000;
+const jsonLengthMax = 1_000_000;
 
 /** Whether a setting counts as given: false, 0 and empty lists are values, `""` and null are not. */
 export function isGiven(value: JsonValue | undefined): boolean {
@@ -68,6 +69,8 @@ function problemOf(field: PluginField, value: JsonValue): string | undefined {
 }
 
 function problemOfJson(value: JsonValue): string | undefined {
+  if (JSON.stringify(value).length > jsonLengthMax)
+    return `Ensure this JSON has no more than ${jsonLengthMax} characters.`;
   if (typeof value !== 'string') return undefined;
   try {
     JSON.parse(value);
