@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import type { Session } from 'chdb';
 import type { ProcessOptions } from './chdb-messages.ts';
 import type { Engine } from './chdb-server.ts';
 import type { WireParam } from './frames.ts';
@@ -17,6 +16,12 @@ const readers = 3;
 const waitingReadsMax = 200;
 const resultBytesMax = 256 * 1024 * 1024;
 const spoolName = /^[0-9a-f-]{36}\.rowbinary$/;
+
+/** As much of chDB's Session as is used here. */
+export interface Session {
+  queryAsync(sql: string): Promise<{ readonly rowsRead: number }>;
+  queryStreamBind(sql: string, params: object): AsyncIterable<{ readonly numBytes: number; raw(): Uint8Array }>;
+}
 
 export interface OpenEngine extends Engine {
   /** Age of the oldest call at work in ms, 0 when idle. */

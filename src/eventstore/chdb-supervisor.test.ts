@@ -1,23 +1,15 @@
-import { fork } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdir, mkdtemp, readdir, rm, stat, truncate, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { readdir, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { startChdb } from './chdb-supervisor.ts';
 import { connectChdb } from './chdb.ts';
 import { countRows, insertRows, newProject, testRow } from './conformance.ts';
 import { StoreUnavailableError, type EventStore, type RowBatch } from './eventstore.ts';
 import { EventRowWriter } from './rows.ts';
-import { createLog } from '../telemetry/log.ts';
-import { tempChdb, type TempChdb } from './test-chdb.ts';
+import { alive, tempChdb, until, type TempChdb } from './test-chdb.ts';
 
 const opened: TempChdb[] = [];
-const removed: string[] = [];
 afterEach(async () => {
   await Promise.all(opened.splice(0).map((chdb) => chdb.close()));
-  for (const dir of removed.splice(0)) await rm(dir, { recursive: true, force: true });
 });
 
 async function open(...args: Parameters<typeof tempChdb>): Promise<TempChdb> {
@@ -41,23 +33,6 @@ async function insertUntilDone(store: EventStore, batch: RowBatch, token: string
     } catch (error) {
       if (!(error instanceof StoreUnavailableError)) throw error;
     }
-  }
-}
-
-function alive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-async function until(condition: () => boolean | Promise<boolean>, what: string, ms = 15_000): Promise<void> {
-  const deadline = Date.now() + ms;
-  while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error(`expected within ${ms} ms: ${what}`);
-    await new Promise((done) => setTimeout(done, 20));
   }
 }
 
@@ -101,12 +76,14 @@ describe('the embedded engine under a supervisor', () => {
     await expect(chdb.store.insertBatch(bigBatch(newProject(), 36), 'slow')).rejects.toBeInstanceOf(
       StoreUnavailableError,
     );
+    await until(() => chdb.restarts.length > 0, 'a restart');
     expect(chdb.restarts[0]).toMatch(/an insert hung/);
   });
 
   it('while the engine is down calls wait for it; beyond their bound they say that it is unavailable', async () => {
     const chdb = await open();
     process.kill(pidOf(chdb), 'SIGKILL');
+    await until(() => chdb.supervisor.pid === undefined, 'the end of the process');
     expect(await chdb.store.query('SELECT 1 AS one')).toEqual([{ one: 1 }]);
     await chdb.supervisor.close();
     const impatient = connectChdb(chdb.supervisor.socketPath, chdb.spoolDir, { waitMs: 100 });
@@ -167,96 +144,5 @@ describe('the embedded engine under a supervisor', () => {
   it('the socket lies in a directory for its user only', async () => {
     const chdb = await open();
     expect((await stat(dirname(chdb.supervisor.socketPath))).mode & 0o777).toBe(0o700);
-  });
-});
-
-describe('opening the embedded engine', () => {
-  async function tempRoot(): Promise<string> {
-    const root = await mkdtemp(join(tmpdir(), 'eventstore-open-'));
-    removed.push(root);
-    return root;
-  }
-
-  it('finds what was stored, and clears spool files of a crashed run', async () => {
-    const root = await tempRoot();
-    const project = newProject();
-    const first = await tempChdb({}, root);
-    await insertRows(first.store, 'kept', [testRow(project)]);
-    await first.close();
-    await writeFile(join(root, 'spool', 'old.rowbinary'), 'half a row');
-    const second = await open({}, root);
-    expect(await readdir(second.spoolDir)).toEqual([]);
-    await insertRows(second.store, 'kept', [testRow(project)]);
-    expect(await countRows(second.store, project)).toEqual({ all: 1, shown: 1 });
-  });
-
-  it('a damaged part fails the health check by name, while the rest stays readable', async () => {
-    const root = await tempRoot();
-    const project = newProject();
-    const first = await tempChdb({}, root);
-    await insertRows(first.store, 'good', [testRow(project, { keyDay: 10_000 })]);
-    await insertRows(first.store, 'bad', [testRow(project, { keyDay: 20_000 })]);
-    const sql = "SELECT path FROM system.parts WHERE table = 'events' AND active AND partition = '202410'";
-    const [part] = await first.store.query<{ path: string }>(sql);
-    await first.close();
-    await truncate(join(part?.path ?? '', 'checksums.txt'), 3);
-    const second = await open({}, root);
-    const health = await second.store.health();
-    expect(health.ok).toBe(false);
-    expect(health.detail).toMatch(/damaged parts of the table events \(.*202410_1_1_0/);
-    expect(await countRows(second.store, project)).toEqual({ all: 1, shown: 1 });
-  });
-
-  it('refuses a schema of a newer program with a sentence', async () => {
-    const root = await tempRoot();
-    const first = await tempChdb({}, root);
-    await first.close();
-    const { Session } = await import('chdb');
-    const session = new Session(join(root, 'events'));
-    await session.queryAsync("INSERT INTO millrace.schema_version (version, name) SELECT 99, 'later'");
-    session.close();
-    await expect(tempChdb({}, root)).rejects.toThrow(/schema version 99, .* Start the newer version/);
-  });
-
-  it('refuses a directory that another process has open', async () => {
-    const root = await tempRoot();
-    await open({}, root);
-    await expect(tempChdb({}, root)).rejects.toThrow(/in use by another process; stop that one first/);
-  }, 60_000);
-
-  it.each(['we*rd', 'a{b}', 'what?'])(
-    'refuses the directory name %s, which the engine would read as a pattern',
-    async (name) => {
-      const root = join(await tempRoot(), name);
-      await expect(tempChdb({}, root)).rejects.toThrow(/without the characters/);
-    },
-  );
-
-  it.each(["it's", 'back\\slash', 'späce [1] "x"'])('works in a directory named %s', async (name) => {
-    const root = join(await tempRoot(), name);
-    await mkdir(root);
-    const chdb = await open({}, root);
-    const project = newProject();
-    await insertRows(chdb.store, 'named', [testRow(project)]);
-    expect(await countRows(chdb.store, project)).toEqual({ all: 1, shown: 1 });
-  });
-
-  it('the engine ends when its parent is killed', async () => {
-    const root = await tempRoot();
-    const parent = fork(fileURLToPath(new URL('./test-parent.ts', import.meta.url)), [root], { execArgv: [] });
-    const [message] = (await once(parent, 'message')) as [{ pid: number; socketPath: string }];
-    expect(alive(message.pid)).toBe(true);
-    parent.kill('SIGKILL');
-    await until(() => !alive(message.pid), 'the engine to end');
-    removed.push(dirname(message.socketPath));
-    const again = await startChdb({
-      dir: join(root, 'events'),
-      spoolDir: join(root, 'spool'),
-      memoryBytesMax: 1 << 30,
-      queryTimeoutMs: 1000,
-      log: createLog('silent'),
-      onRestart: () => undefined,
-    });
-    await again.close();
   });
 });

@@ -18,6 +18,8 @@ export interface ChdbOptions {
   /** Called after the engine's process ended unasked, before it is started again. */
   readonly onRestart: (reason: string) => void;
   readonly watch?: WatchLimits;
+  /** How long the first start waits for a process that is just ending to let go of the directory. */
+  readonly lockWaitMs?: number;
 }
 
 export interface WatchLimits {
@@ -45,7 +47,7 @@ export class ChdbStartError extends Error {
 
 const defaultWatch: WatchLimits = { heartbeatMs: 1000, missedMax: 10, insertMs: 180_000 };
 const startMsMax = 300_000;
-const lockWaitMsMax = 10_000;
+const defaultLockWaitMs = 10_000;
 const steadyMs = 60_000;
 const socketPathBytesMax = 100;
 const entry = fileURLToPath(new URL('./chdb-process.ts', import.meta.url));
@@ -93,6 +95,7 @@ class Supervisor implements ChdbSupervisor {
   readonly #log: Log;
   readonly #onRestart: (reason: string) => void;
   readonly #watch: WatchLimits;
+  readonly #lockWaitMs: number;
   #child: ChildProcess | undefined;
   #exited: Promise<void> = Promise.resolve();
   #heartbeat: NodeJS.Timeout | undefined;
@@ -101,6 +104,8 @@ class Supervisor implements ChdbSupervisor {
   #readyAt = 0;
   /** Why we ended the process ourselves, if we did. */
   #killReason = '';
+  /** The end of what the process wrote to stderr. */
+  #lastWords = '';
   #closing = false;
 
   constructor(processOptions: ProcessOptions, options: ChdbOptions) {
@@ -109,6 +114,7 @@ class Supervisor implements ChdbSupervisor {
     this.#log = options.log;
     this.#onRestart = options.onRestart;
     this.#watch = options.watch ?? defaultWatch;
+    this.#lockWaitMs = options.lockWaitMs ?? defaultLockWaitMs;
   }
 
   get pid(): number | undefined {
@@ -117,15 +123,17 @@ class Supervisor implements ChdbSupervisor {
 
   /** The first start: a process that is just ending may still hold the directory, anything else is final. */
   async start(): Promise<void> {
-    const deadline = performance.now() + lockWaitMsMax;
+    const deadline = performance.now() + this.#lockWaitMs;
     for (;;) {
       const failure = await this.#launch();
       if (!failure) return;
       await this.#exited;
-      const locked = /Cannot lock file/i.test(failure.message);
+      // The engine says the cause on stderr only.
+      const message = `${failure.message}\n${this.#lastWords}`.trim();
+      const locked = /Cannot lock file/i.test(message);
       if (!locked || performance.now() > deadline) {
         await this.close();
-        throw new ChdbStartError(startSentence(failure, locked, this.#process.dir));
+        throw new ChdbStartError(startSentence({ ...failure, message }, locked, this.#process.dir));
       }
       await new Promise((done) => setTimeout(done, 250));
     }
@@ -143,6 +151,7 @@ class Supervisor implements ChdbSupervisor {
   /** Starts the process; resolves with what went wrong, or with nothing once it serves. */
   async #launch(): Promise<Failure | undefined> {
     await rm(this.socketPath, { force: true });
+    if (this.#closing) return { reason: 'engine', message: 'the event store is being closed' };
     const child = fork(entry, [JSON.stringify(this.#process)], {
       cwd: join(this.socketPath, '..'),
       // Nothing of our environment: it holds secrets. The engine runs its calls on libuv's threads.
@@ -152,10 +161,12 @@ class Supervisor implements ChdbSupervisor {
     });
     this.#child = child;
     this.#killReason = '';
+    this.#lastWords = '';
     this.#readyAt = 0;
     this.#relayStderr(child);
     this.#exited = new Promise((done) => {
-      child.once('exit', (code, signal) => {
+      // Comes after exit, once stderr has been read to its end.
+      child.once('close', (code, signal) => {
         this.#ended(child, this.#killReason || `it ended with ${signal ?? `code ${code}`}`);
         done();
       });
@@ -239,6 +250,7 @@ class Supervisor implements ChdbSupervisor {
 
   #relayStderr(child: ChildProcess): void {
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.#lastWords = (this.#lastWords + text).slice(-2000);
       this.#log.warn({ stderr: text.slice(0, 2000).trimEnd() }, 'the embedded event store wrote to stderr');
     });
   }

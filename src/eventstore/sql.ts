@@ -26,23 +26,24 @@ export function insertSql(token: string, source: string): string {
 }
 
 /** Parts that the engine set aside when it opened the table, because they are damaged: their rows are missing from reads. */
-export const damagedPartsSql = `SELECT name, reason FROM system.detached_parts
+export const damagedPartsSql = `SELECT name, path FROM system.detached_parts
 WHERE database = currentDatabase() AND table = 'events' AND (reason LIKE '%broken%' OR reason = 'unexpected')
 ORDER BY name`;
 
 export interface DamagedPart {
   readonly name: string;
-  readonly reason: string;
+  /** Its directory. */
+  readonly path: string;
 }
 
 export function healthOf(damaged: readonly DamagedPart[]): StoreHealth {
   if (damaged.length === 0) return { ok: true, detail: '' };
-  const names = damaged.slice(0, 3).map((part) => part.name);
-  const more = damaged.length > names.length ? ` and ${damaged.length - names.length} more` : '';
+  const paths = damaged.slice(0, 3).map((part) => part.path);
+  const more = damaged.length > paths.length ? ` and ${damaged.length - paths.length} more` : '';
   return {
     ok: false,
     detail:
-      `Stored events are missing: the engine set aside damaged parts of the table events (${names.join(', ')}${more}). ` +
-      'Restore the event store from a backup; or, to accept the loss, run ALTER TABLE events DROP DETACHED PART for each.',
+      `Stored events are missing: the engine set aside damaged parts of the table events (${paths.join(', ')}${more}). ` +
+      'Restore the event store from a backup; or, to accept the loss, delete those directories.',
   };
 }

@@ -47,3 +47,20 @@ export async function tempChdb(more: Partial<ChdbOptions> = {}, root?: string): 
     },
   };
 }
+
+export function alive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export async function until(condition: () => boolean | Promise<boolean>, what: string, ms = 15_000): Promise<void> {
+  const deadline = Date.now() + ms;
+  while (!(await condition())) {
+    if (Date.now() > deadline) throw new Error(`expected within ${ms} ms: ${what}`);
+    await new Promise((done) => setTimeout(done, 20));
+  }
+}

@@ -1,0 +1,30 @@
+import { describe, expect, it } from 'vitest';
+import { insertError, queryError } from './engine-errors.ts';
+import { StoreUnavailableError } from './eventstore.ts';
+
+describe('errors of the engine', () => {
+  const inserts: readonly [string, boolean][] = [
+    ['Code: 33. DB::Exception: Code: 33. DB::Exception: Cannot read all data. (CANNOT_READ_ALL_DATA)', false],
+    ['Code: 117. DB::Exception: Incorrect data. (INCORRECT_DATA)', false],
+    ['Code: 243. DB::Exception: Cannot reserve 1.00 MiB, not enough space. (NOT_ENOUGH_SPACE)', true],
+    ['Code: 252. DB::Exception: Too many parts. (TOO_MANY_PARTS)', true],
+    ['Code: 241. DB::Exception: Memory limit exceeded. (MEMORY_LIMIT_EXCEEDED)', true],
+    ['Code: 60. DB::Exception: Table does not exist. (UNKNOWN_TABLE)', true],
+    ['expected the engine to read 2 rows from the spool file, it read 0', true],
+  ];
+  it.each(inserts)('of an insert, "%.40s" is trouble of the store: %s', (message, unavailable) => {
+    expect(insertError(message) instanceof StoreUnavailableError).toBe(unavailable);
+    expect(insertError(message).message).toContain(message);
+  });
+
+  const queries: readonly [string, boolean][] = [
+    ['Code: 159. DB::Exception: Timeout exceeded. (TIMEOUT_EXCEEDED)', true],
+    ['Code: 241. DB::Exception: Memory limit exceeded. (MEMORY_LIMIT_EXCEEDED)', true],
+    ['Code: 62. DB::Exception: Syntax error. (SYNTAX_ERROR)', false],
+    ['Code: 164. DB::Exception: Cannot execute query in readonly mode. (READONLY)', false],
+    ['something else', false],
+  ];
+  it.each(queries)('of a query, "%.40s" is trouble of the store: %s', (message, unavailable) => {
+    expect(queryError(message) instanceof StoreUnavailableError).toBe(unavailable);
+  });
+});
