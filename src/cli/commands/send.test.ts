@@ -1,6 +1,7 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { PostHog } from 'posthog-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -132,6 +133,42 @@ describe('millrace send', () => {
     );
     expect(JSON.parse(finished.stdout)).toMatchObject({ read: 1500, accepted: 1000, unsent: 500 });
     expect(finished.code).toBe(exitCodes.interrupted.code);
+  });
+
+  it('Ctrl-C and a refusal end the command while more input could come', async () => {
+    const { spawn } = await import('node:child_process');
+    await using endpoint = await startEndpoint(() => ({ status: 401, body: { detail: 'no such project key' } }));
+    const bin = fileURLToPath(new URL('../../../bin/millrace.js', import.meta.url));
+    const open = (lines: string): ReturnType<typeof spawn> => {
+      const args = [bin, 'send', '-', '--url', endpoint.url, '--api-key', 'phc_test', '--no-progress'];
+      const child = spawn(process.execPath, args, {
+        stdio: ['pipe', 'ignore', 'ignore'],
+        env: { PATH: '/usr/bin:/bin' },
+      });
+      child.stdin?.on('error', () => {});
+      // Never ended: the pipe stays open.
+      child.stdin?.write(lines);
+      return child;
+    };
+    const ended = (child: ReturnType<typeof spawn>): Promise<number | null> =>
+      new Promise((resolve) => child.on('exit', (code) => resolve(code)));
+
+    const refused = open('{"event":"a","distinct_id":"1"}\n'.repeat(3000));
+    expect(await ended(refused)).toBe(exitCodes.auth.code);
+    const waiting = open('{"event":"a","distinct_id":"1"}\n');
+    setTimeout(() => waiting.kill('SIGINT'), 1500);
+    expect(await ended(waiting)).toBe(exitCodes.interrupted.code);
+  });
+
+  it('a file for rejected records that cannot be one is refused before anything is sent or lost', async () => {
+    const file = join(folder, 'precious.ndjson');
+    await writeFile(file, '{"event":"a","distinct_id":"1"}');
+    for (const rejected of [file, folder]) {
+      const { code, stderr } = await send('http://127.0.0.1:9', file, '--rejected', rejected);
+      expect(stderr).toContain('--rejected: expected a file to write');
+      expect(code).toBe(exitCodes.usage.code);
+    }
+    expect(await readFile(file, 'utf8')).toBe('{"event":"a","distinct_id":"1"}');
   });
 
   it.each([

@@ -1,4 +1,4 @@
-import { createWriteStream, type WriteStream } from 'node:fs';
+import { closeSync, createWriteStream, openSync, realpathSync, type WriteStream } from 'node:fs';
 import { Option, type Command } from 'commander';
 import { checkedUrl } from '../api-client.ts';
 import { defaultUrl } from '../api-options.ts';
@@ -66,8 +66,9 @@ async function send(terminal: Terminal, file: string, options: SendCommandOption
   const retriesMax = wholeNumber('--retries', options.retries);
   const totals = newTotals();
   const input = openInput(file);
-  const lost = options.rejected === undefined ? undefined : createWriteStream(options.rejected);
+  const lost = options.rejected === undefined ? undefined : openLost(options.rejected, file);
   const stop = stopSignal();
+  stop.signal.addEventListener('abort', () => input.close());
   const progress = options.progress ? startProgress(input, totals) : undefined;
   try {
     await sendRecords({
@@ -92,8 +93,10 @@ async function send(terminal: Terminal, file: string, options: SendCommandOption
       onLost: (record) => lost?.write(lostLine(record)),
     });
   } catch (error) {
+    stop.rethrow();
     throw understood(error, file);
   } finally {
+    input.close();
     progress?.stop();
     stop.release();
     await closeFile(lost);
@@ -139,6 +142,22 @@ function originalOf(text: string): unknown {
     return JSON.parse(text);
   } catch {
     return text;
+  }
+}
+
+/** Errors: usage, before anything is sent. */
+function openLost(path: string, input: string): WriteStream {
+  try {
+    // Opened for appending first, so that naming the input by mistake does not empty it.
+    const probe = openSync(path, 'a');
+    if (input !== '-' && realpathSync(path) === realpathSync(input)) {
+      throw new Error('it is the file that is to be sent');
+    }
+    closeSync(probe);
+    return createWriteStream(path, { fd: openSync(path, 'w') });
+  } catch (cause) {
+    const { message } = cause as Error;
+    throw new CommandError('usage', `--rejected: expected a file to write, got ${path} (${message})`, { cause });
   }
 }
 

@@ -1,4 +1,5 @@
 import { createReadStream, statSync } from 'node:fs';
+import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { CommandError } from '../exit-codes.ts';
 
@@ -9,20 +10,23 @@ export interface Input {
   bytesRead(): number;
   /** Size of the source; undefined for a pipe. */
   readonly bytesTotal: number | undefined;
+  /** Stops reading: whoever waits for the next chunk gets an error instead. */
+  close(): void;
 }
 
 /** Opens a file, or stdin for `-`. Gzip is recognised by its first bytes, not by the name. Errors: CommandError usage. */
 export function openInput(path: string): Input {
   let bytes = 0;
+  let stream: Readable | undefined;
   const bytesTotal = path === '-' ? undefined : sizeOf(path);
   async function* counted(): AsyncGenerator<Buffer> {
-    const stream = path === '-' ? process.stdin : createReadStream(path, { highWaterMark: 256 * 1024 });
+    stream = path === '-' ? process.stdin : createReadStream(path, { highWaterMark: 256 * 1024 });
     for await (const chunk of stream as AsyncIterable<Buffer>) {
       bytes += chunk.length;
       yield chunk;
     }
   }
-  return { chunks: inflated(counted()), bytesRead: () => bytes, bytesTotal };
+  return { chunks: inflated(counted()), bytesRead: () => bytes, bytesTotal, close: () => stream?.destroy() };
 }
 
 function sizeOf(path: string): number | undefined {
