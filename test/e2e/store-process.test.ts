@@ -22,16 +22,19 @@ function storePid(server: TestServer): number {
   throw new Error('expected a chdb-process child of the server');
 }
 
-it.each(['SIGKILL', 'SIGSTOP'] as const)(
+it.each([
+  ['SIGKILL', 5],
+  ['SIGSTOP', 1],
+] as const)(
   'capture goes on while the event store process is hit by %s, and every event is stored once',
-  async (signal) => {
+  async (signal, hits) => {
     await using dataDir = await tempDataDir();
     const ledger = new Ledger();
     const server = await startServer(dataDir.path);
     const stop = new AbortController();
-    const sending = ledger.sendUntilDown(server, 4, stop.signal);
-    for (let hit = 0; hit < 3; hit++) {
-      await delay(400);
+    const sending = ledger.sendUntilDown(server, 4, stop.signal, 50);
+    for (let hit = 0; hit < hits; hit++) {
+      await untilReady(server);
       const before = ledger.acknowledged.size;
       process.kill(storePid(server), signal);
       await delay(600);
@@ -51,6 +54,14 @@ it.each(['SIGKILL', 'SIGSTOP'] as const)(
     await server.terminate();
   },
 );
+
+async function untilReady(server: TestServer): Promise<void> {
+  const deadline = Date.now() + 30_000;
+  while ((await fetch(`${server.url}/readyz`)).status !== 200) {
+    if (Date.now() > deadline) throw new Error(`expected the store to be ready again; ${server.output()}`);
+    await delay(50);
+  }
+}
 
 /** A frozen child must be noticed and replaced. */
 async function untilAnotherStore(server: TestServer): Promise<void> {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
-import { apiGet, projectKey, type TestServer } from './server.ts';
+import { apiGet, delay, projectKey, type TestServer } from './server.ts';
 
 /** One event as the ledger knows it. */
 export interface LedgerEvent {
@@ -26,13 +26,19 @@ export class Ledger {
   private unanswered: LedgerBatch[] = [];
   private made = 0;
 
-  /** Sends batches over `connections` until the server dies or `signal` aborts. Refusals other than a dead server throw. */
-  async sendUntilDown(server: Pick<TestServer, 'url'>, connections: number, signal: AbortSignal): Promise<void> {
+  /** Sends batches over `connections`, each resting `pauseMs` after an answer, until the server dies or `signal` aborts. Refusals other than a dead server throw. */
+  async sendUntilDown(
+    server: Pick<TestServer, 'url'>,
+    connections: number,
+    signal: AbortSignal,
+    pauseMs = 0,
+  ): Promise<void> {
     const worker = async (): Promise<void> => {
       while (!signal.aborted) {
         const batch = this.unanswered.pop() ?? this.newBatch();
         const status = await this.send(server, batch);
         if (status === 'down') return;
+        if (pauseMs > 0) await delay(pauseMs);
       }
     };
     await Promise.all(Array.from({ length: connections }, worker));
