@@ -154,7 +154,8 @@ function openLost(path: string, input: string): WriteStream {
       throw new Error('it is the file that is to be sent');
     }
     closeSync(probe);
-    return createWriteStream(path, { fd: openSync(path, 'w') });
+    // A write that fails later is said at the end, together with the totals.
+    return createWriteStream(path, { fd: openSync(path, 'w') }).on('error', () => {});
   } catch (cause) {
     const { message } = cause as Error;
     throw new CommandError('usage', `--rejected: expected a file to write, got ${path} (${message})`, { cause });
@@ -164,7 +165,10 @@ function openLost(path: string, input: string): WriteStream {
 function closeFile(file: WriteStream | undefined): Promise<void> {
   if (file === undefined) return Promise.resolve();
   return new Promise((resolve, reject) => {
-    file.once('error', (cause) => reject(new CommandError('failed', `--rejected: ${cause.message}`, { cause })));
+    const refuse = (cause: Error): void =>
+      reject(new CommandError('failed', `--rejected: ${cause.message}`, { cause }));
+    if (file.errored !== null) return refuse(file.errored);
+    file.once('error', refuse);
     file.end(resolve);
   });
 }
