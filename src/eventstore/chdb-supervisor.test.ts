@@ -1,4 +1,4 @@
-import { readdir, stat } from 'node:fs/promises';
+import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { connectChdb } from './chdb.ts';
@@ -90,6 +90,18 @@ describe('the embedded engine under a supervisor', () => {
     await expect(impatient.query('SELECT 1')).rejects.toBeInstanceOf(StoreUnavailableError);
     expect(await impatient.health()).toMatchObject({ ok: false });
     await impatient.close();
+  });
+
+  it('comes back when its temporary directory was cleaned up, and not while somebody else has it', async () => {
+    const chdb = await open();
+    const dir = dirname(chdb.supervisor.socketPath);
+    await rm(dir, { recursive: true });
+    await mkdir(dir, { mode: 0o755 });
+    process.kill(pidOf(chdb), 'SIGKILL');
+    await until(() => chdb.restarts.length > 1, 'a second attempt');
+    expect(chdb.restarts[1]).toMatch(/expected .* to belong to this user only/);
+    await rm(dir, { recursive: true });
+    expect(await chdb.store.query('SELECT 1 AS one')).toEqual([{ one: 1 }]);
   });
 
   it('several clients work at once, and one that goes away takes nothing from the others', async () => {

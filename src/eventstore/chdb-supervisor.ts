@@ -1,7 +1,7 @@
 import { fork, type ChildProcess } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { backoffMs } from '../base/backoff.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -145,15 +145,16 @@ class Supervisor implements ChdbSupervisor {
     clearInterval(this.#heartbeat);
     this.#child?.kill('SIGKILL');
     await this.#exited;
-    await rm(join(this.socketPath, '..'), { recursive: true, force: true });
+    await rm(dirname(this.socketPath), { recursive: true, force: true });
   }
 
   /** Starts the process; resolves with what went wrong, or with nothing once it serves. */
   async #launch(): Promise<Failure | undefined> {
+    await ensurePrivate(dirname(this.socketPath));
     await rm(this.socketPath, { force: true });
     if (this.#closing) return { reason: 'engine', message: 'the event store is being closed' };
     const child = fork(entry, [JSON.stringify(this.#process)], {
-      cwd: join(this.socketPath, '..'),
+      cwd: dirname(this.socketPath),
       // Nothing of our environment: it holds secrets. The engine runs its calls on libuv's threads.
       env: { UV_THREADPOOL_SIZE: '8', TZ: 'UTC' },
       execArgv: [],
@@ -239,13 +240,26 @@ class Supervisor implements ChdbSupervisor {
     clearInterval(this.#heartbeat);
     // A first start that fails is start()'s to judge.
     if (this.#closing || (this.#readyAt === 0 && this.restarts === 0)) return;
+    this.#restartSoon(reason);
+  }
+
+  #restartSoon(reason: string): void {
     const steady = this.#readyAt > 0 && performance.now() - this.#readyAt > steadyMs;
     this.#attempt = steady ? 0 : this.#attempt + 1;
     const delayMs = backoffMs(this.#attempt, 50, 10_000);
     this.restarts++;
     this.#log.error({ reason, delayMs }, 'the embedded event store stopped and is started again');
     this.#onRestart(reason);
-    this.#restartTimer = setTimeout(() => void this.#launch(), delayMs);
+    this.#restartTimer = setTimeout(() => void this.#relaunch(), delayMs);
+  }
+
+  /** A process that starts and fails comes back through its end; here is what fails before there is one. */
+  async #relaunch(): Promise<void> {
+    try {
+      await this.#launch();
+    } catch (error) {
+      if (!this.#closing) this.#restartSoon(error instanceof Error ? error.message : String(error));
+    }
   }
 
   #relayStderr(child: ChildProcess): void {
@@ -253,6 +267,15 @@ class Supervisor implements ChdbSupervisor {
       this.#lastWords = (this.#lastWords + text).slice(-2000);
       this.#log.warn({ stderr: text.slice(0, 2000).trimEnd() }, 'the embedded event store wrote to stderr');
     });
+  }
+}
+
+/** Temporary directories get cleaned up under long-running services. Throws when somebody else made this one meanwhile. */
+async function ensurePrivate(dir: string): Promise<void> {
+  await mkdir(dir, { recursive: true, mode: 0o700 });
+  const { uid, mode } = await stat(dir);
+  if (uid !== process.getuid?.() || (mode & 0o077) !== 0) {
+    throw new ChdbStartError(`expected ${dir} to belong to this user only; remove it, or restart the service`);
   }
 }
 
