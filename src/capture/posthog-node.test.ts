@@ -1,5 +1,5 @@
 import { PostHog, type PostHogOptions } from 'posthog-node';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { startTestCapture, type TestCapture } from './test-capture.ts';
 
 /** The client library that most servers use, unchanged, against the real server over a socket. */
@@ -90,5 +90,29 @@ describe('posthog-node', () => {
     const { posthog } = await client();
     expect(await posthog.getAllFlags('u1')).toEqual({});
     await posthog.shutdown();
+  });
+
+  it('sends by the v1 protocol too, history included', async () => {
+    vi.stubEnv('POSTHOG_CAPTURE_MODE', 'v1');
+    const before = (await capture.events('historical')).length;
+    const { posthog, errors } = await client({ historicalMigration: true });
+    const timestamp = new Date('2020-01-01T00:00:00Z');
+    posthog.capture({ distinctId: 'u1', event: 'v1 event', timestamp, properties: { $session_id: 's1' } });
+    posthog.identify({ distinctId: 'u1', properties: { $set: { name: 'Ada' } } });
+    await posthog.shutdown();
+    vi.unstubAllEnvs();
+    const events = (await capture.events('historical')).slice(before);
+    expect(events).toMatchObject([
+      {
+        event: 'v1 event',
+        distinct_id: 'u1',
+        timestamp: '2020-01-01T00:00:00.000Z',
+        properties: { $session_id: 's1' },
+      },
+      { event: '$identify', properties: { $set: { name: 'Ada' } } },
+    ]);
+    // Only this protocol makes a batch of its own for the log.
+    expect((await capture.records('historical')).at(-1)?.header.encoding).toBe('identity');
+    expect(errors).toEqual([]);
   });
 });

@@ -7,6 +7,8 @@ export type FindProject = (token: string) => Promise<number | undefined>;
 export interface ProjectKeys {
   /** Throws ApiError: 401 for a key that is malformed or unknown, 503 when it could not be looked up. */
   projectOf(token: string): Promise<number>;
+  /** After a project was changed or deleted: its old key stops at once in this process. */
+  forget(projectId: number): void;
 }
 
 export interface ProjectKeysOptions {
@@ -66,6 +68,11 @@ export function createProjectKeys(options: ProjectKeysOptions): ProjectKeys {
         pending.set(token, found);
       }
       return (await found) ?? refuse();
+    },
+    forget: (projectId) => {
+      for (const [token, entry] of known) if (entry.projectId === projectId) known.delete(token);
+      // A key that was unknown a moment ago may be the new one.
+      unknown.clear();
     },
   };
 }

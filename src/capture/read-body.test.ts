@@ -150,7 +150,7 @@ describe('bodies that do not arrive', () => {
 describe('many bodies at once', () => {
   it('are refused with 503 when together they are more than the memory for them, and it is free again afterwards', async () => {
     const part = 'x'.repeat(90_000);
-    const sockets = Array.from({ length: 24 }, () => connect(port, '127.0.0.1'));
+    const sockets = Array.from({ length: 30 }, () => connect(port, '127.0.0.1'));
     const answers = sockets.map(
       (socket) =>
         new Promise<string>((resolve) => {

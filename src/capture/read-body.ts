@@ -46,7 +46,7 @@ export function readBody(raw: IncomingMessage, limits: ReadLimits, budget: BodyB
       if (refusal !== undefined) return undefined;
       if (received > limits.bytesMax) return refuse(tooLarge(limits, {}));
       if (budget.bytes + chunk.length > budget.bytesMax) {
-        return refuse(unavailable('Too many bodies are being received at once; try again.', 2));
+        return refuse(noRoom());
       }
       taken += chunk.length;
       budget.bytes += chunk.length;
@@ -71,6 +71,11 @@ export function readBody(raw: IncomingMessage, limits: ReadLimits, budget: BodyB
     };
     raw.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose);
   });
+}
+
+/** 503: what this request needs in memory is more than there is room for now. */
+export function noRoom(): ApiError {
+  return unavailable('Too many bodies are being received at once; try again.', 2);
 }
 
 function tooLarge(limits: ReadLimits, headers: Readonly<Record<string, string>>): ApiError {

@@ -1,21 +1,30 @@
 import type { FastifyRequest } from 'fastify';
 import type { BodyHints } from './decode.ts';
-import { readBody, type BodyBudget } from './read-body.ts';
+import { noRoom, readBody, type BodyBudget } from './read-body.ts';
 import type { CaptureDeps } from './take-request.ts';
 
-/** Reads the body, hands it on, and gives its bytes back to the budget whatever happens. */
+/** Counts bytes that a request keeps in memory beside its body; throws ApiError 503 when there is no room. */
+export type Hold = (bytes: number) => void;
+
+/** Reads the body, hands it on, and gives all bytes back to the budget whatever happens. */
 export async function withBody<T>(
   deps: Pick<CaptureDeps, 'settings'>,
   budget: BodyBudget,
   request: FastifyRequest,
-  work: (body: Buffer) => Promise<T>,
+  work: (body: Buffer, hold: Hold) => Promise<T>,
 ): Promise<T> {
   const limits = { bytesMax: deps.settings.captureBodyBytesMax, timeoutMs: deps.settings.captureBodyTimeoutMs };
   const body = await readBody(request.raw, limits, budget);
+  let held = body.length;
+  const hold = (bytes: number): void => {
+    if (budget.bytes + bytes > budget.bytesMax) throw noRoom();
+    budget.bytes += bytes;
+    held += bytes;
+  };
   try {
-    return await work(body);
+    return await work(body, hold);
   } finally {
-    budget.bytes -= body.length;
+    budget.bytes -= held;
   }
 }
 

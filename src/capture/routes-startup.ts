@@ -113,13 +113,16 @@ function answerDefinitions(request: FastifyRequest, reply: FastifyReply): Fastif
   return reply.send(definitions);
 }
 
+/** A flags request names a person and its groups; nothing in it is large. */
+const flagsBytesMax = 1024 * 1024;
+
 /** The key of a flags request: in its JSON body under the names that events use, else in the query. */
 async function tokenOfFlags(deps: CaptureDeps, budget: BodyBudget, request: FastifyRequest): Promise<string> {
   const query = queryOf(request);
   const inQuery = query.get('token') ?? query.get('api_key');
   return withBody(deps, budget, request, async (body) => {
     if (body.length === 0 && !query.get('data')) return inQuery ?? '';
-    const limits = { inflatedBytesMax: deps.settings.captureInflatedBytesMax };
+    const limits = { inflatedBytesMax: flagsBytesMax };
     const { json } = decodeBody(body, { ...hintsOf(request, query), legacyPath: true }, limits);
     return tokenOf(scanBody(json, deps.settings));
   });

@@ -1,7 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Settings } from '../config/settings.ts';
 import { capturePaths, captureV1Path } from '../contract/capture.ts';
 import { ApiError } from '../contract/errors.ts';
 import type { Log } from '../telemetry/log.ts';
+import { createGunzipper } from './gunzip.ts';
 import type { BodyBudget } from './read-body.ts';
 import { hintsOf, queryOf, withBody } from './routes-request.ts';
 import { registerStartup } from './routes-startup.ts';
@@ -10,7 +12,7 @@ import { takeV1 } from './take-v1.ts';
 import { toV1Error } from './v1-error.ts';
 import { readV1Headers } from './v1-headers.ts';
 
-export interface CaptureRouteDeps extends CaptureDeps {
+export interface CaptureRouteDeps extends Omit<CaptureDeps, 'gunzip'> {
   readonly log: Log;
 }
 
@@ -21,8 +23,9 @@ const bodiesInMemory = 16;
  * Serves everything that client libraries send events to, and the answers they want at start-up. Bodies are read from the
  * raw stream: the scope must have no body parser of its own. Errors are thrown as ApiError for the server to answer.
  */
-export function registerCapture(app: FastifyInstance, deps: CaptureRouteDeps): void {
-  const budget: BodyBudget = { bytes: 0, bytesMax: bodiesInMemory * deps.settings.captureBodyBytesMax };
+export function registerCapture(app: FastifyInstance, given: CaptureRouteDeps): void {
+  const deps = { ...given, gunzip: createGunzipper() };
+  const budget: BodyBudget = { bytes: 0, bytesMax: memoryFor(deps.settings) };
   // Leaves every body unread for the handlers below.
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
   app.addHook('onRequest', (request, reply, done) => {
@@ -47,18 +50,26 @@ export function registerCapture(app: FastifyInstance, deps: CaptureRouteDeps): v
   registerStartup(app, deps, budget);
 }
 
+/** Bytes that requests may keep in memory together; one of the largest kind always fits. */
+function memoryFor({ captureBodyBytesMax, captureInflatedBytesMax }: Settings): number {
+  return Math.max(bodiesInMemory * captureBodyBytesMax, 2 * (captureBodyBytesMax + captureInflatedBytesMax));
+}
+
+type Served = CaptureDeps & CaptureRouteDeps;
+
 async function capture(
-  deps: CaptureRouteDeps,
+  deps: Served,
   budget: BodyBudget,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  return withBody(deps, budget, request, async (body) => {
+  return withBody(deps, budget, request, async (body, hold) => {
     const completeAt = performance.now();
     const query = queryOf(request);
     const strict = /\bhandling\s*=\s*"?strict\b/i.test(String(request.headers.prefer ?? ''));
     const answer = await takeRequest(deps, {
       body,
+      hold,
       hints: hintsOf(request, query),
       querySentAt: query.get('_') ?? query.get('sent_at') ?? undefined,
       isEngage: request.url.startsWith('/engage'),
@@ -75,7 +86,7 @@ async function capture(
 }
 
 async function captureV1(
-  deps: CaptureRouteDeps,
+  deps: Served,
   budget: BodyBudget,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -83,11 +94,12 @@ async function captureV1(
   const echoed = request.headers['posthog-request-id'];
   if (typeof echoed === 'string' && /^[\x21-\x7e]{1,64}$/.test(echoed)) void reply.header('posthog-request-id', echoed);
   try {
-    return await withBody(deps, budget, request, async (body) => {
+    return await withBody(deps, budget, request, async (body, hold) => {
       const completeAt = performance.now();
       const headers = readV1Headers(request.headers);
       const answer = await takeV1(deps, {
         body,
+        hold,
         contentEncoding: request.headers['content-encoding'],
         headers,
         ip: senderOf(request.ip),

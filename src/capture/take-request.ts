@@ -7,6 +7,7 @@ import type { Metrics } from '../telemetry/metrics.ts';
 import type { AcceptedBatch, Door } from './accept.ts';
 import type { Agreements } from './agreements.ts';
 import { decodeBody, type BodyHints, type DecodedBody } from './decode.ts';
+import { isGzip, type InflateLimits } from './gunzip.ts';
 import type { ProjectKeys } from './project-key.ts';
 import { rejectedEvent, requestRefused } from './refusals.ts';
 import { asIdentify, isNameless, withoutEvents } from './rewrite.ts';
@@ -24,12 +25,16 @@ export interface CaptureDeps {
   readonly settings: Settings;
   readonly metrics: Metrics;
   readonly clock: Clock;
+  /** See createGunzipper. */
+  readonly gunzip: (bytes: Buffer, limits: InflateLimits) => Promise<Buffer>;
 }
 
 /** A request, read to its end, in terms that have nothing to do with the HTTP framework. */
 export interface CaptureRequest {
   readonly body: Buffer;
   readonly hints: BodyHints;
+  /** Counts more bytes that this request keeps in memory; throws ApiError 503 when there is no room for them. */
+  readonly hold: (bytes: number) => void;
   /** `_` or `sent_at` of the query. */
   readonly querySentAt: string | undefined;
   /** On paths starting /engage an object without event name is an `$identify`. */
@@ -54,7 +59,7 @@ export function scanLimits(settings: Pick<Settings, 'captureEventBytesMax'>): Sc
  * resolves, every event but the rejected ones is durable.
  */
 export async function takeRequest(deps: CaptureDeps, request: CaptureRequest): Promise<CaptureAnswer> {
-  const { decoded, scan } = readEvents(deps.settings, request);
+  const { decoded, scan } = await readEvents(deps, request);
   const projectId = await deps.projects.projectOf(tokenOf(scan));
   const sentAt = sentAtOf(scan.sentAt, request.querySentAt);
   const { receivedAt, requestId, ip } = request;
@@ -97,11 +102,17 @@ export async function storeBatch(deps: CaptureDeps, batch: AcceptedBatch, comple
 }
 
 /** Decodes and scans; 400 and 413 for what cannot be read. */
-function readEvents(settings: Settings, request: CaptureRequest): { decoded: DecodedBody; scan: ScannedBatch } {
-  let decoded = decodeBody(request.body, request.hints, { inflatedBytesMax: settings.captureInflatedBytesMax });
+async function readEvents(
+  { settings, gunzip }: CaptureDeps,
+  { body, hints, hold, isEngage }: CaptureRequest,
+): Promise<{ decoded: DecodedBody; scan: ScannedBatch }> {
+  const limits = { inflatedBytesMax: settings.captureInflatedBytesMax };
+  const inflated = isGzip(body) ? await gunzip(body, limits) : undefined;
+  let decoded = decodeBody(body, hints, limits, inflated);
+  if (decoded.json !== body) hold(decoded.json.length);
   let scan = scanBody(decoded.json, settings);
   if (isNameless(scan)) {
-    if (!request.isEngage) {
+    if (!isEngage) {
       throw new ApiError(
         'required',
         'failed to hydrate events from request: non-engage request missing event name attribute; send "event", or "batch" with an array of events',

@@ -9,7 +9,7 @@ import { createLog } from '../telemetry/log.ts';
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
 import { createDoor } from './accept-batch.ts';
 import { createAgreements, type AgreementsDeps } from './agreements.ts';
-import { inflateBody } from './decode.ts';
+import { decodeBody } from './decode.ts';
 import { createProjectKeys } from './project-key.ts';
 import { registerCapture } from './routes.ts';
 import { scanLimits } from './take-request.ts';
@@ -98,7 +98,8 @@ export async function startTestCapture(options: TestCaptureOptions = {}): Promis
 }
 
 function eventsOf(record: IntactRecord, settings: Settings): unknown[] {
-  const json = inflateBody(record.body, record.header.encoding, { inflatedBytesMax: settings.captureInflatedBytesMax });
+  const limits = { inflatedBytesMax: settings.captureInflatedBytesMax };
+  const { json } = decodeBody(Buffer.from(record.body), {}, limits);
   const scan = scanBatch(json, scanLimits(settings));
   return Array.from({ length: scan.count }, (_, i): unknown =>
     JSON.parse(textAt(json, fieldFrom(scan, i, 'event'), fieldTo(scan, i, 'event'))),

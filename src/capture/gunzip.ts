@@ -1,0 +1,101 @@
+import { promisify } from 'node:util';
+import { gunzip as gunzipInThread, gunzipSync, type ZlibOptions } from 'node:zlib';
+import { ApiError } from '../contract/errors.ts';
+
+export interface InflateLimits {
+  readonly inflatedBytesMax: number;
+}
+
+/** What zlib gives with `info: true`. */
+interface Inflated {
+  readonly buffer: Buffer;
+  readonly engine: { readonly bytesWritten: number };
+}
+
+/** Deflate expands at most 1032 times, so no trailer can make us reserve more than that. */
+const expansionMax = 1032;
+const gzipBytesMin = 18;
+const chunkBytesMin = 1024;
+const chunkBytesMax = 32 * 1024 * 1024;
+/** Up to here unpacking takes a few milliseconds: less trouble on the event loop than a trip to another thread. */
+const inPlaceBytesMax = 4 * 1024 * 1024;
+
+export function isGzip(bytes: Buffer): boolean {
+  return bytes[0] === 0x1f && bytes[1] === 0x8b;
+}
+
+/**
+ * The whole of a gzip body (several members are one body, as RFC 1952 has it). Its last four bytes claim the size, which
+ * makes one right-sized allocation; the claim is checked by zlib and never trusted beyond the limits.
+ * Throws ApiError: 400 damaged, 413 above the limit.
+ */
+export function gunzip(bytes: Buffer, limits: InflateLimits): Buffer {
+  const options = optionsFor(bytes, limits);
+  try {
+    return checked(bytes, gunzipSync(bytes, options) as unknown as Inflated);
+  } catch (cause) {
+    throw refusalOf(cause, limits);
+  }
+}
+
+/** As gunzip, in another thread when the body may be large; one large body at a time, so that their memory does not add up. */
+export function createGunzipper(): (bytes: Buffer, limits: InflateLimits) => Promise<Buffer> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (bytes, limits) => {
+    if (bytes.length * expansionMax <= inPlaceBytesMax) return Promise.try(gunzip, bytes, limits);
+    const claimed = bytes.length < gzipBytesMin ? 0 : bytes.readUInt32LE(bytes.length - 4);
+    if (claimed <= inPlaceBytesMax && limits.inflatedBytesMax > inPlaceBytesMax) {
+      try {
+        return Promise.resolve(gunzip(bytes, { inflatedBytesMax: inPlaceBytesMax }));
+      } catch (error) {
+        // More than it claims: several members, damage, or a bomb. The full limit decides, out of the way.
+        if (!(error instanceof ApiError) || error.code !== 'request_too_large') return Promise.reject(error);
+      }
+    }
+    const next = last.then(() => unpackAside(bytes, limits));
+    last = next.catch(() => undefined);
+    return next;
+  };
+}
+
+const unpack = promisify(gunzipInThread) as (bytes: Buffer, options: ZlibOptions) => Promise<unknown>;
+
+async function unpackAside(bytes: Buffer, limits: InflateLimits): Promise<Buffer> {
+  const options = optionsFor(bytes, limits);
+  try {
+    return checked(bytes, (await unpack(bytes, options)) as Inflated);
+  } catch (cause) {
+    throw refusalOf(cause, limits);
+  }
+}
+
+function optionsFor(bytes: Buffer, limits: InflateLimits): ZlibOptions {
+  if (bytes.length < gzipBytesMin) throw damaged(`expected a whole gzip body, got: ${bytes.length} bytes`);
+  const claimed = bytes.readUInt32LE(bytes.length - 4);
+  // The true size is the claim or more by multiples of 4 GiB: too much already, unless deflate cannot even reach it.
+  if (claimed > limits.inflatedBytesMax && claimed <= bytes.length * expansionMax) throw inflatedTooLarge(limits);
+  const chunkSize = Math.min(chunkBytesMax, limits.inflatedBytesMax, bytes.length * expansionMax, claimed + 1);
+  return { chunkSize: Math.max(chunkBytesMin, chunkSize), maxOutputLength: limits.inflatedBytesMax, info: true };
+}
+
+function checked(bytes: Buffer, { buffer, engine }: Inflated): Buffer {
+  if (engine.bytesWritten === bytes.length) return buffer;
+  throw damaged(`expected the body to end with the gzip data, got: ${bytes.length - engine.bytesWritten} more bytes`);
+}
+
+function refusalOf(cause: unknown, limits: InflateLimits): ApiError {
+  if (cause instanceof ApiError) return cause;
+  const { code, message } = cause as NodeJS.ErrnoException;
+  return code === 'ERR_BUFFER_TOO_LARGE' ? inflatedTooLarge(limits) : damaged(message, cause);
+}
+
+function damaged(detail: string, cause?: unknown): ApiError {
+  return new ApiError('parse_error', `failed to decode request: invalid GZIP data: ${detail}`, { cause });
+}
+
+export function inflatedTooLarge(limits: InflateLimits): ApiError {
+  return new ApiError(
+    'request_too_large',
+    `maximum event size exceeded: Decompressed payload would exceed ${limits.inflatedBytesMax} bytes; send smaller batches`,
+  );
+}
