@@ -52,11 +52,14 @@ export async function describeMetadata(settings: StoreSettings): Promise<string>
 
 /** Without `db` when there is no store yet. */
 async function open(settings: StoreSettings): Promise<{ db?: Metadata; dialect: Dialect; file: string }> {
-  const { metadataFile, openMetadata } = await loadOpen();
+  const [{ metadataFile, openMetadata }, { createLog }] = await Promise.all([
+    loadOpen(),
+    import('../telemetry/log.ts'),
+  ]);
   const file = metadataFile(settings.dataDir);
   const isEmbedded = settings.databaseUrl === '';
   if (isEmbedded && !existsSync(file)) return { dialect: 'sqlite', file };
-  return { ...openMetadata(settings), file };
+  return { ...openMetadata(settings, createLog('warn')), file };
 }
 
 function noStore({ dataDir, databaseUrl }: StoreSettings): CommandError {
