@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readdir, rm, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -96,14 +96,14 @@ describe('opening the embedded engine', () => {
     expect(await countRows(chdb.store, project)).toEqual({ all: 1, shown: 1 });
   });
 
-  it('the engine ends when its parent is killed', async () => {
+  it('the engine ends when its parent is killed, and leaves the directory free', async () => {
     const root = await tempRoot();
     const parent = fork(fileURLToPath(new URL('./test-parent.ts', import.meta.url)), [root], { execArgv: [] });
     const [message] = (await once(parent, 'message')) as [{ pid: number; socketPath: string }];
     expect(alive(message.pid)).toBe(true);
     parent.kill('SIGKILL');
     await until(() => !alive(message.pid), 'the engine to end');
-    removed.push(dirname(message.socketPath));
+    await expect(stat(dirname(message.socketPath))).rejects.toThrow(/ENOENT/);
     const again = await tempChdb({}, root);
     await again.close();
   });

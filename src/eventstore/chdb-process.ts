@@ -2,6 +2,8 @@
  * Entry of the process that hosts the embedded engine, which must not share a process with anything else: leaving with a
  * query at work can abort or hang it. It is started and stopped (SIGKILL, which is safe) by chdb-supervisor.ts only.
  */
+import { rmSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { FromProcess, ProcessOptions, StartFailure } from './chdb-messages.ts';
 import { openEngine, type OpenEngine } from './chdb-engine.ts';
 import { serveEngine } from './chdb-server.ts';
@@ -16,8 +18,11 @@ function startFailure(error: unknown): StartFailure {
 }
 
 async function main(options: ProcessOptions): Promise<void> {
-  // The parent is gone: nobody will stop us any more.
-  process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
+  // The parent is gone: nobody will stop us any more, or tidy up behind us.
+  process.on('disconnect', () => {
+    rmSync(dirname(options.socketPath), { recursive: true, force: true });
+    process.kill(process.pid, 'SIGKILL');
+  });
   // Ctrl-C and service managers signal the whole group; the parent decides when this process ends.
   process.on('SIGTERM', () => undefined);
   process.on('SIGINT', () => undefined);
