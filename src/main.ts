@@ -28,6 +28,7 @@ import type { Metadata } from './metadata/database.ts';
 import { migrate } from './metadata/migrate.ts';
 import { openMetadata } from './metadata/open.ts';
 import { getProjectByToken } from './metadata/projects.ts';
+import { deleteExpiredSessions } from './metadata/sessions.ts';
 import { hostPipeline } from './pipeline-host.ts';
 import type { PipelineThreadData } from './pipeline-thread.ts';
 import { readCursor } from './pipeline/cursors.ts';
@@ -73,7 +74,7 @@ async function startParts(settings: Settings, log: Log, parts: AsyncDisposableSt
   mkdirSync(settings.dataDir, { recursive: true, mode: 0o700 });
   const metrics = createMetrics();
   const [metadata, events] = await Promise.all([
-    startMetadata(settings, parts),
+    startMetadata(settings, log, parts),
     startEventStore(settings, { log, metrics }, parts),
   ]);
   const { db, first } = metadata;
@@ -89,7 +90,7 @@ async function startParts(settings: Settings, log: Log, parts: AsyncDisposableSt
       detail: thread.running() ? '' : 'The pipeline is being restarted.',
     }),
   };
-  const server = buildHttp({ settings, log, metrics, db, store: events.store, door, eventLog, health });
+  const server = buildHttp({ settings, log, metrics, db, store: events.store, door, health });
   parts.defer(() => server.close());
   await server.listen({ host: settings.host, port: settings.port });
   return describeStart(settings, server, first);
@@ -98,9 +99,10 @@ async function startParts(settings: Settings, log: Log, parts: AsyncDisposableSt
 /** Opens, migrates and fills the metadata store. */
 async function startMetadata(
   settings: Settings,
+  log: Log,
   parts: AsyncDisposableStack,
 ): Promise<{ db: Metadata; first: Bootstrapped }> {
-  const { db, dialect } = openMetadata(settings);
+  const { db, dialect } = openMetadata(settings, log);
   parts.defer(() => db.destroy());
   await migrate(db, dialect);
   const now = systemClock.now();
@@ -110,6 +112,7 @@ async function startMetadata(
     projectApiKey: settings.bootstrapProjectApiKey || undefined,
   });
   await syncPlugins(db, builtInPlugins, now);
+  await deleteExpiredSessions(db, now);
   return { db, first };
 }
 
@@ -201,7 +204,6 @@ interface HttpParts {
   readonly db: Metadata;
   readonly store: EventStore;
   readonly door: Door;
-  readonly eventLog: SqliteLogWriter;
   readonly health: Parameters<typeof buildServer>[0]['health'];
 }
 
@@ -223,7 +225,10 @@ function buildHttp({ settings, log, metrics, db, store, door, health }: HttpPart
     registry: builtInRegistry,
     siteUrl: () => settings.siteUrl || `http://${settings.host}:${settings.port}`,
     forgetKey: auth.forgetKey,
-    forgetProject: auth.forgetProject,
+    forgetProject: (projectId) => {
+      auth.forgetProject(projectId);
+      projects.forget(projectId);
+    },
   });
   return buildServer({
     db,

@@ -48,7 +48,7 @@ export function hostPipeline(data: PipelineThreadData, deps: { metrics: Metrics;
       clearTimeout(restart);
       if (worker === undefined) return;
       const ended = once(worker, 'exit');
-      worker.postMessage({ stop: true });
+      worker.postMessage({ stop: true }, []);
       await ended;
     },
   };

@@ -29,7 +29,8 @@ if (port === null) throw new Error('expected to run as a worker thread of the se
 const { settings, logDir, shared, store: embedded } = workerData as PipelineThreadData;
 
 const metrics = forwardMetrics(port);
-const db = openMetadata(settings).db;
+const log = createLog(settings.logLevel);
+const { db } = openMetadata(settings, log);
 const reader = openSqliteLogReader(logDir, shared);
 const store = embedded
   ? connectChdb(embedded.socketPath, embedded.spoolDir)
@@ -40,7 +41,7 @@ const pipeline = startPipeline({
   db,
   settings,
   metrics,
-  log: createLog(settings.logLevel),
+  log,
   clock: systemClock,
   plugins: builtInRegistry,
   failpoint: createFailpoint(settings.failAt, settings.allowFailpoints),

@@ -52,6 +52,17 @@ describe('the cache of project keys', () => {
     expect(await keys.projectOf('phc_b')).toBe(1);
   });
 
+  it('a key that was rotated in this process stops at once, and the new one works at once', async () => {
+    const { keys, known } = setUp();
+    await expect(keys.projectOf('phc_a')).resolves.toBe(1);
+    await expect(keys.projectOf('phc_b')).rejects.toMatchObject({ code: 'authentication_failed' });
+    known.clear();
+    known.set('phc_b', 1);
+    keys.forget(1);
+    await expect(keys.projectOf('phc_a')).rejects.toMatchObject({ code: 'authentication_failed' });
+    await expect(keys.projectOf('phc_b')).resolves.toBe(1);
+  });
+
   it('strangers with endless unknown keys neither grow it nor push known keys out', async () => {
     const { keys, asked } = setUp({ entriesMax: 10 });
     await keys.projectOf('phc_a');

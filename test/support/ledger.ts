@@ -58,8 +58,11 @@ export class Ledger {
     const historical = number % 2 === 1;
     const events = Array.from({ length: 20 }, (_, index) => ledgerEvent(number * 20 + index, historical));
     for (const event of events) this.sent.set(event.uuid, event);
-    const batch = events.map(({ historical: _, ...event }, index) => ({
-      ...event,
+    const batch = events.map(({ uuid, event, distinct_id, timestamp }, index) => ({
+      uuid,
+      event,
+      distinct_id,
+      timestamp,
       properties: { n: index, ...(index === 0 ? { $set: { last_batch: number } } : {}) },
     }));
     const root = { api_key: projectKey, batch, ...(historical ? { historical_migration: true } : {}) };
