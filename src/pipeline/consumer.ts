@@ -32,7 +32,7 @@ export interface PipelineParts {
   readonly failpoint: Failpoint;
   /** Stops the pipeline when aborted, as stop() does. */
   readonly signal?: AbortSignal;
-  /** Least time between two small inserts, ms: every insert costs the store a part. Default 100. */
+  /** Least time between two small inserts of a lane, ms. Default 100. */
   readonly gapMs?: number;
 }
 
@@ -53,6 +53,7 @@ export interface Pipeline {
 }
 
 const smallWindowEvents = 1000;
+const gapMsDefault = 100;
 const idleMsMax = 1000;
 const retryFirstMs = 50;
 const retryMaxMs = 5000;
@@ -93,7 +94,8 @@ class Consumer {
   #windows = 0;
   #failures = 0;
   #running = true;
-  #smallInsertAt = -Infinity;
+  #liveHasCaughtUp = false;
+  #smallInsertAt: Record<Lane, number> = { live: -Infinity, historical: -Infinity };
 
   constructor(parts: PipelineParts) {
     const { db, reader, clock, settings, failpoint } = parts;
@@ -168,15 +170,31 @@ class Consumer {
   }
 
   async #idle(): Promise<void> {
+    const restMs = lanes.map((lane) => this.#restMs(lane)).filter((ms) => ms > 0);
+    if (restMs.length > 0) {
+      await this.#sleep(Math.min(...restMs));
+      return;
+    }
+    // Nothing waits, so nothing lags.
+    for (const lane of lanes) this.#parts.metrics.set('millrace_source_lag_seconds', { lane }, 0);
     await this.#builder.refresh();
     await this.#untilStopped(this.#parts.reader.waitForAppend(idleMsMax));
   }
 
+  /**
+   * Live events first; but once live has caught up, history gets its turn, so that a steady trickle of live events does not
+   * hold it up for ever.
+   */
   async #nextWindow(): Promise<Window | undefined> {
-    await this.#keepGap();
-    for (const lane of lanes) {
+    const order: readonly Lane[] = this.#liveHasCaughtUp ? ['historical', 'live'] : lanes;
+    this.#liveHasCaughtUp = false;
+    for (const lane of order) {
+      if (this.#restMs(lane) > 0) continue;
+      const limit = this.#limits.of(lane).events;
       const window = await this.#computeWindow(lane);
-      if (window !== undefined) return window;
+      if (window === undefined) continue;
+      this.#liveHasCaughtUp = lane === 'live' && window.counts.events < limit;
+      return window;
     }
     return undefined;
   }
@@ -222,7 +240,7 @@ class Consumer {
     this.#trouble.over();
     this.#limits.took(window.lane, window.counts.events, performance.now() - startedAt);
     countWindow(metrics, window, clock.now());
-    if (window.rows.rows < smallWindowEvents) this.#smallInsertAt = startedAt;
+    if (window.rows.rows < smallWindowEvents) this.#smallInsertAt[window.lane] = startedAt;
   }
 
   /** Waits for a store that is away, with the window in hand; any other failure goes up. */
@@ -257,10 +275,9 @@ class Consumer {
     }
   }
 
-  /** Many small inserts in a row wait for one another, so that events gather. */
-  async #keepGap(): Promise<void> {
-    const leftMs = this.#smallInsertAt + (this.#parts.gapMs ?? 100) - performance.now();
-    if (leftMs > 0) await this.#sleep(leftMs);
+  /** A lane rests after a small insert, so that events gather: every insert costs the store a part. */
+  #restMs(lane: Lane): number {
+    return this.#smallInsertAt[lane] + (this.#parts.gapMs ?? gapMsDefault) - performance.now();
   }
 
   /** Ends early when stopped. */

@@ -1,11 +1,12 @@
 import type { Lane, ReadLimits } from '../eventlog/eventlog.ts';
 
 /** Body bytes read at once; most are compressed. */
-const bytesPerRead = 16 * 1024 * 1024;
+const bytesPerRead = 32 * 1024 * 1024;
 /** How long a historical window may take to compute, and to store: live events wait for both, so at most about a second. */
 const historicalMsMax = 450;
-const historicalEventsMin = 1000;
-const historicalEventsFirst = 20_000;
+/** Below this, what an insert costs per month outweighs what it costs per event: smaller windows would only be slower. */
+const historicalEventsMin = 20_000;
+const historicalEventsFirst = 50_000;
 
 /** How much to take in one window. The historical lane takes what can be done in well under a second. */
 export interface LaneLimits {

@@ -1,3 +1,4 @@
+import { isStorableTime } from '../../capture/event-time.ts';
 import { parseTimestamp } from '../../capture/timestamps.ts';
 import { isoOfMicros } from '../../persons/event-time.ts';
 import type { JsonObject, TransformEvent } from '../../plugins/plugin.ts';
@@ -27,6 +28,9 @@ export function transformEvent(chains: TransformChains, draft: EventDraft): Outc
   draft.distinctId = cutId(event.distinct_id);
   draft.properties = event.properties;
   draft.propertiesText = null;
-  if (event.timestamp !== timestamp) draft.micros = parseTimestamp(event.timestamp) ?? draft.micros;
+  if (event.timestamp !== timestamp) {
+    const micros = parseTimestamp(event.timestamp) ?? Date.parse(event.timestamp) * 1000;
+    if (isStorableTime(micros)) draft.micros = micros;
+  }
   return ok(draft);
 }

@@ -1,0 +1,121 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { tempMetadata } from '../../test/support/metadata.ts';
+import type { Metadata } from '../metadata/database.ts';
+import { mergeIds } from './merge.ts';
+import { writePersonChanges, type PersonChanges } from './person-rows.ts';
+import { PersonStore } from './store.ts';
+
+interface Action {
+  readonly id: string;
+  readonly other: string | null;
+  readonly force: boolean;
+  readonly set: number | null;
+}
+
+function act(store: PersonStore, projectId: number, { id, other, force, set }: Action, micros: number): void {
+  if (other !== null) mergeIds(store, { projectId, targetId: id, otherId: other, force, eventUuid: 'e', micros });
+  const person = store.touch(projectId, id, micros);
+  if (set !== null) store.update(person, { set: { [`k${set % 3}`]: set }, setOnce: { first: set }, unset: [] }, micros);
+}
+
+/** Runs windows of actions; the changes of each are written only after the next one is computed, as the pipeline does. */
+async function run(db: Metadata, projectId: number, windows: readonly (readonly Action[])[], idsMax: number) {
+  const store = new PersonStore(db, idsMax);
+  let waiting: { number: number; changes: PersonChanges } | undefined;
+  const commit = async (): Promise<void> => {
+    if (waiting === undefined) return;
+    const { number, changes } = waiting;
+    await db.transaction().execute((tx) => writePersonChanges(tx, changes));
+    store.committed(number);
+    waiting = undefined;
+  };
+  let micros = 1000;
+  for (const [at, actions] of windows.entries()) {
+    store.begin(at + 1);
+    for (const { id, other } of actions) {
+      store.want(projectId, id);
+      if (other !== null) store.want(projectId, other);
+    }
+    await store.load();
+    for (const action of actions) act(store, projectId, action, (micros += 7));
+    const changes = store.takeChanges();
+    await commit();
+    waiting = { number: at + 1, changes };
+  }
+  await commit();
+}
+
+async function stateOf(db: Metadata, projectId: number) {
+  const persons = await db
+    .selectFrom('persons')
+    .selectAll()
+    .where('project_id', '=', projectId)
+    .orderBy('uuid')
+    .execute();
+  const ids = await db
+    .selectFrom('person_distinct_ids')
+    .selectAll()
+    .where('project_id', '=', projectId)
+    .orderBy('distinct_id')
+    .execute();
+  // Uuids are derived from the project too: number the persons instead.
+  const number = new Map(ids.map((row) => [row.person_uuid, '']));
+  for (const { person_uuid, distinct_id } of ids) number.set(person_uuid, `${number.get(person_uuid)} ${distinct_id}`);
+  return {
+    persons: persons
+      .map((row) => [number.get(row.uuid), row.created_at_micros, row.is_identified, row.registers].join(' | '))
+      .sort(),
+    orphans: persons.filter((row) => !number.has(row.uuid)).length,
+    lost: ids.filter((row) => !persons.some((person) => person.uuid === row.person_uuid)).length,
+  };
+}
+
+const id = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', '__proto__');
+const action: fc.Arbitrary<Action> = fc.record({
+  id,
+  other: fc.option(id, { freq: 2 }),
+  force: fc.boolean(),
+  set: fc.option(fc.nat({ max: 9 })),
+});
+
+describe('persons in memory, in front of the store', () => {
+  it('a memory of two ids gives the same persons as one of all, and as no windows at all', async () => {
+    await using metadata = await tempMetadata();
+    const { db } = metadata;
+    let project = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.array(action, { maxLength: 6 }), { maxLength: 8 }), async (windows) => {
+        project += 3;
+        await run(db, project, windows, 2);
+        await run(db, project + 1, windows, 1000);
+        await run(db, project + 2, [windows.flat()], 1000);
+        const [small, large, single] = [
+          await stateOf(db, project),
+          await stateOf(db, project + 1),
+          await stateOf(db, project + 2),
+        ];
+        expect(small).toEqual(large);
+        expect(single).toEqual(large);
+        expect([small.orphans, small.lost]).toEqual([0, 0]);
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it('a person that nothing changes is not written', async () => {
+    await using metadata = await tempMetadata();
+    const store = new PersonStore(metadata.db);
+    const plain = { id: 'a', other: null, force: false, set: null };
+    await run(metadata.db, 1, [[plain, { ...plain, set: 1 }]], 10);
+    store.begin(1);
+    store.want(1, 'a');
+    await store.load();
+    act(store, 1, plain, 9_000_000);
+    act(store, 1, plain, 1000);
+    expect(store.takeChanges().persons).toHaveLength(1);
+    store.begin(2);
+    act(store, 1, plain, 1000);
+    expect(store.takeChanges()).toEqual({ persons: [], distinctIds: [], merges: [] });
+  });
+});
