@@ -17,24 +17,26 @@ export function createDoor({ log, settings, metrics }: DoorDeps): Door {
   const component = 'capture';
   return {
     accept: async (batch) => {
-      const waiting = log.backlog(batch.lane);
+      const { lane } = batch;
+      // Before appending: a log may move the bytes to its own thread, which leaves an empty array here.
+      const bytes = batch.body.byteLength;
+      const waiting = log.backlog(lane);
       if (waiting.events >= settings.backlogEventsMax || waiting.bytes >= settings.backlogBytesMax) {
         metrics.count('millrace_component_errors_total', { component, error_type: 'backlog_full' });
         throw unavailable(
-          `The ${batch.lane} lane is full: ${waiting.events} events wait to be stored; try again later.`,
+          `The ${lane} lane is full: ${waiting.events} events wait to be stored; try again later.`,
           retryAfterSeconds,
         );
       }
       try {
-        await log.append(batch.lane, { header: headerOf(batch), body: batch.body });
+        await log.append(lane, { header: headerOf(batch), body: batch.body });
       } catch (cause) {
         if (!(cause instanceof LogUnavailableError)) throw cause;
         metrics.count('millrace_component_errors_total', { component, error_type: 'log_unavailable' });
         throw unavailable('The events could not be stored durably; try again.', retryAfterSeconds, cause);
       }
-      const { lane } = batch;
       metrics.count('millrace_component_received_events_total', { component, lane }, batch.events);
-      metrics.count('millrace_component_received_bytes_total', { component, lane }, batch.body.byteLength);
+      metrics.count('millrace_component_received_bytes_total', { component, lane }, bytes);
     },
   };
 }

@@ -76,6 +76,7 @@ describe('trouble behind the door', () => {
     });
     const text = await capture.metrics.text();
     expect(text).toContain('millrace_component_received_events_total{component="capture",lane="live"} 4');
+    expect(text).toMatch(/received_bytes_total\{component="capture",lane="live"\} [1-9]\d\d/);
     expect(text).toMatch(/discarded_events_total\{.*reason="missing_distinct_id",intentional="false"\} 1/);
     expect(text).toContain('millrace_ingest_ack_seconds_count{lane="live"} 2');
   });
