@@ -59,7 +59,7 @@ async function open(settings: StoreSettings): Promise<{ db?: Metadata; dialect: 
   const file = metadataFile(settings.dataDir);
   const isEmbedded = settings.databaseUrl === '';
   if (isEmbedded && !existsSync(file)) return { dialect: 'sqlite', file };
-  return { ...openMetadata(settings), file };
+  return { ...openMetadata(settings, createLog('warn')), file };
 }
 
 function noStore({ dataDir, databaseUrl }: StoreSettings): CommandError {

@@ -8,6 +8,7 @@ import type { Metadata } from '../../metadata/database.ts';
 import { migrate } from '../../metadata/migrate.ts';
 import { openMetadata } from '../../metadata/open.ts';
 import { findPersonalApiKey } from '../../metadata/personal-api-keys.ts';
+import { createLog } from '../../telemetry/log.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { runCommand, type Finished } from '../test-command.ts';
 import { expiryOf } from './keys.ts';
@@ -17,7 +18,7 @@ let dataDir: string;
 
 beforeAll(async () => {
   dataDir = await mkdtemp(join(tmpdir(), 'millrace-cli-'));
-  db = openMetadata({ dataDir, databaseUrl: '' }).db;
+  db = openMetadata({ dataDir, databaseUrl: '' }, createLog('silent')).db;
   await migrate(db, 'sqlite');
   await bootstrap(db, { now: Date.now() });
 });
