@@ -19,6 +19,7 @@ import { parsePropertyFilters } from '../eventstore/property-filters.ts';
 import { getEvent, listEvents, type EventKey, type StoredEvent } from '../eventstore/reads.ts';
 import { apiRoute, type ApiRequest, type ApiRoute } from '../http/api-route.ts';
 import type { JsonObject } from '../plugins/plugin.ts';
+import { parseExact } from './exact-json.ts';
 
 export interface EventPerson {
   readonly id: string;
@@ -160,7 +161,7 @@ async function shownEvents(
     distinct_id: event.distinctId,
     timestamp: isoOfMicros(event.timestampMicros),
     // What the pipeline stored: JSON text of an object.
-    properties: JSON.parse(event.properties) as JsonObject,
+    properties: parseExact(event.properties) as JsonObject,
     person: shownPerson(found.get(event.distinctId)),
     historical_migration: event.historical,
   }));
