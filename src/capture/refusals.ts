@@ -1,34 +1,58 @@
-import { listedRejectionsMax, type RejectedEvent } from '../contract/capture.ts';
+import { listedRejectionsMax, type CaptureAnswer, type RejectedEvent } from '../contract/capture.ts';
 import { ApiError, type ApiErrorCode, type FieldError } from '../contract/errors.ts';
 import type { WarningType } from '../contract/warnings.ts';
+import type { Lane } from '../eventlog/eventlog.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
 import type { ScannedBatch } from './scanned-batch.ts';
 import type { Refusal } from './validate.ts';
 
-/** The refusal of one event, placed in its body: `batch[3].distinct_id`, `[3].distinct_id`, `distinct_id`. */
-export function rejectedEvent(root: ScannedBatch['root'], index: number, refusal: Refusal): RejectedEvent {
-  return { index, code: refusal.code, detail: refusal.detail, attr: placeOf(root, index, refusal.attr) };
+/** The events of a request that cannot be taken. A hostile body may hold half a million: only the first are listed. */
+export interface Rejections {
+  readonly listed: RejectedEvent[];
+  readonly byCode: Map<WarningType, number>;
+  total: number;
 }
 
+export function noRejections(): Rejections {
+  return { listed: [], byCode: new Map(), total: 0 };
+}
+
+export function reject(rejections: Rejections, root: ScannedBatch['root'], index: number, refusal: Refusal): void {
+  const { code, detail, attr } = refusal;
+  rejections.total++;
+  rejections.byCode.set(code, (rejections.byCode.get(code) ?? 0) + 1);
+  if (rejections.listed.length === listedRejectionsMax) return;
+  rejections.listed.push({ index, code, detail, attr: placeOf(root, index, attr) });
+}
+
+/** `batch[3].distinct_id`, `[3].distinct_id`, `distinct_id`: where the field is in the body. */
 function placeOf(root: ScannedBatch['root'], index: number, attr: string | null): string | null {
   if (root === 'single') return attr;
   const event = root === 'batch' ? `batch[${index}]` : `[${index}]`;
   return attr === null ? event : `${event}.${attr}`;
 }
 
-/** Why nothing of a request was taken; lists every offending event (up to a bound). `rejected` holds at least one. */
-export function requestRefused(rejected: readonly RejectedEvent[], total: number, strict: boolean): ApiError {
-  const [first] = rejected;
-  const allTooLarge = rejected.every((each) => each.code === 'event_too_large');
+export function answerFor({ listed, total }: Rejections): CaptureAnswer {
+  if (total === 0) return { status: 'Ok' };
+  const answer = { status: 'Ok', rejected: listed } as const;
+  return total === listed.length ? answer : { ...answer, rejected_total: total };
+}
+
+/** Why nothing of a request was taken; lists the offending events. There is at least one, of `events` in the request. */
+export function requestRefused({ listed, byCode, total }: Rejections, events: number, strict: boolean): ApiError {
+  const [first] = listed;
+  const allTooLarge = byCode.get('event_too_large') === total;
   const code: ApiErrorCode = allTooLarge ? 'request_too_large' : errorCodeOf(first?.code ?? 'invalid_event');
-  const errors = rejected
-    .slice(0, listedRejectionsMax)
-    .map((each): FieldError => ({ code: errorCodeOf(each.code), detail: each.detail, attr: each.attr }));
+  const errors = listed.map((each): FieldError => ({
+    code: errorCodeOf(each.code),
+    detail: each.detail,
+    attr: each.attr,
+  }));
   const expected = strict ? 'only valid events, as Prefer: handling=strict asks' : 'at least one valid event';
-  const head = `expected ${expected}, got: ${rejected.length} of ${total} not valid, nothing was taken`;
+  const head = `expected ${expected}, got: ${total} of ${events} not valid, nothing was taken`;
   const prefix = allTooLarge ? 'maximum event size exceeded: ' : '';
-  const detail =
-    total === 1 ? `${prefix}${first?.detail}` : `${prefix}${head}; the first: ${first?.attr}: ${first?.detail}`;
-  return new ApiError(code, detail, { attr: first?.attr ?? null, errors });
+  const reason = events === 1 ? String(first?.detail) : `${head}; the first: ${first?.attr}: ${first?.detail}`;
+  return new ApiError(code, prefix + reason, { attr: first?.attr ?? null, errors });
 }
 
 function errorCodeOf(warning: WarningType): ApiErrorCode {
@@ -36,4 +60,15 @@ function errorCodeOf(warning: WarningType): ApiErrorCode {
   if (warning === 'event_name_too_long') return 'max_length';
   if (warning === 'event_too_large') return 'request_too_large';
   return 'invalid_input';
+}
+
+/**
+ * The log keeps rejected events of a request that was taken; the pipeline makes dead letters of them and counts the
+ * ingestion warnings. Here is what capture itself did not let through.
+ */
+export function countRejected(metrics: Metrics, lane: Lane, byCode: ReadonlyMap<string, number>): void {
+  for (const [reason, count] of byCode) {
+    const labels = { component: 'capture', lane, reason, intentional: 'false' };
+    metrics.count('millrace_component_discarded_events_total', labels, count);
+  }
 }

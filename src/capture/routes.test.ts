@@ -342,6 +342,15 @@ describe('events that are not valid', () => {
     });
   });
 
+  it('lists the first thousand of many, and says how many there are', async () => {
+    const many = Array.from({ length: 1500 }, () => ({ event: 'a' }));
+    const taken = await post('/batch/', batchOf([event, ...many]));
+    expect([taken.statusCode, taken.json().rejected.length, taken.json().rejected_total]).toEqual([200, 1000, 1500]);
+    const refused = await post('/batch/', batchOf(many));
+    expect([refused.statusCode, refused.json().errors.length]).toEqual([400, 1000]);
+    expect(refused.json().detail).toContain('1500 of 1500 not valid');
+  });
+
   it('takes nothing under Prefer: handling=strict when one is bad', async () => {
     const answer = await post('/batch/', batchOf([event, { event: 'a' }]), { prefer: 'handling=strict' });
     expect([answer.statusCode, answer.json().attr]).toEqual([400, 'batch[1].distinct_id']);

@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import type { Settings } from '../config/settings.ts';
-import { listedRejectionsMax, type CaptureAnswer, type RejectedEvent } from '../contract/capture.ts';
+import type { CaptureAnswer } from '../contract/capture.ts';
 import { ApiError } from '../contract/errors.ts';
 import type { Lane } from '../eventlog/eventlog.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -9,7 +9,7 @@ import type { Agreements } from './agreements.ts';
 import { decodeBody, type BodyHints, type DecodedBody } from './decode.ts';
 import { isGzip, type InflateLimits } from './gunzip.ts';
 import type { ProjectKeys } from './project-key.ts';
-import { rejectedEvent, requestRefused } from './refusals.ts';
+import { answerFor, countRejected, noRejections, reject, requestRefused, type Rejections } from './refusals.ts';
 import { asIdentify, isNameless, withoutEvents } from './rewrite.ts';
 import { BodySyntaxError, scanBatch, type ScanLimits } from './scan.ts';
 import type { ScannedBatch } from './scanned-batch.ts';
@@ -67,8 +67,9 @@ export async function takeRequest(deps: CaptureDeps, request: CaptureRequest): P
   const filtered = performanceEvents(scan);
   if (filtered === scan.count) return { status: 'Ok' };
   const rejected = validateAll(scan, lane, receivedAt);
-  const good = scan.count - filtered - rejected.length;
-  if (rejected.length > 0 && (good === 0 || request.strict)) {
+  const good = scan.count - filtered - rejected.total;
+  countRejected(deps.metrics, lane, rejected.byCode);
+  if (rejected.total > 0 && (good === 0 || request.strict)) {
     throw requestRefused(rejected, scan.count - filtered, request.strict);
   }
   const kept: DecodedBody = filtered === 0 ? decoded : withoutPerformance(scan);
@@ -84,7 +85,6 @@ export async function takeRequest(deps: CaptureDeps, request: CaptureRequest): P
     ...(ip === undefined ? {} : { ip }),
   };
   await storeBatch(deps, batch, request.completeAt);
-  countRejected(deps.metrics, lane, rejected);
   return answerFor(rejected);
 }
 
@@ -137,13 +137,13 @@ export function scanBody(json: Buffer, settings: Settings): ScannedBatch {
   }
 }
 
-function validateAll(scan: ScannedBatch, lane: Lane, receivedAt: number): RejectedEvent[] {
-  const rejected: RejectedEvent[] = [];
+function validateAll(scan: ScannedBatch, lane: Lane, receivedAt: number): Rejections {
+  const rejections = noRejections();
   for (let i = 0; i < scan.count; i++) {
     const verdict = validateEvent(scan, i, lane, receivedAt);
-    if (!verdict.ok && !isPerformanceEvent(scan, i)) rejected.push(rejectedEvent(scan.root, i, verdict));
+    if (!verdict.ok && !isPerformanceEvent(scan, i)) reject(rejections, scan.root, i, verdict);
   }
-  return rejected;
+  return rejections;
 }
 
 const performanceName = Buffer.from('"$performance_event"');
@@ -164,20 +164,6 @@ function performanceEvents(scan: ScannedBatch): number {
 function withoutPerformance(scan: ScannedBatch): DecodedBody {
   const json = withoutEvents(scan, (index) => !isPerformanceEvent(scan, index));
   return { json, body: json, encoding: 'identity' };
-}
-
-/** The log keeps rejected events too; the pipeline makes dead letters of them and counts the warnings. */
-export function countRejected(metrics: Metrics, lane: Lane, rejected: readonly { readonly code: string }[]): void {
-  for (const { code } of rejected) {
-    const labels = { component: 'capture', lane, reason: code, intentional: 'false' };
-    metrics.count('millrace_component_discarded_events_total', labels);
-  }
-}
-
-function answerFor(rejected: readonly RejectedEvent[]): CaptureAnswer {
-  if (rejected.length === 0) return { status: 'Ok' };
-  if (rejected.length <= listedRejectionsMax) return { status: 'Ok', rejected };
-  return { status: 'Ok', rejected: rejected.slice(0, listedRejectionsMax), rejected_total: rejected.length };
 }
 
 /** Query values before this are seconds or nonsense, never a time of sending. */

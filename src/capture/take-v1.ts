@@ -5,7 +5,8 @@ import type { Lane } from '../eventlog/eventlog.ts';
 import type { ScannedBatch } from './scanned-batch.ts';
 import { BodySyntaxError, scanBatch, type ScanLimits } from './scan.ts';
 import { fieldFrom, fieldTo } from './spans.ts';
-import { countRejected, scanLimits, storeBatch, type CaptureDeps } from './take-request.ts';
+import { countRejected } from './refusals.ts';
+import { scanLimits, storeBatch, type CaptureDeps } from './take-request.ts';
 import { parseTimestamp } from './timestamps.ts';
 import { validateEvent } from './validate.ts';
 import { V1Error } from './v1-error.ts';
@@ -42,14 +43,15 @@ export async function takeV1(deps: CaptureDeps, request: V1Request): Promise<Cap
   const converted = scanBatch(body, limits);
   const lane: Lane = scan.historicalMigration ? 'historical' : 'live';
   const results: [string, CaptureV1Result][] = [];
-  const dropped: { code: string }[] = [];
+  let good = 0;
+  const dropped = new Map<string, number>();
   for (const [i, event] of events.entries()) {
     const verdict = event.drop === undefined ? validateEvent(converted, i, lane, receivedAt) : undefined;
     const drop = event.drop ?? (verdict?.ok === false ? verdict.code : undefined);
-    if (drop !== undefined) dropped.push({ code: drop });
+    if (drop !== undefined) dropped.set(drop, (dropped.get(drop) ?? 0) + 1);
+    else good++;
     results.push([event.uuid, resultOf(drop, event)]);
   }
-  const good = events.length - dropped.length;
   if (good > 0) {
     const batch = { lane, projectId, body, encoding: 'identity', events: good, receivedAt, requestId } as const;
     const sender = ip === undefined ? {} : { ip };
