@@ -60,7 +60,7 @@ export function skipSpace(json: Buffer, from: number): number {
 }
 
 /** From the opening quote to after the closing one. */
-export function skipString(json: Buffer, from: number, meter: Meter): number {
+function skipString(json: Buffer, from: number, meter: Meter): number {
   let at = from + 1;
   for (;;) {
     // Past the end there is undefined, which is not >= 0x20: the loop stops there too.
@@ -143,7 +143,7 @@ function skipScalar(json: Buffer, at: number, meter: Meter): number {
 }
 
 /** From the quote of a key to the first byte of its value. Counts the key. The key itself ends at `keyEnd`'s result. */
-export function skipKey(json: Buffer, at: number, meter: Meter): number {
+function skipKey(json: Buffer, at: number, meter: Meter): number {
   meter.keys++;
   return skipColon(json, keyEnd(json, at, meter));
 }

@@ -170,7 +170,7 @@ function withoutPerformance(scan: ScannedBatch): DecodedBody {
 const sentAtMin = Date.UTC(2020, 0, 1);
 
 /** When the client says it sent the body, ms since the epoch. What cannot be read is no reason to refuse events. */
-export function sentAtOf(bodySentAt: string | undefined, querySentAt: string | undefined): number | undefined {
+function sentAtOf(bodySentAt: string | undefined, querySentAt: string | undefined): number | undefined {
   const micros = bodySentAt === undefined ? undefined : parseTimestamp(bodySentAt);
   if (micros !== undefined) return Math.round(micros / 1000);
   if (querySentAt === undefined || !/^\d{1,15}$/.test(querySentAt)) return undefined;
