@@ -8,7 +8,7 @@ import { errorsPage, metricsPage, scopesPage, settingsPage, warningsPage } from 
 
 /**
  * Every generated file of docs/reference, from the tables that the program itself works with. A new page is one line
- * here. test/docs.test.ts compares; `npm run docs` writes.
+ * here: its path from the root, and a pure function that gives its text. test/docs.test.ts compares; `npm run docs` writes.
  */
 export const docPages: Readonly<Record<string, () => string>> = {
   'docs/reference/settings.md': settingsPage,
@@ -21,16 +21,11 @@ export const docPages: Readonly<Record<string, () => string>> = {
   'docs/reference/openapi.json': openApiDocument,
 };
 
-/** Text by path from the root of the repository. */
-export function generateDocs(): Map<string, string> {
-  return new Map(Object.entries(docPages).map(([path, generate]) => [path, generate()]));
-}
-
 if (import.meta.main) {
   const root = dirname(dirname(fileURLToPath(import.meta.url)));
-  for (const [path, text] of generateDocs()) {
+  for (const [path, generate] of Object.entries(docPages)) {
     mkdirSync(dirname(join(root, path)), { recursive: true });
-    writeFileSync(join(root, path), text);
+    writeFileSync(join(root, path), generate());
     console.log(path);
   }
 }

@@ -89,6 +89,9 @@ describe('a first day with the command line', () => {
     expect(greeting).toContain('docs/guides/first-history.md');
     const lines = greeting.split('\n').filter((line) => line !== '');
     expect(new Set(lines).size).toBe(lines.length);
+    const samePort = await millrace(`serve --port ${new URL(first.url).port} --data-dir ${join(dataDir, 'other')}`, {});
+    expect(samePort.stderr).toContain('is taken; choose another with --port');
+    expect(samePort.code).toBe(exitCodes.failed.code);
     expect((await stop(first)).code).toBe(0);
 
     const second = await serve();

@@ -159,7 +159,11 @@ async function writeSettings(
   settings: Record<string, unknown>,
 ): Promise<ConfigRecord> {
   const path = item(api, options, String(id));
-  await api.send('PATCH', `${path}settings/`, settings);
+  await api.send('PATCH', `${path}settings/`, settings).catch((error: unknown) => {
+    if (!(error instanceof CommandError)) throw error;
+    const message = `config ${id} is there, but its settings were refused: ${error.message}`;
+    throw new CommandError(error.reason, message, { cause: error });
+  });
   return api.get<ConfigRecord>(path);
 }
 

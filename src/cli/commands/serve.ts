@@ -32,7 +32,9 @@ export function serveCommand(parent: Command, terminal: Terminal): void {
       const log = createLog(settings.logLevel);
       const app = await createApp(settings, log);
       try {
-        const started = await app.start();
+        const started = await app.start().catch((error: unknown) => {
+          throw listening(error, settings);
+        });
         for (const line of greeting(started)) terminal.data(line);
         await untilAborted(stop.signal);
         terminal.note('stopping; a second signal stops at once');
@@ -56,6 +58,17 @@ export function greeting({ url, firstStart }: Awaited<ReturnType<ServedApp['star
     '  First history      docs/guides/first-history.md',
     '',
   ];
+}
+
+/** What keeps the service from listening, in words. */
+function listening(error: unknown, { host, port }: Settings): unknown {
+  const { code } = error as NodeJS.ErrnoException;
+  const advice = 'choose another with --port or MILLRACE_PORT';
+  if (code === 'EADDRINUSE')
+    return new CommandError('failed', `port ${port} of ${host} is taken; ${advice}`, { cause: error });
+  if (code === 'EACCES')
+    return new CommandError('failed', `port ${port} of ${host} is not allowed; ${advice}`, { cause: error });
+  return error;
 }
 
 function untilAborted(signal: AbortSignal): Promise<void> {
