@@ -129,6 +129,14 @@ export function createMapper() {
   };
 }
 
+function parsed(line) {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined; // counted as skipped; `millrace send --dry-run --rejected FILE` says what is wrong with it
+  }
+}
+
 async function main([file, host = 'http://127.0.0.1:8000', projectKey]) {
   if (!file || !projectKey) throw new Error('usage: node first-history.mjs FILE URL PROJECT_KEY');
   const client = new PostHog(projectKey, { host, historicalMigration: true, flushAt: 100, flushInterval: 0 });
@@ -143,7 +151,7 @@ async function main([file, host = 'http://127.0.0.1:8000', projectKey]) {
   });
   for await (const line of lines) {
     if (line.trim() === '') continue;
-    const event = toEvent(JSON.parse(line));
+    const event = toEvent(parsed(line));
     if (event === undefined) skipped += 1;
     else {
       client.capture({ ...event, timestamp: new Date(event.timestamp) });

@@ -144,6 +144,27 @@ describe('ids', () => {
   });
 });
 
+describe('whatever comes in', () => {
+  it('is an event or has a reason, is the same in every run, and changes no prototype', () => {
+    fc.assert(
+      fc.property(fc.array(fc.jsonValue(), { maxLength: 5 }), (messages) => {
+        const run = () => messages.map(createSegmentReader('keep'));
+        expect(run()).toEqual(run());
+        const reasons = run().flatMap((result) => (result.kind === 'unreadable' ? [result.reason] : []));
+        expect(reasons.filter((reason) => !reason.startsWith('expected '))).toEqual([]);
+        expect(Object.keys(Object.prototype)).toEqual([]);
+      }),
+    );
+  });
+
+  it('a property called __proto__ is a property', () => {
+    const message = JSON.parse(
+      '{"type":"track","event":"x","userId":"u","timestamp":"t","properties":{"__proto__":1}}',
+    );
+    expect(JSON.stringify(convert(message).properties)).toBe('{"__proto__":1}');
+  });
+});
+
 describe('the script of the guide', () => {
   const text = fc.oneof(fc.string(), fc.constantFrom('', ' ', 'a', 'b'), fc.integer(), fc.constant(null));
   const bag = fc.dictionary(
