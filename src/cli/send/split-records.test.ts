@@ -43,8 +43,11 @@ describe('a file is cut into records', () => {
     for (const size of [1, 7, 1000]) expect((await split(text, size)).texts).toEqual(records);
   });
 
-  it('a single object over several lines is one record', async () => {
-    const text = '{\n  "event": "x",\n  "properties": {\n "a": 1 }\n}\n';
+  it.each([
+    '{\n  "event": "x",\n  "properties": {\n "a": 1 }\n}\n',
+    '{"event": "x",\n "properties": {"a": 1}}',
+    '{ "event":"x", "properties": {\n\n"a": 1 }}',
+  ])('a single object over several lines is one record: %j', async (text) => {
     expect((await split(text)).texts.map((each) => JSON.parse(each) as unknown)).toEqual([
       { event: 'x', properties: { a: 1 } },
     ]);

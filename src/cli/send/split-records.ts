@@ -123,12 +123,8 @@ function isOnePrettyObject(head: Buffer, start: number): boolean {
   const end = head.indexOf(newline, start);
   if (end === -1) return false;
   const line = head.toString('utf8', start, end).trim();
-  return (
-    line === '{' ||
-    (/[{[,]$/.test(line) &&
-      head[head.indexOf(0x7b, end)] !== undefined &&
-      !/^\s*\{/.test(head.toString('utf8', end, end + 200)))
-  );
+  const next = head.toString('utf8', end, end + 200).trimStart();
+  return /[{[,]$/.test(line) && !next.startsWith('{');
 }
 
 async function* wholeObject(chunks: AsyncIterable<Buffer>): AsyncGenerator<RawRecord[]> {
