@@ -14,6 +14,7 @@ import { createProjectKeys } from './capture/project-key.ts';
 import { registerCapture } from './capture/routes.ts';
 import { ConfigError } from './config/load.ts';
 import type { Settings } from './config/settings.ts';
+import { lanes } from './eventlog/eventlog.ts';
 import { openSqliteLogWriter, type SqliteLogWriter } from './eventlog/sqlite.ts';
 import { startChdb } from './eventstore/chdb-supervisor.ts';
 import { connectChdb } from './eventstore/chdb.ts';
@@ -36,7 +37,7 @@ import { builtInPlugins, builtInRegistry } from './plugins/registry.ts';
 import { syncPlugins } from './plugins/sync-plugins.ts';
 import { rolesProblem } from './roles.ts';
 import type { Log } from './telemetry/log.ts';
-import { createMetrics, type Metrics } from './telemetry/metrics.ts';
+import { createMetrics, type Metrics, type MetricsRegistry } from './telemetry/metrics.ts';
 
 export interface StartedApp {
   readonly url: string;
@@ -79,6 +80,7 @@ async function startParts(settings: Settings, log: Log, parts: AsyncDisposableSt
   ]);
   const { db, first } = metadata;
   const eventLog = await startEventLog(settings, db, log, parts);
+  metrics.beforeText(() => gaugeBacklog(metrics, eventLog));
   const thread = startPipelineThread(settings, eventLog, events.embedded, { metrics, log }, parts);
   const door = createDoor({ log: eventLog, settings, metrics });
   startJobs(db, door, log, parts);
@@ -164,6 +166,14 @@ async function startEventLog(
   return eventLog;
 }
 
+function gaugeBacklog(metrics: Metrics, eventLog: SqliteLogWriter): void {
+  for (const lane of lanes) {
+    const { events, bytes } = eventLog.backlog(lane);
+    metrics.set('millrace_buffer_events', { lane }, events);
+    metrics.set('millrace_buffer_bytes', { lane }, bytes);
+  }
+}
+
 function logDir(settings: Settings): string {
   return join(settings.dataDir, 'log');
 }
@@ -200,7 +210,7 @@ function startJobs(db: Metadata, door: Door, log: Log, parts: AsyncDisposableSta
 interface HttpParts {
   readonly settings: Settings;
   readonly log: Log;
-  readonly metrics: Metrics;
+  readonly metrics: MetricsRegistry;
   readonly db: Metadata;
   readonly store: EventStore;
   readonly door: Door;

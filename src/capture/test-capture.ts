@@ -6,7 +6,7 @@ import type { IntactRecord, Lane } from '../eventlog/eventlog.ts';
 import { createMemoryLog, type MemoryLog } from '../eventlog/memory.ts';
 import { getProjectByToken } from '../metadata/projects.ts';
 import { createLog } from '../telemetry/log.ts';
-import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
+import { createMetrics, type MetricsRegistry } from '../telemetry/metrics.ts';
 import { createDoor } from './accept-batch.ts';
 import { createAgreements, type AgreementsDeps } from './agreements.ts';
 import { decodeBody } from './decode.ts';
@@ -21,7 +21,7 @@ export interface TestCapture extends AsyncDisposable {
   readonly test: TestApp;
   readonly log: MemoryLog;
   /** Those of capture alone. */
-  readonly metrics: Metrics;
+  readonly metrics: MetricsRegistry;
   readonly token: string;
   /** Listens on first use. */
   url(): Promise<string>;

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import type { Metrics } from '../telemetry/metrics.ts';
+import type { MetricsRegistry } from '../telemetry/metrics.ts';
 
 export interface HealthResult {
   readonly ok: boolean;
@@ -12,7 +12,7 @@ export type HealthChecks = Readonly<Record<string, () => Promise<HealthResult>>>
 const checkMs = 5_000;
 
 /** GET /livez (the process answers), /readyz (its parts work; `?verbose` lists them), /metrics (Prometheus text). */
-export function serveHealth(app: FastifyInstance, health: HealthChecks, metrics: Metrics): void {
+export function serveHealth(app: FastifyInstance, health: HealthChecks, metrics: MetricsRegistry): void {
   app.get('/livez', async (_request, reply) => {
     await reply.header('cache-control', 'no-store').send({ status: 'ok' });
   });

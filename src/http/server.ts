@@ -7,7 +7,7 @@ import type { Settings } from '../config/settings.ts';
 import { ApiError } from '../contract/errors.ts';
 import type { Metadata } from '../metadata/database.ts';
 import type { Log } from '../telemetry/log.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
+import type { MetricsRegistry } from '../telemetry/metrics.ts';
 import type { ApiRoute } from './api-route.ts';
 import type { Auth } from './auth.ts';
 import { bodyBytesMax, registerBodyParsers } from './body.ts';
@@ -23,7 +23,7 @@ export interface ServerDeps {
   readonly db: Metadata;
   readonly clock: Clock;
   readonly log: Log;
-  readonly metrics: Metrics;
+  readonly metrics: MetricsRegistry;
   readonly settings: Settings;
   /** Shared with the routes that change keys and projects. Closed with the server. */
   readonly auth: Auth;

@@ -41,7 +41,6 @@ export function forwardMetrics(port: Pick<MessagePort, 'postMessage'>): Metrics 
     observe: (name, labels, value) => {
       observations.push({ kind: 'observe', name, labels, value });
     },
-    text: () => Promise.reject(new Error('expected metrics to be read in the main thread')),
     flush,
   };
 }

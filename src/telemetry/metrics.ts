@@ -87,12 +87,19 @@ export interface Metrics {
   set<N extends NamesOf<'gauge'>>(name: N, labels: LabelsOf<N>, value: number): void;
   /** Seconds. */
   observe<N extends NamesOf<'histogram'>>(name: N, labels: LabelsOf<N>, seconds: number): void;
+}
+
+/** Where the values are kept: one per process, in the main thread. */
+export interface MetricsRegistry extends Metrics {
+  /** Called before every `text`, to set what is known only when asked for. */
+  beforeText(refresh: () => void): void;
   /** Prometheus text format. */
   text(): Promise<string>;
 }
 
-export function createMetrics(): Metrics {
+export function createMetrics(): MetricsRegistry {
   const registry = new Registry();
+  const refreshers: (() => void)[] = [];
   const counters = new Map<MetricName, Counter>();
   const gauges = new Map<MetricName, Gauge>();
   const histograms = new Map<MetricName, Histogram>();
@@ -107,6 +114,10 @@ export function createMetrics(): Metrics {
     count: (name, labels, by = 1) => counters.get(name)?.inc(labels, by),
     set: (name, labels, value) => gauges.get(name)?.set(labels, value),
     observe: (name, labels, seconds) => histograms.get(name)?.observe(labels, seconds),
-    text: () => registry.metrics(),
+    beforeText: (refresh) => void refreshers.push(refresh),
+    text: () => {
+      for (const refresh of refreshers) refresh();
+      return registry.metrics();
+    },
   };
 }
