@@ -5,6 +5,11 @@ export interface Clock {
 
 export const systemClock: Clock = { now: () => Date.now() };
 
+/** Whether what was noted at `at` is younger than `ttlMs`. A clock that went back says nothing about age: then it is not. */
+export function isFresh(at: number, ttlMs: number, now: number): boolean {
+  return now >= at && now - at < ttlMs;
+}
+
 /** ISO 8601 in UTC with microseconds, as the API shows times: `2026-11-20T10:00:00.123000Z`. */
 export function isoMicros(epochMs: number): string {
   return `${new Date(epochMs).toISOString().slice(0, -1)}000Z`;

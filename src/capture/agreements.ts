@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts';
+import { isFresh, type Clock } from '../base/clock.ts';
 import { ApiError } from '../contract/errors.ts';
 import { unavailable } from './project-key.ts';
 
@@ -37,7 +37,8 @@ const burstSeconds = 10;
 
 interface ProjectState {
   agreement: ApprovedAgreement | undefined;
-  freshUntil: number;
+  /** When the agreement was looked up last. */
+  readAt: number;
   /** Historical events so far: stored when first asked, plus everything admitted since. */
   total: number;
   /** Events that may come now; below zero after a batch larger than the bucket. */
@@ -88,7 +89,7 @@ async function refreshed(
 ): Promise<ProjectState> {
   const now = deps.clock.now();
   const before = projects.get(projectId);
-  if (before !== undefined && before.freshUntil > now) return before;
+  if (before !== undefined && isFresh(before.readAt, refreshMs, now)) return before;
   try {
     const agreement = await deps.findApproved(projectId);
     const total = before?.total ?? (await deps.historicalTotal(projectId));
@@ -109,7 +110,7 @@ function keep(
   const state = projects.get(projectId);
   if (state === undefined) {
     const { capacity } = speedOf(agreement);
-    const made = { agreement, freshUntil: now + refreshMs, total, tokens: capacity, filledAt: now };
+    const made = { agreement, readAt: now, total, tokens: capacity, filledAt: now };
     projects.set(projectId, made);
     return made;
   }
@@ -119,7 +120,7 @@ function keep(
     state.filledAt = now;
   }
   state.agreement = agreement;
-  state.freshUntil = now + refreshMs;
+  state.readAt = now;
   return state;
 }
 

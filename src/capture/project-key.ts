@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts';
+import { isFresh, type Clock } from '../base/clock.ts';
 import { ApiError } from '../contract/errors.ts';
 
 /** Id of the project with this key; undefined when there is none. Rejects when the look-up itself fails. */
@@ -23,7 +23,8 @@ export interface ProjectKeysOptions {
 
 interface Entry {
   readonly projectId: number | undefined;
-  readonly until: number;
+  /** When it was looked up. */
+  readonly at: number;
 }
 
 const tokenBytesMax = 64;
@@ -40,7 +41,7 @@ export function createProjectKeys(options: ProjectKeysOptions): ProjectKeys {
     other.delete(token);
     cache.delete(token);
     if (cache.size >= entriesMax) cache.delete(cache.keys().next().value ?? '');
-    cache.set(token, { projectId, until: clock.now() + (projectId === undefined ? unknownTtlMs : ttlMs) });
+    cache.set(token, { projectId, at: clock.now() });
   };
   const lookUp = async (token: string): Promise<number | undefined> => {
     try {
@@ -61,7 +62,9 @@ export function createProjectKeys(options: ProjectKeysOptions): ProjectKeys {
     projectOf: async (sent) => {
       const token = checkToken(sent);
       const entry = known.get(token) ?? unknown.get(token);
-      if (entry !== undefined && entry.until > clock.now()) return entry.projectId ?? refuse();
+      if (entry !== undefined && isFresh(entry.at, entry.projectId === undefined ? unknownTtlMs : ttlMs, clock.now())) {
+        return entry.projectId ?? refuse();
+      }
       let found = pending.get(token);
       if (found === undefined) {
         found = lookUp(token);

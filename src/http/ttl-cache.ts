@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts';
+import { isFresh, type Clock } from '../base/clock.ts';
 
 /** Remembers what was read for a few seconds, at most `max` entries; the oldest go first. */
 export interface TtlCache<Value> {
@@ -13,12 +13,12 @@ export function createTtlCache<Value>(options: {
   readonly ttlMs: number;
   readonly max: number;
 }): TtlCache<Value> {
-  const entries = new Map<string, { readonly value: Value; readonly until: number }>();
+  const entries = new Map<string, { readonly value: Value; readonly at: number }>();
   let removals = 0;
   const get = (key: string): Value | undefined => {
     const entry = entries.get(key);
     if (entry === undefined) return undefined;
-    if (options.clock.now() < entry.until) return entry.value;
+    if (isFresh(entry.at, options.ttlMs, options.clock.now())) return entry.value;
     entries.delete(key);
     return undefined;
   };
@@ -32,7 +32,7 @@ export function createTtlCache<Value>(options: {
       if (value === undefined || removals !== removalsBefore) return value;
       const oldest = entries.size >= options.max ? entries.keys().next().value : undefined;
       if (oldest !== undefined) entries.delete(oldest);
-      entries.set(key, { value, until: options.clock.now() + options.ttlMs });
+      entries.set(key, { value, at: options.clock.now() });
       return value;
     },
     delete(matches) {

@@ -13,6 +13,8 @@ import type { JsonObject } from '../plugins/plugin.ts';
  * Of one config at most one job runs at a time.
  */
 export const attemptsMax = 5;
+/** No job is ever put off for longer: one that is due later than that was written before the clock went back, and is due. */
+export const delayMsMax = 600_000;
 export const jobErrorLengthMax = 1000;
 const claimTriesMax = 20;
 
@@ -190,12 +192,13 @@ async function leave(
 /** Queued and due, or running with a lease that ran out; and no other job of the same config under a valid lease. */
 function due(db: Queries, now: number, id?: string) {
   const time = isoMicros(now);
+  const latest = isoMicros(now + delayMsMax);
   let query = db
     .selectFrom('jobs as j')
     .selectAll('j')
     .where((eb) =>
       eb.or([
-        eb.and([eb('j.state', '=', 'queued'), eb('j.run_at', '<=', time)]),
+        eb.and([eb('j.state', '=', 'queued'), eb.or([eb('j.run_at', '<=', time), eb('j.run_at', '>', latest)])]),
         eb.and([eb('j.state', '=', 'running'), eb('j.lease_until', '<', time)]),
       ]),
     )

@@ -10,7 +10,7 @@ import { withoutSecrets } from '../plugins/mask-secrets.ts';
 import { SettingsError, type PluginJob } from '../plugins/plugin.ts';
 import type { PluginRegistry } from '../plugins/registry.ts';
 import type { Log } from '../telemetry/log.ts';
-import { claim, fail, release, renew, succeed, attemptsMax, type Job } from './queue.ts';
+import { claim, fail, release, renew, succeed, attemptsMax, delayMsMax, type Job } from './queue.ts';
 
 export interface JobRunnerDeps {
   readonly db: Metadata;
@@ -36,7 +36,6 @@ export interface JobRunner {
 
 /** Jobs of different configs that run side by side in one process. */
 const jobsAtOnceMax = 2;
-const retryMsMax = 600_000;
 
 /** A failure that a repetition cannot cure, e.g. a missing setting. */
 class HopelessError extends Error {
@@ -135,7 +134,7 @@ async function settle(
   const text =
     config === undefined ? error.message : withoutSecrets(error.message, config.plugin.fields, config.settings);
   const final = error instanceof HopelessError || error instanceof SettingsError;
-  const delayMs = backoffMs(job.attempts - 1, retryMs, retryMsMax);
+  const delayMs = backoffMs(job.attempts - 1, retryMs, delayMsMax);
   await db.transaction().execute(async (tx) => {
     if (!(await fail(tx, job, { error: text, now, delayMs, final }))) return;
     await setConfigError(tx, job.configId, `job "${job.type}" failed: ${text}`.slice(0, 1000), now);

@@ -1,0 +1,36 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import type { TestServer } from './server.ts';
+
+/** Whether this system tells about processes under /proc. */
+export const hasProc = existsSync('/proc/self/status');
+
+function childrenOf(parent: number): number[] {
+  return readdirSync('/proc').flatMap((name) => {
+    if (!/^\d+$/.test(name)) return [];
+    const stat = readOfProcess(Number(name), 'stat');
+    // pid (command) state parent …; the command may hold anything.
+    return Number(stat.replace(/^.*\) /s, '').split(' ')[1]) === parent ? [Number(name)] : [];
+  });
+}
+
+/** Empty when the process has ended meanwhile. */
+function readOfProcess(pid: number, file: 'stat' | 'status' | 'cmdline'): string {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+/** The process of the embedded event store; undefined while there is none. */
+export function storePid(server: Pick<TestServer, 'child'>): number | undefined {
+  return childrenOf(server.child.pid ?? 0).find((pid) => readOfProcess(pid, 'cmdline').includes('chdb-process'));
+}
+
+/** Most memory that the server's own process (not the event store's) has ever held, MiB. */
+export function peakMemory(server: Pick<TestServer, 'child'>): number {
+  const status = readOfProcess(server.child.pid ?? 0, 'status');
+  const kibibytes = Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]);
+  if (!(kibibytes > 0)) throw new Error('expected /proc to tell the memory of the server');
+  return kibibytes / 1024;
+}
