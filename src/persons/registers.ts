@@ -1,3 +1,4 @@
+import { parseExact } from './exact-json.ts';
 import type { JsonObject, JsonValue } from '../plugins/plugin.ts';
 
 /**
@@ -116,7 +117,8 @@ export function mergeRegisters(target: Registers, other: Registers): boolean {
 }
 
 export function parseRegisters(json: string): Registers {
-  return new Map(Object.entries(JSON.parse(json) as Record<string, Register>));
+  // Sound: only formatRegisters writes this text.
+  return new Map(Object.entries(parseExact(json) as unknown as Record<string, Register>));
 }
 
 export function formatRegisters(registers: Registers): string {

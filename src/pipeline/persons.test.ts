@@ -196,6 +196,33 @@ describe('what makes and changes a person', () => {
     expect(JSON.stringify((await bench.person(shown))?.properties)).toBe('{"__proto__":{"x":1}}');
   });
 
+  it('numbers of any size stay as sent in the event, the person and the group', async () => {
+    const big = '12345678901234567890';
+    const json = (name: string, members: string): string =>
+      `{"batch":[{"event":"${name}","distinct_id":"p","uuid":"${uuid(++made)}","$set":{"top":${big}},"properties":{${members}}}]}`;
+    for (const _ of [1, 2]) {
+      await bench.append('live', json('seen', `"n":1e999,"$set":{"inner":${big},"a":1.5}`));
+      await bench.append(
+        'live',
+        json('$groupidentify', `"$group_type":"t","$group_key":${big},"$group_set":{"n":${big}},"$unset":${big}`),
+      );
+      await bench.drain();
+      await bench.stop();
+    }
+    expect(bench.recording.rows[0]?.properties).toBe(`{"n":1e999,"$set":{"inner":${big},"a":1.5,"top":${big}}}`);
+    expect(JSON.stringify((await bench.person('p'))?.properties)).toBe(`{"a":1.5,"inner":${big},"top":${big}}`);
+    const group = await findGroup(bench.db, bench.projectId, 0, big);
+    expect(JSON.stringify(group?.group_properties)).toBe(`{"n":${big}}`);
+  });
+
+  it.each(['$set', '$groups', '$unset'])('a number as %s is not taken for an object', async (key) => {
+    await bench.append('live', `{"event":"seen","distinct_id":"p","properties":{"${key}":12345678901234567890}}`);
+    await bench.drain();
+    expect(await bench.deadLetters()).toEqual([]);
+    expect((await bench.person('p'))?.properties).toEqual({});
+    expect(await listGroupTypes(bench.db, bench.projectId)).toEqual([]);
+  });
+
   it('numbers, objects and arrays as ids are their JSON text', async () => {
     await send(event('seen', 23), event('seen', { a: [1] }), event('seen', [1, 'x']));
     expect(bench.recording.rows.map((row) => row.distinctId)).toEqual(['23', '{"a":[1]}', '[1,"x"]']);

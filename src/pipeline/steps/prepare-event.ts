@@ -1,8 +1,9 @@
 import type { ScannedBatch } from '../../capture/scanned-batch.ts';
+import { parseExact } from '../../persons/exact-json.ts';
 import type { TransformChains } from '../../transform/chains.ts';
 import type { EventDraft, RecordContext } from '../draft.ts';
 import { ok, type Outcome } from '../outcome.ts';
-import { readEvent } from './read-event.ts';
+import { readEvent, type Parse } from './read-event.ts';
 import { readGroups } from './read-groups.ts';
 import { settleProfile } from './settle-profile.ts';
 import { transformEvent } from './transform-event.ts';
@@ -18,7 +19,9 @@ export function prepareEvent(
   scan: ScannedBatch,
   index: number,
 ): Outcome<EventDraft> {
-  const transformed = transformEvent(chains, readEvent(context, scan, index));
+  // Transformations get ordinary numbers; without any, numbers of every size stay as they were sent.
+  const parse: Parse = chains.has(context.projectId) ? JSON.parse : parseExact;
+  const transformed = transformEvent(chains, readEvent(context, scan, index, parse));
   if (transformed.kind !== 'ok') return transformed;
   const settled = settleProfile(transformed.value);
   if (settled.kind !== 'ok') return settled;

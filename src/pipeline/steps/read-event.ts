@@ -2,15 +2,21 @@ import { ownTime, resolveTimestamp } from '../../capture/event-time.ts';
 import type { ScannedBatch } from '../../capture/scanned-batch.ts';
 import { distinctIdText, fieldFrom, fieldTo, isNullAt, isStringAt, stringAt, textAt } from '../../capture/spans.ts';
 import type { WarningOccurrence } from '../../contract/warnings.ts';
+import { exactNumber } from '../../persons/exact-json.ts';
 import type { JsonObject, JsonValue } from '../../plugins/plugin.ts';
 import type { EventDraft, RecordContext } from '../draft.ts';
 import { assignUuid } from './assign-uuid.ts';
 import { cutId } from './cut-id.ts';
 
-/** A valid event as an object: its fields, its time, its uuid, `$ip`, and `$set`/`$set_once` at their one place. */
-export function readEvent(context: RecordContext, scan: ScannedBatch, index: number): EventDraft {
+export type Parse = (text: string) => JsonValue;
+
+/**
+ * A valid event as an object: its fields, its time, its uuid, `$ip`, and `$set`/`$set_once` at their one place.
+ * `parse`: exact, unless somebody calculates with the values.
+ */
+export function readEvent(context: RecordContext, scan: ScannedBatch, index: number, parse: Parse): EventDraft {
   const warnings: WarningOccurrence[] = [];
-  const { properties, text } = readProperties(context, scan, index);
+  const { properties, text } = readProperties(context, scan, index, parse);
   const givenUuid = readText(scan, index, 'uuid').toLowerCase();
   const time = resolveTimestamp({
     lane: context.lane,
@@ -68,10 +74,10 @@ function readOffset(scan: ScannedBatch, index: number): number | undefined {
   return Number.isFinite(offset) ? offset : undefined;
 }
 
-function readObject(scan: ScannedBatch, index: number, field: Field): JsonObject | null {
+function readObject(scan: ScannedBatch, index: number, field: Field, parse: Parse): JsonObject | null {
   const from = fieldFrom(scan, index, field);
   if (from < 0 || isNullAt(scan.json, from)) return null;
-  return JSON.parse(textAt(scan.json, from, fieldTo(scan, index, field))) as JsonObject;
+  return parse(textAt(scan.json, from, fieldTo(scan, index, field))) as JsonObject;
 }
 
 /**
@@ -82,18 +88,19 @@ function readProperties(
   context: RecordContext,
   scan: ScannedBatch,
   index: number,
+  parse: Parse,
 ): { properties: JsonObject; text: string | null } {
   const from = fieldFrom(scan, index, 'properties');
   const isPresent = from >= 0 && !isNullAt(scan.json, from);
   let text = isPresent ? textAt(scan.json, from, fieldTo(scan, index, 'properties')) : '{}';
-  const properties = JSON.parse(text) as JsonObject;
+  const properties = parse(text) as JsonObject;
   if (context.ip !== undefined && !Object.hasOwn(properties, '$ip')) {
     const member = `"$ip":${JSON.stringify(context.ip)}`;
     text = Object.keys(properties).length === 0 ? `{${member}}` : `{${member},${text.slice(1)}`;
     properties['$ip'] = context.ip;
   }
-  const set = mergeTopLevel(properties, '$set', readObject(scan, index, 'set'));
-  const setOnce = mergeTopLevel(properties, '$set_once', readObject(scan, index, 'setOnce'));
+  const set = mergeTopLevel(properties, '$set', readObject(scan, index, 'set', parse));
+  const setOnce = mergeTopLevel(properties, '$set_once', readObject(scan, index, 'setOnce', parse));
   return { properties, text: set || setOnce ? null : text };
 }
 
@@ -106,5 +113,5 @@ function mergeTopLevel(properties: JsonObject, key: '$set' | '$set_once', top: J
 }
 
 export function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && exactNumber(value) === undefined;
 }

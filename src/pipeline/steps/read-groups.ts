@@ -1,4 +1,5 @@
 import { groupKeyLengthMax } from '../../persons/groups.ts';
+import { exactNumber } from '../../persons/exact-json.ts';
 import type { JsonValue } from '../../plugins/plugin.ts';
 import type { EventDraft } from '../draft.ts';
 import { deadLetter, ok, type Outcome } from '../outcome.ts';
@@ -44,6 +45,8 @@ function readUpdate(draft: EventDraft, typeNames: readonly string[]): Outcome<Ev
 
 /** A type or key as text; undefined when it names nothing. */
 function nameOf(value: JsonValue | undefined, lengthMax = groupKeyLengthMax): string | undefined {
+  const exact = exactNumber(value);
+  if (exact !== undefined) return exact;
   if (typeof value === 'number') return value === 0 ? undefined : String(value);
   if (typeof value !== 'string' || value === '' || value.length > lengthMax) return undefined;
   return clean(value);

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { validateEvent } from '../../capture/validate.ts';
 import type { Lane } from '../../eventlog/eventlog.ts';
 import { EventRowWriter } from '../../eventstore/rows.ts';
+import { parseExact } from '../../persons/exact-json.ts';
 import { noChanges } from '../../persons/registers.ts';
 import { openRecord, type RecordPlan } from '../open-record.ts';
 import { receivedAt, uuid } from '../test-bench.ts';
@@ -46,7 +47,7 @@ function rowsOf(event: string, sender: Sender) {
     splicer.write(writer, 0, splicer.times.micros, Math.floor(splicer.times.keyMicros / dayMicros));
     fast = { id: splicer.distinctId(0), row: decodeRows(writer.take())[0] };
   }
-  const draft = readEvent(context, scan, 0);
+  const draft = readEvent(context, scan, 0, parseExact);
   const settled = settleProfile(draft);
   if (settled.kind !== 'ok' || readGroups(settled.value).kind !== 'ok') return { fast, slow: undefined, draft };
   writer.write({
