@@ -141,6 +141,23 @@ describe('from the log to the store', () => {
     expect((await bench.person('p8'))?.properties).toEqual({ n: 8 });
   });
 
+  it('a range that is too much at once is stored in halves, and costs no event', async () => {
+    bench.recording.refuseWhile((rows) => (rows.length > 5 ? new Error('code 241: memory limit exceeded') : undefined));
+    for (let n = 0; n < 20; n++) await bench.append('historical', { batch: [plain(n)] });
+    await bench.drain();
+    expect(
+      bench.recording
+        .read()
+        .map((row) => row.distinctId)
+        .sort(),
+    ).toEqual(Array.from({ length: 20 }, (_, n) => `p${n}`).sort());
+    expect(await bench.deadLetters()).toEqual([]);
+    expect((await bench.db.selectFrom('persons').selectAll().execute()).length).toBe(20);
+    expect(await bench.db.selectFrom('log_cursors').selectAll().where('lane', '=', 'historical').execute()).toEqual([
+      { lane: 'historical', seq: 20, pending: '[]' },
+    ]);
+  });
+
   it('a store that refuses everything costs no event', async () => {
     bench.recording.refuseWhile(() => new Error('code 243: no space left'));
     await bench.append('live', { batch: [plain(1), plain(2)] }, { events: 2 });

@@ -201,9 +201,13 @@ class Consumer {
 
   async #computeWindow(lane: Lane): Promise<Window | undefined> {
     const position = this.#positions[lane];
-    const exactEnd = position.pending[0];
+    const eventsMax = this.#guilty.eventsMax(lane, position.seq);
+    const exactEnd = eventsMax === undefined ? position.pending[0] : undefined;
     const limits = exactEnd === undefined ? this.#limits.of(lane) : exactLimits(exactEnd);
-    const records = await this.#parts.reader.read(lane, position.seq, limits);
+    const records = await this.#parts.reader.read(lane, position.seq, {
+      ...limits,
+      events: eventsMax ?? limits.events,
+    });
     if (records.length === 0) {
       // A range that was begun and is gone from the log: there is nothing to repeat.
       if (exactEnd !== undefined) position.pending.shift();

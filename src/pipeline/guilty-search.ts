@@ -31,6 +31,11 @@ interface Place {
 export interface GuiltySearch {
   /** How to treat the events of a lane while some are known to be guilty; `name` tells such content from the whole. */
   selection(lane: Lane): { readonly selection: Selection; readonly name: string } | undefined;
+  /**
+   * Events to take at most after `from`; undefined: no bound. A range whose parts go well while the whole does not (too much
+   * memory, say) is stored in halves.
+   */
+  eventsMax(lane: Lane, from: number): number | undefined;
   /** Runs work on records of a lane; a failure makes their range suspect. */
   watch<T>(lane: Lane, from: number, records: readonly StoredRecord[], work: () => Promise<T>): Promise<T>;
   watchWindow(window: Window, work: () => Promise<void>): Promise<void>;
@@ -49,6 +54,7 @@ interface SearchParts {
 
 export function createGuiltySearch(parts: SearchParts): GuiltySearch {
   const guilty: Record<Lane, Map<string, Place>> = { live: new Map(), historical: new Map() };
+  const halves: Partial<Record<Lane, { readonly from: number; readonly events: number }>> = {};
   let suspect: Suspect | undefined;
 
   const blame = (lane: Lane, from: number, to: number, error: unknown): void => {
@@ -72,6 +78,7 @@ export function createGuiltySearch(parts: SearchParts): GuiltySearch {
       const selection: Selection = (seq, index) => (known.has(keyOf(seq, index)) ? 'guilty' : 'process');
       return { selection, name: `without-${[...known.keys()].slice(0, 4).join('-')}-${known.size}` };
     },
+    eventsMax: (lane, from) => (halves[lane]?.from === from ? halves[lane].events : undefined),
     watch: (lane, from, records, work) => watched(lane, from, records.at(-1)?.seq ?? from, work),
     watchWindow: (window, work) => watched(window.lane, window.from, window.to, work),
     stored: (window) => {
@@ -81,7 +88,8 @@ export function createGuiltySearch(parts: SearchParts): GuiltySearch {
     search: async (log) => {
       if (suspect === undefined || suspect.failures < failuresMax) return;
       const { lane, from, to } = suspect;
-      const found = await searchRange(parts, suspect, guilty[lane]);
+      const { found, events } = await searchRange(parts, suspect, guilty[lane]);
+      if (found.length === 0) halves[lane] = { from, events: Math.max(1, Math.ceil(events / 2)) };
       for (const place of found) guilty[lane].set(keyOf(place.seq, place.index), place);
       suspect = undefined;
       if (found.length > 0) {
@@ -128,7 +136,7 @@ async function searchRange(parts: SearchParts, { lane, from, to }: Suspect, know
   // Processes nothing, but passes every event: bodies may hold more events than were good on arrival.
   await builder.build({ ...input, selection: note });
   const guilty = await findGuilty(places.length, probe);
-  return guilty.flatMap((at) => places[at] ?? []);
+  return { found: guilty.flatMap((at) => places[at] ?? []), events: places.length };
 }
 
 class RolledBack extends Error {}
