@@ -1,6 +1,16 @@
-/** Bits that rot while the program is stopped: the real program on files that this test damages. */
+/** Bits that rot while the program is stopped, and a disk that fills up under it: the real program on files that this test damages. */
+import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { readdirSync, readFileSync, realpathSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
@@ -148,3 +158,68 @@ it('a damaged part of the event store makes /readyz 503 with a sentence that nam
   expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
   await server.terminate();
 });
+
+/** Mounts a file system of so many MiB; undefined where this user may not. */
+function mountSmallDisk(path: string, mebibytes: number): (() => void) | undefined {
+  mkdirSync(path, { recursive: true });
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${mebibytes}m`, 'tmpfs', path]);
+  return mounted.status === 0 ? () => spawnSync('umount', ['-l', path]) : undefined;
+}
+
+const mayMount = spawnSync('unshare', ['-m', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt']).status === 0;
+
+/** Takes all the space that is left; returns the file that does. */
+function fillDisk(directory: string): string {
+  const ballast = join(directory, 'ballast');
+  for (const size of [1_048_576, 65_536, 4096]) {
+    try {
+      for (;;) writeFileSync(ballast, Buffer.alloc(size, 1), { flag: 'a' });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+    }
+  }
+  return ballast;
+}
+
+interface PersonPage {
+  readonly count: number;
+}
+
+it.skipIf(!mayMount)(
+  'a full disk under the metadata alone costs no event and no person: they wait in the log, then 503; space heals it',
+  async () => {
+    await using dataDir = await tempDataDir();
+    const root = join(dataDir.path, 'small');
+    const unmount = mountSmallDisk(root, 24);
+    try {
+      for (const part of ['log', 'events', 'spool']) {
+        mkdirSync(join(dataDir.path, part));
+        symlinkSync(join(dataDir.path, part), join(root, part));
+      }
+      const server = await startServer(root, { MILLRACE_BACKLOG_EVENTS_MAX: '2000' });
+      const ballast = fillDisk(root);
+      let accepted = 0;
+      let status = 200;
+      for (const deadline = Date.now() + 60_000; status === 200 && Date.now() < deadline;) {
+        const now = new Date().toISOString();
+        const people = Array.from({ length: 100 }, (_, n) => eventAt(now, { distinct_id: `person-${accepted + n}` }));
+        status = await send(server, people);
+        if (status === 200) accepted += people.length;
+      }
+      expect(status).toBe(503);
+      expect(accepted).toBeGreaterThanOrEqual(2000);
+      rmSync(ballast);
+      await untilStored(server, { standard: accepted, historical: 0 }, 60_000);
+      await expect
+        .poll(async () => (await apiGet<PersonPage>(server, '/api/projects/@current/persons/?limit=1')).count, {
+          timeout: 30_000,
+        })
+        .toBe(accepted);
+      expect(await send(server, [eventAt(new Date().toISOString())])).toBe(200);
+      await untilStored(server, { standard: accepted + 1, historical: 0 });
+      expect((await server.terminate()).code).toBe(0);
+    } finally {
+      unmount?.();
+    }
+  },
+);
