@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { storePid } from '../support/processes.ts';
 import {
   apiGet,
@@ -24,6 +24,13 @@ import {
   untilStored,
   type TestServer,
 } from '../support/server.ts';
+
+/** A server that does not outlive its test, however the test ends. */
+async function serverOfTest(...options: Parameters<typeof startServer>): Promise<TestServer> {
+  const server = await startServer(...options);
+  onTestFinished(() => void server.child.kill('SIGKILL'));
+  return server;
+}
 
 async function send(server: TestServer, batch: readonly object[], historical = false): Promise<number> {
   const answer = await fetch(`${server.url}/batch/`, {
@@ -85,7 +92,7 @@ function deadLetters(dataDir: string): DeadLetterColumns[] {
 
 it('a flipped bit in a request that waits in the log sets that request aside with its bytes, and all others are stored once', async () => {
   await using dataDir = await tempDataDir();
-  const first = await startServer(dataDir.path);
+  const first = await serverOfTest(dataDir.path);
   const store = storePid(first);
   if (store === undefined) throw new Error('expected the event store to run');
   process.kill(store, 'SIGSTOP');
@@ -97,7 +104,7 @@ it('a flipped bit in a request that waits in the log sets that request aside wit
   await killWithStore(first, store);
   flipBit(settledLogFile(dataDir.path), 'request-7-');
 
-  const server = await startServer(dataDir.path);
+  const server = await serverOfTest(dataDir.path);
   await untilStored(server, { standard: 38, historical: 0 });
   const usage = await apiGet<{ total: object }>(server, '/api/projects/@current/usage/');
   expect(usage.total).toEqual({ standard: 38, historical: 0 });
@@ -131,7 +138,7 @@ interface Readiness {
 
 it('a damaged part of the event store makes /readyz 503 with a sentence that names it; the rest is readable and capture goes on', async () => {
   await using dataDir = await tempDataDir();
-  const first = await startServer(dataDir.path);
+  const first = await serverOfTest(dataDir.path);
   expect(await send(first, [eventAt('2019-03-04T05:06:07Z')], true)).toBe(200);
   expect(await send(first, [eventAt('2020-08-09T10:11:12Z'), eventAt('2020-08-10T10:11:12Z')], true)).toBe(200);
   await untilStored(first, { historical: 3 });
@@ -139,7 +146,7 @@ it('a damaged part of the event store makes /readyz 503 with a sentence that nam
   const damaged = partOf(dataDir.path, '202008');
   truncateSync(join(damaged, 'checksums.txt'), 3);
 
-  const server = await startServer(dataDir.path, {}, { waitForReady: false });
+  const server = await serverOfTest(dataDir.path, {}, { waitForReady: false });
   const answer = await fetch(`${server.url}/readyz?verbose`);
   const ready = (await answer.json()) as Readiness;
   expect([answer.status, ready.status, ready.checks['event_store']?.ok]).toEqual([503, 'unavailable', false]);
@@ -196,7 +203,7 @@ it.skipIf(!mayMount)(
         mkdirSync(join(dataDir.path, part));
         symlinkSync(join(dataDir.path, part), join(root, part));
       }
-      const server = await startServer(root, { MILLRACE_BACKLOG_EVENTS_MAX: '2000' });
+      const server = await serverOfTest(root, { MILLRACE_BACKLOG_EVENTS_MAX: '2000' });
       const ballast = fillDisk(root);
       let accepted = 0;
       let status = 200;
