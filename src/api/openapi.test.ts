@@ -50,6 +50,14 @@ describe('buildOpenApi', () => {
     expect(() => buildOpenApi([list, list])).toThrow('things_list');
   });
 
+  it('an action on many and the same on one have ids of their own', () => {
+    const many = route({ path: '/api/things/replay', method: 'POST' });
+    const one = route({ path: '/api/things/:id/replay', method: 'POST' });
+    const { paths } = JSON.parse(JSON.stringify(buildOpenApi([many, one])));
+    expect(paths['/api/things/replay'].post.operationId).toBe('things_replay_create');
+    expect(paths['/api/things/{id}/replay'].post.operationId).toBe('things_replay_create_2');
+  });
+
   it('lists every error of the catalogue with its status', () => {
     const document = JSON.parse(JSON.stringify(buildOpenApi([])));
     for (const [code, { status }] of Object.entries(apiErrors)) {

@@ -34,12 +34,11 @@ export function buildOpenApi(routes: readonly ApiRoute[]): object {
   const ids = new Set<string>();
   for (const route of routes) {
     const path = route.path.replaceAll(/:(\w+)/g, '{$1}');
-    const operation = operationOf(route);
-    if (ids.has(operation.operationId)) {
-      throw new Error(`expected every operation to have its own id, got two of ${operation.operationId}`);
-    }
+    const method = route.method.toLowerCase();
+    if (paths[path]?.[method] !== undefined) throw new Error(`expected one ${operationIdOf(route)}, got: two`);
+    const operation = operationOf(route, ids);
     ids.add(operation.operationId);
-    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation };
+    paths[path] = { ...paths[path], [method]: operation };
   }
   return {
     openapi: '3.1.0',
@@ -67,12 +66,12 @@ interface Operation extends Json {
   readonly operationId: string;
 }
 
-function operationOf(route: ApiRoute): Operation {
+function operationOf(route: ApiRoute, taken: ReadonlySet<string>): Operation {
   const { scope } = route;
   const needs = scope === 'public' ? [] : [{ personalApiKey: scope === 'any-key' ? [] : [scope] }];
   const body = route.body && plainSchema(route.body);
   return {
-    operationId: operationIdOf(route),
+    operationId: freeId(operationIdOf(route), taken),
     tags: [route.tag],
     summary: route.summary,
     ...(route.description !== undefined && { description: route.description }),
@@ -91,6 +90,13 @@ function operationIdOf(route: ApiRoute): string {
   const segments = route.path.split('/').slice(2);
   const names = segments.filter((segment) => !segment.startsWith(':')).map((name) => name.replaceAll(/\W/g, ''));
   return [...names, route.method === 'GET' ? readVerb(route) : verbs[route.method]].join('_');
+}
+
+/** Of an action on all records and the same on one of them (`…/replay` and `…/:id/replay`) the second gets a number. */
+function freeId(id: string, taken: ReadonlySet<string>): string {
+  let free = id;
+  for (let number = 2; taken.has(free); number += 1) free = `${id}_${number}`;
+  return free;
 }
 
 function readVerb(route: ApiRoute): 'list' | 'retrieve' {
