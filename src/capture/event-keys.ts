@@ -1,3 +1,5 @@
+import { assert } from '../base/assert.ts';
+
 /** Which keys of an event and of its properties mean something to us, told apart by length first: most keys fail there. */
 export const eventKey = {
   other: 0,
@@ -16,18 +18,27 @@ export type EventKey = (typeof eventKey)[keyof typeof eventKey];
 export const propertyKey = { other: 0, distinctId: 1, token: 2, ip: 3, special: 4 } as const;
 export type PropertyKey = (typeof propertyKey)[keyof typeof propertyKey];
 
-interface KeyPattern<K> {
-  readonly bytes: Buffer;
-  readonly key: K;
+/**
+ * Keys that mean something, found by length and first byte, which no two of a table share: a key that means nothing costs
+ * one look into a table of bytes.
+ */
+interface KeyTable<K> {
+  /** Position in `keys` by length and first byte; 0: no such key. */
+  readonly places: Uint8Array;
+  readonly keys: readonly ({ readonly bytes: Buffer; readonly key: K } | undefined)[];
 }
 
-/** Patterns by length of the key in bytes. */
-type KeyTable<K> = readonly (readonly KeyPattern<K>[] | undefined)[];
+const keyBytesMax = 31;
 
-function keyTable<K>(keys: Readonly<Record<string, K>>): KeyTable<K> {
-  const table: KeyPattern<K>[][] = Array.from({ length: 32 }, () => []);
-  for (const [text, key] of Object.entries(keys)) table[text.length]?.push({ bytes: Buffer.from(text), key });
-  return table.map((patterns) => (patterns.length > 0 ? patterns : undefined));
+function keyTable<K>(known: Readonly<Record<string, K>>): KeyTable<K> {
+  const places = new Uint8Array((keyBytesMax + 1) << 8);
+  const keys: { bytes: Buffer; key: K }[] = [];
+  for (const [text, key] of Object.entries(known)) {
+    const place = (text.length << 8) | text.charCodeAt(0);
+    assert(places[place] === 0, `"${text}" to differ from the other keys in its length or first character`);
+    places[place] = keys.push({ bytes: Buffer.from(text), key });
+  }
+  return { places, keys };
 }
 
 const eventKeys = keyTable<EventKey>({
@@ -75,13 +86,12 @@ export type BatchKey = 'batch' | 'token' | 'historical' | 'sentAt' | 'event';
 /** The key whose quotes stand at `from` and `to - 1`. An escaped spelling (`ev\u0065nt`) is the same key. */
 function find<K>(table: KeyTable<K>, json: Buffer, from: number, to: number, escaped: boolean): K | undefined {
   if (escaped) return findEscaped(table, json, from, to);
-  const patterns = table[to - from - 2];
-  if (patterns === undefined) return undefined;
-  for (let i = 0; i < patterns.length; i++) {
-    const pattern = patterns[i] as KeyPattern<K>;
-    if (matches(json, from + 1, pattern.bytes)) return pattern.key;
-  }
-  return undefined;
+  const length = to - from - 2;
+  if (length > keyBytesMax) return undefined;
+  const place = table.places[(length << 8) | (json[from + 1] as number)] as number;
+  if (place === 0) return undefined;
+  const found = table.keys[place - 1];
+  return found !== undefined && matches(json, from + 1, found.bytes) ? found.key : undefined;
 }
 
 function findEscaped<K>(table: KeyTable<K>, json: Buffer, from: number, to: number): K | undefined {

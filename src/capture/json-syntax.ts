@@ -59,6 +59,18 @@ export function skipSpace(json: Buffer, from: number): number {
   return at;
 }
 
+/** Bytes that a string may hold as they are: no quote, no backslash, no control character. */
+const plain = new Uint8Array(256).fill(1, 0x20);
+plain[quote] = 0;
+plain[backslash] = 0;
+
+/** From the opening quote to after the closing one, for a string without escapes; -1 for any other, whatever is wrong with it. */
+export function plainStringEnd(json: Buffer, from: number): number {
+  let at = from + 1;
+  while (plain[json[at] as number] === 1) at++;
+  return json[at] === quote ? at + 1 : -1;
+}
+
 /** From the opening quote to after the closing one. */
 function skipString(json: Buffer, from: number, meter: Meter): number {
   let at = from + 1;

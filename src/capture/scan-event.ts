@@ -1,10 +1,22 @@
 import { eventKey, eventKeyAt, propertyKey, propertyKeyAt, type EventKey } from './event-keys.ts';
-import { BodySyntaxError, firstMember, keyEnd, nextMember, skipColon, skipValue, type Meter } from './json-syntax.ts';
+import {
+  BodySyntaxError,
+  firstMember,
+  keyEnd,
+  plainStringEnd,
+  nextMember,
+  skipColon,
+  skipValue,
+  type Meter,
+} from './json-syntax.ts';
 import type { ScanLimits } from './scan.ts';
 import { eventFlag, scanProblems, span, spanStride, type ScanProblem } from './scanned-batch.ts';
 import { isNullAt, isObjectAt, isStringAt, stringAt } from './spans.ts';
 
 const closeObject = 0x7d;
+const quote = 0x22;
+const comma = 0x2c;
+const colon = 0x3a;
 /** Events of one body. Keeps the span table below 44 MB whatever is sent: `[{},{},…]` inflates a thousandfold. */
 export const bodyEventsMax = 500_000;
 
@@ -117,14 +129,19 @@ function scanFields(json: Buffer, start: number, meter: Meter, table: SpanTable,
   let at = firstMember(json, start + 1, closeObject);
   while (json[at] !== closeObject) {
     meter.keys++;
-    meter.escaped = false;
-    const end = keyEnd(json, at, meter);
-    const key: EventKey = eventKeyAt(json, at, end, meter.escaped);
-    const from = skipColon(json, end);
+    let end = plainStringEnd(json, at);
+    const isPlain = end > 0;
+    if (!isPlain) end = keyEnd(json, at, meter);
+    const key: EventKey = eventKeyAt(json, at, end, !isPlain);
+    const from = json[end] === colon && json[end + 1] === quote ? end + 1 : skipColon(json, end);
     if (key === eventKey.properties) at = scanProperties(json, from, meter);
-    else at = skipValue(json, from, meter, 1);
+    else {
+      const valueEnd = json[from] === quote ? plainStringEnd(json, from) : -1;
+      at = valueEnd > 0 ? valueEnd : skipValue(json, from, meter, 1);
+    }
     if (key !== eventKey.other) table.put(row + (spanOfKey[key] as number), from, at);
-    at = nextMember(json, at, closeObject);
+    if (json[at] === comma && json[at + 1] === quote) at++;
+    else at = nextMember(json, at, closeObject);
   }
   settle(json, table, row);
   return at + 1;
@@ -141,13 +158,17 @@ function scanProperties(json: Buffer, start: number, meter: Meter): number {
   if (json[at] === closeObject) found.flags = eventFlag.emptyProperties;
   while (json[at] !== closeObject) {
     meter.keys++;
-    meter.escaped = false;
-    const end = keyEnd(json, at, meter);
-    const key = propertyKeyAt(json, at, end, meter.escaped);
-    const from = skipColon(json, end);
-    at = skipValue(json, from, meter, 2);
+    // Most members are `"key":"text",` without escapes or white space: everything else takes the general way.
+    let end = plainStringEnd(json, at);
+    const isPlain = end > 0;
+    if (!isPlain) end = keyEnd(json, at, meter);
+    const key = propertyKeyAt(json, at, end, !isPlain);
+    const from = json[end] === colon && json[end + 1] === quote ? end + 1 : skipColon(json, end);
+    const valueEnd = json[from] === quote ? plainStringEnd(json, from) : -1;
+    at = valueEnd > 0 ? valueEnd : skipValue(json, from, meter, 2);
     if (key !== propertyKey.other) keepFinding(key, from, at);
-    at = nextMember(json, at, closeObject);
+    if (json[at] === comma && json[at + 1] === quote) at++;
+    else at = nextMember(json, at, closeObject);
   }
   return at + 1;
 }

@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts';
+import { freeMemory } from '../base/free-memory.ts';
 import type { Settings } from '../config/settings.ts';
 import type { CaptureAnswer } from '../contract/capture.ts';
 import { ApiError } from '../contract/errors.ts';
@@ -85,6 +86,9 @@ export async function takeRequest(deps: CaptureDeps, request: CaptureRequest): P
     ...(ip === undefined ? {} : { ip }),
   };
   await storeBatch(deps, batch, request.completeAt);
+  // The body itself may still be the log's; what was unpacked from it is nobody's any more.
+  if (batch.body.buffer !== scan.json.buffer) freeMemory(scan.json);
+  freeMemory(scan.spans);
   return answerFor(rejected);
 }
 

@@ -175,33 +175,43 @@ export function parseIsoBytes(json: Buffer, from: number, to: number): number | 
   const at = from + 1;
   if (to - from < 22 || json[to - 2] !== 0x5a || json[at + 4] !== 0x2d || json[at + 7] !== 0x2d) return undefined;
   if (json[at + 10] !== 0x54 || json[at + 13] !== 0x3a || json[at + 16] !== 0x3a) return undefined;
-  const day = dayOfDate(
-    twoDigits(json, at) * 100 + twoDigits(json, at + 2),
-    twoDigits(json, at + 5),
-    twoDigits(json, at + 8),
-  );
-  const time = timeOfDay(twoDigits(json, at + 11), twoDigits(json, at + 14), twoDigits(json, at + 17));
   const fraction = fractionMicros(json, at + 19, to - 2);
-  // NaN where a digit was none: every comparison with it is false, so check the sum.
-  if (day === undefined || time === undefined) return undefined;
-  const micros = day * dayMicros + time + fraction;
-  return Number.isNaN(micros) ? undefined : micros;
+  const century = twoDigits(json, at);
+  const year = twoDigits(json, at + 2);
+  const month = twoDigits(json, at + 5);
+  const dayOfMonth = twoDigits(json, at + 8);
+  const hour = twoDigits(json, at + 11);
+  const minute = twoDigits(json, at + 14);
+  const second = twoDigits(json, at + 17);
+  // Negative where a digit was none.
+  if ((fraction | century | year | month | dayOfMonth | hour | minute | second) < 0) return undefined;
+  const day = dayOfDate(century * 100 + year, month, dayOfMonth);
+  const time = timeOfDay(hour, minute, second);
+  return day === undefined || time === undefined ? undefined : day * dayMicros + time + fraction;
 }
 
+/** Negative when one of the two bytes is no digit. */
 function twoDigits(json: Buffer, at: number): number {
-  return digit(json[at]) * 10 + digit(json[at + 1]);
+  const tens = digit(json[at] as number);
+  const ones = digit(json[at + 1] as number);
+  return (tens | ones) < 0 ? -1 : tens * 10 + ones;
 }
 
-function digit(byte: number | undefined): number {
-  return byte !== undefined && byte >= 0x30 && byte <= 0x39 ? byte - 0x30 : Number.NaN;
+function digit(byte: number): number {
+  return byte >= 0x30 && byte <= 0x39 ? byte - 0x30 : -1;
 }
 
-/** `.123456789` → 123456; nothing → 0; NaN when it is not a fraction. */
+/** `.123456789` → 123456; nothing → 0; negative when it is no fraction. */
 function fractionMicros(json: Buffer, from: number, to: number): number {
   if (from === to) return 0;
-  if (json[from] !== 0x2e || to - from < 2 || to - from > 10) return Number.NaN;
+  if (json[from] !== 0x2e || to - from < 2 || to - from > 10) return -1;
   let micros = 0;
-  for (let i = 1; i <= 6; i++) micros = micros * 10 + (from + i < to ? digit(json[from + i]) : 0);
-  for (let at = from + 7; at < to; at++) if (Number.isNaN(digit(json[at]))) return Number.NaN;
-  return micros;
+  let wrong = 0;
+  for (let at = from + 1; at < to; at++) {
+    const value = digit(json[at] as number);
+    wrong |= value;
+    if (at <= from + 6) micros = micros * 10 + value;
+  }
+  for (let i = to - from; i <= 6; i++) micros *= 10;
+  return wrong < 0 ? -1 : micros;
 }

@@ -237,7 +237,7 @@ class Consumer {
     const startedAt = performance.now();
     await this.#guilty.watchWindow(window, () => storeWindow(this.#storeParts, window));
     const { metrics, clock } = this.#parts;
-    this.#builder.committed(window.number);
+    this.#builder.committed(window);
     this.#guilty.stored(window);
     this.#stored[window.lane] = window.to;
     this.#failures = 0;

@@ -18,6 +18,8 @@ export interface BodyLimits {
 export interface RecordPlan {
   readonly context: RecordContext;
   readonly scan: ScannedBatch;
+  /** Whether the JSON text is a copy of this plan's own, unpacked from the record. */
+  readonly isUnpacked: boolean;
   readonly splicer: Splicer;
   /**
    * One per event. Fast path: its person if in memory, else its distinct_id; other path: the draft; null: it goes no further.
@@ -44,6 +46,7 @@ export function openRecord(lane: Lane, record: IntactRecord, limits: BodyLimits)
   return {
     context,
     scan,
+    isUnpacked: header.encoding === 'gzip',
     splicer: createSplicer(context, scan),
     items: Array.from<null>({ length: scan.count }).fill(null),
     micros: new Float64Array(scan.count),

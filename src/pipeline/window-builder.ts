@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../base/clock.ts';
+import { freeMemory } from '../base/free-memory.ts';
 import { validateEvent } from '../capture/validate.ts';
 import type { DamagedRecord, IntactRecord } from '../eventlog/eventlog.ts';
 import { EventRowWriter } from '../eventstore/rows.ts';
@@ -63,6 +64,8 @@ export class WindowBuilder {
     await Promise.all([this.#persons.load(), this.#groups.load()]);
     for (const plan of plans) {
       this.#apply(plan, results);
+      if (plan.isUnpacked) freeMemory(plan.scan.json);
+      freeMemory(plan.scan.spans);
       await this.#breathe();
     }
     return {
@@ -79,9 +82,11 @@ export class WindowBuilder {
     };
   }
 
-  committed(window: number): void {
-    this.#persons.committed(window);
-    this.#groups.committed(window);
+  /** The window is stored for good; its rows are not looked at again. */
+  committed(window: Window): void {
+    this.#persons.committed(window.number);
+    this.#groups.committed(window.number);
+    this.#writer.recycle(window.rows);
   }
 
   /** Forgets everything that is not stored: the next window starts from the store's truth. */

@@ -1,0 +1,13 @@
+/** Below this the garbage collector is the better judge. */
+const worthwhileBytes = 64 * 1024;
+
+/**
+ * Gives the memory behind a large view back at once. Left to the garbage collector, a few hundred bodies a second make it
+ * run full collections all the time, which costs more than reading the bodies. Nobody may use the view, or any other
+ * view on the same memory, afterwards: they all become empty. Small buffers share a pool with strangers and stay.
+ */
+export function freeMemory(view: ArrayBufferView): void {
+  const { buffer, byteLength } = view;
+  if (byteLength < worthwhileBytes || byteLength <= Buffer.poolSize) return;
+  if (buffer instanceof ArrayBuffer) buffer.transfer(0);
+}
