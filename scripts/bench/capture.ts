@@ -3,9 +3,9 @@ import { comparePair, pairRow } from './pairs.ts';
 import { forkServer } from './process.ts';
 
 const sizes = [
-  { events: 1, bodies: 3000 },
-  { events: 100, bodies: 600 },
-  { events: 1000, bodies: 150 },
+  { events: 1, bodies: 6000 },
+  { events: 100, bodies: 2000 },
+  { events: 1000, bodies: 400 },
 ] as const;
 
 /** (a) Capture until durable, against a handler that gunzips, parses and stores nothing. */

@@ -25,7 +25,7 @@ async function measure(
   return { perCpuSecond: units / cpuSeconds, perSecond: units / wallSeconds };
 }
 
-/** Ours and the baseline in turn, so that a machine whose speed drifts does not favour either. One round first to warm up. */
+/** Ours and the baseline in turn, so that a machine whose speed drifts does not favour either. Two rounds first to warm up. */
 export async function comparePair(
   ours: BenchChild,
   base: BenchChild,
@@ -35,7 +35,7 @@ export async function comparePair(
 ): Promise<PairResult> {
   const oursRuns: Awaited<ReturnType<typeof measure>>[] = [];
   const baseRuns: Awaited<ReturnType<typeof measure>>[] = [];
-  for (let round = -1; round < rounds; round++) {
+  for (let round = -2; round < rounds; round++) {
     const first = await measure(ours, options, units);
     const second = await measure(base, options, units);
     if (round < 0) continue;
