@@ -1,6 +1,7 @@
 import type { Queries } from '../metadata/queries.ts';
 import { loadPersons, type DistinctIdRow, type MergeRow, type PersonChanges } from './person-rows.ts';
 import { current, Person, personUuid } from './person.ts';
+import { RecentIds } from './recent-ids.ts';
 import { formatRegisters, noChanges, type PropertyChanges } from './registers.ts';
 
 /** Ids of one project, in two generations: what is asked for moves to the young one, what nobody asks for goes with the old. */
@@ -40,6 +41,8 @@ interface NewId {
 export class PersonStore {
   readonly #db: Queries;
   readonly #idsMax: number;
+  /** In front of everything, by the bytes of the id. Cleared whenever persons are let go of. */
+  readonly recent = new RecentIds();
   #projects = new Map<number, ProjectIds>();
   #byUuid = new Map<string, Person>();
   #wanted = new Map<number, Set<string>>();
@@ -171,6 +174,7 @@ export class PersonStore {
 
   /** Forgets everything, also what is not stored: it will be computed again. */
   reset(): void {
+    this.recent.clear();
     this.#projects = new Map();
     this.#byUuid = new Map();
     this.#wanted = new Map();
@@ -198,6 +202,7 @@ export class PersonStore {
 
   /** Lets go of what nobody asked for lately, except what is not stored yet. */
   #rotate(): void {
+    this.recent.clear();
     const kept = new Map<string, Person>();
     for (const person of this.#byUuid.values()) if (this.#isUnstored(person)) kept.set(person.uuid, person);
     for (const [projectId, ids] of this.#projects) {

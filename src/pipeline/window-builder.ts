@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../base/clock.ts';
 import { freeMemory } from '../base/free-memory.ts';
+import { span, spanStride } from '../capture/scanned-batch.ts';
 import { validateEvent } from '../capture/validate.ts';
 import type { DamagedRecord, IntactRecord } from '../eventlog/eventlog.ts';
 import { EventRowWriter } from '../eventstore/rows.ts';
@@ -159,10 +160,7 @@ export class WindowBuilder {
       if (!this.#chains.has(context.projectId) && splicer.accepts(index)) {
         plan.micros[index] = splicer.times.micros;
         plan.keyDays[index] = Math.floor(splicer.times.keyMicros / dayMicros);
-        const distinctId = splicer.distinctId(index);
-        const person = this.#persons.project(context.projectId).get(distinctId);
-        if (person === undefined) this.#persons.want(context.projectId, distinctId);
-        plan.items[index] = person ?? distinctId;
+        plan.items[index] = this.#personOf(plan, index);
         return;
       }
       const outcome = prepareEvent(this.#chains, context, scan, index);
@@ -175,6 +173,23 @@ export class WindowBuilder {
     } catch (error) {
       results.deadEvent(plan, index, results.failure(error));
     }
+  }
+
+  /** Of an event on the fast path: its person, or its distinct_id when the person is not in memory. */
+  #personOf({ context, scan, splicer }: RecordPlan, index: number): Person | string {
+    const { projectId } = context;
+    const from = (scan.spans[index * spanStride + span.distinctId] as number) + 1;
+    const to = (scan.spans[index * spanStride + span.distinctId + 1] as number) - 1;
+    const recent = this.#persons.recent.find(projectId, scan.json, from, to);
+    if (recent !== undefined) return recent;
+    const distinctId = splicer.distinctId(index);
+    const person = this.#persons.project(projectId).get(distinctId);
+    if (person === undefined) {
+      this.#persons.want(projectId, distinctId);
+      return distinctId;
+    }
+    this.#persons.recent.remember(person, scan.json, from, to);
+    return person;
   }
 
   #stop(plan: RecordPlan, index: number, outcome: Drop | DeadLetter, results: WindowResults): void {
