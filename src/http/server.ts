@@ -11,6 +11,7 @@ import type { MetricsRegistry } from '../telemetry/metrics.ts';
 import type { ApiRoute } from './api-route.ts';
 import type { Auth } from './auth.ts';
 import { bodyBytesMax, registerBodyParsers } from './body.ts';
+import { drainOnClose } from './drain.ts';
 import { toApiError } from './errors.ts';
 import { serveHealth, type HealthChecks } from './health.ts';
 import { servePages } from './pages.ts';
@@ -51,6 +52,7 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
   const siteUrl = siteUrlOf(settings);
   const app = createFastify(settings, log);
   observe(app, deps);
+  drainOnClose(app, log);
   app.setErrorHandler((error, request, reply) => answerError(error, request, reply, log));
   app.setNotFoundHandler(async () => {
     throw new ApiError('not_found', 'Endpoint not found.');
