@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { tempMetadata } from '../../test/support/metadata.ts';
 import { testMetadata } from './conformance.ts';
 import type { Metadata } from './database.ts';
 import { migrate } from './migrate.ts';
@@ -32,6 +33,13 @@ describe('the metadata store on SQLite', () => {
       };
     },
   });
+});
+
+it('the newest persons of a project are read from an index, however many there are', async () => {
+  await using store = await tempMetadata();
+  const { rows } = await sql<{ detail: string }>`explain query plan
+    select uuid from persons where project_id = 1 order by created_at_micros desc, uuid limit 10`.execute(store.db);
+  expect(rows[0]?.detail).toMatch(/SEARCH persons USING (COVERING )?INDEX persons_by_creation \(project_id=\?\)/);
 });
 
 describe('a file that others use too', () => {

@@ -258,6 +258,7 @@ async function createPeople({ schema }: Queries, { text }: ColumnTypes): Promise
     .addColumn('registers', text, required)
     .addPrimaryKeyConstraint('persons_pk', ['project_id', 'uuid'])
     .execute();
+  await schema.createIndex('persons_by_creation').on('persons').columns(['project_id', 'created_at_micros']).execute();
   await schema
     .createTable('person_distinct_ids')
     .addColumn('project_id', 'integer', required)
