@@ -233,6 +233,7 @@ function buildHttp({ settings, log, metrics, db, store, door, health }: HttpPart
     door,
     clock,
     registry: builtInRegistry,
+    eventBytesMax: settings.captureEventBytesMax,
     siteUrl: () => settings.siteUrl || `http://${settings.host}:${settings.port}`,
     forgetKey: auth.forgetKey,
     forgetProject: (projectId) => {

@@ -16,6 +16,7 @@ export function openApiDocument(): string {
     door: { accept: unused },
     clock: systemClock,
     registry: builtInRegistry,
+    eventBytesMax: 0,
     siteUrl: () => '',
     forgetKey: () => {},
     forgetProject: () => {},

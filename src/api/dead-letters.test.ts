@@ -18,11 +18,12 @@ beforeEach(async () => {
       sent.push(batch);
     },
   };
-  app = await startTestApp((db, { clock }) => deadLetterRoutes({ db, clock, door }));
+  app = await startTestApp((db, { clock }) => deadLetterRoutes({ db, clock, door, eventBytesMax }));
   headers = { authorization: `Bearer ${await app.key()}` };
 });
 afterEach(() => app[Symbol.asyncDispose]());
 
+const eventBytesMax = 2000;
 const arrival = Date.parse('2026-11-19T08:00:00.000Z');
 const good = { event: 'seen', distinct_id: 'p', uuid: '00000000-0000-4000-8000-000000000001', properties: { a: 1 } };
 
@@ -107,7 +108,7 @@ describe('replaying', () => {
   it('what would only come back is not sent and stays open', async () => {
     const bad = await add(1, { event: 'seen' });
     const gone = await add(2, Uint8Array.of(0x1f, 0x8b));
-    const huge = await add(3, { ...good, properties: { x: 'x'.repeat(1_000_001) } });
+    const huge = await add(3, { ...good, properties: { x: 'x'.repeat(eventBytesMax + 1) } });
     const { body } = await post('/replay', { filter: { event: 'seen' } });
     expect(body.failed.map((each: { id: string; code: string }) => [each.id, each.code])).toEqual([
       [bad, 'missing_distinct_id'],

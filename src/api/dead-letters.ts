@@ -2,7 +2,6 @@ import { isUtf8 } from 'node:buffer';
 import { Type } from 'typebox';
 import type { Clock } from '../base/clock.ts';
 import type { Door } from '../capture/accept.ts';
-import { settingDefinitions } from '../config/settings.ts';
 import {
   deadLetterChoiceSchema,
   deadLetterPageSchema,
@@ -39,10 +38,8 @@ export interface DeadLetterDeps {
   readonly clock: Clock;
   readonly door: Door;
   /** Largest event that the pipeline takes, in bytes of JSON. */
-  readonly eventBytesMax?: number;
+  readonly eventBytesMax: number;
 }
-
-const eventBytesMaxDefault = settingDefinitions.captureEventBytesMax.default;
 
 const path = '/api/projects/:project_id/dead_letters';
 const tag = 'dead letters';
@@ -169,7 +166,7 @@ function replayOneRoute(deps: DeadLetterDeps): ApiRoute {
   });
 }
 
-function replayOptions({ eventBytesMax = eventBytesMaxDefault }: DeadLetterDeps, requestId: string) {
+function replayOptions({ eventBytesMax }: DeadLetterDeps, requestId: string) {
   return { requestId, eventBytesMax };
 }
 

@@ -19,7 +19,7 @@ beforeEach(async () => {
       ...personRoutes({ db }),
       ...groupRoutes({ db }),
       ...ingestionWarningRoutes({ db, clock }),
-      ...deadLetterRoutes({ db, clock, door }),
+      ...deadLetterRoutes({ db, clock, door, eventBytesMax: 1_000_000 }),
     ];
     return routes;
   });

@@ -18,7 +18,8 @@ let routes: ApiRoute[];
 beforeAll(async () => {
   app = await startTestApp((db, { auth, clock }) => {
     const { forgetKey, forgetProject } = auth;
-    const deps = { db, clock, store, door, registry: builtInRegistry, siteUrl: () => 'https://events.example.com' };
+    const siteUrl = (): string => 'https://events.example.com';
+    const deps = { db, clock, store, door, registry: builtInRegistry, eventBytesMax: 1_000_000, siteUrl };
     routes = apiRoutes({ ...deps, forgetKey, forgetProject });
     return routes;
   });

@@ -27,6 +27,8 @@ export interface ApiDeps {
   readonly door: Door;
   readonly clock: Clock;
   readonly registry: PluginRegistry;
+  /** Largest event that the pipeline takes, in bytes of JSON. */
+  readonly eventBytesMax: number;
   /** Public address of the service without a slash at the end. */
   readonly siteUrl: () => string;
   readonly forgetKey: (keyId: string) => void;
