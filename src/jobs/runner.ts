@@ -4,7 +4,7 @@ import type { AcceptedBatch } from '../capture/accept.ts';
 import type { Metadata } from '../metadata/database.ts';
 import { healthOf } from '../plugin-configs/health.ts';
 import { setConfigError } from '../plugin-configs/set-error.ts';
-import { findAnyConfig, type StoredConfig } from '../plugin-configs/stored-config.ts';
+import { attachedKeys, findAnyConfig, type StoredConfig } from '../plugin-configs/stored-config.ts';
 import { missingRequired, withDefaults } from '../plugins/check-settings.ts';
 import { withoutSecrets } from '../plugins/mask-secrets.ts';
 import { SettingsError, type PluginJob } from '../plugins/plugin.ts';
@@ -104,14 +104,14 @@ async function attempt(
 
 function prepare(deps: JobRunnerDeps, job: Job, config: StoredConfig | undefined) {
   if (config === undefined) throw new HopelessError('the config was deleted');
-  const { plugin, settings, attachments } = config;
+  const { plugin, settings } = config;
   const code = deps.registry.get(plugin.slug);
   if (code === undefined) throw new HopelessError(`this program has no plugin "${plugin.slug}"`);
   const jobs: Readonly<Record<string, PluginJob>> = code.kind === 'import-app' ? code.jobs : {};
   const named = Object.hasOwn(jobs, job.type) ? jobs[job.type] : undefined;
   if (named === undefined) throw new HopelessError(`plugin "${plugin.name}" has no job "${job.type}"`);
-  const attached = new Set(attachments.map(({ key }) => key));
-  if (missingRequired(code.fields, settings, attached).length > 0) throw new HopelessError(healthOf(config));
+  if (missingRequired(code.fields, settings, attachedKeys(config)).length > 0)
+    throw new HopelessError(healthOf(config));
   return { run: named.run, settings: withDefaults(code.fields, settings) };
 }
 

@@ -40,7 +40,7 @@ export async function startJob(
   refuseUnknownType(updated, type);
   const saved = await saveChange(work, {
     before: config,
-    after: isRestart ? { ...updated, error: work.trial(updated.plugin, updated.settings) } : updated,
+    after: isRestart ? { ...updated, error: work.trial(updated) } : updated,
     activity: 'job_triggered',
     extra: [{ field: 'job', action: 'created', before: null, after: { type, operation } }],
   });

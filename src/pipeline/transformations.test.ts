@@ -37,6 +37,14 @@ const fail = plugin(
   },
   [{ key: 'key', name: 'Key', type: 'string', secret: true }],
 );
+const filed = plugin(
+  'filed',
+  () => (event) => {
+    event.properties['filed'] = true;
+    return event;
+  },
+  [{ key: 'map', name: 'Map', type: 'attachment', required: true }],
+);
 const rename = plugin('rename', () => (event): TransformEvent => ({
   ...event,
   uuid: uuid(999),
@@ -48,7 +56,7 @@ const rename = plugin('rename', () => (event): TransformEvent => ({
 
 let bench: Bench;
 beforeEach(async () => {
-  bench = await createBench({ plugins: [tag, drop, fail, rename] });
+  bench = await createBench({ plugins: [tag, drop, fail, filed, rename] });
 });
 afterEach(() => bench[Symbol.asyncDispose]());
 
@@ -147,6 +155,21 @@ describe('transformations of a project', () => {
     await send({});
     expect(stored()[1]?.['tags']).toBe('x');
     expect(await errorOf(missing)).toBe('');
+  });
+
+  it('a required file is given once it is there', async () => {
+    const id = await bench.addTransformation('filed');
+    await send({});
+    expect(await errorOf(id)).toBe('missing required setting "map"');
+    const file = { file_name: 'm.csv', content_type: 'text/csv', size: 1, content: Uint8Array.of(1) };
+    await bench.db
+      .insertInto('plugin_attachments')
+      .values({ config_id: id, key: 'map', ...file })
+      .execute();
+    await update(id, {});
+    await send({});
+    expect(stored().map((each) => each['filed'])).toEqual([undefined, true]);
+    expect(await errorOf(id)).toBe('');
   });
 
   it('name, id and time may change, the identity does not; persons follow the result', async () => {

@@ -20,7 +20,7 @@ export async function createConfig(work: Work, family: Family, fields: PluginCon
     description: fields.description ?? '',
     deleted,
     settings: {},
-    error: work.trial(plugin, {}),
+    error: work.trial({ plugin, settings: {}, attachments: [] }),
     createdAt: time,
     updatedAt: time,
     attachments: [],

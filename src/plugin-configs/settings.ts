@@ -3,7 +3,7 @@ import { checkSettings, isGiven, missingRequired, ownValue } from '../plugins/ch
 import type { PluginField, SettingValues } from '../plugins/fields.ts';
 import type { JsonValue } from '../plugins/plugin.ts';
 import { saveChange, type Work } from './save.ts';
-import type { StoredAttachment, StoredConfig } from './stored-config.ts';
+import { attachedKeys, type StoredAttachment, type StoredConfig } from './stored-config.ts';
 
 export interface SettingsInput {
   /** By key; null and `""` as described at `writeSettings`. */
@@ -38,7 +38,7 @@ export async function writeSettings(
   const changed = { ...config, settings, attachments };
   const same = JSON.stringify(settings) === JSON.stringify(config.settings) && input.files.size === 0;
   // New settings are a new start: trouble of the old ones is no longer news.
-  const after = same ? changed : { ...changed, error: work.trial(config.plugin, settings) };
+  const after = same ? changed : { ...changed, error: work.trial(changed) };
   return saveChange(work, { before: config, after });
 }
 
@@ -108,9 +108,8 @@ function requiredErrors(
   attachments: readonly StoredAttachment[],
   errors: readonly FieldError[],
 ): FieldError[] {
-  const attached = new Set(attachments.map(({ key }) => key));
   const reported = new Set(errors.map(({ attr }) => attr));
-  return missingRequired(fields, settings, attached)
+  return missingRequired(fields, settings, attachedKeys({ attachments }))
     .map((key) => `settings.${key}`)
     .filter((attr) => !reported.has(attr))
     .map((attr) => ({ code: 'required', detail: 'This field is required.', attr }));

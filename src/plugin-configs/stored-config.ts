@@ -53,6 +53,11 @@ export interface StoredConfig {
   readonly failed: number;
 }
 
+/** Keys of the settings that have a file. */
+export function attachedKeys({ attachments }: Pick<StoredConfig, 'attachments'>): ReadonlySet<string> {
+  return new Set(attachments.map(({ key }) => key));
+}
+
 /** Undefined when the family has no such config in this project. `now` in ms. */
 export async function findConfig(
   db: Queries,

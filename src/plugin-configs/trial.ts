@@ -1,22 +1,22 @@
 import { missingRequired, withDefaults } from '../plugins/check-settings.ts';
-import type { SettingValues } from '../plugins/fields.ts';
 import { withoutSecrets } from '../plugins/mask-secrets.ts';
 import type { PluginRegistry } from '../plugins/registry.ts';
-import type { StoredPlugin } from './stored-config.ts';
+import { attachedKeys, type StoredConfig } from './stored-config.ts';
 
 const errorLengthMax = 500;
 
-/** Why a plugin cannot work with these settings; empty when it can, as far as that shows without running it. */
-export type Trial = (plugin: StoredPlugin, settings: SettingValues) => string;
+/** Why a plugin cannot work with the settings of a config; empty when it can, as far as that shows without running it. */
+export type Trial = (config: Pick<StoredConfig, 'plugin' | 'settings' | 'attachments'>) => string;
 
 /**
  * Creates a transformation as a worker would, so that whoever writes settings learns at once what is wrong with them.
  * Missing required settings are not its business: health.ts tells those.
  */
 export function createTrial(registry: Pick<PluginRegistry, 'get'>): Trial {
-  return (plugin, settings) => {
+  return ({ plugin, settings, attachments }) => {
     const code = registry.get(plugin.slug);
-    if (code?.kind !== 'transformation' || missingRequired(code.fields, settings).length > 0) return '';
+    if (code?.kind !== 'transformation') return '';
+    if (missingRequired(code.fields, settings, attachedKeys({ attachments })).length > 0) return '';
     try {
       code.create(withDefaults(code.fields, settings));
       return '';

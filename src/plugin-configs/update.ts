@@ -54,11 +54,7 @@ function withPlugin(work: Work, config: StoredConfig, plugin: StoredPlugin): Sto
     checkSettings(plugin.fields, { [key]: value }).length === 0;
   const kept = Object.entries(config.settings).filter(([key, value]) => mayKeep(key) && fits(key, value));
   const settings = Object.fromEntries(kept);
-  return {
-    ...config,
-    plugin,
-    error: work.trial(plugin, settings),
-    settings,
-    attachments: config.attachments.filter(({ key }) => mayKeep(key) && fields.get(key)?.type === 'attachment'),
-  };
+  const attachments = config.attachments.filter(({ key }) => mayKeep(key) && fields.get(key)?.type === 'attachment');
+  const moved = { ...config, plugin, settings, attachments };
+  return { ...moved, error: work.trial(moved) };
 }

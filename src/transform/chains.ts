@@ -198,7 +198,7 @@ function makeTransformation(config: TransformConfig, plugin: Plugin | undefined)
   if (plugin === undefined || plugin.kind !== 'transformation') {
     return `expected the plugin "${config.slug}" to be a transformation of this version; upgrade or remove the config`;
   }
-  const missing = missingRequired(plugin.fields, config.settings).map((key) => `"${key}"`);
+  const missing = missingRequired(plugin.fields, config.settings, config.attached).map((key) => `"${key}"`);
   if (missing.length > 0) return `missing required setting${missing.length > 1 ? 's' : ''} ${missing.join(', ')}`;
   try {
     return plugin.create(withDefaults(plugin.fields, config.settings));
