@@ -53,7 +53,7 @@ export function describeEventLog(name: string, open: () => Promise<OpenedLog>): 
       await log.dispose();
     });
     const opened = () => log;
-    describeAppendAndRead(opened);
+    describeAppendAndRead(opened, open);
     describeLimits(opened);
     describeCommit(opened);
     describeWaiting(opened);
@@ -61,7 +61,7 @@ export function describeEventLog(name: string, open: () => Promise<OpenedLog>): 
   });
 }
 
-function describeAppendAndRead(log: () => OpenedLog): void {
+function describeAppendAndRead(log: () => OpenedLog, openAnother: () => Promise<OpenedLog>): void {
   it('an empty log gives nothing', async () => {
     for (const lane of lanes) {
       expect(await log().reader.read(lane, 0, noLimits)).toEqual([]);
@@ -83,6 +83,16 @@ function describeAppendAndRead(log: () => OpenedLog): void {
     expect(texts(found.slice(1))).toEqual(['b', 'c']);
     expect(texts(await log().reader.read('live', second, noLimits))).toEqual(['c']);
     expect(await log().reader.read('live', third, noLimits)).toEqual([]);
+  });
+
+  it('has an identity that no other log has', async () => {
+    const { id } = log().reader;
+    expect(id).toMatch(/^[A-Za-z0-9-]{8,36}$/);
+    const other = await openAnother();
+    expect(other.reader.id).not.toBe(id);
+    await other.reader.close();
+    await other.writer.close();
+    await other.dispose();
   });
 
   it('lanes are apart', async () => {

@@ -74,6 +74,11 @@ export interface ReadLimits {
 
 /** The processing side; may live in another thread than the writer. */
 export interface EventLogReader {
+  /**
+   * Tells this log from every other, also from an empty one in its place: a lane and a seq name a record only together
+   * with it. At most 36 characters of `[A-Za-z0-9-]`.
+   */
+  readonly id: string;
   /** Records after `afterSeq`, in order; empty when there is none. */
   read(lane: Lane, afterSeq: number, limits: ReadLimits): Promise<StoredRecord[]>;
   /** Everything up to and including `seq` is stored for good. */

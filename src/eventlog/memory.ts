@@ -1,3 +1,4 @@
+import { newId } from '../base/ids.ts';
 import {
   LogUnavailableError,
   type EventLogReader,
@@ -51,6 +52,7 @@ export function createMemoryLog(): MemoryLog {
     },
   };
   const reader: EventLogReader = {
+    id: newId(),
     read: async (lane, afterSeq, limits) => readRecords(state[lane], afterSeq, limits),
     commit: (lane, seq) => {
       const { records } = state[lane];

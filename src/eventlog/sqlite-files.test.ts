@@ -262,6 +262,22 @@ describe('restart', () => {
     await eventually(() => rowCount(segmentFileName(1)) === 10);
   });
 
+  it('the log keeps its identity, and gets a new one when it was lost or only half written', async () => {
+    const first = await open();
+    const { id } = first.reader;
+    await first.close();
+    const second = await open();
+    expect(second.reader.id).toBe(id);
+    await second.close();
+    for (const damage of [() => rm(join(dir, 'id')), () => writeFileSync(join(dir, 'id'), id.slice(0, 5))]) {
+      await damage();
+      const later = await open();
+      expect(later.reader.id).toMatch(/^[0-9a-f]{16}$/);
+      expect(later.reader.id).not.toBe(id);
+      await later.close();
+    }
+  });
+
   it('appends that were not answered yet are finished by close', async () => {
     const before = await open();
     const pending = fill(before.writer, 20, 1000);

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { EventLogReader, Lane, ReadLimits, StoredRecord } from './eventlog.ts';
 import { segmentFileName } from './sqlite-format.ts';
+import { readLogId } from './sqlite-identity.ts';
 import { listSegments } from './sqlite-segment.ts';
 import { openSegmentReader, type SegmentReader } from './sqlite-segment-reader.ts';
 import { sharedPositions } from './sqlite-shared.ts';
@@ -12,6 +13,8 @@ import { sharedPositions } from './sqlite-shared.ts';
  */
 export function openSqliteLogReader(dir: string, shared: SharedArrayBuffer): EventLogReader {
   const positions = sharedPositions(shared);
+  const id = readLogId(dir);
+  if (id === undefined) throw new Error(`expected the event log in ${dir} to be open for writing, got: no identity`);
   const readers: Record<Lane, LaneReader> = {
     live: new LaneReader(join(dir, 'live')),
     historical: new LaneReader(join(dir, 'historical')),
@@ -19,6 +22,7 @@ export function openSqliteLogReader(dir: string, shared: SharedArrayBuffer): Eve
   let seenAppends = positions.appendCount();
   let closed = false;
   return {
+    id,
     read: async (lane, afterSeq, limits) => {
       if (closed) throw new Error('expected an open event log to read from, got a closed one');
       const lastSeq = Math.min(positions.appended(lane), limits.lastSeq ?? Infinity);

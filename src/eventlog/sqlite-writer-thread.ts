@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { lanes, type Lane } from './eventlog.ts';
 import { LogOpenError, messageOf } from './sqlite-format.ts';
+import { makeLogId } from './sqlite-identity.ts';
 import { LaneWriter } from './sqlite-lane-writer.ts';
 import { lockDirectory } from './sqlite-lock.ts';
 import type { FromWriterThread, ToWriterThread, WriterThreadData } from './sqlite-protocol.ts';
@@ -137,6 +138,7 @@ function start(): void {
   let unlock: (() => void) | undefined;
   try {
     unlock = lockDirectory(data.dir);
+    makeLogId(data.dir);
     serve({ live: openLane('live'), historical: openLane('historical') }, unlock);
   } catch (error) {
     unlock?.();

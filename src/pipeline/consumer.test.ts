@@ -158,6 +158,16 @@ describe('from the log to the store', () => {
     ]);
   });
 
+  it('events of a new log are no repetition of those that an older log put into the same store', async () => {
+    await bench.append('live', { batch: [plain(1)] });
+    await bench.drain();
+    await using later = await createBench({ recording: bench.recording });
+    expect(later.projectId).toBe(bench.projectId);
+    await later.append('live', { batch: [plain(2)] });
+    await later.drain();
+    expect(bench.recording.rows.map(({ distinctId }) => distinctId)).toEqual(['p1', 'p2']);
+  });
+
   it('a store that refuses everything costs no event', async () => {
     bench.recording.refuseWhile(() => new Error('code 243: no space left'));
     await bench.append('live', { batch: [plain(1), plain(2)] }, { events: 2 });

@@ -88,6 +88,7 @@ class Consumer {
   readonly #trouble: TroubleLog;
   readonly #guilty: GuiltySearch;
   readonly #storeParts: StoreParts;
+  readonly #inserts: Pick<EventStore, 'insertBatch'>;
   readonly #stopping = new AbortController();
   readonly #stored: Record<Lane, number> = { live: 0, historical: 0 };
   #positions: Record<Lane, LanePosition> = { live: { seq: 0, pending: [] }, historical: { seq: 0, pending: [] } };
@@ -109,7 +110,8 @@ class Consumer {
     this.#builder = new WindowBuilder({ db, chains, clock, limits });
     this.#limits = createLaneLimits(settings.windowEventsMax);
     this.#trouble = createTroubleLog(parts.log, clock);
-    this.#guilty = createGuiltySearch({ db, reader, store: parts.store, builder: this.#builder, clock });
+    this.#inserts = insertsOf(reader, parts.store);
+    this.#guilty = createGuiltySearch({ db, reader, store: this.#inserts, builder: this.#builder, clock });
     this.#storeParts = { db, reader, clock, failpoint, insert: (window) => this.#insert(window) };
   }
 
@@ -252,7 +254,7 @@ class Consumer {
     for (let attempt = 0; ; attempt++) {
       const startedAt = performance.now();
       try {
-        await this.#parts.store.insertBatch(window.rows, window.token);
+        await this.#inserts.insertBatch(window.rows, window.token);
         const seconds = (performance.now() - startedAt) / 1000;
         this.#parts.metrics.observe('millrace_store_insert_seconds', {}, seconds);
         return;
@@ -304,6 +306,14 @@ class Consumer {
       signal.removeEventListener('abort', release);
     }
   }
+}
+
+/**
+ * Tokens name a range of a log, so they carry the log's identity: the store may have outlived another log, whose ranges
+ * had the same numbers, and would take new events for a repetition.
+ */
+function insertsOf(reader: EventLogReader, store: EventStore): Pick<EventStore, 'insertBatch'> {
+  return { insertBatch: (rows, token) => store.insertBatch(rows, `${reader.id}:${token}`) };
 }
 
 function exactLimits(lastSeq: number) {

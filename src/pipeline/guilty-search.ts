@@ -47,7 +47,7 @@ export interface GuiltySearch {
 interface SearchParts {
   readonly db: Metadata;
   readonly reader: EventLogReader;
-  readonly store: EventStore;
+  readonly store: Pick<EventStore, 'insertBatch'>;
   readonly builder: WindowBuilder;
   readonly clock: Clock;
 }

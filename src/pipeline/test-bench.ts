@@ -24,6 +24,8 @@ interface BenchOptions {
   readonly windowEventsMax?: number;
   /** Empty and migrated; stays the caller's. */
   readonly db?: Metadata;
+  /** Default: a new, empty one. */
+  readonly recording?: ReturnType<typeof createRecordingStore>;
 }
 
 export async function createBench(options: BenchOptions = {}) {
@@ -33,7 +35,7 @@ export async function createBench(options: BenchOptions = {}) {
   const organization = await createOrganization(db, { name: 'Own' }, startedAt);
   const { id: projectId } = await createProject(db, { organizationId: organization.id, name: 'first' }, startedAt);
   const log = createMemoryLog();
-  const recording = createRecordingStore();
+  const recording = options.recording ?? createRecordingStore();
   const metrics = createMetrics();
   const plugins = options.plugins ?? [];
   const runner = createRunner(log, {
