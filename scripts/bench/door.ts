@@ -16,17 +16,9 @@ const columns = eventColumns.join(', ');
 await run('CREATE DATABASE door ENGINE = Atomic');
 await run('USE door');
 for (const { statements } of migrations) for (const statement of statements) await run(statement);
-for (const file of files) {
-  await run(
-    `INSERT INTO FUNCTION file('${file}.native', 'Native') SELECT ${columns} FROM file('${file}', 'RowBinary', '${structure()}')`,
-  );
-}
 const cpu = process.cpuUsage();
 const started = performance.now();
-for (const file of files) {
-  const settings = 'max_partitions_per_insert_block = 0, async_insert = 0';
-  await run(`INSERT INTO events (${columns}) FROM INFILE '${file}.native' SETTINGS ${settings} FORMAT Native`);
-}
+for (const file of files) await insert(file);
 const wallSeconds = (performance.now() - started) / 1000;
 await untilMerged();
 const used = process.cpuUsage(cpu);
@@ -43,23 +35,13 @@ session.close();
 rmSync(join(dir, 'door'), { recursive: true, force: true });
 process.disconnect();
 
-async function run(sql: string): Promise<void> {
-  await session.queryAsync(sql);
+async function insert(file: string): Promise<void> {
+  const settings = 'max_partitions_per_insert_block = 0, async_insert = 0';
+  await run(`INSERT INTO events (${columns}) FROM INFILE '${file}' SETTINGS ${settings} FORMAT Native`);
 }
 
-function structure(): string {
-  const types: Record<(typeof eventColumns)[number], string> = {
-    project_id: 'Int32',
-    day: 'Date32',
-    uuid: 'UUID',
-    timestamp: "DateTime64(6, ''UTC'')",
-    received_at: "DateTime64(6, ''UTC'')",
-    historical_migration: 'Bool',
-    event: 'String',
-    distinct_id: 'String',
-    properties: 'String',
-  };
-  return eventColumns.map((column) => `${column} ${types[column]}`).join(', ');
+async function run(sql: string): Promise<void> {
+  await session.queryAsync(sql);
 }
 
 /** Merging is part of the price of an insert. */

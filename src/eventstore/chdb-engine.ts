@@ -15,7 +15,7 @@ import { damagedPartsSql, insertSql, type DamagedPart } from './sql.ts';
 const readers = 3;
 const waitingReadsMax = 200;
 const resultBytesMax = 256 * 1024 * 1024;
-const spoolName = /^[0-9a-f-]{36}\.rowbinary$/;
+const spoolName = /^[0-9a-f-]{36}\.native$/;
 
 /** As much of chDB's Session as is used here. */
 export interface Session {

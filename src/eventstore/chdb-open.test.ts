@@ -34,7 +34,7 @@ describe('opening the embedded engine', () => {
     const first = await tempChdb({}, root);
     await insertRows(first.store, 'kept', [testRow(project)]);
     await first.close();
-    await writeFile(join(root, 'spool', 'old.rowbinary'), 'half a row');
+    await writeFile(join(root, 'spool', 'old.native'), 'half a row');
     const second = await open({}, root);
     expect(await readdir(second.spoolDir)).toEqual([]);
     await insertRows(second.store, 'kept', [testRow(project)]);

@@ -75,7 +75,7 @@ async function prepare(options: ChdbOptions): Promise<ProcessOptions> {
   await mkdir(dir, { recursive: true, mode: 0o700 });
   await mkdir(spoolDir, { recursive: true, mode: 0o700 });
   for (const name of await readdir(spoolDir)) {
-    if (name.endsWith('.rowbinary')) await rm(join(spoolDir, name), { force: true });
+    if (name.endsWith('.native')) await rm(join(spoolDir, name), { force: true });
   }
   // mkdtemp makes the directory for this user only (0700), and with it the socket.
   const socketDir = await mkdtemp(join(tmpdir(), 'millrace-'));

@@ -62,10 +62,10 @@ async function insertThroughFile(
   token: string,
   waitMs: number,
 ): Promise<void> {
-  const file = `${randomUUID()}.rowbinary`;
+  const file = `${randomUUID()}.native`;
   const path = join(spoolDir, file);
   try {
-    await writeFile(path, batch.bytes, { mode: 0o600, flag: 'wx' }).catch((cause: unknown) => {
+    await writeFile(path, batch.chunks, { mode: 0o600, flag: 'wx' }).catch((cause: unknown) => {
       throw new StoreUnavailableError(`The spool file ${path} cannot be written; is the disk full?`, { cause });
     });
     const answer = await link.call({ kind: 'insert', file, rows: batch.rows, token }, waitMs);

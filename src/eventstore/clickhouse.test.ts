@@ -69,7 +69,7 @@ class StandIn {
     this.statements.push(sql);
     if (url.searchParams.get('readonly') === '2') return await this.#read(sql, url.searchParams, fields);
     if (inUrl === null) return (await this.#writer.queryAsync(sql)).text();
-    const file = join(this.#dir, `${randomUUID()}.rowbinary`);
+    const file = join(this.#dir, `${randomUUID()}.native`);
     writeFileSync(file, body);
     const result = await this.#writer.queryAsync(sql.replace(/\)\s+SETTINGS/, `) FROM INFILE '${file}' SETTINGS`));
     return result.text();

@@ -70,7 +70,7 @@ function clickhouseStore(writer: ClickHouseClient, reader: ClickHouseClient): Ev
       const query = insertSql(token, '');
       if (batch.rows === 0) return;
       try {
-        const result = await writer.exec({ query, values: Readable.from([batch.bytes], { objectMode: false }) });
+        const result = await writer.exec({ query, values: Readable.from(batch.chunks, { objectMode: false }) });
         await drain(result.stream);
       } catch (error) {
         throw engineFailure(error, insertError);

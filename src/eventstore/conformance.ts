@@ -172,9 +172,9 @@ FROM events WHERE project_id = {project:Int32} ORDER BY timestamp, day`,
     const project = newProject();
     const writer = new EventRowWriter();
     writer.write(testRow(project));
-    const { bytes } = writer.take();
+    const bytes = Buffer.concat(writer.take().chunks);
     const failure = await store()
-      .insertBatch({ bytes: bytes.subarray(0, bytes.length - 1), rows: 1 }, `broken-${project}`)
+      .insertBatch({ chunks: [bytes.subarray(0, bytes.length - 1)], rows: 1 }, `broken-${project}`)
       .catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(Error);
     expect(failure).not.toBeInstanceOf(StoreUnavailableError);

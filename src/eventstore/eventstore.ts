@@ -7,8 +7,8 @@
  * - `query` binds parameters in the engine; no value ever becomes SQL text.
  */
 export interface RowBatch {
-  /** Rows in ClickHouse's RowBinary format, columns in the order of `eventColumns` in rows.ts. */
-  readonly bytes: Uint8Array;
+  /** One block in ClickHouse's Native format, as EventRowWriter makes it: the bytes of all chunks, one after the other. */
+  readonly chunks: readonly Uint8Array[];
   readonly rows: number;
 }
 

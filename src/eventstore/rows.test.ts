@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { RowBatch } from './eventstore.ts';
 import { EventRowWriter, type EventRow, type SplicedRow } from './rows.ts';
 
 interface Decoded {
@@ -13,37 +14,57 @@ interface Decoded {
   texts: Buffer[];
 }
 
-/** RowBinary as ClickHouse's documentation states it, written apart from the encoder. */
-function decode(bytes: Uint8Array): Decoded[] {
-  const buffer = Buffer.from(bytes);
-  const rows: Decoded[] = [];
+const columnHeads = [
+  ['project_id', 'Int32'],
+  ['day', 'Date32'],
+  ['uuid', 'UUID'],
+  ['timestamp', "DateTime64(6, 'UTC')"],
+  ['received_at', "DateTime64(6, 'UTC')"],
+  ['historical_migration', 'Bool'],
+  ['event', 'String'],
+  ['distinct_id', 'String'],
+  ['properties', 'String'],
+];
+
+/** One block of the Native format as ClickHouse's documentation states it, written apart from the encoder. */
+function decode(batch: RowBatch): Decoded[] {
+  const buffer = Buffer.concat(batch.chunks);
   let at = 0;
-  const text = (): Buffer => {
-    let length = 0;
+  const length = (): number => {
+    let value = 0;
     for (let shift = 0; ; shift += 7) {
       const byte = buffer.readUInt8(at++);
-      length += (byte & 0x7f) * 2 ** shift;
-      if (byte < 0x80) break;
+      value += (byte & 0x7f) * 2 ** shift;
+      if (byte < 0x80) return value;
     }
-    at += length;
-    return buffer.subarray(at - length, at);
   };
-  while (at < buffer.length) {
-    const start = at;
-    const half = (from: number): string => buffer.readBigUInt64LE(from).toString(16).padStart(16, '0');
-    const hex = half(start + 8) + half(start + 16);
-    at += 41;
-    rows.push({
-      projectId: buffer.readInt32LE(start),
-      day: buffer.readInt32LE(start + 4),
-      uuid: hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5'),
-      timestamp: buffer.readBigInt64LE(start + 24),
-      receivedAt: buffer.readBigInt64LE(start + 32),
-      historical: buffer.readUInt8(start + 40),
-      texts: [text(), text(), text()],
-    });
-  }
-  return rows;
+  const bytes = (count: number): Buffer => {
+    at += count;
+    return buffer.subarray(at - count, at);
+  };
+  const text = (): Buffer => bytes(length());
+  const half = (): string => bytes(8).readBigUInt64LE().toString(16).padStart(16, '0');
+  const column = <Value>(read: () => Value): Value[] => {
+    expect([String(text()), String(text())]).toEqual(columnHeads[columns++]);
+    return Array.from({ length: batch.rows }, read);
+  };
+  let columns = 0;
+  expect([length(), length()]).toEqual([columnHeads.length, batch.rows]);
+  const numbers = [column(() => bytes(4).readInt32LE()), column(() => bytes(4).readInt32LE())];
+  const uuids = column(() => (half() + half()).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5'));
+  const times = [column(() => bytes(8).readBigInt64LE()), column(() => bytes(8).readBigInt64LE())];
+  const flags = column(() => bytes(1).readUInt8());
+  const texts = [column(text), column(text), column(text)];
+  expect(at).toBe(buffer.length);
+  return uuids.map((uuid, row) => ({
+    projectId: Number(numbers[0]?.[row]),
+    day: Number(numbers[1]?.[row]),
+    uuid,
+    timestamp: BigInt(times[0]?.[row] ?? NaN),
+    receivedAt: BigInt(times[1]?.[row] ?? NaN),
+    historical: Number(flags[row]),
+    texts: texts.map((values) => values[row] ?? Buffer.from('none')),
+  }));
 }
 
 const anyRow = fc.record({
@@ -101,7 +122,7 @@ describe('EventRowWriter', () => {
         for (const row of rows) writer.write(row);
         const batch = writer.take();
         expect(batch.rows).toBe(rows.length);
-        expect(decode(batch.bytes)).toEqual(rows.map(decoded));
+        expect(decode(batch)).toEqual(rows.map(decoded));
       }),
       { numRuns: 300 },
     );
@@ -114,7 +135,7 @@ describe('EventRowWriter', () => {
         const splicing = new EventRowWriter();
         written.write(row);
         splicing.splice(spliced(row));
-        expect(Buffer.compare(splicing.take().bytes, written.take().bytes)).toBe(0);
+        expect(splicing.take().chunks).toEqual(written.take().chunks);
       }),
       { numRuns: 300 },
     );
@@ -135,7 +156,7 @@ describe('EventRowWriter', () => {
     const writer = new EventRowWriter();
     writer.splice(spliced(row, '"$ip":"1.2.3.4",'));
     const expected = decoded({ ...row, properties: '{"$ip":"1.2.3.4", "a": 1}' });
-    expect(decode(writer.take().bytes)).toEqual([expected]);
+    expect(decode(writer.take())).toEqual([expected]);
   });
 
   it.each([
@@ -148,7 +169,7 @@ describe('EventRowWriter', () => {
   ])('keeps day %d within what the engine can hold', (keyDay, day) => {
     const writer = new EventRowWriter();
     writer.write({ ...sample, keyDay });
-    expect(decode(writer.take().bytes)[0]?.day).toBe(day);
+    expect(decode(writer.take())[0]?.day).toBe(day);
   });
 
   it.each([-62_135_596_800_000_000, -1, 0, 4_294_967_296, 10_413_792_000_000_000, 253_402_300_799_999_000])(
@@ -156,7 +177,7 @@ describe('EventRowWriter', () => {
     (timestampMicros) => {
       const writer = new EventRowWriter();
       writer.write({ ...sample, timestampMicros });
-      expect(decode(writer.take().bytes)[0]?.timestamp).toBe(BigInt(timestampMicros));
+      expect(decode(writer.take())[0]?.timestamp).toBe(BigInt(timestampMicros));
     },
   );
 
@@ -168,13 +189,13 @@ describe('EventRowWriter', () => {
     const first = writer.take();
     writer.write(sample);
     const second = writer.take();
-    decode(first.bytes).forEach((found, i) => expect(found.texts[2]?.length).toBe(sizes[i]));
-    expect(decode(second.bytes)).toEqual([decoded(sample)]);
+    decode(first).forEach((found, i) => expect(found.texts[2]?.length).toBe(sizes[i]));
+    expect(decode(second)).toEqual([decoded(sample)]);
     writer.recycle(first);
     writer.recycle(second);
     writer.take();
     for (const row of rows.toReversed()) writer.splice(spliced(row));
-    expect(decode(writer.take().bytes).map((found) => found.texts[2]?.length)).toEqual(sizes.toReversed());
+    expect(decode(writer.take()).map((found) => found.texts[2]?.length)).toEqual(sizes.toReversed());
     expect(writer.rows).toBe(0);
     expect(writer.size).toBe(0);
   });

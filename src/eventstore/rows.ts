@@ -1,20 +1,25 @@
 import type { RowBatch } from './eventstore.ts';
+import { blockHead, columnHead, FixedColumn, TextColumn } from './native-columns.ts';
 
 /**
- * Columns of an insert, in the order in which EventRowWriter writes them. RowBinary: fixed widths are little-endian,
- * strings are a LEB128 length and UTF-8 bytes.
+ * Columns of an insert, in the order in which EventRowWriter writes them. `event` is a dictionary in the table; the engine
+ * makes it from plain strings for less than it would cost here.
  */
-export const eventColumns = [
-  'project_id',
-  'day',
-  'uuid',
-  'timestamp',
-  'received_at',
-  'historical_migration',
-  'event',
-  'distinct_id',
-  'properties',
-] as const;
+const columnTypes = {
+  project_id: 'Int32',
+  day: 'Date32',
+  uuid: 'UUID',
+  timestamp: "DateTime64(6, 'UTC')",
+  received_at: "DateTime64(6, 'UTC')",
+  historical_migration: 'Bool',
+  event: 'String',
+  distinct_id: 'String',
+  properties: 'String',
+} as const;
+
+type ColumnName = keyof typeof columnTypes;
+
+export const eventColumns = Object.keys(columnTypes) as readonly ColumnName[];
 
 interface RowNumbers {
   /** 32-bit. */
@@ -57,27 +62,77 @@ export interface SplicedRow extends RowNumbers {
 
 const date32First = -25_567; // 1900-01-01
 const date32Last = 120_529; // 2299-12-31
-const fixedBytes = 4 + 4 + 16 + 8 + 8 + 1;
-const varintBytesMax = 5;
-const firstCapacity = 1 << 20;
-/** Below this a byte loop beats a call into native code. */
-const shortCopyMax = 48;
+const firstRows = 1 << 10;
+const firstTextBytes = 1 << 14;
 
-/** Where the two hex digits of byte i stand in the text of a UUID, and where the engine keeps that byte. */
-const digitAt = Uint8Array.of(0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34);
-const placeOf = Uint8Array.of(7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8);
+const heads = eventColumns.map((name) => columnHead(name, columnTypes[name]));
+
+/** Value of a hex digit by its character code. */
 const hexValue = new Uint8Array(256);
 for (let value = 0; value < 16; value++) {
   hexValue[value.toString(16).charCodeAt(0)] = value;
   hexValue[value.toString(16).toUpperCase().charCodeAt(0)] = value;
 }
 
-/** Encodes rows straight into one growing buffer; allocates nothing per row. */
+/** Value of four hex digits. */
+function hex16(text: Uint8Array, from: number): number {
+  return (
+    ((hexValue[text[from] ?? 0] ?? 0) << 12) |
+    ((hexValue[text[from + 1] ?? 0] ?? 0) << 8) |
+    ((hexValue[text[from + 2] ?? 0] ?? 0) << 4) |
+    (hexValue[text[from + 3] ?? 0] ?? 0)
+  );
+}
+
+/** The memory of one batch, used again for a later one. */
+class Columns {
+  capacity = firstRows;
+  readonly projectId = new FixedColumn(4, firstRows);
+  readonly day = new FixedColumn(4, firstRows);
+  readonly uuid = new FixedColumn(16, firstRows);
+  readonly timestamp = new FixedColumn(8, firstRows);
+  readonly receivedAt = new FixedColumn(8, firstRows);
+  readonly historical = new FixedColumn(1, firstRows);
+  readonly event = new TextColumn(firstTextBytes);
+  readonly distinctId = new TextColumn(firstTextBytes);
+  readonly properties = new TextColumn(firstTextBytes);
+
+  grow(rows: number): void {
+    this.capacity *= 2;
+    const { projectId, day, uuid, timestamp, receivedAt, historical } = this;
+    for (const column of [projectId, day, uuid, timestamp, receivedAt, historical]) column.reserve(this.capacity, rows);
+  }
+
+  clear(): void {
+    this.event.clear();
+    this.distinctId.clear();
+    this.properties.clear();
+  }
+
+  /** In the order of eventColumns. */
+  bytes(rows: number): Uint8Array[] {
+    return [
+      this.projectId.bytes(rows),
+      this.day.bytes(rows),
+      this.uuid.bytes(rows),
+      this.timestamp.bytes(rows),
+      this.receivedAt.bytes(rows),
+      this.historical.bytes(rows),
+      this.event.bytes(),
+      this.distinctId.bytes(),
+      this.properties.bytes(),
+    ];
+  }
+}
+
+const fixedBytes = 4 + 4 + 16 + 8 + 8 + 1;
+
+/** Encodes rows straight into columns that grow; allocates nothing per row. */
 export class EventRowWriter {
-  #bytes: Buffer<ArrayBufferLike> = Buffer.allocUnsafeSlow(firstCapacity);
-  #view = new DataView(this.#bytes.buffer);
-  #spare: Buffer<ArrayBufferLike> | undefined;
-  #at = 0;
+  #columns = new Columns();
+  #spare: Columns | undefined;
+  readonly #uuidText = Buffer.alloc(36);
+  readonly #lent = new WeakMap<RowBatch, Columns>();
   #rows = 0;
 
   get rows(): number {
@@ -86,69 +141,40 @@ export class EventRowWriter {
 
   /** Bytes encoded so far. */
   get size(): number {
-    return this.#at;
+    const { event, distinctId, properties } = this.#columns;
+    return this.#rows * fixedBytes + event.size + distinctId.size + properties.size;
   }
 
   write(row: EventRow): void {
-    const { uuid, event, distinctId, properties } = row;
-    const eventBytes = Buffer.byteLength(event);
-    const idBytes = Buffer.byteLength(distinctId);
-    const propertiesBytes = Buffer.byteLength(properties);
-    this.#reserve(fixedBytes + 3 * varintBytesMax + eventBytes + idBytes + propertiesBytes);
-    this.#numbers(row);
-    const at = this.#at;
-    for (let i = 0; i < 16; i++) {
-      const digit = digitAt[i] ?? 0;
-      const high = hexValue[uuid.charCodeAt(digit)] ?? 0;
-      const low = hexValue[uuid.charCodeAt(digit + 1)] ?? 0;
-      this.#bytes[at + 8 + (placeOf[i] ?? 0)] = (high << 4) | low;
-    }
-    this.#at = at + fixedBytes;
-    this.#text(event, eventBytes);
-    this.#text(distinctId, idBytes);
-    this.#text(properties, propertiesBytes);
+    const columns = this.#begin(row);
+    this.#uuidText.write(row.uuid, 0, 36, 'latin1');
+    this.#uuid(columns, this.#uuidText, 0);
+    columns.event.addText(row.event);
+    columns.distinctId.addText(row.distinctId);
+    columns.properties.addText(row.properties);
     this.#rows++;
   }
 
   splice(row: SplicedRow): void {
-    const { json, uuidFrom, eventFrom, eventTo, idFrom, idTo, propsFrom, propsTo, propsPrefix } = row;
-    const propertiesBytes = propsTo - propsFrom + propsPrefix.length;
-    const texts = eventTo - eventFrom + idTo - idFrom + propertiesBytes;
-    this.#reserve(fixedBytes + 3 * varintBytesMax + texts);
-    this.#numbers(row);
-    const bytes = this.#bytes;
-    const at = this.#at;
-    for (let i = 0; i < 16; i++) {
-      const digit = uuidFrom + (digitAt[i] ?? 0);
-      const high = hexValue[json[digit] ?? 0] ?? 0;
-      const low = hexValue[json[digit + 1] ?? 0] ?? 0;
-      bytes[at + 8 + (placeOf[i] ?? 0)] = (high << 4) | low;
-    }
-    this.#at = at + fixedBytes;
-    this.#length(eventTo - eventFrom);
-    this.#copy(json, eventFrom, eventTo);
-    this.#length(idTo - idFrom);
-    this.#copy(json, idFrom, idTo);
-    this.#length(propertiesBytes);
-    if (propsPrefix.length === 0) {
-      this.#copy(json, propsFrom, propsTo);
-    } else {
-      bytes[this.#at++] = 0x7b; // {
-      bytes.set(propsPrefix, this.#at);
-      this.#at += propsPrefix.length;
-      this.#copy(json, propsFrom + 1, propsTo);
-    }
+    const { json, uuidFrom, propsFrom, propsTo, propsPrefix } = row;
+    const columns = this.#begin(row);
+    this.#uuid(columns, json, uuidFrom);
+    columns.event.addBytes(json, row.eventFrom, row.eventTo);
+    columns.distinctId.addBytes(json, row.idFrom, row.idTo);
+    if (propsPrefix.length === 0) columns.properties.addBytes(json, propsFrom, propsTo);
+    else columns.properties.addWithPrefix(json, propsFrom, propsTo, propsPrefix);
     this.#rows++;
   }
 
-  /** The rows written since the last call. The bytes are handed over: the writer goes on in another buffer. */
+  /** The rows written since the last call, as one block. The memory is handed over: the writer goes on in other columns. */
   take(): RowBatch {
-    const batch = { bytes: this.#bytes.subarray(0, this.#at), rows: this.#rows };
-    const wanted = Math.max(firstCapacity, this.#at);
-    const spare = this.#spare;
+    const columns = this.#columns;
+    const chunks = [blockHead(eventColumns.length, this.#rows)];
+    for (const [i, bytes] of columns.bytes(this.#rows).entries()) chunks.push(heads[i] as Uint8Array, bytes);
+    const batch: RowBatch = { chunks, rows: this.#rows };
+    this.#lent.set(batch, columns);
+    this.#columns = this.#spare ?? new Columns();
     this.#spare = undefined;
-    this.#use(spare && spare.length >= wanted ? spare : Buffer.allocUnsafeSlow(Math.ceil(wanted * 1.1)));
-    this.#at = 0;
     this.#rows = 0;
     return batch;
   }
@@ -158,63 +184,34 @@ export class EventRowWriter {
    * memory costs as much as encoding the rows.
    */
   recycle(batch: RowBatch): void {
-    const whole = Buffer.from(batch.bytes.buffer);
-    if (whole.length > (this.#spare?.length ?? 0)) this.#spare = whole;
+    const columns = this.#lent.get(batch);
+    if (columns === undefined) return;
+    this.#lent.delete(batch);
+    columns.clear();
+    if (columns.capacity >= (this.#spare?.capacity ?? 0)) this.#spare = columns;
   }
 
-  /** Everything of fixed width but the UUID; leaves the position where it is. */
-  #numbers(row: RowNumbers): void {
-    const view = this.#view;
-    const at = this.#at;
-    view.setInt32(at, row.projectId, true);
-    view.setInt32(at + 4, Math.max(date32First, Math.min(date32Last, Math.floor(row.keyDay))), true);
-    this.#int64(at + 24, row.timestampMicros);
-    this.#int64(at + 32, row.receivedAtMicros);
-    view.setUint8(at + 40, row.historical ? 1 : 0);
+  /** Everything of fixed width but the UUID. */
+  #begin(row: RowNumbers): Columns {
+    const columns = this.#columns;
+    const at = this.#rows;
+    if (at === columns.capacity) columns.grow(at);
+    columns.projectId.setInt32(at, row.projectId);
+    columns.day.setInt32(at, Math.max(date32First, Math.min(date32Last, Math.floor(row.keyDay))));
+    columns.timestamp.setInt64(at, row.timestampMicros);
+    columns.receivedAt.setInt64(at, row.receivedAtMicros);
+    columns.historical.setUint8(at, row.historical ? 1 : 0);
+    return columns;
   }
 
-  /** Exact for every whole number that a double holds. */
-  #int64(at: number, value: number): void {
-    const high = Math.floor(value / 4_294_967_296);
-    this.#view.setUint32(at, value - high * 4_294_967_296, true);
-    this.#view.setInt32(at + 4, high, true);
-  }
-
-  #length(value: number): void {
-    let rest = value;
-    while (rest > 0x7f) {
-      this.#bytes[this.#at++] = (rest & 0x7f) | 0x80;
-      rest >>>= 7;
-    }
-    this.#bytes[this.#at++] = rest;
-  }
-
-  #text(text: string, byteLength: number): void {
-    this.#length(byteLength);
-    this.#at += this.#bytes.write(text, this.#at, byteLength, 'utf8');
-  }
-
-  #copy(from: Buffer, start: number, end: number): void {
-    const bytes = this.#bytes;
-    let at = this.#at;
-    if (end - start <= shortCopyMax) {
-      for (let i = start; i < end; i++) bytes[at++] = from[i] ?? 0;
-      this.#at = at;
-    } else {
-      this.#at = at + from.copy(bytes, at, start, end);
-    }
-  }
-
-  #reserve(more: number): void {
-    const needed = this.#at + more;
-    if (needed <= this.#bytes.length) return;
-    const grown = Buffer.allocUnsafeSlow(Math.max(needed, this.#bytes.length * 2));
-    this.#bytes.copy(grown, 0, 0, this.#at);
-    this.#use(grown);
-  }
-
-  #use(bytes: Buffer): void {
-    this.#bytes = bytes;
-    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  /** xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx */
+  #uuid(columns: Columns, text: Buffer, from: number): void {
+    columns.uuid.setUuid(
+      this.#rows,
+      (hex16(text, from) << 16) | hex16(text, from + 4),
+      (hex16(text, from + 9) << 16) | hex16(text, from + 14),
+      (hex16(text, from + 19) << 16) | hex16(text, from + 24),
+      (hex16(text, from + 28) << 16) | hex16(text, from + 32),
+    );
   }
 }

@@ -22,7 +22,7 @@ export function insertSql(token: string, source: string): string {
     'max_partitions_per_insert_block = 0',
   ];
   const columns = eventColumns.join(', ');
-  return `INSERT INTO events (${columns}) ${source} SETTINGS ${settings.join(', ')} FORMAT RowBinary`;
+  return `INSERT INTO events (${columns}) ${source} SETTINGS ${settings.join(', ')} FORMAT Native`;
 }
 
 /** Parts that the engine set aside when it opened the table, because they are damaged: their rows are missing from reads. */

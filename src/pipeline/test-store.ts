@@ -13,40 +13,56 @@ export interface StoredRow {
   readonly properties: string;
 }
 
-/** Reads back what EventRowWriter wrote: RowBinary, columns in the order of eventColumns. */
-export function decodeRows({ bytes, rows }: RowBatch): StoredRow[] {
-  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+/** Reads back what EventRowWriter wrote: one block in the Native format, columns in the order of eventColumns. */
+export function decodeRows({ chunks, rows }: RowBatch): StoredRow[] {
+  const buffer = Buffer.concat(chunks);
   let at = 0;
-  const text = (): string => {
-    let length = 0;
-    for (let shift = 0; ; shift += 7) {
-      const byte = buffer[at++] as number;
-      length += (byte & 0x7f) * 2 ** shift;
-      if (byte < 0x80) break;
-    }
+  const take = (length: number): Buffer => {
     at += length;
-    return buffer.toString('utf8', at - length, at);
+    return buffer.subarray(at - length, at);
   };
-  const decoded: StoredRow[] = [];
-  for (let row = 0; row < rows; row++) {
-    const projectId = buffer.readInt32LE(at);
-    const day = buffer.readInt32LE(at + 4);
-    const high = Buffer.from(buffer.subarray(at + 8, at + 16))
-      .reverse()
-      .toString('hex');
-    const low = Buffer.from(buffer.subarray(at + 16, at + 24))
-      .reverse()
-      .toString('hex');
-    const micros = Number(buffer.readBigInt64LE(at + 24));
-    const receivedAtMicros = Number(buffer.readBigInt64LE(at + 32));
-    const historical = buffer[at + 40] === 1;
-    at += 41;
-    const uuid = `${high.slice(0, 8)}-${high.slice(8, 12)}-${high.slice(12)}-${low.slice(0, 4)}-${low.slice(4)}`;
-    const [event, distinctId, properties] = [text(), text(), text()];
-    decoded.push({ projectId, day, uuid, micros, receivedAtMicros, historical, event, distinctId, properties });
-  }
+  const number = (): number => {
+    let value = 0;
+    for (let shift = 0; ; shift += 7) {
+      const [byte = 0] = take(1);
+      value += (byte & 0x7f) * 2 ** shift;
+      if (byte < 0x80) return value;
+    }
+  };
+  const text = (): string => take(number()).toString('utf8');
+  const column = <Value>(read: () => Value): Value[] => {
+    text(); // name
+    text(); // type
+    return Array.from({ length: rows }, read);
+  };
+  const micros = (): number => Number(take(8).readBigInt64LE());
+  const shape = [number(), number()];
+  if (shape.join() !== `9,${rows}`) throw new Error(`expected 9 columns of ${rows} rows, got: ${shape.join()}`);
+  const projectIds = column(() => take(4).readInt32LE());
+  const days = column(() => take(4).readInt32LE());
+  const uuids = column(() => uuidText(take(16)));
+  const times = column(micros);
+  const receivedAts = column(micros);
+  const historicals = column(() => take(1).readUInt8() === 1);
+  const [events, ids, properties] = [column(text), column(text), column(text)];
   if (at !== buffer.length) throw new Error(`expected rows to end at ${buffer.length}, got: ${at}`);
-  return decoded;
+  return Array.from({ length: rows }, (_, row) => ({
+    projectId: projectIds[row] as number,
+    day: days[row] as number,
+    uuid: uuids[row] as string,
+    micros: times[row] as number,
+    receivedAtMicros: receivedAts[row] as number,
+    historical: historicals[row] as boolean,
+    event: events[row] as string,
+    distinctId: ids[row] as string,
+    properties: properties[row] as string,
+  }));
+}
+
+/** Kept as two little-endian halves. */
+function uuidText(bytes: Buffer): string {
+  const half = (from: number): string => bytes.readBigUInt64LE(from).toString(16).padStart(16, '0');
+  return (half(0) + half(8)).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
 
 /** Every row as inserted, a repeated token dropped. */
