@@ -24,11 +24,11 @@ import { historicalTotal } from './eventstore/reads.ts';
 import { createAuth } from './http/auth.ts';
 import { buildServer } from './http/server.ts';
 import { startJobRunner } from './jobs/runner.ts';
-import { bootstrap, type Bootstrapped } from './metadata/bootstrap.ts';
+import { bootstrap, firstLoginToken, type Bootstrapped } from './metadata/bootstrap.ts';
 import type { Metadata } from './metadata/database.ts';
 import { migrate } from './metadata/migrate.ts';
 import { openMetadata } from './metadata/open.ts';
-import { getProjectByToken } from './metadata/projects.ts';
+import { getProjectByToken, type Project } from './metadata/projects.ts';
 import { deleteExpiredSessions } from './metadata/sessions.ts';
 import { hostPipeline } from './pipeline-host.ts';
 import type { PipelineThreadData } from './pipeline-thread.ts';
@@ -41,7 +41,7 @@ import { createMetrics, type Metrics, type MetricsRegistry } from './telemetry/m
 
 export interface StartedApp {
   readonly url: string;
-  /** What a new data directory was given; shown once. */
+  /** What a person needs to get in: at the first start, and again until somebody is in. */
   readonly firstStart?: { readonly projectKey: string; readonly loginUrl: string };
 }
 
@@ -95,7 +95,9 @@ async function startParts(settings: Settings, log: Log, parts: AsyncDisposableSt
   const server = buildHttp({ settings, log, metrics, db, store: events.store, door, health });
   parts.defer(() => server.close());
   await server.listen({ host: settings.host, port: settings.port });
-  return describeStart(settings, server, first);
+  // Only now: a start that fails on a taken port must not use up the link.
+  const loginToken = await firstLoginToken(db, { created: first.created, now: systemClock.now() });
+  return describeStart(settings, server, { project: first.project, loginToken });
 }
 
 /** Opens, migrates and fills the metadata store. */
@@ -255,13 +257,14 @@ function buildHttp({ settings, log, metrics, db, store, door, health }: HttpPart
   });
 }
 
-function describeStart(settings: Settings, server: FastifyInstance, first: Bootstrapped): StartedApp {
+function describeStart(
+  settings: Settings,
+  server: FastifyInstance,
+  { project, loginToken }: { readonly project: Project | null; readonly loginToken: string | undefined },
+): StartedApp {
   const { port } = server.server.address() as AddressInfo;
   const host = settings.host.includes(':') ? `[${settings.host}]` : settings.host;
   const url = settings.siteUrl || `http://${host}:${port}`;
-  if (!first.loginToken || !first.project) return { url };
-  return {
-    url,
-    firstStart: { projectKey: first.project.apiToken, loginUrl: `${url}/login?token=${first.loginToken}` },
-  };
+  if (loginToken === undefined || project === null) return { url };
+  return { url, firstStart: { projectKey: project.apiToken, loginUrl: `${url}/login?token=${loginToken}` } };
 }

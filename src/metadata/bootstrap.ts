@@ -3,7 +3,7 @@ import { keyHash } from '../base/ids.ts';
 import { lockConfig } from './config-revision.ts';
 import type { Metadata } from './database.ts';
 import { createOrganization, listOrganizations } from './organizations.ts';
-import { createPersonalApiKey, findPersonalApiKey } from './personal-api-keys.ts';
+import { createPersonalApiKey, findPersonalApiKey, hasExpired } from './personal-api-keys.ts';
 import { createProject, getProjectByToken, listProjects, type Project } from './projects.ts';
 import type { Queries } from './queries.ts';
 import { createLoginLink } from './sessions.ts';
@@ -23,14 +23,12 @@ export interface Bootstrapped {
   readonly created: boolean;
   /** The one made; later the one with the given key, else the oldest; null when every project has been deleted. */
   readonly project: Project | null;
-  /** Of a console link valid for 30 minutes; only when created. */
-  readonly loginToken?: string;
 }
 
 /**
- * Makes an empty store usable: organisation, user, project with its key, a one-time login token and, if given, a
- * personal key. On a store in use it only adds a given personal key that is unknown. Of processes that start at once one
- * makes it. Errors: a given key of the wrong form.
+ * Makes an empty store usable: organisation, user, project with its key and, if given, a personal key. On a store in use
+ * it only adds a given personal key that is unknown. Of processes that start at once one makes it. Errors: a given key of
+ * the wrong form.
  */
 export async function bootstrap(db: Metadata, options: BootstrapOptions): Promise<Bootstrapped> {
   checkKeyForm('personal', 'phx_', options.personalApiKey);
@@ -46,7 +44,7 @@ export async function bootstrap(db: Metadata, options: BootstrapOptions): Promis
 
 async function createFirstRecords(trx: Queries, { projectApiKey, now }: BootstrapOptions): Promise<Bootstrapped> {
   const organization = await createOrganization(trx, { name: 'My organization' }, now);
-  const user = await createUser(trx, { organizationId: organization.id, firstName: 'Admin', email: '' }, now);
+  await createUser(trx, { organizationId: organization.id, firstName: 'Admin', email: '' }, now);
   const project = await createProject(
     trx,
     {
@@ -56,7 +54,29 @@ async function createFirstRecords(trx: Queries, { projectApiKey, now }: Bootstra
     },
     now,
   );
-  return { created: true, project, loginToken: await createLoginLink(trx, { userId: user.id, now }) };
+  return { created: true, project };
+}
+
+/**
+ * The token of a console link for the first user: when the store is new, and at later starts for as long as there is no
+ * other way in, so that a first start whose greeting nobody saw was not the last chance. Undefined once somebody has a
+ * session or a personal key that is valid.
+ */
+export async function firstLoginToken(
+  db: Metadata,
+  { created, now }: { readonly created: boolean; readonly now: number },
+): Promise<string | undefined> {
+  const [user] = await listUsers(db);
+  if (user === undefined || (!created && (await hasWayIn(db, now)))) return undefined;
+  return createLoginLink(db, { userId: user.id, now });
+}
+
+async function hasWayIn(db: Metadata, now: number): Promise<boolean> {
+  const holders = [
+    ...(await db.selectFrom('sessions').select('expires_at as expiresAt').execute()),
+    ...(await db.selectFrom('personal_api_keys').select('expires_at as expiresAt').execute()),
+  ];
+  return holders.some((holder) => !hasExpired(holder, now));
 }
 
 async function addPersonalKey(trx: Queries, value: string, now: number): Promise<void> {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { isoMicros } from '../base/clock.ts';
 import { keyHash } from '../base/ids.ts';
-import { bootstrap } from './bootstrap.ts';
+import { bootstrap, firstLoginToken } from './bootstrap.ts';
 import type { Use } from './conformance.ts';
 import { listOrganizations } from './organizations.ts';
 import {
@@ -202,15 +202,36 @@ function testBootstrap(use: Use): void {
   const personalApiKey = 'phx_bootstrap-key_0001';
   const projectApiKey = 'phc_bootstrap-key_0001';
 
-  it('makes a project, its key and a login token, once', async () => {
+  it('makes a project with its key and a user, once', async () => {
     const { db } = use();
     const first = await bootstrap(db, { now });
     expect(first).toMatchObject({ created: true, project: { name: 'Default project' } });
-    const userId = await useLoginLink(db, first.loginToken ?? '', now);
-    expect(await getUser(db, userId ?? 0)).toMatchObject({ organizationId: first.project?.organizationId });
+    const [user, ...more] = await listUsers(db);
+    expect([user?.organizationId, more]).toEqual([first.project?.organizationId, []]);
     expect(await bootstrap(db, { now: now + 1 })).toEqual({ created: false, project: first.project });
     expect((await listProjects(db)).count).toBe(1);
-    expect(await listPersonalApiKeys(db, userId ?? 0)).toEqual([]);
+    expect(await listPersonalApiKeys(db, user?.id ?? 0)).toEqual([]);
+  });
+
+  it('a login token is given when the store is new, and later for as long as nobody has a valid session or key', async () => {
+    const { db } = use();
+    const tokenLater = (time: number) => firstLoginToken(db, { created: false, now: time });
+    expect(await tokenLater(now)).toBeUndefined();
+    await bootstrap(db, { now });
+    const unseen = await tokenLater(now);
+    const userId = (await useLoginLink(db, unseen ?? '', now)) ?? 0;
+    expect(await getUser(db, userId)).toMatchObject({ firstName: 'Admin' });
+    expect(await tokenLater(now)).toBeTypeOf('string');
+
+    const session = await createSession(db, { userId, now });
+    expect(await tokenLater(now)).toBeUndefined();
+    expect(await tokenLater(Date.parse(session.expiresAt))).toBeTypeOf('string');
+    await deleteSession(db, session.value);
+    const expiresAt = isoMicros(now + minute);
+    await createPersonalApiKey(db, { userId, label: 'a minute', scopes: ['*'], expiresAt }, now);
+    expect(await tokenLater(now)).toBeUndefined();
+    expect(await firstLoginToken(db, { created: true, now })).toBeTypeOf('string');
+    expect(await tokenLater(now + minute)).toBeTypeOf('string');
   });
 
   it('two processes that start at once make one', async () => {

@@ -8,7 +8,7 @@ import type { Terminal } from '../terminal.ts';
 
 /** The program as `serve` needs it; main.ts makes it. */
 export interface ServedApp {
-  /** Resolves once requests are answered. `firstStart`: what a new data directory was given, shown once. */
+  /** Resolves once requests are answered. `firstStart`: what a person needs to get in, until somebody is in. */
   start(): Promise<{
     readonly url: string;
     readonly firstStart?: { readonly projectKey: string; readonly loginUrl: string };
@@ -46,7 +46,7 @@ export function serveCommand(parent: Command, terminal: Terminal): void {
     });
 }
 
-/** What a person needs next: all of it at the first start, one line later, nothing twice. */
+/** What a person needs next: all of it until somebody is in, one line later. */
 export function greeting({ url, firstStart }: Awaited<ReturnType<ServedApp['start']>>): string[] {
   if (firstStart === undefined) return [`Millrace is ready at ${url}`];
   return [
