@@ -2,11 +2,14 @@
 // Entry point of the command. The program needs Node 24 (type stripping, node:sqlite); when an older Node
 // runs this file, the Node that `npm ci` installed beside it takes over with the same arguments.
 import { spawn } from 'node:child_process';
+import module from 'node:module';
 import { fileURLToPath } from 'node:url';
 
 const neededMajor = 24;
 
 if (Number(process.versions.node.split('.')[0]) >= neededMajor) {
+  // Beside the program, not in a temp directory that others may write to. Where that cannot be written, Node goes without.
+  module.enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/compiled', import.meta.url)));
   await import('../src/cli/main.ts');
 } else {
   const node = fileURLToPath(new URL('../node_modules/node/bin/node', import.meta.url));

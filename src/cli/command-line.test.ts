@@ -1,3 +1,7 @@
+import { copyFile, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { exitCodes } from './exit-codes.ts';
 import { runCommand } from './test-command.ts';
@@ -35,6 +39,23 @@ describe('the command line as a person and a script meet it', () => {
     expect(stderr).toContain(expected);
     expect(stdout).toBe('');
     expect(code).toBe(exitCodes.usage.code);
+  });
+
+  it('works without a word where the compiled program cannot be kept', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'millrace-read-only-'));
+    try {
+      const root = fileURLToPath(new URL('../..', import.meta.url));
+      await mkdir(join(folder, 'bin'));
+      await copyFile(join(root, 'bin/millrace.js'), join(folder, 'bin/millrace.js'));
+      await Promise.all(['src', 'package.json'].map((name) => symlink(join(root, name), join(folder, name))));
+      // No folder can be made below a file.
+      await writeFile(join(folder, 'node_modules'), '');
+      const { code, stdout, stderr } = await runCommand(['--version'], { program: join(folder, 'bin/millrace.js') });
+      expect([code, stderr]).toEqual([0, '']);
+      expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
   });
 
   it('without a terminal, or with NO_COLOR, there is no colour', async () => {

@@ -8,20 +8,23 @@ export interface Finished {
   readonly stderr: string;
 }
 
-// Hundreds of processes load the same files; Node keeps what it made of them.
-const compiled = fileURLToPath(new URL('../../node_modules/.cache/compiled', import.meta.url));
 const bin = fileURLToPath(new URL('../../bin/millrace.js', import.meta.url));
 
 export interface RunOptions {
   readonly input?: string | Buffer;
   readonly env?: Readonly<Record<string, string>>;
+  /** Path of the command, when it is not this checkout's. */
+  readonly program?: string;
   /** Called once the process runs, e.g. to send it a signal later. */
   readonly onStart?: (child: ChildProcess) => void;
 }
 
-export function runCommand(args: readonly string[], { input, env = {}, onStart }: RunOptions = {}): Promise<Finished> {
-  const child = spawn(process.execPath, [bin, ...args], {
-    env: { PATH: '/usr/bin:/bin', NO_COLOR: '1', NODE_COMPILE_CACHE: compiled, ...env },
+export function runCommand(
+  args: readonly string[],
+  { input, env = {}, program = bin, onStart }: RunOptions = {},
+): Promise<Finished> {
+  const child = spawn(process.execPath, [program, ...args], {
+    env: { PATH: '/usr/bin:/bin', NO_COLOR: '1', ...env },
   });
   let [stdout, stderr] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
