@@ -32,22 +32,44 @@ export async function withMetadata<T>(
   }
 }
 
-/** One sentence about the metadata store, which is left as it is. Errors: whatever keeps it from being read. */
-export async function describeMetadata(settings: StoreSettings): Promise<string> {
+/** What the metadata store says about itself, unchanged by the look. */
+export interface MetadataFacts {
+  /** `path, schema 1 of 1`. */
+  readonly summary: string;
+  readonly place: string;
+  /** Open dead letters of project 0: damaged requests whose project is not known. No key may read them. */
+  readonly lettersOfNobody: number;
+}
+
+/** Undefined when there is no store yet. Errors: whatever keeps it from being read. */
+export async function describeMetadata(settings: StoreSettings): Promise<MetadataFacts | undefined> {
   const { db, dialect, file } = await open(settings);
-  if (db === undefined) return 'none yet; the first start makes it';
+  if (db === undefined) return undefined;
   const [{ sql }, { schemaVersion }] = await Promise.all([import('kysely'), loadMigrate()]);
   try {
     const query = sql<{ version: number | null }>`select max(version) as version from schema_version`;
     const found = (await query.execute(db)).rows[0]?.version ?? 0;
     const place = dialect === 'sqlite' ? file : 'PostgreSQL';
-    if (found <= schemaVersion) return `${place}, schema ${found} of ${schemaVersion}`;
-    throw new Error(
-      `${place} was written by a newer Millrace (schema ${found}, known ${schemaVersion}); start that one`,
-    );
+    if (found > schemaVersion) {
+      throw new Error(
+        `${place} was written by a newer Millrace (schema ${found}, known ${schemaVersion}); start that one`,
+      );
+    }
+    const lettersOfNobody = found === 0 ? 0 : await countLettersOfNobody(db);
+    return { summary: `${place}, schema ${found} of ${schemaVersion}`, place, lettersOfNobody };
   } finally {
     await db.destroy();
   }
+}
+
+async function countLettersOfNobody(db: Metadata): Promise<number> {
+  const { count } = await db
+    .selectFrom('dead_letters')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('project_id', '=', 0)
+    .where('state', '=', 'open')
+    .executeTakeFirstOrThrow();
+  return Number(count);
 }
 
 /** Without `db` when there is no store yet. */

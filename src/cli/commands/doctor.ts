@@ -7,7 +7,7 @@ import { styleText } from 'node:util';
 import type { Command } from 'commander';
 import type { Settings } from '../../config/settings.ts';
 import { networkFault } from '../api-client.ts';
-import { describeMetadata } from '../data-directory.ts';
+import { describeMetadata, type MetadataFacts } from '../data-directory.ts';
 import { CommandError } from '../exit-codes.ts';
 import { addSettingOptions, settingsFrom } from '../setting-options.ts';
 import type { Terminal } from '../terminal.ts';
@@ -49,12 +49,18 @@ function line({ name, state, detail }: Finding): string {
   return `${styleText(color[state], state.padEnd(8), { stream: process.stdout })}${name.padEnd(22)}${detail}`;
 }
 
+type Check = () => Promise<Omit<Finding, 'name'>> | Omit<Finding, 'name'>;
+
 async function examine(settings: Settings): Promise<Finding[]> {
-  const checks: readonly (readonly [string, () => Promise<Omit<Finding, 'name'>> | Omit<Finding, 'name'>])[] = [
+  const metadata = describeMetadata(settings);
+  // Whatever is wrong with it shows in its own check.
+  const readable = metadata.catch(() => undefined);
+  const checks: readonly (readonly [string, Check])[] = [
     ['node', nodeVersion],
     ['data directory', () => dataDirectory(settings.dataDir)],
     ['free disk', () => freeDisk(settings.dataDir)],
-    ['metadata', async () => ok(await describeMetadata(settings))],
+    ['metadata', async () => ok((await metadata)?.summary ?? 'none yet; the first start makes it')],
+    ['damaged requests', async () => damagedRequests(await readable)],
     ['event store', () => eventStore(settings)],
   ];
   const findings: Finding[] = [];
@@ -98,6 +104,14 @@ function freeDisk(dataDir: string): Omit<Finding, 'name'> {
 
 function nearestFolder(path: string): string {
   return existsSync(path) ? path : nearestFolder(dirname(path));
+}
+
+/** A request that rotted in the log belongs to no project for certain, so no key may read it: only this tells of it. */
+function damagedRequests(metadata: MetadataFacts | undefined): Omit<Finding, 'name'> {
+  const count = metadata?.lettersOfNobody ?? 0;
+  if (metadata === undefined || count === 0) return ok('none set aside');
+  const where = `table dead_letters of ${metadata.place}, project_id 0`;
+  return warning(`${count} set aside without a project: ${where}; see "Damaged requests" in docs/guides/operations.md`);
 }
 
 async function eventStore({ clickhouseUrl }: Settings): Promise<Omit<Finding, 'name'>> {

@@ -124,12 +124,30 @@ describe('doctor', () => {
     expect(findings.find(({ name }) => name === 'metadata')?.detail).toMatch(/schema \d+ of \d+/);
   });
 
+  it('tells of damaged requests, which no key may read, until they are put away', async () => {
+    const letter = { id: 'rotten', project_id: 0, lane: 'live', reason: 'damaged_log_record', detail: 'checksum' };
+    const nothing = { attr: null, event: null, distinct_id: null, event_uuid: null, decided_at: null };
+    const received_at = '2026-11-20T10:00:00.000000Z';
+    await db
+      .insertInto('dead_letters')
+      .values({ ...letter, ...nothing, received_at, original: Uint8Array.of(1), state: 'open' })
+      .execute();
+    const place = `table dead_letters of ${join(dataDir, 'metadata.sqlite')}, project_id 0`;
+    const warned = await run('doctor', '--port', '0');
+    expect([warned.code, warned.stdout]).toEqual([
+      0,
+      expect.stringContaining(`1 set aside without a project: ${place}`),
+    ]);
+    await db.updateTable('dead_letters').set({ state: 'discarded' }).execute();
+    expect((await run('doctor', '--port', '0')).stdout).toMatch(/ok\s+damaged requests\s+none set aside/);
+  });
+
   it('names what failed and ends with code 1', async () => {
     const { code, stdout, stderr } = await runCommand(['doctor', '--port', '0'], {
       env: { MILLRACE_DATA_DIR: dataDir, CLICKHOUSE_URL: 'http://me:hunter2@127.0.0.1:9/db' },
     });
     expect(stdout).toMatch(/failed\s+event store\s+cannot reach ClickHouse at http:\/\/127\.0\.0\.1:9/);
-    expect(stderr).toContain('1 of 6 checks failed: event store');
+    expect(stderr).toContain('1 of 7 checks failed: event store');
     expect(stdout + stderr).not.toContain('hunter2');
     expect(code).toBe(exitCodes.failed.code);
   });
