@@ -14,6 +14,9 @@ export interface BodyLimits {
   readonly inflatedBytesMax: number;
 }
 
+/** Of an event whose person is known and no younger than the event: only its row is left to write. */
+export const settled = true;
+
 /** A record and what is known of its events so far. */
 export interface RecordPlan {
   readonly context: RecordContext;
@@ -22,9 +25,10 @@ export interface RecordPlan {
   readonly isUnpacked: boolean;
   readonly splicer: Splicer;
   /**
-   * One per event. Fast path: its person if in memory, else its distinct_id; other path: the draft; null: it goes no further.
+   * One per event. Fast path: `settled` when its person has nothing to learn from it, else its person if in memory, else
+   * its distinct_id; other path: the draft; null: it goes no further.
    */
-  readonly items: (Person | string | EventDraft | null)[];
+  readonly items: (typeof settled | Person | string | EventDraft | null)[];
   /** Fast path only: time and identity day. */
   readonly micros: Float64Array;
   readonly keyDays: Int32Array;

@@ -12,7 +12,7 @@ import { PersonStore } from '../persons/store.ts';
 import type { TransformChains } from '../transform/chains.ts';
 import type { EventDraft } from './draft.ts';
 import { createKnownProjects } from './known-projects.ts';
-import { openRecord, type BodyLimits, type RecordPlan } from './open-record.ts';
+import { openRecord, settled, type BodyLimits, type RecordPlan } from './open-record.ts';
 import { deadLetter, type DeadLetter, type Drop } from './outcome.ts';
 import { applyEvent, wantRecords } from './steps/apply-event.ts';
 import { prepareEvent } from './steps/prepare-event.ts';
@@ -160,7 +160,10 @@ export class WindowBuilder {
       if (!this.#chains.has(context.projectId) && splicer.accepts(index)) {
         plan.micros[index] = splicer.times.micros;
         plan.keyDays[index] = Math.floor(splicer.times.keyMicros / dayMicros);
-        plan.items[index] = this.#personOf(plan, index);
+        const person = this.#personOf(plan, index);
+        // created_at only ever falls, whatever else the window does to the person.
+        const isSettled = person instanceof Person && person.createdAt <= splicer.times.micros;
+        plan.items[index] = isSettled ? settled : person;
         return;
       }
       const outcome = prepareEvent(this.#chains, context, scan, index);
@@ -205,14 +208,16 @@ export class WindowBuilder {
     for (let index = 0; index < items.length; index++) {
       const item = items[index];
       if (item === null || item === undefined) continue;
-      const isFast = typeof item === 'string' || item instanceof Person;
-      if (!isFast) {
-        if (this.#applyDraft(plan, item, results)) stored += 1;
-        continue;
-      }
       const time = micros[index] as number;
-      const person = typeof item === 'string' ? persons.touch(context.projectId, item, time) : current(item);
-      if (time < person.createdAt) persons.lowerCreatedAt(person, time);
+      if (item !== settled) {
+        const isFast = typeof item === 'string' || item instanceof Person;
+        if (!isFast) {
+          if (this.#applyDraft(plan, item, results)) stored += 1;
+          continue;
+        }
+        const person = typeof item === 'string' ? persons.touch(context.projectId, item, time) : current(item);
+        if (time < person.createdAt) persons.lowerCreatedAt(person, time);
+      }
       splicer.write(this.#writer, index, time, keyDays[index] as number);
       stored += 1;
     }
