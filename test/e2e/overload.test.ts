@@ -1,17 +1,10 @@
 /** More than the service can take, and clients that never finish: the real program, raw sockets, a store that crawls. */
 import { randomUUID } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readAllEvents } from '../support/ledger.ts';
 import { hasProc, peakMemory, storePid } from '../support/processes.ts';
 import { delay, projectKey, startServer, tempDataDir, untilStored, type TestServer } from '../support/server.ts';
-
-/** A server that does not outlive its test, however the test ends. */
-async function serverOfTest(...options: Parameters<typeof startServer>): Promise<TestServer> {
-  const server = await startServer(...options);
-  onTestFinished(() => void server.child.kill('SIGKILL'));
-  return server;
-}
 
 const eventsPerBatch = 100;
 
@@ -101,7 +94,7 @@ const smallBacklog = { MILLRACE_BACKLOG_EVENTS_MAX: '5000', MILLRACE_WINDOW_EVEN
 describe.skipIf(!hasProc)('many times what a slow event store can take', () => {
   it('is answered with 200 or 503 and Retry-After in bounded memory; what was acknowledged is stored once', async () => {
     await using dataDir = await tempDataDir();
-    const server = await serverOfTest(dataDir.path, smallBacklog);
+    const server = await startServer(dataDir.path, smallBacklog);
     const load = newLoad();
     const stop = new AbortController();
     const slow = slowDownStore(server, stop.signal);
@@ -126,7 +119,7 @@ describe.skipIf(!hasProc)('many times what a slow event store can take', () => {
 
   it('and SIGTERM: the process ends within 10 s with exit code 0, and what it acknowledged is stored once by the next', async () => {
     await using dataDir = await tempDataDir();
-    const overloaded = await serverOfTest(dataDir.path, smallBacklog);
+    const overloaded = await startServer(dataDir.path, smallBacklog);
     const load = newLoad();
     const stop = new AbortController();
     const slow = slowDownStore(overloaded, stop.signal);
@@ -137,7 +130,7 @@ describe.skipIf(!hasProc)('many times what a slow event store can take', () => {
     await Promise.all([slow, sending]);
     expect([code, ms < 10_000]).toEqual([0, true]);
     expect([...load.statuses.keys()].sort()).toEqual([200, 503]);
-    const server = await serverOfTest(dataDir.path);
+    const server = await startServer(dataDir.path);
     for (const batch of load.unanswered.splice(0)) expect(await sendOne(server, load, batch)).toBe(true);
     await untilStored(server, { standard: load.acknowledged.size, historical: 0 }, 60_000);
     expect(uuidsOf(await readAllEvents(server))).toEqual([...load.acknowledged].sort());

@@ -14,8 +14,9 @@ const library = readFileSync(
 
 /** A headless browser counts as a bot for the library, which would send nothing: hence the opt-out of that filter. */
 function page(apiHost: string): string {
+  const options = { api_host: apiHost, persistence: 'memory', opt_out_useragent_filter: true };
   return `<!doctype html><title>Shop</title><h1>Shop</h1><script src="/posthog.js"></script><script>
-    posthog.init(${JSON.stringify(projectKey)}, { api_host: ${JSON.stringify(apiHost)}, persistence: 'memory', opt_out_useragent_filter: true });
+    posthog.init(${JSON.stringify(projectKey)}, ${JSON.stringify(options)});
   </script>`;
 }
 

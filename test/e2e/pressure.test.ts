@@ -1,13 +1,13 @@
 /** Disk full, a store that does not keep up, answers that get lost: the real program under pressure. */
-import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { hasProc, runningStorePid } from '../support/processes.ts';
 import { delay, projectKey, startServer, tempDataDir, untilStored, type TestServer } from '../support/server.ts';
+import { fillDisk, mayMount, smallDisk } from '../support/small-disk.ts';
 
 function batch(events: number, padding = 0): string {
   const one = (): object => ({
@@ -27,22 +27,6 @@ function batch(events: number, padding = 0): string {
 function post(url: string, body: string): Promise<Response> {
   return fetch(`${url}/batch/`, { method: 'POST', body, headers: { 'content-type': 'application/json' } });
 }
-
-/** A file system of its own of so many MiB; undefined where this user may not mount one. */
-function smallDisk(path: string, mebibytes: number): (() => void) | undefined {
-  mkdirSync(path, { recursive: true });
-  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${mebibytes}m`, 'tmpfs', path]);
-  if (mounted.status !== 0) return undefined;
-  return () => spawnSync('umount', ['-l', path]);
-}
-
-const probe = join(tmpdir(), `millrace-mount-probe-${process.pid}`);
-const mayMount = ((): boolean => {
-  const release = smallDisk(probe, 1);
-  release?.();
-  rmSync(probe, { recursive: true, force: true });
-  return release !== undefined;
-})();
 
 async function sendUntil(server: TestServer, wanted: number, body: () => string, withinMs: number): Promise<number> {
   const deadline = Date.now() + withinMs;
@@ -72,60 +56,38 @@ describe.skipIf(!mayMount)('a full disk (needs the right to mount a tmpfs)', () 
       await using dataDir = await tempDataDir();
       const root = join(dataDir.path, 'data');
       const disk = join(root, part);
-      const unmount = smallDisk(disk, size);
-      try {
-        // Small limits so that a store without space turns into back-pressure soon.
-        const server = await startServer(root, { MILLRACE_BACKLOG_EVENTS_MAX: '2000' });
-        await (await post(server.url, batch(10))).arrayBuffer();
-        await untilStored(server, { historical: 10 });
-        const ballast = join(disk, 'ballast');
-        fill(ballast);
-        const accepted = await sendUntil(server, 503, () => batch(10, 20_000), 60_000);
-        rmSync(ballast);
-        const more = await sendUntil(server, 200, () => batch(10), 60_000);
-        await untilStored(server, { historical: 10 + 10 * (accepted + more) }, 60_000);
-        expect((await server.terminate()).code).toBe(0);
-      } finally {
-        unmount?.();
-      }
+      using _disk = smallDisk(disk, size);
+      // Small limits so that a store without space turns into back-pressure soon.
+      const server = await startServer(root, { MILLRACE_BACKLOG_EVENTS_MAX: '2000' });
+      await (await post(server.url, batch(10))).arrayBuffer();
+      await untilStored(server, { historical: 10 });
+      const ballast = fillDisk(disk);
+      const accepted = await sendUntil(server, 503, () => batch(10, 20_000), 60_000);
+      rmSync(ballast);
+      const more = await sendUntil(server, 200, () => batch(10), 60_000);
+      await untilStored(server, { historical: 10 + 10 * (accepted + more) }, 60_000);
+      expect((await server.terminate()).code).toBe(0);
     },
   );
 });
 
-/** Takes all the space that is left. */
-function fill(path: string): void {
-  const mebibyte = Buffer.alloc(1024 * 1024, 1);
-  for (const size of [1024 * 1024, 64 * 1024, 4096]) {
-    try {
-      for (;;) writeFileSync(path, mebibyte.subarray(0, size), { flag: 'a' });
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
-    }
-  }
-}
-
-it('a store that stands still makes capture answer 503 with Retry-After, in bounded memory, and recovers by itself', async () => {
-  await using dataDir = await tempDataDir();
-  const server = await startServer(dataDir.path, {
-    MILLRACE_BACKLOG_EVENTS_MAX: '3000',
-  });
-  const frozen = frozenStore(server);
-  const accepted = await sendUntil(server, 503, () => batch(500), 30_000);
-  expect(accepted).toBeGreaterThanOrEqual(1);
-  process.kill(frozen, 'SIGCONT');
-  const more = await sendUntil(server, 200, () => batch(500), 60_000);
-  await untilStored(server, { historical: 500 * (accepted + more) }, 60_000);
-  await server.terminate();
-});
-
-/** Freezes the event store process of a server; returns its pid. */
-function frozenStore(server: TestServer): number {
-  const found = spawnSync('pgrep', ['-P', String(server.child.pid), '-f', 'chdb-process']);
-  const pid = Number(found.stdout.toString().trim().split('\n')[0]);
-  expect(pid).toBeGreaterThan(0);
-  process.kill(pid, 'SIGSTOP');
-  return pid;
-}
+it.skipIf(!hasProc)(
+  'a store that stands still makes capture answer 503 with Retry-After, in bounded memory, and recovers by itself',
+  async () => {
+    await using dataDir = await tempDataDir();
+    const server = await startServer(dataDir.path, {
+      MILLRACE_BACKLOG_EVENTS_MAX: '3000',
+    });
+    const frozen = runningStorePid(server);
+    process.kill(frozen, 'SIGSTOP');
+    const accepted = await sendUntil(server, 503, () => batch(500), 30_000);
+    expect(accepted).toBeGreaterThanOrEqual(1);
+    process.kill(frozen, 'SIGCONT');
+    const more = await sendUntil(server, 200, () => batch(500), 60_000);
+    await untilStored(server, { historical: 500 * (accepted + more) }, 60_000);
+    await server.terminate();
+  },
+);
 
 /** Forwards to the server and drops every answer for as long as `drops()` says so. */
 async function lossyProxy(target: string, drops: () => boolean): Promise<{ url: string; server: Server }> {

@@ -1,28 +1,10 @@
 /** Real program, real chDB child process; only the child is killed or frozen. The ledger is the oracle. */
-import { readdirSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { Ledger, compareWithLedger, readAllEvents } from '../support/ledger.ts';
+import { hasProc, runningStorePid, storePid } from '../support/processes.ts';
 import { apiGet, delay, startServer, tempDataDir, untilStored, type TestServer } from '../support/server.ts';
 
-/** The embedded store's process: the child of the server that runs chdb-process. */
-function storePid(server: TestServer): number {
-  for (const name of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))) {
-    try {
-      const command = readFileSync(`/proc/${name}/cmdline`, 'utf8');
-      const parent = Number(
-        readFileSync(`/proc/${name}/stat`, 'utf8')
-          .replace(/^.*\) /s, '')
-          .split(' ')[1],
-      );
-      if (command.includes('chdb-process') && parent === server.child.pid) return Number(name);
-    } catch {
-      // That process ended while we looked.
-    }
-  }
-  throw new Error('expected a chdb-process child of the server');
-}
-
-it.each([
+it.skipIf(!hasProc).each([
   ['SIGKILL', 5],
   ['SIGSTOP', 1],
 ] as const)(
@@ -36,7 +18,7 @@ it.each([
     for (let hit = 0; hit < hits; hit++) {
       await untilReady(server);
       const before = ledger.acknowledged.size;
-      process.kill(storePid(server), signal);
+      process.kill(runningStorePid(server), signal);
       await delay(600);
       expect(ledger.acknowledged.size).toBeGreaterThan(before);
       if (signal === 'SIGSTOP') await untilAnotherStore(server);
@@ -65,15 +47,12 @@ async function untilReady(server: TestServer): Promise<void> {
 
 /** A frozen child must be noticed and replaced. */
 async function untilAnotherStore(server: TestServer): Promise<void> {
-  const frozen = storePid(server);
+  const frozen = runningStorePid(server);
   const deadline = Date.now() + 60_000;
   while (Date.now() < deadline) {
     await delay(250);
-    try {
-      if (storePid(server) !== frozen) return;
-    } catch {
-      // Between two children there is none.
-    }
+    const pid = storePid(server);
+    if (pid !== undefined && pid !== frozen) return;
   }
   throw new Error('expected the frozen event store process to be replaced within 60 s');
 }

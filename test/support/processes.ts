@@ -27,6 +27,13 @@ export function storePid(server: Pick<TestServer, 'child'>): number | undefined 
   return childrenOf(server.child.pid ?? 0).find((pid) => readOfProcess(pid, 'cmdline').includes('chdb-process'));
 }
 
+/** As storePid, where it must be there. */
+export function runningStorePid(server: Pick<TestServer, 'child'>): number {
+  const pid = storePid(server);
+  if (pid === undefined) throw new Error('expected the event store to run');
+  return pid;
+}
+
 /** Most memory that the server's own process (not the event store's) has ever held, MiB. */
 export function peakMemory(server: Pick<TestServer, 'child'>): number {
   const status = readOfProcess(server.child.pid ?? 0, 'status');

@@ -4,6 +4,8 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { onTestFinished, TestRunner } from 'vitest';
+import { hasProc, storePid } from './processes.ts';
 
 const program = fileURLToPath(new URL('../../bin/millrace.js', import.meta.url));
 
@@ -38,7 +40,22 @@ export async function tempDataDir(): Promise<{ path: string; [Symbol.asyncDispos
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true, maxRetries: 5 }) };
 }
 
-/** Starts the real program on `dataDir` and waits until it is ready. */
+/**
+ * Nothing that a test starts outlives it, however it ends: not the server, and not its event store, which, stopped by the
+ * test, would not notice that the server is gone. What beforeAll starts, afterAll ends.
+ */
+function endWithTest(child: ChildProcess): void {
+  if (TestRunner.getCurrentTest() !== undefined) onTestFinished(() => killWithStore(child));
+}
+
+function killWithStore(child: ChildProcess): void {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const store = hasProc ? storePid({ child }) : undefined;
+  child.kill('SIGKILL');
+  if (store !== undefined) process.kill(store, 'SIGKILL');
+}
+
+/** Starts the real program on `dataDir` and waits until it is ready. It ends with the test that starts it. */
 export async function startServer(
   dataDir: string,
   env: Readonly<Record<string, string>> = {},
@@ -58,6 +75,7 @@ export async function startServer(
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
+  endWithTest(child);
   let output = '';
   child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
   child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
@@ -78,8 +96,12 @@ export async function startServer(
       return { code: await exited, ms: performance.now() - started };
     },
   };
-  if (waitForReady) await untilReady(server, '/readyz');
-  else await untilReady(server, '/livez');
+  try {
+    await untilReady(server, waitForReady ? '/readyz' : '/livez');
+  } catch (error) {
+    killWithStore(child);
+    throw error;
+  }
   return server;
 }
 
