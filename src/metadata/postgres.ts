@@ -11,7 +11,7 @@ const int8 = 20;
 const numeric = 1700;
 
 export interface PostgresOptions {
-  /** Hears of connections lost while idle; the pool opens a new one by itself. */
+  /** Hears once of each connection that is lost; the pool opens a new one by itself. */
   readonly onConnectionLost?: (error: Error) => void;
 }
 
@@ -30,8 +30,18 @@ export function openPostgres(url: string, options: PostgresOptions = {}): Metada
     keepAlive: true,
     types: rowTypes,
   });
-  // Without a listener the loss of an idle connection would end the process.
-  pool.on('error', (error) => options.onConnectionLost?.(error));
+  // Without a listener the loss of a connection would end the process: the pool listens while it is idle, nobody while a
+  // transaction has it between two queries.
+  pool.on('connect', (client) => {
+    let isTold = false;
+    client.on('error', (error) => {
+      if (!isTold) options.onConnectionLost?.(error);
+      isTold = true;
+    });
+  });
+  pool.on('error', (_error) => {
+    // The connection itself has told.
+  });
   const dialect = new PostgresDialect({ pool });
   return new Kysely<Database>({
     dialect: {
