@@ -22,9 +22,11 @@ import { connectClickhouse } from './eventstore/clickhouse.ts';
 import type { EventStore } from './eventstore/eventstore.ts';
 import { historicalTotal } from './eventstore/reads.ts';
 import { createAuth } from './http/auth.ts';
+import type { HealthResult } from './http/health.ts';
 import { buildServer } from './http/server.ts';
 import { startJobRunner } from './jobs/runner.ts';
 import { bootstrap, firstLoginToken, type Bootstrapped } from './metadata/bootstrap.ts';
+import { claimDatabase, type DatabaseClaim } from './metadata/claim-database.ts';
 import type { Metadata } from './metadata/database.ts';
 import { migrate } from './metadata/migrate.ts';
 import { openMetadata } from './metadata/open.ts';
@@ -74,10 +76,10 @@ export async function createApp(settings: Settings, log: Log): Promise<App> {
 async function startParts(settings: Settings, log: Log, parts: AsyncDisposableStack): Promise<StartedApp> {
   mkdirSync(settings.dataDir, { recursive: true, mode: 0o700 });
   const metrics = createMetrics();
-  const [metadata, events] = await Promise.all([
-    startMetadata(settings, log, parts),
-    startEventStore(settings, { log, metrics }, parts),
-  ]);
+  const starting = [startMetadata(settings, log, parts), startEventStore(settings, { log, metrics }, parts)] as const;
+  // When one fails the other must have ended too: what starts after everything was taken down would be left running.
+  await Promise.allSettled(starting);
+  const [metadata, events] = await Promise.all(starting);
   const { db, first } = metadata;
   const eventLog = await startEventLog(settings, db, log, parts);
   metrics.beforeText(() => gaugeBacklog(metrics, eventLog));
@@ -85,7 +87,7 @@ async function startParts(settings: Settings, log: Log, parts: AsyncDisposableSt
   const door = createDoor({ log: eventLog, settings, metrics });
   startJobs(db, door, log, parts);
   const health = {
-    metadata: async () => ({ ok: (await db.selectFrom('config_revisions').select('id').execute()).length > 0 }),
+    metadata: () => metadataHealth(metadata),
     event_store: () => events.store.health(),
     pipeline: async () => ({
       ok: thread.running(),
@@ -100,14 +102,19 @@ async function startParts(settings: Settings, log: Log, parts: AsyncDisposableSt
   return describeStart(settings, server, { project: first.project, loginToken });
 }
 
+interface StartedMetadata {
+  readonly db: Metadata;
+  readonly first: Bootstrapped;
+  /** Of PostgreSQL; a data directory is claimed by the event log in it. */
+  readonly claim: DatabaseClaim | undefined;
+}
+
 /** Opens, migrates and fills the metadata store. */
-async function startMetadata(
-  settings: Settings,
-  log: Log,
-  parts: AsyncDisposableStack,
-): Promise<{ db: Metadata; first: Bootstrapped }> {
+async function startMetadata(settings: Settings, log: Log, parts: AsyncDisposableStack): Promise<StartedMetadata> {
   const { db, dialect } = openMetadata(settings, log);
   parts.defer(() => db.destroy());
+  const claim = dialect === 'postgres' ? await claimDatabase(db, { log }) : undefined;
+  parts.defer(() => claim?.release());
   await migrate(db, dialect);
   const now = systemClock.now();
   const first = await bootstrap(db, {
@@ -117,7 +124,16 @@ async function startMetadata(
   });
   await syncPlugins(db, builtInPlugins, now);
   await deleteExpiredSessions(db, now);
-  return { db, first };
+  return { db, first, claim };
+}
+
+async function metadataHealth({ db, claim }: StartedMetadata): Promise<HealthResult> {
+  if (claim?.held() === false) {
+    const detail = 'The connection that keeps other services from this database is lost; it is being made again.';
+    return { ok: false, detail };
+  }
+  const rows = await db.selectFrom('config_revisions').select('id').execute();
+  return { ok: rows.length > 0 };
 }
 
 interface StartedStore {

@@ -1,0 +1,133 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sql } from 'kysely';
+import type { Log } from '../telemetry/log.ts';
+import type { Metadata } from './database.ts';
+import type { Queries } from './queries.ts';
+
+/** Advisory lock of the service in a schema; any constant works that nothing else in the database takes. */
+const claimKey = sql`778120532, hashtext(current_schema())`;
+const claimWaitMsMax = 10_000;
+const retryMs = 250;
+const checkMs = 5_000;
+
+/** Another service works on the same database. */
+export class DatabaseTakenError extends Error {
+  override name = 'DatabaseTakenError';
+}
+
+export interface DatabaseClaim {
+  /** False after the connection to the database was lost and before the claim is made again. */
+  held(): boolean;
+  /** Lets the next service have the database. */
+  release(): Promise<void>;
+}
+
+export interface ClaimOptions {
+  readonly log: Log;
+  /** How long to wait for a service that is stopping. Default 10 s. */
+  readonly waitMsMax?: number;
+  /** How often to make sure that the claim still holds. Default 5 s. */
+  readonly checkMs?: number;
+}
+
+/**
+ * Takes a PostgreSQL database for this service alone. The cursors in it speak of one event log: with a second log, each
+ * service would take the other's cursor for its own and let go of events that are not stored. Errors: DatabaseTakenError;
+ * a database that cannot be reached.
+ */
+export async function claimDatabase(db: Metadata, options: ClaimOptions): Promise<DatabaseClaim> {
+  const claim: Claim = { held: false, stop: new AbortController() };
+  const first = Promise.withResolvers<void>();
+  const keeping = keepClaim(db, options, claim, first);
+  await first.promise;
+  return {
+    held: () => claim.held,
+    release: async () => {
+      claim.stop.abort();
+      await keeping;
+    },
+  };
+}
+
+interface Claim {
+  held: boolean;
+  readonly stop: AbortController;
+}
+
+/** Holds the claim until told to stop; a lost connection makes it anew. */
+async function keepClaim(
+  db: Metadata,
+  options: ClaimOptions,
+  claim: Claim,
+  first: PromiseWithResolvers<void>,
+): Promise<void> {
+  const { signal } = claim.stop;
+  let everHeld = false;
+  while (!signal.aborted) {
+    try {
+      // The lock belongs to the connection, which is therefore kept.
+      await db.connection().execute(async (connection) => {
+        await takeClaim(connection, options.waitMsMax ?? claimWaitMsMax, signal);
+        claim.held = true;
+        everHeld = true;
+        first.resolve();
+        await holdClaim(connection, options.checkMs ?? checkMs, signal);
+      });
+    } catch (error) {
+      claim.held = false;
+      if (!everHeld) {
+        first.reject(error instanceof DatabaseTakenError ? error : notReached(error));
+        return;
+      }
+      if (signal.aborted) return;
+      options.log.error({ err: error }, 'the claim on the database was lost; trying to make it again');
+      await pause(retryMs, signal);
+    }
+  }
+  claim.held = false;
+}
+
+async function takeClaim(connection: Queries, waitMsMax: number, signal: AbortSignal): Promise<void> {
+  // So that the server soon notices when this machine is gone, which would otherwise hold the claim for hours.
+  await sql`select set_config('tcp_keepalives_idle', '10', false), set_config('tcp_keepalives_interval', '5', false),
+    set_config('tcp_keepalives_count', '3', false)`.execute(connection);
+  const giveUpAt = performance.now() + waitMsMax;
+  for (;;) {
+    const { rows } = await sql<{ taken: boolean }>`select pg_try_advisory_lock(${claimKey}) as taken`.execute(
+      connection,
+    );
+    if (rows[0]?.taken === true) return;
+    if (performance.now() >= giveUpAt || signal.aborted) {
+      throw new DatabaseTakenError(
+        'expected the database of DATABASE_URL for this service alone, got: one that another running Millrace uses; ' +
+          'stop that one, or give this one a database of its own',
+      );
+    }
+    await pause(retryMs, signal);
+  }
+}
+
+async function holdClaim(connection: Queries, everyMs: number, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await pause(everyMs, signal);
+    if (!signal.aborted) await sql`select 1`.execute(connection);
+  }
+  await sql`select pg_advisory_unlock(${claimKey})`.execute(connection);
+}
+
+/** Ends early when stopped; keeps no process alive. */
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(ms, undefined, { signal, ref: false }).catch((error: unknown) => {
+    if (!signal.aborted) throw error;
+  });
+}
+
+/** Without the address, which may be nobody else's business. */
+function notReached(cause: unknown): Error {
+  const { code, message } = cause as NodeJS.ErrnoException;
+  const reason = code !== undefined && /^E[A-Z]+$/.test(code) ? code : message;
+  return new Error(
+    `expected to reach PostgreSQL at DATABASE_URL, got: ${reason}; check the address and that the server is running`,
+    { cause },
+  );
+}
