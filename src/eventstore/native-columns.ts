@@ -103,23 +103,26 @@ export class TextColumn {
   #begin(byteLength: number): void {
     if (this.#at + varintBytesMax + byteLength > this.#bytes.length) this.#grow(varintBytesMax + byteLength);
     const bytes = this.#bytes;
+    let at = this.#at;
     let rest = byteLength;
     while (rest > 0x7f) {
-      bytes[this.#at++] = (rest & 0x7f) | 0x80;
+      bytes[at++] = (rest & 0x7f) | 0x80;
       rest >>>= 7;
     }
-    bytes[this.#at++] = rest;
+    bytes[at++] = rest;
+    this.#at = at;
   }
 
   #copy(from: Buffer, start: number, end: number): void {
     const bytes = this.#bytes;
-    let at = this.#at;
-    if (end - start <= shortCopyMax) {
-      for (let i = start; i < end; i++) bytes[at++] = from[i] ?? 0;
-      this.#at = at;
+    const at = this.#at;
+    const length = end - start;
+    if (length <= shortCopyMax) {
+      for (let i = 0; i < length; i++) bytes[at + i] = from[start + i] as number;
     } else {
-      this.#at = at + from.copy(bytes, at, start, end);
+      from.copy(bytes, at, start, end);
     }
+    this.#at = at + length;
   }
 
   #grow(more: number): void {

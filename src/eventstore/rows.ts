@@ -77,10 +77,10 @@ for (let value = 0; value < 16; value++) {
 /** Value of four hex digits. */
 function hex16(text: Uint8Array, from: number): number {
   return (
-    ((hexValue[text[from] ?? 0] ?? 0) << 12) |
-    ((hexValue[text[from + 1] ?? 0] ?? 0) << 8) |
-    ((hexValue[text[from + 2] ?? 0] ?? 0) << 4) |
-    (hexValue[text[from + 3] ?? 0] ?? 0)
+    ((hexValue[text[from] as number] as number) << 12) |
+    ((hexValue[text[from + 1] as number] as number) << 8) |
+    ((hexValue[text[from + 2] as number] as number) << 4) |
+    (hexValue[text[from + 3] as number] as number)
   );
 }
 
