@@ -36,7 +36,9 @@ export function errorsPage(): string {
   const about =
     'Every error of the API has the body `{type, code, detail, attr}`; several field errors add `errors: [{code, detail, ' +
     'attr}]`. `attr` is the field at fault, nested names joined by `__`, or null. `X-Request-Id` finds the request in ' +
-    'the log. Codes are stable and never used for something else.';
+    'the log. Codes are stable and never used for something else.\n\nWhere capture takes nothing of a request because of ' +
+    'its events, `errors` lists these, even a single one, as `{index, code, detail, attr}`. Their codes are those of the ' +
+    '[ingestion warnings](warnings.md), as in `rejected` of an answer 200.';
   const rows = Object.entries(apiErrors).map(([name, { status, type, meaning }]) => [
     code(name),
     String(status),

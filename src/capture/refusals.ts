@@ -1,5 +1,5 @@
 import { listedRejectionsMax, type CaptureAnswer, type RejectedEvent } from '../contract/capture.ts';
-import { ApiError, type ApiErrorCode, type FieldError } from '../contract/errors.ts';
+import { ApiError, type ApiErrorCode } from '../contract/errors.ts';
 import type { WarningType } from '../contract/warnings.ts';
 import type { Lane } from '../eventlog/eventlog.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -43,18 +43,14 @@ export function requestRefused({ listed, byCode, total }: Rejections, events: nu
   const [first] = listed;
   const allTooLarge = byCode.get('event_too_large') === total;
   const code: ApiErrorCode = allTooLarge ? 'request_too_large' : errorCodeOf(first?.code ?? 'invalid_event');
-  const errors = listed.map((each): FieldError => ({
-    code: errorCodeOf(each.code),
-    detail: each.detail,
-    attr: each.attr,
-  }));
   const expected = strict ? 'only valid events, as Prefer: handling=strict asks' : 'at least one valid event';
   const head = `expected ${expected}, got: ${total} of ${events} not valid, nothing was taken`;
   const prefix = allTooLarge ? 'maximum event size exceeded: ' : '';
   const reason = events === 1 ? String(first?.detail) : `${head}; the first: ${first?.attr}: ${first?.detail}`;
-  return new ApiError(code, prefix + reason, { attr: first?.attr ?? null, errors });
+  return new ApiError(code, prefix + reason, { attr: first?.attr ?? null, errors: listed });
 }
 
+/** The headline is one of the API's errors, for clients that know only those. */
 function errorCodeOf(warning: WarningType): ApiErrorCode {
   if (warning === 'missing_event_name' || warning === 'missing_distinct_id') return 'required';
   if (warning === 'event_name_too_long') return 'max_length';

@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import lz from 'lz-string';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { apiErrors } from '../contract/errors.ts';
 import { startTestCapture, type TestCapture } from './test-capture.ts';
 
 let capture: TestCapture;
@@ -303,7 +304,10 @@ describe('events that are not valid', () => {
       attr: `batch[0]${attr}`,
       code: expect.any(String),
       type: expect.any(String),
+      // As in `rejected` of an answer 200, even when it is the only one.
+      errors: [{ index: 0, code, attr: `batch[0]${attr}`, detail: expect.any(String) }],
     });
+    expect(Object.hasOwn(apiErrors, answer.json().code)).toBe(true);
     expect(await taken()).toEqual([]);
   });
 
@@ -338,7 +342,10 @@ describe('events that are not valid', () => {
       code: 'required',
       attr: 'batch[0].distinct_id',
       detail: expect.stringContaining('event submitted without a distinct_id'),
-      errors: [{ attr: 'batch[0].distinct_id' }, { attr: 'batch[1].event' }],
+      errors: [
+        { index: 0, code: 'missing_distinct_id', attr: 'batch[0].distinct_id' },
+        { index: 1, code: 'missing_event_name', attr: 'batch[1].event' },
+      ],
     });
   });
 
@@ -354,6 +361,7 @@ describe('events that are not valid', () => {
   it('takes nothing under Prefer: handling=strict when one is bad', async () => {
     const answer = await post('/batch/', batchOf([event, { event: 'a' }]), { prefer: 'handling=strict' });
     expect([answer.statusCode, answer.json().attr]).toEqual([400, 'batch[1].distinct_id']);
+    expect(answer.json().errors).toMatchObject([{ index: 1, code: 'missing_distinct_id' }]);
     expect(await taken()).toEqual([]);
     const good = await post('/batch/', batchOf([event]), { prefer: 'handling=strict' });
     expect([good.statusCode, good.headers['preference-applied']]).toEqual([200, 'handling=strict']);

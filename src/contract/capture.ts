@@ -1,6 +1,9 @@
 import type { WarningType } from './warnings.ts';
 
-/** An event of a request that was not taken; the others were. */
+/**
+ * An event that was not taken. In `rejected` of an answer 200 the others were; in `errors` of an answer 400 or 413 nothing
+ * was. A fault has the same code in both, which is also that of its dead letter and its ingestion warning.
+ */
 export interface RejectedEvent {
   /** Position in the batch, from 0. */
   readonly index: number;

@@ -1,3 +1,5 @@
+import type { RejectedEvent } from './capture.ts';
+
 /**
  * Every error that the API can answer with. The body is `{type, code, detail, attr}`; `code` is stable and never reused.
  * Clients of the existing service match on type, code and status, so these are theirs.
@@ -37,10 +39,10 @@ export interface FieldError {
   readonly attr: string | null;
 }
 
-/** What a client receives. `errors` lists every field error when there are several. */
+/** What a client receives. `errors` lists every field error when there are several, or the events that capture refuses. */
 export interface ApiErrorBody extends FieldError {
   readonly type: ApiErrorType;
-  readonly errors?: readonly FieldError[];
+  readonly errors?: readonly FieldError[] | readonly RejectedEvent[];
 }
 
 /** Thrown anywhere behind a route; the HTTP layer turns it into the answer. */
@@ -50,8 +52,8 @@ export class ApiError extends Error {
   readonly detail: string;
   readonly attr: string | null;
   readonly headers: Readonly<Record<string, string>>;
-  /** More field errors beyond the first. */
-  readonly errors: readonly FieldError[];
+  /** What `errors` of the body lists; empty: it has none. */
+  readonly errors: readonly FieldError[] | readonly RejectedEvent[];
 
   constructor(
     code: ApiErrorCode,
@@ -59,7 +61,7 @@ export class ApiError extends Error {
     more: {
       attr?: string | null;
       headers?: Readonly<Record<string, string>>;
-      errors?: readonly FieldError[];
+      errors?: readonly FieldError[] | readonly RejectedEvent[];
       cause?: unknown;
     } = {},
   ) {
@@ -78,12 +80,12 @@ export class ApiError extends Error {
   body(): ApiErrorBody {
     const { type } = apiErrors[this.code];
     const first = { type, code: this.code, detail: this.detail, attr: this.attr };
-    return this.errors.length > 1 ? { ...first, errors: this.errors } : first;
+    return this.errors.length > 0 ? { ...first, errors: this.errors } : first;
   }
 }
 
 /** Several field errors in one answer; the first one is the headline. */
 export function fieldErrors(errors: readonly [FieldError, ...FieldError[]]): ApiError {
-  const [first] = errors;
-  return new ApiError(first.code, first.detail, { attr: first.attr, errors });
+  const [first, ...others] = errors;
+  return new ApiError(first.code, first.detail, { attr: first.attr, errors: others.length > 0 ? errors : [] });
 }

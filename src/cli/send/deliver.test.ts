@@ -145,18 +145,19 @@ describe('every event is delivered, and the totals are exact', () => {
     expect(lost.map((each) => each.source.place)).toEqual(badOnes(100).map((n) => `line ${n + 1}`));
   });
 
-  it('a 400 that lists every event costs one request', async () => {
+  it.each([400, 413])('a %i that lists every event costs one request', async (status) => {
     const { totals } = await run(3, ({ batch }) => ({
-      status: 400,
+      status,
       body: {
         type: 'validation_error',
         code: 'required',
         detail: 'no',
         attr: 'batch[0].distinct_id',
-        errors: batch.map((_, index) => ({ code: 'required', detail: 'no', attr: `batch[${index}].distinct_id` })),
+        errors: batch.map((_, index) => ({ index, code: 'missing_distinct_id', detail: 'no', attr: null })),
       },
     }));
     expect(totals).toMatchObject({ accepted: 0, rejected: 3, requests: 1 });
+    expect(totals.reasons).toEqual(new Map([['missing_distinct_id', 3]]));
   });
 
   it('a service that refuses a whole batch for one bad event still gets all the good ones', async () => {

@@ -47,8 +47,9 @@ const hopelessRejections = 100;
 /**
  * - 2xx: accepted, less what the answer lists as rejected
  * - 408, 429, 5xx, network trouble: the same body again, after a growing wait or as long as Retry-After says
- * - 413: both halves apart; a single event is rejected
- * - 400: a service that refuses whole batches is asked for both halves, until the bad events stand alone
+ * - 400 and 413 that list every event: these are rejected, each for its own reason
+ * - other 413: both halves apart; a single event is rejected
+ * - other 400: a service that refuses whole batches is asked for both halves, until the bad events stand alone
  * - anything else ends the command. Errors: CommandError
  */
 export function createDeliver(options: DeliverOptions): Deliver {
@@ -57,7 +58,7 @@ export function createDeliver(options: DeliverOptions): Deliver {
   const settle = (response: Answer, events: readonly OutgoingEvent[]): Delivered | 'split' => {
     if (response.ok) return readAnswer(events, response.text);
     if (response.status !== 400 && response.status !== 413) throw refusal(response, options);
-    const listed = response.status === 400 ? listedErrors(events, response.text) : undefined;
+    const listed = listedErrors(events, response.text);
     if (listed !== undefined) return { accepted: 0, rejected: listed };
     if (events.length > 1) return 'split';
     if (everAccepted === 0 && everRejected >= hopelessRejections) throw refusal(response, options);
