@@ -118,6 +118,8 @@ async function drain(stream: AsyncIterable<unknown>): Promise<void> {
 
 function engineFailure(error: unknown, judge: (message: string, cause: unknown) => Error): Error {
   if (error instanceof ClickHouseError) return judge(`Code: ${error.code}. ${error.message}`, error);
-  const message = error instanceof Error ? error.message : String(error);
-  return new StoreUnavailableError(`The ClickHouse server cannot be reached: ${message}`, { cause: error });
+  const { code, message } =
+    error instanceof Error ? (error as NodeJS.ErrnoException) : { code: undefined, message: '' };
+  // A network error's own message names the address, and this sentence is told to whoever asks for the service's health.
+  return new StoreUnavailableError(`The ClickHouse server cannot be reached: ${code ?? message}`, { cause: error });
 }

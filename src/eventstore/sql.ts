@@ -21,7 +21,7 @@ export function insertSql(token: string, source: string): string {
     'async_insert = 0',
     'max_partitions_per_insert_block = 0',
     // Equal identities within one batch are rare, and reads (FINAL) and merges remove them; looking for them here costs a
-    // third of the insert.
+    // fifth (many months) to two fifths (one month) of the insert.
     'optimize_on_insert = 0',
   ];
   const columns = eventColumns.join(', ');
