@@ -9,7 +9,8 @@ describe('health', () => {
         metadata: async () => ({ ok: true }),
         store: async () => (trouble.detail === '' ? { ok: true } : { ok: false, detail: trouble.detail }),
         log: async () => {
-          if (trouble.detail !== '') throw new Error('disk is gone');
+          const cause = Object.assign(new Error('connect ECONNREFUSED db.internal:5432'), { code: 'ECONNREFUSED' });
+          if (trouble.detail !== '') throw new Error('ask db.internal', { cause });
           return { ok: true };
         },
       },
@@ -26,7 +27,7 @@ describe('health', () => {
     expect((await app.inject({ url: '/readyz?verbose' })).json().checks).toEqual({
       metadata: { ok: true },
       store: { ok: false, detail: '2 damaged parts were set aside' },
-      log: { ok: false, detail: 'disk is gone' },
+      log: { ok: false, detail: 'failed (ECONNREFUSED)' },
     });
     expect((await app.inject({ url: '/livez' })).statusCode).toBe(200);
   });

@@ -47,8 +47,16 @@ async function runCheck(check: () => Promise<HealthResult>): Promise<HealthResul
   try {
     return await Promise.race([check(), late]);
   } catch (error) {
-    return { ok: false, detail: error instanceof Error ? error.message : 'failed' };
+    return { ok: false, detail: `failed (${causeOf(error)})` };
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** Enough to know what to look for in the log. Messages stay out: anybody may ask, and they name addresses and users. */
+function causeOf(error: unknown): string {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if ('code' in cause && typeof cause.code === 'string') return cause.code;
+  }
+  return error instanceof Error ? error.name : typeof error;
 }
