@@ -23,6 +23,7 @@ import type { EventStore } from './eventstore/eventstore.ts';
 import { historicalTotal } from './eventstore/reads.ts';
 import { createAuth } from './http/auth.ts';
 import type { HealthResult } from './http/health.ts';
+import { siteUrlOf } from './http/request-origin.ts';
 import { buildServer } from './http/server.ts';
 import { startJobRunner } from './jobs/runner.ts';
 import { bootstrap, firstLoginToken, type Bootstrapped } from './metadata/bootstrap.ts';
@@ -252,7 +253,6 @@ function buildHttp({ settings, log, metrics, db, store, door, health }: HttpPart
     clock,
     registry: builtInRegistry,
     eventBytesMax: settings.captureEventBytesMax,
-    siteUrl: () => settings.siteUrl || `http://${settings.host}:${settings.port}`,
     forgetKey: auth.forgetKey,
     forgetProject: (projectId) => {
       auth.forgetProject(projectId);
@@ -280,7 +280,7 @@ function describeStart(
 ): StartedApp {
   const { port } = server.server.address() as AddressInfo;
   const host = settings.host.includes(':') ? `[${settings.host}]` : settings.host;
-  const url = settings.siteUrl || `http://${host}:${port}`;
+  const url = siteUrlOf(settings) || `http://${host}:${port}`;
   if (loginToken === undefined || project === null) return { url };
   return { url, firstStart: { projectKey: project.apiToken, loginUrl: `${url}/login?token=${loginToken}` } };
 }

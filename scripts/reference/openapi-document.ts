@@ -17,7 +17,6 @@ export function openApiDocument(): string {
     clock: systemClock,
     registry: builtInRegistry,
     eventBytesMax: 0,
-    siteUrl: () => '',
     forgetKey: () => {},
     forgetProject: () => {},
   });

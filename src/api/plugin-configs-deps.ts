@@ -15,8 +15,6 @@ import { idempotent } from './idempotency.ts';
 export interface PluginConfigDeps {
   readonly db: Metadata;
   readonly clock: Clock;
-  /** Public address of the service without a slash at the end. */
-  readonly siteUrl: () => string;
   readonly registry: Pick<PluginRegistry, 'get'>;
 }
 

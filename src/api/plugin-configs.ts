@@ -82,9 +82,9 @@ function collectionRoutes(deps: PluginConfigDeps, family: Family): ApiRoute[] {
       description: 'Without an order it comes last. Settings follow at …/settings. Honours Idempotency-Key.',
       body: pluginConfigCreateSchema,
       responses: { 201: pluginConfigSchema },
-      handler: changing(deps, async (work, { body }) => {
+      handler: changing(deps, async (work, { body, url }) => {
         const record = toRecord(await createConfig(work, family, body));
-        const location = `${deps.siteUrl()}${configsPath(work.projectId, family)}${record.id}/`;
+        const location = `${serviceUrl(url)}${configsPath(work.projectId, family)}${record.id}/`;
         return { status: 201, body: record, headers: { location } };
       }),
     }),
@@ -167,7 +167,7 @@ function extraRoutes(deps: PluginConfigDeps, family: Family): ApiRoute[] {
       description: 'The Link header leads to the log of changes.',
       query: atQuerySchema,
       handler: async (request) => {
-        const headers = { link: `<${activityLogUrl(deps, request)}>; rel="version-history"` };
+        const headers = { link: `<${activityLogUrl(request)}>; rel="version-history"` };
         return { status: 200, body: await stateOf(deps, family, request), headers };
       },
     }),
@@ -179,7 +179,7 @@ function extraRoutes(deps: PluginConfigDeps, family: Family): ApiRoute[] {
       summary: `Front end of ${article(word)}`,
       description:
         'The record; with `Accept: text/javascript` a module; with `Accept: text/html` the page in the console.',
-      handler: async (request) => frontend(deps, family, request, await configOf(deps, family, request)),
+      handler: async (request) => frontend(family, request, await configOf(deps, family, request)),
     }),
     apiRoute({
       ...one,
@@ -222,12 +222,12 @@ async function stateOf(
   return record;
 }
 
-function activityLogUrl(deps: PluginConfigDeps, request: ApiRequest<IdParams>): string {
+function activityLogUrl(request: ApiRequest<IdParams>): string {
   const path = `/api/projects/${request.project().id}/activity_log/`;
-  return `${deps.siteUrl()}${path}?scope=PluginConfig&item_id=${request.params.id}`;
+  return `${serviceUrl(request.url)}${path}?scope=PluginConfig&item_id=${request.params.id}`;
 }
 
-function frontend(deps: PluginConfigDeps, family: Family, request: ApiRequest, config: StoredConfig): ApiReply {
+function frontend(family: Family, request: ApiRequest, config: StoredConfig): ApiReply {
   const vary = { vary: 'Accept' };
   switch (frontendForm(request.headers['accept'])) {
     case 'record':
@@ -239,10 +239,15 @@ function frontend(deps: PluginConfigDeps, family: Family, request: ApiRequest, c
         headers: { ...vary, 'content-type': 'text/javascript; charset=utf-8' },
       };
     case 'page': {
-      const location = `${deps.siteUrl()}/projects/${config.projectId}/${familyPaths[family]}/${config.id}`;
+      const location = `${serviceUrl(request.url)}/projects/${config.projectId}/${familyPaths[family]}/${config.id}`;
       return { status: 302, headers: { ...vary, location } };
     }
   }
+}
+
+/** Address of the service as the client of this request sees it, without a slash at the end. */
+function serviceUrl(requestUrl: string): string {
+  return requestUrl.slice(0, requestUrl.lastIndexOf('/api/'));
 }
 
 function article(word: string): string {

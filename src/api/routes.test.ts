@@ -18,8 +18,7 @@ let routes: ApiRoute[];
 beforeAll(async () => {
   app = await startTestApp((db, { auth, clock }) => {
     const { forgetKey, forgetProject } = auth;
-    const siteUrl = (): string => 'https://events.example.com';
-    const deps = { db, clock, store, door, registry: builtInRegistry, eventBytesMax: 1_000_000, siteUrl };
+    const deps = { db, clock, store, door, registry: builtInRegistry, eventBytesMax: 1_000_000 };
     routes = apiRoutes({ ...deps, forgetKey, forgetProject });
     return routes;
   });

@@ -29,8 +29,6 @@ export interface ApiDeps {
   readonly registry: PluginRegistry;
   /** Largest event that the pipeline takes, in bytes of JSON. */
   readonly eventBytesMax: number;
-  /** Public address of the service without a slash at the end. */
-  readonly siteUrl: () => string;
   readonly forgetKey: (keyId: string) => void;
   readonly forgetProject: (projectId: number) => void;
 }

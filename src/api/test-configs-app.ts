@@ -1,5 +1,7 @@
-import { startTestApp, type TestApp } from '../../test/support/app.ts';
+import { startTestApp, type RouteContext, type TestApp } from '../../test/support/app.ts';
 import { familyPaths, type Family } from '../contract/plugins.ts';
+import type { ApiRoute } from '../http/api-route.ts';
+import type { Metadata } from '../metadata/database.ts';
 import { testPlugins } from '../plugin-configs/test-plugins.ts';
 import { createRegistry } from '../plugins/registry.ts';
 import { syncPlugins } from '../plugins/sync-plugins.ts';
@@ -58,17 +60,18 @@ export const recordKeys = [
   'deleted',
 ];
 
-export const siteUrl = 'https://events.example.com';
+export const siteUrl = 'https://events.example.com/pipeline';
 
 /** The real server with the routes of plugin configs, and one plugin per family that has a setting of every type. */
 export async function startConfigsApp(): Promise<ConfigsApp> {
   const registry = createRegistry(testPlugins);
-  const app = await startTestApp((db, { clock }) => [
-    ...pluginConfigRoutes({ db, clock, siteUrl: () => siteUrl, registry }),
+  const routes = (db: Metadata, { clock }: RouteContext): ApiRoute[] => [
+    ...pluginConfigRoutes({ db, clock, registry }),
     ...pluginRoutes({ db }),
     ...activityLogRoutes({ db }),
     ...jobRoutes({ db }),
-  ]);
+  ];
+  const app = await startTestApp(routes, { settings: { siteUrl: `${siteUrl}/` } });
   await syncPlugins(app.db, testPlugins, app.clock.now());
   const authorization = `Bearer ${await app.key()}`;
   const ids = await app.db.selectFrom('plugins').select(['id', 'kind']).execute();
