@@ -36,7 +36,7 @@ rmSync(join(dir, 'door'), { recursive: true, force: true });
 process.disconnect();
 
 async function insert(file: string): Promise<void> {
-  const settings = 'max_partitions_per_insert_block = 0, async_insert = 0';
+  const settings = 'max_partitions_per_insert_block = 0, async_insert = 0, optimize_on_insert = 0';
   await run(`INSERT INTO events (${columns}) FROM INFILE '${file}' SETTINGS ${settings} FORMAT Native`);
 }
 
