@@ -19,7 +19,7 @@ function keyForm(): Html {
       No link at hand? A personal API key with scope <code>*</code> signs you in for 12 hours. To make one, on the
       machine that holds the data directory:
     </p>
-    <pre><code>millrace keys create</code></pre>
+    <pre><code>npx millrace keys create</code></pre>
     <form method="post" action="/login">
       <label for="key">Personal API key</label>
       <input id="key" name="key" type="password" autocomplete="off" required placeholder="phx_…" />
