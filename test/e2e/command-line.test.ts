@@ -100,6 +100,7 @@ describe('a first day with the command line', () => {
     expect(greeting).toMatch(/Project key\s+phc_\w+/);
     expect(greeting).toMatch(/Console\s+http:\S+\/login\?token=\S+ {2}\(works once, for 30 minutes\)/);
     expect(greeting).toContain('npx millrace keys create');
+    expect(greeting).toContain(`export MILLRACE_URL=${first.url}\n`);
     expect(greeting).toContain('docs/guides/first-history.md');
     const lines = greeting.split('\n').filter((line) => line !== '');
     expect(new Set(lines).size).toBe(lines.length);

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { Settings } from '../../config/settings.ts';
 import type { Log } from '../../telemetry/log.ts';
+import { defaultUrl } from '../api-options.ts';
 import { CommandError } from '../exit-codes.ts';
 import { addSettingOptions, settingsFrom } from '../setting-options.ts';
 import { stopSignal } from '../stop-signal.ts';
@@ -55,6 +56,8 @@ export function greeting({ url, firstStart }: Awaited<ReturnType<ServedApp['star
     `  Project key        ${firstStart.projectKey}`,
     `  Console            ${firstStart.loginUrl}  (works once, for 30 minutes)`,
     '  Personal API key   npx millrace keys create',
+    // The other commands look for the service there unless told otherwise.
+    ...(url === defaultUrl ? [] : [`  Other commands     export MILLRACE_URL=${url}`]),
     '  First history      docs/guides/first-history.md',
     '',
   ];
