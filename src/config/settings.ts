@@ -189,4 +189,3 @@ type ValueOf<D> = D extends { type: 'integer' }
         ? readonly C[]
         : string;
 export type Settings = { readonly [N in SettingName]: ValueOf<Definitions[N]> };
-export type Role = Settings['roles'][number];

@@ -71,7 +71,6 @@ export const eventCountsQuerySchema = Type.Object({
     }),
   ),
 });
-export type EventCountsQuery = Static<typeof eventCountsQuerySchema>;
 
 const totalSchema = Type.Object({
   standard: Type.Integer({ description: 'Events that did not come with a historical import.' }),
@@ -96,7 +95,6 @@ export const usageQuerySchema = Type.Object({
   after: Type.Optional(Type.String({ ...date, description: 'First day (inclusive), UTC.' })),
   before: Type.Optional(Type.String({ ...date, description: 'The day after the last one (exclusive), UTC.' })),
 });
-export type UsageQuery = Static<typeof usageQuerySchema>;
 
 export const usageSchema = Type.Object({
   results: Type.Array(

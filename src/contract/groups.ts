@@ -1,4 +1,4 @@
-import { Type, type Static } from 'typebox';
+import { Type } from 'typebox';
 import { pageQuerySchema, pageSchema } from './pagination.ts';
 
 export const groupSchema = Type.Object({
@@ -7,7 +7,6 @@ export const groupSchema = Type.Object({
   group_properties: Type.Record(Type.String(), Type.Unknown()),
   created_at: Type.String({ format: 'date-time', description: 'Time of the earliest event about the group.' }),
 });
-export type GroupRecord = Static<typeof groupSchema>;
 
 export const groupPageSchema = pageSchema(groupSchema);
 
@@ -28,4 +27,3 @@ export const groupTypeSchema = Type.Object({
   group_type: Type.String({ description: 'As events name it.' }),
   group_type_index: Type.Integer({ minimum: 0, maximum: 4 }),
 });
-export type GroupTypeRecord = Static<typeof groupTypeSchema>;

@@ -58,7 +58,6 @@ export const ingestionWarnings = {
 } as const satisfies Record<string, { severity: 'error' | 'warning' | 'info'; meaning: string }>;
 
 export type WarningType = keyof typeof ingestionWarnings;
-export type WarningSeverity = 'error' | 'warning' | 'info';
 
 /** One occurrence, before it is counted. `details` is small and holds no secret. */
 export interface WarningOccurrence {

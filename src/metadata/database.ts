@@ -1,4 +1,5 @@
 import type { Generated, Kysely } from 'kysely';
+import type { Family } from '../contract/plugins.ts';
 
 /**
  * The tables of the metadata store, the same on SQLite and PostgreSQL.
@@ -112,12 +113,11 @@ interface PluginTable {
   created_at: string;
   updated_at: string;
 }
-export type PluginFamily = 'import-app' | 'transformation';
 interface PluginConfigTable {
   id: Generated<number>;
   project_id: number;
   plugin_id: number;
-  family: PluginFamily;
+  family: Family;
   enabled: Flag;
   /** Position in the family, 0-based. */
   position: number;
