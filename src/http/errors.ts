@@ -61,8 +61,11 @@ export function isStorageTrouble(error: unknown): boolean {
   const { code, errcode, message } = fieldsOf(error);
   if (error instanceof LogUnavailableError || error instanceof StoreUnavailableError) return true;
   if (code === 'ERR_SQLITE_ERROR') return typeof errcode === 'number' && sqliteTrouble.has(errcode & 0xff);
-  // PostgreSQL classes: 08 connection, 53 resources, 57P shutdown, 58 system; 25006 read-only.
-  if (typeof code === 'string') return networkTrouble.has(code) || /^(08|53|57P|58)|^25006$/.test(code);
+  // PostgreSQL classes: 08 connection, 53 resources, 57P shutdown, 58 system; 25006 read-only. It undid the transaction
+  // for another one's sake at 40001 (serialization) and 40P01 (deadlock): the same again will do.
+  if (typeof code === 'string') {
+    return networkTrouble.has(code) || /^(08|53|57P|58)|^(25006|40001|40P01)$/.test(code);
+  }
   // The pool of pg has no codes for these two.
   return (
     typeof message === 'string' && /^(Connection terminated|timeout exceeded when trying to connect)/.test(message)
