@@ -16,6 +16,13 @@ export interface PipelineHost {
 
 const firstRestartMs = 200;
 const restartMsMax = 10_000;
+/** A thread that lived so long did its work: what ended it is not what ended the one before. */
+const goodLifeMs = 60_000;
+
+/** How many threads died one after the other, each soon after its start, before the one that lived `livedMs`. */
+export function deathsBefore(deaths: number, livedMs: number): number {
+  return livedMs > goodLifeMs ? 0 : deaths;
+}
 
 /**
  * Runs the pipeline in a thread of its own, and starts it again when it dies. What it had not committed is read from the
@@ -29,6 +36,7 @@ export function hostPipeline(data: PipelineThreadData, deps: { metrics: Metrics;
   let restart: NodeJS.Timeout | undefined;
 
   const start = (): void => {
+    const startedAt = performance.now();
     const thread = new Worker(new URL('./pipeline-thread.ts', import.meta.url), { workerData: data });
     worker = thread;
     thread.on('message', (message: { metrics: MetricMessage[] }) => applyForwarded(metrics, message.metrics));
@@ -37,7 +45,9 @@ export function hostPipeline(data: PipelineThreadData, deps: { metrics: Metrics;
       worker = undefined;
       if (stopping) return;
       metrics.count('millrace_component_errors_total', { component: 'pipeline', error_type: 'thread_ended' });
-      restart = setTimeout(start, backoffMs(deaths++, firstRestartMs, restartMsMax));
+      const attempt = deathsBefore(deaths, performance.now() - startedAt);
+      deaths = attempt + 1;
+      restart = setTimeout(start, backoffMs(attempt, firstRestartMs, restartMsMax));
     });
   };
   start();
