@@ -14,28 +14,33 @@ interface Rights {
 }
 
 /**
- * A key must not be a way to more rights, more projects or more time than it has itself.
+ * A key must not be a way to more rights, more projects or more time than it has itself, nor end a key that has more.
  * @throws ApiError permission_denied naming what is too much
  */
-export async function checkNotMoreThanOwn(db: Metadata, principal: Principal, wanted: Rights): Promise<void> {
+export async function checkNotMoreThanOwn(
+  db: Metadata,
+  principal: Principal,
+  wanted: Rights,
+  act: 'hand out' | 'delete' = 'hand out',
+): Promise<void> {
   if (principal.kind === 'session') return;
   const own = await getPersonalApiKey(db, principal.userId, principal.keyId);
   const excess = own === undefined ? 'any right' : excessOf(own, wanted);
   if (excess === undefined) return;
-  throw new ApiError('permission_denied', `A personal API key may not hand out more than it has itself: ${excess}.`);
+  throw new ApiError('permission_denied', `A personal API key may not ${act} more than it has itself: ${excess}.`);
 }
 
 function excessOf(own: Rights, wanted: Rights): string | undefined {
   const scope = wanted.scopes.find((each) => !covers(own.scopes, each));
   if (scope !== undefined) return `scope '${scope}'`;
   if (own.scopedProjects !== null) {
-    if (wanted.scopedProjects === null) return 'every project (give scoped_teams)';
+    if (wanted.scopedProjects === null) return 'every project (scoped_teams)';
     const project = wanted.scopedProjects.find((id) => !own.scopedProjects?.includes(id));
     if (project !== undefined) return `project ${project}`;
   }
   if (own.expiresAt === null) return undefined;
   const longer = wanted.expiresAt === null || wanted.expiresAt > own.expiresAt;
-  return longer ? `an end later than ${own.expiresAt} (give expires_at)` : undefined;
+  return longer ? `an end later than ${own.expiresAt} (expires_at)` : undefined;
 }
 
 function covers(own: readonly string[], wanted: string): boolean {

@@ -107,6 +107,26 @@ describe('personal API keys', () => {
     expect(roll.statusCode).toBe(403);
   });
 
+  it('deletes itself and keys that may do no more, and no other', async () => {
+    const expiresAt = '2026-12-01T00:00:00Z';
+    const own = { scopes: ['personal_api_key:write'], scoped_teams: [app.project.id], expires_at: expiresAt };
+    const { id, value } = (await create({ label: 'own', ...own })).json();
+    const remove = async (target: string, by: { authorization: string }) =>
+      (await app.inject({ method: 'DELETE', url: `${keys}${target}`, headers: by })).statusCode;
+    const narrow = { authorization: `Bearer ${value}` };
+    for (const excess of [{ scopes: ['*'] }, { scoped_teams: null }, { expires_at: null }]) {
+      const wide = (await create({ label: 'wide', ...own, ...excess })).json();
+      expect([excess, await remove(wide.id, narrow)]).toEqual([excess, 403]);
+      expect((await app.inject({ url: `${keys}${wide.id}`, headers })).statusCode).toBe(200);
+      expect(await remove(wide.id, headers)).toBe(204);
+    }
+    const equal = (await create({ label: 'equal', ...own })).json();
+    expect(await remove(equal.id, narrow)).toBe(204);
+    expect(await remove(id, narrow)).toBe(204);
+    expect(await remove(id, narrow)).toBe(401);
+    expect((await app.inject({ url: `${keys}${id}`, headers })).statusCode).toBe(404);
+  });
+
   it('rolls and deletes own keys, and finds nobody else’s', async () => {
     const { id, value } = (await create({ label: 'x', scopes: ['*'] })).json();
     const rolled = await app.inject({ method: 'POST', url: `${keys}${id}/roll/`, headers });

@@ -132,9 +132,11 @@ function changeRoutes({ db, clock, forgetKey }: PersonalApiKeyRouteDeps): ApiRou
       scope: 'personal_api_key:write',
       tag,
       summary: 'Delete a personal API key',
+      description: 'A key can only delete itself and keys that may do no more than itself.',
       params: personalApiKeyParamsSchema,
       responses: { 204: null },
       handler: async ({ principal, params }) => {
+        await checkNotMoreThanOwn(db, principal, await ownKey(db, principal, params.id), 'delete');
         const deleted = await deletePersonalApiKey(db, principal.userId, params.id);
         forgetKey(params.id);
         if (!deleted) throw notFound();
