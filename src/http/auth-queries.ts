@@ -7,6 +7,8 @@ import type { Principal, ProjectRef } from './api-route.ts';
 /** A principal as read from the store. */
 export interface KnownPrincipal {
   readonly principal: Principal;
+  /** The personal key that it is, or that opened the session; null: a session opened by link. */
+  readonly keyId: string | null;
   /** keyHash of the secret, as stored. */
   readonly hash: string;
   /** ms since the epoch; infinity: never. */
@@ -34,6 +36,7 @@ export async function findKey(db: Metadata, key: string): Promise<KnownPrincipal
       scopes: JSON.parse(row.scopes) as string[],
       projectIds: row.scoped_projects === null ? null : (JSON.parse(row.scoped_projects) as number[]),
     },
+    keyId: row.id,
     hash: row.secure_value,
     expiresAt: row.expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(row.expires_at),
     lastUsedAt: row.last_used_at,
@@ -50,6 +53,7 @@ export async function findSessionPrincipal(
   if (session === undefined) return undefined;
   return {
     principal: { kind: 'session', userId: session.userId, organizationId: session.organizationId },
+    keyId: session.keyId,
     hash: keyHash(cookie),
     expiresAt: Date.parse(session.expiresAt),
     lastUsedAt: null,

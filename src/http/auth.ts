@@ -36,6 +36,7 @@ export interface Auth {
    * @throws ApiError not_found, also for a project that the principal may not see
    */
   project(principal: Principal, id: string): Promise<ProjectRef>;
+  /** Also the sessions that it opened. */
   forgetKey(keyId: string): void;
   forgetProject(projectId: number): void;
   forgetSession(cookie: string): void;
@@ -89,7 +90,7 @@ export function createAuth(deps: { readonly db: Metadata; readonly clock: Clock;
       if (found === undefined || !maySee(principal, found)) throw new ApiError('not_found', 'Project not found.');
       return found;
     },
-    forgetKey: (keyId) => principals.delete(({ principal }) => principal.kind === 'key' && principal.keyId === keyId),
+    forgetKey: (keyId) => principals.delete((entry) => entry.keyId === keyId),
     forgetProject: (projectId) => projects.delete(({ id }) => id === projectId),
     forgetSession(cookie) {
       const hash = keyHash(cookie);

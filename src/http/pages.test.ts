@@ -1,12 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startTestApp, type TestApp } from '../../test/support/app.ts';
 import { chromiumPath, launchBrowser } from '../../test/support/browser.ts';
+import { personalApiKeyRoutes } from '../api/personal-api-keys.ts';
 import { createLoginLink } from '../metadata/sessions.ts';
 import { updateProject } from '../metadata/projects.ts';
 
 let app: TestApp;
 beforeEach(async () => {
-  app = await startTestApp(() => []);
+  app = await startTestApp((db, { auth, clock }) => personalApiKeyRoutes({ db, clock, forgetKey: auth.forgetKey }));
 });
 afterEach(() => app[Symbol.asyncDispose]());
 
@@ -69,6 +70,40 @@ describe('signing in with a personal key', () => {
     ]);
     const short = await signIn(await app.key(['*'], { expiresAt: '2026-11-20T10:01:00Z' }));
     expect(String(short.headers['set-cookie'])).toContain('Max-Age=60');
+  });
+
+  it.each([
+    ['rolled', 'POST', '/roll'],
+    ['deleted', 'DELETE', ''],
+  ] as const)('ends when the key is %s, at once', async (_name, method, path) => {
+    const key = await app.key();
+    const signedIn = { cookie: String((await signIn(key)).headers['set-cookie']).split(';')[0] ?? '' };
+    const byLink = { cookie: await app.session() };
+    const own = { authorization: `Bearer ${key}` };
+    const home = async (headers: { cookie: string }) => (await app.inject({ url: '/', headers })).body;
+    expect(await home(signedIn)).toContain(app.project.apiToken);
+    const { id } = (await app.inject({ url: '/api/personal_api_keys/@current', headers: own })).json();
+    const changed = await app.inject({ method, url: `/api/personal_api_keys/${id}${path}`, headers: own });
+    expect(changed.statusCode).toBeLessThan(300);
+    expect(await home(signedIn)).not.toContain('phc_');
+    expect(await home(byLink)).toContain(app.project.apiToken);
+    expect((await signIn(key)).statusCode).toBe(403);
+  });
+
+  it('ends within 5 s when another process deletes the key, and with the time of the key', async () => {
+    const cookieOf = async (key: string) => String((await signIn(key)).headers['set-cookie']).split(';')[0] ?? '';
+    const home = async (cookie: string) => (await app.inject({ url: '/', headers: { cookie } })).body;
+    const [deleted, short] = [
+      await cookieOf(await app.key()),
+      await cookieOf(await app.key(['*'], { expiresAt: '2026-11-20T10:01:00Z' })),
+    ];
+    for (const cookie of [deleted, short]) expect(await home(cookie)).toContain('phc_');
+    await app.db.deleteFrom('personal_api_keys').where('expires_at', 'is', null).execute();
+    app.clock.advance(5_001);
+    expect(await home(deleted)).not.toContain('phc_');
+    expect(await home(short)).toContain('phc_');
+    app.clock.advance(55_000);
+    expect(await home(short)).not.toContain('phc_');
   });
 
   it('takes no key that may do less', async () => {

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../base/clock.ts';
+import { keyHash } from '../base/ids.ts';
 import { ApiError } from '../contract/errors.ts';
 import type { Metadata } from '../metadata/database.ts';
 import { getPersonalApiKey } from '../metadata/personal-api-keys.ts';
@@ -73,6 +74,7 @@ export function servePages(app: FastifyInstance, deps: PageDeps): void {
 interface SessionOwner {
   readonly userId: number;
   readonly lifetimeMs?: number;
+  readonly keyHash?: string;
 }
 
 async function linkOwner({ db, clock }: PageDeps, token: string): Promise<SessionOwner | undefined> {
@@ -80,14 +82,15 @@ async function linkOwner({ db, clock }: PageDeps, token: string): Promise<Sessio
   return userId === undefined ? undefined : { userId };
 }
 
-/** A session may do everything in the organisation, so only a key that may as well can start one; and not outlive it. */
+/** A session may do everything in the organisation, so only a key that may as well can start one; it ends with the key. */
 async function keyOwner({ auth, clock, db }: PageDeps, key: string): Promise<SessionOwner | undefined> {
   try {
     const principal = await auth.identify({ kind: 'key', key, place: 'body' });
     if (principal.kind !== 'key' || !principal.scopes.includes('*') || principal.projectIds !== null) return undefined;
-    const expiresAt = (await getPersonalApiKey(db, principal.userId, principal.keyId))?.expiresAt;
-    const left = expiresAt ? Date.parse(expiresAt) - clock.now() : Number.POSITIVE_INFINITY;
-    return { userId: principal.userId, lifetimeMs: Math.min(keySessionMs, left) };
+    const stored = await getPersonalApiKey(db, principal.userId, principal.keyId);
+    if (stored === undefined) return undefined;
+    const left = stored.expiresAt === null ? Number.POSITIVE_INFINITY : Date.parse(stored.expiresAt) - clock.now();
+    return { userId: principal.userId, lifetimeMs: Math.min(keySessionMs, left), keyHash: keyHash(key) };
   } catch (error) {
     if (error instanceof ApiError && error.code === 'authentication_failed') return undefined;
     throw error;

@@ -6,7 +6,7 @@ import { createOrganization, listOrganizations } from './organizations.ts';
 import { createPersonalApiKey, findPersonalApiKey, hasExpired } from './personal-api-keys.ts';
 import { createProject, getProjectByToken, listProjects, type Project } from './projects.ts';
 import type { Queries } from './queries.ts';
-import { createLoginLink } from './sessions.ts';
+import { createLoginLink, hasValidSession } from './sessions.ts';
 import { createUser, listUsers } from './users.ts';
 
 export interface BootstrapOptions {
@@ -72,11 +72,9 @@ export async function firstLoginToken(
 }
 
 async function hasWayIn(db: Metadata, now: number): Promise<boolean> {
-  const holders = [
-    ...(await db.selectFrom('sessions').select('expires_at as expiresAt').execute()),
-    ...(await db.selectFrom('personal_api_keys').select('expires_at as expiresAt').execute()),
-  ];
-  return holders.some((holder) => !hasExpired(holder, now));
+  if (await hasValidSession(db, now)) return true;
+  const keys = await db.selectFrom('personal_api_keys').select('expires_at as expiresAt').execute();
+  return keys.some((key) => !hasExpired(key, now));
 }
 
 async function addPersonalKey(trx: Queries, value: string, now: number): Promise<void> {

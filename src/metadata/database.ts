@@ -55,6 +55,8 @@ interface UserTable {
 interface SessionTable {
   id_hash: string;
   user_id: number;
+  /** keyHash of the personal key that it was opened with; null: opened by link. */
+  key_hash: string | null;
   created_at: string;
   expires_at: string;
 }

@@ -47,34 +47,72 @@ export async function useLoginLink(db: Queries, token: string, now: number): Pro
 
 export interface Session {
   readonly userId: number;
+  /** The personal key that it was opened with; null: opened by link. */
+  readonly keyId: string | null;
   readonly organizationId: string;
   readonly expiresAt: string;
+}
+
+interface NewSession extends Lifetime {
+  /** keyHash of the personal key that opens it: the session ends when the key is deleted or gets a new value. */
+  readonly keyHash?: string;
 }
 
 /** A console session of 14 days unless said otherwise; `value` belongs in the cookie and is not stored. */
 export async function createSession(
   db: Queries,
-  { userId, now, lifetimeMs = sessionMs }: Lifetime,
+  { userId, now, lifetimeMs = sessionMs, keyHash: openedWith }: NewSession,
 ): Promise<{ value: string; expiresAt: string }> {
   const value = newSecret();
   const expiresAt = isoMicros(now + lifetimeMs);
   await db
     .insertInto('sessions')
-    .values({ id_hash: keyHash(value), user_id: userId, created_at: isoMicros(now), expires_at: expiresAt })
+    .values({
+      id_hash: keyHash(value),
+      user_id: userId,
+      key_hash: openedWith ?? null,
+      created_at: isoMicros(now),
+      expires_at: expiresAt,
+    })
     .execute();
   return { value, expiresAt };
 }
 
-/** Undefined when there is no such session or it has expired. */
+/** Undefined when there is no such session, or it or the key that opened it is no longer valid. */
 export async function findSession(db: Queries, value: string, now: number): Promise<Session | undefined> {
-  const row = await db
-    .selectFrom('sessions')
+  const row = await validSessions(db, now)
     .innerJoin('users', 'users.id', 'sessions.user_id')
-    .select(['sessions.user_id', 'sessions.expires_at', 'users.organization_id'])
-    .where('id_hash', '=', keyHash(value))
-    .where('expires_at', '>', isoMicros(now))
+    .select(['sessions.user_id', 'sessions.expires_at', 'users.organization_id', 'personal_api_keys.id as key_id'])
+    .where('sessions.id_hash', '=', keyHash(value))
     .executeTakeFirst();
-  return row && { userId: row.user_id, organizationId: row.organization_id, expiresAt: row.expires_at };
+  if (row === undefined) return undefined;
+  const { user_id: userId, key_id: keyId, organization_id: organizationId, expires_at: expiresAt } = row;
+  return { userId, keyId, organizationId, expiresAt };
+}
+
+export async function hasValidSession(db: Queries, now: number): Promise<boolean> {
+  const row = await validSessions(db, now).select('sessions.id_hash').limit(1).executeTakeFirst();
+  return row !== undefined;
+}
+
+/** A key that was deleted or rolled is not found by its hash any more, whoever did it and whenever. */
+function validSessions(db: Queries, now: number) {
+  return db
+    .selectFrom('sessions')
+    .leftJoin('personal_api_keys', 'personal_api_keys.secure_value', 'sessions.key_hash')
+    .where('sessions.expires_at', '>', isoMicros(now))
+    .where((eb) =>
+      eb.or([
+        eb('sessions.key_hash', 'is', null),
+        eb.and([
+          eb('personal_api_keys.id', 'is not', null),
+          eb.or([
+            eb('personal_api_keys.expires_at', 'is', null),
+            eb('personal_api_keys.expires_at', '>', isoMicros(now)),
+          ]),
+        ]),
+      ]),
+    );
 }
 
 /** Signs out; unknown values are fine. */

@@ -21,6 +21,7 @@ import {
   deleteExpiredSessions,
   deleteSession,
   findSession,
+  hasValidSession,
   useLoginLink,
 } from './sessions.ts';
 import { createAccount, now } from './test-rows.ts';
@@ -173,12 +174,38 @@ function testSessions(use: Use): void {
     const { db } = use();
     const { organizationId, userId } = await createAccount(db);
     const { value, expiresAt } = await createSession(db, { userId, now, lifetimeMs: minute });
-    expect(await findSession(db, value, now + minute - 1)).toEqual({ userId, organizationId, expiresAt });
+    expect(await findSession(db, value, now + minute - 1)).toEqual({ userId, organizationId, expiresAt, keyId: null });
     expect(await findSession(db, value, now + minute)).toBeUndefined();
     await deleteSession(db, value);
     expect(await findSession(db, value, now)).toBeUndefined();
     const stored = await db.selectFrom('sessions').selectAll().execute();
     expect(stored).toEqual([]);
+  });
+
+  it('a session opened with a key ends when the key is rolled, deleted or expires', async () => {
+    const { db } = use();
+    const { userId } = await createAccount(db);
+    const expiresAt = isoMicros(now + minute);
+    const open = async (label: string) => {
+      const { key, value } = await createPersonalApiKey(db, { userId, label, scopes: ['*'], expiresAt }, now);
+      const session = await createSession(db, { userId, now, keyHash: keyHash(value) });
+      expect((await findSession(db, session.value, now))?.keyId).toBe(key.id);
+      return { id: key.id, hash: keyHash(value), session: session.value };
+    };
+    const [rolled, deleted, left] = [await open('rolled'), await open('deleted'), await open('left')];
+    await rollPersonalApiKey(db, userId, rolled.id, now);
+    await deletePersonalApiKey(db, userId, deleted.id);
+    expect(await findSession(db, rolled.session, now)).toBeUndefined();
+    expect(await findSession(db, deleted.session, now)).toBeUndefined();
+    expect(await findSession(db, left.session, now + minute - 1)).toBeDefined();
+    expect(await findSession(db, left.session, now + minute)).toBeUndefined();
+    const late = await createSession(db, { userId, now, keyHash: rolled.hash });
+    expect(await findSession(db, late.value, now)).toBeUndefined();
+    await deletePersonalApiKey(db, userId, left.id);
+    await deletePersonalApiKey(db, userId, rolled.id);
+    expect(await hasValidSession(db, now)).toBe(false);
+    await createSession(db, { userId, now });
+    expect(await hasValidSession(db, now)).toBe(true);
   });
 
   it('what has expired is removed, the rest stays', async () => {

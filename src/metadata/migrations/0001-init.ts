@@ -67,6 +67,7 @@ async function createCredentials({ schema }: Queries, text: ColumnTypes['text'])
     .createTable('sessions')
     .addColumn('id_hash', text, key)
     .addColumn('user_id', 'integer', partOf('users.id'))
+    .addColumn('key_hash', text)
     .addColumn('created_at', text, required)
     .addColumn('expires_at', text, required)
     .execute();
