@@ -4,11 +4,12 @@ import { capturePaths, captureV1Path } from '../contract/capture.ts';
 import { ApiError } from '../contract/errors.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createGunzipper } from './gunzip.ts';
+import { createEncodingInflater } from './inflate-encoding.ts';
 import type { BodyBudget } from './read-body.ts';
 import { hintsOf, queryOf, withBody } from './routes-request.ts';
 import { registerStartup } from './routes-startup.ts';
 import { takeRequest, type CaptureDeps } from './take-request.ts';
-import { takeV1 } from './take-v1.ts';
+import { takeV1, type CaptureV1Deps } from './take-v1.ts';
 import { toV1Error } from './v1-error.ts';
 import { readV1Headers } from './v1-headers.ts';
 
@@ -24,7 +25,7 @@ const bodiesInMemory = 16;
  * raw stream: the scope must have no body parser of its own. Errors are thrown as ApiError for the server to answer.
  */
 export function registerCapture(app: FastifyInstance, given: CaptureRouteDeps): void {
-  const deps = { ...given, gunzip: createGunzipper() };
+  const deps = { ...given, gunzip: createGunzipper(), inflate: createEncodingInflater() };
   const budget: BodyBudget = { bytes: 0, bytesMax: memoryFor(deps.settings) };
   // Leaves every body unread for the handlers below.
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
@@ -55,7 +56,7 @@ function memoryFor({ captureBodyBytesMax, captureInflatedBytesMax }: Settings): 
   return Math.max(bodiesInMemory * captureBodyBytesMax, 2 * (captureBodyBytesMax + captureInflatedBytesMax));
 }
 
-type Served = CaptureDeps & CaptureRouteDeps;
+type Served = CaptureV1Deps & CaptureRouteDeps;
 
 async function capture(
   deps: Served,

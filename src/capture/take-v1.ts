@@ -1,7 +1,7 @@
-import { brotliDecompressSync, inflateSync, zstdDecompressSync } from 'node:zlib';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { CaptureV1Answer, CaptureV1Result } from '../contract/capture.ts';
 import type { Lane } from '../eventlog/eventlog.ts';
+import { isTooLarge, otherEncodings, type InflateEncoding } from './inflate-encoding.ts';
 import type { ScannedBatch } from './scanned-batch.ts';
 import { BodySyntaxError, scanBatch, type ScanLimits } from './scan.ts';
 import { fieldFrom, fieldTo } from './spans.ts';
@@ -12,6 +12,11 @@ import { validateEvent } from './validate.ts';
 import { V1Error } from './v1-error.ts';
 import { convertV1Events, v0Batch, type ConvertedEvent } from './v1-events.ts';
 import { rfc3339, type V1Headers } from './v1-headers.ts';
+
+export interface CaptureV1Deps extends CaptureDeps {
+  /** See createEncodingInflater. */
+  readonly inflate: InflateEncoding;
+}
 
 export interface V1Request {
   readonly body: Buffer;
@@ -30,7 +35,7 @@ export interface V1Request {
  * A v1 request: as takeRequest, with a result for every event. The log gets a batch of the older form, so that everything
  * behind it knows one form only. Throws V1Error or ApiError when nothing of it was taken.
  */
-export async function takeV1(deps: CaptureDeps, request: V1Request): Promise<CaptureV1Answer> {
+export async function takeV1(deps: CaptureV1Deps, request: V1Request): Promise<CaptureV1Answer> {
   const { headers, receivedAt, requestId, ip } = request;
   const projectId = await deps.projects.projectOf(headers.token);
   const limits = scanLimits(deps.settings);
@@ -66,32 +71,25 @@ function resultOf(drop: string | undefined, event: ConvertedEvent): CaptureV1Res
   return event.details === undefined ? { result: 'ok' } : { result: 'ok', details: event.details };
 }
 
-/** Besides gzip. Rare: no released library asks for them unless told to. */
-const decoders: Readonly<Record<string, (body: Buffer, options: { maxOutputLength: number }) => Buffer>> = {
-  deflate: inflateSync,
-  br: brotliDecompressSync,
-  zstd: zstdDecompressSync,
-};
-
-async function decodeV1({ settings, gunzip }: CaptureDeps, { body, contentEncoding }: V1Request): Promise<Buffer> {
+async function decodeV1(deps: CaptureV1Deps, { body, contentEncoding }: V1Request): Promise<Buffer> {
+  const { settings, gunzip, inflate } = deps;
   const inflatedBytesMax = settings.captureInflatedBytesMax;
   if (body.length === 0) throw new V1Error('empty_body', 'expected a JSON body, got: none');
   const encoding = contentEncoding?.trim().toLowerCase() ?? '';
   if (encoding === '' || encoding === 'identity') return body;
   if (encoding === 'gzip') return gunzip(body, { inflatedBytesMax });
-  const decode = Object.hasOwn(decoders, encoding) ? decoders[encoding] : undefined;
-  if (decode === undefined) {
-    const known = ['gzip', ...Object.keys(decoders)].join(', ');
+  const other = otherEncodings.find((each) => each === encoding);
+  if (other === undefined) {
+    const known = ['gzip', ...otherEncodings].join(', ');
     throw new V1Error('unsupported_media_type', `expected Content-Encoding ${known} or none, got: ${encoding}`);
   }
   try {
-    return decode(body, { maxOutputLength: inflatedBytesMax });
+    return await inflate(body, other, { inflatedBytesMax });
   } catch (cause) {
-    const { code, message } = cause as NodeJS.ErrnoException;
-    if (code === 'ERR_BUFFER_TOO_LARGE') {
+    if (isTooLarge(cause)) {
       throw new V1Error('payload_too_large', `expected at most ${inflatedBytesMax} bytes of JSON, got: more`);
     }
-    throw new V1Error('request_parsing_error', `expected a body in ${encoding}, got: ${message}`);
+    throw new V1Error('request_parsing_error', `expected a body in ${encoding}, got: ${(cause as Error).message}`);
   }
 }
 
