@@ -133,8 +133,9 @@ export async function rotateProjectToken(db: Queries, id: number, now: number): 
 
 /**
  * Deletes the project and everything in this store that belongs to it: configs, attachments, jobs, persons, groups,
- * log. Stored events are not here. False when there is no such project. The project itself goes last, so that a deletion
- * cut short can be called again.
+ * log. Stored events are not here. False when there is no such project. The project itself goes in the last transaction,
+ * so that a deletion cut short can be called again. Whoever writes rows of a project beside it first makes sure, in the
+ * same transaction, that the project is there and stays (see pipeline/window-projects.ts).
  */
 export async function deleteProject(db: Queries, id: number): Promise<boolean> {
   if ((await getProject(db, id)) === undefined) return false;
@@ -142,7 +143,7 @@ export async function deleteProject(db: Queries, id: number): Promise<boolean> {
   return inTransaction(db, async (trx) => {
     const deleted = await trx.deleteFrom('projects').where('id', '=', id).returning('id').executeTakeFirst();
     if (deleted === undefined) return false;
-    // What the pipeline has written in the meantime.
+    // The project first: from here on nobody adds rows. Then what the pipeline has written until now.
     await deleteProjectRows(trx, id);
     await bumpConfigRevision(trx);
     return true;

@@ -104,11 +104,16 @@ describe('from the log to the store', () => {
     expect((await bench.deadLetters()).map((row) => [row.project_id, row.reason])).toEqual([[0, 'damaged_log_record']]);
   });
 
-  it('events of a project that is gone become dead letters', async () => {
+  it('events of a project that is gone are counted and leave nothing behind', async () => {
     await bench.append('live', { batch: [plain(1), plain(2)] }, { projectId: 4711, events: 2 });
+    await bench.append('live', { batch: [plain(3), { event: '' }] }, { events: 2 });
     await bench.drain();
-    expect(bench.recording.rows).toEqual([]);
-    expect((await bench.deadLetters()).map((row) => row.reason)).toEqual(['project_not_found', 'project_not_found']);
+    expect(bench.recording.rows.map((row) => row.uuid)).toEqual([uuid(3)]);
+    expect((await bench.deadLetters()).map((row) => row.reason)).toEqual(['missing_event_name']);
+    expect((await bench.warnings()).map((row) => row.type)).toEqual(['missing_event_name']);
+    await expect
+      .poll(() => bench.metrics.text())
+      .toMatch(/discarded_events_total\{[^}]*reason="project_not_found",intentional="false"\} 2/);
   });
 
   it('a store that is away holds everything up and loses nothing', async () => {
@@ -156,6 +161,26 @@ describe('from the log to the store', () => {
     expect(await bench.db.selectFrom('log_cursors').selectAll().where('lane', '=', 'historical').execute()).toEqual([
       { lane: 'historical', seq: 20, pending: '[]' },
     ]);
+  });
+
+  it('a single request that is too much at once is stored in parts, once, with its persons', async () => {
+    bench.recording.refuseWhile((rows) => (rows.length > 3 ? new Error('code 241: memory limit exceeded') : undefined));
+    let isCut = false;
+    bench.setFailpoint((name) => {
+      if (name !== 'after_insert' || isCut) return;
+      isCut = true;
+      throw new Error('cut short');
+    });
+    const batch = Array.from({ length: 20 }, (_, n) => plain(n, { properties: { $set: { n } } }));
+    await bench.append('historical', { batch: [...batch, { event: 'no id' }] }, { events: 21 });
+    await bench.append('historical', { batch: [plain(20)] });
+    await bench.drain();
+    expect(isCut).toBe(true);
+    const stored = bench.recording.read().map((row) => row.uuid);
+    expect(stored.toSorted()).toEqual(Array.from({ length: 21 }, (_, n) => uuid(n)));
+    expect((await bench.deadLetters()).map((row) => row.reason)).toEqual(['missing_distinct_id']);
+    expect((await bench.warnings()).map(({ type, count }) => [type, count])).toEqual([['missing_distinct_id', 1]]);
+    expect((await bench.person('p19'))?.properties).toEqual({ n: 19 });
   });
 
   it('events of a new log are no repetition of those that an older log put into the same store', async () => {

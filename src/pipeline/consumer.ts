@@ -227,6 +227,7 @@ class Consumer {
         records,
         ...(exactEnd === undefined ? {} : { exactEnd }),
         ...(guilty === undefined ? {} : { selection: guilty.selection }),
+        ...(eventsMax === undefined ? {} : { rowsMax: eventsMax }),
       }),
     );
     position.seq = window.to;

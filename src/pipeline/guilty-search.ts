@@ -32,8 +32,9 @@ export interface GuiltySearch {
   /** How to treat the events of a lane while some are known to be guilty; `name` tells such content from the whole. */
   selection(lane: Lane): { readonly selection: Selection; readonly name: string } | undefined;
   /**
-   * Events to take at most after `from`; undefined: no bound. A range whose parts go well while the whole does not (too much
-   * memory, say) is stored in halves.
+   * Events to take, and rows to insert at once, at most after `from`; undefined: no bound. A range whose parts go well while
+   * the whole does not (too much memory, say) is stored in halves, and these in halves again. A range is never shorter than
+   * a record, so the rows of a record of many events go in one after the other, before its changes and the cursor.
    */
   eventsMax(lane: Lane, from: number): number | undefined;
   /** Runs work on records of a lane; a failure makes their range suspect. */
@@ -86,10 +87,13 @@ export function createGuiltySearch(parts: SearchParts): GuiltySearch {
       for (const [key, { seq }] of guilty[window.lane]) if (seq <= window.to) guilty[window.lane].delete(key);
     },
     search: async (log) => {
-      if (suspect === undefined || suspect.failures < failuresMax) return;
+      if (suspect === undefined) return;
       const { lane, from, to } = suspect;
+      const last = halves[lane]?.from === from ? halves[lane].events : undefined;
+      // What has been cut once is cut again at the next failure.
+      if (suspect.failures < (last === undefined ? failuresMax : 1)) return;
       const { found, events } = await searchRange(parts, suspect, guilty[lane]);
-      if (found.length === 0) halves[lane] = { from, events: Math.max(1, Math.ceil(events / 2)) };
+      if (found.length === 0) halves[lane] = { from, events: half(Math.min(events, last ?? events)) };
       for (const place of found) guilty[lane].set(keyOf(place.seq, place.index), place);
       suspect = undefined;
       if (found.length > 0) {
@@ -100,6 +104,10 @@ export function createGuiltySearch(parts: SearchParts): GuiltySearch {
       }
     },
   };
+}
+
+function half(events: number): number {
+  return Math.max(1, Math.ceil(events / 2));
 }
 
 function keyOf(seq: number, index: number): string {

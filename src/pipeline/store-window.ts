@@ -9,6 +9,7 @@ import { writeChainChanges } from '../transform/chains.ts';
 import { advanceCursor, notePending } from './cursors.ts';
 import { addDeadLetters } from './dead-letters.ts';
 import { addWarnings } from './warning-tally.ts';
+import { changesToWrite } from './window-projects.ts';
 import type { Window } from './window.ts';
 
 export interface StoreParts {
@@ -31,7 +32,7 @@ export async function storeWindow(parts: StoreParts, window: Window): Promise<vo
   const { db, failpoint } = parts;
   await notePending(db, window.lane, window.to);
   failpoint('before_insert');
-  if (window.rows.rows > 0) await parts.insert(window);
+  for (const part of rowParts(window)) if (part.rows.rows > 0) await parts.insert(part);
   failpoint('after_insert');
   await db.transaction().execute((tx) => writeWindow(tx, window, parts.clock.now()));
   failpoint('after_metadata_commit');
@@ -39,12 +40,22 @@ export async function storeWindow(parts: StoreParts, window: Window): Promise<vo
   failpoint('after_log_commit');
 }
 
-/** Everything of a window but its rows. `now` in ms. */
+/** One insert each, under tokens of their own: a part that is inserted again is dropped like a whole window. */
+function* rowParts(window: Window): Generator<Window> {
+  const { earlierRows, token } = window;
+  for (const [at, rows] of earlierRows.entries()) {
+    yield { ...window, rows, token: `${token}:part-${at}-of-${earlierRows.length + 1}` };
+  }
+  yield earlierRows.length === 0 ? window : { ...window, token: `${token}:last-of-${earlierRows.length + 1}` };
+}
+
+/** Everything of a window but its rows, without what belongs to projects that are gone. `now` in ms. */
 export async function writeWindow(tx: Queries, window: Window, now: number): Promise<void> {
-  await writePersonChanges(tx, window.persons);
-  await writeGroupChanges(tx, window.groups);
-  await writeChainChanges(tx, window.chains, now);
-  await addWarnings(tx, window.warnings);
-  await addDeadLetters(tx, window.deadLetters);
+  const { persons, groups, chains, warnings, deadLetters } = await changesToWrite(tx, window);
+  await writePersonChanges(tx, persons);
+  await writeGroupChanges(tx, groups);
+  await writeChainChanges(tx, chains, now);
+  await addWarnings(tx, warnings);
+  await addDeadLetters(tx, deadLetters);
   await advanceCursor(tx, window.lane, window.from, window.to);
 }

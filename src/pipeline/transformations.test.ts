@@ -172,7 +172,7 @@ describe('transformations of a project', () => {
     expect(await errorOf(id)).toBe('');
   });
 
-  it('name, id and time may change, the identity does not; persons follow the result', async () => {
+  it('name, id and time may change, uuid and project do not; persons follow the result', async () => {
     await bench.addTransformation('rename');
     await send({ uuid: uuid(7) });
     expect(bench.recording.rows).toMatchObject([
@@ -186,6 +186,21 @@ describe('transformations of a project', () => {
     ]);
     expect(await bench.person('p')).toBeUndefined();
     expect((await bench.person('new p'))?.created_at).toBe('2026-11-20T10:00:00.000000Z');
+  });
+
+  it('the identity is that of the result: sent again through another renaming, an event is stored beside itself', async () => {
+    const event = { uuid: uuid(500), distinct_id: 'a' };
+    await send(event);
+    await bench.addTransformation('tag', { tag: 'x' });
+    await send(event);
+    expect(bench.recording.read()).toMatchObject([{ event: 'seen', distinctId: 'a', properties: '{}' }]);
+    await bench.addTransformation('rename');
+    await send(event);
+    await send(event);
+    expect(bench.recording.read()).toMatchObject([
+      { event: 'seen', distinctId: 'a', uuid: uuid(500) },
+      { event: 'renamed', distinctId: 'new a', uuid: uuid(500) },
+    ]);
   });
 
   it('other projects are left alone', async () => {

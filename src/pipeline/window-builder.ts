@@ -4,6 +4,7 @@ import { freeMemory } from '../base/free-memory.ts';
 import { span, spanStride } from '../capture/scanned-batch.ts';
 import { validateEvent } from '../capture/validate.ts';
 import type { DamagedRecord, IntactRecord } from '../eventlog/eventlog.ts';
+import type { RowBatch } from '../eventstore/eventstore.ts';
 import { EventRowWriter } from '../eventstore/rows.ts';
 import type { Queries } from '../metadata/queries.ts';
 import { GroupStore } from '../persons/groups.ts';
@@ -63,8 +64,11 @@ export class WindowBuilder {
     const results = createWindowResults(this.#clock);
     const { plans, end } = await this.#plan(input, results);
     await Promise.all([this.#persons.load(), this.#groups.load()]);
+    const earlierRows: RowBatch[] = [];
+    const { rowsMax } = input;
+    const cut = rowsMax === undefined ? undefined : (): void => this.#cut(rowsMax, earlierRows);
     for (const plan of plans) {
-      this.#apply(plan, results);
+      this.#apply(plan, results, cut);
       if (plan.isUnpacked) freeMemory(plan.scan.json);
       freeMemory(plan.scan.spans);
       await this.#breathe();
@@ -76,6 +80,7 @@ export class WindowBuilder {
       to: end,
       token: `${input.lane}:${input.from}-${end}`,
       rows: this.#writer.take(),
+      earlierRows,
       persons: this.#persons.takeChanges(),
       groups: this.#groups.takeChanges(),
       chains: this.#chains.takeChanges(),
@@ -200,14 +205,15 @@ export class WindowBuilder {
     else results.deadEvent(plan, index, outcome);
   }
 
-  /** Second pass. */
-  #apply(plan: RecordPlan, results: WindowResults): void {
+  /** Second pass. `cut` is called before each event. */
+  #apply(plan: RecordPlan, results: WindowResults, cut: (() => void) | undefined): void {
     const { items, context, splicer, micros, keyDays } = plan;
     const persons = this.#persons;
     let stored = 0;
     for (let index = 0; index < items.length; index++) {
       const item = items[index];
       if (item === null || item === undefined) continue;
+      cut?.();
       const time = micros[index] as number;
       if (item !== settled) {
         const isFast = typeof item === 'string' || item instanceof Person;
@@ -222,6 +228,14 @@ export class WindowBuilder {
       stored += 1;
     }
     results.stored(stored);
+  }
+
+  /** Copies: a batch of few rows would hold on to the memory of many. */
+  #cut(rowsMax: number, earlierRows: RowBatch[]): void {
+    if (this.#writer.rows < rowsMax) return;
+    const batch = this.#writer.take();
+    earlierRows.push({ chunks: batch.chunks.map((bytes) => new Uint8Array(bytes)), rows: batch.rows });
+    this.#writer.recycle(batch);
   }
 
   #applyDraft(plan: RecordPlan, draft: EventDraft, results: WindowResults): boolean {

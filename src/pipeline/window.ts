@@ -21,6 +21,8 @@ export interface WindowInput {
   /** The range ends exactly here, however large it is; absent: when the window is full. */
   readonly exactEnd?: number;
   readonly selection?: Selection;
+  /** Rows to insert at once at most; absent: all of them. */
+  readonly rowsMax?: number;
 }
 
 /** A range of the log, computed: what to insert, and what to commit with the cursor. */
@@ -33,6 +35,8 @@ export interface Window {
   /** Names the content of `rows`, the same at every retry of the range. */
   readonly token: string;
   readonly rows: RowBatch;
+  /** Rows to be inserted before `rows`, in order: empty unless `rowsMax` cuts them. */
+  readonly earlierRows: readonly RowBatch[];
   readonly persons: PersonChanges;
   readonly groups: GroupChanges;
   readonly chains: ChainChanges;

@@ -10,8 +10,8 @@ import { transformEvent } from './transform-event.ts';
 
 /**
  * Everything that can be done to a valid event without knowing persons and groups, in this order:
- * time and uuid come before the transformations, which see them and cannot change the event's identity; what the event
- * means for persons and groups comes after, since transformations may change it.
+ * the time and uuid of the identity are settled before the transformations, which cannot change them; its name and
+ * distinct_id are those that the transformations leave. What the event means for persons and groups comes after, too.
  */
 export function prepareEvent(
   chains: TransformChains,
