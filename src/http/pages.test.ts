@@ -62,14 +62,12 @@ describe('the one-time link', () => {
 describe('signing in with a personal key', () => {
   const signIn = (key: string) => app.inject({ method: 'POST', url: '/login', headers: form, payload: `key=${key}` });
 
-  it('takes a key that may do everything, for at most 12 hours and not beyond its end', async () => {
+  it('takes a key that may do everything, for at most 12 hours', async () => {
     const answer = await signIn(await app.key());
     expect([answer.statusCode, String(answer.headers['set-cookie'])]).toEqual([
       303,
       expect.stringContaining('Max-Age=43200'),
     ]);
-    const short = await signIn(await app.key(['*'], { expiresAt: '2026-11-20T10:01:00Z' }));
-    expect(String(short.headers['set-cookie'])).toContain('Max-Age=60');
   });
 
   it.each([
@@ -90,28 +88,22 @@ describe('signing in with a personal key', () => {
     expect((await signIn(key)).statusCode).toBe(403);
   });
 
-  it('ends within 5 s when another process deletes the key, and with the time of the key', async () => {
-    const cookieOf = async (key: string) => String((await signIn(key)).headers['set-cookie']).split(';')[0] ?? '';
-    const home = async (cookie: string) => (await app.inject({ url: '/', headers: { cookie } })).body;
-    const [deleted, short] = [
-      await cookieOf(await app.key()),
-      await cookieOf(await app.key(['*'], { expiresAt: '2026-11-20T10:01:00Z' })),
-    ];
-    for (const cookie of [deleted, short]) expect(await home(cookie)).toContain('phc_');
-    await app.db.deleteFrom('personal_api_keys').where('expires_at', 'is', null).execute();
+  it('ends within 5 s when another process deletes the key', async () => {
+    const cookie = String((await signIn(await app.key())).headers['set-cookie']).split(';')[0] ?? '';
+    const home = async () => (await app.inject({ url: '/', headers: { cookie } })).body;
+    expect(await home()).toContain('phc_');
+    await app.db.deleteFrom('personal_api_keys').execute();
     app.clock.advance(5_001);
-    expect(await home(deleted)).not.toContain('phc_');
-    expect(await home(short)).toContain('phc_');
-    app.clock.advance(55_000);
-    expect(await home(short)).not.toContain('phc_');
+    expect(await home()).not.toContain('phc_');
   });
 
-  it('takes no key that may do less', async () => {
+  it('takes no key that may do less, or not for ever', async () => {
     for (const key of [
       'phx_unknown',
       await app.key(['plugin:write']),
       await app.key(['*'], { projectIds: [app.project.id] }),
       await app.key(['*'], { expiresAt: '2020-01-01T00:00:00Z' }),
+      await app.key(['*'], { expiresAt: '2099-01-01T00:00:00Z' }),
     ]) {
       const answer = await signIn(key);
       expect([answer.statusCode, answer.headers['set-cookie']]).toEqual([403, undefined]);

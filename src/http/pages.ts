@@ -82,15 +82,15 @@ async function linkOwner({ db, clock }: PageDeps, token: string): Promise<Sessio
   return userId === undefined ? undefined : { userId };
 }
 
-/** A session may do everything in the organisation, so only a key that may as well can start one; it ends with the key. */
-async function keyOwner({ auth, clock, db }: PageDeps, key: string): Promise<SessionOwner | undefined> {
+/** A session may do everything in the organisation, so only a key that may as well, for ever, can start one; it ends with the key. */
+async function keyOwner({ auth, db }: PageDeps, key: string): Promise<SessionOwner | undefined> {
   try {
     const principal = await auth.identify({ kind: 'key', key, place: 'body' });
     if (principal.kind !== 'key' || !principal.scopes.includes('*') || principal.projectIds !== null) return undefined;
     const stored = await getPersonalApiKey(db, principal.userId, principal.keyId);
-    if (stored === undefined) return undefined;
-    const left = stored.expiresAt === null ? Number.POSITIVE_INFINITY : Date.parse(stored.expiresAt) - clock.now();
-    return { userId: principal.userId, lifetimeMs: Math.min(keySessionMs, left), keyHash: keyHash(key) };
+    // A session may make keys without an end: a key with one must not be a way to them.
+    if (stored === undefined || stored.expiresAt !== null) return undefined;
+    return { userId: principal.userId, lifetimeMs: keySessionMs, keyHash: keyHash(key) };
   } catch (error) {
     if (error instanceof ApiError && error.code === 'authentication_failed') return undefined;
     throw error;

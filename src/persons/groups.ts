@@ -64,6 +64,11 @@ export class GroupStore {
     this.#wantedGroups.set(JSON.stringify([projectId, typeName, key]), { projectId, typeName, key });
   }
 
+  /** Whether `load` has anything to do. */
+  get wantsAny(): boolean {
+    return this.#wantedTypes.size + this.#wantedGroups.size > 0;
+  }
+
   async load(): Promise<void> {
     if (this.#wantedTypes.size > 0) {
       const projectIds = [...this.#wantedTypes];

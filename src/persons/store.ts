@@ -79,6 +79,11 @@ export class PersonStore {
     else wanted.add(distinctId);
   }
 
+  /** Whether `load` has anything to do. */
+  get wantsAny(): boolean {
+    return this.#wanted.size > 0;
+  }
+
   /** Reads what was wanted and is not in memory. */
   async load(): Promise<void> {
     for (const [projectId, wanted] of this.#wanted) {

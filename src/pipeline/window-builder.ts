@@ -23,13 +23,18 @@ import type { Selection, Window, WindowInput } from './window.ts';
 const dayMicros = 86_400_000_000;
 /** A window is full with this much JSON. */
 export const inflatedBytesPerWindow = 64 * 1024 * 1024;
+/**
+ * Records whose persons have to be read first wait together up to this much JSON. The others are finished one by one,
+ * while their bytes are still in the processor's cache, and before the garbage collector learns of them.
+ */
+const waitingBytesMax = 8 * 1024 * 1024;
 /** How long the thread may be busy before it looks at what else is to do. */
 const busyMsMax = 25;
 
 /**
- * Computes windows: records in, rows and changes out. Two passes over the events of a window: the first reads, validates
- * and transforms them and finds out which persons and groups are needed; then these are loaded at once; the second
- * applies the events in order and writes the rows.
+ * Computes windows: records in, rows and changes out. Two passes over the events of a record: the first reads, validates
+ * and transforms them and finds out which persons and groups are needed; then these are loaded, for several records at
+ * once; the second applies the events in order and writes the rows.
  */
 export class WindowBuilder {
   readonly #persons: PersonStore;
@@ -62,17 +67,8 @@ export class WindowBuilder {
     this.#groups.begin(input.number);
     this.#turnStartedAt = performance.now();
     const results = createWindowResults(this.#clock);
-    const { plans, end } = await this.#plan(input, results);
-    await Promise.all([this.#persons.load(), this.#groups.load()]);
     const earlierRows: RowBatch[] = [];
-    const { rowsMax } = input;
-    const cut = rowsMax === undefined ? undefined : (): void => this.#cut(rowsMax, earlierRows);
-    for (const plan of plans) {
-      this.#apply(plan, results, cut);
-      if (plan.isUnpacked) freeMemory(plan.scan.json);
-      freeMemory(plan.scan.spans);
-      await this.#breathe();
-    }
+    const end = await this.#process(input, results, earlierRows);
     return {
       number: input.number,
       lane: input.lane,
@@ -103,23 +99,48 @@ export class WindowBuilder {
     this.#writer.take();
   }
 
-  /** First pass, until the window is full. */
-  async #plan(input: WindowInput, results: WindowResults): Promise<{ plans: RecordPlan[]; end: number }> {
-    const plans: RecordPlan[] = [];
+  /** Record after record, until the window is full; returns the last one's seq. */
+  async #process(input: WindowInput, results: WindowResults, earlierRows: RowBatch[]): Promise<number> {
+    const { rowsMax } = input;
+    const cut = rowsMax === undefined ? undefined : (): void => this.#cut(rowsMax, earlierRows);
+    let waiting: RecordPlan[] = [];
+    let waitingBytes = 0;
     let bytes = 0;
     let end = input.from;
     for (const record of input.records) {
       const plan = this.#open(input, record, results);
       end = record.seq;
       if (plan !== undefined) {
-        plans.push(plan);
         this.#planRecord(plan, input.selection, results);
+        waiting.push(plan);
+        waitingBytes += plan.scan.json.length;
         bytes += plan.scan.json.length;
+        if (!this.#wantsAny() || waitingBytes >= waitingBytesMax) {
+          await this.#applyAll(waiting, results, cut);
+          waiting = [];
+          waitingBytes = 0;
+        }
       }
       await this.#breathe();
       if (input.exactEnd === undefined && bytes >= inflatedBytesPerWindow) break;
     }
-    return { plans, end: Math.max(end, input.exactEnd ?? end) };
+    await this.#applyAll(waiting, results, cut);
+    return Math.max(end, input.exactEnd ?? end);
+  }
+
+  #wantsAny(): boolean {
+    return this.#persons.wantsAny || this.#groups.wantsAny;
+  }
+
+  /** Loads what the planned records need, then applies them in order and gives their memory back. */
+  async #applyAll(plans: readonly RecordPlan[], results: WindowResults, cut: (() => void) | undefined): Promise<void> {
+    if (this.#wantsAny()) await Promise.all([this.#persons.load(), this.#groups.load()]);
+    for (const plan of plans) {
+      this.#apply(plan, results, cut);
+      if (plan.isUnpacked) freeMemory(plan.scan.json);
+      freeMemory(plan.scan.spans);
+      await this.#breathe();
+    }
   }
 
   #open(input: WindowInput, record: IntactRecord | DamagedRecord, results: WindowResults): RecordPlan | undefined {
