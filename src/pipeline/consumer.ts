@@ -108,7 +108,7 @@ class Consumer {
       inflatedBytesMax: settings.captureInflatedBytesMax,
     };
     this.#builder = new WindowBuilder({ db, chains, clock, limits });
-    this.#limits = createLaneLimits(settings.windowEventsMax);
+    this.#limits = createLaneLimits(settings.windowEventsMax, () => performance.now());
     this.#trouble = createTroubleLog(parts.log, clock);
     this.#inserts = insertsOf(reader, parts.store);
     this.#guilty = createGuiltySearch({ db, reader, store: this.#inserts, builder: this.#builder, clock });

@@ -1,9 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { createLaneLimits } from './lane-limits.ts';
+import { createLaneLimits, type LaneLimits } from './lane-limits.ts';
+
+function besideLive(eventsMax: number): LaneLimits {
+  const limits = createLaneLimits(eventsMax, () => 1000);
+  limits.took('live', 10, 1);
+  return limits;
+}
 
 describe('how much history is taken at once', () => {
-  it('as much as half a second allows, never so little that inserts get inefficient', () => {
-    const limits = createLaneLimits(100_000);
+  it('beside live events as much as half a second allows, never so little that inserts get inefficient', () => {
+    const limits = besideLive(100_000);
     expect(limits.of('historical').events).toBe(50_000);
     limits.took('historical', 50_000, 900);
     expect(limits.of('historical').events).toBe(25_000);
@@ -13,8 +19,19 @@ describe('how much history is taken at once', () => {
     expect(limits.of('historical').events).toBe(100_000);
   });
 
+  it('everything while nobody sends live events, and little again as soon as somebody does', () => {
+    let now = 0;
+    const limits = createLaneLimits(100_000, () => now);
+    limits.took('historical', 100_000, 1500);
+    expect(limits.of('historical').events).toBe(100_000);
+    limits.took('live', 1, 5);
+    expect(limits.of('historical').events).toBe(30_000);
+    now += 30_001;
+    expect(limits.of('historical').events).toBe(100_000);
+  });
+
   it('small windows say nothing, unless they are slow; live ones are not bounded', () => {
-    const limits = createLaneLimits(100_000);
+    const limits = besideLive(100_000);
     limits.took('historical', 10, 1);
     expect(limits.of('historical').events).toBe(50_000);
     limits.took('historical', 10, 5000);
@@ -24,7 +41,7 @@ describe('how much history is taken at once', () => {
   });
 
   it('never more than the setting', () => {
-    const limits = createLaneLimits(7);
+    const limits = besideLive(7);
     limits.took('historical', 7, 5000);
     expect([limits.of('historical').events, limits.of('live').events]).toEqual([7, 7]);
   });

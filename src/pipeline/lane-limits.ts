@@ -7,19 +7,31 @@ const historicalMsMax = 450;
 /** Below this, what an insert costs per month outweighs what it costs per event: smaller windows would only be slower. */
 const historicalEventsMin = 20_000;
 const historicalEventsFirst = 50_000;
+/** Nobody waits for history when the last live event is longer ago. */
+const liveQuietMs = 30_000;
 
-/** How much to take in one window. The historical lane takes what can be done in well under a second. */
+/**
+ * How much to take in one window. While live events come, the historical lane takes what can be done in well under a
+ * second; an import on its own takes all it may, since an insert costs per month, however few its rows.
+ */
 export interface LaneLimits {
   of(lane: Lane): ReadLimits;
   /** What a window of that many events took, ms. */
   took(lane: Lane, events: number, ms: number): void;
 }
 
-export function createLaneLimits(eventsMax: number): LaneLimits {
+/** `nowMs`: a clock that never goes back. */
+export function createLaneLimits(eventsMax: number, nowMs: () => number): LaneLimits {
   let historicalEvents = Math.min(eventsMax, historicalEventsFirst);
+  let liveAt = -Infinity;
+  const eventsOf = (lane: Lane): number => {
+    const isAlone = lane === 'live' || nowMs() - liveAt > liveQuietMs;
+    return isAlone ? eventsMax : historicalEvents;
+  };
   return {
-    of: (lane) => ({ events: lane === 'live' ? eventsMax : historicalEvents, bytes: bytesPerRead }),
+    of: (lane) => ({ events: eventsOf(lane), bytes: bytesPerRead }),
     took: (lane, events, ms) => {
+      if (lane === 'live') liveAt = nowMs();
       // A window that was not full says little about a full one, unless it was slow.
       if (lane === 'live' || (events < historicalEvents / 2 && ms < historicalMsMax)) return;
       const fitting = Math.floor((events * historicalMsMax) / Math.max(ms, 1));
