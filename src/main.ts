@@ -84,20 +84,24 @@ async function startParts(settings: Settings, log: Log, parts: AsyncDisposableSt
   const { db, first } = metadata;
   const eventLog = await startEventLog(settings, db, log, parts);
   metrics.beforeText(() => gaugeBacklog(metrics, eventLog));
-  const thread = startPipelineThread(settings, eventLog, events.embedded, { metrics, log }, parts);
+  const threadData = { settings, logDir: logDir(settings), shared: eventLog.shared, store: events.embedded };
+  const thread = hostPipeline(threadData, { metrics, log });
+  parts.defer(() => thread.stop());
   const door = createDoor({ log: eventLog, settings, metrics });
   startJobs(db, door, log, parts);
   const health = {
     metadata: () => metadataHealth(metadata),
     event_store: () => events.store.health(),
-    pipeline: async () => ({
-      ok: thread.running(),
-      detail: thread.running() ? '' : 'The pipeline is being restarted.',
-    }),
+    pipeline: async () => {
+      const ok = thread.running();
+      return { ok, detail: ok ? '' : 'The pipeline is being started.' };
+    },
   };
   const server = buildHttp({ settings, log, metrics, db, store: events.store, door, health });
   parts.defer(() => server.close());
   await server.listen({ host: settings.host, port: settings.port });
+  // Last: loading its modules would hold up all of the above; what is accepted meanwhile waits in the log.
+  thread.start();
   // Only now: a start that fails on a taken port must not use up the link.
   const loginToken = await firstLoginToken(db, { created: first.created, now: systemClock.now() });
   return describeStart(settings, server, { project: first.project, loginToken });
@@ -195,18 +199,6 @@ function gaugeBacklog(metrics: Metrics, eventLog: SqliteLogWriter): void {
 
 function logDir(settings: Settings): string {
   return join(settings.dataDir, 'log');
-}
-
-function startPipelineThread(
-  settings: Settings,
-  eventLog: SqliteLogWriter,
-  store: PipelineThreadData['store'],
-  deps: { metrics: Metrics; log: Log },
-  parts: AsyncDisposableStack,
-): ReturnType<typeof hostPipeline> {
-  const host = hostPipeline({ settings, logDir: logDir(settings), shared: eventLog.shared, store }, deps);
-  parts.defer(() => host.stop());
-  return host;
 }
 
 function startJobs(db: Metadata, door: Door, log: Log, parts: AsyncDisposableStack): void {

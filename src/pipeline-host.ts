@@ -8,6 +8,7 @@ import type { Metrics } from './telemetry/metrics.ts';
 
 /** The pipeline's thread as the main thread sees it. */
 export interface PipelineHost {
+  start(): void;
   /** Whether a thread is at work; false for the moment between two. */
   running(): boolean;
   /** Lets the thread finish its window and close its stores. */
@@ -50,8 +51,8 @@ export function hostPipeline(data: PipelineThreadData, deps: { metrics: Metrics;
       restart = setTimeout(start, backoffMs(attempt, firstRestartMs, restartMsMax));
     });
   };
-  start();
   return {
+    start,
     running: () => worker !== undefined,
     stop: async () => {
       stopping = true;

@@ -17,7 +17,7 @@ export function toRecord(config: StoredConfig): PluginConfigRecord {
     config: JSON.stringify(shownSettings(config)),
     error: healthOf(config),
     team_id: config.projectId,
-    plugin_info: JSON.stringify(pluginInfo(config.plugin)),
+    plugin_info: pluginInfoText(config.plugin),
     delivery_rate_24h: deliveryRate(config.delivered, config.failed),
     created_at: config.createdAt,
     updated_at: config.updatedAt,
@@ -72,6 +72,17 @@ export function toPluginRecord(plugin: StoredPlugin): PluginRecord {
     public_jobs: plugin.publicJobs,
     capabilities: plugin.capabilities,
   };
+}
+
+/** Plugins are shared between the records of a request and the next ones, so their text is made once. */
+const infoTexts = new WeakMap<StoredPlugin, string>();
+
+function pluginInfoText(plugin: StoredPlugin): string {
+  const known = infoTexts.get(plugin);
+  if (known !== undefined) return known;
+  const text = JSON.stringify(pluginInfo(plugin));
+  infoTexts.set(plugin, text);
+  return text;
 }
 
 function pluginInfo(plugin: StoredPlugin): Record<string, unknown> {

@@ -225,7 +225,22 @@ interface PluginColumns {
 
 type ConfigRow = Awaited<ReturnType<ReturnType<typeof selectConfigs>['execute']>>[number];
 
+/** Plugins as read before, by everything that a row holds: the same text is parsed once, not once a request. */
+const parsedPlugins = new Map<string, StoredPlugin>();
+const parsedPluginsMax = 1000;
+
 function toPlugin(row: PluginColumns): StoredPlugin {
+  const { id, slug, kind, name, description, version, url, config_schema, capabilities, public_jobs } = row;
+  const key = [id, slug, kind, name, description, version, url, config_schema, capabilities, public_jobs].join('\0');
+  const known = parsedPlugins.get(key);
+  if (known !== undefined) return known;
+  const plugin = parsePlugin(row);
+  if (parsedPlugins.size >= parsedPluginsMax) parsedPlugins.clear();
+  parsedPlugins.set(key, plugin);
+  return plugin;
+}
+
+function parsePlugin(row: PluginColumns): StoredPlugin {
   const capabilities = JSON.parse(row.capabilities) as Capabilities;
   return {
     id: row.id,
