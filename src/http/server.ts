@@ -75,10 +75,16 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
   return app;
 }
 
+/** Fastify announces the address at info level; whoever starts the service says it better, and once is enough. */
+function withoutAnnouncements(log: Log): Log {
+  if (log.isLevelEnabled('debug') || !log.isLevelEnabled('info')) return log;
+  return log.child({}, { level: 'warn' });
+}
+
 function createFastify(settings: Settings, log: Log): FastifyInstance {
   const requestTimeout = settings.captureBodyTimeoutMs + requestTimeoutSlackMs;
   return fastify({
-    loggerInstance: log,
+    loggerInstance: withoutAnnouncements(log),
     // Fastify makes a child logger per request; ours adds the request id where it logs.
     childLoggerFactory: (logger) => logger,
     logController: new LogController({ disableRequestLogging: true }),
