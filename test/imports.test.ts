@@ -22,15 +22,19 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   http: ['contract', 'base', 'config', 'telemetry', 'metadata'],
   capture: ['contract', 'base', 'config', 'telemetry', 'metadata', 'eventlog', 'http'],
   plugins: ['contract', 'base', 'config', 'telemetry', 'formats'],
+  outbound: ['contract', 'base', 'config', 'telemetry', 'plugins'],
+  sandbox: ['contract', 'base', 'config', 'telemetry', 'plugins', 'outbound'],
+  'plugin-services': words`contract base config telemetry metadata plugins outbound`,
+  'plugin-packages': words`contract base config telemetry metadata plugins plugin-configs outbound`,
   'plugin-configs': ['contract', 'base', 'config', 'telemetry', 'metadata', 'plugins'],
-  jobs: ['contract', 'base', 'config', 'telemetry', 'metadata', 'plugins', 'plugin-configs'],
-  transform: ['contract', 'base', 'config', 'telemetry', 'metadata', 'plugins', 'plugin-configs'],
+  jobs: words`contract base config telemetry metadata plugins plugin-configs plugin-services`,
+  transform: words`contract base config telemetry metadata plugins plugin-configs plugin-services`,
   persons: ['contract', 'base', 'config', 'telemetry', 'metadata'],
-  pipeline: words`contract base config telemetry metadata eventlog eventstore capture plugins plugin-configs transform
-    persons`,
-  api: words`contract base config telemetry metadata eventstore http capture plugins plugin-configs jobs transform
-    persons pipeline`,
-  cli: ['contract', 'base', 'config', 'telemetry', 'metadata', 'formats'],
+  pipeline: words`contract base config telemetry metadata eventlog eventstore capture plugins plugin-configs
+    plugin-services transform persons`,
+  api: words`contract base config telemetry metadata eventstore http capture plugins plugin-configs
+    plugin-services plugin-packages jobs transform persons pipeline`,
+  cli: words`contract base config telemetry metadata formats plugins plugin-services plugin-packages outbound transform`,
 };
 
 /** Types that hold folders together; anybody but contract and base may import them. */
@@ -41,6 +45,9 @@ const treaties = new Set([
   'src/http/api-route.ts',
   'src/plugins/plugin.ts',
   'src/plugins/fields.ts',
+  'src/plugins/host.ts',
+  'src/sandbox/sandbox.ts',
+  'src/outbound/outbound.ts',
   'src/eventlog/eventlog.ts',
   'src/eventstore/eventstore.ts',
   'src/metadata/database.ts',
@@ -63,6 +70,11 @@ const vendors: readonly (readonly [name: RegExp, places: RegExp])[] = [
   [/^pino$/, /^src\/telemetry\/log\.ts$/],
   [/^prom-client$/, /^src\/telemetry\/metrics\.ts$/],
   [/^ajv/, /^src\/(http|plugins|plugin-configs)\//],
+  [/^isolated-vm$/, /^src\/sandbox\//],
+  [/^esbuild$/, /^src\/(sandbox|plugin-packages)\//],
+  [/^undici$/, /^src\/outbound\//],
+  [/^maxmind$/, /^src\/plugin-services\//],
+  [/^(yauzl|tar)$/, /^src\/plugin-packages\//],
 ];
 
 /** Entries of processes of their own, which end themselves. */

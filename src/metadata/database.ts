@@ -20,6 +20,11 @@ export interface Database {
   plugin_configs: PluginConfigTable;
   plugin_attachments: PluginAttachmentTable;
   plugin_metrics: PluginMetricTable;
+  plugin_versions: PluginVersionTable;
+  plugin_storage: PluginStorageTable;
+  plugin_logs: PluginLogTable;
+  plugin_errors: PluginErrorTable;
+  plugin_own_metrics: PluginOwnMetricTable;
   config_revisions: ConfigRevisionTable;
   activity_log: ActivityLogTable;
   idempotency_keys: IdempotencyKeyTable;
@@ -114,6 +119,34 @@ interface PluginTable {
   public_jobs: string;
   created_at: string;
   updated_at: string;
+  /** Of an installed plugin: the version that new configs run, whose columns are copied here. Null: built in. */
+  latest_version_id: number | null;
+}
+/** An installed plugin as it was at one time; never changed, so that a config keeps running what it was set up with. */
+interface PluginVersionTable {
+  id: Generated<number>;
+  plugin_id: number;
+  /** As plugin.json, package.json or the archive state it; else `1`, `2`, … */
+  version: string;
+  /** `source`, `archive`, `npm` or `git`. */
+  source_kind: string;
+  /** Where it came from: archive address, `npm:name@version`; null: sent with the request. */
+  source_url: string | null;
+  /** JSON object: path → text of the source files, as far as they are text and small. */
+  files: string;
+  /** One script, ready for the sandbox; empty: front end only. */
+  code: string;
+  /** The front-end module as JavaScript. */
+  frontend: string | null;
+  config_schema: string;
+  capabilities: string;
+  public_jobs: string;
+  /** JSON object: name of a metric of the plugin's own → sum, min or max. */
+  metrics: string;
+  /** Of `code`, hex. */
+  sha256: string;
+  created_at: string;
+  created_by: number | null;
 }
 interface PluginConfigTable {
   id: Generated<number>;
@@ -131,6 +164,8 @@ interface PluginConfigTable {
   error: string;
   created_at: string;
   updated_at: string;
+  /** The version of an installed plugin that it runs; null: built in. */
+  plugin_version_id: number | null;
 }
 interface PluginAttachmentTable {
   config_id: number;
@@ -149,6 +184,58 @@ interface PluginMetricTable {
   succeeded: number;
   failed: number;
   dropped: number;
+  /** Passed on untouched: the config could not run just then, or such events are none of its business. */
+  skipped: Generated<number>;
+  /** Time spent, µs. */
+  micros: Generated<number>;
+}
+/** What a plugin keeps (`storage`): JSON values by config and key. */
+interface PluginStorageTable {
+  config_id: number;
+  project_id: number;
+  key: string;
+  value: string;
+}
+export type PluginLogLevel = 'DEBUG' | 'LOG' | 'INFO' | 'WARN' | 'ERROR';
+/** CONSOLE: the plugin wrote it; PLUGIN: it failed; SYSTEM: the service says what it did with the plugin. */
+export type PluginLogSource = 'CONSOLE' | 'PLUGIN' | 'SYSTEM';
+interface PluginLogTable {
+  /** Time-ordered. */
+  id: string;
+  project_id: number;
+  config_id: number;
+  created_at: string;
+  level: PluginLogLevel;
+  source: PluginLogSource;
+  message: string;
+  /** Which running instance of the config wrote it. */
+  instance_id: string;
+}
+/** Failures of a config, one row per kind. */
+interface PluginErrorTable {
+  config_id: number;
+  project_id: number;
+  /** Hash of method, name and message without its numbers. */
+  fingerprint: string;
+  /** `processEvent`, `setupPlugin`, the name of a job … */
+  method: string;
+  name: string;
+  message: string;
+  stack: string;
+  count: number;
+  first_seen: string;
+  last_seen: string;
+  /** JSON array, newest first, at most 5: {time, message, event}. */
+  samples: string;
+}
+/** Metrics of a plugin's own (`meta.metrics`), per hour. */
+interface PluginOwnMetricTable {
+  config_id: number;
+  project_id: number;
+  hour: string;
+  name: string;
+  kind: 'sum' | 'min' | 'max';
+  value: number;
 }
 /** Counts up with every change that a running pipeline must see; row `id` 1 only. */
 interface ConfigRevisionTable {
@@ -201,6 +288,10 @@ interface JobTable {
   error: string;
   created_at: string;
   finished_at: string | null;
+  /** Null: as many as usual. */
+  attempts_max: number | null;
+  /** Of which there is at most one row, e.g. a tick of a schedule. */
+  unique_key: string | null;
 }
 export type AgreementState = 'filed' | 'approved' | 'rejected' | 'ended';
 interface HistoricalMigrationTable {

@@ -2,11 +2,12 @@ import { sql } from 'kysely';
 import { isoMicros } from '../base/clock.ts';
 import type { Metadata } from './database.ts';
 import { init } from './migrations/0001-init.ts';
+import { plugins } from './migrations/0002-plugins.ts';
 import { columnTypes, type Dialect, type Migration } from './migrations/migration.ts';
 import type { Queries } from './queries.ts';
 
 /** In order of version, without gaps. */
-const migrations: readonly Migration[] = [init];
+const migrations: readonly Migration[] = [init, plugins];
 
 /** The schema version that this program needs. */
 export const schemaVersion = migrations.length;

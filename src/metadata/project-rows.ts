@@ -12,7 +12,11 @@ const tables = [
   ['ingestion_warnings', 'hour'],
   ['person_distinct_ids', 'distinct_id'],
   ['persons', 'uuid'],
+  ['plugin_errors', 'fingerprint'],
+  ['plugin_logs', 'id'],
   ['plugin_metrics', 'hour'],
+  ['plugin_own_metrics', 'hour'],
+  ['plugin_storage', 'key'],
 ] as const satisfies readonly (readonly [table: keyof Database, key: string])[];
 
 /** Some 20 ms of SQLite's time, and worth a commit of their own: pieces of 2,000 took four times as long in all. */

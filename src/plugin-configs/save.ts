@@ -3,6 +3,7 @@ import { isoMicros } from '../base/clock.ts';
 import type { ActivityChange } from '../contract/activity.ts';
 import type { PluginConfigRecord } from '../contract/plugin-configs.ts';
 import type { Family } from '../contract/plugins.ts';
+import type { Database } from '../metadata/database.ts';
 import { bumpConfigRevision, lockConfig } from '../metadata/config-revision.ts';
 import type { Queries } from '../metadata/queries.ts';
 import { writeActivities, type Actor, type NewActivity } from './activity.ts';
@@ -77,12 +78,21 @@ export async function insertConfig(work: Work, config: Omit<StoredConfig, 'id'>)
   return created;
 }
 
+/** Rows about a config that no foreign key removes. */
+const keptByConfig = [
+  'plugin_metrics',
+  'plugin_own_metrics',
+  'plugin_storage',
+  'plugin_logs',
+  'plugin_errors',
+] as const satisfies readonly (keyof Database)[];
+
 /** For good; the last state stays in the activity log. */
 export async function deleteConfig(work: Work, config: StoredConfig): Promise<void> {
   // The config first, as in jobs/queue.ts: rows locked in another order could wait for each other.
   await work.tx.deleteFrom('plugin_configs').where('id', '=', config.id).execute();
   await work.tx.deleteFrom('plugin_attachments').where('config_id', '=', config.id).execute();
-  await work.tx.deleteFrom('plugin_metrics').where('config_id', '=', config.id).execute();
+  for (const table of keptByConfig) await work.tx.deleteFrom(table).where('config_id', '=', config.id).execute();
   await work.tx.deleteFrom('jobs').where('config_id', '=', config.id).where('state', '=', 'queued').execute();
   await writeActivities(work.tx, work.actor, [entryOf(work, config, 'deleted', changesOfDeletion(config))]);
   await bumpConfigRevision(work.tx);

@@ -5,12 +5,14 @@ import type { Queries } from '../metadata/queries.ts';
 import { setConfigError } from '../plugin-configs/set-error.ts';
 import { missingRequired, withDefaults } from '../plugins/check-settings.ts';
 import { withoutSecrets } from '../plugins/mask-secrets.ts';
+import { trialHost } from '../plugins/trial-host.ts';
 import type { Plugin, TransformEvent, Transformation } from '../plugins/plugin.ts';
 import type { Log } from '../telemetry/log.ts';
 import { runChain, type ChainResult, type ChainStep, type ChainTally } from './chain.ts';
 import { loadTransformConfigs, type TransformConfig } from './configs.ts';
 import { addConfigCounts, type ConfigCounts } from './metrics-rows.ts';
 
+const noGeoIp = { geoip: undefined, geoipProblem: '' };
 const hourMs = 3_600_000;
 /** Events without a failure after which old trouble is over. */
 const passedMin = 100;
@@ -201,7 +203,8 @@ function makeTransformation(config: TransformConfig, plugin: Plugin | undefined)
   const missing = missingRequired(plugin.fields, config.settings, config.attached).map((key) => `"${key}"`);
   if (missing.length > 0) return `missing required setting${missing.length > 1 ? 's' : ''} ${missing.join(', ')}`;
   try {
-    return plugin.create(withDefaults(plugin.fields, config.settings));
+    const made = plugin.create(withDefaults(plugin.fields, config.settings), trialHost(new Map(), noGeoIp));
+    return typeof made === 'function' ? made : 'expected a transformation of single events';
   } catch (error) {
     return sentence(error, plugin, config);
   }

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../plugin.ts';
 import { dropEvents } from './drop-events.ts';
 import { parsed, transform } from './test-transformation.ts';
+import { testHost } from './test-host.ts';
 
 function drops(settings: Record<string, string>, properties: JsonObject, event = 'tested'): boolean {
   return transform(dropEvents, settings, { event, properties }) === null;
@@ -92,6 +93,6 @@ describe('drop events', () => {
     [{ conditions: '[{"property":"p","operator":"gt","value":"x"}]' }, '"value" must be a number'],
     [{ conditions: '{' }, 'expected JSON'],
   ])('refuses %j', (settings, message) => {
-    expect(() => dropEvents.create(settings)).toThrow(message);
+    expect(() => dropEvents.create(settings, testHost())).toThrow(message);
   });
 });

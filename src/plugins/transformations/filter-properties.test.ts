@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { filterProperties } from './filter-properties.ts';
 import { parsed, transform, transformed } from './test-transformation.ts';
+import { testHost } from './test-host.ts';
 
 const keep = { mode: 'Keep only these' };
 
@@ -65,6 +66,6 @@ describe('filter properties', () => {
   });
 
   it('refuses to do nothing', () => {
-    expect(() => filterProperties.create({ properties: ' , ' })).toThrow('at least one property');
+    expect(() => filterProperties.create({ properties: ' , ' }, testHost())).toThrow('at least one property');
   });
 });

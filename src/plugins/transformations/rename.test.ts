@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { rename } from './rename.ts';
 import { parsed, transform, transformed } from './test-transformation.ts';
+import { testHost } from './test-host.ts';
 
 const properties = (table: object, more: Record<string, string> = {}) => ({
   properties: JSON.stringify(table),
@@ -58,6 +59,6 @@ describe('rename', () => {
     [{ properties: '{"a": ""}' }, 'expected a new name for "a"'],
     [{ properties: 'x' }, '"properties": expected JSON'],
   ])('refuses %j', (settings, message) => {
-    expect(() => rename.create(settings)).toThrow(message);
+    expect(() => rename.create(settings, testHost())).toThrow(message);
   });
 });

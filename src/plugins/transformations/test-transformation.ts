@@ -1,14 +1,15 @@
-import type { SettingValues } from '../fields.ts';
-import type { JsonObject, TransformationPlugin, TransformEvent } from '../plugin.ts';
 import { withDefaults } from '../check-settings.ts';
+import type { SettingValues } from '../fields.ts';
+import type { TransformationHost } from '../host.ts';
+import type { JsonObject, TransformationPlugin, TransformEvent } from '../plugin.ts';
+import { testHost } from './test-host.ts';
 
-type Before = Partial<Pick<TransformEvent, 'event' | 'distinct_id' | 'properties'>>;
+export type Before = Partial<Omit<TransformEvent, 'team_id'>>;
 type After = Pick<TransformEvent, 'event' | 'distinct_id' | 'properties'> | null;
 
-/** Runs one event through a transformation as a worker does: defaults filled in, a fresh copy of the event. */
-export function transform(plugin: TransformationPlugin, settings: SettingValues, before: Before): After {
-  const run = plugin.create(withDefaults(plugin.fields, settings));
-  const event: TransformEvent = {
+/** An event as a worker hands it over: a fresh copy. */
+export function testEvent(before: Before): TransformEvent {
+  return {
     uuid: '01900000-0000-7000-8000-000000000000',
     event: 'tested',
     distinct_id: 'u1',
@@ -17,7 +18,37 @@ export function transform(plugin: TransformationPlugin, settings: SettingValues,
     ...(JSON.parse(JSON.stringify(before)) as Before),
     properties: JSON.parse(JSON.stringify(before.properties ?? {})) as JsonObject,
   };
-  const result = run(event);
+}
+
+/** Runs one event through a transformation that needs no look-ups, as a worker does: defaults filled in. */
+export function transform(
+  plugin: TransformationPlugin,
+  settings: SettingValues,
+  before: Before,
+  host: TransformationHost = testHost(),
+): After {
+  const run = plugin.create(withDefaults(plugin.fields, settings), host);
+  if (typeof run !== 'function') throw new Error(`expected ${plugin.slug} to take one event at a time`);
+  return shown(run(testEvent(before)));
+}
+
+/** Runs events through a transformation of the other kind, as one batch. An Error is thrown. */
+export async function transformBatch(
+  plugin: TransformationPlugin,
+  settings: SettingValues,
+  before: readonly Before[],
+  host: TransformationHost = testHost(),
+): Promise<After[]> {
+  const run = plugin.create(withDefaults(plugin.fields, settings), host);
+  if (typeof run === 'function') throw new Error(`expected ${plugin.slug} to take batches`);
+  const results = await run.batch(before.map(testEvent));
+  return results.map((result) => {
+    if (result instanceof Error) throw result;
+    return shown(result);
+  });
+}
+
+function shown(result: TransformEvent | null): After {
   return result && { event: result.event, distinct_id: result.distinct_id, properties: result.properties };
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parsed, transform, transformed } from './test-transformation.ts';
+import { testHost } from './test-host.ts';
 import { urlParameters } from './url-parameters.ts';
 
 const at = (query: string) => ({ $current_url: `https://example.com/p${query}` });
@@ -61,6 +62,6 @@ describe('URL parameters to properties', () => {
   });
 
   it('refuses an empty list', () => {
-    expect(() => urlParameters.create({ parameters: '' })).toThrow('at least one parameter');
+    expect(() => urlParameters.create({ parameters: '' }, testHost())).toThrow('at least one parameter');
   });
 });
