@@ -42,6 +42,8 @@ export interface TransformationPlugin extends PluginBase {
   readonly kind: 'transformation';
   /** Names by which published plugins that do the same are known; for search, docs and whoever comes from there. */
   readonly alsoKnownAs?: readonly string[];
+  /** Where it does something else than the published plugins it stands for: one sentence each, for docs. */
+  readonly differences?: readonly string[];
   readonly example: {
     readonly settings: SettingValues;
     readonly before: Pick<TransformEvent, 'event' | 'distinct_id' | 'properties'>;
