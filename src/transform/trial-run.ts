@@ -1,0 +1,237 @@
+import { withDefaults } from '../plugins/check-settings.ts';
+import type { OutboundFetch, PluginCache, PluginStorage, TransformationHost } from '../plugins/host.ts';
+import { withoutSecrets } from '../plugins/mask-secrets.ts';
+import type { JsonObject, JsonValue } from '../plugins/plugin.ts';
+import { SandboxError, type InstanceServices } from '../sandbox/sandbox.ts';
+import { ChainEvent } from './chain-event.ts';
+import { runChain } from './chain.ts';
+import { diffJson, type Difference } from './diff.ts';
+import { makeStep, type StepConfig, type StepDeps } from './make-step.ts';
+import type { Step } from './step.ts';
+import type { TrialEvent } from './trial-event.ts';
+import { trialServices, type TrialEffects } from './trial-services.ts';
+
+/** What a trial needs of the service. Requests to the outside are really made; everything else stays in the trial. */
+export interface TrialParts extends Omit<StepDeps, 'hostOf' | 'servicesOf'> {
+  /** What the config has stored; only read. */
+  readonly storageOf: (config: StepConfig) => PluginStorage;
+  /** An empty cache for one trial: by plugin and project. */
+  readonly openCache: () => (config: StepConfig) => PluginCache;
+  readonly fetch: OutboundFetch;
+  readonly geoip: Pick<TransformationHost, 'geoip' | 'geoipProblem'>;
+  /** Longest time of one trial. */
+  readonly taskMs: number;
+  /** ms since the epoch. */
+  readonly now: () => number;
+}
+
+export interface TrialConfig extends StepConfig {
+  /** As people call it. */
+  readonly name: string;
+  /** Changes events. Otherwise it only looks on (onEvent, exportEvents), and there is nothing to try. */
+  readonly isStep: boolean;
+}
+
+export type TrialOutcome = 'kept' | 'dropped' | 'failed' | 'skipped';
+
+/** Texts hold no secret of the config. */
+export interface TrialError {
+  readonly name: string;
+  readonly message: string;
+  /** As the plugin sees it; empty for built-ins. */
+  readonly stack: string;
+}
+
+export interface TrialStepResult extends TrialEffects {
+  readonly configId: number;
+  readonly name: string;
+  /** Skipped: nothing to try, or no time left. */
+  readonly outcome: TrialOutcome;
+  /** The event after it; null: dropped. */
+  readonly after: TrialEvent | null;
+  /** What it changed, without the labels that say which config ran. */
+  readonly diff: readonly Difference[];
+  readonly error: TrialError | null;
+  /** Without the time to load and set up. */
+  readonly timeMs: number;
+}
+
+export interface TrialResult {
+  readonly before: TrialEvent;
+  readonly after: TrialEvent | null;
+  /** Failed: one of the steps failed, and the event is stored as the others left it. */
+  readonly outcome: TrialOutcome;
+  readonly steps: readonly TrialStepResult[];
+}
+
+/**
+ * Runs one event through configs in their order, with the code of the pipeline, so that everything that each did can be seen.
+ * Nothing of it lasts. Never rejects for what a plugin or its settings do: that is in the results.
+ */
+export async function runTrial(
+  parts: TrialParts,
+  configs: readonly TrialConfig[],
+  before: TrialEvent,
+): Promise<TrialResult> {
+  const endsAt = performance.now() + parts.taskMs;
+  const cacheOf = parts.openCache();
+  const steps: TrialStepResult[] = [];
+  let event: TrialEvent | null = before;
+  for (const config of configs) {
+    if (event === null) break;
+    const { services, effects } = trialServices(parts.storageOf(config), cacheOf(config));
+    const { error, ...result }: OneRun = await runOne(parts, config, event, {
+      services,
+      leftMs: endsAt - performance.now(),
+    });
+    const said = error === undefined ? null : describeError(config, error);
+    steps.push({ configId: config.id, name: config.name, ...result, error: said, ...maskEffects(config, effects()) });
+    event = result.after;
+  }
+  return { before, after: event, outcome: overall(steps), steps };
+}
+
+function overall(steps: readonly TrialStepResult[]): TrialOutcome {
+  if (steps.at(-1)?.outcome === 'dropped') return 'dropped';
+  const worst = (['failed', 'skipped'] as const).find((each) => steps.some(({ outcome }) => outcome === each));
+  return worst ?? 'kept';
+}
+
+interface OneRun extends Pick<TrialStepResult, 'outcome' | 'after' | 'diff' | 'timeMs'> {
+  readonly error: unknown;
+}
+
+async function runOne(
+  parts: TrialParts,
+  config: TrialConfig,
+  before: TrialEvent,
+  { services, leftMs }: { services: InstanceServices; leftMs: number },
+): Promise<OneRun> {
+  const untouched = { after: before, diff: [], timeMs: 0 };
+  if (leftMs <= 0) {
+    const error = new TrialTimeError('there was no time left for this config');
+    return { ...untouched, outcome: 'skipped', error };
+  }
+  if (!config.isStep) {
+    const detail = 'this plugin changes no events, it is told of them (onEvent, exportEvents); a test would send them';
+    return { ...untouched, outcome: 'skipped', error: new Error(detail) };
+  }
+  const endsAt = performance.now() + leftMs;
+  const opening = makeStep(config, { ...parts, ...stepServices(parts, services) });
+  try {
+    const step = await inTime(opening, leftMs);
+    return await runStep(step, toChainEvent(before, config.projectId, parts.now()), before, endsAt);
+  } catch (error) {
+    // What is still under way ends by its own limits, and is closed then. Why it could not be opened is the error itself.
+    void opening.then((step) => step.close()).catch(() => undefined);
+    return { ...untouched, outcome: 'failed', error };
+  }
+}
+
+function stepServices(parts: TrialParts, services: InstanceServices): Pick<StepDeps, 'hostOf' | 'servicesOf'> {
+  const { storage, cache } = services;
+  const { fetch, geoip, now } = parts;
+  return {
+    servicesOf: () => services,
+    hostOf: ({ id: configId, projectId }, attachments) => ({
+      projectId,
+      configId,
+      attachments,
+      storage,
+      cache,
+      fetch,
+      ...geoip,
+      now,
+    }),
+  };
+}
+
+async function runStep(step: Step, event: ChainEvent, before: TrialEvent, endsAt: number): Promise<OneRun> {
+  let outcome: TrialOutcome = 'kept';
+  let error: unknown;
+  let timeMs = 0;
+  const running = runChain([step], [event], {
+    succeeded: () => {},
+    dropped: () => void (outcome = 'dropped'),
+    skipped: () => void (outcome = 'skipped'),
+    failed: (_step, thrown) => {
+      outcome = 'failed';
+      error = thrown;
+    },
+    took: (_step, ms) => void (timeMs += ms),
+  });
+  await inTime(running, Math.max(1, endsAt - performance.now()));
+  await step.close();
+  const after = event.droppedBy === undefined ? shown(event) : null;
+  const diff = after === null ? [] : diffJson(withoutMarkers(before), withoutMarkers(after));
+  return { outcome, after, diff, timeMs, error };
+}
+
+class TrialTimeError extends Error {
+  override name = 'TimeoutError';
+}
+
+async function inTime<T>(work: Promise<T>, ms: number): Promise<T> {
+  const { promise: tooLate, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(
+    () => reject(new TrialTimeError(`expected the test to end within ${Math.round(ms)} ms; it was given up`)),
+    ms,
+  );
+  try {
+    return await Promise.race([work, tooLate]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function toChainEvent(event: TrialEvent, teamId: number, receivedAt: number): ChainEvent {
+  const { uuid, event: name, distinct_id: distinctId, timestamp, properties } = event;
+  const head = { uuid, event: name, distinctId, timestamp, teamId, receivedAt };
+  return new ChainEvent(head, structuredClone(properties), null);
+}
+
+/** The event as it is now; what follows does not change it. */
+function shown(event: ChainEvent): TrialEvent {
+  const { uuid, event: name, distinctId, timestamp } = event.head;
+  const properties = JSON.parse(event.text) as JsonObject;
+  return { uuid, event: name, distinct_id: distinctId, timestamp, properties };
+}
+
+/** Which config ran is no change of the event's. */
+export function withoutMarkers(event: TrialEvent): TrialEvent {
+  const { $plugins_succeeded: _succeeded, $plugins_failed: _failed, ...properties } = event.properties;
+  return { ...event, properties };
+}
+
+function describeError(config: StepConfig, error: unknown): TrialError {
+  const mask = maskOf(config);
+  if (error instanceof SandboxError) {
+    return { name: error.errorName, message: mask(error.message), stack: mask(error.pluginStack) };
+  }
+  if (error instanceof Error) return { name: error.name, message: mask(error.message), stack: '' };
+  return { name: 'Error', message: mask(String(error)), stack: '' };
+}
+
+function maskEffects(config: StepConfig, effects: TrialEffects): TrialEffects {
+  const mask = maskOf(config);
+  const maskJson = <T extends JsonValue>(value: T): T => maskTexts(value, mask) as T;
+  return {
+    logs: effects.logs.map((line) => ({ ...line, message: mask(line.message) })),
+    captured: effects.captured.map((each) => ({ ...each, properties: maskJson(each.properties) })),
+    jobs: effects.jobs.map((each) => ({ ...each, payload: maskJson(each.payload) })),
+    storage: maskJson({ ...effects.storage }),
+    metrics: effects.metrics,
+  };
+}
+
+function maskOf({ fields, settings }: StepConfig): (text: string) => string {
+  const values = withDefaults(fields, settings);
+  return (text) => withoutSecrets(text, fields, values);
+}
+
+function maskTexts(value: JsonValue, mask: (text: string) => string): JsonValue {
+  if (typeof value === 'string') return mask(value);
+  if (Array.isArray(value)) return value.map((each) => maskTexts(each, mask));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, maskTexts(each, mask)]));
+}
