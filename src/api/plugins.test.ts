@@ -25,7 +25,16 @@ describe('plugins', () => {
       'config_schema',
       'public_jobs',
       'capabilities',
+      'is_built_in',
+      'source_kind',
+      'source_url',
+      'latest_version',
+      'versions',
+      'metrics',
+      'has_frontend',
+      'updated_at',
     ]);
+    expect(first).toMatchObject({ is_built_in: true, source_kind: null, source_url: null, versions: 0, metrics: {} });
     expect(first).toMatchObject({
       slug: 'test-mark',
       families: ['transformation'],

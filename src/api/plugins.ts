@@ -1,11 +1,10 @@
 import { Type } from 'typebox';
 import { ApiError } from '../contract/errors.ts';
-import { pageOf, pageQuerySchema, pageSchema, toPage } from '../contract/pagination.ts';
-import { pluginSchema } from '../contract/plugins.ts';
+import { pageOf, pageSchema, toPage } from '../contract/pagination.ts';
+import { pluginQuerySchema, pluginSchema } from '../contract/plugins.ts';
 import { apiRoute, type ApiRoute } from '../http/api-route.ts';
 import type { Metadata } from '../metadata/database.ts';
-import { toPluginRecord } from '../plugin-configs/record.ts';
-import { findPlugin, listPlugins } from '../plugin-configs/stored-config.ts';
+import { findPluginRecord, listPluginRecords } from '../plugin-packages/plugin-records.ts';
 
 /** Which plugins a project can use. */
 export function pluginRoutes({ db }: { readonly db: Metadata }): ApiRoute[] {
@@ -15,12 +14,13 @@ export function pluginRoutes({ db }: { readonly db: Metadata }): ApiRoute[] {
       ...common,
       path: '/api/projects/:project_id/plugins',
       summary: 'List plugins',
-      query: pageQuerySchema,
+      query: pluginQuerySchema,
       responses: { 200: pageSchema(pluginSchema) },
       handler: async (request) => {
         const page = pageOf(request.query);
-        const { count, plugins } = await listPlugins(db, request.project().organizationId, page);
-        const body = toPage(request.url, request.rawQuery, page, count, plugins.map(toPluginRecord));
+        const { organizationId } = request.project();
+        const { count, records } = await listPluginRecords(db, organizationId, request.query, page);
+        const body = toPage(request.url, request.rawQuery, page, count, records);
         return { status: 200, body };
       },
     }),
@@ -31,9 +31,9 @@ export function pluginRoutes({ db }: { readonly db: Metadata }): ApiRoute[] {
       params: Type.Object({ id: Type.Integer({ description: 'Id of the plugin.' }) }),
       responses: { 200: pluginSchema },
       handler: async (request) => {
-        const plugin = await findPlugin(db, request.params.id, request.project().organizationId);
+        const plugin = await findPluginRecord(db, request.params.id, request.project().organizationId);
         if (plugin === undefined) throw new ApiError('not_found', 'Not found.');
-        return { status: 200, body: toPluginRecord(plugin) };
+        return { status: 200, body: plugin };
       },
     }),
   ];

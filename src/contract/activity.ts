@@ -2,7 +2,7 @@ import { Type, type Static } from 'typebox';
 import { pageQuerySchema, pageSchema } from './pagination.ts';
 
 /** Kinds of items that have an activity log. */
-export const activityScopes = ['PluginConfig'] as const;
+export const activityScopes = ['PluginConfig', 'Plugin'] as const;
 export type ActivityScope = (typeof activityScopes)[number];
 
 export const activityChangeSchema = Type.Object({

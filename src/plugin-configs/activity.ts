@@ -12,7 +12,8 @@ export interface Actor {
 }
 
 export interface NewActivity {
-  readonly projectId: number;
+  /** Null: an item of the whole organisation, in the log of each of its projects. */
+  readonly projectId: number | null;
   readonly scope: ActivityScope;
   readonly itemId: string;
   readonly activity: string;
@@ -109,7 +110,13 @@ export async function activityAt(
 }
 
 function selectActivity(db: Queries, filter: ActivityFilter) {
-  let query = db.selectFrom('activity_log as a').where('a.project_id', '=', filter.projectId);
+  let query = db.selectFrom('activity_log as a').where((eb) => {
+    const own = eb('a.project_id', '=', filter.projectId);
+    // Configs belong to projects: looking for shared items too would only cost.
+    if (filter.scope === 'PluginConfig') return own;
+    const organization = eb.selectFrom('projects').select('organization_id').where('id', '=', filter.projectId);
+    return eb.or([own, eb.and([eb('a.project_id', 'is', null), eb('a.organization_id', '=', organization)])]);
+  });
   if (filter.scope !== undefined) query = query.where('a.scope', '=', filter.scope);
   if (filter.itemId !== undefined) query = query.where('a.item_id', '=', filter.itemId);
   return query;

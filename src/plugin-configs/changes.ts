@@ -33,6 +33,7 @@ export function activityOf(before: StoredConfig | undefined, after: StoredConfig
 function plainFields(config: StoredConfig): Record<string, JsonValue> {
   return {
     plugin: config.plugin.id,
+    ...(config.plugin.versionId !== null && { plugin_version: config.plugin.version }),
     enabled: config.enabled,
     order: config.position,
     error: config.error,

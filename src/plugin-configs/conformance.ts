@@ -17,7 +17,7 @@ import { toRecord } from './record.ts';
 import { beginWork, deleteConfig, type Work } from './save.ts';
 import { setConfigError } from './set-error.ts';
 import { writeSettings } from './settings.ts';
-import { countConfigs, findConfig, listConfigs, listPlugins, type StoredConfig } from './stored-config.ts';
+import { countConfigs, findConfig, listConfigs, type StoredConfig } from './stored-config.ts';
 import { testPlugins } from './test-plugins.ts';
 import { createTrial } from './trial.ts';
 import { updateConfig } from './update.ts';
@@ -50,8 +50,8 @@ export function testPluginConfigs(dialect: 'sqlite' | 'postgres', open: () => Pr
       const user = await createUser(store.db, ada, now);
       actor = { organizationId: organization.id, userId: user.id, keyId: 'k', requestId: 'r' };
       await syncPlugins(store.db, testPlugins, now);
-      const { plugins } = await listPlugins(store.db, organization.id, { limit: 10, offset: 0 });
-      plugin = plugins.find(({ kind }) => kind === 'transformation')?.id ?? 0;
+      const known = store.db.selectFrom('plugins').select('id').where('kind', '=', 'transformation');
+      plugin = (await known.executeTakeFirstOrThrow()).id;
     });
     afterEach(() => store[Symbol.asyncDispose]());
 

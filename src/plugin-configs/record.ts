@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import type { PluginConfigRecord } from '../contract/plugin-configs.ts';
-import type { PluginRecord } from '../contract/plugins.ts';
 import { secretMask } from '../plugins/fields.ts';
 import { maskSettings } from '../plugins/mask-secrets.ts';
 import type { JsonObject } from '../plugins/plugin.ts';
@@ -58,22 +57,6 @@ export function deliveryRate(delivered: number, failed: number): string {
   return total === 0 ? '' : String(Math.floor((delivered * 10_000) / total) / 10_000);
 }
 
-export function toPluginRecord(plugin: StoredPlugin): PluginRecord {
-  return {
-    id: plugin.id,
-    slug: plugin.slug,
-    name: plugin.name,
-    description: plugin.description,
-    kind: plugin.kind,
-    families: [...plugin.families],
-    version: plugin.version,
-    url: plugin.url,
-    config_schema: [...plugin.fields],
-    public_jobs: plugin.publicJobs,
-    capabilities: plugin.capabilities,
-  };
-}
-
 /** Plugins are shared between the records of a request and the next ones, so their text is made once. */
 const infoTexts = new WeakMap<StoredPlugin, string>();
 
@@ -93,7 +76,7 @@ function pluginInfo(plugin: StoredPlugin): Record<string, unknown> {
     version: plugin.version,
     kind: plugin.kind,
     capabilities: plugin.capabilities,
-    config_schema: plugin.fields,
+    config_schema: plugin.schema,
     public_jobs: plugin.publicJobs,
   };
 }

@@ -138,6 +138,7 @@ async function writeConfig(tx: Queries, before: StoredConfig, after: StoredConfi
 function columnsOf(config: Omit<StoredConfig, 'id'>) {
   return {
     plugin_id: config.plugin.id,
+    plugin_version_id: config.plugin.versionId,
     enabled: config.enabled ? 1 : 0,
     position: config.position,
     name: config.name,

@@ -3,13 +3,16 @@ import { isoMicros } from '../base/clock.ts';
 import { int32Max } from '../contract/plugin-configs.ts';
 import { familiesOf, type Capabilities, type Family } from '../contract/plugins.ts';
 import type { Queries } from '../metadata/queries.ts';
-import type { PluginField, SettingValues } from '../plugins/fields.ts';
+import { isField, type PluginField, type SchemaEntry, type SettingValues } from '../plugins/fields.ts';
 import type { JsonObject } from '../plugins/plugin.ts';
 
 const dayMs = 86_400_000;
 
+/** As it is; the plugin of a config is as its version is. */
 export interface StoredPlugin {
   readonly id: number;
+  /** Of an installed plugin: the latest one, or the config's. Null: built in. */
+  readonly versionId: number | null;
   readonly slug: string;
   readonly kind: string;
   readonly name: string;
@@ -17,6 +20,8 @@ export interface StoredPlugin {
   readonly version: string;
   readonly url: string | null;
   readonly fields: readonly PluginField[];
+  /** The fields and what is to be shown between them. */
+  readonly schema: readonly SchemaEntry[];
   readonly capabilities: Capabilities;
   readonly publicJobs: JsonObject;
   readonly families: readonly Family[];
@@ -133,20 +138,7 @@ export async function countConfigs(db: Queries, projectId: number, family: Famil
 export async function findPlugin(db: Queries, id: number, organizationId: string): Promise<StoredPlugin | undefined> {
   if (!isRowId(id)) return undefined;
   const row = await selectPlugins(db, organizationId).where('id', '=', id).executeTakeFirst();
-  return row === undefined ? undefined : toPlugin(row);
-}
-
-export async function listPlugins(
-  db: Queries,
-  organizationId: string,
-  page: { readonly limit: number; readonly offset: number },
-): Promise<{ readonly count: number; readonly plugins: StoredPlugin[] }> {
-  const { count } = await selectPlugins(db, organizationId)
-    .clearSelect()
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .executeTakeFirstOrThrow();
-  const rows = await selectPlugins(db, organizationId).orderBy('id').limit(page.limit).offset(page.offset).execute();
-  return { count: Number(count), plugins: rows.map(toPlugin) };
+  return row === undefined ? undefined : toPlugin({ ...row, version_id: row.latest_version_id });
 }
 
 /** PostgreSQL refuses to compare an integer column with more. */
@@ -170,6 +162,7 @@ function selectConfigs(db: Queries, since: string) {
   return db
     .selectFrom('plugin_configs as c')
     .innerJoin('plugins as p', 'p.id', 'c.plugin_id')
+    .leftJoin('plugin_versions as v', 'v.id', 'c.plugin_version_id')
     .select([
       'c.id as config_id',
       'c.project_id',
@@ -188,13 +181,14 @@ function selectConfigs(db: Queries, since: string) {
       'p.kind',
       'p.name',
       'p.description',
-      'p.version',
       'p.url',
-      'p.config_schema',
-      'p.capabilities',
-      'p.public_jobs',
+      'v.id as version_id',
     ])
     .select((eb) => [
+      eb.fn.coalesce('v.version', 'p.version').as('version'),
+      eb.fn.coalesce('v.config_schema', 'p.config_schema').as('config_schema'),
+      eb.fn.coalesce('v.capabilities', 'p.capabilities').as('capabilities'),
+      eb.fn.coalesce('v.public_jobs', 'p.public_jobs').as('public_jobs'),
       eb
         .selectFrom('plugin_metrics as m')
         .select(sql<number>`sum(m.succeeded + m.dropped)`.as('delivered'))
@@ -212,6 +206,7 @@ function selectConfigs(db: Queries, since: string) {
 
 interface PluginColumns {
   readonly id: number;
+  readonly version_id: number | null;
   readonly slug: string;
   readonly kind: string;
   readonly name: string;
@@ -230,8 +225,10 @@ const parsedPlugins = new Map<string, StoredPlugin>();
 const parsedPluginsMax = 1000;
 
 function toPlugin(row: PluginColumns): StoredPlugin {
-  const { id, slug, kind, name, description, version, url, config_schema, capabilities, public_jobs } = row;
-  const key = [id, slug, kind, name, description, version, url, config_schema, capabilities, public_jobs].join('\0');
+  const { id, version_id, slug, kind, name, description, version, url } = row;
+  const { config_schema, capabilities, public_jobs } = row;
+  const text = [slug, kind, name, description, version, url, config_schema, capabilities, public_jobs];
+  const key = [id, version_id, ...text].join('\0');
   const known = parsedPlugins.get(key);
   if (known !== undefined) return known;
   const plugin = parsePlugin(row);
@@ -242,15 +239,18 @@ function toPlugin(row: PluginColumns): StoredPlugin {
 
 function parsePlugin(row: PluginColumns): StoredPlugin {
   const capabilities = JSON.parse(row.capabilities) as Capabilities;
+  const schema = JSON.parse(row.config_schema) as SchemaEntry[];
   return {
     id: row.id,
+    versionId: row.version_id,
     slug: row.slug,
     kind: row.kind,
     name: row.name,
     description: row.description,
     version: row.version,
     url: row.url,
-    fields: JSON.parse(row.config_schema) as PluginField[],
+    fields: schema.filter(isField),
+    schema,
     capabilities,
     publicJobs: JSON.parse(row.public_jobs) as JsonObject,
     families: familiesOf(capabilities),
@@ -280,12 +280,17 @@ function toConfig(row: ConfigRow, plugin: StoredPlugin, attachments: readonly St
 
 /** One more query, and only for plugins that take files. */
 async function withAttachments(db: Queries, rows: readonly ConfigRow[]): Promise<StoredConfig[]> {
-  const plugins = new Map<number, StoredPlugin>();
-  for (const row of rows) if (!plugins.has(row.id)) plugins.set(row.id, toPlugin(row));
-  const pluginOf = (row: ConfigRow): StoredPlugin => plugins.get(row.id) ?? toPlugin(row);
-  const ids = rows.filter((row) => takesFiles(pluginOf(row))).map((row) => row.config_id);
+  // By plugin and version: many configs of few plugins.
+  const plugins = new Map<string, StoredPlugin>();
+  const found = rows.map((row) => {
+    const key = `${row.id}/${row.version_id}`;
+    const plugin = plugins.get(key) ?? toPlugin(row);
+    plugins.set(key, plugin);
+    return { row, plugin };
+  });
+  const ids = found.filter(({ plugin }) => takesFiles(plugin)).map(({ row }) => row.config_id);
   const byConfig = ids.length === 0 ? new Map<number, StoredAttachment[]>() : await loadAttachments(db, ids);
-  return rows.map((row) => toConfig(row, pluginOf(row), byConfig.get(row.config_id) ?? []));
+  return found.map(({ row, plugin }) => toConfig(row, plugin, byConfig.get(row.config_id) ?? []));
 }
 
 function takesFiles(plugin: StoredPlugin): boolean {

@@ -22,6 +22,8 @@ export type Trial = (config: Pick<StoredConfig, 'plugin' | 'settings' | 'attachm
  */
 export function createTrial(registry: Pick<PluginRegistry, 'get'>, geoip: GeoIpState = noGeoIp): Trial {
   return ({ plugin, settings, attachments }) => {
+    // What an installed plugin makes of its settings shows only in the sandbox.
+    if (plugin.versionId !== null) return '';
     const code = registry.get(plugin.slug);
     if (code?.kind !== 'transformation') return '';
     if (missingRequired(code.fields, settings, attachedKeys({ attachments })).length > 0) return '';

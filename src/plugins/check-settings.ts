@@ -1,5 +1,5 @@
 import type { FieldError } from '../contract/errors.ts';
-import { secretMask, type PluginField, type SettingValues } from './fields.ts';
+import { secretMask, type FieldCondition, type PluginField, type SettingValues } from './fields.ts';
 import type { JsonValue } from './plugin.ts';
 
 const textLengthMax = 100_000;
@@ -23,16 +23,37 @@ export function checkSettings(fields: readonly PluginField[], values: SettingVal
   });
 }
 
-/** Keys of required fields that have neither a value nor a default, in the plugin's order. Attachments in `attached` are given. */
+/**
+ * Keys of fields that are required, always or as things are, and have neither a value nor a default, in the plugin's order.
+ * Attachments in `attached` are given.
+ */
 export function missingRequired(
   fields: readonly PluginField[],
   values: SettingValues,
   attached: ReadonlySet<string> = new Set(),
 ): string[] {
   return fields
-    .filter((field) => field.required === true && !isGiven(field.default))
+    .filter((field) => !isGiven(field.default) && isRequired(fields, field, values, attached))
     .filter((field) => (field.type === 'attachment' ? !attached.has(field.key) : !isGiven(ownValue(values, field.key))))
     .map((field) => field.key);
+}
+
+function isRequired(
+  fields: readonly PluginField[],
+  { required, required_if, visible_if }: PluginField,
+  values: SettingValues,
+  attached: ReadonlySet<string>,
+): boolean {
+  if (required_if === undefined && visible_if === undefined) return required === true;
+  const settings = withDefaults(fields, values);
+  const holds = (conditions: readonly FieldCondition[]): boolean =>
+    conditions.every(([key, ...wanted]) => {
+      const value = ownValue(settings, key);
+      if (wanted.length === 0) return isGiven(value) || attached.has(key);
+      return (value ?? '') === (wanted[0] ?? '');
+    });
+  if (visible_if !== undefined && !holds(visible_if)) return false;
+  return required === true || (required_if !== undefined && required_if.length > 0 && holds(required_if));
 }
 
 /** What a plugin receives: the values given, else the defaults. */

@@ -13,6 +13,27 @@ export interface PluginField {
   /** Only for `choice`. */
   readonly choices?: readonly string[];
   readonly order?: number;
+  /** Text to show with the field. */
+  readonly markdown?: string;
+  /** Required too when every condition holds. */
+  readonly required_if?: readonly FieldCondition[];
+  /** Asked for only when every condition holds; a field that nobody is asked for is not required. */
+  readonly visible_if?: readonly FieldCondition[];
+}
+
+/** Key of another field and the value that it must have (`""`: none); without a value: any but none. */
+export type FieldCondition = readonly [key: string, value?: JsonValue];
+
+/** What stands between the fields: text to show, no setting. */
+export interface FieldText {
+  readonly markdown: string;
+}
+
+/** What a plugin's config schema lists, in the order in which it is shown. */
+export type SchemaEntry = PluginField | FieldText;
+
+export function isField(entry: SchemaEntry): entry is PluginField {
+  return 'key' in entry;
 }
 
 export type SettingValues = Readonly<Record<string, JsonValue>>;

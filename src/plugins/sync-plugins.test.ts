@@ -52,7 +52,10 @@ describe('families of a plugin', () => {
     [can([], [], ['runEveryMinute']), ['import-app']],
     [can(['importEvents'], [], []), ['import-app']],
     [can(['processEvent'], [], ['runEveryMinute']), ['import-app', 'transformation']],
-    [can(['onEvent'], [], []), []],
+    [can(['processEventBatch'], ['job'], []), ['transformation']],
+    [can(['onEvent'], [], []), ['transformation']],
+    [can(['exportEvents'], ['retry'], []), ['transformation']],
+    [can(['setupPlugin'], [], []), []],
   ])('%#: %j', (families, expected) => {
     expect(families).toEqual(expected);
   });
