@@ -53,15 +53,23 @@ export interface CityRecord {
     readonly geoname_id?: number;
   };
   readonly continent?: { readonly names?: { readonly en?: string }; readonly code?: string };
-  readonly country?: { readonly names?: { readonly en?: string }; readonly iso_code?: string };
-  readonly postal?: { readonly code?: string };
+  readonly country?: {
+    readonly names?: { readonly en?: string };
+    readonly iso_code?: string;
+    readonly confidence?: number;
+  };
+  readonly postal?: { readonly code?: string; readonly confidence?: number };
   readonly location?: {
     readonly latitude?: number;
     readonly longitude?: number;
     readonly accuracy_radius?: number;
     readonly time_zone?: string;
   };
-  readonly subdivisions?: readonly { readonly names?: { readonly en?: string }; readonly iso_code?: string }[];
+  readonly subdivisions?: readonly {
+    readonly names?: { readonly en?: string };
+    readonly iso_code?: string;
+    readonly confidence?: number;
+  }[];
 }
 
 export interface GeoIp {

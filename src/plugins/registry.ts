@@ -6,6 +6,21 @@ import { filterProperties } from './transformations/filter-properties.ts';
 import { redactPersonalData } from './transformations/redact-personal-data.ts';
 import { rename } from './transformations/rename.ts';
 import { urlParameters } from './transformations/url-parameters.ts';
+import { downsampling } from './transformations/downsampling.ts';
+import { dropEventsOnProperty } from './transformations/drop-events-on-property.ts';
+import { ipRemoval } from './transformations/ip-removal.ts';
+import { removeNulls } from './transformations/remove-nulls.ts';
+import { semverFlattener } from './transformations/semver-flattener.ts';
+import { taxonomy } from './transformations/taxonomy.ts';
+import { geoip } from './transformations/geoip.ts';
+import { advancedGeoip } from './transformations/advanced-geoip.ts';
+import { userAgent } from './transformations/user-agent.ts';
+import { urlNormalizer } from './transformations/url-normalizer.ts';
+import { urlPlaceholders } from './transformations/url-placeholders.ts';
+import { urlParser } from './transformations/url-parser.ts';
+import { urlMasking } from './transformations/url-masking.ts';
+import { routeCensor } from './transformations/route-censor.ts';
+import { languageSplitter } from './transformations/language-splitter.ts';
 
 /** The plugins that this program brings. */
 export interface PluginRegistry {
@@ -25,6 +40,21 @@ export const builtInPlugins: readonly Plugin[] = [
   redactPersonalData,
   rename,
   urlParameters,
+  downsampling,
+  dropEventsOnProperty,
+  ipRemoval,
+  removeNulls,
+  semverFlattener,
+  taxonomy,
+  geoip,
+  advancedGeoip,
+  userAgent,
+  urlNormalizer,
+  urlPlaceholders,
+  urlParser,
+  urlMasking,
+  routeCensor,
+  languageSplitter,
   sampleEvents(systemClock),
 ];
 

@@ -1,5 +1,5 @@
 import type { JsonValue } from '../plugin.ts';
-import type { OutboundFetch, PluginCache, PluginStorage, TransformationHost } from '../host.ts';
+import type { GeoIp, OutboundFetch, PluginCache, PluginStorage, TransformationHost } from '../host.ts';
 
 /** A host in memory; parts can be given. Requests fail unless `fetch` is given. */
 export function testHost(parts: Partial<TransformationHost> = {}): TransformationHost {
@@ -10,12 +10,27 @@ export function testHost(parts: Partial<TransformationHost> = {}): Transformatio
     storage: memoryStorage(),
     cache: memoryCache(),
     fetch: refuseFetch,
-    geoip: undefined,
+    geoip: testGeoip,
     geoipProblem: 'no database',
     now: () => Date.UTC(2026, 10, 20),
     ...parts,
   };
 }
+
+/** A database that knows one address. */
+export const testGeoip: GeoIp = {
+  locate: (ip) =>
+    ip === '198.51.100.7'
+      ? {
+          city: { names: { en: 'Bern' } },
+          country: { names: { en: 'Switzerland' }, iso_code: 'CH' },
+          continent: { names: { en: 'Europe' }, code: 'EU' },
+          postal: { code: '3001' },
+          location: { latitude: 46.948, longitude: 7.4481, accuracy_radius: 20, time_zone: 'Europe/Zurich' },
+          subdivisions: [{ iso_code: 'BE', names: { en: 'Bern' } }],
+        }
+      : null,
+};
 
 const refuseFetch: OutboundFetch = async ({ url }) => {
   throw new Error(`unexpected request to ${url}`);

@@ -1,0 +1,89 @@
+import type { PluginField } from '../fields.ts';
+import { personPropertiesIfAny } from '../person-properties.ts';
+import { definePlugin, SettingsError, type JsonObject, type TransformationPlugin } from '../plugin.ts';
+import { listSetting, textSetting } from '../setting-values.ts';
+
+const fields = [
+  {
+    key: 'discardIp',
+    name: 'Discard IP addresses after GeoIP',
+    type: 'choice',
+    choices: ['true', 'false'],
+    default: 'false',
+    required: true,
+    hint: 'Removes $ip from events that the GeoIP transformation has processed. Put this one after it.',
+  },
+  {
+    key: 'discardLibs',
+    name: 'Discard GeoIP for libraries',
+    type: 'string',
+    hint: 'Comma-separated values of $lib whose events lose their $geoip_ properties, e.g. posthog-node, posthog-python',
+  },
+] as const satisfies readonly PluginField[];
+
+/** How a run of GeoIP shows in $plugins_succeeded. */
+const geoipLabel = /^GeoIP \(\d+\)$/;
+
+export const advancedGeoip: TransformationPlugin = definePlugin({
+  slug: 'advanced-geoip',
+  kind: 'transformation',
+  name: 'Advanced GeoIP',
+  description: 'After GeoIP: removes the IP address, or the place where the event came from a server library.',
+  version: '1.0.0',
+  alsoKnownAs: ['Advanced GeoIP', 'posthog-app-advanced-geoip', 'plugin-advanced-geoip'],
+  differences: [
+    'Libraries are compared without regard to upper and lower case; the published one misses those with capitals.',
+    'Every property that starts with $geoip_ goes; the published one keeps those added since (accuracy radius, confidence).',
+  ],
+  fields,
+  example: {
+    settings: { discardIp: 'true', discardLibs: 'posthog-node' },
+    before: {
+      event: 'paid',
+      distinct_id: 'u1',
+      properties: {
+        $lib: 'posthog-node',
+        $ip: '198.51.100.7',
+        $geoip_country_code: 'CH',
+        $set: { plan: 'pro', $geoip_country_code: 'CH' },
+        $plugins_succeeded: ['GeoIP (3)'],
+      },
+    },
+    after: {
+      event: 'paid',
+      distinct_id: 'u1',
+      properties: { $lib: 'posthog-node', $set: { plan: 'pro' }, $plugins_succeeded: ['GeoIP (3)'] },
+    },
+  },
+  create(settings) {
+    const discardsIp = textSetting(settings, 'discardIp', 'false') === 'true';
+    const libs = new Set(listSetting(settings, 'discardLibs').map((lib) => lib.toLowerCase()));
+    if (!discardsIp && libs.size === 0) {
+      throw new SettingsError('nothing to do: set "discardIp" to true, or give "discardLibs"');
+    }
+    return (event) => {
+      const { properties } = event;
+      const lib = libs.size > 0 && Object.hasOwn(properties, '$lib') ? properties['$lib'] : undefined;
+      if (typeof lib === 'string' && libs.has(lib.toLowerCase())) discardPlace(properties);
+      if (discardsIp && sawGeoip(properties)) delete properties['$ip'];
+      return event;
+    };
+  },
+});
+
+function discardPlace(properties: JsonObject): void {
+  deleteStarting(properties, '$geoip_');
+  deleteStarting(personPropertiesIfAny(properties, '$set'), '$geoip_');
+  deleteStarting(personPropertiesIfAny(properties, '$set_once'), '$initial_geoip_');
+}
+
+function deleteStarting(holder: JsonObject | undefined, prefix: string): void {
+  // $geoip_disable is an instruction of the sender, not a place.
+  for (const key in holder) if (key.startsWith(prefix) && key !== '$geoip_disable') delete holder[key];
+}
+
+function sawGeoip(properties: JsonObject): boolean {
+  const succeeded = Object.hasOwn(properties, '$plugins_succeeded') ? properties['$plugins_succeeded'] : undefined;
+  if (!Array.isArray(succeeded)) return false;
+  return succeeded.some((label) => typeof label === 'string' && geoipLabel.test(label));
+}

@@ -1,0 +1,175 @@
+import type { PluginField } from '../fields.ts';
+import type { CityRecord, GeoIp } from '../host.ts';
+import { personProperties } from '../person-properties.ts';
+import { definePlugin, SettingsError, type JsonObject, type TransformationPlugin } from '../plugin.ts';
+import { deletePath, propertyPath, readPath } from '../property-path.ts';
+import { listSetting, textSetting, yesSetting } from '../setting-values.ts';
+
+const yesNo = ['Yes', 'No'] as const;
+
+const fields = [
+  {
+    key: 'ip_property',
+    name: 'Property that holds the IP address',
+    type: 'string',
+    default: '$ip',
+    hint: 'Nested properties with dots.',
+  },
+  {
+    key: 'person',
+    name: 'Keep on the person too',
+    type: 'choice',
+    choices: yesNo,
+    default: 'Yes',
+    hint: 'The latest place under the same names, the first one under $initial_geoip_ and the name.',
+  },
+  {
+    key: 'discard_ip',
+    name: 'Remove the IP address afterwards',
+    type: 'choice',
+    choices: yesNo,
+    default: 'No',
+    hint: 'Removed from every event, whether or not a place was found. Put other transformations that need it before.',
+  },
+  {
+    key: 'skip_libs',
+    name: 'Not for these libraries',
+    type: 'string',
+    hint: 'Comma-separated values of $lib, e.g. posthog-node, posthog-python: the address of a server says nothing about a person.',
+  },
+  {
+    key: 'local_address',
+    name: 'Address to look up instead of 127.0.0.1',
+    type: 'string',
+    hint: 'For development only. Empty: 127.0.0.1 has no place.',
+  },
+] as const satisfies readonly PluginField[];
+
+/** Parts that a person keeps; those that the latest place does not have are set to null, so that none is left of an older one. */
+const personParts = [
+  'city_name',
+  'city_confidence',
+  'subdivision_2_name',
+  'subdivision_2_code',
+  'subdivision_1_name',
+  'subdivision_1_code',
+  'country_name',
+  'country_code',
+  'continent_name',
+  'continent_code',
+  'postal_code',
+  'latitude',
+  'longitude',
+  'accuracy_radius',
+  'time_zone',
+];
+const noPlace = Object.freeze(Object.fromEntries(personParts.map((part) => [`$geoip_${part}`, null])));
+const noFirstPlace = Object.freeze(Object.fromEntries(personParts.map((part) => [`$initial_geoip_${part}`, null])));
+
+export const geoip: TransformationPlugin = definePlugin({
+  slug: 'geoip',
+  kind: 'transformation',
+  // Other plugins know it by this name in $plugins_succeeded.
+  name: 'GeoIP',
+  description: 'Adds country, city, coordinates and time zone of the IP address to the event and to the person.',
+  version: '1.0.0',
+  alsoKnownAs: ['GeoIP', 'posthog-plugin-geoip', '@posthog/geoip-plugin', 'template-geoip'],
+  differences: [
+    '127.0.0.1 has no place unless a setting names an address for it; the published one takes a fixed address abroad.',
+    'A part that the database has no value for becomes null on the person; the published one leaves the older value.',
+  ],
+  fields,
+  example: {
+    settings: { person: 'No' },
+    before: { event: '$pageview', distinct_id: 'u1', properties: { $ip: '198.51.100.7' } },
+    after: {
+      event: '$pageview',
+      distinct_id: 'u1',
+      properties: {
+        $ip: '198.51.100.7',
+        $geoip_city_name: 'Bern',
+        $geoip_country_name: 'Switzerland',
+        $geoip_country_code: 'CH',
+        $geoip_continent_name: 'Europe',
+        $geoip_continent_code: 'EU',
+        $geoip_postal_code: '3001',
+        $geoip_latitude: 46.948,
+        $geoip_longitude: 7.4481,
+        $geoip_accuracy_radius: 20,
+        $geoip_time_zone: 'Europe/Zurich',
+        $geoip_subdivision_1_code: 'BE',
+        $geoip_subdivision_1_name: 'Bern',
+      },
+    },
+  },
+  create(settings, host) {
+    if (host.geoip === undefined) throw new SettingsError(host.geoipProblem);
+    const database: GeoIp = host.geoip;
+    const source = propertyPath(textSetting(settings, 'ip_property', '$ip'));
+    const localAddress = textSetting(settings, 'local_address');
+    const skipped = new Set(listSetting(settings, 'skip_libs'));
+    const person = yesSetting(settings, 'person', 'Yes');
+    const discards = yesSetting(settings, 'discard_ip');
+    return (event) => {
+      const { properties } = event;
+      const ip = readPath(properties, source);
+      if (typeof ip !== 'string' || ip === '') return event;
+      if (discards) deletePath(properties, source);
+      if (isDisabled(properties, skipped)) return event;
+      const record = database.locate(ip === '127.0.0.1' && localAddress !== '' ? localAddress : ip);
+      if (record !== null) write(properties, record, person);
+      return event;
+    };
+  },
+});
+
+function isDisabled(properties: JsonObject, skipped: ReadonlySet<string>): boolean {
+  if (Object.hasOwn(properties, '$geoip_disable') && Boolean(properties['$geoip_disable'])) return true;
+  const lib = skipped.size > 0 && Object.hasOwn(properties, '$lib') ? properties['$lib'] : undefined;
+  return typeof lib === 'string' && skipped.has(lib);
+}
+
+function write(properties: JsonObject, record: CityRecord, person: boolean): void {
+  const place = partsOf(record);
+  if (person) {
+    const set = personProperties(properties, '$set');
+    properties['$set'] = { ...noPlace, ...set };
+    const setOnce = personProperties(properties, '$set_once');
+    properties['$set_once'] = { ...noFirstPlace, ...setOnce };
+  }
+  const set = person ? personProperties(properties, '$set') : undefined;
+  const setOnce = person ? personProperties(properties, '$set_once') : undefined;
+  for (const part in place) {
+    const value = place[part];
+    if (value === undefined) continue;
+    properties[`$geoip_${part}`] = value;
+    if (set !== undefined) set[`$geoip_${part}`] = value;
+    if (setOnce !== undefined) setOnce[`$initial_geoip_${part}`] = value;
+  }
+}
+
+function partsOf({ city, country, continent, postal, location, subdivisions }: CityRecord): Place {
+  const place: Place = {
+    city_name: city?.names?.en,
+    city_confidence: city?.confidence,
+    country_name: country?.names?.en,
+    country_code: country?.iso_code,
+    country_confidence: country?.confidence,
+    continent_name: continent?.names?.en,
+    continent_code: continent?.code,
+    postal_code: postal?.code,
+    postal_code_confidence: postal?.confidence,
+    latitude: location?.latitude,
+    longitude: location?.longitude,
+    accuracy_radius: location?.accuracy_radius,
+    time_zone: location?.time_zone,
+  };
+  subdivisions?.forEach(({ iso_code, names, confidence }, index) => {
+    place[`subdivision_${index + 1}_code`] = iso_code;
+    place[`subdivision_${index + 1}_name`] = names?.en;
+    place[`subdivision_${index + 1}_confidence`] = confidence;
+  });
+  return place;
+}
+
+type Place = Record<string, string | number | undefined>;

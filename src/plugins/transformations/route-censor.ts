@@ -1,0 +1,115 @@
+import type { PluginField, SettingValues } from '../fields.ts';
+import type { TransformationHost } from '../host.ts';
+import { personPropertiesIfAny } from '../person-properties.ts';
+import { definePlugin, SettingsError, type JsonObject, type JsonValue, type TransformationPlugin } from '../plugin.ts';
+import { setOwn } from '../property-path.ts';
+import { createRouteCensor, type RouteCensor } from '../route-patterns.ts';
+import { jsonSetting, listSetting } from '../setting-values.ts';
+
+const fields = [
+  {
+    key: 'routes',
+    name: 'Routes (file)',
+    type: 'attachment',
+    hint: 'JSON list of React Router routes: [{"path": "/users/:id", "include": ["id"]}]. Nested with "children".',
+  },
+  {
+    key: 'routesJson',
+    name: 'Routes (text)',
+    type: 'json',
+    hint: 'The same list, where a file is not at hand. The file wins.',
+  },
+  {
+    key: 'properties',
+    name: 'Properties',
+    type: 'string',
+    default: '$current_url,$referrer,$pathname,$initial_current_url,initial_pathname,initial_referrer',
+    hint: 'Comma-separated: where page addresses and paths are.',
+  },
+  {
+    key: 'set_properties',
+    name: 'Properties in $set',
+    type: 'string',
+    default: '$initial_current_url,$initial_pathname,$initial_referrer',
+    hint: 'Comma-separated.',
+  },
+  {
+    key: 'set_once_properties',
+    name: 'Properties in $set_once',
+    type: 'string',
+    default: '$initial_current_url,$initial_pathname,$initial_referrer',
+    hint: 'Comma-separated.',
+  },
+] as const satisfies readonly PluginField[];
+
+export const routeCensor: TransformationPlugin = definePlugin({
+  slug: 'route-censor',
+  kind: 'transformation',
+  name: 'Route censor',
+  description: 'Takes ids, names and other parameters of routes out of page addresses.',
+  version: '1.0.0',
+  alsoKnownAs: ['Route Censor', 'posthog-route-censor-plugin'],
+  differences: [
+    'What is censored is found by its place; the published one replaces the first text that looks the same, and none where the address is percent-encoded.',
+    'A route without "include" censors nothing; the published one throws.',
+    'Routes that are no list are refused when the settings are saved.',
+  ],
+  fields,
+  example: {
+    settings: { routesJson: '[{"path": "/users/:name/posts/:post", "include": ["name"]}]' },
+    before: {
+      event: '$pageview',
+      distinct_id: 'u1',
+      properties: { $current_url: 'https://example.com/users/ada/posts/7?from=mail', $pathname: '/users/ada/posts/7' },
+    },
+    after: {
+      event: '$pageview',
+      distinct_id: 'u1',
+      properties: { $current_url: 'https://example.com/users/:name/posts/7', $pathname: '/users/:name/posts/7' },
+    },
+  },
+  create(settings, host) {
+    const censorPath = createRouteCensor('routes', readRoutes(settings, host));
+    const lists = {
+      event: listSetting(settings, 'properties'),
+      set: listSetting(settings, 'set_properties'),
+      setOnce: listSetting(settings, 'set_once_properties'),
+    };
+    return (event) => {
+      censor(event.properties, lists.event, censorPath);
+      censor(personPropertiesIfAny(event.properties, '$set'), lists.set, censorPath);
+      censor(personPropertiesIfAny(event.properties, '$set_once'), lists.setOnce, censorPath);
+      return event;
+    };
+  },
+});
+
+function censor(holder: JsonObject | undefined, names: readonly string[], censorPath: RouteCensor): void {
+  if (holder === undefined) return;
+  for (const name of names) {
+    const value = Object.hasOwn(holder, name) ? holder[name] : undefined;
+    if (typeof value === 'string' && value !== '') setOwn(holder, name, censorAddress(value, censorPath));
+  }
+}
+
+/** Of a whole address only origin and path are left; anything else counts as a path. */
+function censorAddress(value: string, censorPath: RouteCensor): string {
+  if (value.startsWith('/')) return censorPath(value);
+  const url = URL.parse(value);
+  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) return censorPath(value);
+  return url.origin + censorPath(url.pathname);
+}
+
+function readRoutes(settings: SettingValues, { attachments }: TransformationHost): JsonValue {
+  const file = attachments.get('routes');
+  if (file === undefined) {
+    const given = jsonSetting(settings, 'routesJson');
+    if (given === undefined) throw new SettingsError('give the routes: a file for "routes", or "routesJson"');
+    return given;
+  }
+  try {
+    return JSON.parse(new TextDecoder().decode(file.content)) as JsonValue;
+  } catch (cause) {
+    throw new SettingsError('setting "routes": expected a file with a JSON list of routes', { cause });
+  }
+}

@@ -1,0 +1,87 @@
+import type { PluginField } from '../fields.ts';
+import { definePlugin, SettingsError, type TransformationPlugin } from '../plugin.ts';
+import { propertyPath, readPath, replacePath } from '../property-path.ts';
+import { listSetting, yesSetting } from '../setting-values.ts';
+
+const yesNo = ['Yes', 'No'] as const;
+
+const fields = [
+  {
+    key: 'properties',
+    name: 'Properties that hold URLs',
+    type: 'string',
+    default: '$current_url',
+    hint: 'Comma-separated. Nested properties with dots: $set_once.$initial_current_url',
+  },
+  {
+    key: 'lower_case',
+    name: 'Change to lower case',
+    type: 'choice',
+    choices: yesNo,
+    default: 'Yes',
+    hint: 'The whole address, with path and parameters.',
+  },
+  {
+    key: 'remove_query',
+    name: 'Remove the parameters',
+    type: 'choice',
+    choices: yesNo,
+    default: 'No',
+    hint: 'What follows the question mark.',
+  },
+  {
+    key: 'remove_hash',
+    name: 'Remove the part after #',
+    type: 'choice',
+    choices: yesNo,
+    default: 'No',
+    hint: 'Keep it where pages are told apart by it.',
+  },
+] as const satisfies readonly PluginField[];
+
+export const urlNormalizer: TransformationPlugin = definePlugin({
+  slug: 'url-normalizer',
+  kind: 'transformation',
+  name: 'URL normalizer',
+  description: 'Brings page addresses into one form: lower case, no slash at the end of the path.',
+  version: '1.0.0',
+  alsoKnownAs: ['URL Normalizer', 'posthog-url-normalizer-plugin'],
+  differences: ['What is no whole address stays as it is; the published one throws and the event counts as failed.'],
+  fields,
+  example: {
+    settings: {},
+    before: {
+      event: '$pageview',
+      distinct_id: 'u1',
+      properties: { $current_url: 'https://Example.com/Pricing/?Plan=Pro' },
+    },
+    after: {
+      event: '$pageview',
+      distinct_id: 'u1',
+      properties: { $current_url: 'https://example.com/pricing?plan=pro' },
+    },
+  },
+  create(settings) {
+    const paths = listSetting(settings, 'properties').map(propertyPath);
+    if (paths.length === 0) throw new SettingsError('setting "properties": expected at least one property');
+    const lowers = yesSetting(settings, 'lower_case', 'Yes');
+    const dropsQuery = yesSetting(settings, 'remove_query');
+    const dropsHash = yesSetting(settings, 'remove_hash');
+    const normalized = (text: string): string | undefined => {
+      const url = URL.parse(lowers ? text.toLowerCase() : text);
+      if (url === null) return undefined;
+      if (url.pathname.endsWith('/')) url.pathname = url.pathname.slice(0, -1);
+      if (dropsQuery) url.search = '';
+      if (dropsHash) url.hash = '';
+      return url.href;
+    };
+    return (event) => {
+      for (const path of paths) {
+        const value = readPath(event.properties, path);
+        const url = typeof value === 'string' && value !== '' ? normalized(value) : undefined;
+        if (url !== undefined) replacePath(event.properties, path, url);
+      }
+      return event;
+    };
+  },
+});

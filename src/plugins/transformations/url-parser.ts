@@ -1,0 +1,57 @@
+import type { PluginField } from '../fields.ts';
+import { definePlugin, type TransformationPlugin } from '../plugin.ts';
+import { propertyPath, readPath, setOwn } from '../property-path.ts';
+import { textSetting } from '../setting-values.ts';
+
+const fields = [
+  {
+    key: 'source',
+    name: 'Property that holds the URL',
+    type: 'string',
+    default: '$current_url',
+    hint: 'Nested properties with dots. What is no whole address has no parameters.',
+  },
+  {
+    key: 'prefix',
+    name: 'Put before the name',
+    type: 'string',
+    default: 'url_',
+    hint: 'With url_ the parameter plan becomes the property url_plan.',
+  },
+] as const satisfies readonly PluginField[];
+
+export const urlParser: TransformationPlugin = definePlugin({
+  slug: 'url-parser',
+  kind: 'transformation',
+  name: 'URL parser',
+  description: 'Turns every parameter of the page address into a property.',
+  version: '1.0.0',
+  alsoKnownAs: ['URL params parser', 'url-parser'],
+  fields,
+  example: {
+    settings: {},
+    before: {
+      event: '$pageview',
+      distinct_id: 'u1',
+      properties: { $current_url: 'https://example.com/?plan=pro&seats=3' },
+    },
+    after: {
+      event: '$pageview',
+      distinct_id: 'u1',
+      properties: { $current_url: 'https://example.com/?plan=pro&seats=3', url_plan: 'pro', url_seats: '3' },
+    },
+  },
+  create(settings) {
+    const source = propertyPath(textSetting(settings, 'source', '$current_url'));
+    const prefix = textSetting(settings, 'prefix', 'url_');
+    return (event) => {
+      const text = readPath(event.properties, source);
+      if (typeof text !== 'string' || !text.includes('?')) return event;
+      const url = URL.parse(text);
+      if (url === null) return event;
+      // A parameter that is repeated keeps its last value.
+      for (const [name, value] of url.searchParams) setOwn(event.properties, prefix + name, value);
+      return event;
+    };
+  },
+});

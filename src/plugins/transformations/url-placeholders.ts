@@ -1,0 +1,132 @@
+import type { PluginField } from '../fields.ts';
+import { guardedPattern } from '../guarded-pattern.ts';
+import { personPropertiesIfAny } from '../person-properties.ts';
+import { definePlugin, SettingsError, type JsonObject, type TransformationPlugin } from '../plugin.ts';
+import { setOwn } from '../property-path.ts';
+import { listSetting, textSetting } from '../setting-values.ts';
+
+const flags = ['true', 'false'] as const;
+
+/** UUIDs, and at least three capital letters or digits. */
+const standardPattern = '^([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[A-Z0-9]{3,})$';
+
+const fields = [
+  {
+    key: 'urlProperties',
+    name: 'Properties that hold URLs',
+    type: 'string',
+    required: true,
+    default: '$current_url, $referrer, $referring_domain',
+    hint: 'Comma-separated. The same names in $set and $set_once are changed too.',
+  },
+  {
+    key: 'regex',
+    name: 'What stands for an id',
+    type: 'string',
+    default: standardPattern,
+    hint: 'Regular expression for one part of a path. The default takes UUIDs and three or more capitals and digits.',
+  },
+  {
+    key: 'replaceWith',
+    name: 'Replacement',
+    type: 'string',
+    default: ':id',
+    hint: 'Stands in the place of every id.',
+  },
+  {
+    key: 'removeHash',
+    name: 'Remove the part after #',
+    type: 'choice',
+    choices: flags,
+    default: 'true',
+    hint: 'false: ids in it are replaced as in a path.',
+  },
+  {
+    key: 'removeQueryString',
+    name: 'Remove the parameters',
+    type: 'choice',
+    choices: flags,
+    default: 'true',
+    hint: 'false: values of parameters that are ids are replaced.',
+  },
+] as const satisfies readonly PluginField[];
+
+export const urlPlaceholders: TransformationPlugin = definePlugin({
+  slug: 'url-placeholders',
+  kind: 'transformation',
+  name: 'URL placeholders',
+  description: 'Replaces ids in page addresses with :id, so that pages of one kind have one address.',
+  version: '1.0.0',
+  alsoKnownAs: ['URL Normalization', 'template-url-normalization'],
+  fields,
+  example: {
+    settings: {},
+    before: {
+      event: '$pageview',
+      distinct_id: 'u1',
+      properties: { $current_url: 'https://example.com/orders/84219/lines?tab=2#top' },
+    },
+    after: {
+      event: '$pageview',
+      distinct_id: 'u1',
+      properties: { $current_url: 'https://example.com/orders/:id/lines' },
+    },
+  },
+  create(settings) {
+    const names = listSetting(settings, 'urlProperties');
+    if (names.length === 0) throw new SettingsError('setting "urlProperties": expected at least one property');
+    const replaced = createReplacement(settings);
+    const change = (holder: JsonObject | undefined): void => {
+      if (holder === undefined) return;
+      for (const name of names) {
+        const url = Object.hasOwn(holder, name) ? holder[name] : undefined;
+        if (typeof url === 'string' && url !== '') setOwn(holder, name, replaced(url));
+      }
+    };
+    return (event) => {
+      change(event.properties);
+      change(personPropertiesIfAny(event.properties, '$set'));
+      change(personPropertiesIfAny(event.properties, '$set_once'));
+      return event;
+    };
+  },
+});
+
+function createReplacement(settings: Parameters<TransformationPlugin['create']>[0]): (url: string) => string {
+  const standard = textSetting(settings, 'regex', standardPattern) === standardPattern;
+  const form = standard ? new RegExp(standardPattern) : guardedPattern('regex', textSetting(settings, 'regex'));
+  const token = textSetting(settings, 'replaceWith', ':id');
+  const keepsHash = textSetting(settings, 'removeHash', 'true') !== 'true';
+  const keepsQuery = textSetting(settings, 'removeQueryString', 'true') !== 'true';
+  const part = (text: string): string => (text !== '' && form.test(text) ? token : text);
+  const path = (text: string): string => text.split('/').map(part).join('/');
+  const parameter = (text: string): string => {
+    const equals = text.indexOf('=');
+    return equals === -1 ? text : `${text.slice(0, equals)}=${part(text.slice(equals + 1))}`;
+  };
+  const query = (text: string): string => text.split('&').filter(Boolean).map(parameter).join('&');
+  return (url) => {
+    const { domain, rest, search, hash } = split(url);
+    let result = domain + path(rest);
+    if (keepsQuery && search !== '') result += `?${query(search)}`;
+    const inHash = keepsHash ? query(path(hash.split('?', 1)[0] ?? '')) : '';
+    return inHash === '' ? result : `${result}#${inHash}`;
+  };
+}
+
+/** A page address need not be a whole URL; without a scheme all of it is `domain`, as nobody can tell a host from a path. */
+function split(url: string): { domain: string; rest: string; search: string; hash: string } {
+  const hashAt = url.indexOf('#');
+  const address = hashAt === -1 ? url : url.slice(0, hashAt);
+  const queryAt = address.indexOf('?');
+  const main = queryAt === -1 ? address : address.slice(0, queryAt);
+  const authorityAt = main.indexOf('//');
+  const pathAt = authorityAt === -1 ? -1 : main.indexOf('/', authorityAt + 2);
+  const pathStart = pathAt !== -1 ? pathAt : main.startsWith('/') && authorityAt === -1 ? 0 : main.length;
+  return {
+    domain: main.slice(0, pathStart),
+    rest: main.slice(pathStart),
+    search: queryAt === -1 ? '' : address.slice(queryAt + 1),
+    hash: hashAt === -1 ? '' : url.slice(hashAt + 1),
+  };
+}

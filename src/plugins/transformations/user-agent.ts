@@ -1,0 +1,145 @@
+import { parseUserAgent } from 'detect-browser';
+import type { PluginField } from '../fields.ts';
+import { definePlugin, type JsonObject, type TransformationPlugin } from '../plugin.ts';
+import { textSetting } from '../setting-values.ts';
+
+const flags = ['false', 'true'] as const;
+
+const fields = [
+  {
+    key: 'overrideUserAgentDetails',
+    name: 'Replace browser properties that are there already',
+    type: 'choice',
+    choices: flags,
+    default: 'false',
+    hint: 'false: an event that has any of $browser, $browser_version, $os, $device, $device_type keeps them all.',
+  },
+  {
+    key: 'enableSegmentAnalyticsJs',
+    name: 'Read segment_userAgent instead',
+    type: 'choice',
+    choices: flags,
+    default: 'false',
+    hint: 'The property that the analytics.js library of Segment sends. It stays on the event.',
+  },
+] as const satisfies readonly PluginField[];
+
+/** Where senders put the header; taken away once it has been read. */
+const aliases = ['$useragent', '$user-agent', '$user_agent'] as const;
+const browserProperties = ['$browser', '$browser_version', '$os', '$device', '$device_type'] as const;
+
+/** Matching takes longer than in proportion to the length, and no browser's header comes near this. */
+const userAgentLengthMax = 1000;
+/** A project sees the same few hundred headers again and again. */
+const knownMax = 2000;
+
+export const userAgent: TransformationPlugin = definePlugin({
+  slug: 'user-agent',
+  kind: 'transformation',
+  name: 'User agent populator',
+  description: 'Turns the User-Agent header that a sender passes on into browser, system and device properties.',
+  version: '1.0.0',
+  alsoKnownAs: ['User Agent Populator', 'useragentplugin', '@posthog/user-agent-app', 'template-user-agent'],
+  differences: [
+    'Without the usual properties, $raw_user_agent is read (and kept), as the newer template does.',
+    `Only the first ${userAgentLengthMax} characters count; what is no text is taken away unread.`,
+  ],
+  fields,
+  example: {
+    settings: {},
+    before: {
+      event: 'paid',
+      distinct_id: 'u1',
+      properties: { $useragent: 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0', plan: 'pro' },
+    },
+    after: {
+      event: 'paid',
+      distinct_id: 'u1',
+      properties: {
+        plan: 'pro',
+        $device: '',
+        $device_type: 'Desktop',
+        $browser: 'firefox',
+        $browser_version: '140.0.0',
+        $os: 'Linux',
+        $browser_type: 'browser',
+      },
+    },
+  },
+  create(settings) {
+    const replaces = textSetting(settings, 'overrideUserAgentDetails', 'false') === 'true';
+    const fromSegment = textSetting(settings, 'enableSegmentAnalyticsJs', 'false') === 'true';
+    const known = new Map<string, JsonObject>();
+    return (event) => {
+      const { properties } = event;
+      const header = fromSegment ? ownText(properties, 'segment_userAgent') : takeHeader(properties);
+      if (header === '') return event;
+      if (!replaces && hasBrowserProperty(properties)) return event;
+      let described = known.get(header);
+      if (described === undefined) {
+        described = describe(header.slice(0, userAgentLengthMax));
+        if (known.size >= knownMax) known.clear();
+        if (header.length <= userAgentLengthMax) known.set(header, described);
+      }
+      Object.assign(properties, described);
+      return event;
+    };
+  },
+});
+
+/** Reads the first of the properties that has a text, and removes them. */
+function takeHeader(properties: JsonObject): string {
+  let header = '';
+  for (const alias of aliases) {
+    if (!Object.hasOwn(properties, alias)) continue;
+    if (header === '') header = ownText(properties, alias);
+    delete properties[alias];
+  }
+  return header === '' ? ownText(properties, '$raw_user_agent') : header;
+}
+
+function ownText(properties: JsonObject, key: string): string {
+  const value = Object.hasOwn(properties, key) ? properties[key] : undefined;
+  return typeof value === 'string' ? value : '';
+}
+
+function hasBrowserProperty(properties: JsonObject): boolean {
+  for (const key of browserProperties) if (Object.hasOwn(properties, key)) return true;
+  return false;
+}
+
+function describe(header: string): JsonObject {
+  const device = deviceOf(header);
+  const described: JsonObject = { $device: device, $device_type: deviceTypeOf(device) };
+  const agent = parseUserAgent(header);
+  if (agent === null) return described;
+  return {
+    ...described,
+    $browser: agent.name,
+    $browser_version: agent.version,
+    $os: agent.os,
+    $browser_type: agent.type,
+  };
+}
+
+/** Rules in the order in which they decide; names as the client libraries give them. */
+const devices: readonly (readonly [form: RegExp, name: string])[] = [
+  [/Windows Phone/i, 'Windows Phone'],
+  [/WPDesktop/, 'Windows Phone'],
+  [/iPad/, 'iPad'],
+  [/iPod/, 'iPod Touch'],
+  [/iPhone/, 'iPhone'],
+  [/BlackBerry|PlayBook|BB10/i, 'BlackBerry'],
+];
+
+function deviceOf(header: string): string {
+  const found = devices.find(([form]) => form.test(header));
+  if (found !== undefined) return found[1];
+  if (!header.includes('Android')) return '';
+  return header.includes('Mobile') ? 'Android' : 'Android Tablet';
+}
+
+function deviceTypeOf(device: string): string {
+  if (device === '') return 'Desktop';
+  return device === 'iPad' || device === 'Android Tablet' ? 'Tablet' : 'Mobile';
+}
