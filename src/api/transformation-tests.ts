@@ -1,0 +1,219 @@
+import { isoMicros, type Clock } from '../base/clock.ts';
+import { ApiError, fieldErrors } from '../contract/errors.ts';
+import { pluginConfigIdSchema } from '../contract/plugin-configs.ts';
+import { familyPaths } from '../contract/plugins.ts';
+import {
+  chainTestResultSchema,
+  chainTestSchema,
+  configTestResultSchema,
+  configTestSchema,
+  type ChainTest,
+  type ConfigTest,
+} from '../contract/transformation-tests.ts';
+import type { EventStore } from '../eventstore/eventstore.ts';
+import { isoOfMicros } from '../eventstore/micros.ts';
+import { listEvents } from '../eventstore/reads.ts';
+import { apiRoute, type ApiReply, type ApiRequest, type ApiRoute } from '../http/api-route.ts';
+import { checkScope } from '../http/auth.ts';
+import type { Metadata } from '../metadata/database.ts';
+import { shownName } from '../plugin-configs/record.ts';
+import { attachedKeys, listConfigs, type StoredConfig } from '../plugin-configs/stored-config.ts';
+import { checkSettings, isGiven } from '../plugins/check-settings.ts';
+import type { SettingValues } from '../plugins/fields.ts';
+import type { JsonObject } from '../plugins/plugin.ts';
+import { readTrialEvent, TrialEventError, type TrialEvent } from '../transform/trial-event.ts';
+import {
+  runTrial,
+  withoutMarkers,
+  type TrialConfig,
+  type TrialParts,
+  type TrialStepResult,
+} from '../transform/trial-run.ts';
+import { fromStore } from './events.ts';
+import { requireConfig } from './plugin-configs-deps.ts';
+
+export interface TransformationTestDeps {
+  readonly db: Metadata;
+  readonly store: EventStore;
+  readonly clock: Clock;
+  readonly trials: TrialParts;
+}
+
+const family = 'transformation';
+const base = `/api/projects/:project_id/${familyPaths[family]}`;
+const common = { method: 'POST', scope: 'plugin:write', tag: 'Transformation configs' } as const;
+/** Tests at once; each may keep a plugin busy for as long as a task may take. */
+const atOnceMax = 4;
+const nothingLasts =
+  'Nothing of it lasts: what it stores, captures and starts is shown and forgotten. Requests of a plugin to other ' +
+  'servers are really made.';
+const needsRead = 'Without `event` the key must also have the scope `query:read`.';
+
+/** Trying transformations before they touch anything. */
+export function transformationTestRoutes(deps: TransformationTestDeps): ApiRoute[] {
+  const limited = atMost(atOnceMax);
+  return [
+    apiRoute({
+      ...common,
+      path: `${base}/:id/test`,
+      summary: 'Test a transformation config',
+      description: `Runs this config alone on the event, enabled or not. ${nothingLasts} ${needsRead}`,
+      params: pluginConfigIdSchema,
+      body: configTestSchema,
+      responses: { 200: configTestResultSchema },
+      handler: (request) => limited(() => testConfig(deps, request)),
+    }),
+    apiRoute({
+      ...common,
+      path: `${base}/test`,
+      summary: 'Test the chain of transformations',
+      description: `Runs the event through the configs, and shows it after each of them. ${nothingLasts} ${needsRead}`,
+      body: chainTestSchema,
+      responses: { 200: chainTestResultSchema },
+      handler: (request) => limited(() => testChain(deps, request)),
+    }),
+  ];
+}
+
+async function testConfig(
+  deps: TransformationTestDeps,
+  request: ApiRequest<{ readonly id: number }, unknown, ConfigTest>,
+): Promise<ApiReply> {
+  const { body, params } = request;
+  const at = { projectId: request.project().id, family, id: params.id, now: deps.clock.now() } as const;
+  const stored = await requireConfig(deps.db, at);
+  const config = toTrialConfig(stored, overridden(stored, (body.settings ?? {}) as SettingValues));
+  const { before, after, outcome, steps } = await runTrial(deps.trials, [config], await subjectOf(deps, request));
+  return { status: 200, body: { before, after, outcome, ...steps.map(shownRun)[0] } };
+}
+
+async function testChain(
+  deps: TransformationTestDeps,
+  request: ApiRequest<unknown, unknown, ChainTest>,
+): Promise<ApiReply> {
+  const of = { projectId: request.project().id, family, now: deps.clock.now() } as const;
+  const all = await listConfigs(deps.db, of);
+  const configs = chosen(all, request.body).map((config) => toTrialConfig(config, config.settings));
+  const { before, after, outcome, steps } = await runTrial(deps.trials, configs, await subjectOf(deps, request));
+  const shown = steps.map((step) => {
+    const { configId: config_id, name, outcome: ended, after: event } = step;
+    return { config_id, name, outcome: ended, after: event, ...shownRun(step) };
+  });
+  return { status: 200, body: { before, after, outcome, steps: shown } };
+}
+
+/** @throws ApiError does_not_exist */
+function chosen(configs: readonly StoredConfig[], body: ChainTest): readonly StoredConfig[] {
+  const { config_ids: ids, include_disabled: all = false } = body;
+  if (ids === undefined) return configs.filter(({ enabled }) => enabled || all);
+  const byId = new Map(configs.map((config) => [config.id, config]));
+  const found = ids.flatMap((id) => byId.get(id) ?? []);
+  if (found.length === ids.length) return found;
+  const missing = ids.filter((id) => !byId.has(id)).join(', ');
+  throw new ApiError('does_not_exist', `This project has no transformation config ${missing}.`, { attr: 'config_ids' });
+}
+
+/** @throws ApiError naming the settings that are refused */
+function overridden({ plugin, settings }: StoredConfig, given: SettingValues): SettingValues {
+  const [first, ...others] = checkSettings(plugin.fields, given);
+  if (first !== undefined) throw fieldErrors([first, ...others]);
+  return Object.fromEntries(Object.entries({ ...settings, ...given }).filter(([, value]) => isGiven(value)));
+}
+
+function toTrialConfig(config: StoredConfig, settings: SettingValues): TrialConfig {
+  const { plugin } = config;
+  return {
+    id: config.id,
+    name: shownName(config),
+    projectId: config.projectId,
+    slug: plugin.slug,
+    pluginId: plugin.id,
+    pluginName: plugin.name,
+    pluginVersionId: plugin.versionId,
+    fields: plugin.fields,
+    settings,
+    attached: attachedKeys(config),
+    isStep:
+      plugin.versionId === null || plugin.capabilities.methods.some((method) => method.startsWith('processEvent')),
+  };
+}
+
+/** The event given, else the latest stored one that matches. */
+async function subjectOf(
+  { store, clock }: TransformationTestDeps,
+  request: ApiRequest<unknown, unknown, ConfigTest | ChainTest>,
+): Promise<TrialEvent> {
+  const { event, match = {} } = request.body;
+  if (event !== undefined) return givenEvent(event, clock.now());
+  // Whoever may not read stored events is not shown one here either.
+  checkScope(request.principal, 'query:read');
+  const filter = {
+    ...(match.event !== undefined && { event: match.event }),
+    ...(match.distinct_id !== undefined && { distinctId: match.distinct_id }),
+  };
+  const page = { limit: 1, nowMicros: BigInt(clock.now()) * 1000n };
+  const { events } = await fromStore(() => listEvents(store, request.project().id, filter, page));
+  const [found] = events;
+  if (found === undefined) {
+    const detail = 'There is no stored event that matches. Send one first, or give one as "event".';
+    throw new ApiError('does_not_exist', detail, { attr: 'match' });
+  }
+  // Which configs it went through when it came in says nothing about this test.
+  return withoutMarkers({
+    uuid: found.uuid,
+    event: found.event,
+    distinct_id: found.distinctId,
+    timestamp: isoOfMicros(found.timestampMicros),
+    properties: JSON.parse(found.properties) as JsonObject,
+  });
+}
+
+function givenEvent(event: unknown, now: number): TrialEvent {
+  try {
+    return readTrialEvent(event, now);
+  } catch (cause) {
+    if (!(cause instanceof TrialEventError)) throw cause;
+    throw new ApiError('invalid_input', `${cause.message}.`, { attr: 'event', cause });
+  }
+}
+
+function shownRun(step: TrialStepResult): object {
+  const { diff, error, captured, jobs, storage, metrics } = step;
+  return {
+    diff,
+    logs: step.logs.map(({ time, level, source, message }) => ({
+      timestamp: isoMicros(time),
+      level,
+      source,
+      message,
+    })),
+    error,
+    captured: captured.map(({ event, distinctId: distinct_id, timestamp, properties }) => ({
+      event,
+      distinct_id,
+      timestamp,
+      properties,
+    })),
+    jobs: jobs.map(({ name, payload, runAt }) => ({ name, payload, run_at: isoMicros(runAt) })),
+    storage,
+    metrics,
+    time_ms: Math.round(step.timeMs * 1000) / 1000,
+  };
+}
+
+/** Lets so many calls run at once; refuses more. */
+function atMost(max: number): <T>(work: () => Promise<T>) => Promise<T> {
+  let running = 0;
+  return async (work) => {
+    if (running >= max) {
+      const detail = `At most ${max} tests run at once. Try again when one has ended.`;
+      throw new ApiError('throttled', detail, { headers: { 'Retry-After': '2' } });
+    }
+    running += 1;
+    try {
+      return await work();
+    } finally {
+      running -= 1;
+    }
+  };
+}
