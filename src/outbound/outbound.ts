@@ -5,8 +5,9 @@ export type { OutboundFetch, OutboundRequest, OutboundResponse } from '../plugin
  * - address: the address is none that may be reached (private, loopback, metadata service, not http)
  * - limit: too many requests, too long a wait, too much data
  * - network: no connection, reset, name not found
+ * - request: the request itself cannot be sent (method, header, body)
  */
-export type OutboundErrorKind = 'address' | 'limit' | 'network';
+export type OutboundErrorKind = 'address' | 'limit' | 'network' | 'request';
 
 export class OutboundError extends Error {
   override name = 'OutboundError';
@@ -19,6 +20,6 @@ export class OutboundError extends Error {
 
   /** Whether the same request may go well later. */
   get retry(): boolean {
-    return this.kind !== 'address';
+    return this.kind === 'limit' || this.kind === 'network';
   }
 }

@@ -1,0 +1,129 @@
+import { isIPv4, isIPv6 } from 'node:net';
+
+/** An address as a number, so that ranges are comparisons. */
+export interface IpAddress {
+  readonly family: 4 | 6;
+  readonly bits: bigint;
+}
+
+export interface IpRange extends IpAddress {
+  readonly prefixBits: number;
+}
+
+/** Undefined: not an address. Zone ids (`fe80::1%eth0`) are none, since they name an interface of this machine. */
+export function parseAddress(text: string): IpAddress | undefined {
+  if (isIPv4(text)) return { family: 4, bits: bitsOfV4(text) };
+  return isIPv6(text) && !text.includes('%') ? { family: 6, bits: bitsOfV6(text) } : undefined;
+}
+
+/** `10.0.0.0/8`; without a length the one address. Undefined: not a range. */
+export function parseRange(text: string): IpRange | undefined {
+  const [base = '', length, more] = text.split('/');
+  const address = parseAddress(base);
+  if (address === undefined || more !== undefined) return undefined;
+  const width = widthOf(address);
+  if (length === undefined) return { ...address, prefixBits: width };
+  if (!/^\d{1,3}$/.test(length) || Number(length) > width) return undefined;
+  return { ...address, prefixBits: Number(length) };
+}
+
+export function isInRange(address: IpAddress, range: IpRange): boolean {
+  if (address.family !== range.family) return false;
+  const shift = BigInt(widthOf(range) - range.prefixBits);
+  return address.bits >> shift === range.bits >> shift;
+}
+
+export function widthOf(address: IpAddress): 32 | 128 {
+  return address.family === 4 ? 32 : 128;
+}
+
+/** Where clouds hand out credentials, also where the address lies outside the refused ranges. */
+const metadataAddresses = ranges([
+  ['169.254.169.254', 'a cloud metadata address'],
+  ['169.254.170.2', 'a cloud metadata address'],
+  ['169.254.170.23', 'a cloud metadata address'],
+  ['100.100.100.200', 'a cloud metadata address'],
+  ['192.0.0.192', 'a cloud metadata address'],
+  ['168.63.129.16', 'a cloud metadata address'],
+  ['fd00:ec2::254', 'a cloud metadata address'],
+  ['fd00:ec2::23', 'a cloud metadata address'],
+  ['fd20:ce::254', 'a cloud metadata address'],
+]);
+
+/** What is not public, from the IANA registries of special-purpose addresses; the first match names the rule. */
+const special = ranges([
+  ['0.0.0.0/8', 'an unspecified address'],
+  ['10.0.0.0/8', 'a private address'],
+  ['100.64.0.0/10', 'an address shared behind a carrier (CGNAT)'],
+  ['127.0.0.0/8', 'a loopback address'],
+  ['169.254.0.0/16', 'a link-local address'],
+  ['172.16.0.0/12', 'a private address'],
+  ['192.0.0.0/24', 'an address kept for protocols'],
+  ['192.0.2.0/24', 'an address kept for documentation'],
+  ['192.88.99.0/24', 'an address of a 6to4 relay'],
+  ['192.168.0.0/16', 'a private address'],
+  ['198.18.0.0/15', 'an address kept for benchmarks'],
+  ['198.51.100.0/24', 'an address kept for documentation'],
+  ['203.0.113.0/24', 'an address kept for documentation'],
+  ['224.0.0.0/4', 'a multicast address'],
+  ['255.255.255.255', 'the broadcast address'],
+  ['240.0.0.0/4', 'a reserved address'],
+  ['::', 'an unspecified address'],
+  ['::1', 'a loopback address'],
+  ['::ffff:0:0/96', 'an IPv4 address written as IPv6'],
+  ['::ffff:0:0:0/96', 'an IPv4 address translated to IPv6'],
+  ['::/96', 'an IPv4 address written as IPv6'],
+  ['64:ff9b::/96', 'an IPv4 address translated to IPv6 (NAT64)'],
+  ['64:ff9b:1::/48', 'an IPv4 address translated to IPv6 (NAT64)'],
+  ['100::/64', 'a discard address'],
+  ['2001::/32', 'an IPv4 address inside IPv6 (Teredo)'],
+  ['2001::/23', 'an address kept for protocols'],
+  ['2001:db8::/32', 'an address kept for documentation'],
+  ['2002::/16', 'an IPv4 address inside IPv6 (6to4)'],
+  ['3fff::/20', 'an address kept for documentation'],
+  ['fc00::/7', 'a private address'],
+  ['fe80::/10', 'a link-local address'],
+  ['fec0::/10', 'a private address'],
+  ['ff00::/8', 'a multicast address'],
+]);
+const globalUnicast: IpRange = { family: 6, bits: 0x2000n << 112n, prefixBits: 3 };
+
+export function isMetadataAddress(address: IpAddress): boolean {
+  return metadataAddresses.some(({ range }) => isInRange(address, range));
+}
+
+/** What an address is that plugins may not reach by default, for a message: `a loopback address`. Undefined: public. */
+export function refusedAs(address: IpAddress): string | undefined {
+  for (const { range, name } of [...metadataAddresses, ...special]) if (isInRange(address, range)) return name;
+  if (address.family === 6 && !isInRange(address, globalUnicast)) return 'a reserved address';
+  return undefined;
+}
+
+function ranges(table: readonly (readonly [string, string])[]) {
+  return table.map(([text, name]) => {
+    const range = parseRange(text);
+    if (range === undefined) throw new Error(`expected a range, got: ${text}`);
+    return { range, name };
+  });
+}
+
+function bitsOfV4(text: string): bigint {
+  return text.split('.').reduce((bits, part) => (bits << 8n) | BigInt(part), 0n);
+}
+
+function bitsOfV6(text: string): bigint {
+  const [head = '', tail] = text.split('::');
+  const before = groupsOf(head);
+  const after = tail === undefined ? [] : groupsOf(tail);
+  const zeros = Array.from<bigint>({ length: 8 - before.length - after.length }).fill(0n);
+  return [...before, ...zeros, ...after].reduce((bits, group) => (bits << 16n) | group, 0n);
+}
+
+function groupsOf(text: string): bigint[] {
+  if (text === '') return [];
+  return text.split(':').flatMap((part) => {
+    if (!part.includes('.')) return [BigInt(`0x${part}`)];
+    const bits = bitsOfV4(part);
+    return [bits >> 16n, bits & 0xffffn];
+  });
+}

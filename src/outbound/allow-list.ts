@@ -1,0 +1,97 @@
+import {
+  isInRange,
+  isMetadataAddress,
+  parseRange,
+  refusedAs,
+  widthOf,
+  type IpAddress,
+  type IpRange,
+} from './addresses.ts';
+
+/** Addresses that may be reached besides the public ones: MILLRACE_OUTBOUND_ALLOW. */
+export type AllowList = readonly AllowEntry[];
+
+type AllowEntry = {
+  /** Undefined: every port. */
+  readonly port: number | undefined;
+} & ({ readonly kind: 'name'; readonly name: string } | { readonly kind: 'range'; readonly range: IpRange });
+
+const form =
+  'MILLRACE_OUTBOUND_ALLOW: expected hosts, host:port or CIDR ranges, comma-separated (IPv6 with a port as [::1]:80)';
+
+/** @throws Error with a sentence that names the entry at fault. */
+export function parseAllowList(text: string): AllowList {
+  const entries: AllowEntry[] = [];
+  for (const part of text.split(',')) {
+    const trimmed = part.trim();
+    if (trimmed === '') continue;
+    const entry = parseEntry(trimmed);
+    if (entry === undefined) throw new Error(`${form}, got: ${trimmed}`);
+    entries.push(entry);
+  }
+  return entries;
+}
+
+function parseEntry(text: string): AllowEntry | undefined {
+  const bare = parseRange(text);
+  if (bare !== undefined) return { kind: 'range', range: bare, port: undefined };
+  const [, host = '', portText] = /^(\[[^\]]*\]|[^:[\]]*)(?::(\d{1,5}))?$/.exec(text) ?? [];
+  const port = portText === undefined ? undefined : Number(portText);
+  if (port !== undefined && (port < 1 || port > 65_535)) return undefined;
+  const range = parseRange(host.startsWith('[') ? host.slice(1, -1) : host);
+  if (range !== undefined) return { kind: 'range', range, port };
+  const name = plainName(host);
+  // The last label of a name is never a number: that would be an odd spelling of an address.
+  const isName = /^[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$/.test(name);
+  return isName && !/(^|\.)(\d+|0x[0-9a-f]*)$/.test(name) ? { kind: 'name', name, port } : undefined;
+}
+
+/** Lower case, without the dot at the end that means the same. */
+export function plainName(host: string): string {
+  return host.toLowerCase().replace(/\.$/, '');
+}
+
+/** Names under which clouds hand out credentials. */
+const metadataNames = new Set([
+  'metadata',
+  'metadata.google.internal',
+  'metadata.goog',
+  'metadata.azure.internal',
+  'metadata.platformequinix.com',
+  'instance-data',
+  'instance-data.ec2.internal',
+]);
+
+/** Why a name may not even be looked up. Undefined: it may. */
+export function refusedName(allow: AllowList, name: string, port: number): string | undefined {
+  if (!metadataNames.has(plainName(name)) || isNamed(allow, name, port)) return undefined;
+  return 'the name of a cloud metadata service';
+}
+
+/**
+ * Why an address that a host has may not be reached, e.g. `a loopback address`. Undefined: it may. An address of a cloud
+ * metadata service must be listed itself: neither a name nor a wider range covers it.
+ */
+export function refusedAddress(allow: AllowList, host: string, port: number, address: IpAddress): string | undefined {
+  const reason = refusedAs(address);
+  if (reason === undefined) return undefined;
+  const exactOnly = isMetadataAddress(address);
+  if (!exactOnly && isNamed(allow, host, port)) return undefined;
+  const isListed = allow.some(
+    (entry) =>
+      entry.kind === 'range' &&
+      isPort(entry, port) &&
+      isInRange(address, entry.range) &&
+      (!exactOnly || entry.range.prefixBits === widthOf(entry.range)),
+  );
+  return isListed ? undefined : reason;
+}
+
+function isNamed(allow: AllowList, host: string, port: number): boolean {
+  const name = plainName(host);
+  return allow.some((entry) => entry.kind === 'name' && entry.name === name && isPort(entry, port));
+}
+
+function isPort(entry: AllowEntry, port: number): boolean {
+  return entry.port === undefined || entry.port === port;
+}

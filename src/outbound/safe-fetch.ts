@@ -1,0 +1,191 @@
+import type { LookupFunction } from 'node:net';
+import { Agent, buildConnector, errors, type Dispatcher } from 'undici';
+import type { AllowList } from './allow-list.ts';
+import { OutboundError, type OutboundFetch, type OutboundResponse } from './outbound.ts';
+import { readBody } from './read-body.ts';
+import { firstHop, nextHop, type Hop } from './request-target.ts';
+import { resolveAllAllowed, systemResolver, type ResolvedAddress, type Resolver } from './resolve-allowed.ts';
+
+export interface OutboundOptions {
+  readonly allow: AllowList;
+  /** Of a whole request: looking up, connecting, redirects, body. */
+  readonly timeoutMs: number;
+  /** Of an answer, after decompression; of a request's body too. */
+  readonly bytesMax: number;
+  readonly resolver?: Resolver;
+  /** Certificates to trust besides the usual ones (PEM). */
+  readonly ca?: string;
+}
+
+/** `close` ends idle connections; call it when done. */
+export type ClosableFetch = OutboundFetch & { readonly close: () => Promise<void> };
+
+const redirectsMax = 5;
+const headerBytesMax = 32 * 1024;
+const connectionsPerOriginMax = 32;
+const redirectStatuses = new Set([301, 302, 303, 307, 308]);
+
+/**
+ * Requests to public addresses and to those on the allow list. Every connection, also of a redirect, is made to an address
+ * that was checked for that connection, so names that change their answer gain nothing. The response's headers are as they
+ * came; its body is decoded.
+ */
+export function createOutboundFetch(options: OutboundOptions): ClosableFetch {
+  const agent = new Agent({
+    connect: pinnedConnector(options),
+    connections: connectionsPerOriginMax,
+    pipelining: 1,
+    allowH2: false,
+    maxHeaderSize: headerBytesMax,
+    // The request as a whole has a time.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    keepAliveTimeout: 4000,
+    keepAliveMaxTimeout: 30_000,
+  });
+  const fetch: OutboundFetch = async (request) => {
+    const timeoutMs = Math.max(1, Math.min(request.timeoutMs ?? options.timeoutMs, options.timeoutMs));
+    let hop = firstHop(request, options.bytesMax);
+    const signal = AbortSignal.timeout(timeoutMs);
+    for (let redirects = 0; ; redirects += 1) {
+      const answer = await inTime(hop, timeoutMs, signal, () => send(agent, hop, signal, options.bytesMax));
+      if (!('redirect' in answer)) return answer;
+      if (redirects === redirectsMax) {
+        throw new OutboundError('limit', `expected at most ${redirectsMax} redirects, got more from ${hop.url.origin}`);
+      }
+      hop = nextHop(hop, answer.status, answer.redirect);
+    }
+  };
+  return Object.assign(fetch, { close: () => agent.destroy() });
+}
+
+type Answer = OutboundResponse | { readonly status: number; readonly redirect: string };
+
+async function send(agent: Dispatcher, hop: Hop, signal: AbortSignal, bytesMax: number): Promise<Answer> {
+  const {
+    statusCode: status,
+    statusText,
+    headers,
+    body,
+  } = await agent.request({
+    origin: hop.url.origin,
+    path: hop.url.pathname + hop.url.search,
+    // Sound: any token is a method; undici's type lists the usual ones.
+    method: hop.method as Dispatcher.HttpMethod,
+    headers: { 'accept-encoding': 'gzip, deflate, br', ...Object.fromEntries(hop.headers) },
+    body: hop.body ?? null,
+    signal,
+  });
+  const { location } = headers;
+  if (typeof location === 'string' && redirectStatuses.has(status)) {
+    await body.dump({ limit: 16 * 1024, signal });
+    return { status, redirect: location };
+  }
+  const flat = flatHeaders(headers);
+  const bytes = await readBody(body, flat['content-encoding'] ?? '', bytesMax);
+  return { status, statusText, headers: flat, body: bytes, url: hop.url.href };
+}
+
+function flatHeaders(headers: NodeJS.Dict<string | string[]>): Record<string, string> {
+  const entries = Object.entries(headers).map(([name, value = '']): [string, string] => [
+    name,
+    typeof value === 'string' ? value : value.join(', '),
+  ]);
+  return Object.fromEntries(entries);
+}
+
+/** Looks up and checks for each new connection, and lets it go to what was checked only. */
+function pinnedConnector(options: OutboundOptions): buildConnector.connector {
+  return (target, callback) => {
+    void connectPinned(options, target, callback);
+  };
+}
+
+type Connect = Parameters<buildConnector.connector>;
+
+async function connectPinned(options: OutboundOptions, target: Connect[0], callback: Connect[1]): Promise<void> {
+  const { allow, timeoutMs, resolver = systemResolver, ca } = options;
+  const port = Number(target.port) || (target.protocol === 'https:' ? 443 : 80);
+  let addresses: Awaited<ReturnType<typeof resolveAllAllowed>>;
+  try {
+    addresses = await resolveAllAllowed(target.hostname, port, allow, resolver);
+  } catch (error) {
+    callback(error instanceof Error ? error : new Error(String(error)), null);
+    return;
+  }
+  const connect = buildConnector({
+    timeout: timeoutMs,
+    allowH2: false,
+    maxCachedSessions: 0,
+    autoSelectFamily: true,
+    lookup: pinnedLookup(addresses),
+    ...(ca === undefined ? {} : { ca }),
+  });
+  connect(target, callback);
+}
+
+function pinnedLookup(addresses: readonly [ResolvedAddress, ...ResolvedAddress[]]): LookupFunction {
+  return (_name, { all }, callback) => {
+    if (all === true) callback(null, [...addresses]);
+    else callback(null, addresses[0].address, addresses[0].family);
+  };
+}
+
+/** Errors as OutboundError. A look-up cannot be called off, so the time is also watched here. */
+async function inTime<T>(hop: Hop, timeoutMs: number, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = (): void => aborted.reject(signal.reason);
+  signal.addEventListener('abort', onAbort);
+  try {
+    signal.throwIfAborted();
+    return await Promise.race([work(), aborted.promise]);
+  } catch (error) {
+    if (error instanceof OutboundError) throw error;
+    const { origin } = hop.url;
+    if (signal.aborted) {
+      throw new OutboundError('limit', `expected an answer from ${origin} within ${timeoutMs} ms, got none`, {
+        cause: error,
+      });
+    }
+    throw describe(error, origin);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+function describe(error: unknown, origin: string): OutboundError {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+  if (code === 'UND_ERR_HEADERS_OVERFLOW') {
+    const message = `expected headers of at most ${headerBytesMax} bytes from ${origin}, got more`;
+    return new OutboundError('limit', message, { cause: error });
+  }
+  if (code === 'UND_ERR_INVALID_ARG') {
+    return new OutboundError(
+      'request',
+      `expected a request to ${origin} that can be sent: check method, headers and body`,
+      {
+        cause: error,
+      },
+    );
+  }
+  return new OutboundError('network', `the request to ${origin} failed: ${reasonOf(error, code)}`, { cause: error });
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'the connection was refused',
+  ECONNRESET: 'the connection was reset',
+  EPIPE: 'the connection was reset',
+  ETIMEDOUT: 'no connection came about in time',
+  EHOSTUNREACH: 'the host cannot be reached',
+  ENETUNREACH: 'the network cannot be reached',
+  UND_ERR_SOCKET: 'the connection was closed before the answer was complete',
+  UND_ERR_CONNECT_TIMEOUT: 'no connection came about in time',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the answer is not as long as it says',
+};
+
+function reasonOf(error: unknown, code: string): string {
+  const known = reasons[code];
+  if (known !== undefined) return `${known} (${code})`;
+  if (error instanceof errors.HTTPParserError) return 'the answer is no valid HTTP';
+  return /^[A-Z][A-Z0-9_]*$/.test(code) ? code : error instanceof Error ? error.name : 'unknown error';
+}
