@@ -95,11 +95,7 @@ async function testChain(
   const all = await listConfigs(deps.db, of);
   const configs = chosen(all, request.body).map((config) => toTrialConfig(config, config.settings));
   const { before, after, outcome, steps } = await runTrial(deps.trials, configs, await subjectOf(deps, request));
-  const shown = steps.map((step) => {
-    const { configId: config_id, name, outcome: ended, after: event } = step;
-    return { config_id, name, outcome: ended, after: event, ...shownRun(step) };
-  });
-  return { status: 200, body: { before, after, outcome, steps: shown } };
+  return { status: 200, body: { before, after, outcome, steps: steps.map(shownStep) } };
 }
 
 /** @throws ApiError does_not_exist */
@@ -175,6 +171,11 @@ function givenEvent(event: unknown, now: number): TrialEvent {
     if (!(cause instanceof TrialEventError)) throw cause;
     throw new ApiError('invalid_input', `${cause.message}.`, { attr: 'event', cause });
   }
+}
+
+function shownStep(step: TrialStepResult): object {
+  const { configId: config_id, name, outcome, after } = step;
+  return { config_id, name, outcome, after, ...shownRun(step) };
 }
 
 function shownRun(step: TrialStepResult): object {
