@@ -1,0 +1,77 @@
+import { hash } from 'node:crypto';
+import type { PluginField } from '../fields.ts';
+import { definePlugin, SettingsError, type TransformationPlugin } from '../plugin.ts';
+import { listSetting, textSetting } from '../setting-values.ts';
+
+const byPerson = 'Distinct ID aware sampling';
+const byEvent = 'Random sampling';
+/** The largest number of 15 hexadecimal digits. */
+const shareMax = 16 ** 15 - 1;
+
+const fields = [
+  {
+    key: 'percentage',
+    name: '% of events to keep',
+    type: 'string',
+    default: '100',
+    hint: 'A number from 0 to 100.',
+  },
+  {
+    key: 'samplingMethod',
+    name: 'Sampling method',
+    type: 'choice',
+    choices: [byEvent, byPerson],
+    default: byPerson,
+    hint:
+      'Distinct ID aware: of one distinct_id all events are kept or none, and who is kept stays when the percentage grows. ' +
+      'Random: each event for itself.',
+  },
+  {
+    key: 'triggeringEvents',
+    name: 'Only for these events',
+    type: 'string',
+    hint: 'Comma-separated event names; others are kept. Empty: all events.',
+  },
+] as const satisfies readonly PluginField[];
+
+export const downsampling: TransformationPlugin = definePlugin({
+  slug: 'downsampling',
+  kind: 'transformation',
+  name: 'Downsampling',
+  description: 'Keeps a share of the events, by person or by event, and drops the others.',
+  version: '1.0.0',
+  alsoKnownAs: ['Downsampling Plugin', 'downsampling-plugin', 'plugin-downsampling-plugin', 'template-downsampling'],
+  differences: [
+    'Random sampling decides by the uuid of the event: the same event, sent or processed again, is decided the same way.',
+    'Random sampling keeps the share that was asked for; the published one rounds, so that 0 still keeps some events.',
+  ],
+  fields,
+  example: {
+    settings: { percentage: '50' },
+    before: { event: '$pageview', distinct_id: 'user-3', properties: {} },
+    after: null,
+  },
+  create(settings) {
+    const percentage = percentageOf(textSetting(settings, 'percentage', '100'));
+    const random = textSetting(settings, 'samplingMethod', byPerson) === byEvent;
+    const events = new Set(listSetting(settings, 'triggeringEvents'));
+    const share = percentage / 100;
+    if (random) {
+      return (event) =>
+        (events.size > 0 && !events.has(event.event)) || shareOf(event.uuid) < share || share === 1 ? event : null;
+    }
+    return (event) =>
+      (events.size > 0 && !events.has(event.event)) || shareOf(event.distinct_id) <= share ? event : null;
+  },
+});
+
+/** Evenly spread from 0 to 1, always the same for the same text. The first 15 digits, as the published plugin takes them. */
+function shareOf(text: string): number {
+  return Number.parseInt(hash('sha256', text, 'hex').slice(0, 15), 16) / shareMax;
+}
+
+function percentageOf(text: string): number {
+  const percentage = text.trim() === '' ? Number.NaN : Number(text.trim().replace(/%$/, ''));
+  if (percentage >= 0 && percentage <= 100) return percentage;
+  throw new SettingsError('setting "percentage": expected a number from 0 to 100');
+}

@@ -1,0 +1,57 @@
+import type { PluginField } from '../fields.ts';
+import { definePlugin, SettingsError, type TransformationPlugin } from '../plugin.ts';
+import { propertyPath, readPath } from '../property-path.ts';
+import { listSetting, textSetting } from '../setting-values.ts';
+
+const fields = [
+  {
+    key: 'property_key',
+    name: 'Property key to filter on',
+    type: 'string',
+    required: true,
+    hint: 'Without a value, every event that has this property is dropped. Nested properties with dots.',
+  },
+  {
+    key: 'property_values',
+    name: 'Property value to filter on',
+    type: 'string',
+    hint: 'Comma-separated. Only events whose property has one of these values are dropped.',
+  },
+] as const satisfies readonly PluginField[];
+
+export const dropEventsOnProperty: TransformationPlugin = definePlugin({
+  slug: 'drop-events-on-property',
+  kind: 'transformation',
+  name: 'Drop events on property',
+  description:
+    'Drops events that have a certain property, or a certain value of it. "Drop events" offers more conditions.',
+  version: '1.0.0',
+  alsoKnownAs: [
+    'Drop Events Based On Property',
+    'drop-events-on-property-plugin',
+    'plugin-drop-events-on-property-plugin',
+  ],
+  differences: [
+    'A number or a boolean matches the value that reads the same: 5 matches "5". The published one compares texts only.',
+    'Blanks around commas do not count, and dots lead into nested properties.',
+  ],
+  fields,
+  example: {
+    settings: { property_key: 'plan', property_values: 'test, internal' },
+    before: { event: 'signed up', distinct_id: 'u1', properties: { plan: 'internal' } },
+    after: null,
+  },
+  create(settings) {
+    const key = textSetting(settings, 'property_key').trim();
+    if (key === '') throw new SettingsError('setting "property_key": expected the name of a property');
+    const path = propertyPath(key);
+    const values = new Set(listSetting(settings, 'property_values'));
+    return (event) => {
+      const value = readPath(event.properties, path);
+      // Empty values (false, 0, "") never drop, as in the published plugin.
+      if (!value) return event;
+      if (values.size === 0) return null;
+      return typeof value !== 'object' && values.has(String(value)) ? null : event;
+    };
+  },
+});

@@ -1,0 +1,42 @@
+import { isIP } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { ipRemoval } from './ip-removal.ts';
+import { transform, transformed } from './test-transformation.ts';
+import { testHost } from './test-host.ts';
+
+describe('IP removal', () => {
+  it('does what its example shows', () => {
+    const { settings, before, after } = ipRemoval.example;
+    expect(transform(ipRemoval, settings, before)).toEqual(after);
+  });
+
+  it.each([
+    ['12.214.31.144', '12.214.31.0'],
+    ['0.0.0.0', '0.0.0.0'],
+    ['2001:db8:85a3:8d3:1319:8a2e:370:7348', '2001:db8:85a3::'],
+    ['2001:db8::1', '2001:db8:0::'],
+    ['2001::1', '2001:0:0::'],
+    ['::1', '0:0:0::'],
+    ['::', '0:0:0::'],
+    ['fe80::1%eth0', 'fe80:0:0::'],
+    ['1:2:3:4:5:6:7::', '1:2:3::'],
+    ['::ffff:12.214.31.144', '::ffff:12.214.31.0'],
+  ])('%s becomes %s', (address, expected) => {
+    expect(transformed(ipRemoval, {}, { $ip: address })).toEqual({ $ip: expected });
+    expect(isIP(expected)).not.toBe(0);
+  });
+
+  it.each(['', 'localhost', '1.2.3', '1.2.3.256', '1.2.3.4:80', 5, null, ['1.2.3.4']])('leaves %j', ($ip) => {
+    expect(transformed(ipRemoval, {}, { $ip })).toEqual({ $ip });
+  });
+
+  it('removes, and takes other properties', () => {
+    const settings = { properties: '$ip, $set_once.$initial_ip', method: 'Remove it' };
+    const before = { $ip: 'x', $set_once: { $initial_ip: '1.2.3.4', a: 1 }, other: '1.2.3.4' };
+    expect(transformed(ipRemoval, settings, before)).toEqual({ $set_once: { a: 1 }, other: '1.2.3.4' });
+  });
+
+  it('refuses an empty list', () => {
+    expect(() => ipRemoval.create({ properties: ',' }, testHost())).toThrow('at least one property');
+  });
+});

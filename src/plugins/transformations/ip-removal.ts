@@ -1,0 +1,76 @@
+import { isIPv4, isIPv6 } from 'node:net';
+import type { PluginField } from '../fields.ts';
+import { definePlugin, SettingsError, type TransformationPlugin } from '../plugin.ts';
+import { locate, propertyPath, setOwn } from '../property-path.ts';
+import { listSetting, textSetting } from '../setting-values.ts';
+
+const remove = 'Remove it';
+
+const fields = [
+  {
+    key: 'properties',
+    name: 'Properties that hold an address',
+    type: 'string',
+    default: '$ip',
+    hint: 'Comma-separated. Nested properties with dots: $set_once.$initial_ip',
+  },
+  {
+    key: 'method',
+    name: 'What happens to the address',
+    type: 'choice',
+    choices: ['Shorten it', remove],
+    default: 'Shorten it',
+    hint:
+      'Shorten: the last number of an IPv4 address becomes 0, of an IPv6 address the first 48 bits stay. ' +
+      'What has to look an address up, such as GeoIP, comes before this in the order.',
+  },
+] as const satisfies readonly PluginField[];
+
+export const ipRemoval: TransformationPlugin = definePlugin({
+  slug: 'ip-removal',
+  kind: 'transformation',
+  name: 'IP removal',
+  description: 'Shortens the IP address so that it no longer points at one person, or removes it.',
+  version: '1.0.0',
+  alsoKnownAs: ['IP Anonymization', 'template-ip-anonymization'],
+  differences: ['IPv6 addresses are shortened too, to 48 bits; the published one leaves them whole.'],
+  fields,
+  example: {
+    settings: {},
+    before: { event: '$pageview', distinct_id: 'u1', properties: { $ip: '12.214.31.144' } },
+    after: { event: '$pageview', distinct_id: 'u1', properties: { $ip: '12.214.31.0' } },
+  },
+  create(settings) {
+    const paths = listSetting(settings, 'properties').map(propertyPath);
+    if (paths.length === 0) throw new SettingsError('setting "properties": expected at least one property');
+    const removes = textSetting(settings, 'method') === remove;
+    return (event) => {
+      for (const path of paths) {
+        const place = locate(event.properties, path);
+        if (place === undefined) continue;
+        const value = place.holder[place.key];
+        if (removes) delete place.holder[place.key];
+        else if (typeof value === 'string') setOwn(place.holder, place.key, shortened(value));
+      }
+      return event;
+    };
+  },
+});
+
+/** What is no address stays as it is. */
+function shortened(address: string): string {
+  if (isIPv4(address)) return `${address.slice(0, address.lastIndexOf('.'))}.0`;
+  if (!isIPv6(address)) return address;
+  // An IPv4 address inside an IPv6 one (::ffff:12.214.31.144) is what points at a person.
+  if (address.includes('.')) return `${address.slice(0, address.lastIndexOf('.'))}.0`;
+  return `${groups48(address).join(':')}::`;
+}
+
+/** The first three groups of 16 bits, written out where `::` stands for them. */
+function groups48(address: string): string[] {
+  const [left = '', right] = (address.split('%')[0] ?? '').split('::');
+  const first = left === '' ? [] : left.split(':');
+  const last = right === undefined || right === '' ? [] : right.split(':');
+  const missing = right === undefined ? 0 : 8 - first.length - last.length;
+  return [...first, ...Array<string>(missing).fill('0'), ...last].slice(0, 3);
+}

@@ -1,0 +1,62 @@
+import type { PluginField } from '../fields.ts';
+import { definePlugin, type JsonObject, type JsonValue, type TransformationPlugin } from '../plugin.ts';
+import { integerSetting } from '../setting-values.ts';
+
+const fields = [
+  {
+    key: 'levels',
+    name: 'Levels',
+    type: 'string',
+    default: '3',
+    hint: 'How deep to look, 1 to 20: the properties are level 1, what lies in them is level 2.',
+  },
+] as const satisfies readonly PluginField[];
+
+export const removeNulls: TransformationPlugin = definePlugin({
+  slug: 'remove-nulls',
+  kind: 'transformation',
+  name: 'Remove nulls',
+  description: 'Removes properties that are null, also out of nested objects and lists.',
+  version: '1.0.0',
+  alsoKnownAs: ['Remove Null Properties', 'template-remove-null-properties'],
+  fields,
+  example: {
+    settings: {},
+    before: {
+      event: 'paid',
+      distinct_id: 'u1',
+      properties: { coupon: null, amount: 0, items: [1, null], card: { brand: 'visa', country: null } },
+    },
+    after: { event: 'paid', distinct_id: 'u1', properties: { amount: 0, items: [1], card: { brand: 'visa' } } },
+  },
+  create(settings) {
+    const levels = integerSetting(settings, 'levels', { standard: 3, min: 1, max: 20 });
+    return (event) => {
+      clean(event.properties, levels);
+      return event;
+    };
+  },
+});
+
+/** In place; `levels` counts this object. */
+function clean(holder: JsonObject, levels: number): void {
+  for (const key of Object.keys(holder)) {
+    const value = holder[key];
+    if (value === null) delete holder[key];
+    else if (typeof value === 'object' && levels > 1) cleanInner(value, levels - 1);
+  }
+}
+
+function cleanInner(value: JsonObject | JsonValue[], levels: number): void {
+  if (!Array.isArray(value)) {
+    clean(value, levels);
+    return;
+  }
+  let kept = 0;
+  for (const item of value) {
+    if (item === null) continue;
+    if (typeof item === 'object' && levels > 1) cleanInner(item, levels - 1);
+    value[kept++] = item;
+  }
+  value.length = kept;
+}

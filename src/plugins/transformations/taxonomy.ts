@@ -1,0 +1,98 @@
+import type { PluginField } from '../fields.ts';
+import { definePlugin, SettingsError, type TransformationPlugin } from '../plugin.ts';
+import { listSetting, textSetting } from '../setting-values.ts';
+
+/** How words in lower case become a name. */
+const conventions: Readonly<Record<string, (words: readonly string[]) => string>> = {
+  camelCase: ([first = '', ...others]) => first + others.map(capitalised).join(''),
+  PascalCase: (words) => words.map(capitalised).join(''),
+  snake_case: (words) => words.join('_'),
+  'kebab-case': (words) => words.join('-'),
+  'spaces in between': (words) => words.join(' '),
+};
+
+/** Events of client libraries that have blanks in their names and are looked for by them. */
+const surveyEvents = ['survey shown', 'survey sent', 'survey dismissed'];
+/** Names repeat; a project that makes up a name per event must not fill the memory. */
+const namesMax = 5000;
+
+const fields = [
+  {
+    key: 'defaultNamingConvention',
+    name: 'Naming pattern',
+    type: 'choice',
+    choices: Object.keys(conventions),
+    default: 'camelCase',
+    hint: 'The pattern that every event name is brought to.',
+  },
+  {
+    key: 'except',
+    name: 'Except these events',
+    type: 'string',
+    hint: 'Comma-separated event names. Names that start with $ and survey events always stay.',
+  },
+] as const satisfies readonly PluginField[];
+
+export const taxonomy: TransformationPlugin = definePlugin({
+  slug: 'taxonomy',
+  kind: 'transformation',
+  name: 'Taxonomy',
+  description:
+    'Brings event names to one naming pattern: camelCase, PascalCase, snake_case, kebab-case or with blanks.',
+  version: '1.0.0',
+  alsoKnownAs: [
+    'Taxonomy Plugin',
+    'Taxonomy standardizer',
+    'taxonomy-plugin',
+    'plugin-taxonomy-plugin',
+    'template-taxonomy',
+  ],
+  differences: [
+    'Words are found by blanks, dots, _, - and by a capital after a small letter, as the newer template finds them; the older ' +
+      'plugin looks for one of these only, so that "Signed Up" became "signed Up".',
+  ],
+  fields,
+  example: {
+    settings: { defaultNamingConvention: 'snake_case' },
+    before: { event: 'orderCompleted', distinct_id: 'u1', properties: {} },
+    after: { event: 'order_completed', distinct_id: 'u1', properties: {} },
+  },
+  create(settings) {
+    const chosen = textSetting(settings, 'defaultNamingConvention', 'camelCase');
+    const convention = Object.hasOwn(conventions, chosen) ? conventions[chosen] : undefined;
+    if (convention === undefined) {
+      throw new SettingsError(
+        `setting "defaultNamingConvention": expected one of ${Object.keys(conventions).join(', ')}`,
+      );
+    }
+    const same = new Set([...listSetting(settings, 'except'), ...surveyEvents]);
+    const known = new Map<string, string>();
+    return (event) => {
+      const name = event.event;
+      const before = known.get(name);
+      if (before !== undefined) {
+        event.event = before;
+        return event;
+      }
+      const words = name.startsWith('$') || same.has(name) ? [] : wordsOf(name);
+      if (known.size >= namesMax) known.clear();
+      event.event = words.length === 0 ? name : convention(words);
+      known.set(name, event.event);
+      return event;
+    };
+  },
+});
+
+/** `userSignedUp`, `user_signed_up` and `User Signed Up` are all user, signed, up. */
+function wordsOf(name: string): string[] {
+  return name
+    .replace(/(\p{Ll})(\p{Lu})/gu, '$1 $2')
+    .split(/[_\-. ]+/)
+    .filter((word) => word !== '')
+    .map((word) => word.toLowerCase());
+}
+
+function capitalised(word: string): string {
+  const [first = ''] = word;
+  return first.toUpperCase() + word.slice(first.length);
+}
