@@ -21,6 +21,10 @@ import { urlParser } from './transformations/url-parser.ts';
 import { urlMasking } from './transformations/url-masking.ts';
 import { routeCensor } from './transformations/route-censor.ts';
 import { languageSplitter } from './transformations/language-splitter.ts';
+import { propertyFlattener } from './transformations/property-flattener.ts';
+import { timestampParts } from './transformations/timestamp-parts.ts';
+import { remapValues } from './transformations/remap-values.ts';
+import { filterOut } from './transformations/filter-out.ts';
 
 /** The plugins that this program brings. */
 export interface PluginRegistry {
@@ -55,6 +59,10 @@ export const builtInPlugins: readonly Plugin[] = [
   urlMasking,
   routeCensor,
   languageSplitter,
+  propertyFlattener,
+  timestampParts,
+  remapValues,
+  filterOut,
   sampleEvents(systemClock),
 ];
 

@@ -1,0 +1,177 @@
+import type { Attachment } from '../host.ts';
+import type { PluginField, SettingValues } from '../fields.ts';
+import { guardedPattern } from '../guarded-pattern.ts';
+import { definePlugin, SettingsError, type JsonObject, type JsonValue, type TransformationPlugin } from '../plugin.ts';
+import { isObject, propertyPath, readPath } from '../property-path.ts';
+import { jsonSetting, listSetting, yesSetting } from '../setting-values.ts';
+
+type Test = (value: JsonValue) => boolean;
+type Filter = (properties: JsonObject) => boolean;
+
+/** By type and operator; each makes its test once. What has another type than the filter holds for the negated ones only. */
+const operators: Readonly<Record<string, Readonly<Record<string, (expected: JsonValue) => Test>>>> = {
+  string: {
+    is: (expected) => (value) => value === expected,
+    is_not: (expected) => (value) => value !== expected,
+    contains: (expected) => (value) => contains(value, expected),
+    not_contains: (expected) => (value) => !contains(value, expected),
+    regex: (expected) => matches(expected),
+    not_regex: (expected) => {
+      const test = matches(expected);
+      return (value) => !test(value);
+    },
+  },
+  number: {
+    gt: (expected) => (value) => isNumber(value) && Number(value) > Number(expected),
+    lt: (expected) => (value) => isNumber(value) && Number(value) < Number(expected),
+    gte: (expected) => (value) => isNumber(value) && Number(value) >= Number(expected),
+    lte: (expected) => (value) => isNumber(value) && Number(value) <= Number(expected),
+    eq: (expected) => (value) => value === expected,
+    neq: (expected) => (value) => value !== expected,
+  },
+  boolean: {
+    is: (expected) => (value) => value === expected,
+    is_not: (expected) => (value) => value !== expected,
+  },
+};
+
+const fields = [
+  {
+    key: 'filters',
+    name: 'Filters to apply, as a file',
+    type: 'attachment',
+    hint: 'A JSON file as described for the next setting.',
+  },
+  {
+    key: 'filtersJson',
+    name: 'Filters to apply',
+    type: 'json',
+    hint:
+      'JSON list of filters, e.g. [{"property": "$host", "type": "string", "operator": "is_not", "value": "localhost"}]. ' +
+      'Only events for which all of them hold are kept; a list of such lists keeps those for which any list holds. ' +
+      `Operators: ${Object.entries(operators)
+        .map(([type, named]) => `${type}: ${Object.keys(named).join(', ')}`)
+        .join('; ')}.`,
+  },
+  {
+    key: 'eventsToDrop',
+    name: 'Events to drop',
+    type: 'string',
+    hint: 'Comma-separated event names, dropped whatever their properties.',
+  },
+  {
+    key: 'keepUndefinedProperties',
+    name: 'Keep events that lack a property of a filter',
+    type: 'choice',
+    choices: ['Yes', 'No'],
+    default: 'No',
+    hint: 'Yes: a filter whose property is missing holds. No: it does not.',
+  },
+] as const satisfies readonly PluginField[];
+
+export const filterOut: TransformationPlugin = definePlugin({
+  slug: 'filter-out',
+  kind: 'transformation',
+  name: 'Filter out',
+  description:
+    'Keeps the events whose properties meet the filters, and drops the others. "Drop events" works the other way round.',
+  version: '1.0.0',
+  alsoKnownAs: [
+    'Filter Out Plugin',
+    'posthog-filter-out-plugin',
+    'plugin-posthog-filter-out-plugin',
+    'Event Filter',
+    'template-event-filter',
+  ],
+  differences: [
+    'A value of another type than the filter expects does not hold (and holds for not_contains); the published one fails on it ' +
+      'and keeps the event.',
+    'The filters may be given as JSON text too. Nested properties can be named with dots.',
+  ],
+  fields,
+  example: {
+    settings: { filtersJson: '[{"property": "$host", "type": "string", "operator": "is_not", "value": "localhost"}]' },
+    before: { event: '$pageview', distinct_id: 'u1', properties: { $host: 'localhost' } },
+    after: null,
+  },
+  create(settings, host) {
+    const keepMissing = yesSetting(settings, 'keepUndefinedProperties');
+    const groups = readGroups(readFilters(settings, host.attachments.get('filters')), keepMissing);
+    const dropped = new Set(listSetting(settings, 'eventsToDrop'));
+    if (groups.length === 0 && dropped.size === 0) {
+      throw new SettingsError(
+        'give filters (a file or "filtersJson") or "eventsToDrop": with neither, nothing happens',
+      );
+    }
+    return (event) => {
+      if (dropped.has(event.event)) return null;
+      if (groups.length === 0) return event;
+      for (const group of groups) if (allHold(group, event.properties)) return event;
+      return null;
+    };
+  },
+});
+
+function allHold(filters: readonly Filter[], properties: JsonObject): boolean {
+  for (const filter of filters) if (!filter(properties)) return false;
+  return true;
+}
+
+function readFilters(settings: SettingValues, file: Attachment | undefined): JsonValue | undefined {
+  const written = jsonSetting(settings, 'filtersJson');
+  if (file === undefined || written !== undefined) return written;
+  try {
+    return JSON.parse(Buffer.from(file.content).toString('utf8')) as JsonValue;
+  } catch (cause) {
+    throw new SettingsError('the file "filters": expected JSON', { cause });
+  }
+}
+
+/** A flat list is one group: all of its filters must hold. */
+function readGroups(given: JsonValue | undefined, keepMissing: boolean): Filter[][] {
+  if (given === undefined) return [];
+  if (!Array.isArray(given)) throw new SettingsError('the filters: expected a JSON list');
+  if (given.length === 0) return [];
+  const groups = given.some(Array.isArray) ? given : [given];
+  return groups.map((group, index) => {
+    if (!Array.isArray(group)) throw new SettingsError(`the filters, group ${index + 1}: expected a list of filters`);
+    return group.map((entry) => readFilter(entry, keepMissing));
+  });
+}
+
+function readFilter(entry: JsonValue, keepMissing: boolean): Filter {
+  if (!isObject(entry)) throw new SettingsError('the filters: expected objects with property, type, operator, value');
+  const { property, type, operator, value } = entry;
+  if (typeof property !== 'string' || property === '') throw new SettingsError('the filters: "property" is missing');
+  const where = `the filter of "${property}"`;
+  const named = typeof type === 'string' && Object.hasOwn(operators, type) ? operators[type] : undefined;
+  if (named === undefined) throw new SettingsError(`${where}: "type" must be ${Object.keys(operators).join(', ')}`);
+  const make = typeof operator === 'string' && Object.hasOwn(named, operator) ? named[operator] : undefined;
+  if (make === undefined) {
+    throw new SettingsError(`${where}: "operator" must be one of ${Object.keys(named).join(', ')}`);
+  }
+  if (typeof value !== type) throw new SettingsError(`${where}: "value" must be a ${String(type)}`);
+  const test = make(value ?? null);
+  const path = propertyPath(property);
+  return (properties) => {
+    const found = readPath(properties, path);
+    return found === undefined ? keepMissing : test(found);
+  };
+}
+
+function contains(value: JsonValue, expected: JsonValue): boolean {
+  if (Array.isArray(value)) return value.includes(expected);
+  return typeof value === 'string' && value.includes(String(expected));
+}
+
+function matches(expected: JsonValue): Test {
+  const pattern = guardedPattern('filters', String(expected));
+  return (value) => pattern.test(typeof value === 'object' ? JSON.stringify(value) : String(value));
+}
+
+/** Also text that holds a number, as comparing it always did. */
+function isNumber(value: JsonValue): boolean {
+  return (
+    typeof value === 'number' || (typeof value === 'string' && value.trim() !== '' && !Number.isNaN(Number(value)))
+  );
+}

@@ -1,0 +1,128 @@
+import type { PluginField } from '../fields.ts';
+import { definePlugin, SettingsError, type JsonObject, type JsonValue, type TransformationPlugin } from '../plugin.ts';
+import { isObject, setOwn } from '../property-path.ts';
+import { textSetting } from '../setting-values.ts';
+
+/** They would make very many properties that nobody asks for. */
+const skippedEvents = new Set(['$autocapture', 'organization usage report']);
+/** What event processing works with; wherever it lies, it is not taken apart. */
+const skippedNames = new Set([
+  '$elements',
+  '$elements_chain',
+  '$groups',
+  '$active_feature_flags',
+  '$heatmap_data',
+  '$web_vitals_data',
+]);
+/** Objects of properties of their own: what lies in them is flattened inside them. */
+const propertyHolders = ['$set', '$set_once', '$group_set'] as const;
+/** An event of one megabyte could ask for gigabytes of names. */
+const addedMax = 10_000;
+const nameLengthMax = 1000;
+
+const fields = [
+  {
+    key: 'separator',
+    name: 'Separator',
+    type: 'choice',
+    choices: ['__', '.', '>', '/'],
+    default: '__',
+    required: true,
+    hint: 'With __ the value of b in a: {b: 1} becomes the property a__b.',
+  },
+] as const satisfies readonly PluginField[];
+
+export const propertyFlattener: TransformationPlugin = definePlugin({
+  slug: 'property-flattener',
+  kind: 'transformation',
+  name: 'Property flattener',
+  description:
+    'Adds each value inside nested objects and lists as a property of its own, so that it can be filtered by.',
+  version: '1.0.0',
+  alsoKnownAs: [
+    'Property Flattener Plugin',
+    'Flatten Properties',
+    'flatten-properties-plugin',
+    'plugin-flatten-properties-plugin',
+    'template-flatten-properties',
+  ],
+  differences: [
+    '$set, $set_once and $group_set are special among the properties of the event only; the published one lets one that lies ' +
+      'deeper replace those of the event.',
+    `At most ${addedMax} properties are added to an event, and none whose name would exceed ${nameLengthMax} characters.`,
+  ],
+  fields,
+  example: {
+    settings: {},
+    before: {
+      event: 'paid',
+      distinct_id: 'u1',
+      properties: { card: { brand: 'visa', limits: [10, 20] }, $set: { address: { city: 'Bern' } } },
+    },
+    after: {
+      event: 'paid',
+      distinct_id: 'u1',
+      properties: {
+        card: { brand: 'visa', limits: [10, 20] },
+        card__brand: 'visa',
+        card__limits__0: 10,
+        card__limits__1: 20,
+        $set: { address: { city: 'Bern' }, address__city: 'Bern' },
+      },
+    },
+  },
+  create(settings) {
+    const separator = textSetting(settings, 'separator', '__');
+    if (separator.length > 10) throw new SettingsError('setting "separator": expected at most 10 characters');
+    return (event) => {
+      if (skippedEvents.has(event.event)) return event;
+      const { properties } = event;
+      const room = { left: addedMax };
+      flatten(properties, separator, room, true);
+      for (const name of propertyHolders) {
+        const holder = Object.hasOwn(properties, name) ? properties[name] : undefined;
+        if (isObject(holder)) flatten(holder, separator, room, false);
+      }
+      return event;
+    };
+  },
+});
+
+/** How many properties may still be added. */
+interface Room {
+  left: number;
+}
+
+function flatten(holder: JsonObject, separator: string, room: Room, ofEvent: boolean): void {
+  // The keys from before: what is added holds nothing to take apart.
+  for (const key of Object.keys(holder)) {
+    const value = holder[key];
+    if (typeof value !== 'object' || value === null || skippedNames.has(key)) continue;
+    if (ofEvent && (key === '$set' || key === '$set_once' || key === '$group_set')) continue;
+    add(holder, key + separator, value, separator, room);
+  }
+}
+
+function add(target: JsonObject, prefix: string, inner: JsonObject | JsonValue[], separator: string, room: Room): void {
+  if (prefix.length > nameLengthMax) return;
+  for (const key of Object.keys(inner)) {
+    if (room.left <= 0) return;
+    if (skippedNames.has(key)) continue;
+    const value = Array.isArray(inner) ? inner[Number(key)] : inner[key];
+    if (value === undefined) continue;
+    const name = prefix + key;
+    if (typeof value === 'object' && value !== null && !isEmptyObject(value)) {
+      add(target, name + separator, value, separator, room);
+    } else if (name.length <= nameLengthMax) {
+      setOwn(target, name, value);
+      room.left--;
+    }
+  }
+}
+
+/** An empty object is a value of its own; an empty list has none. */
+function isEmptyObject(value: JsonObject | JsonValue[]): boolean {
+  if (Array.isArray(value)) return false;
+  for (const _key in value) return false;
+  return true;
+}

@@ -1,0 +1,71 @@
+import type { PluginField } from '../fields.ts';
+import { definePlugin, SettingsError, type JsonObject, type JsonValue, type TransformationPlugin } from '../plugin.ts';
+import { isObject, locate, propertyPath, setOwn, type PropertyPath } from '../property-path.ts';
+import { jsonSetting, listSetting } from '../setting-values.ts';
+
+const fields = [
+  {
+    key: 'propertyNames',
+    name: 'Properties',
+    type: 'string',
+    required: true,
+    hint: 'Comma-separated. The same names in $set and $set_once count too. Nested properties with dots.',
+  },
+  {
+    key: 'valueMapping',
+    name: 'Values',
+    type: 'json',
+    required: true,
+    hint: 'JSON object from old to new: {"grp_a1": "grp_b2"}. Values that are not listed stay.',
+  },
+] as const satisfies readonly PluginField[];
+
+export const remapValues: TransformationPlugin = definePlugin({
+  slug: 'remap-values',
+  kind: 'transformation',
+  name: 'Remap property values',
+  description: 'Replaces values of properties by a table of old and new ones.',
+  version: '1.0.0',
+  alsoKnownAs: ['template-remap-property-values'],
+  fields,
+  example: {
+    settings: { propertyNames: 'plan', valueMapping: '{"gold": "pro", "1": "basic"}' },
+    before: { event: 'paid', distinct_id: 'u1', properties: { plan: 'gold', $set: { plan: 1 } } },
+    after: { event: 'paid', distinct_id: 'u1', properties: { plan: 'pro', $set: { plan: 'basic' } } },
+  },
+  create(settings) {
+    const paths = listSetting(settings, 'propertyNames').map(propertyPath);
+    if (paths.length === 0) throw new SettingsError('setting "propertyNames": expected at least one property');
+    const given = jsonSetting(settings, 'valueMapping');
+    if (!isObject(given))
+      throw new SettingsError('setting "valueMapping": expected a JSON object from old to new values');
+    const values = new Map(Object.entries(given));
+    return (event) => {
+      const { properties } = event;
+      remap(properties, paths, values);
+      remap(properties['$set'], paths, values);
+      remap(properties['$set_once'], paths, values);
+      return event;
+    };
+  },
+});
+
+function remap(
+  holder: JsonValue | undefined,
+  paths: readonly PropertyPath[],
+  values: ReadonlyMap<string, JsonValue>,
+): void {
+  if (!isObject(holder)) return;
+  for (const path of paths) {
+    const place = locate(holder, path);
+    const old = place === undefined ? undefined : textOf(place.holder, place.key);
+    const value = old === undefined ? undefined : values.get(old);
+    if (place !== undefined && value !== undefined) setOwn(place.holder, place.key, structuredClone(value));
+  }
+}
+
+/** Objects, lists and null are no key of a table. */
+function textOf(holder: JsonObject, key: string): string | undefined {
+  const value = holder[key];
+  return typeof value === 'object' || value === undefined ? undefined : String(value);
+}
