@@ -25,6 +25,13 @@ import { propertyFlattener } from './transformations/property-flattener.ts';
 import { timestampParts } from './transformations/timestamp-parts.ts';
 import { remapValues } from './transformations/remap-values.ts';
 import { filterOut } from './transformations/filter-out.ts';
+import { referrer } from './transformations/referrer.ts';
+import { utm } from './transformations/utm.ts';
+import { deDuplicator } from './transformations/de-duplicator.ts';
+import { currency } from './transformations/currency.ts';
+import { botFilter } from './transformations/bot-filter.ts';
+import { firstTimeEvents } from './transformations/first-time-events.ts';
+import { sequenceTimer } from './transformations/sequence-timer.ts';
 
 /** The plugins that this program brings. */
 export interface PluginRegistry {
@@ -63,6 +70,13 @@ export const builtInPlugins: readonly Plugin[] = [
   timestampParts,
   remapValues,
   filterOut,
+  referrer,
+  utm,
+  deDuplicator,
+  currency,
+  botFilter,
+  firstTimeEvents,
+  sequenceTimer,
   sampleEvents(systemClock),
 ];
 

@@ -1,0 +1,155 @@
+import { BlockList, isIP } from 'node:net';
+import { isbot } from 'isbot';
+import { crawlerNetworks } from '../crawler-networks.ts';
+import type { PluginField, SettingValues } from '../fields.ts';
+import { guardedPattern, type GuardedPattern } from '../guarded-pattern.ts';
+import { definePlugin, SettingsError, type JsonObject, type JsonValue, type TransformationPlugin } from '../plugin.ts';
+import { propertyPath, readPath } from '../property-path.ts';
+import { listSetting, textSetting, yesSetting } from '../setting-values.ts';
+
+const flags = ['true', 'false'] as const;
+
+const fields = [
+  {
+    key: 'userAgent',
+    name: 'Property that holds the user agent',
+    type: 'string',
+    required: true,
+    default: '$raw_user_agent',
+    hint: 'E.g. $raw_user_agent, $useragent',
+  },
+  {
+    key: 'filterKnownBotUserAgents',
+    name: 'Drop known bots by user agent',
+    type: 'choice',
+    choices: flags,
+    default: 'true',
+    hint: 'Only for events of browsers ($lib is web, js or missing): server libraries look like bots.',
+  },
+  {
+    key: 'customBotPatterns',
+    name: 'More bots by user agent',
+    type: 'string',
+    hint: 'Comma-separated regular expressions that may stand anywhere, whatever the case: mybot, acme-crawler',
+  },
+  {
+    key: 'filterKnownBotIps',
+    name: 'Drop known bots by IP address',
+    type: 'choice',
+    choices: flags,
+    default: 'true',
+    hint: 'A short list of networks of search engines, by $ip; only for events of browsers.',
+  },
+  {
+    key: 'customIpPrefixes',
+    name: 'More bots by IP address',
+    type: 'string',
+    hint: 'Comma-separated addresses or networks, by $ip: 198.51.100.0/24, 2001:db8::/48',
+  },
+  {
+    key: 'keepUndefinedUseragent',
+    name: 'Keep events without user agent',
+    type: 'choice',
+    choices: ['Yes', 'No'],
+    default: 'Yes',
+    hint: 'Events of servers often have none.',
+  },
+] as const satisfies readonly PluginField[];
+
+/** Matching takes longer than in proportion to the length, and no browser's header comes near this. */
+const userAgentLengthMax = 1000;
+/** A project sees the same few hundred headers again and again. */
+const knownMax = 2000;
+/** No Chrome has a fourth version number of four digits; those who make up versions do. */
+const impossibleChrome = /Chrome\/\d{1,5}\.\d{1,5}\.\d{1,7}\.\d{4,10} (?:Mobile )?Safari\/537\.36$/;
+
+export const botFilter: TransformationPlugin = definePlugin({
+  slug: 'bot-filter',
+  kind: 'transformation',
+  name: 'Bot filter',
+  description: 'Drops events of crawlers and other bots, by user agent and by IP address.',
+  version: '1.0.0',
+  alsoKnownAs: ['Filter Bot Events', 'template-bot-detection', 'bot-ip-excluder', 'useragent-excluder'],
+  differences: ['The lists of known bots are those of this program: the package isbot, and a short list of networks.'],
+  fields,
+  example: {
+    settings: {},
+    before: {
+      event: '$pageview',
+      distinct_id: 'u1',
+      properties: {
+        $lib: 'web',
+        $raw_user_agent: 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)',
+      },
+    },
+    after: null,
+  },
+  create(settings) {
+    const source = propertyPath(textSetting(settings, 'userAgent', '$raw_user_agent'));
+    const keepsUnknown = yesSetting(settings, 'keepUndefinedUseragent', 'Yes');
+    const knownAgents = textSetting(settings, 'filterKnownBotUserAgents', 'true') === 'true';
+    const knownNetworks = textSetting(settings, 'filterKnownBotIps', 'true') === 'true';
+    const isCustomBot = createCustomCheck(settings);
+    const custom = networksOf(listSetting(settings, 'customIpPrefixes'));
+    const known = networksOf(knownNetworks ? crawlerNetworks : []);
+    const isKnownBot = remembered((header) => isbot(header) || impossibleChrome.test(header));
+    return (event) => {
+      const { properties } = event;
+      const agent = readPath(properties, source);
+      const header = typeof agent === 'string' ? agent.slice(0, userAgentLengthMax) : '';
+      if (header === '' && !keepsUnknown) return null;
+      const browser = isBrowser(properties);
+      if (header !== '' && ((knownAgents && browser && isKnownBot(header)) || isCustomBot(header))) return null;
+      const ip = Object.hasOwn(properties, '$ip') ? properties['$ip'] : undefined;
+      if (isIn(custom, ip) || (browser && isIn(known, ip))) return null;
+      return event;
+    };
+  },
+});
+
+function isBrowser(properties: JsonObject): boolean {
+  const lib = Object.hasOwn(properties, '$lib') ? properties['$lib'] : undefined;
+  return lib === undefined || lib === null || lib === '' || lib === 'web' || lib === 'js';
+}
+
+function createCustomCheck(settings: SettingValues): (header: string) => boolean {
+  const patterns: GuardedPattern[] = listSetting(settings, 'customBotPatterns').map((each) =>
+    guardedPattern('customBotPatterns', each, 'i'),
+  );
+  if (patterns.length === 0) return () => false;
+  return remembered((header) => patterns.some((pattern) => pattern.test(header)));
+}
+
+function remembered(judge: (header: string) => boolean): (header: string) => boolean {
+  const known = new Map<string, boolean>();
+  return (header) => {
+    const before = known.get(header);
+    if (before !== undefined) return before;
+    const verdict = judge(header);
+    if (known.size >= knownMax) known.clear();
+    known.set(header, verdict);
+    return verdict;
+  };
+}
+
+function networksOf(list: readonly string[]): BlockList | undefined {
+  if (list.length === 0) return undefined;
+  const networks = new BlockList();
+  for (const entry of list) {
+    const [address = '', prefix] = entry.split('/');
+    const version = isIP(address);
+    const bits = version === 6 ? 128 : 32;
+    const length = prefix === undefined ? bits : /^\d{1,3}$/.test(prefix) ? Number(prefix) : Number.NaN;
+    if (version === 0 || !(length >= 0 && length <= bits)) {
+      throw new SettingsError(`setting "customIpPrefixes": expected an address or a network such as 198.51.100.0/24`);
+    }
+    networks.addSubnet(address, length, version === 6 ? 'ipv6' : 'ipv4');
+  }
+  return networks;
+}
+
+function isIn(networks: BlockList | undefined, ip: JsonValue | undefined): boolean {
+  if (networks === undefined || typeof ip !== 'string') return false;
+  const version = isIP(ip);
+  return version !== 0 && networks.check(ip, version === 6 ? 'ipv6' : 'ipv4');
+}

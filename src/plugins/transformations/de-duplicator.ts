@@ -1,0 +1,76 @@
+import { hash } from 'node:crypto';
+import type { PluginField } from '../fields.ts';
+import { definePlugin, type JsonObject, type TransformationPlugin, type TransformEvent } from '../plugin.ts';
+import { listSetting, textSetting } from '../setting-values.ts';
+
+const allProperties = 'All Properties';
+
+const fields = [
+  {
+    key: 'dedupMode',
+    name: 'What makes two events the same',
+    type: 'choice',
+    required: true,
+    choices: ['Event and Timestamp', allProperties],
+    default: 'Event and Timestamp',
+    hint: 'Always project, person, name and time; All Properties: every property as well.',
+  },
+  {
+    key: 'skipLibs',
+    name: 'Not for these libraries',
+    type: 'string',
+    default: 'web, posthog-node, posthog-python, posthog-ios, posthog-android',
+    hint:
+      'Comma-separated values of $lib. Libraries that give each event a uuid and send their own clock along are safe ' +
+      'without this transformation; the time of such an event is corrected anew each time it is sent.',
+  },
+] as const satisfies readonly PluginField[];
+
+/** Part of the text that is hashed, so that the same events have the same uuid as with the published plugin. */
+const namespace = '6ba7b812-9dad-11d1-80b4-00c04fd430c8';
+const markers = ['$plugins_succeeded', '$plugins_failed', '$plugins_deferred'] as const;
+
+export const deDuplicator: TransformationPlugin = definePlugin({
+  slug: 'de-duplicator',
+  kind: 'transformation',
+  name: 'De-duplicator',
+  description: 'Gives equal events one uuid, so that an event that is sent twice without a uuid is stored once.',
+  version: '1.0.0',
+  alsoKnownAs: ['Unduplicates', 'Unduplicator', 'posthog-app-unduplicates', 'posthog-app-unduplicator'],
+  differences: [
+    'Marks of transformations ($plugins_succeeded and the like) do not count as properties.',
+    'Libraries that give uuids themselves are left alone, by a setting; the published one leaves out events without a time.',
+  ],
+  fields,
+  example: {
+    settings: {},
+    before: { event: 'paid', distinct_id: 'u1', properties: { amount: 5 } },
+    after: { event: 'paid', distinct_id: 'u1', properties: { amount: 5 } },
+  },
+  create(settings) {
+    const withProperties = textSetting(settings, 'dedupMode') === allProperties;
+    const skipped = new Set(listSetting(settings, 'skipLibs'));
+    return (event) => {
+      const lib = Object.hasOwn(event.properties, '$lib') ? event.properties['$lib'] : undefined;
+      if (typeof lib === 'string' && skipped.has(lib)) return event;
+      event.uuid = uuidOf(event, withProperties ? `_${JSON.stringify(unmarked(event.properties))}` : '');
+      return event;
+    };
+  },
+});
+
+function uuidOf({ team_id, distinct_id, event, timestamp }: TransformEvent, properties: string): string {
+  const digest = hash('sha1', `${namespace}_${team_id}_${distinct_id}_${event}_${timestamp}${properties}`, 'hex');
+  // Version 5, variant 1, as RFC 9562 has them.
+  const variant = ((Number.parseInt(digest.slice(16, 17), 16) & 0x3) | 0x8).toString(16);
+  const third = `5${digest.slice(13, 16)}`;
+  const fourth = `${variant}${digest.slice(17, 20)}`;
+  return `${digest.slice(0, 8)}-${digest.slice(8, 12)}-${third}-${fourth}-${digest.slice(20, 32)}`;
+}
+
+function unmarked(properties: JsonObject): JsonObject {
+  if (!markers.some((key) => Object.hasOwn(properties, key))) return properties;
+  const copy = { ...properties };
+  for (const key of markers) delete copy[key];
+  return copy;
+}

@@ -1,0 +1,59 @@
+import type { PluginField } from '../fields.ts';
+import { definePlugin, SettingsError, type TransformationPlugin } from '../plugin.ts';
+import { listSetting } from '../setting-values.ts';
+
+const fields = [
+  {
+    key: 'events',
+    name: 'Events to track',
+    type: 'string',
+    required: true,
+    hint: 'Comma-separated names. Only what arrives from now on counts: an older event of that name is not known.',
+  },
+] as const satisfies readonly PluginField[];
+
+export const firstTimeEvents: TransformationPlugin = definePlugin({
+  slug: 'first-time-events',
+  kind: 'transformation',
+  name: 'First time event tracker',
+  description: 'Marks the first event of a name ever, and the first of each person.',
+  version: '1.0.0',
+  alsoKnownAs: ['First Time Event Tracker', 'first-time-event-tracker'],
+  differences: ['Blanks around the names of events do not count; names with an underscore are never mixed up.'],
+  fields,
+  example: {
+    settings: { events: 'signed up, paid' },
+    before: { event: 'paid', distinct_id: 'u1', properties: { amount: 5 } },
+    after: {
+      event: 'paid',
+      distinct_id: 'u1',
+      properties: { amount: 5, is_first_event_ever: true, is_first_event_for_user: true },
+    },
+  },
+  create(settings, { storage }) {
+    const tracked = new Set(listSetting(settings, 'events'));
+    if (tracked.size === 0) throw new SettingsError('setting "events": expected at least one event name');
+    return {
+      async batch(events) {
+        const concerned = events.filter((event) => tracked.has(event.event));
+        if (concerned.length === 0) return events;
+        const seen = new Set((await storage.getMany([...new Set(concerned.flatMap((event) => keysOf(event)))])).keys());
+        for (const event of concerned) {
+          const [ever, forUser] = keysOf(event);
+          event.properties['is_first_event_ever'] = !seen.has(ever);
+          event.properties['is_first_event_for_user'] = !seen.has(forUser);
+          for (const key of [ever, forUser]) {
+            if (seen.has(key)) continue;
+            seen.add(key);
+            await storage.set(key, true);
+          }
+        }
+        return events;
+      },
+    };
+  },
+});
+
+function keysOf({ event, distinct_id }: { readonly event: string; readonly distinct_id: string }): [string, string] {
+  return [JSON.stringify([event]), JSON.stringify([event, distinct_id])];
+}

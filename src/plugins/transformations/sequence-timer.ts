@@ -1,0 +1,120 @@
+import type { PluginField } from '../fields.ts';
+import type { PluginStorage } from '../host.ts';
+import {
+  definePlugin,
+  SettingsError,
+  type JsonValue,
+  type TransformationPlugin,
+  type TransformEvent,
+} from '../plugin.ts';
+import { setOwn } from '../property-path.ts';
+import { textSetting, yesSetting } from '../setting-values.ts';
+
+const fields = [
+  {
+    key: 'eventsToTrack',
+    name: 'Pairs of events',
+    type: 'string',
+    required: true,
+    hint: '(first,second),(first,second): the second gets the time since the first of the same person.',
+  },
+  {
+    key: 'updateTimestamp',
+    name: 'Start anew with every first event',
+    type: 'choice',
+    choices: ['Yes', 'No'],
+    default: 'Yes',
+    hint: 'Yes: time since the latest first event. No: since the earliest that arrived.',
+  },
+] as const satisfies readonly PluginField[];
+
+export const sequenceTimer: TransformationPlugin = definePlugin({
+  slug: 'sequence-timer',
+  kind: 'transformation',
+  name: 'Event sequence timer',
+  description: 'Adds the milliseconds that a person took from one event to another, as time_since_ and the first name.',
+  version: '1.0.0',
+  alsoKnownAs: ['Event Sequence Timer Plugin', 'event-sequence-timer-plugin'],
+  differences: [
+    'The published one also writes the property working = "working" to every event; this one does not.',
+    'A pair of an event with itself gives the time since the one before; in the published one it is always 0.',
+    'Blanks around names and pairs do not count.',
+  ],
+  fields,
+  example: {
+    settings: { eventsToTrack: '(signed up,paid)' },
+    before: { event: 'signed up', distinct_id: 'u1', properties: {} },
+    after: { event: 'signed up', distinct_id: 'u1', properties: {} },
+  },
+  create(settings, { storage }) {
+    const { firsts, bySecond } = readPairs(textSetting(settings, 'eventsToTrack'));
+    const restarts = yesSetting(settings, 'updateTimestamp', 'Yes');
+    const firstsOf = (event: TransformEvent): readonly string[] => bySecond.get(event.event) ?? [];
+    return {
+      async batch(events) {
+        const concerned = events.filter((event) => firsts.has(event.event) || bySecond.has(event.event));
+        if (concerned.length === 0) return events;
+        const times = await readTimes(storage, concerned, firstsOf);
+        for (const event of concerned) {
+          const time = Date.parse(event.timestamp);
+          if (Number.isNaN(time)) continue;
+          for (const first of firstsOf(event)) {
+            const since = times.get(keyOf(first, event.distinct_id));
+            if (since !== undefined) setOwn(event.properties, propertyOf(first), time - Number(since));
+          }
+          const key = keyOf(event.event, event.distinct_id);
+          if (!firsts.has(event.event) || (!restarts && times.has(key))) continue;
+          times.set(key, time);
+          await storage.set(key, time);
+        }
+        return events;
+      },
+    };
+  },
+});
+
+/** What is stored for the events of a batch, and what the batch itself adds. */
+async function readTimes(
+  storage: PluginStorage,
+  events: readonly TransformEvent[],
+  firstsOf: (event: TransformEvent) => readonly string[],
+): Promise<Map<string, JsonValue>> {
+  const names = (event: TransformEvent): readonly string[] => [event.event, ...firstsOf(event)];
+  const keys = events.flatMap((event) => names(event).map((name) => keyOf(name, event.distinct_id)));
+  return new Map(await storage.getMany([...new Set(keys)]));
+}
+
+function keyOf(event: string, distinctId: string): string {
+  return JSON.stringify([event, distinctId]);
+}
+
+/** The published form: only the first blank becomes an underscore. */
+function propertyOf(first: string): string {
+  return `time_since_${first.replace(' ', '_')}`;
+}
+
+interface Pairs {
+  readonly firsts: ReadonlySet<string>;
+  readonly bySecond: ReadonlyMap<string, readonly string[]>;
+}
+
+function readPairs(text: string): Pairs {
+  const firsts = new Set<string>();
+  const bySecond = new Map<string, string[]>();
+  let rest = text.trim();
+  while (rest !== '') {
+    const found = /^\(([^(),]+),([^(),]+)\)\s*(?:,\s*(?=\()|$)/.exec(rest);
+    const first = found?.[1]?.trim() ?? '';
+    const second = found?.[2]?.trim() ?? '';
+    if (found === null || first === '' || second === '') {
+      throw new SettingsError('setting "eventsToTrack": expected pairs such as (signed up,paid),(opened,closed)');
+    }
+    firsts.add(first);
+    const others = bySecond.get(second) ?? [];
+    if (!others.includes(first)) others.push(first);
+    bySecond.set(second, others);
+    rest = rest.slice(found[0].length);
+  }
+  if (firsts.size === 0) throw new SettingsError('setting "eventsToTrack": expected at least one pair of events');
+  return { firsts, bySecond };
+}

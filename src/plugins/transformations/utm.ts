@@ -1,0 +1,187 @@
+import type { PluginField } from '../fields.ts';
+import { personProperties } from '../person-properties.ts';
+import { definePlugin, SettingsError, type JsonObject, type TransformationPlugin } from '../plugin.ts';
+import { isObject, propertyPath, readPath, replacePath, setOwn } from '../property-path.ts';
+import { jsonSetting, listSetting, textSetting, yesSetting } from '../setting-values.ts';
+
+const yesNo = ['Yes', 'No'] as const;
+const standardParameters =
+  'utm_source, utm_medium, utm_campaign, utm_content, utm_term, gclid, gad_source, dclid, gbraid, wbraid, fbclid, ' +
+  'msclkid, twclid, li_fat_id, igshid, ttclid, rdt_cid, epik, mc_cid';
+
+const fields = [
+  {
+    key: 'parameters',
+    name: 'Campaign parameters',
+    type: 'string',
+    default: standardParameters,
+    hint: 'Comma-separated. Each becomes a property of its name.',
+  },
+  {
+    key: 'sources',
+    name: 'Properties that hold URLs',
+    type: 'string',
+    default: '$current_url, current_url',
+    hint: 'Comma-separated, nested with dots. The first that has any of the parameters counts.',
+  },
+  {
+    key: 'replace',
+    name: 'Replace properties that are there already',
+    type: 'choice',
+    choices: yesNo,
+    default: 'No',
+    hint: 'No: client libraries that send them themselves are not overruled.',
+  },
+  {
+    key: 'lower_case',
+    name: 'Change values of utm_ parameters to lower case',
+    type: 'choice',
+    choices: yesNo,
+    default: 'No',
+    hint: 'Newsletter and newsletter become one. Click ids keep their case.',
+  },
+  {
+    key: 'values',
+    name: 'Clean values',
+    type: 'json',
+    hint: 'JSON object from parameter to an object from old to new value: {"utm_source": {"fb": "facebook"}}',
+  },
+  {
+    key: 'clean_url',
+    name: 'Take the parameters out of the URL',
+    type: 'choice',
+    choices: yesNo,
+    default: 'No',
+    hint: 'So that a page has one address, whatever campaign led to it.',
+  },
+  {
+    key: 'person',
+    name: 'Keep on the person too',
+    type: 'choice',
+    choices: yesNo,
+    default: 'Yes',
+    hint: 'The latest under the same names, the first ones under initial_ and the name.',
+  },
+] as const satisfies readonly PluginField[];
+
+export const utm: TransformationPlugin = definePlugin({
+  slug: 'utm',
+  kind: 'transformation',
+  name: 'UTM',
+  description: 'Turns campaign parameters of the page address into properties of event and person, and cleans them.',
+  version: '1.0.0',
+  alsoKnownAs: ['UTM extractor', 'Stonly UTM Extractor', 'plugin-stonly-UTM-Extractor', 'Stonly Clean Campaign Name'],
+  differences: [
+    'Which parameters and properties is a setting; those of the published ones are names of one site.',
+    'An address that is not whole has its parameters read as well; the published one throws.',
+    'Names of campaigns are cleaned by a table; the published one has the rules of one site.',
+  ],
+  fields,
+  example: {
+    settings: { lower_case: 'Yes', clean_url: 'Yes' },
+    before: {
+      event: '$pageview',
+      distinct_id: 'u1',
+      properties: { $current_url: 'https://example.com/?utm_source=News&page=2' },
+    },
+    after: {
+      event: '$pageview',
+      distinct_id: 'u1',
+      properties: {
+        $current_url: 'https://example.com/?page=2',
+        utm_source: 'news',
+        $set: { utm_source: 'news' },
+        $set_once: { initial_utm_source: 'news' },
+      },
+    },
+  },
+  create(settings) {
+    const names = new Set(listSetting(settings, 'parameters'));
+    if (names.size === 0) throw new SettingsError('setting "parameters": expected at least one parameter');
+    const sources = listSetting(settings, 'sources').map(propertyPath);
+    const clean = createCleaning(settings);
+    const replaces = yesSetting(settings, 'replace');
+    const cleansUrl = yesSetting(settings, 'clean_url');
+    const person = yesSetting(settings, 'person', 'Yes');
+    return (event) => {
+      const { properties } = event;
+      let found: ReadonlyMap<string, string> | undefined;
+      for (const source of sources) {
+        const url = readPath(properties, source);
+        if (typeof url !== 'string' || !url.includes('?')) continue;
+        const split = splitUrl(url, names);
+        if (split === undefined) continue;
+        found ??= split.found;
+        if (cleansUrl) replacePath(properties, source, split.rest);
+        else break;
+      }
+      if (found !== undefined) write(properties, found, { clean, replaces, person });
+      return event;
+    };
+  },
+});
+
+interface Writing {
+  readonly clean: (name: string, value: string) => string;
+  readonly replaces: boolean;
+  readonly person: boolean;
+}
+
+function write(properties: JsonObject, found: ReadonlyMap<string, string>, how: Writing): void {
+  for (const [name, raw] of found) {
+    const there = Object.hasOwn(properties, name) && Boolean(properties[name]);
+    if (there && !how.replaces) continue;
+    const value = how.clean(name, raw);
+    setOwn(properties, name, value);
+    if (!how.person) continue;
+    setOwn(personProperties(properties, '$set'), name, value);
+    setOwn(personProperties(properties, '$set_once'), `initial_${name}`, value);
+  }
+}
+
+/** The parameters with a value, and the address without them; undefined when it has none of them. */
+function splitUrl(
+  url: string,
+  names: ReadonlySet<string>,
+): { found: ReadonlyMap<string, string>; rest: string } | undefined {
+  const hashAt = url.indexOf('#');
+  const address = hashAt === -1 ? url : url.slice(0, hashAt);
+  const mark = address.indexOf('?');
+  if (mark === -1) return undefined;
+  const found = new Map<string, string>();
+  const others: string[] = [];
+  for (const part of address.slice(mark + 1).split('&')) {
+    const equals = part.indexOf('=');
+    const name = equals === -1 ? part : part.slice(0, equals);
+    if (!names.has(name)) {
+      others.push(part);
+      continue;
+    }
+    const value = equals === -1 ? '' : (new URLSearchParams(part).get(name) ?? '');
+    if (value !== '' && !found.has(name)) found.set(name, value);
+  }
+  if (found.size === 0) return undefined;
+  const query = others.length === 0 ? '' : `?${others.join('&')}`;
+  return { found, rest: address.slice(0, mark) + query + (hashAt === -1 ? '' : url.slice(hashAt)) };
+}
+
+function createCleaning(settings: Parameters<TransformationPlugin['create']>[0]): Writing['clean'] {
+  const lowers = textSetting(settings, 'lower_case', 'No') === 'Yes';
+  const given = jsonSetting(settings, 'values') ?? {};
+  const expected = 'setting "values": expected a JSON object from parameter to an object from old to new value';
+  if (!isObject(given)) throw new SettingsError(expected);
+  const tables = new Map(
+    Object.entries(given).map(([name, table]) => {
+      if (!isObject(table)) throw new SettingsError(expected);
+      const pairs = Object.entries(table).map(([from, to]): [string, string] => {
+        if (typeof to !== 'string') throw new SettingsError(expected);
+        return [lowers ? from.toLowerCase() : from, to];
+      });
+      return [name, new Map(pairs)] as const;
+    }),
+  );
+  return (name, value) => {
+    const cased = lowers && name.startsWith('utm_') ? value.toLowerCase() : value;
+    return tables.get(name)?.get(cased) ?? cased;
+  };
+}
