@@ -4,7 +4,7 @@ import type { JsonValue, TransformationPlugin } from '../plugins/plugin.ts';
 import { memoryStorage, testHost } from '../plugins/transformations/test-host.ts';
 import { SandboxError, type InstanceSpec, type Sandbox, type SandboxInstance } from '../sandbox/sandbox.ts';
 import { readTrialEvent, type TrialEvent } from './trial-event.ts';
-import { runTrial, type TrialConfig, type TrialParts } from './trial-run.ts';
+import { openTrial, runTrial, type TrialConfig, type TrialParts } from './trial-run.ts';
 
 const now = Date.UTC(2026, 10, 20);
 const event = (): TrialEvent =>
@@ -196,7 +196,7 @@ describe('a trial', () => {
       metrics: [{ name: 'seen', kind: 'sum', value: 1 }],
     });
     expect(stored).toEqual(new Map([['count', 5]]));
-    expect(closed).toContain(7);
+    await expect.poll(() => closed.includes(7)).toBe(true);
   });
 
   it("shows a plugin's own stack, and only that", async () => {
@@ -229,6 +229,30 @@ describe('a trial', () => {
     expect(after?.properties).toEqual({ plan: 'pro', list: [1] });
     release();
     await expect.poll(() => closed.includes(31)).toBe(true);
+  });
+});
+
+describe('a trial of several events', () => {
+  it('sets each config up once, keeps what it stored for the next event, and says of each what is new', async () => {
+    let opened = 0;
+    const run = ({ services }: InstanceSpec): SandboxInstance['processEvents'] => {
+      opened += 1;
+      services.log({ time: now, level: 'INFO', source: 'CONSOLE', message: 'ready', instanceId: '' });
+      return async () => {
+        await services.storage.increment('seen', 1);
+        return [{ kind: 'unchanged' }];
+      };
+    };
+    stored.clear();
+    const trial = openTrial(parts({}, { sandbox: fakeSandbox(run) }), [config(51, 'a', { pluginVersionId: 3 })]);
+    const [first, second] = [await trial.run(event()), await trial.run(event())];
+    await trial.close();
+    expect(opened).toBe(1);
+    expect([first.steps[0], second.steps[0]]).toMatchObject([
+      { logs: [{ message: 'ready' }], storage: { seen: 1 } },
+      { logs: [], storage: { seen: 2 } },
+    ]);
+    expect(closed).toContain(51);
   });
 });
 

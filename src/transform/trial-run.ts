@@ -64,37 +64,76 @@ export interface TrialResult {
   readonly steps: readonly TrialStepResult[];
 }
 
-/**
- * Runs one event through configs in their order, with the code of the pipeline, so that everything that each did can be seen.
- * Nothing of it lasts. Never rejects for what a plugin or its settings do: that is in the results.
- */
+/** Configs made ready once, so that one event can follow another. */
+export interface Trial {
+  /** One at a time. Never rejects for what a plugin or its settings do: that is in the results. */
+  run(event: TrialEvent): Promise<TrialResult>;
+  close(): Promise<void>;
+}
+
+/** Tries one event, see `openTrial`. */
 export async function runTrial(
   parts: TrialParts,
   configs: readonly TrialConfig[],
-  before: TrialEvent,
+  event: TrialEvent,
 ): Promise<TrialResult> {
-  const endsAt = performance.now() + parts.taskMs;
-  const cacheOf = parts.openCache();
-  const steps: TrialStepResult[] = [];
-  let event: TrialEvent | null = before;
-  for (const config of configs) {
-    if (event === null) break;
-    const { services, effects } = trialServices(parts.storageOf(config), cacheOf(config));
-    const { error, ...result }: OneRun = await runOne(parts, config, event, {
-      services,
-      leftMs: endsAt - performance.now(),
-    });
-    const said = error === undefined ? null : describeError(config, error);
-    steps.push({ configId: config.id, name: config.name, ...result, error: said, ...maskEffects(config, effects()) });
-    event = result.after;
+  const trial = openTrial(parts, configs);
+  try {
+    return await trial.run(event);
+  } finally {
+    void trial.close();
   }
-  return { before, after: event, outcome: overall(steps), steps };
+}
+
+/**
+ * Configs in their order, run with the code of the pipeline, so that everything that each of them does to an event can be
+ * seen. Nothing of it lasts. Each is set up when the first event gets to it.
+ */
+export function openTrial(parts: TrialParts, configs: readonly TrialConfig[]): Trial {
+  const cacheOf = parts.openCache();
+  const subjects = configs.map((config) => openSubject(parts, config, cacheOf(config)));
+  return {
+    run: async (before) => {
+      const endsAt = performance.now() + parts.taskMs;
+      const steps: TrialStepResult[] = [];
+      let event: TrialEvent | null = before;
+      for (const subject of subjects) {
+        if (event === null) break;
+        const result: TrialStepResult = await subject.run(event, endsAt);
+        steps.push(result);
+        event = result.after;
+      }
+      return { before, after: event, outcome: overall(steps), steps };
+    },
+    close: async () => void (await Promise.all(subjects.map((subject) => subject.close()))),
+  };
 }
 
 function overall(steps: readonly TrialStepResult[]): TrialOutcome {
   if (steps.at(-1)?.outcome === 'dropped') return 'dropped';
   const worst = (['failed', 'skipped'] as const).find((each) => steps.some(({ outcome }) => outcome === each));
   return worst ?? 'kept';
+}
+
+interface Subject {
+  /** `endsAt` as performance.now() tells the time. */
+  run(event: TrialEvent, endsAt: number): Promise<TrialStepResult>;
+  close(): Promise<void>;
+}
+
+function openSubject(parts: TrialParts, config: TrialConfig, cache: PluginCache): Subject {
+  const { services, takeEffects } = trialServices(parts.storageOf(config), cache);
+  let opening: Promise<Step> | undefined;
+  const open = (): Promise<Step> => (opening ??= makeStep(config, { ...parts, ...stepServices(parts, services) }));
+  return {
+    run: async (before, endsAt) => {
+      const { error, ...run } = await runOne(parts, config, { before, endsAt, open });
+      const said = error === undefined ? null : describeError(config, error);
+      return { configId: config.id, name: config.name, ...run, error: said, ...maskEffects(config, takeEffects()) };
+    },
+    // What is still under way ends by its own limits, and is closed then. Why it could not be opened was said as its error.
+    close: async () => opening?.then((step) => step.close()).catch(() => undefined),
+  };
 }
 
 interface OneRun extends Pick<TrialStepResult, 'outcome' | 'after' | 'diff' | 'timeMs'> {
@@ -104,11 +143,10 @@ interface OneRun extends Pick<TrialStepResult, 'outcome' | 'after' | 'diff' | 't
 async function runOne(
   parts: TrialParts,
   config: TrialConfig,
-  before: TrialEvent,
-  { services, leftMs }: { services: InstanceServices; leftMs: number },
+  { before, endsAt, open }: { before: TrialEvent; endsAt: number; open: () => Promise<Step> },
 ): Promise<OneRun> {
   const untouched = { after: before, diff: [], timeMs: 0 };
-  if (leftMs <= 0) {
+  if (performance.now() >= endsAt) {
     const error = new TrialTimeError('there was no time left for this config');
     return { ...untouched, outcome: 'skipped', error };
   }
@@ -116,14 +154,10 @@ async function runOne(
     const detail = 'this plugin changes no events, it is told of them (onEvent, exportEvents); a test would send them';
     return { ...untouched, outcome: 'skipped', error: new Error(detail) };
   }
-  const endsAt = performance.now() + leftMs;
-  const opening = makeStep(config, { ...parts, ...stepServices(parts, services) });
   try {
-    const step = await inTime(opening, leftMs);
+    const step = await inTime(open(), endsAt);
     return await runStep(step, toChainEvent(before, config.projectId, parts.now()), before, endsAt);
   } catch (error) {
-    // What is still under way ends by its own limits, and is closed then. Why it could not be opened is the error itself.
-    void opening.then((step) => step.close()).catch(() => undefined);
     return { ...untouched, outcome: 'failed', error };
   }
 }
@@ -160,8 +194,7 @@ async function runStep(step: Step, event: ChainEvent, before: TrialEvent, endsAt
     },
     took: (_step, ms) => void (timeMs += ms),
   });
-  await inTime(running, Math.max(1, endsAt - performance.now()));
-  await step.close();
+  await inTime(running, endsAt);
   const after = event.droppedBy === undefined ? shown(event) : null;
   const diff = after === null ? [] : diffJson(withoutMarkers(before), withoutMarkers(after));
   return { outcome, after, diff, timeMs, error };
@@ -171,12 +204,12 @@ class TrialTimeError extends Error {
   override name = 'TimeoutError';
 }
 
-async function inTime<T>(work: Promise<T>, ms: number): Promise<T> {
+/** @throws TrialTimeError */
+async function inTime<T>(work: Promise<T>, endsAt: number): Promise<T> {
   const { promise: tooLate, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(
-    () => reject(new TrialTimeError(`expected the test to end within ${Math.round(ms)} ms; it was given up`)),
-    ms,
-  );
+  const giveUp = (): void => reject(new TrialTimeError('the test took longer than a task may; it was given up'));
+  // Timers may be early by a part of a millisecond.
+  const timer = setTimeout(giveUp, Math.max(0, endsAt - performance.now()) + 1);
   try {
     return await Promise.race([work, tooLate]);
   } finally {
