@@ -1,0 +1,9 @@
+import { testLogs } from './logs-conformance.ts';
+import { testStorage } from './storage-conformance.ts';
+import type { OpenStore } from './test-store.ts';
+
+/** What the services for plugins promise on every metadata store. */
+export function testPluginServices(open: OpenStore): void {
+  testStorage(open);
+  testLogs(open);
+}
