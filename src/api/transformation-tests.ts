@@ -1,4 +1,4 @@
-import { isoMicros, type Clock } from '../base/clock.ts';
+import type { Clock } from '../base/clock.ts';
 import { ApiError, fieldErrors } from '../contract/errors.ts';
 import { pluginConfigIdSchema } from '../contract/plugin-configs.ts';
 import { familyPaths } from '../contract/plugins.ts';
@@ -22,13 +22,8 @@ import { checkSettings, isGiven } from '../plugins/check-settings.ts';
 import type { SettingValues } from '../plugins/fields.ts';
 import type { JsonObject } from '../plugins/plugin.ts';
 import { readTrialEvent, TrialEventError, type TrialEvent } from '../transform/trial-event.ts';
-import {
-  runTrial,
-  withoutMarkers,
-  type TrialConfig,
-  type TrialParts,
-  type TrialStepResult,
-} from '../transform/trial-run.ts';
+import { toRunRecord, toTrialRecord } from '../transform/trial-record.ts';
+import { runTrial, withoutMarkers, type TrialConfig, type TrialParts } from '../transform/trial-run.ts';
 import { fromStore } from './events.ts';
 import { requireConfig } from './plugin-configs-deps.ts';
 
@@ -84,7 +79,7 @@ async function testConfig(
   const stored = await requireConfig(deps.db, at);
   const config = toTrialConfig(stored, overridden(stored, (body.settings ?? {}) as SettingValues));
   const { before, after, outcome, steps } = await runTrial(deps.trials, [config], await subjectOf(deps, request));
-  return { status: 200, body: { before, after, outcome, ...steps.map(shownRun)[0] } };
+  return { status: 200, body: { before, after, outcome, ...steps.map(toRunRecord)[0] } };
 }
 
 async function testChain(
@@ -94,8 +89,8 @@ async function testChain(
   const of = { projectId: request.project().id, family, now: deps.clock.now() } as const;
   const all = await listConfigs(deps.db, of);
   const configs = chosen(all, request.body).map((config) => toTrialConfig(config, config.settings));
-  const { before, after, outcome, steps } = await runTrial(deps.trials, configs, await subjectOf(deps, request));
-  return { status: 200, body: { before, after, outcome, steps: steps.map(shownStep) } };
+  const result = await runTrial(deps.trials, configs, await subjectOf(deps, request));
+  return { status: 200, body: toTrialRecord(result) };
 }
 
 /** @throws ApiError does_not_exist */
@@ -171,35 +166,6 @@ function givenEvent(event: unknown, now: number): TrialEvent {
     if (!(cause instanceof TrialEventError)) throw cause;
     throw new ApiError('invalid_input', `${cause.message}.`, { attr: 'event', cause });
   }
-}
-
-function shownStep(step: TrialStepResult): object {
-  const { configId: config_id, name, outcome, after } = step;
-  return { config_id, name, outcome, after, ...shownRun(step) };
-}
-
-function shownRun(step: TrialStepResult): object {
-  const { diff, error, captured, jobs, storage, metrics } = step;
-  return {
-    diff,
-    logs: step.logs.map(({ time, level, source, message }) => ({
-      timestamp: isoMicros(time),
-      level,
-      source,
-      message,
-    })),
-    error,
-    captured: captured.map(({ event, distinctId: distinct_id, timestamp, properties }) => ({
-      event,
-      distinct_id,
-      timestamp,
-      properties,
-    })),
-    jobs: jobs.map(({ name, payload, runAt }) => ({ name, payload, run_at: isoMicros(runAt) })),
-    storage,
-    metrics,
-    time_ms: Math.round(step.timeMs * 1000) / 1000,
-  };
 }
 
 /** Lets so many calls run at once; refuses more. */
