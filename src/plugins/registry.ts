@@ -32,6 +32,9 @@ import { currency } from './transformations/currency.ts';
 import { botFilter } from './transformations/bot-filter.ts';
 import { firstTimeEvents } from './transformations/first-time-events.ts';
 import { sequenceTimer } from './transformations/sequence-timer.ts';
+import { hashProperties } from './transformations/hash-properties.ts';
+import { anonymise } from './transformations/anonymise.ts';
+import { campaignCleaning } from './transformations/campaign-cleaning.ts';
 
 /** The plugins that this program brings. */
 export interface PluginRegistry {
@@ -77,6 +80,9 @@ export const builtInPlugins: readonly Plugin[] = [
   botFilter,
   firstTimeEvents,
   sequenceTimer,
+  hashProperties,
+  anonymise,
+  campaignCleaning,
   sampleEvents(systemClock),
 ];
 

@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { isIP } from 'node:net';
 import type { PluginField, SettingValues } from '../fields.ts';
+import { replaceIds } from '../person-ids.ts';
 import { definePlugin, SettingsError, type JsonValue, type TransformationPlugin } from '../plugin.ts';
 import { deletePath, propertyPath, readPath, replacePath, setOwn } from '../property-path.ts';
 import { listSetting, textSetting, yesSetting } from '../setting-values.ts';
@@ -55,9 +56,6 @@ const fields = [
   },
 ] as const satisfies readonly PluginField[];
 
-/** Properties that must stay equal to the distinct_ids they refer to. */
-const idProperties = ['distinct_id', '$anon_distinct_id', 'alias', '$device_id', '$user_id'].map(propertyPath);
-
 /** Bounded repetitions: the time grows with the length of the text and nothing else. */
 const emailForm = /[\w.%+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,8}/g;
 /** Candidates only; `isIP` decides. */
@@ -100,13 +98,7 @@ export const redactPersonalData: TransformationPlugin = definePlugin({
         if (removes) deletePath(properties, path);
         else replacePath(properties, path, hash(typeof value === 'string' ? value : JSON.stringify(value)));
       }
-      if (hashesId) {
-        for (const path of idProperties) {
-          const value = readPath(properties, path);
-          if (typeof value === 'string' && value !== '') replacePath(properties, path, hash(value));
-        }
-        event.distinct_id = hash(event.distinct_id);
-      }
+      if (hashesId) replaceIds(event, hash);
       if (redactText !== undefined) redactDeep(properties, redactText);
       return event;
     };

@@ -60,7 +60,8 @@ function remap(
     const place = locate(holder, path);
     const old = place === undefined ? undefined : textOf(place.holder, place.key);
     const value = old === undefined ? undefined : values.get(old);
-    if (place !== undefined && value !== undefined) setOwn(place.holder, place.key, structuredClone(value));
+    if (place !== undefined && value !== undefined)
+      setOwn(place.holder, place.key, typeof value === 'object' ? structuredClone(value) : value);
   }
 }
 

@@ -1,0 +1,123 @@
+import { hash } from 'node:crypto';
+import type { PluginField } from '../fields.ts';
+import { idProperties, replaceIds } from '../person-ids.ts';
+import { definePlugin, SettingsError, type JsonValue, type TransformationPlugin } from '../plugin.ts';
+import { isObject, setOwn } from '../property-path.ts';
+import { listSetting, textSetting, yesSetting } from '../setting-values.ts';
+
+const fields = [
+  {
+    key: 'salt',
+    name: 'Salt',
+    type: 'string',
+    required: true,
+    secret: true,
+    hint: 'A random text that is hashed with the values; with another salt the hashes change.',
+  },
+  {
+    key: 'privateFields',
+    name: 'Fields to anonymise',
+    type: 'string',
+    default: 'distinct_id,name,userid',
+    required: true,
+    hint:
+      'Comma-separated names of properties; distinct_id stands for that of the event, and properties that hold ids of ' +
+      'persons ($anon_distinct_id, alias, $device_id, $user_id) are hashed with it.',
+  },
+  {
+    key: 'normalizeUrls',
+    name: 'Take queries and ids out of the page address',
+    type: 'choice',
+    choices: ['Yes', 'No'],
+    default: 'Yes',
+    hint: 'Of $current_url, $set.$current_url and $set_once.$initial_current_url.',
+  },
+] as const satisfies readonly PluginField[];
+
+export const anonymise: TransformationPlugin = definePlugin({
+  slug: 'anonymise',
+  kind: 'transformation',
+  name: 'Anonymise',
+  description: 'Replaces fields by salted hashes, and takes queries and ids out of page addresses.',
+  version: '1.0.0',
+  alsoKnownAs: [
+    'PostHog Anonymization',
+    'Anonymization and normalisation',
+    'posthog-anonymization',
+    'plugin-posthog-anonymization',
+  ],
+  differences: [
+    'An address that is no URL loses what follows ? or #; the published one fails on it and stores the event as it came.',
+    'Ids that refer to a distinct_id ($anon_distinct_id, alias, $device_id, $user_id) are hashed with it, so that persons ' +
+      'still merge.',
+    'Of the fields of the event itself only distinct_id can be hashed. What is null or empty stays.',
+  ],
+  fields,
+  example: {
+    settings: { salt: '1234567890' },
+    before: {
+      event: 'visit',
+      distinct_id: '105338229',
+      properties: { name: 'John Doe', $current_url: 'https://example.com/app#/orders/17-ab?from=mail' },
+    },
+    after: {
+      event: 'visit',
+      distinct_id: '83f029dcb4f5e8f260f008d71e770627adb92aa050aae0c005adad81cc57747c',
+      properties: {
+        name: '473fc460b53fb3c256ca124bea47e5edd337a864ec963c03ed7adcd1402cb3e7',
+        $current_url: 'https://example.com/app#/orders/:id',
+      },
+    },
+  },
+  create(settings) {
+    const salt = textSetting(settings, 'salt');
+    if (salt === '') throw new SettingsError('setting "salt": expected a random text');
+    const names = listSetting(settings, 'privateFields');
+    if (names.length === 0) throw new SettingsError('setting "privateFields": expected at least one name');
+    const hashesId = names.includes('distinct_id');
+    const ids = new Set<string>(hashesId ? idProperties : []);
+    const plain = names.filter((name) => !ids.has(name));
+    const normalises = yesSetting(settings, 'normalizeUrls', 'Yes');
+    const hashText = (text: string): string => hash('sha256', text + salt, 'hex');
+    return (event) => {
+      const { properties } = event;
+      if (normalises) {
+        normaliseAt(properties, '$current_url');
+        normaliseAt(properties['$set'], '$current_url');
+        normaliseAt(properties['$set_once'], '$initial_current_url');
+      }
+      for (const name of plain) {
+        const value = Object.hasOwn(properties, name) ? properties[name] : undefined;
+        if (value === undefined || value === null || value === '') continue;
+        setOwn(properties, name, hashText(typeof value === 'string' ? value : JSON.stringify(value)));
+      }
+      if (hashesId) replaceIds(event, hashText);
+      return event;
+    };
+  },
+});
+
+function normaliseAt(holder: JsonValue | undefined, key: string): void {
+  if (!isObject(holder) || !Object.hasOwn(holder, key)) return;
+  const url = holder[key];
+  if (typeof url === 'string' && url !== '') holder[key] = normalised(url);
+}
+
+/** Without the query; parts of the route behind # that look like an id (a digit, a capital first) become `:id`. */
+function normalised(text: string): string {
+  const url = URL.parse(decoded(text));
+  if (url === null) return text.split(/[?#]/)[0] ?? '';
+  const origin = url.origin === 'null' ? `${url.protocol}//${url.host}` : url.origin;
+  const route = (url.hash.split('?')[0] ?? '').split('/').map((part) => (/\d|^[A-Z]/.test(part) ? ':id' : part));
+  return origin + url.pathname + route.join('/');
+}
+
+function decoded(text: string): string {
+  if (!text.includes('%')) return text;
+  try {
+    return decodeURIComponent(text);
+  } catch (error) {
+    if (error instanceof URIError) return text;
+    throw error;
+  }
+}

@@ -1,0 +1,112 @@
+import type { PluginField, SettingValues } from '../fields.ts';
+import { personProperties } from '../person-properties.ts';
+import { definePlugin, SettingsError, type TransformationPlugin } from '../plugin.ts';
+import { isObject, propertyPath, readPath, setOwn } from '../property-path.ts';
+import { integerSetting, jsonSetting, textSetting } from '../setting-values.ts';
+
+const fields = [
+  {
+    key: 'property',
+    name: 'Property to clean',
+    type: 'string',
+    default: 'utm_campaign',
+    hint: 'Where the name of the campaign is. It stays as it is.',
+  },
+  {
+    key: 'replacements',
+    name: 'Replacements',
+    type: 'json',
+    hint: 'JSON object of texts and what stands for them, applied in this order, each to the first place found: {"com-": "comp-"}',
+  },
+  {
+    key: 'cutAt',
+    name: 'Cut at',
+    type: 'string',
+    hint: 'What follows the first place with this text is left out, e.g. _',
+  },
+  {
+    key: 'separator',
+    name: 'Separator of parts',
+    type: 'string',
+    hint: 'With - the name autumn-sale-2026 has three parts. Empty: the name is one part.',
+  },
+  {
+    key: 'parts',
+    name: 'Parts to keep',
+    type: 'string',
+    default: '100',
+    hint: 'How many parts from the first on, 1 to 100; they are joined by blanks.',
+  },
+  {
+    key: 'target',
+    name: 'Name of the person property',
+    type: 'string',
+    default: 'campaign',
+    hint: 'Written to $set under this name, and to $set_once with initial_ before it.',
+  },
+] as const satisfies readonly PluginField[];
+
+export const campaignCleaning: TransformationPlugin = definePlugin({
+  slug: 'campaign-cleaning',
+  kind: 'transformation',
+  name: 'Campaign cleaning',
+  description: 'Makes a short campaign name of a long one, and keeps the first and the latest on the person.',
+  version: '1.0.0',
+  alsoKnownAs: [
+    'Stonly Clean Campaign Name',
+    'Plugin-Stonly-Clean-Campaign-Name',
+    'plugin-Plugin-Stonly-Clean-Campaign-Name',
+  ],
+  differences: ['The published one does for one site what the settings of the example do.'],
+  fields,
+  example: {
+    settings: { replacements: '{"com-": "comp-", "compp-": "comp-"}', cutAt: '_', separator: '-', parts: '2' },
+    before: { event: '$pageview', distinct_id: 'u1', properties: { utm_campaign: 'com-onboarding-emea_2026' } },
+    after: {
+      event: '$pageview',
+      distinct_id: 'u1',
+      properties: {
+        utm_campaign: 'com-onboarding-emea_2026',
+        $set: { campaign: 'comp onboarding' },
+        $set_once: { initial_campaign: 'comp onboarding' },
+      },
+    },
+  },
+  create(settings) {
+    const path = propertyPath(textSetting(settings, 'property', 'utm_campaign').trim());
+    const clean = cleaning(settings);
+    const target = textSetting(settings, 'target', 'campaign').trim();
+    return (event) => {
+      const value = readPath(event.properties, path);
+      if (typeof value !== 'string' || value === '') return event;
+      const name = clean(value);
+      setOwn(personProperties(event.properties, '$set'), target, name);
+      setOwn(personProperties(event.properties, '$set_once'), `initial_${target}`, name);
+      return event;
+    };
+  },
+});
+
+function cleaning(settings: SettingValues): (name: string) => string {
+  const replacements = readReplacements(settings);
+  const cutAt = textSetting(settings, 'cutAt');
+  const separator = textSetting(settings, 'separator');
+  const parts = integerSetting(settings, 'parts', { standard: 100, min: 1, max: 100 });
+  return (name) => {
+    let text = name;
+    for (const [from, to] of replacements) text = text.replace(from, () => to);
+    const cut = cutAt === '' ? -1 : text.indexOf(cutAt);
+    if (cut !== -1) text = text.slice(0, cut);
+    return separator === '' ? text : text.split(separator).slice(0, parts).join(' ');
+  };
+}
+
+function readReplacements(settings: SettingValues): [string, string][] {
+  const given = jsonSetting(settings, 'replacements');
+  if (given === undefined) return [];
+  if (!isObject(given)) throw new SettingsError('setting "replacements": expected a JSON object of texts');
+  return Object.entries(given).map(([from, to]) => {
+    if (typeof to === 'string' && from !== '') return [from, to];
+    throw new SettingsError(`setting "replacements": expected a text for "${from}"`);
+  });
+}
