@@ -1,20 +1,27 @@
 import { isoMicros } from '../base/clock.ts';
 import { newId } from '../base/ids.ts';
-import type { JobState, Metadata } from '../metadata/database.ts';
+import type { JobKind, JobState, Metadata } from '../metadata/database.ts';
 import type { Queries } from '../metadata/queries.ts';
 import type { JsonObject } from '../plugins/plugin.ts';
 
 /**
  * Jobs of plugin configs on the metadata store.
  *
- * States: queued → running → succeeded | failed. A failed attempt goes back to queued with a later `run_at` until
- * `attemptsMax` are used up. A runner holds a job by a lease that it renews; when the lease runs out (the process died)
- * the job is taken up again. `attempts` is the fencing number: who lost the lease cannot write the outcome any more.
- * Of one config at most one job runs at a time.
+ *              enqueue                          claim
+ *   (nothing) ─────────▶ queued, due at run_at ───────▶ running, under a lease ──succeed──▶ succeeded
+ *                          ▲    │                         │  │  │                 fail──▶ failed
+ *                          │    └─────────cancel──────────┼──┼──┼────────────────────────▶ failed
+ *                          ├──fail, attempts left─────────┘  │  │
+ *                          ├──release (service stops), postpone (cannot begin yet)        failed
+ *                          └──retry (asked for) ◀──────────────────────────────────────────┘
+ *
+ * A runner renews the lease; when it runs out (the process died) the job is taken up again. `attempts` is the fencing
+ * number: who lost the lease cannot write the outcome any more. Of one config at most one job runs at a time. Deliveries
+ * of a config keep their order: while one waits for its next attempt, those behind it wait too.
+ *
+ * What else happens to rows lies beside: keep-queue.ts (pruning, a clock that was set back), change-job.ts (retry, cancel).
  */
 export const attemptsMax = 5;
-/** No job is ever put off for longer: one that is due later than that was written before the clock went back, and is due. */
-export const delayMsMax = 600_000;
 export const jobErrorLengthMax = 1000;
 const claimTriesMax = 20;
 
@@ -28,54 +35,80 @@ export interface NewJob {
   readonly now: number;
   /** `succeeded`: done in the very transaction that records it. Default queued. */
   readonly state?: 'queued' | 'succeeded';
+  /** Default started. */
+  readonly kind?: JobKind;
+  /** ms since the epoch; default now. */
+  readonly runAt?: number;
+  /** Default: as many as usual, see `attemptsMax`. */
+  readonly attemptsMax?: number;
 }
 
 export interface Job {
   readonly id: string;
   readonly projectId: number;
   readonly configId: number;
+  readonly kind: JobKind;
   readonly type: string;
   readonly operation: string;
   readonly payload: JsonObject;
   readonly state: JobState;
   readonly attempts: number;
+  readonly attemptsMax: number;
   readonly runAt: string;
   readonly error: string;
   readonly createdAt: string;
+  /** When the last run began; null: none did. */
+  readonly startedAt: string | null;
   readonly finishedAt: string | null;
 }
 
 /** In the caller's transaction: the job exists if and only if what asked for it does. Returns its id. */
-export async function enqueue(tx: Queries, job: NewJob): Promise<string> {
+export async function enqueue(tx: Queries, job: NewJob & { readonly uniqueKey?: undefined }): Promise<string>;
+/** Undefined: there is a job with this key already, in whatever state. */
+export async function enqueue(tx: Queries, job: NewJob & { readonly uniqueKey: string }): Promise<string | undefined>;
+export async function enqueue(
+  tx: Queries,
+  job: NewJob & { readonly uniqueKey?: string | undefined },
+): Promise<string | undefined> {
   const id = newId();
   const time = isoMicros(job.now);
   const state = job.state ?? 'queued';
-  await tx
+  const { numInsertedOrUpdatedRows } = await tx
     .insertInto('jobs')
     .values({
       id,
       project_id: job.projectId,
       config_id: job.configId,
+      kind: job.kind ?? 'started',
       type: job.type,
       operation: job.operation,
       payload: JSON.stringify(job.payload),
       state,
       attempts: 0,
-      run_at: time,
+      attempts_max: job.attemptsMax ?? null,
+      unique_key: job.uniqueKey ?? null,
+      run_at: isoMicros(job.runAt ?? job.now),
+      since: time,
       lease_until: null,
       error: '',
       created_at: time,
       finished_at: state === 'succeeded' ? time : null,
     })
-    .execute();
-  return id;
+    .onConflict((conflict) => conflict.column('unique_key').doNothing())
+    .executeTakeFirstOrThrow();
+  return numInsertedOrUpdatedRows === 0n ? undefined : id;
 }
 
-/** Takes the job that is due longest and holds it until `now + leaseMs`. Undefined: nothing to do. */
-export async function claim(db: Metadata, now: number, leaseMs: number): Promise<Job | undefined> {
+/** Takes the job that is due longest (of these kinds) and holds it until `now + leaseMs`. Undefined: nothing to do. */
+export async function claim(
+  db: Metadata,
+  now: number,
+  leaseMs: number,
+  kinds?: readonly JobKind[],
+): Promise<Job | undefined> {
   // Others look at the same job; who comes second looks for the next one.
   for (let tries = 0; tries < claimTriesMax; tries++) {
-    const candidate = await due(db, now);
+    const candidate = (await expired(db, now, kinds)) ?? (await due(db, now, kinds));
     if (candidate === undefined) return undefined;
     const job = await db.transaction().execute((tx) => take(tx, candidate, now, leaseMs));
     if (job !== undefined) return job;
@@ -83,26 +116,37 @@ export async function claim(db: Metadata, now: number, leaseMs: number): Promise
   return undefined;
 }
 
+interface Candidate {
+  readonly id: string;
+  readonly config_id: number;
+}
+
 /** Undefined: somebody else was faster. */
-async function take(tx: Queries, candidate: JobRow, now: number, leaseMs: number): Promise<Job | undefined> {
-  // Two processes that look at two jobs of one config take turns here; the second then sees the first one running.
-  await tx
-    .updateTable('plugin_configs')
-    .set((eb) => ({ position: eb.ref('position') }))
-    .where('id', '=', candidate.config_id)
-    .execute();
-  const row = await due(tx, now, candidate.id);
+async function take(tx: Queries, candidate: Candidate, now: number, leaseMs: number): Promise<Job | undefined> {
+  await lockConfigOfJob(tx, candidate.config_id);
+  const found = (await expired(tx, now, undefined, candidate.id)) ?? (await due(tx, now, undefined, candidate.id));
+  if (found === undefined) return undefined;
+  const row = await tx.selectFrom('jobs').selectAll().where('id', '=', found.id).executeTakeFirst();
   if (row === undefined) return undefined;
-  const attempts = row.attempts + 1;
+  const taken = { state: 'running', attempts: row.attempts + 1, since: isoMicros(now) } as const;
   const { numUpdatedRows } = await tx
     .updateTable('jobs')
-    .set({ state: 'running', attempts, lease_until: isoMicros(now + leaseMs) })
+    .set({ ...taken, lease_until: isoMicros(now + leaseMs) })
     .where('id', '=', row.id)
     // The config may be gone, and with it the row to take turns on; and the holder may just have renewed its lease.
     .where('attempts', '=', row.attempts)
     .where((eb) => eb.or([eb('state', '=', 'queued'), eb('lease_until', '<', isoMicros(now))]))
     .executeTakeFirst();
-  return numUpdatedRows === 0n ? undefined : { ...toJob(row), state: 'running', attempts };
+  return numUpdatedRows === 0n ? undefined : toJob({ ...row, ...taken });
+}
+
+/** Two processes that look at two jobs of one config take turns from here to the end of their transactions. */
+export async function lockConfigOfJob(tx: Queries, configId: number): Promise<void> {
+  await tx
+    .updateTable('plugin_configs')
+    .set((eb) => ({ position: eb.ref('position') }))
+    .where('id', '=', configId)
+    .execute();
 }
 
 /** False: the lease is lost, somebody else may run the job. */
@@ -114,27 +158,65 @@ export async function succeed(db: Queries, job: Job, now: number): Promise<boole
   return leave(db, job, { state: 'succeeded', lease_until: null, error: '', finished_at: isoMicros(now) });
 }
 
-/** Tries again after `delayMs`, or gives up when `attemptsMax` are used up. `error` must hold no secret. */
+/**
+ * Tries again after `delayMs`, or gives up: `final`, or the attempts are used up. `error` must hold no secret. `payload`:
+ * what is left to do, instead of what it was. False: the lease is lost.
+ */
 export async function fail(
   db: Queries,
   job: Job,
-  outcome: { readonly error: string; readonly now: number; readonly delayMs: number; readonly final: boolean },
+  outcome: {
+    readonly error: string;
+    readonly now: number;
+    readonly delayMs: number;
+    readonly final: boolean;
+    readonly payload?: JsonObject | undefined;
+    /** From now on. */
+    readonly attemptsMax?: number | undefined;
+  },
 ): Promise<boolean> {
   const error = outcome.error.slice(0, jobErrorLengthMax);
-  if (outcome.final || job.attempts >= attemptsMax) {
-    return leave(db, job, { state: 'failed', lease_until: null, error, finished_at: isoMicros(outcome.now) });
+  const left = {
+    ...(outcome.payload === undefined ? {} : { payload: JSON.stringify(outcome.payload) }),
+    ...(outcome.attemptsMax === undefined ? {} : { attempts_max: outcome.attemptsMax }),
+  };
+  if (outcome.final || job.attempts >= (outcome.attemptsMax ?? job.attemptsMax)) {
+    return leave(db, job, { ...left, state: 'failed', lease_until: null, error, finished_at: isoMicros(outcome.now) });
   }
-  return leave(db, job, {
-    state: 'queued',
-    lease_until: null,
-    error,
-    run_at: isoMicros(outcome.now + outcome.delayMs),
-  });
+  return leave(db, job, { ...left, ...again(outcome.now, outcome.delayMs), error });
 }
 
-/** Gives the job back untouched: the service stops. */
-export async function release(db: Queries, job: Job): Promise<boolean> {
-  return leave(db, job, { state: 'queued', lease_until: null, attempts: job.attempts - 1 });
+/** Gives the job back, which costs no attempt: the service stops, or the job cannot begin yet. */
+export async function release(
+  db: Queries,
+  job: Job,
+  later?: {
+    readonly now: number;
+    readonly delayMs: number;
+    readonly error?: string;
+    readonly payload?: JsonObject | undefined;
+  },
+): Promise<boolean> {
+  const back = { state: 'queued', lease_until: null, attempts: job.attempts - 1 } as const;
+  if (later === undefined) return leave(db, job, back);
+  const { now, delayMs, error = '', payload } = later;
+  const left = payload === undefined ? {} : { payload: JSON.stringify(payload) };
+  return leave(db, job, { ...left, ...again(now, delayMs), ...back, error: error.slice(0, jobErrorLengthMax) });
+}
+
+function again(now: number, delayMs: number) {
+  return { state: 'queued', lease_until: null, run_at: isoMicros(now + delayMs), since: isoMicros(now) } as const;
+}
+
+/** A job that leaves no trace when it went well: its rows would be too many. */
+export async function remove(db: Queries, job: Job): Promise<boolean> {
+  const { numDeletedRows } = await db
+    .deleteFrom('jobs')
+    .where('id', '=', job.id)
+    .where('state', '=', 'running')
+    .where('attempts', '=', job.attempts)
+    .executeTakeFirst();
+  return numDeletedRows > 0n;
 }
 
 export async function findJob(db: Queries, projectId: number, id: string): Promise<Job | undefined> {
@@ -147,22 +229,36 @@ export async function findJob(db: Queries, projectId: number, id: string): Promi
   return row === undefined ? undefined : toJob(row);
 }
 
+export interface JobFilter {
+  readonly projectId: number;
+  readonly configId?: number | undefined;
+  readonly state?: JobState | undefined;
+  readonly kind?: JobKind | undefined;
+}
+
 /** Newest first. */
 export async function listJobs(
   db: Queries,
-  of: { readonly projectId: number; readonly configId?: number | undefined; readonly state?: JobState | undefined },
+  of: JobFilter,
   page: { readonly limit: number; readonly offset: number },
 ): Promise<{ readonly count: number; readonly jobs: Job[] }> {
   let query = db.selectFrom('jobs').where('project_id', '=', of.projectId);
   if (of.configId !== undefined) query = query.where('config_id', '=', of.configId);
   if (of.state !== undefined) query = query.where('state', '=', of.state);
+  if (of.kind !== undefined) query = query.where('kind', '=', of.kind);
   const { count } = await query.select((eb) => eb.fn.countAll<number>().as('count')).executeTakeFirstOrThrow();
-  const rows = await query
+  // Ids tell the time; so neither the count nor the order reads a payload.
+  const ids = await query.select('id').orderBy('id', 'desc').limit(page.limit).offset(page.offset).execute();
+  if (ids.length === 0) return { count: Number(count), jobs: [] };
+  const rows = await db
+    .selectFrom('jobs')
     .selectAll()
-    .orderBy('created_at', 'desc')
+    .where(
+      'id',
+      'in',
+      ids.map(({ id }) => id),
+    )
     .orderBy('id', 'desc')
-    .limit(page.limit)
-    .offset(page.offset)
     .execute();
   return { count: Number(count), jobs: rows.map(toJob) };
 }
@@ -173,7 +269,10 @@ async function leave(
   columns: Partial<{
     state: JobState;
     attempts: number;
+    attempts_max: number;
+    payload: string;
     run_at: string;
+    since: string;
     lease_until: string | null;
     error: string;
     finished_at: string;
@@ -189,55 +288,96 @@ async function leave(
   return numUpdatedRows > 0n;
 }
 
-/** Queued and due, or running with a lease that ran out; and no other job of the same config under a valid lease. */
-function due(db: Queries, now: number, id?: string) {
-  const time = isoMicros(now);
-  const latest = isoMicros(now + delayMsMax);
-  let query = db
-    .selectFrom('jobs as j')
-    .selectAll('j')
+/** Running under a lease that ran out. */
+function expired(db: Queries, now: number, kinds?: readonly JobKind[], id?: string): Promise<Candidate | undefined> {
+  return candidates(db, now, kinds, id)
+    .where('j.state', '=', 'running')
+    .where('j.lease_until', '<', isoMicros(now))
+    .executeTakeFirst();
+}
+
+/** Queued and due. */
+function due(db: Queries, now: number, kinds?: readonly JobKind[], id?: string): Promise<Candidate | undefined> {
+  return candidates(db, now, kinds, id)
+    .where('j.state', '=', 'queued')
+    .where('j.run_at', '<=', isoMicros(now))
     .where((eb) =>
       eb.or([
-        eb.and([eb('j.state', '=', 'queued'), eb.or([eb('j.run_at', '<=', time), eb('j.run_at', '>', latest)])]),
-        eb.and([eb('j.state', '=', 'running'), eb('j.lease_until', '<', time)]),
+        eb('j.kind', '!=', 'delivery'),
+        eb('j.attempts', '>', 0),
+        eb(
+          'j.config_id',
+          'not in',
+          eb
+            .selectFrom('jobs as before')
+            .select('before.config_id')
+            .where('before.kind', '=', 'delivery')
+            .where('before.state', '=', 'queued')
+            .where('before.attempts', '>', 0),
+        ),
       ]),
     )
+    .executeTakeFirst();
+}
+
+/** No other job of the same config runs under a valid lease. The index jobs_due answers it. */
+function candidates(db: Queries, now: number, kinds: readonly JobKind[] | undefined, id: string | undefined) {
+  let query = db
+    .selectFrom('jobs as j')
+    .select(['j.id', 'j.config_id'])
     .where((eb) =>
-      eb.not(
-        eb.exists(
-          eb
-            .selectFrom('jobs as other')
-            .select('other.id')
-            .whereRef('other.config_id', '=', 'j.config_id')
-            .whereRef('other.project_id', '=', 'j.project_id')
-            .whereRef('other.id', '!=', 'j.id')
-            .where('other.state', '=', 'running')
-            .where('other.lease_until', '>=', time),
-        ),
+      eb(
+        'j.config_id',
+        'not in',
+        eb
+          .selectFrom('jobs as other')
+          .select('other.config_id')
+          .where('other.state', '=', 'running')
+          .where('other.lease_until', '>=', isoMicros(now)),
       ),
     )
     .orderBy('j.run_at')
     .orderBy('j.id')
     .limit(1);
+  if (kinds !== undefined) query = query.where('j.kind', 'in', kinds);
   if (id !== undefined) query = query.where('j.id', '=', id);
-  return query.executeTakeFirst();
+  return query;
 }
 
-type JobRow = NonNullable<Awaited<ReturnType<typeof due>>>;
+export interface JobRow {
+  readonly id: string;
+  readonly project_id: number;
+  readonly config_id: number;
+  readonly kind: JobKind;
+  readonly type: string;
+  readonly operation: string;
+  readonly payload: string;
+  readonly state: JobState;
+  readonly attempts: number;
+  readonly attempts_max: number | null;
+  readonly run_at: string;
+  readonly since: string | null;
+  readonly error: string;
+  readonly created_at: string;
+  readonly finished_at: string | null;
+}
 
 function toJob(row: JobRow): Job {
   return {
     id: row.id,
     projectId: row.project_id,
     configId: row.config_id,
+    kind: row.kind,
     type: row.type,
     operation: row.operation,
     payload: JSON.parse(row.payload) as JsonObject,
     state: row.state,
     attempts: row.attempts,
+    attemptsMax: row.attempts_max ?? attemptsMax,
     runAt: row.run_at,
     error: row.error,
     createdAt: row.created_at,
+    startedAt: row.state === 'queued' || row.attempts === 0 ? null : row.since,
     finishedAt: row.finished_at,
   };
 }

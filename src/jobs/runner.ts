@@ -1,16 +1,19 @@
 import { backoffMs } from '../base/backoff.ts';
 import type { Clock } from '../base/clock.ts';
 import type { AcceptedBatch } from '../capture/accept.ts';
-import type { Metadata } from '../metadata/database.ts';
-import { healthOf } from '../plugin-configs/health.ts';
-import { setConfigError } from '../plugin-configs/set-error.ts';
-import { attachedKeys, findAnyConfig, type StoredConfig } from '../plugin-configs/stored-config.ts';
-import { missingRequired, withDefaults } from '../plugins/check-settings.ts';
-import { withoutSecrets } from '../plugins/mask-secrets.ts';
-import { SettingsError, type PluginJob } from '../plugins/plugin.ts';
+import type { JobKind, Metadata } from '../metadata/database.ts';
+import { findAnyConfig, type StoredConfig } from '../plugin-configs/stored-config.ts';
 import type { PluginRegistry } from '../plugins/registry.ts';
 import type { Log } from '../telemetry/log.ts';
-import { claim, fail, release, renew, succeed, attemptsMax, delayMsMax, type Job } from './queue.ts';
+import { AppInstances } from './app-instances.ts';
+import { pruneJobs, redate } from './keep-queue.ts';
+import type { InstalledPlugins } from './open-app.ts';
+import { asError, type RunOutcome } from './outcome.ts';
+import { pause } from './pause.ts';
+import { claim, renew, type Job } from './queue.ts';
+import { runJob, type RunParts } from './run-job.ts';
+import { createSchedule, type Schedule } from './schedule.ts';
+import { settle, type SettleParts } from './settle.ts';
 
 export interface JobRunnerDeps {
   readonly db: Metadata;
@@ -21,11 +24,13 @@ export interface JobRunnerDeps {
   readonly log: Log;
   /** Aborting stops taking jobs, tells the running ones, and gives back what they did not finish. */
   readonly signal: AbortSignal;
+  /** Left out: only jobs of built-in plugins run here, and nothing is scheduled. */
+  readonly installed?: InstalledPlugins;
   /** How often to look for work, default 1,000. */
   readonly pollMs?: number;
   /** How long a job is held without a sign of life, default 30,000. */
   readonly leaseMs?: number;
-  /** First delay after a failure, default 5,000; doubles up to 10 min. */
+  /** First delay after a failure of a built-in import app, default 5,000; doubles up to 10 min. */
   readonly retryMs?: number;
 }
 
@@ -34,127 +39,154 @@ export interface JobRunner {
   readonly done: Promise<void>;
 }
 
-/** Jobs of different configs that run side by side in one process. */
-const jobsAtOnceMax = 2;
+/**
+ * Jobs that run side by side in one process, each of another config. What may take hours and what comes by itself have
+ * places of their own, so that imports never hold up schedules and deliveries.
+ */
+const pools: readonly { readonly kinds: readonly JobKind[]; readonly atOnceMax: number }[] = [
+  { kinds: ['started', 'enqueued'], atOnceMax: 8 },
+  { kinds: ['scheduled', 'delivery'], atOnceMax: 8 },
+];
+const keepQueueEveryMs = 60_000;
+const pruneEveryMs = 600_000;
 
-/** A failure that a repetition cannot cure, e.g. a missing setting. */
-class HopelessError extends Error {
-  override name = 'HopelessError';
+interface Parts extends RunParts, SettleParts {
+  readonly signal: AbortSignal;
+  readonly pollMs: number;
+  readonly leaseMs: number;
 }
 
-/** Runs the queued jobs of import apps, one per config at a time. A job whose process died is taken up again. */
+/** Runs the queued jobs of plugins, one per config at a time. A job whose process died is taken up again. */
 export function startJobRunner(deps: JobRunnerDeps): JobRunner {
-  const worker = async (): Promise<void> => {
-    let troubles = 0;
-    while (!deps.signal.aborted) {
-      let worked = false;
-      try {
-        worked = await runNext(deps);
-        troubles = 0;
-      } catch (error) {
-        // The metadata store is in trouble. The lease of a job in hand runs out, then it is taken up again.
-        if (troubles++ === 0) deps.log.error({ err: error }, 'jobs wait: the metadata store does not answer');
-      }
-      if (!worked) await pause(backoffMs(troubles, deps.pollMs ?? 1000, 10_000), deps.signal);
-    }
+  const { db, clock, log, installed } = deps;
+  const apps = installed === undefined ? undefined : new AppInstances({ db, clock, log, ...installed });
+  const parts: Parts = {
+    ...deps,
+    apps,
+    recordErrors: installed?.recordErrors,
+    services: installed?.services,
+    pollMs: deps.pollMs ?? 1000,
+    leaseMs: deps.leaseMs ?? 30_000,
+    retryMs: deps.retryMs ?? 5000,
   };
-  const workers = Array.from({ length: jobsAtOnceMax }, worker);
-  return { done: Promise.all(workers).then(() => undefined) };
+  const loops = [keepQueue(parts), ...pools.map((pool) => runPool(parts, kindsHere(pool.kinds, apps), pool.atOnceMax))];
+  if (apps !== undefined) loops.push(followApps(parts, apps, createSchedule({ db, clock })));
+  const stop = async (): Promise<void> => {
+    await Promise.all(loops);
+    await apps?.close();
+  };
+  return { done: stop() };
 }
 
-/** False: there was nothing to do. */
-async function runNext(deps: JobRunnerDeps): Promise<boolean> {
-  const { db, clock, leaseMs = 30_000 } = deps;
-  const job = await claim(db, clock.now(), leaseMs);
-  if (job === undefined) return false;
-  const config = await findAnyConfig(db, job.configId, clock.now());
-  const error = await attempt(deps, job, config, leaseMs);
-  // Stopped before the end as far as anyone can tell: repeating is harmless, a loss would not be.
-  if (deps.signal.aborted && !(error instanceof HopelessError)) await release(db, job);
-  else await settle(deps, job, config, error);
-  return true;
+/** Without a sandbox only what was started by somebody is taken: the rest waits for a process that has one. */
+function kindsHere(kinds: readonly JobKind[], apps: AppInstances | undefined): readonly JobKind[] {
+  return apps === undefined ? kinds.filter((kind) => kind === 'started') : kinds;
 }
 
-/** The error that ended the attempt, undefined when it ended well. */
-async function attempt(
-  deps: JobRunnerDeps,
-  job: Job,
-  config: StoredConfig | undefined,
-  leaseMs: number,
-): Promise<Error | undefined> {
+async function runPool(parts: Parts, kinds: readonly JobKind[], atOnceMax: number): Promise<void> {
+  if (kinds.length === 0) return;
+  const running = new Set<Promise<void>>();
+  let wake = new AbortController();
+  let troubles = 0;
+  while (!parts.signal.aborted) {
+    let job: Job | undefined;
+    try {
+      if (running.size < atOnceMax) job = await claim(parts.db, parts.clock.now(), parts.leaseMs, kinds);
+      troubles = 0;
+    } catch (error) {
+      if (troubles++ === 0) parts.log.error({ err: error }, 'jobs wait: the metadata store does not answer');
+    }
+    if (job !== undefined) {
+      const run = runHeld(parts, job).finally(() => {
+        running.delete(run);
+        // Another job of the same config may be due now.
+        wake.abort();
+      });
+      running.add(run);
+      continue;
+    }
+    await pause(backoffMs(troubles, parts.pollMs, 10_000), AbortSignal.any([parts.signal, wake.signal]));
+    if (wake.signal.aborted) wake = new AbortController();
+  }
+  await Promise.all(running);
+}
+
+/** Never rejects: when the outcome cannot be written, the lease runs out and the job is taken up again. */
+async function runHeld(parts: Parts, job: Job): Promise<void> {
   const lost = new AbortController();
-  const stopBeating = keepLease(deps, job, leaseMs, lost);
+  const stopBeating = keepLease(parts, job, lost);
   try {
-    if (job.attempts > attemptsMax) throw new HopelessError('the process ended each time that the job ran');
-    const { run, settings } = prepare(deps, job, config);
-    await run({
-      projectId: job.projectId,
-      settings,
-      payload: job.payload,
-      accept: deps.accept,
-      signal: AbortSignal.any([deps.signal, lost.signal]),
-    });
-    return undefined;
+    const began = performance.now();
+    const config = await findAnyConfig(parts.db, job.configId, parts.clock.now());
+    const outcome = await attempt(parts, job, config, AbortSignal.any([parts.signal, lost.signal]));
+    await stopBeating();
+    await settle(parts, { job, config, outcome, ms: performance.now() - began });
   } catch (error) {
-    return error instanceof Error ? error : new Error(String(error));
+    parts.log.error({ err: error, job: job.id }, 'the outcome of a job could not be written; it is taken up again');
   } finally {
     await stopBeating();
   }
 }
 
-function prepare(deps: JobRunnerDeps, job: Job, config: StoredConfig | undefined) {
-  if (config === undefined) throw new HopelessError('the config was deleted');
-  const { plugin, settings } = config;
-  const code = deps.registry.get(plugin.slug);
-  if (code === undefined) throw new HopelessError(`this program has no plugin "${plugin.slug}"`);
-  const jobs: Readonly<Record<string, PluginJob>> = code.kind === 'import-app' ? code.jobs : {};
-  const named = Object.hasOwn(jobs, job.type) ? jobs[job.type] : undefined;
-  if (named === undefined) throw new HopelessError(`plugin "${plugin.name}" has no job "${job.type}"`);
-  if (missingRequired(code.fields, settings, attachedKeys(config)).length > 0)
-    throw new HopelessError(healthOf(config));
-  return { run: named.run, settings: withDefaults(code.fields, settings) };
-}
-
-async function settle(
-  deps: JobRunnerDeps,
+async function attempt(
+  parts: Parts,
   job: Job,
   config: StoredConfig | undefined,
-  error: Error | undefined,
-): Promise<void> {
-  const { db, clock, log, retryMs = 5000 } = deps;
-  const now = clock.now();
-  const about = { job: job.id, type: job.type, config: job.configId, attempt: job.attempts };
-  if (error === undefined) {
-    await db.transaction().execute(async (tx) => {
-      if (await succeed(tx, job, now)) await setConfigError(tx, job.configId, '', now);
-    });
-    log.info(about, 'job done');
-    return;
+  signal: AbortSignal,
+): Promise<RunOutcome> {
+  try {
+    return await runJob(parts, job, config, signal);
+  } catch (error) {
+    return { kind: 'postponed', error: asError(error), delayMs: parts.retryMs };
   }
-  const text =
-    config === undefined ? error.message : withoutSecrets(error.message, config.plugin.fields, config.settings);
-  const final = error instanceof HopelessError || error instanceof SettingsError;
-  const delayMs = backoffMs(job.attempts - 1, retryMs, delayMsMax);
-  await db.transaction().execute(async (tx) => {
-    if (!(await fail(tx, job, { error: text, now, delayMs, final }))) return;
-    await setConfigError(tx, job.configId, `job "${job.type}" failed: ${text}`.slice(0, 1000), now);
+}
+
+/** Follows the configs and plans their schedules. */
+async function followApps(parts: Parts, apps: AppInstances, schedule: Schedule): Promise<void> {
+  await repeat(parts, 'the configs of plugins could not be followed', parts.pollMs, async () => {
+    await apps.follow();
+    await schedule.plan(apps.scheduled());
   });
-  log.warn({ ...about, reason: text }, 'job failed');
+}
+
+async function keepQueue(parts: Parts): Promise<void> {
+  let prunedAt = -Infinity;
+  await repeat(parts, 'the queue of jobs could not be put in order', keepQueueEveryMs, async () => {
+    await redate(parts.db, parts.clock.now(), parts.leaseMs);
+    // Time that passed, not time of day: that may jump.
+    if (performance.now() - prunedAt < pruneEveryMs) return;
+    await pruneJobs(parts.db, parts.clock.now());
+    prunedAt = performance.now();
+  });
+}
+
+/** Until the service stops; of failures that follow one another the first is logged. */
+async function repeat(parts: Parts, trouble: string, everyMs: number, work: () => Promise<void>): Promise<void> {
+  let troubles = 0;
+  while (!parts.signal.aborted) {
+    try {
+      await work();
+      troubles = 0;
+    } catch (error) {
+      if (troubles++ === 0) parts.log.error({ err: error }, `${trouble}; trying again`);
+    }
+    await pause(everyMs, parts.signal);
+  }
 }
 
 /** Renews the lease until told to stop; when somebody else has taken the job, aborts the run here. */
-function keepLease(deps: JobRunnerDeps, job: Job, leaseMs: number, lost: AbortController): () => Promise<void> {
+function keepLease(parts: Parts, job: Job, lost: AbortController): () => Promise<void> {
   const stop = new AbortController();
   const beat = async (): Promise<void> => {
     while (!stop.signal.aborted) {
-      await pause(leaseMs / 3, stop.signal);
+      await pause(parts.leaseMs / 3, stop.signal);
       if (stop.signal.aborted) return;
       try {
-        if (await renew(deps.db, job, deps.clock.now(), leaseMs)) continue;
+        if (await renew(parts.db, job, parts.clock.now(), parts.leaseMs)) continue;
         lost.abort(new Error('the job was taken up elsewhere'));
         return;
       } catch (error) {
-        deps.log.warn({ err: error, job: job.id }, 'the lease of a job could not be renewed; trying again');
+        parts.log.warn({ err: error, job: job.id }, 'the lease of a job could not be renewed; trying again');
       }
     }
   };
@@ -163,20 +195,4 @@ function keepLease(deps: JobRunnerDeps, job: Job, leaseMs: number, lost: AbortCo
     stop.abort();
     await beating;
   };
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) {
-      resolve();
-      return;
-    }
-    const end = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', end);
-      resolve();
-    };
-    const timer = setTimeout(end, ms);
-    signal.addEventListener('abort', end);
-  });
 }

@@ -273,6 +273,13 @@ interface IdempotencyKeyTable {
   created_at: string;
 }
 export type JobState = 'queued' | 'running' | 'succeeded' | 'failed';
+/**
+ * - started: somebody asked for it, or another program did through the API
+ * - enqueued: the plugin put it off itself (`meta.jobs`)
+ * - scheduled: a tick of `runEveryMinute`, `runEveryHour` or `runEveryDay`
+ * - delivery: processed events for `onEvent` or `exportEvents`
+ */
+export type JobKind = 'started' | 'enqueued' | 'scheduled' | 'delivery';
 interface JobTable {
   id: string;
   project_id: number;
@@ -292,6 +299,9 @@ interface JobTable {
   attempts_max: number | null;
   /** Of which there is at most one row, e.g. a tick of a schedule. */
   unique_key: string | null;
+  kind: Generated<JobKind>;
+  /** Queued: since when it waits. Else: when its last run began. Null: written by an older program. */
+  since: string | null;
 }
 export type AgreementState = 'filed' | 'approved' | 'rejected' | 'ended';
 interface HistoricalMigrationTable {

@@ -106,5 +106,17 @@ async function createView({ schema }: Queries, { text }: ColumnTypes): Promise<v
 async function extendJobs({ schema }: Queries, { text }: ColumnTypes): Promise<void> {
   await schema.alterTable('jobs').addColumn('attempts_max', 'integer').execute();
   await schema.alterTable('jobs').addColumn('unique_key', text).execute();
+  await schema
+    .alterTable('jobs')
+    .addColumn('kind', text, (column) => column.notNull().defaultTo('started'))
+    .execute();
+  await schema.alterTable('jobs').addColumn('since', text).execute();
   await schema.createIndex('jobs_by_unique_key').on('jobs').column('unique_key').unique().execute();
+  // Payloads are large: what is asked every second is answered from these alone, without touching a row.
+  await schema.dropIndex('jobs_by_state').execute();
+  const due = ['state', 'run_at', 'id', 'config_id', 'kind', 'attempts', 'lease_until'];
+  await schema.createIndex('jobs_due').on('jobs').columns(due).execute();
+  await schema.createIndex('jobs_by_kind').on('jobs').columns(['kind', 'state', 'attempts', 'config_id']).execute();
+  const listed = ['project_id', 'id', 'config_id', 'state', 'kind'];
+  await schema.createIndex('jobs_by_project').on('jobs').columns(listed).execute();
 }

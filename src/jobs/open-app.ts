@@ -1,0 +1,81 @@
+import type { Clock } from '../base/clock.ts';
+import type { Metadata } from '../metadata/database.ts';
+import type { Queries } from '../metadata/queries.ts';
+import { attachedKeys, type StoredConfig } from '../plugin-configs/stored-config.ts';
+import { healthOf } from '../plugin-configs/health.ts';
+import { missingRequired, withDefaults } from '../plugins/check-settings.ts';
+import type { Attachment } from '../plugins/host.ts';
+import type { InstanceServices, Sandbox, SandboxInstance, SandboxProgram } from '../sandbox/sandbox.ts';
+import type { Log } from '../telemetry/log.ts';
+import { HopelessError } from './outcome.ts';
+import type { RecordErrors } from './report.ts';
+
+/** What it takes to run installed plugins. */
+export interface InstalledPlugins {
+  readonly sandbox: Sandbox;
+  /** What a config's plugin may ask of the service; its log is used for what the service says about the plugin, too. */
+  readonly services: (config: StoredConfig) => InstanceServices;
+  /** Program of a row of plugin_versions; undefined: it is gone. */
+  readonly loadProgram: (versionId: number) => Promise<SandboxProgram | undefined>;
+  readonly recordErrors: RecordErrors;
+}
+
+export interface AppParts extends InstalledPlugins {
+  readonly db: Metadata;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** The version of an installed plugin that a config runs; undefined: built in, or gone. */
+export async function versionOf(db: Queries, configId: number): Promise<number | undefined> {
+  const row = await db
+    .selectFrom('plugin_configs')
+    .select('plugin_version_id')
+    .where('id', '=', configId)
+    .executeTakeFirst();
+  return row?.plugin_version_id ?? undefined;
+}
+
+/** Empty: nothing required is missing. */
+export function missingOf(config: StoredConfig): string {
+  const { plugin, settings } = config;
+  return missingRequired(plugin.fields, settings, attachedKeys(config)).length === 0 ? '' : healthOf(config);
+}
+
+/**
+ * Loads the config's plugin into an instance of its own and sets it up.
+ * @throws SandboxError, or HopelessError for what a change of the config must cure
+ */
+export async function openApp(parts: AppParts, config: StoredConfig, versionId: number): Promise<SandboxInstance> {
+  const missing = missingOf(config);
+  if (missing !== '') throw new HopelessError(missing);
+  const program = await parts.loadProgram(versionId);
+  if (program === undefined) {
+    throw new HopelessError(`the version of "${config.plugin.name}" that it runs is gone; upgrade the config`);
+  }
+  return parts.sandbox.open({
+    pluginName: program.pluginName,
+    code: program.code,
+    configId: config.id,
+    projectId: config.projectId,
+    label: `${config.plugin.name} (${config.id})`,
+    settings: withDefaults(config.plugin.fields, config.settings),
+    attachments: await readAttachments(parts.db, config),
+    services: parts.services(config),
+  });
+}
+
+async function readAttachments(db: Queries, config: StoredConfig): Promise<ReadonlyMap<string, Attachment>> {
+  if (config.attachments.length === 0) return new Map();
+  const rows = await db
+    .selectFrom('plugin_attachments')
+    .select(['key', 'file_name', 'content_type', 'content'])
+    .where('config_id', '=', config.id)
+    .execute();
+  return new Map(
+    rows.map(({ key, file_name: fileName, content_type: contentType, content }) => [
+      key,
+      { fileName, contentType, content },
+    ]),
+  );
+}

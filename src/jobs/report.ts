@@ -1,0 +1,110 @@
+import { isoMicros } from '../base/clock.ts';
+import type { Queries } from '../metadata/queries.ts';
+import { setConfigError } from '../plugin-configs/set-error.ts';
+import type { StoredConfig } from '../plugin-configs/stored-config.ts';
+import { withoutSecrets } from '../plugins/mask-secrets.ts';
+import { SandboxError } from '../sandbox/sandbox.ts';
+import type { Failure } from './outcome.ts';
+
+const hourMs = 3_600_000;
+const errorLengthMax = 1000;
+
+/** One failure of a plugin, secrets masked, for the list of errors. */
+export interface PluginFailure {
+  readonly configId: number;
+  readonly projectId: number;
+  readonly method: string;
+  readonly name: string;
+  readonly message: string;
+  readonly stack: string;
+  /** JSON text of the event that it happened with. */
+  readonly event?: string;
+  /** ms since the epoch. */
+  readonly time: number;
+}
+
+/** Adds them up by kind; in the transaction given. */
+export type RecordErrors = (tx: Queries, failures: readonly PluginFailure[]) => Promise<void>;
+
+/**
+ * The config says that `what` failed and why. A failure like the one on record (numbers and ids apart) is left as it is:
+ * a plugin that fails every second shall not fill the activity log.
+ */
+export async function reportFailure(
+  tx: Queries,
+  configId: number,
+  failed: { readonly what: string; readonly text: string; readonly now: number },
+): Promise<void> {
+  const error = `${failed.what} failed: ${failed.text}`.slice(0, errorLengthMax);
+  const known = await errorOf(tx, configId);
+  if (known === undefined || withoutNumbers(known) === withoutNumbers(error)) return;
+  await setConfigError(tx, configId, error, failed.now);
+}
+
+/** Takes back what `reportFailure` said of the same `what`; trouble of another kind stays. */
+export async function reportSuccess(tx: Queries, configId: number, what: string, now: number): Promise<void> {
+  const known = await errorOf(tx, configId);
+  if (known?.startsWith(`${what} failed: `) === true) await setConfigError(tx, configId, '', now);
+}
+
+async function errorOf(tx: Queries, configId: number): Promise<string | undefined> {
+  const row = await tx.selectFrom('plugin_configs').select('error').where('id', '=', configId).executeTakeFirst();
+  return row?.error;
+}
+
+function withoutNumbers(text: string): string {
+  return text.replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}|0x[0-9a-f]+|\d+/gi, '#');
+}
+
+/** An error as it may be shown: without the secrets of the config. */
+export function shownError(error: Error, config: Pick<StoredConfig, 'plugin' | 'settings'> | undefined): string {
+  return config === undefined ? error.message : withoutSecrets(error.message, config.plugin.fields, config.settings);
+}
+
+export function toPluginFailure(
+  config: StoredConfig,
+  { error, event }: Failure,
+  about: { readonly method: string; readonly now: number },
+): PluginFailure {
+  const shown = (text: string): string => withoutSecrets(text, config.plugin.fields, config.settings);
+  const ofSandbox = error instanceof SandboxError ? error : undefined;
+  return {
+    configId: config.id,
+    projectId: config.projectId,
+    method: about.method,
+    name: ofSandbox?.errorName ?? error.name,
+    message: shown(error.message),
+    stack: shown(ofSandbox?.pluginStack ?? ''),
+    ...(event === undefined ? {} : { event }),
+    time: about.now,
+  };
+}
+
+export interface RunCounts {
+  readonly succeeded: number;
+  readonly failed: number;
+  /** Time spent. */
+  readonly ms: number;
+}
+
+/** Adds to the config's metrics of this hour. */
+export async function countRun(tx: Queries, config: StoredConfig, counts: RunCounts, now: number): Promise<void> {
+  const values = { succeeded: counts.succeeded, failed: counts.failed, micros: Math.round(counts.ms * 1000) };
+  await tx
+    .insertInto('plugin_metrics')
+    .values({
+      config_id: config.id,
+      project_id: config.projectId,
+      hour: isoMicros(Math.floor(now / hourMs) * hourMs),
+      dropped: 0,
+      ...values,
+    })
+    .onConflict((conflict) =>
+      conflict.columns(['config_id', 'hour']).doUpdateSet((eb) => ({
+        succeeded: eb('plugin_metrics.succeeded', '+', eb.ref('excluded.succeeded')),
+        failed: eb('plugin_metrics.failed', '+', eb.ref('excluded.failed')),
+        micros: eb('plugin_metrics.micros', '+', eb.ref('excluded.micros')),
+      })),
+    )
+    .execute();
+}
