@@ -22,6 +22,7 @@ export interface Manifest {
 const nameLengthMax = 200;
 const descriptionLengthMax = 5000;
 const versionLengthMax = 100;
+const manifestLengthMax = 500_000;
 
 /** Text of files by path from the package's root. */
 export type TextFiles = ReadonlyMap<string, string>;
@@ -65,6 +66,9 @@ function versionOf(json: JsonObject): string | undefined {
 function parseObject(files: TextFiles, path: string): JsonObject {
   const text = files.get(path);
   if (text === undefined) return {};
+  if (text.length > manifestLengthMax) {
+    throw new PluginPackageError(`${path}: expected at most ${manifestLengthMax} characters, got ${text.length}`);
+  }
   const value = parseJson(text.replace(/^\ufeff/, ''), path);
   if (isObject(value)) return value;
   throw new PluginPackageError(`${path}: expected a JSON object`);

@@ -1,0 +1,77 @@
+import { isUtf8 } from 'node:buffer';
+import { PluginPackageError } from './plugin-error.ts';
+
+/** Files of a package by path from its root, `/` between folders. */
+export type PackageFiles = ReadonlyMap<string, Uint8Array>;
+
+export const archiveBytesMax = 20 * 1024 * 1024;
+export const unpackedBytesMax = 50 * 1024 * 1024;
+export const filesMax = 2000;
+const pathLengthMax = 500;
+
+export interface FileCollector {
+  /** Room that is left, in bytes. */
+  readonly room: () => number;
+  add(path: string, content: Uint8Array): void;
+  readonly files: () => Map<string, Uint8Array>;
+}
+
+/** Takes files up to the limits of a package. Throws PluginPackageError beyond them. */
+export function collectFiles(attr: 'files' | 'archive' | 'url' | 'npm'): FileCollector {
+  const files = new Map<string, Uint8Array>();
+  let bytes = 0;
+  return {
+    room: () => unpackedBytesMax - bytes,
+    add(path, content) {
+      bytes += content.byteLength;
+      if (bytes > unpackedBytesMax) throw tooMuch(attr);
+      if (files.size === filesMax && !files.has(path)) {
+        throw new PluginPackageError(`The package has more than ${filesMax} files.`, { attr });
+      }
+      files.set(path, content);
+    },
+    files: () => files,
+  };
+}
+
+export function tooMuch(attr: 'files' | 'archive' | 'url' | 'npm'): PluginPackageError {
+  return new PluginPackageError(`The package has more than ${unpackedBytesMax / 1024 / 1024} MiB when unpacked.`, {
+    attr,
+  });
+}
+
+/** A path below the package's root as it is kept; undefined: it leads out of it or is none. */
+export function cleanPath(path: string): string | undefined {
+  if (path === '' || path.length > pathLengthMax || /[\0\\]|^[A-Za-z]:|^\//.test(path)) return undefined;
+  const parts = path.split('/').filter((part) => part !== '.' && part !== '');
+  if (parts.length === 0 || parts.includes('..')) return undefined;
+  return parts.join('/');
+}
+
+/** What operating systems put into archives beside the files. */
+export function isClutter(path: string): boolean {
+  return path.startsWith('__MACOSX/') || /(^|\/)(\.DS_Store|Thumbs\.db)$/.test(path);
+}
+
+/** An archive's only folder at the top is its root. */
+export function withoutTopFolder(files: PackageFiles): PackageFiles {
+  const tops = new Set([...files.keys()].map((path) => path.slice(0, path.indexOf('/') + 1)));
+  const [top = ''] = tops;
+  if (tops.size !== 1 || top === '') return files;
+  return new Map([...files].map(([path, content]) => [path.slice(top.length), content]));
+}
+
+/** Text of the files that are text. */
+export function textFiles(files: PackageFiles): Map<string, string> {
+  const texts = new Map<string, string>();
+  for (const [path, content] of files) {
+    const text = textOf(content);
+    if (text !== undefined) texts.set(path, text);
+  }
+  return texts;
+}
+
+export function textOf(content: Uint8Array): string | undefined {
+  if (content.includes(0) || !isUtf8(content)) return undefined;
+  return Buffer.from(content.buffer, content.byteOffset, content.byteLength).toString('utf8');
+}
