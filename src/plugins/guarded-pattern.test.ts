@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest';
+import { guardedPattern } from './guarded-pattern.ts';
+
+describe('patterns that people write', () => {
+  it.each([
+    ['abc', 'xabcx', true],
+    ['^/([a-z]{2})(?=/|#|\\?|$)', '/de/x', true],
+    ['^a.*b$', 'axxb', true],
+    ['(a|b)+c', 'ababc', true],
+    ['(\\w+) \\1', 'no yes', false],
+    ['[*+]', 'a*b', true],
+  ])('%s on %s: %j, whether it runs directly or under the deadline', (source, text, expected) => {
+    const pattern = guardedPattern('x', source);
+    expect(pattern.test(text)).toBe(expected);
+    expect(pattern.exec(text)?.[0]).toBe(new RegExp(source).exec(text)?.[0]);
+    expect(pattern.replace(text, '<$&>')).toBe(text.replace(new RegExp(source), '<$&>'));
+  });
+
+  it('ignores case when told to', () => {
+    expect(guardedPattern('x', 'token', 'i').test('TOKEN')).toBe(true);
+    expect(guardedPattern('x', 'token').test('TOKEN')).toBe(false);
+  });
+
+  it.each([
+    ['^(a+)+\\1$', `${'a'.repeat(200)}!`],
+    ['^(a|aa)+\\1$', `${'a'.repeat(200)}!`],
+    ['(.*)(.*)(.*)(.*)(.*)(.*)(.*)(?=x)', 'a'.repeat(2000)],
+    ['^(a?){30}(a?){30}(a?){30}(?=b)', 'a'.repeat(90)],
+  ])('%s is stopped, again and again, and the error says which setting', (source, text) => {
+    const pattern = guardedPattern('mine', source);
+    for (let round = 0; round < 2; round++) {
+      const started = performance.now();
+      expect(() => pattern.test(text)).toThrow('"mine" took more than 50 ms');
+      expect(performance.now() - started).toBeLessThan(1500);
+    }
+    expect(pattern.test('')).toBeTypeOf('boolean');
+  });
+
+  it('what is no pattern is refused, without repeating it', () => {
+    expect(() => guardedPattern('mine', '(secret')).toThrow('setting "mine": expected a regular expression');
+  });
+});

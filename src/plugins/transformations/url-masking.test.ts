@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest';
+import { testHost } from './test-host.ts';
+import { transform, transformed } from './test-transformation.ts';
+import { urlMasking } from './url-masking.ts';
+
+describe('URL masking', () => {
+  it('does what its example shows', () => {
+    const { settings, before, after } = urlMasking.example;
+    expect(transform(urlMasking, settings, before)).toEqual(after);
+  });
+
+  it.each([
+    ['https://a.b/?token=1&x=2', 'https://a.b/?token=[REDACTED]&x=2'],
+    ['https://a.b/?Access_Token=1', 'https://a.b/?Access_Token=[REDACTED]'],
+    ['https://a.b/?to%6ben=1', 'https://a.b/?to%6ben=[REDACTED]'],
+    ['https://a.b/?%zztoken=1', 'https://a.b/?%zztoken=[REDACTED]'],
+    ['https://a.b/?token', 'https://a.b/?token=[REDACTED]'],
+    ['?password=1', '?password=[REDACTED]'],
+    ['https://a.b/#/x?email=1', 'https://a.b/#/x?email=[REDACTED]'],
+    ['https://a.b/?x=1&&y=2', 'https://a.b/?x=1&&y=2'],
+    ['https://a.b/token=1', 'https://a.b/token=1'],
+  ])('%s → %s', (url, expected) => {
+    expect(transformed(urlMasking, {}, { $current_url: url })).toEqual({ $current_url: expected });
+  });
+
+  it('takes a table as object or text, lists of parameters, and nested properties', () => {
+    const table = { '$set.page': ['^id$', ''], page: 'a,,b' };
+    const before = { page: '?a=1&id=2', $set: { page: '?a=1&id=2&ident=3' }, $current_url: '?a=1' };
+    for (const urlProperties of [table, JSON.stringify(table)]) {
+      expect(transformed(urlMasking, { urlProperties, maskWith: '*' }, before)).toEqual({
+        page: '?a=*&id=2',
+        $set: { page: '?a=1&id=*&ident=3' },
+        $current_url: '?a=1',
+      });
+    }
+  });
+
+  it.each([5, null, ['?token=1']])('leaves %j alone', (value) => {
+    expect(transformed(urlMasking, {}, { $current_url: value })).toEqual({ $current_url: value });
+  });
+
+  it.each([{}, [], { page: '' }, { page: 5 }, { page: '(' }])('refuses %j', (urlProperties) => {
+    expect(() => urlMasking.create({ urlProperties }, testHost())).toThrow('setting "urlProperties"');
+  });
+});
