@@ -1,9 +1,11 @@
 import { testLogs } from './logs-conformance.ts';
 import { testStorage } from './storage-conformance.ts';
 import type { OpenStore } from './test-store.ts';
+import { testWindowStorage } from './window-storage-conformance.ts';
 
 /** What the services for plugins promise on every metadata store. */
 export function testPluginServices(open: OpenStore): void {
   testStorage(open);
+  testWindowStorage(open);
   testLogs(open);
 }
