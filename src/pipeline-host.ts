@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { backoffMs } from './base/backoff.ts';
+import { answerOver, type Answers } from './base/calls.ts';
 import type { PipelineThreadData } from './pipeline-thread.ts';
 import { applyForwarded, type MetricMessage } from './telemetry/forwarded-metrics.ts';
 import type { Log } from './telemetry/log.ts';
@@ -29,8 +30,11 @@ export function deathsBefore(deaths: number, livedMs: number): number {
  * Runs the pipeline in a thread of its own, and starts it again when it dies. What it had not committed is read from the
  * log again, so nothing is lost and nothing doubled by that.
  */
-export function hostPipeline(data: PipelineThreadData, deps: { metrics: Metrics; log: Log }): PipelineHost {
-  const { metrics, log } = deps;
+export function hostPipeline(
+  data: PipelineThreadData,
+  deps: { readonly metrics: Metrics; readonly log: Log; readonly answers: Answers },
+): PipelineHost {
+  const { metrics, log, answers } = deps;
   let worker: Worker | undefined;
   let stopping = false;
   let deaths = 0;
@@ -40,7 +44,10 @@ export function hostPipeline(data: PipelineThreadData, deps: { metrics: Metrics;
     const startedAt = performance.now();
     const thread = new Worker(new URL('./pipeline-thread.ts', import.meta.url), { workerData: data });
     worker = thread;
-    thread.on('message', (message: { metrics: MetricMessage[] }) => applyForwarded(metrics, message.metrics));
+    thread.on('message', (message: { metrics?: MetricMessage[] }) => {
+      if (message.metrics !== undefined) applyForwarded(metrics, message.metrics);
+    });
+    answerOver({ postMessage: (message) => thread.postMessage(message, []), on: thread.on.bind(thread) }, answers);
     thread.on('error', (error) => log.error({ err: error }, 'the pipeline thread failed and is started again'));
     thread.on('exit', () => {
       worker = undefined;

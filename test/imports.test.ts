@@ -31,7 +31,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   transform: words`contract base config telemetry metadata plugins plugin-configs plugin-services`,
   persons: ['contract', 'base', 'config', 'telemetry', 'metadata'],
   pipeline: words`contract base config telemetry metadata eventlog eventstore capture plugins plugin-configs
-    plugin-services transform persons`,
+    plugin-services jobs transform persons`,
   api: words`contract base config telemetry metadata eventstore http capture plugins plugin-configs
     plugin-services plugin-packages jobs transform persons pipeline`,
   cli: words`contract base config telemetry metadata formats plugins plugin-services plugin-packages outbound transform`,

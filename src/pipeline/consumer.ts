@@ -6,10 +6,11 @@ import type { Settings } from '../config/settings.ts';
 import { lanes, type EventLogReader, type Lane } from '../eventlog/eventlog.ts';
 import { StoreUnavailableError, type EventStore } from '../eventstore/eventstore.ts';
 import type { Metadata } from '../metadata/database.ts';
-import type { Plugin } from '../plugins/plugin.ts';
+import type { WindowStorage } from '../plugin-services/window-storage.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { TransformChains } from '../transform/chains.ts';
+import type { MakeStep } from '../transform/instance.ts';
 import { readCursor } from './cursors.ts';
 import { createGuiltySearch, type GuiltySearch } from './guilty-search.ts';
 import { createLaneLimits, type LaneLimits } from './lane-limits.ts';
@@ -28,7 +29,10 @@ export interface PipelineParts {
   readonly metrics: Metrics;
   readonly log: Log;
   readonly clock: Clock;
-  readonly plugins: { get(slug: string): Plugin | undefined };
+  /** Turns an enabled config into something that runs. */
+  readonly makeStep: MakeStep;
+  /** What those keep. */
+  readonly pluginStorage: WindowStorage;
   readonly failpoint: Failpoint;
   /** Stops the pipeline when aborted, as stop() does. */
   readonly signal?: AbortSignal;
@@ -84,6 +88,7 @@ interface LanePosition {
 class Consumer {
   readonly #parts: PipelineParts;
   readonly #builder: WindowBuilder;
+  readonly #chains: TransformChains;
   readonly #limits: LaneLimits;
   readonly #trouble: TroubleLog;
   readonly #guilty: GuiltySearch;
@@ -101,13 +106,12 @@ class Consumer {
   constructor(parts: PipelineParts) {
     const { db, reader, clock, settings, failpoint } = parts;
     this.#parts = parts;
-    const findPlugin = (slug: string): Plugin | undefined => parts.plugins.get(slug);
-    const chains = new TransformChains({ db, findPlugin, clock, log: parts.log });
+    this.#chains = new TransformChains({ db, makeStep: parts.makeStep, clock, log: parts.log });
     const limits = {
       scan: { eventBytesMax: settings.captureEventBytesMax, ...formLimits },
       inflatedBytesMax: settings.captureInflatedBytesMax,
     };
-    this.#builder = new WindowBuilder({ db, chains, clock, limits });
+    this.#builder = new WindowBuilder({ db, chains: this.#chains, storage: parts.pluginStorage, clock, limits });
     this.#limits = createLaneLimits(settings.windowEventsMax, () => performance.now());
     this.#trouble = createTroubleLog(parts.log, clock);
     this.#inserts = insertsOf(reader, parts.store);
@@ -131,6 +135,7 @@ class Consumer {
         if (!this.#isStopping) await this.#recover(error);
       }
     }
+    await this.#chains.close();
     this.#running = false;
   }
 

@@ -54,7 +54,11 @@ async function endState(bench: Bench) {
     types: await db.selectFrom('group_types').selectAll().execute(),
     warnings: await db.selectFrom('ingestion_warnings').selectAll().orderBy('type').execute(),
     letters: await bench.deadLetters(),
-    metrics: await db.selectFrom('plugin_metrics').selectAll().execute(),
+    // Without the time it took, which no run repeats.
+    metrics: await db
+      .selectFrom('plugin_metrics')
+      .select(['config_id', 'hour', 'succeeded', 'failed', 'dropped', 'skipped'])
+      .execute(),
     cursors: await db.selectFrom('log_cursors').selectAll().orderBy('lane').execute(),
     errors: await db.selectFrom('plugin_configs').select(['id', 'error']).execute(),
     activities: (await db.selectFrom('activity_log').select('activity').execute()).length,

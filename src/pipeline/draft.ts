@@ -24,7 +24,7 @@ export interface EventDraft {
   readonly index: number;
   readonly projectId: number;
   /** Lower case. */
-  readonly uuid: string;
+  uuid: string;
   event: string;
   distinctId: string;
   /** µs since the epoch. */

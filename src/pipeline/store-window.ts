@@ -1,16 +1,21 @@
-import type { Clock } from '../base/clock.ts';
+import { isoMicros, type Clock } from '../base/clock.ts';
 import type { Failpoint } from '../base/failpoint.ts';
 import type { EventLogReader } from '../eventlog/eventlog.ts';
+import { addDeliveries, type Delivery } from '../jobs/deliveries.ts';
 import type { Metadata } from '../metadata/database.ts';
 import type { Queries } from '../metadata/queries.ts';
 import { writeGroupChanges } from '../persons/group-rows.ts';
 import { writePersonChanges } from '../persons/person-rows.ts';
+import { writeStorageChanges } from '../plugin-services/window-storage.ts';
 import { writeChainChanges } from '../transform/chains.ts';
+import { addConfigCounts } from '../transform/metrics-rows.ts';
 import { advanceCursor, notePending } from './cursors.ts';
 import { addDeadLetters } from './dead-letters.ts';
 import { addWarnings } from './warning-tally.ts';
 import { changesToWrite } from './window-projects.ts';
 import type { Window } from './window.ts';
+
+const hourMs = 3_600_000;
 
 export interface StoreParts {
   readonly db: Metadata;
@@ -51,11 +56,27 @@ function* rowParts(window: Window): Generator<Window> {
 
 /** Everything of a window but its rows, without what belongs to projects that are gone. `now` in ms. */
 export async function writeWindow(tx: Queries, window: Window, now: number): Promise<void> {
-  const { persons, groups, chains, warnings, deadLetters } = await changesToWrite(tx, window);
+  const { persons, groups, chains, warnings, deadLetters, observed } = await changesToWrite(tx, window);
   await writePersonChanges(tx, persons);
   await writeGroupChanges(tx, groups);
   await writeChainChanges(tx, chains, now);
+  await writeStorageChanges(tx, window.storage);
+  await writeDeliveries(tx, observed, now);
   await addWarnings(tx, warnings);
   await addDeadLetters(tx, deadLetters);
   await advanceCursor(tx, window.lane, window.from, window.to);
+}
+
+/** Events for plugins that want to be told; those of a plugin that is too far behind are counted as skipped. */
+async function writeDeliveries(tx: Queries, observed: readonly Delivery[], now: number): Promise<void> {
+  if (observed.length === 0) return;
+  const projectOf = new Map(observed.map(({ configId, projectId }) => [configId, projectId]));
+  const skipped = await addDeliveries(tx, observed, now);
+  const hour = isoMicros(now - (now % hourMs));
+  const nothing = { succeeded: 0, failed: 0, dropped: 0, micros: 0 };
+  const counts = [...skipped].map(([configId, count]) => {
+    const projectId = projectOf.get(configId) ?? 0;
+    return { configId, projectId, hour, ...nothing, skipped: count };
+  });
+  await addConfigCounts(tx, counts);
 }

@@ -8,8 +8,12 @@ import type { Metadata } from '../metadata/database.ts';
 import { createOrganization } from '../metadata/organizations.ts';
 import { createProject } from '../metadata/projects.ts';
 import { personsByDistinctIds } from '../persons/read.ts';
+import { WindowStorage } from '../plugin-services/window-storage.ts';
 import type { Plugin } from '../plugins/plugin.ts';
 import { syncPlugins } from '../plugins/sync-plugins.ts';
+import { testHost } from '../plugins/transformations/test-host.ts';
+import { loadFiles } from '../transform/configs.ts';
+import { makeStep, type StepDeps } from '../transform/make-step.ts';
 import { createLog } from '../telemetry/log.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
 import { tempMetadata } from '../../test/support/metadata.ts';
@@ -21,6 +25,8 @@ const startedAt = receivedAt + 1000;
 
 interface BenchOptions {
   readonly plugins?: readonly Plugin[];
+  /** E.g. a sandbox; without one, installed plugins cannot run. */
+  readonly steps?: Partial<StepDeps>;
   readonly windowEventsMax?: number;
   /** Empty and migrated; stays the caller's. */
   readonly db?: Metadata;
@@ -38,6 +44,7 @@ export async function createBench(options: BenchOptions = {}) {
   const recording = options.recording ?? createRecordingStore();
   const metrics = createMetrics();
   const plugins = options.plugins ?? [];
+  const storage = new WindowStorage(db);
   const runner = createRunner(log, {
     reader: log.reader,
     store: recording.store,
@@ -50,7 +57,8 @@ export async function createBench(options: BenchOptions = {}) {
     metrics,
     log: createLog('silent'),
     clock: { now: () => startedAt },
-    plugins: { get: (slug) => plugins.find((plugin) => plugin.slug === slug) },
+    makeStep: (config) => makeStep(config, { ...stepDeps(db, plugins), ...options.steps }),
+    pluginStorage: storage,
     gapMs: 0,
   });
   return {
@@ -72,6 +80,22 @@ export async function createBench(options: BenchOptions = {}) {
     async [Symbol.asyncDispose]() {
       await runner.stop();
       await own?.[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function stepDeps(db: Metadata, plugins: readonly Plugin[]): StepDeps {
+  const refuse = async (): Promise<never> => {
+    throw new Error('this bench runs built-in transformations only');
+  };
+  return {
+    findPlugin: (slug) => plugins.find((plugin) => plugin.slug === slug),
+    sandbox: { describe: refuse, open: refuse, close: async () => {} },
+    loadProgram: refuse,
+    loadFiles: (configId) => loadFiles(db, configId),
+    hostOf: ({ id: configId, projectId }, attachments) => testHost({ configId, projectId, attachments }),
+    servicesOf: () => {
+      throw new Error('this bench runs built-in transformations only');
     },
   };
 }

@@ -11,14 +11,21 @@ import { GroupStore } from '../persons/groups.ts';
 import { current, Person } from '../persons/person.ts';
 import { PersonStore } from '../persons/store.ts';
 import type { TransformChains } from '../transform/chains.ts';
+import type { ChainEvent } from '../transform/chain-event.ts';
+import { parseExact } from '../persons/exact-json.ts';
+import { ChainQueue } from './chain-queue.ts';
 import type { EventDraft } from './draft.ts';
 import { createKnownProjects } from './known-projects.ts';
 import { openRecord, settled, type BodyLimits, type RecordPlan } from './open-record.ts';
-import { deadLetter, type DeadLetter, type Drop } from './outcome.ts';
+import { Observers } from './observers.ts';
+import { deadLetter, ok, type Outcome } from './outcome.ts';
 import { applyEvent, wantRecords } from './steps/apply-event.ts';
-import { prepareEvent } from './steps/prepare-event.ts';
+import { finishEvent } from './steps/finish-event.ts';
+import { readEvent } from './steps/read-event.ts';
+import { outOfChain } from './steps/transform-event.ts';
 import { createWindowResults, type WindowResults } from './window-results.ts';
 import type { Selection, Window, WindowInput } from './window.ts';
+import type { WindowStorage } from '../plugin-services/window-storage.ts';
 
 const dayMicros = 86_400_000_000;
 /** A window is full with this much JSON. */
@@ -30,6 +37,20 @@ export const inflatedBytesPerWindow = 64 * 1024 * 1024;
 const waitingBytesMax = 8 * 1024 * 1024;
 /** How long the thread may be busy before it looks at what else is to do. */
 const busyMsMax = 25;
+/** Transformations that have to be waited for end a window soon, so that changes of configuration count soon. */
+const waitedMsMax = 800;
+/** Session recordings are none of a transformation's business. */
+const bypassing = '$snapshot';
+
+export interface WindowBuilderParts {
+  readonly db: Queries;
+  readonly chains: TransformChains;
+  /** Of the plugins in the chains. */
+  readonly storage: WindowStorage;
+  readonly clock: Clock;
+  readonly limits: BodyLimits;
+  readonly idsMax?: number;
+}
 
 /**
  * Computes windows: records in, rows and changes out. Two passes over the events of a record: the first reads, validates
@@ -44,15 +65,22 @@ export class WindowBuilder {
   readonly #clock: Clock;
   readonly #limits: BodyLimits;
   readonly #writer = new EventRowWriter();
+  readonly #observers = new Observers();
+  readonly #storage: WindowStorage;
+  #results: WindowResults;
+  readonly #queue: ChainQueue;
   #turnStartedAt = 0;
 
-  constructor(parts: { db: Queries; chains: TransformChains; clock: Clock; limits: BodyLimits; idsMax?: number }) {
+  constructor(parts: WindowBuilderParts) {
     this.#persons = new PersonStore(parts.db, parts.idsMax);
     this.#groups = new GroupStore(parts.db);
     this.#chains = parts.chains;
     this.#projects = createKnownProjects(parts.db);
     this.#clock = parts.clock;
     this.#limits = parts.limits;
+    this.#storage = parts.storage;
+    this.#results = createWindowResults(parts.clock);
+    this.#queue = new ChainQueue(parts.chains, (plan, draft, event) => this.#leaveChain(plan, draft, event));
   }
 
   /** Takes up changed configuration; build does so by itself. */
@@ -62,13 +90,14 @@ export class WindowBuilder {
 
   async build(input: WindowInput): Promise<Window> {
     const revision = await this.#chains.refresh();
+    this.#observers.refresh(this.#chains.configs);
     await this.#projects.load(revision, projectsOf(input));
     this.#persons.begin(input.number);
     this.#groups.begin(input.number);
     this.#turnStartedAt = performance.now();
-    const results = createWindowResults(this.#clock);
+    this.#results = createWindowResults(this.#clock);
     const earlierRows: RowBatch[] = [];
-    const end = await this.#process(input, results, earlierRows);
+    const end = await this.#process(input, earlierRows);
     return {
       number: input.number,
       lane: input.lane,
@@ -80,7 +109,9 @@ export class WindowBuilder {
       persons: this.#persons.takeChanges(),
       groups: this.#groups.takeChanges(),
       chains: this.#chains.takeChanges(),
-      ...results.take(),
+      storage: this.#storage.takeChanges(),
+      observed: this.#observers.take(),
+      ...this.#results.take(),
     };
   }
 
@@ -88,6 +119,7 @@ export class WindowBuilder {
   committed(window: Window): void {
     this.#persons.committed(window.number);
     this.#groups.committed(window.number);
+    this.#storage.committed(window.storage);
     this.#writer.recycle(window.rows);
   }
 
@@ -96,54 +128,63 @@ export class WindowBuilder {
     this.#persons.reset();
     this.#groups.reset();
     this.#chains.reset();
+    this.#storage.reset();
+    this.#observers.take();
+    this.#queue.clear();
     this.#writer.take();
   }
 
   /** Record after record, until the window is full; returns the last one's seq. */
-  async #process(input: WindowInput, results: WindowResults, earlierRows: RowBatch[]): Promise<number> {
+  async #process(input: WindowInput, earlierRows: RowBatch[]): Promise<number> {
     const { rowsMax } = input;
     const cut = rowsMax === undefined ? undefined : (): void => this.#cut(rowsMax, earlierRows);
     let waiting: RecordPlan[] = [];
     let waitingBytes = 0;
     let bytes = 0;
     let end = input.from;
+    let isTimeUp = false;
+    const startedAt = performance.now();
     for (const record of input.records) {
-      const plan = this.#open(input, record, results);
+      const plan = this.#open(input, record);
       end = record.seq;
       if (plan !== undefined) {
-        this.#planRecord(plan, input.selection, results);
+        this.#planRecord(plan, input.selection);
         waiting.push(plan);
         waitingBytes += plan.scan.json.length;
         bytes += plan.scan.json.length;
-        if (!this.#wantsAny() || waitingBytes >= waitingBytesMax) {
-          await this.#applyAll(waiting, results, cut);
+        if (!this.#wantsAny() || waitingBytes >= waitingBytesMax || this.#queue.isFull) {
+          const hadToWait = !this.#queue.isEmpty;
+          await this.#applyAll(waiting, cut);
+          isTimeUp = hadToWait && performance.now() - startedAt > waitedMsMax;
           waiting = [];
           waitingBytes = 0;
         }
       }
       await this.#breathe();
-      if (input.exactEnd === undefined && bytes >= inflatedBytesPerWindow) break;
+      if (input.exactEnd === undefined && (bytes >= inflatedBytesPerWindow || isTimeUp)) break;
     }
-    await this.#applyAll(waiting, results, cut);
+    await this.#applyAll(waiting, cut);
     return Math.max(end, input.exactEnd ?? end);
   }
 
   #wantsAny(): boolean {
-    return this.#persons.wantsAny || this.#groups.wantsAny;
+    return this.#persons.wantsAny || this.#groups.wantsAny || !this.#queue.isEmpty;
   }
 
   /** Loads what the planned records need, then applies them in order and gives their memory back. */
-  async #applyAll(plans: readonly RecordPlan[], results: WindowResults, cut: (() => void) | undefined): Promise<void> {
+  async #applyAll(plans: readonly RecordPlan[], cut: (() => void) | undefined): Promise<void> {
+    if (!this.#queue.isEmpty) await this.#queue.run();
     if (this.#wantsAny()) await Promise.all([this.#persons.load(), this.#groups.load()]);
     for (const plan of plans) {
-      this.#apply(plan, results, cut);
+      this.#apply(plan, cut);
       if (plan.isUnpacked) freeMemory(plan.scan.json);
       freeMemory(plan.scan.spans);
       await this.#breathe();
     }
   }
 
-  #open(input: WindowInput, record: IntactRecord | DamagedRecord, results: WindowResults): RecordPlan | undefined {
+  #open(input: WindowInput, record: IntactRecord | DamagedRecord): RecordPlan | undefined {
+    const results = this.#results;
     if (input.selection?.(record.seq, -1) === 'skip') return undefined;
     if (record.damaged !== undefined) {
       results.deadRecord(input.lane, record, deadLetter('damaged_log_record', record.damaged));
@@ -158,9 +199,13 @@ export class WindowBuilder {
     }
   }
 
-  #planRecord(plan: RecordPlan, selection: Selection | undefined, results: WindowResults): void {
+  #planRecord(plan: RecordPlan, selection: Selection | undefined): void {
     const { context, scan } = plan;
+    const results = this.#results;
     const isKnown = this.#projects.has(context.projectId);
+    const isInChain = this.#chains.has(context.projectId);
+    const isSpliced = !isInChain && !this.#observers.has(context.projectId);
+    let planned = 0;
     for (let index = 0; index < scan.count; index++) {
       const choice = selection?.(context.seq, index) ?? 'process';
       if (choice === 'skip') continue;
@@ -170,20 +215,25 @@ export class WindowBuilder {
       } else if (!isKnown) {
         results.deadEvent(plan, index, deadLetter('project_not_found', `there is no project ${context.projectId}`));
       } else {
-        this.#planEvent(plan, index, results);
+        this.#planEvent(plan, index, isInChain, isSpliced);
+        planned += 1;
       }
     }
+    if (isInChain) this.#queue.runNow(context.projectId);
+    else this.#chains.skip(context.projectId, planned);
   }
 
-  #planEvent(plan: RecordPlan, index: number, results: WindowResults): void {
+  /** `isSpliced`: nobody looks at the project's events, so that those of the plain form need no object. */
+  #planEvent(plan: RecordPlan, index: number, isInChain: boolean, isSpliced: boolean): void {
     const { context, scan, splicer } = plan;
+    const results = this.#results;
     try {
       const verdict = validateEvent(scan, index, context.lane, context.receivedAt);
       if (!verdict.ok) {
         results.deadEvent(plan, index, deadLetter(verdict.code, verdict.detail, verdict.attr));
         return;
       }
-      if (!this.#chains.has(context.projectId) && splicer.accepts(index)) {
+      if (isSpliced && splicer.accepts(index)) {
         plan.micros[index] = splicer.times.micros;
         plan.keyDays[index] = Math.floor(splicer.times.keyMicros / dayMicros);
         const person = this.#personOf(plan, index);
@@ -192,13 +242,14 @@ export class WindowBuilder {
         plan.items[index] = isSettled ? settled : person;
         return;
       }
-      const outcome = prepareEvent(this.#chains, context, scan, index);
-      if (outcome.kind !== 'ok') {
-        this.#stop(plan, index, outcome, results);
+      // Transformations get ordinary numbers; without any, numbers of every size stay as they were sent.
+      const draft = readEvent(context, scan, index, isInChain ? JSON.parse : parseExact);
+      if (isInChain && draft.event !== bypassing) {
+        this.#queue.add(plan, draft);
         return;
       }
-      wantRecords(this.#persons, this.#groups, outcome.value);
-      plan.items[index] = outcome.value;
+      if (isInChain) this.#chains.skip(context.projectId);
+      this.#finish(plan, draft, ok(draft));
     } catch (error) {
       results.deadEvent(plan, index, results.failure(error));
     }
@@ -221,13 +272,33 @@ export class WindowBuilder {
     return person;
   }
 
-  #stop(plan: RecordPlan, index: number, outcome: Drop | DeadLetter, results: WindowResults): void {
-    if (outcome.kind === 'drop') results.droppedEvent(plan, index, outcome);
-    else results.deadEvent(plan, index, outcome);
+  /** The queue calls this for every event that the transformations are done with. */
+  #leaveChain(plan: RecordPlan, draft: EventDraft, event: ChainEvent): void {
+    try {
+      this.#finish(plan, draft, outOfChain(draft, event));
+    } catch (error) {
+      this.#results.deadEvent(plan, draft.index, this.#results.failure(error));
+    }
+  }
+
+  /** Everything that can be done without knowing persons and groups. */
+  #finish(plan: RecordPlan, { index }: EventDraft, transformed: Outcome<EventDraft>): void {
+    const outcome = transformed.kind === 'ok' ? finishEvent(transformed.value) : transformed;
+    switch (outcome.kind) {
+      case 'drop':
+        this.#results.droppedEvent(plan, index, outcome);
+        return;
+      case 'dead-letter':
+        this.#results.deadEvent(plan, index, outcome);
+        return;
+      case 'ok':
+        wantRecords(this.#persons, this.#groups, outcome.value);
+        plan.items[index] = outcome.value;
+    }
   }
 
   /** Second pass. `cut` is called before each event. */
-  #apply(plan: RecordPlan, results: WindowResults, cut: (() => void) | undefined): void {
+  #apply(plan: RecordPlan, cut: (() => void) | undefined): void {
     const { items, context, splicer, micros, keyDays } = plan;
     const persons = this.#persons;
     let stored = 0;
@@ -239,7 +310,7 @@ export class WindowBuilder {
       if (item !== settled) {
         const isFast = typeof item === 'string' || item instanceof Person;
         if (!isFast) {
-          if (this.#applyDraft(plan, item, results)) stored += 1;
+          if (this.#applyDraft(plan, item)) stored += 1;
           continue;
         }
         const person = typeof item === 'string' ? persons.touch(context.projectId, item, time) : current(item);
@@ -248,7 +319,7 @@ export class WindowBuilder {
       splicer.write(this.#writer, index, time, keyDays[index] as number);
       stored += 1;
     }
-    results.stored(stored);
+    this.#results.stored(stored);
   }
 
   /** Copies: a batch of few rows would hold on to the memory of many. */
@@ -259,8 +330,9 @@ export class WindowBuilder {
     this.#writer.recycle(batch);
   }
 
-  #applyDraft(plan: RecordPlan, draft: EventDraft, results: WindowResults): boolean {
+  #applyDraft(plan: RecordPlan, draft: EventDraft): boolean {
     const { context } = plan;
+    const results = this.#results;
     try {
       const properties = draft.propertiesText ?? JSON.stringify(draft.properties);
       applyEvent(this.#persons, this.#groups, draft);
@@ -275,6 +347,7 @@ export class WindowBuilder {
         distinctId: draft.distinctId,
         properties,
       });
+      if (this.#observers.has(context.projectId)) this.#observers.saw(draft, context.receivedAt, properties);
     } catch (error) {
       results.deadEvent(plan, draft.index, results.failure(error));
       return false;

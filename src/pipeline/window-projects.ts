@@ -5,7 +5,7 @@ import { noProject } from './dead-letters.ts';
 import type { Window } from './window.ts';
 
 /** What a window writes into the metadata store per project. */
-export type ProjectChanges = Pick<Window, 'persons' | 'groups' | 'chains' | 'warnings' | 'deadLetters'>;
+export type ProjectChanges = Pick<Window, 'persons' | 'groups' | 'chains' | 'warnings' | 'deadLetters' | 'observed'>;
 
 const idsPerQuery = 512;
 
@@ -22,7 +22,7 @@ export async function changesToWrite(tx: Queries, window: ProjectChanges): Promi
   const exists = (id: number): boolean => id === noProject || found.has(id);
   const ofRow = (row: { readonly project_id: number }): boolean => exists(row.project_id);
   const ofChange = (change: { readonly projectId: number }): boolean => exists(change.projectId);
-  const { persons, groups, chains, warnings, deadLetters } = window;
+  const { persons, groups, chains, warnings, deadLetters, observed } = window;
   return {
     persons: {
       persons: persons.persons.filter(ofRow),
@@ -31,18 +31,23 @@ export async function changesToWrite(tx: Queries, window: ProjectChanges): Promi
     },
     groups: { types: groups.types.filter(ofRow), groups: groups.groups.filter(ofRow) },
     // An error is written to its config, and that goes with the project.
-    chains: { counts: chains.counts.filter(ofChange), errors: chains.errors },
+    chains: {
+      counts: chains.counts.filter(ofChange),
+      failures: chains.failures.filter(ofChange),
+      errors: chains.errors,
+    },
+    observed: observed.filter(ofChange),
     warnings: warnings.filter(ofChange),
     deadLetters: deadLetters.filter(ofRow),
   };
 }
 
-function projectsOf({ persons, groups, chains, warnings, deadLetters }: ProjectChanges): Set<number> {
+function projectsOf({ persons, groups, chains, warnings, deadLetters, observed }: ProjectChanges): Set<number> {
   const ids = new Set<number>();
   for (const rows of [persons.persons, persons.distinctIds, groups.types, groups.groups, deadLetters]) {
     for (const row of rows) ids.add(row.project_id);
   }
-  for (const changes of [persons.merges, chains.counts, warnings])
+  for (const changes of [persons.merges, chains.counts, warnings, observed])
     for (const { projectId } of changes) ids.add(projectId);
   ids.delete(noProject);
   return ids;

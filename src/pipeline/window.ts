@@ -4,7 +4,9 @@ import type { GroupChanges } from '../persons/group-rows.ts';
 import type { PersonChanges } from '../persons/person-rows.ts';
 import type { ChainChanges } from '../transform/chains.ts';
 import type { WarningType } from '../contract/warnings.ts';
+import type { StorageChanges } from '../plugin-services/window-storage.ts';
 import type { DeadLetterRow } from './dead-letters.ts';
+import type { Delivery } from '../jobs/deliveries.ts';
 import type { WarningCount } from './warning-tally.ts';
 
 /** What to do with one event when not all of a range shall be processed: see isolate.ts. */
@@ -40,6 +42,10 @@ export interface Window {
   readonly persons: PersonChanges;
   readonly groups: GroupChanges;
   readonly chains: ChainChanges;
+  /** What plugins keep. */
+  readonly storage: StorageChanges;
+  /** Events for plugins that want to be told. */
+  readonly observed: readonly Delivery[];
   readonly warnings: readonly WarningCount[];
   readonly deadLetters: readonly DeadLetterRow[];
   readonly counts: WindowCounts;

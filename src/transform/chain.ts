@@ -1,90 +1,218 @@
-import type { JsonObject, JsonValue, TransformEvent, Transformation } from '../plugins/plugin.ts';
-
-/** One enabled config, ready to run. */
-export interface ChainStep {
-  readonly configId: number;
-  /** How the event names it: `Drop events (12)`. */
-  readonly label: string;
-  readonly transform: Transformation;
-}
+import type { JsonObject, JsonValue, TransformEvent } from '../plugins/plugin.ts';
+import type { ChainEvent } from './chain-event.ts';
+import { batchEventsMax, type DirectStep, type Step, type StepOutcome } from './step.ts';
 
 /** What a run tells about each step, to be counted. */
 export interface ChainTally {
-  succeeded(step: ChainStep): void;
-  failed(step: ChainStep, error: unknown): void;
-  dropped(step: ChainStep): void;
+  succeeded(step: Step): void;
+  /** `event` as it was before the step. */
+  failed(step: Step, error: unknown, event: ChainEvent): void;
+  dropped(step: Step): void;
+  skipped(step: Step): void;
+  /** Time that the step took for some events, ms. */
+  took(step: Step, ms: number): void;
 }
-
-export type ChainResult =
-  | { readonly kind: 'kept'; readonly event: TransformEvent }
-  | { readonly kind: 'dropped'; readonly step: ChainStep };
 
 /** A transformation gave back something that is no event. */
 export class InvalidResultError extends Error {
   override name = 'InvalidResultError';
 }
 
+/** It tried to move an event to another project. */
+export class MovedTeamError extends Error {
+  override name = 'MovedTeamError';
+}
+
+/** Events that go through the direct steps together: few enough to stay in the processor's cache. */
+const blockEvents = 64;
+
 /**
- * Runs an event through the steps, each on the result of the one before. `null` drops it. A step that fails counts as not
- * there: the event goes on as it was before it, without half of its edits, which is why `source` makes a fresh copy.
- * The event gains `$plugins_succeeded` and `$plugins_failed`, after what earlier places wrote there.
+ * Runs events through the steps, each on the result of the one before. `null` drops an event (`droppedBy`). A step that fails
+ * counts as not there: the event goes on as it was before it, without half of its edits. Labels say which steps went well and
+ * which failed. The order of the events stays.
  */
-export function runChain(steps: readonly ChainStep[], source: () => TransformEvent, tally: ChainTally): ChainResult {
-  let event = source();
-  const { uuid, team_id: teamId } = event;
-  const succeeded: ChainStep[] = [];
-  const failed: ChainStep[] = [];
-  for (const step of steps) {
-    try {
-      const result = step.transform(event);
-      if (result === null || result === undefined) {
-        tally.dropped(step);
-        return { kind: 'dropped', step };
+export async function runChain(
+  steps: readonly Step[],
+  events: readonly ChainEvent[],
+  tally: ChainTally,
+): Promise<void> {
+  for (let at = 0; at < steps.length;) {
+    const step = steps[at] as Step;
+    const live = events.filter((event) => event.droppedBy === undefined);
+    if (live.length === 0) return;
+    if (step.kind === 'batch') {
+      for (let from = 0; from < live.length; from += batchEventsMax) {
+        await runBatch(step, live.slice(from, from + batchEventsMax), tally);
       }
-      event = checkedResult(result, uuid, teamId);
-      succeeded.push(step);
-      tally.succeeded(step);
-    } catch (error) {
-      failed.push(step);
-      tally.failed(step, error);
-      event = again(succeeded, source, uuid, teamId);
+      at += 1;
+      continue;
     }
+    const run = directRun(steps, at);
+    runDirect(run, live, tally);
+    at += run.length;
   }
-  if (steps.length > 0) {
-    appendLabels(event.properties, '$plugins_succeeded', succeeded);
-    appendLabels(event.properties, '$plugins_failed', failed);
-  }
-  return { kind: 'kept', event };
 }
 
-/** The event as it was before the step that failed: a fresh copy through the steps that went well. */
-function again(
-  steps: readonly ChainStep[],
-  source: () => TransformEvent,
-  uuid: string,
-  teamId: number,
-): TransformEvent {
-  let event = source();
+/** The direct steps from `at` up to the next of the other kind. */
+function directRun(steps: readonly Step[], at: number): DirectStep[] {
+  const run: DirectStep[] = [];
+  for (let index = at; index < steps.length; index++) {
+    const step = steps[index] as Step;
+    if (step.kind !== 'direct') break;
+    run.push(step);
+  }
+  return run;
+}
+
+/** As `runChain`, for steps that all are direct: without a wait. */
+export function runDirect(steps: readonly DirectStep[], events: readonly ChainEvent[], tally: ChainTally): void {
+  for (let from = 0; from < events.length; from += blockEvents) {
+    runBlock(
+      steps,
+      from === 0 && events.length <= blockEvents ? events : events.slice(from, from + blockEvents),
+      tally,
+    );
+  }
+}
+
+function runBlock(steps: readonly DirectStep[], events: readonly ChainEvent[], tally: ChainTally): void {
+  const befores = events.map((event) => event.save());
+  for (const event of events) event.mark();
+  const failed: (Set<DirectStep> | undefined)[] = [];
+  let startedAt = performance.now();
+  for (const [at, step] of steps.entries()) {
+    for (const [index, event] of events.entries()) {
+      if (event.droppedBy !== undefined) continue;
+      try {
+        apply(step, event, tally);
+      } catch (error) {
+        const stepsFailed = (failed[index] ??= new Set());
+        stepsFailed.add(step);
+        rollBack(event, befores[index] as Saved, steps.slice(0, at), stepsFailed);
+        tally.failed(step, error, event);
+        event.failed.push(step.label);
+        event.mark();
+      }
+    }
+    const endedAt = performance.now();
+    tally.took(step, endedAt - startedAt);
+    startedAt = endedAt;
+  }
+}
+
+type Saved = ReturnType<ChainEvent['save']>;
+
+function apply(step: DirectStep, event: ChainEvent, tally: ChainTally): void {
+  const before = event.object;
+  const { timestamp, uuid } = before;
+  const result = step.transform(before);
+  if (result === null || result === undefined) {
+    event.droppedBy = step;
+    tally.dropped(step);
+    return;
+  }
+  take(event, result, { timestamp, uuid });
+  event.succeeded.push(step.label);
+  tally.succeeded(step);
+}
+
+/** Makes a checked result the event's state. */
+function take(event: ChainEvent, result: TransformEvent, before: { timestamp: string; uuid: string }): void {
+  checkResult(result, before);
+  const moved = result.team_id !== event.teamId;
+  if (moved) {
+    const { uuid, event: name, distinct_id, timestamp, properties } = result;
+    event.object = { uuid, event: name, distinct_id, team_id: event.teamId, timestamp, properties };
+  } else if (result !== event.object) {
+    event.object = result;
+  }
+  event.mark();
+}
+
+/** Puts the event back to where it was before the step that failed: anew through the steps that went well. */
+function rollBack(
+  event: ChainEvent,
+  before: Saved,
+  steps: readonly DirectStep[],
+  failed: ReadonlySet<DirectStep>,
+): void {
+  event.restore(before);
+  event.mark();
   for (const step of steps) {
-    const result = step.transform(event);
-    if (result !== null && result !== undefined) event = checkedResult(result, uuid, teamId);
+    if (failed.has(step)) continue;
+    const { timestamp, uuid } = event.object;
+    const result = step.transform(event.object);
+    if (result !== null && result !== undefined) take(event, result, { timestamp, uuid });
   }
-  return event;
 }
 
-function checkedResult(result: TransformEvent, uuid: string, teamId: number): TransformEvent {
+async function runBatch(
+  step: Extract<Step, { kind: 'batch' }>,
+  events: readonly ChainEvent[],
+  tally: ChainTally,
+): Promise<void> {
+  const befores = events.map((event) => event.save());
+  const startedAt = performance.now();
+  const outcomes = await step.run(events);
+  tally.took(step, performance.now() - startedAt);
+  for (const [index, event] of events.entries()) {
+    const outcome = outcomes[index] ?? { kind: 'failed', error: new InvalidResultError('expected a result per event') };
+    settle(step, event, outcome, befores[index] as Saved, tally);
+  }
+}
+
+function settle(step: Step, event: ChainEvent, outcome: StepOutcome, before: Saved, tally: ChainTally): void {
+  const fail = (error: unknown): void => {
+    tally.failed(step, error, event);
+    event.failed.push(step.label);
+    event.mark();
+  };
+  switch (outcome.kind) {
+    case 'dropped':
+      event.droppedBy = step;
+      tally.dropped(step);
+      return;
+    case 'failed':
+      event.restore(before);
+      fail(outcome.error);
+      return;
+    case 'skipped':
+      tally.skipped(step);
+      return;
+    case 'changed':
+      event.setText(outcome, outcome.propertiesText);
+      if (outcome.movedTeam) return fail(new MovedTeamError('the event was to be moved to another project; it stays'));
+      break;
+    case 'kept':
+      event.mark();
+      break;
+    case 'unchanged':
+      event.mark();
+  }
+  event.succeeded.push(step.label);
+  tally.succeeded(step);
+}
+
+const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** @throws InvalidResultError */
+export function checkResult(
+  result: TransformEvent,
+  before: { readonly timestamp: string; readonly uuid: string },
+): void {
   if (typeof result !== 'object') throw invalid('an event or null', result);
   if (!isObject(result.properties)) throw invalid('an event with an object "properties"', result.properties);
   if (typeof result.event !== 'string' || result.event === '') throw invalid('an event with a name', result.event);
   if (typeof result.distinct_id !== 'string' || result.distinct_id.trim() === '') {
     throw invalid('an event with a text "distinct_id"', result.distinct_id);
   }
-  if (typeof result.timestamp !== 'string' || Number.isNaN(Date.parse(result.timestamp))) {
-    throw invalid('an event with an ISO 8601 "timestamp"', result.timestamp);
+  const { timestamp, uuid } = result;
+  if (timestamp !== before.timestamp && (typeof timestamp !== 'string' || Number.isNaN(Date.parse(timestamp)))) {
+    throw invalid('an event with an ISO 8601 "timestamp"', timestamp);
   }
-  if (result.uuid === uuid && result.team_id === teamId) return result;
-  const { event, distinct_id, timestamp, properties } = result;
-  return { uuid, event, distinct_id, team_id: teamId, timestamp, properties };
+  if (uuid !== before.uuid && (typeof uuid !== 'string' || !uuidForm.test(uuid))) {
+    throw invalid('an event with a lower-case "uuid"', uuid);
+  }
 }
 
 function isObject(value: JsonValue | undefined): value is JsonObject {
@@ -94,10 +222,4 @@ function isObject(value: JsonValue | undefined): value is JsonObject {
 function invalid(expected: string, got: unknown): InvalidResultError {
   const shown = got === null ? 'null' : Array.isArray(got) ? 'an array' : typeof got;
   return new InvalidResultError(`expected the transformation to return ${expected}, got: ${shown}`);
-}
-
-function appendLabels(properties: JsonObject, key: string, steps: readonly ChainStep[]): void {
-  const known = Object.hasOwn(properties, key) ? properties[key] : undefined;
-  const labels = steps.map((step) => step.label);
-  properties[key] = Array.isArray(known) ? [...known, ...labels] : labels;
 }

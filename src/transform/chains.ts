@@ -1,111 +1,127 @@
-import { isoMicros, type Clock } from '../base/clock.ts';
+import type { Clock } from '../base/clock.ts';
 import { readConfigRevision } from '../metadata/config-revision.ts';
 import type { Metadata } from '../metadata/database.ts';
 import type { Queries } from '../metadata/queries.ts';
 import { setConfigError } from '../plugin-configs/set-error.ts';
-import { missingRequired, withDefaults } from '../plugins/check-settings.ts';
 import { withoutSecrets } from '../plugins/mask-secrets.ts';
-import { trialHost } from '../plugins/trial-host.ts';
-import type { Plugin, TransformEvent, Transformation } from '../plugins/plugin.ts';
+import { SandboxError } from '../sandbox/sandbox.ts';
 import type { Log } from '../telemetry/log.ts';
-import { runChain, type ChainResult, type ChainStep, type ChainTally } from './chain.ts';
+import { ChainCounts, type FailureKind } from './chain-counts.ts';
+import type { ChainEvent } from './chain-event.ts';
+import { runChain, runDirect, type ChainTally } from './chain.ts';
 import { loadTransformConfigs, type TransformConfig } from './configs.ts';
+import { Instance, type MakeStep } from './instance.ts';
 import { addConfigCounts, type ConfigCounts } from './metrics-rows.ts';
+import type { DirectStep, Step } from './step.ts';
 
-const noGeoIp = { geoip: undefined, geoipProblem: '' };
-const hourMs = 3_600_000;
 /** Events without a failure after which old trouble is over. */
 const passedMin = 100;
 const errorLengthMax = 500;
-
-export type FindPlugin = (slug: string) => Plugin | undefined;
-
-/** A config that runs. */
-interface Instance extends ChainStep {
-  readonly config: TransformConfig;
-  readonly plugin: Plugin;
-  /** Trouble that is on record, so that only the first failure is written. */
-  reported: string;
-  /** That trouble dates from before this process: it is over once enough events have passed without failing. */
-  isStale: boolean;
-  /** Events that passed since it was loaded. */
-  passed: number;
-}
+/** How long events wait for a config that is being set up, before they pass it. */
+const readyMsMax = 2000;
 
 /** What a window did with the chains, to be written in its transaction. */
 export interface ChainChanges {
   readonly counts: readonly ConfigCounts[];
+  readonly failures: readonly FailureKind[];
   /** By config: the failure that is not on record yet (`""`: one that is over), and of which version of the config (`updated_at`). */
   readonly errors: ReadonlyMap<number, { readonly error: string; readonly updatedAt: string }>;
 }
 
+interface Chain {
+  readonly instances: readonly Instance[];
+  readonly steps: readonly Step[];
+  /** The same, when none of them has to be waited for. */
+  readonly direct: readonly DirectStep[] | undefined;
+  /** Enabled, but not able to run for now. */
+  readonly waiting: readonly Instance[];
+}
+
+interface ChainParts {
+  readonly db: Metadata;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly makeStep: MakeStep;
+  /** Default 2,000. */
+  readonly readyMs?: number;
+}
+
 /**
- * The transformations of all projects. `refresh` before each window takes up changes of configuration; a config that
- * cannot run is left out, with the reason on record, and comes back with its next change.
+ * The transformations of all projects. `refresh` before each window takes up changes of configuration, all at once: every event
+ * of a window sees the same chain. A config that cannot run is left out, with the reason on record, and comes back with its next
+ * change, or by itself where trying again may help.
  */
 export class TransformChains {
-  readonly #db: Metadata;
-  readonly #findPlugin: FindPlugin;
-  readonly #clock: Clock;
-  readonly #log: Log;
+  readonly #parts: ChainParts;
+  readonly #counts: ChainCounts;
   #revision = -1;
   #isFirstLoad = true;
+  #configs: readonly TransformConfig[] = [];
   #instances = new Map<number, Instance>();
-  /** Versions of configs that could not be made, so that each is tried and reported once. */
-  #refused = new Map<number, string>();
-  #byProject = new Map<number, Instance[]>();
-  #counts = new Map<number, ConfigCounts>();
+  #chains = new Map<number, Chain>();
   #errors = new Map<number, { readonly error: string; readonly updatedAt: string }>();
 
-  constructor(parts: { db: Metadata; findPlugin: FindPlugin; clock: Clock; log: Log }) {
-    this.#db = parts.db;
-    this.#findPlugin = parts.findPlugin;
-    this.#clock = parts.clock;
-    this.#log = parts.log;
+  constructor(parts: ChainParts) {
+    this.#parts = parts;
+    this.#counts = new ChainCounts(parts.clock);
   }
 
   /** Takes up changed configuration. Returns the revision, which changes with every such change. */
   async refresh(): Promise<number> {
-    const revision = await readConfigRevision(this.#db);
-    if (revision === this.#revision) return revision;
-    const configs = await loadTransformConfigs(this.#db);
-    const instances = new Map<number, Instance>();
-    const refused = new Map<number, string>();
-    for (const config of configs) {
-      const instance = await this.#take(config, refused);
-      if (instance !== undefined) instances.set(config.id, instance);
-    }
-    this.#instances = instances;
-    this.#refused = refused;
-    this.#byProject = Map.groupBy(instances.values(), (instance) => instance.config.projectId);
+    const revision = await readConfigRevision(this.#parts.db);
+    const isNew = revision !== this.#revision;
+    if (isNew) await this.#load();
+    const retried = this.#retry();
+    const settled = await this.#awaitNew();
+    if (isNew || retried || settled) this.#arrange();
     this.#revision = revision;
     this.#isFirstLoad = false;
     return revision;
   }
 
-  /** Whether any transformation runs in the project. */
-  has(projectId: number): boolean {
-    return this.#byProject.has(projectId);
+  /** Every enabled config that takes part or looks on. */
+  get configs(): readonly TransformConfig[] {
+    return this.#configs;
   }
 
-  /** `source` makes a fresh copy of the event at each call. */
-  run(projectId: number, source: () => TransformEvent): ChainResult {
-    return runChain(this.#byProject.get(projectId) ?? [], source, this.#tally);
+  /** Whether any transformation runs in the project. */
+  has(projectId: number): boolean {
+    const chain = this.#chains.get(projectId);
+    return chain !== undefined && chain.steps.length > 0;
+  }
+
+  /** Whether the project's events have to be waited for: `run`; otherwise `runNow` does. */
+  mustWait(projectId: number): boolean {
+    const chain = this.#chains.get(projectId);
+    return chain !== undefined && chain.direct === undefined;
+  }
+
+  /** Events of one project, in order. */
+  async run(projectId: number, events: readonly ChainEvent[]): Promise<void> {
+    const chain = this.#chains.get(projectId);
+    if (chain === undefined) return;
+    this.#countWaiting(chain, events.length);
+    await runChain(chain.steps, events, this.#tally);
+  }
+
+  runNow(projectId: number, events: readonly ChainEvent[]): void {
+    const chain = this.#chains.get(projectId);
+    if (chain?.direct === undefined) return;
+    this.#countWaiting(chain, events.length);
+    runDirect(chain.direct, events, this.#tally);
+  }
+
+  /** Events that go past the whole chain. */
+  skip(projectId: number, count = 1): void {
+    for (const { config } of this.#chains.get(projectId)?.instances ?? []) this.#counts.of(config).skipped += count;
   }
 
   /** What happened since the last call. */
   takeChanges(): ChainChanges {
-    const counts = [...this.#counts.values()];
-    for (const { configId, succeeded, dropped } of counts) {
-      const instance = this.#instances.get(configId);
-      if (instance === undefined) continue;
-      instance.passed += succeeded + dropped;
-      if (!instance.isStale || instance.passed < passedMin) continue;
-      instance.isStale = false;
-      this.#report(instance, '');
-    }
-    const changes = { counts, errors: this.#errors };
-    this.#counts = new Map();
+    const { counts, failures } = this.#counts.take();
+    for (const { configId, succeeded, dropped } of counts) this.#notePassed(configId, succeeded + dropped);
+    for (const instance of this.#instances.values()) this.#noteTrouble(instance);
+    const changes = { counts, failures, errors: this.#errors };
     this.#errors = new Map();
     return changes;
   }
@@ -116,6 +132,76 @@ export class TransformChains {
     this.#revision = -1;
   }
 
+  async close(): Promise<void> {
+    await Promise.all([...this.#instances.values()].map((instance) => instance.close()));
+    this.#instances.clear();
+    this.#chains.clear();
+  }
+
+  /** Makes the running instances those of the store. */
+  async #load(): Promise<void> {
+    this.#configs = await loadTransformConfigs(this.#parts.db);
+    const instances = new Map<number, Instance>();
+    const gone = new Map(this.#instances);
+    for (const config of this.#configs) {
+      if (!config.isStep) continue;
+      const running = this.#instances.get(config.id);
+      const isSame = running?.config.version === config.version;
+      instances.set(config.id, isSame ? running.seenAs(config) : this.#start(config));
+      if (isSame) gone.delete(config.id);
+    }
+    this.#instances = instances;
+    // Nothing is in them: a window that is being computed is the only user, and it comes after this.
+    for (const instance of gone.values()) void instance.close();
+  }
+
+  #start(config: TransformConfig): Instance {
+    return new Instance(config, this.#parts.makeStep, {
+      // What failed before this process may have been the cause of its end: the record stays until events have passed.
+      isStale: this.#isFirstLoad && config.error !== '',
+      now: () => this.#parts.clock.now(),
+      sentence: (error) => sentence(error, config),
+      onCloseError: (error) => this.#parts.log.warn({ configId: config.id, err: error }, 'a plugin did not close'),
+    });
+  }
+
+  #retry(): boolean {
+    const due = [...this.#instances.values()].filter((instance) => instance.isRetryDue());
+    for (const instance of due) instance.make();
+    return due.length > 0;
+  }
+
+  /** Waits a moment for what is being set up; whether anything came out since the last time. */
+  async #awaitNew(): Promise<boolean> {
+    const all = [...this.#instances.values()];
+    const fresh = all.filter((instance) => instance.state === 'making' && !instance.wasAwaited);
+    if (fresh.length > 0) await atMost(this.#parts.readyMs ?? readyMsMax, Promise.all(fresh.map(({ made }) => made)));
+    for (const instance of fresh) instance.wasAwaited = true;
+    let any = fresh.length > 0;
+    for (const instance of all) {
+      const news = instance.takeNews();
+      if (news === undefined) continue;
+      any = true;
+      await this.#record(instance, news);
+    }
+    return any;
+  }
+
+  /** Puts the chains together from what can run now. */
+  #arrange(): void {
+    this.#chains = new Map();
+    for (const [projectId, instances] of Map.groupBy(this.#instances.values(), ({ config }) => config.projectId)) {
+      const steps = instances.flatMap(({ step }) => step ?? []);
+      const direct = steps.filter((step) => step.kind === 'direct');
+      this.#chains.set(projectId, {
+        instances,
+        steps,
+        direct: direct.length === steps.length ? direct : undefined,
+        waiting: instances.filter(({ step }) => step === undefined),
+      });
+    }
+  }
+
   readonly #tally: ChainTally = {
     succeeded: (step) => {
       this.#countsOf(step).succeeded += 1;
@@ -123,61 +209,63 @@ export class TransformChains {
     dropped: (step) => {
       this.#countsOf(step).dropped += 1;
     },
-    failed: (step, error) => {
-      this.#countsOf(step).failed += 1;
+    skipped: (step) => {
+      this.#countsOf(step).skipped += 1;
+    },
+    took: (step, ms) => {
+      this.#countsOf(step).micros += ms * 1000;
+    },
+    failed: (step, error, event) => {
       const instance = this.#instances.get(step.configId);
       if (instance === undefined) return;
+      const { config } = instance;
+      const stack = error instanceof SandboxError ? error.pluginStack : '';
+      const message = sentence(error, config);
+      const text = { message, stack: withoutSecrets(stack, config.fields, config.settings) };
+      this.#counts.failed(config, error, text, event);
       instance.isStale = false;
-      if (instance.reported === '') this.#report(instance, sentence(error, instance.plugin, instance.config));
+      if (instance.reported === '') this.#report(instance, message);
     },
   };
 
+  #countsOf({ configId }: Step): ConfigCounts {
+    return this.#counts.of(this.#instances.get(configId)?.config ?? { id: configId, projectId: 0 });
+  }
+
+  #countWaiting(chain: Chain, events: number): void {
+    for (const { config } of chain.waiting) this.#counts.of(config).skipped += events;
+  }
+
+  #notePassed(configId: number, passed: number): void {
+    const instance = this.#instances.get(configId);
+    if (instance === undefined) return;
+    instance.passed += passed;
+    if (!instance.isStale || instance.passed < passedMin) return;
+    instance.isStale = false;
+    this.#report(instance, '');
+  }
+
+  #noteTrouble(instance: Instance): void {
+    const trouble = instance.step?.trouble?.() ?? '';
+    if (trouble === instance.trouble) return;
+    instance.trouble = trouble;
+    this.#report(instance, trouble);
+  }
+
   #report(instance: Instance, error: string): void {
     instance.reported = error;
-    this.#errors.set(instance.configId, { error, updatedAt: instance.config.updatedAt });
+    this.#errors.set(instance.config.id, { error, updatedAt: instance.config.updatedAt });
   }
 
-  #countsOf({ configId }: ChainStep): ConfigCounts {
-    const known = this.#counts.get(configId);
-    if (known !== undefined) return known;
-    const projectId = this.#instances.get(configId)?.config.projectId ?? 0;
-    const now = this.#clock.now();
-    const hour = isoMicros(now - (now % hourMs));
-    const counts = { configId, projectId, hour, succeeded: 0, failed: 0, dropped: 0 };
-    this.#counts.set(configId, counts);
-    return counts;
-  }
-
-  /** The running instance of this version, else a new one; undefined when it cannot be made. */
-  async #take(config: TransformConfig, refused: Map<number, string>): Promise<Instance | undefined> {
-    const running = this.#instances.get(config.id);
-    if (running?.config.version === config.version) {
-      const isStale = running.isStale || (running.reported === '' && config.error !== '');
-      return { ...running, reported: config.error, isStale };
-    }
-    if (this.#refused.get(config.id) === config.version) {
-      refused.set(config.id, config.version);
-      return undefined;
-    }
-    const plugin = this.#findPlugin(config.slug);
-    const made = makeTransformation(config, plugin);
-    if (typeof made === 'string' || plugin === undefined) {
-      refused.set(config.id, config.version);
-      await this.#record(config, typeof made === 'string' ? made : `there is no plugin "${config.slug}"`);
-      return undefined;
-    }
-    const label = `${config.pluginName} (${config.id})`;
-    const instance = { configId: config.id, label, transform: made, config, plugin, passed: 0 };
-    if (this.#isFirstLoad) return { ...instance, reported: config.error, isStale: config.error !== '' };
-    // A new version starts well; what an older one ran into is over.
-    await this.#record(config, '');
-    return { ...instance, reported: '', isStale: false };
-  }
-
-  async #record(config: TransformConfig, error: string): Promise<void> {
+  /** What came of making it; a new version starts well, what an older one ran into is over. */
+  async #record(instance: Instance, error: string): Promise<void> {
+    const { config } = instance;
+    if (error === '' && instance.isStale) return;
+    instance.reported = error;
     if (config.error === error) return;
-    if (error !== '') this.#log.warn({ configId: config.id, error }, 'a transformation cannot start');
-    await this.#db.transaction().execute((tx) => setConfigError(tx, config.id, error, this.#clock.now()));
+    const { db, log, clock } = this.#parts;
+    if (error !== '') log.warn({ configId: config.id, error }, 'a transformation cannot start');
+    await db.transaction().execute((tx) => setConfigError(tx, config.id, error, clock.now()));
   }
 }
 
@@ -195,22 +283,14 @@ export async function writeChainChanges(tx: Queries, changes: ChainChanges, now:
   }
 }
 
-/** The transformation, or why there is none. */
-function makeTransformation(config: TransformConfig, plugin: Plugin | undefined): Transformation | string {
-  if (plugin === undefined || plugin.kind !== 'transformation') {
-    return `expected the plugin "${config.slug}" to be a transformation of this version; upgrade or remove the config`;
-  }
-  const missing = missingRequired(plugin.fields, config.settings, config.attached).map((key) => `"${key}"`);
-  if (missing.length > 0) return `missing required setting${missing.length > 1 ? 's' : ''} ${missing.join(', ')}`;
-  try {
-    const made = plugin.create(withDefaults(plugin.fields, config.settings), trialHost(new Map(), noGeoIp));
-    return typeof made === 'function' ? made : 'expected a transformation of single events';
-  } catch (error) {
-    return sentence(error, plugin, config);
-  }
+function sentence(error: unknown, { fields, settings }: TransformConfig): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return withoutSecrets(text, fields, settings).slice(0, errorLengthMax) || 'failed without a message';
 }
 
-function sentence(error: unknown, plugin: Plugin, config: TransformConfig): string {
-  const text = error instanceof Error ? error.message : String(error);
-  return withoutSecrets(text, plugin.fields, config.settings).slice(0, errorLengthMax) || 'failed without a message';
+async function atMost(ms: number, work: Promise<unknown>): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms);
+  await Promise.race([work, promise]);
+  clearTimeout(timer);
 }

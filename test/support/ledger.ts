@@ -114,6 +114,7 @@ interface EventPage {
     distinct_id: string;
     timestamp: string;
     historical_migration: boolean;
+    properties: Record<string, unknown>;
   }[];
 }
 

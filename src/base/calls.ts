@@ -1,0 +1,71 @@
+/**
+ * Calls from one thread to another, and their answers, over the port between them. Messages of other kinds on the same port are
+ * left alone. Arguments and results are copied (structured clone).
+ */
+export interface CallPort {
+  postMessage(message: unknown): void;
+  on(event: 'message', listener: (message: unknown) => void): unknown;
+}
+
+interface CallMessage {
+  readonly call: { readonly id: number; readonly name: string; readonly args: readonly unknown[] };
+}
+interface AnswerMessage {
+  readonly answer: { readonly id: number; readonly value?: unknown; readonly error?: string };
+}
+
+export type Call = (name: string, ...args: readonly unknown[]) => Promise<unknown>;
+
+export type Answers = Readonly<Record<string, (...args: never[]) => Promise<unknown>>>;
+
+/** The side that asks. A call rejects with the message of what went wrong over there. */
+export function callOver(port: CallPort): Call {
+  const open = new Map<number, PromiseWithResolvers<unknown>>();
+  let last = 0;
+  port.on('message', (message) => {
+    if (!isAnswer(message)) return;
+    const { id, value, error } = message.answer;
+    const call = open.get(id);
+    open.delete(id);
+    if (error === undefined) call?.resolve(value);
+    else call?.reject(new Error(error));
+  });
+  return (name, ...args) => {
+    const call = Promise.withResolvers<unknown>();
+    last += 1;
+    open.set(last, call);
+    const message: CallMessage = { call: { id: last, name, args } };
+    port.postMessage(message);
+    return call.promise;
+  };
+}
+
+/** The side that answers. */
+export function answerOver(port: CallPort, answers: Answers): void {
+  port.on('message', async (message) => {
+    if (!isCall(message)) return;
+    const { id, name, args } = message.call;
+    const answer = await answerOf(answers, name, args);
+    port.postMessage({ answer: { id, ...answer } } satisfies AnswerMessage);
+  });
+}
+
+async function answerOf(answers: Answers, name: string, args: readonly unknown[]) {
+  const handler = Object.hasOwn(answers, name) ? answers[name] : undefined;
+  if (handler === undefined)
+    return { error: `expected one of the calls ${Object.keys(answers).join(', ')}, got: ${name}` };
+  try {
+    // Both ends are this program; the names and their arguments are declared together where the threads are made.
+    return { value: await handler(...(args as never[])) };
+  } catch (error) {
+    return { error: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+function isCall(message: unknown): message is CallMessage {
+  return typeof message === 'object' && message !== null && 'call' in message;
+}
+
+function isAnswer(message: unknown): message is AnswerMessage {
+  return typeof message === 'object' && message !== null && 'answer' in message;
+}

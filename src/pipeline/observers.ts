@@ -1,0 +1,49 @@
+import type { Delivery, DeliveryEvent } from '../jobs/deliveries.ts';
+import { observing, type TransformConfig } from '../transform/configs.ts';
+import type { EventDraft } from './draft.ts';
+import { isoOfMicros } from '../persons/event-time.ts';
+
+interface Seen extends Omit<Delivery, 'events'> {
+  readonly events: DeliveryEvent[];
+}
+
+/** Plugins that want to be told of processed events: onEvent, exportEvents. */
+export class Observers {
+  #configs: readonly TransformConfig[] = [];
+  #byProject = new Map<number, readonly Omit<Delivery, 'events'>[]>();
+  #seen = new Map<string, Seen>();
+
+  /** Called before each window with what is enabled. */
+  refresh(configs: readonly TransformConfig[]): void {
+    if (configs === this.#configs) return;
+    this.#configs = configs;
+    const wishes = configs.flatMap(({ id: configId, projectId, capabilities }) =>
+      observing
+        .filter((method) => capabilities.methods.includes(method))
+        .map((method) => ({ configId, projectId, method })),
+    );
+    this.#byProject = Map.groupBy(wishes, ({ projectId }) => projectId);
+  }
+
+  has(projectId: number): boolean {
+    return this.#byProject.has(projectId);
+  }
+
+  /** `properties` as stored: JSON text. */
+  saw(draft: EventDraft, receivedAt: number, propertiesText: string): void {
+    for (const wish of this.#byProject.get(draft.projectId) ?? []) {
+      const key = `${wish.configId} ${wish.method}`;
+      const seen = this.#seen.get(key) ?? { ...wish, events: [] };
+      this.#seen.set(key, seen);
+      const { uuid, event, distinctId, projectId: teamId } = draft;
+      const timestamp = isoOfMicros(draft.micros);
+      seen.events.push({ uuid, event, distinctId, teamId, timestamp, receivedAt, propertiesText });
+    }
+  }
+
+  take(): readonly Delivery[] {
+    const taken = [...this.#seen.values()];
+    this.#seen = new Map();
+    return taken;
+  }
+}

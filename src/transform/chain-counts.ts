@@ -1,0 +1,89 @@
+import { isoMicros, type Clock } from '../base/clock.ts';
+import type { JsonObject } from '../plugins/plugin.ts';
+import { SandboxError } from '../sandbox/sandbox.ts';
+import type { ChainEvent } from './chain-event.ts';
+import type { ConfigCounts } from './metrics-rows.ts';
+
+const hourMs = 3_600_000;
+/** Kinds of failures of a config that one window keeps apart. */
+const kindsMax = 20;
+
+/** Failures of one kind within a window. */
+export interface FailureKind {
+  readonly configId: number;
+  readonly projectId: number;
+  readonly method: string;
+  readonly name: string;
+  /** Without secrets. */
+  readonly message: string;
+  readonly stack: string;
+  /** ms since the epoch, of the last one. */
+  time: number;
+  count: number;
+  /** The event of the first one, as it was before. */
+  readonly event: JsonObject;
+}
+
+export type WhichConfig = { readonly id: number; readonly projectId: number };
+
+/** What a window counts for the configs that ran. */
+export class ChainCounts {
+  readonly #clock: Clock;
+  #counts = new Map<number, ConfigCounts>();
+  #failures = new Map<string, FailureKind>();
+  #kinds = new Map<number, number>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  of({ id: configId, projectId }: WhichConfig): ConfigCounts {
+    const known = this.#counts.get(configId);
+    if (known !== undefined) return known;
+    const now = this.#clock.now();
+    const hour = isoMicros(now - (now % hourMs));
+    const counts = { configId, projectId, hour, succeeded: 0, failed: 0, dropped: 0, skipped: 0, micros: 0 };
+    this.#counts.set(configId, counts);
+    return counts;
+  }
+
+  /** `message` and `stack` without secrets. */
+  failed(
+    config: WhichConfig,
+    error: unknown,
+    text: { readonly message: string; readonly stack: string },
+    event: ChainEvent,
+  ): void {
+    this.of(config).failed += 1;
+    const method = error instanceof SandboxError ? error.method : 'processEvent';
+    const name = error instanceof SandboxError ? error.errorName : error instanceof Error ? error.name : 'Error';
+    const key = [config.id, method, name, text.message].join('\0');
+    const known = this.#failures.get(key);
+    if (known !== undefined) {
+      known.count += 1;
+      known.time = this.#clock.now();
+      return;
+    }
+    const kinds = this.#kinds.get(config.id) ?? 0;
+    if (kinds >= kindsMax) return;
+    this.#kinds.set(config.id, kinds + 1);
+    const { id: configId, projectId } = config;
+    const about = { configId, projectId, method, name, ...text };
+    this.#failures.set(key, { ...about, time: this.#clock.now(), count: 1, event: sampleOf(event) });
+  }
+
+  take(): { readonly counts: readonly ConfigCounts[]; readonly failures: readonly FailureKind[] } {
+    const taken = { counts: [...this.#counts.values()], failures: [...this.#failures.values()] };
+    this.#counts = new Map();
+    this.#failures = new Map();
+    this.#kinds = new Map();
+    return taken;
+  }
+}
+
+/** A copy: the event goes on and changes. */
+function sampleOf(event: ChainEvent): JsonObject {
+  const { uuid, event: name, distinctId, timestamp } = event.head;
+  const properties = JSON.parse(event.text) as JsonObject;
+  return { uuid, event: name, distinct_id: distinctId, timestamp, properties };
+}

@@ -1,0 +1,107 @@
+import { SandboxError } from '../sandbox/sandbox.ts';
+import type { TransformConfig } from './configs.ts';
+import type { Step } from './step.ts';
+
+export type MakeStep = (config: TransformConfig) => Promise<Step>;
+
+/** As the published service does, for a setup that asks to be tried again. */
+const retryDelaysMs = [5000, 10_000, 20_000, 40_000, 80_000] as const;
+
+interface InstanceParts {
+  readonly isStale: boolean;
+  /** ms since the epoch. */
+  readonly now: () => number;
+  /** An error as it may be shown. */
+  readonly sentence: (error: unknown) => string;
+  readonly onCloseError: (error: unknown) => void;
+}
+
+/** One version of a config at work, or on its way there. */
+export class Instance {
+  config: TransformConfig;
+  readonly #makeStep: MakeStep;
+  readonly #parts: InstanceParts;
+  state: 'making' | 'ready' | 'refused' = 'making';
+  step: Step | undefined = undefined;
+  /** Resolves when it is ready or refused; never rejects. */
+  made: Promise<void>;
+  wasAwaited = false;
+  /** Trouble that is on record, so that only the first failure is written. */
+  reported: string;
+  /** That trouble dates from before this process: it is over once enough events have passed without failing. */
+  isStale: boolean;
+  /** Events that passed since it was made. */
+  passed = 0;
+  trouble = '';
+  #news: string | undefined = undefined;
+  #attempts = 0;
+  #retryAt = Infinity;
+  #isClosed = false;
+
+  constructor(config: TransformConfig, makeStep: MakeStep, parts: InstanceParts) {
+    this.config = config;
+    this.#makeStep = makeStep;
+    this.#parts = parts;
+    this.reported = config.error;
+    this.isStale = parts.isStale;
+    this.made = this.#make();
+  }
+
+  make(): void {
+    this.state = 'making';
+    this.#retryAt = Infinity;
+    this.made = this.#make();
+  }
+
+  isRetryDue(): boolean {
+    return this.state === 'refused' && this.#parts.now() >= this.#retryAt;
+  }
+
+  /** What came of making it, once: the reason why not, or empty. */
+  takeNews(): string | undefined {
+    const news = this.#news;
+    this.#news = undefined;
+    return news;
+  }
+
+  /** The same version as it stands in the store now: what is on record there counts. */
+  seenAs(config: TransformConfig): this {
+    if (this.reported === '' && config.error !== '') this.isStale = true;
+    this.config = config;
+    this.reported = config.error;
+    return this;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.made;
+    await this.#closeStep();
+  }
+
+  async #make(): Promise<void> {
+    try {
+      this.step = await this.#makeStep(this.config);
+      this.state = 'ready';
+      this.#attempts = 0;
+      this.#news = '';
+    } catch (error) {
+      this.state = 'refused';
+      this.#news = this.#parts.sentence(error);
+      const delay = retryDelaysMs[this.#attempts];
+      if (isWorthRetry(error) && delay !== undefined) this.#retryAt = this.#parts.now() + delay;
+      this.#attempts += 1;
+    }
+    if (this.#isClosed) await this.#closeStep();
+  }
+
+  async #closeStep(): Promise<void> {
+    const { step } = this;
+    this.step = undefined;
+    await step?.close().catch(this.#parts.onCloseError);
+  }
+}
+
+/** A RetryError says so itself; a process that ended under it was perhaps ended by somebody else. */
+function isWorthRetry(error: unknown): boolean {
+  return error instanceof SandboxError && (error.retry || error.kind === 'crashed');
+}
