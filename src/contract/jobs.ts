@@ -3,17 +3,32 @@ import { pageQuerySchema, pageSchema } from './pagination.ts';
 
 export const jobStates = ['queued', 'running', 'succeeded', 'failed'] as const;
 
+export const jobKinds = ['started', 'enqueued', 'scheduled', 'delivery'] as const;
+
 export const jobSchema = Type.Object({
   id: Type.String(),
   plugin_config: Type.Integer({ description: 'Id of the plugin config.' }),
-  type: Type.String(),
+  kind: Type.Enum([...jobKinds], {
+    description:
+      '`started`: asked for through the API. `enqueued`: put off by the plugin itself. `scheduled`: a tick of ' +
+      '`runEveryMinute`, `runEveryHour` or `runEveryDay`. `delivery`: events for `onEvent` or `exportEvents`; those that ' +
+      'went well are not kept.',
+  }),
+  type: Type.String({ description: 'Name of the job, the scheduled task or the method.' }),
   operation: Type.String(),
   state: Type.Enum([...jobStates]),
   attempts: Type.Integer({ description: 'Times that it was started.' }),
+  attempts_max: Type.Integer({ description: 'Times that it may be started.' }),
   run_at: Type.String({ format: 'date-time', description: 'When it is due.' }),
   error: Type.String({ description: 'Why the last attempt failed; empty when it did not.' }),
   created_at: Type.String({ format: 'date-time' }),
+  started_at: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
+    description: 'When the last attempt began.',
+  }),
   finished_at: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
+  duration_ms: Type.Union([Type.Integer(), Type.Null()], {
+    description: 'Of the last attempt; null until the job is finished.',
+  }),
 });
 export type JobRecord = Static<typeof jobSchema>;
 
@@ -23,4 +38,5 @@ export const jobQuerySchema = Type.Object({
   ...pageQuerySchema.properties,
   plugin_config: Type.Optional(Type.Integer({ description: 'Only jobs of this config.' })),
   state: Type.Optional(Type.Enum([...jobStates])),
+  kind: Type.Optional(Type.Enum([...jobKinds])),
 });

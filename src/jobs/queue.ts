@@ -15,8 +15,8 @@ import type { JsonObject } from '../plugins/plugin.ts';
  *                          ├──release (service stops), postpone (cannot begin yet)        failed
  *                          └──retry (asked for) ◀──────────────────────────────────────────┘
  *
- * A runner renews the lease; when it runs out (the process died) the job is taken up again. `attempts` is the fencing
- * number: who lost the lease cannot write the outcome any more. Of one config at most one job runs at a time. Deliveries
+ * A runner renews the lease; when it runs out (the process died) the job is taken up again. `attempts` and the time when
+ * the run began are the fence: who lost the lease cannot write the outcome any more. Of one config at most one job runs at a time. Deliveries
  * of a config keep their order: while one waits for its next attempt, those behind it wait too.
  *
  * What else happens to rows lies beside: keep-queue.ts (pruning, a clock that was set back), change-job.ts (retry, cancel).
@@ -215,6 +215,7 @@ export async function remove(db: Queries, job: Job): Promise<boolean> {
     .where('id', '=', job.id)
     .where('state', '=', 'running')
     .where('attempts', '=', job.attempts)
+    .where('since', '=', job.startedAt)
     .executeTakeFirst();
   return numDeletedRows > 0n;
 }
@@ -284,6 +285,7 @@ async function leave(
     .where('id', '=', job.id)
     .where('state', '=', 'running')
     .where('attempts', '=', job.attempts)
+    .where('since', '=', job.startedAt)
     .executeTakeFirst();
   return numUpdatedRows > 0n;
 }

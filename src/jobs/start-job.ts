@@ -16,7 +16,7 @@ export interface JobOrder {
 }
 
 /** Job of a config when none is named. */
-export const defaultJobs = { 'import-app': 'run', transformation: 'restart' } as const satisfies Record<Family, string>;
+const defaultJobs = { 'import-app': 'run', transformation: 'restart' } as const satisfies Record<Family, string>;
 
 /**
  * Applies the fields given, then starts a job, enabled or not, in one transaction.
@@ -33,11 +33,11 @@ export async function startJob(
   }
   const payload = order?.payload ?? {};
   refuseLargePayload(payload);
-  const type = order?.type ?? defaultJobs[config.family];
   const operation = order?.operation ?? 'start';
-  const isRestart = config.family === 'transformation' && type === 'restart';
   const updated = await applyFields(work, config, fields);
+  const type = order?.type ?? defaultType(updated);
   refuseUnknownType(updated, type);
+  const isRestart = config.family === 'transformation' && type === 'restart';
   const saved = await saveChange(work, {
     before: config,
     after: isRestart ? { ...updated, error: work.trial(updated) } : updated,
@@ -56,10 +56,24 @@ function refuseLargePayload(payload: JsonObject): void {
   throw new ApiError('max_length', detail, { attr: 'job__payload' });
 }
 
+/** An app that has no `run` but a schedule does now what it would do at its next tick. */
+function defaultType(config: StoredConfig): string {
+  const standard = defaultJobs[config.family];
+  if (knownTypes(config).has(standard)) return standard;
+  return config.plugin.capabilities.scheduled_tasks[0] ?? standard;
+}
+
 /** Asked of the updated config: a change of plugin changes what jobs there are. */
 function refuseUnknownType(config: StoredConfig, type: string): void {
-  const known = new Set([...Object.keys(config.plugin.publicJobs), ...config.plugin.capabilities.jobs]);
+  const known = knownTypes(config);
   if (known.has(type)) return;
   const detail = `Unknown job type "${type}". The jobs of "${config.plugin.name}" are: ${[...known].join(', ')}.`;
   throw new ApiError('invalid_input', detail, { attr: 'job__type' });
+}
+
+/** Jobs, scheduled tasks (run once, out of turn), and for a transformation `restart`. */
+function knownTypes({ plugin, family }: StoredConfig): ReadonlySet<string> {
+  const { jobs, scheduled_tasks: tasks } = plugin.capabilities;
+  const own = family === 'transformation' ? [defaultJobs.transformation] : [];
+  return new Set([...Object.keys(plugin.publicJobs), ...jobs, ...tasks, ...own]);
 }
