@@ -21,9 +21,9 @@ import { attachedKeys, listConfigs, type StoredConfig } from '../plugin-configs/
 import { checkSettings, isGiven } from '../plugins/check-settings.ts';
 import type { SettingValues } from '../plugins/fields.ts';
 import type { JsonObject } from '../plugins/plugin.ts';
-import { readTrialEvent, TrialEventError, type TrialEvent } from '../transform/trial-event.ts';
+import { readTrialEvent, TrialEventError, withoutMarkers, type TrialEvent } from '../transform/trial-event.ts';
 import { toRunRecord, toTrialRecord } from '../transform/trial-record.ts';
-import { runTrial, withoutMarkers, type TrialConfig, type TrialParts } from '../transform/trial-run.ts';
+import { runTrial, type TrialConfig, type TrialParts } from '../transform/trial-run.ts';
 import { fromStore } from './events.ts';
 import { requireConfig } from './plugin-configs-deps.ts';
 

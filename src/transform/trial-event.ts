@@ -42,6 +42,12 @@ export function readTrialEvent(given: unknown, now: number): TrialEvent {
   };
 }
 
+/** Which config ran is no change of the event's. */
+export function withoutMarkers(event: TrialEvent): TrialEvent {
+  const { $plugins_succeeded: _succeeded, $plugins_failed: _failed, ...properties } = event.properties;
+  return { ...event, properties };
+}
+
 function readProperties(given: JsonObject): JsonObject {
   const { properties: own = null, ip = null } = given;
   if (own !== null && !isObject(own)) throw expected('an object "properties"', own);

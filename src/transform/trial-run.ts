@@ -8,7 +8,7 @@ import { runChain } from './chain.ts';
 import { diffJson, type Difference } from './diff.ts';
 import { makeStep, type StepConfig, type StepDeps } from './make-step.ts';
 import type { Step } from './step.ts';
-import type { TrialEvent } from './trial-event.ts';
+import { withoutMarkers, type TrialEvent } from './trial-event.ts';
 import { trialServices, type TrialEffects } from './trial-services.ts';
 
 /** What a trial needs of the service. Requests to the outside are really made; everything else stays in the trial. */
@@ -228,12 +228,6 @@ function shown(event: ChainEvent): TrialEvent {
   const { uuid, event: name, distinctId, timestamp } = event.head;
   const properties = JSON.parse(event.text) as JsonObject;
   return { uuid, event: name, distinct_id: distinctId, timestamp, properties };
-}
-
-/** Which config ran is no change of the event's. */
-export function withoutMarkers(event: TrialEvent): TrialEvent {
-  const { $plugins_succeeded: _succeeded, $plugins_failed: _failed, ...properties } = event.properties;
-  return { ...event, properties };
 }
 
 function describeError(config: StepConfig, error: unknown): TrialError {
