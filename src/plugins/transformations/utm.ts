@@ -70,11 +70,10 @@ export const utm: TransformationPlugin = definePlugin({
   name: 'UTM',
   description: 'Turns campaign parameters of the page address into properties of event and person, and cleans them.',
   version: '1.0.0',
-  alsoKnownAs: ['UTM extractor', 'Stonly UTM Extractor', 'plugin-stonly-UTM-Extractor', 'Stonly Clean Campaign Name'],
+  alsoKnownAs: ['UTM extractor', 'Stonly UTM Extractor', 'plugin-stonly-UTM-Extractor'],
   differences: [
     'Which parameters and properties is a setting; those of the published ones are names of one site.',
     'An address that is not whole has its parameters read as well; the published one throws.',
-    'Names of campaigns are cleaned by a table; the published one has the rules of one site.',
   ],
   fields,
   example: {
