@@ -180,6 +180,23 @@ export function testWindowStorage(open: OpenStore): void {
       expect(await direct().get('n')).toBe(130);
     });
 
+    it('what is stored while a read is under way is not missed', async () => {
+      await direct().set('n', 1);
+      const gate = Promise.withResolvers<void>();
+      const transformResult = async <Result>({ result }: { readonly result: Result }): Promise<Result> => {
+        await gate.promise;
+        return result;
+      };
+      windows = new WindowStorage(store.db.withPlugin({ transformQuery: ({ node }) => node, transformResult }));
+      const sum = of().increment('n', 1);
+      // Let the query answer before the next write is stored.
+      await store.db.selectFrom('plugin_storage').select('key').execute();
+      await of().set('n', 50);
+      await commit(windows.takeChanges());
+      gate.resolve();
+      expect(await sum).toBe(51);
+    });
+
     it('what a job adds to a number between reading and storing counts too', async () => {
       await direct().set('n', 1);
       await of().increment('n', 10);
