@@ -35,6 +35,8 @@ import { sequenceTimer } from './transformations/sequence-timer.ts';
 import { hashProperties } from './transformations/hash-properties.ts';
 import { anonymise } from './transformations/anonymise.ts';
 import { campaignCleaning } from './transformations/campaign-cleaning.ts';
+import { schemaEnforcer } from './transformations/schema-enforcer.ts';
+import { emailScoring } from './transformations/email-scoring.ts';
 
 /** The plugins that this program brings. */
 export interface PluginRegistry {
@@ -83,6 +85,8 @@ export const builtInPlugins: readonly Plugin[] = [
   hashProperties,
   anonymise,
   campaignCleaning,
+  schemaEnforcer,
+  emailScoring,
   sampleEvents(systemClock),
 ];
 

@@ -1,0 +1,150 @@
+import { hash } from 'node:crypto';
+import type { PluginField } from '../fields.ts';
+import type { TransformationHost } from '../host.ts';
+import { personProperties, personPropertiesIfAny } from '../person-properties.ts';
+import {
+  definePlugin,
+  SettingsError,
+  type JsonValue,
+  type TransformEvent,
+  type TransformationPlugin,
+} from '../plugin.ts';
+import { isObject } from '../property-path.ts';
+import { textSetting } from '../setting-values.ts';
+
+const apiUrl = 'https://apilayer.net/api/check';
+const parallelMax = 5;
+const keptSeconds = 30 * 86_400;
+/** After a failure nothing is asked for this long: an outage must not cost every batch a timeout. */
+const pauseMs = 60_000;
+const emailLengthMax = 254;
+const emailForm = /^[^\s@<>()[\]\\,;:"]{1,64}@[\p{L}\p{N}-]{1,63}(?:\.[\p{L}\p{N}-]{1,63}){1,8}$/u;
+
+const fields = [
+  {
+    key: 'mailboxlayerApiKey',
+    name: 'Mailboxlayer API key',
+    type: 'string',
+    required: true,
+    secret: true,
+    hint: 'The access key of your account with mailboxlayer.com. Each address is asked for once in 30 days.',
+  },
+] as const satisfies readonly PluginField[];
+
+export const emailScoring: TransformationPlugin = definePlugin({
+  slug: 'email-scoring',
+  kind: 'transformation',
+  name: 'Email scoring',
+  description: 'Asks Mailboxlayer how good the e-mail address of a person is, when the person is identified.',
+  version: '1.0.0',
+  alsoKnownAs: ['mailboxlayer-plugin'],
+  differences: [
+    'An address is asked for once in 30 days, not with every event.',
+    'When the service cannot be asked, the event counts as failed and is stored without a score.',
+    'The key is checked with the first address, not when the settings are saved.',
+  ],
+  fields,
+  example: {
+    settings: { mailboxlayerApiKey: 'only-an-example' },
+    before: { event: '$identify', distinct_id: 'u1', properties: { $set: { email: 'ada@example.com' } } },
+    after: {
+      event: '$identify',
+      distinct_id: 'u1',
+      properties: { $set: { email: 'ada@example.com', email_score: 0.8, suggested_email_fix: '' } },
+    },
+  },
+  create(settings, host) {
+    const key = textSetting(settings, 'mailboxlayerApiKey').trim();
+    if (key === '') throw new SettingsError('setting "mailboxlayerApiKey": expected the access key of your account');
+    const scoreOf = createScores(key, host);
+    return {
+      async batch(events) {
+        const emails = new Set(events.map(emailOf).filter((email) => email !== undefined));
+        if (emails.size === 0) return events;
+        const scores = await lookUp([...emails], scoreOf);
+        return events.map((event) => {
+          const email = emailOf(event);
+          const score = email === undefined ? undefined : scores.get(email);
+          if (score === undefined || score instanceof Error) return score ?? event;
+          Object.assign(personProperties(event.properties, '$set'), {
+            email_score: score.score,
+            suggested_email_fix: score.fix,
+          });
+          return event;
+        });
+      },
+    };
+  },
+});
+
+interface Score {
+  readonly score: JsonValue;
+  readonly fix: JsonValue;
+}
+
+/** The distinct_id if it is an address, else `$set.email`. */
+function emailOf(event: TransformEvent): string | undefined {
+  if (event.event !== '$identify') return undefined;
+  if (isEmail(event.distinct_id)) return event.distinct_id;
+  const email = personPropertiesIfAny(event.properties, '$set')?.['email'];
+  return typeof email === 'string' && isEmail(email) ? email : undefined;
+}
+
+function isEmail(text: string): boolean {
+  return text.length <= emailLengthMax && emailForm.test(text);
+}
+
+async function lookUp(
+  emails: readonly string[],
+  scoreOf: (email: string) => Promise<Score | Error>,
+): Promise<ReadonlyMap<string, Score | Error>> {
+  const scores = new Map<string, Score | Error>();
+  for (let start = 0; start < emails.length; start += parallelMax) {
+    const some = emails.slice(start, start + parallelMax);
+    const found = await Promise.all(some.map(scoreOf));
+    for (const [index, email] of some.entries()) {
+      const score = found[index];
+      if (score !== undefined) scores.set(email, score);
+    }
+  }
+  return scores;
+}
+
+function createScores(key: string, host: TransformationHost): (email: string) => Promise<Score | Error> {
+  let failure: { readonly error: Error; readonly untilMs: number } | undefined;
+  return async (email) => {
+    // The cache is no place for addresses of people.
+    const cacheKey = `email_score:${hash('sha256', email.toLowerCase(), 'hex')}`;
+    const known = await host.cache.get(cacheKey);
+    if (known !== undefined) return JSON.parse(known) as Score;
+    if (failure !== undefined && host.now() < failure.untilMs) return failure.error;
+    const score = await ask(key, email, host);
+    if (score instanceof Error) failure = { error: score, untilMs: host.now() + pauseMs };
+    else await host.cache.set(cacheKey, JSON.stringify(score), keptSeconds);
+    return score;
+  };
+}
+
+/** Errors name neither the key nor the address: both are in the URL. */
+async function ask(key: string, email: string, host: TransformationHost): Promise<Score | Error> {
+  const query = new URLSearchParams({ access_key: key, email, format: '1' });
+  let answer: unknown;
+  try {
+    const response = await host.fetch({ url: `${apiUrl}?${query}` });
+    if (response.status !== 200) return new Error(`expected Mailboxlayer to answer 200, got: ${response.status}`);
+    answer = JSON.parse(Buffer.from(response.body).toString('utf8'));
+  } catch (cause) {
+    const reason = cause instanceof SyntaxError ? 'its answer is no JSON' : cause instanceof Error ? cause.message : '';
+    return new Error(`Mailboxlayer could not be asked: ${reason}`, { cause });
+  }
+  const { score = null, did_you_mean: fix = '', error } = isObject(answer as JsonValue) ? (answer as Answer) : {};
+  if (typeof score === 'number') return { score, fix };
+  const type = isObject(error) && typeof error['type'] === 'string' ? error['type'] : 'an answer without a score';
+  return new Error(`Mailboxlayer gave no score: ${type}; check the key and the limits of the account`);
+}
+
+interface Answer {
+  readonly score?: JsonValue;
+  readonly did_you_mean?: JsonValue;
+  readonly error?: JsonValue;
+}
