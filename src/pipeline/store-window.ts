@@ -73,10 +73,15 @@ async function writeDeliveries(tx: Queries, observed: readonly Delivery[], now: 
   const projectOf = new Map(observed.map(({ configId, projectId }) => [configId, projectId]));
   const skipped = await addDeliveries(tx, observed, now);
   const hour = isoMicros(now - (now % hourMs));
-  const nothing = { succeeded: 0, failed: 0, dropped: 0, micros: 0 };
-  const counts = [...skipped].map(([configId, count]) => {
-    const projectId = projectOf.get(configId) ?? 0;
-    return { configId, projectId, hour, ...nothing, skipped: count };
-  });
+  const counts = [...skipped].map(([configId, count]) => ({
+    configId,
+    projectId: projectOf.get(configId) ?? 0,
+    hour,
+    succeeded: 0,
+    failed: 0,
+    dropped: 0,
+    skipped: count,
+    micros: 0,
+  }));
   await addConfigCounts(tx, counts);
 }

@@ -60,7 +60,7 @@ async function run(steps: readonly Step[], event = chainEvent()) {
   };
   await runChain(steps, [event], tally);
   const { properties, text } = event.result();
-  if (text !== null) expect(JSON.parse(text)).toEqual(properties);
+  expect(JSON.parse(text ?? JSON.stringify(properties))).toEqual(properties);
   return { log, event, properties };
 }
 

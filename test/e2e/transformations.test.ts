@@ -226,9 +226,9 @@ describe('order', () => {
     const [a, b] = [await enable(await tag('a')), await enable(await tag('b'))];
     await sleep(2000);
     const sent: Sent[] = [];
-    let isOver = false;
+    const over = new AbortController();
     const sending = (async () => {
-      while (!isOver) {
+      while (!over.signal.aborted) {
         const batch = Array.from({ length: 50 }, () => event());
         sent.push(...batch);
         await send(...batch);
@@ -239,7 +239,7 @@ describe('order', () => {
       await api('PATCH', `${family}rearrange/`, { id: turn % 2 === 0 ? b.id : a.id, order: 0 });
     }
     await sleep(400);
-    isOver = true;
+    over.abort();
     await sending;
     const orders = new Map((await stored(sent, 60_000)).map(({ id, properties }) => [id, properties['order']]));
     const seen = sent.map(({ uuid }) => orders.get(uuid));
@@ -258,5 +258,5 @@ function sandboxPids(parent: number): number[] {
 function childrenOf(parent: number): number[] {
   const tasks = readFileSync(`/proc/${parent}/task/${parent}/children`, 'utf8').trim();
   const children = tasks === '' ? [] : tasks.split(' ').map(Number);
-  return children.flatMap((pid) => [pid, ...childrenOf(pid)]);
+  return children.concat(children.flatMap(childrenOf));
 }

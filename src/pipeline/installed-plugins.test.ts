@@ -1,0 +1,209 @@
+/** Installed plugins in the pipeline, with a sandbox of the test's own: when they run, what is counted, what is kept. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { bumpConfigRevision } from '../metadata/config-revision.ts';
+import { memoryStorage } from '../plugins/transformations/test-host.ts';
+import { definePlugin } from '../plugins/plugin.ts';
+import {
+  SandboxError,
+  type EventOutcome,
+  type InstanceServices,
+  type InstanceSpec,
+  type Sandbox,
+  type SandboxEvent,
+} from '../sandbox/sandbox.ts';
+import { createBench, receivedAt, uuid, type Bench } from './test-bench.ts';
+
+const installed = definePlugin({
+  kind: 'transformation',
+  slug: 'installed',
+  name: 'Installed',
+  description: '',
+  version: '1',
+  fields: [],
+  example: { settings: {}, before: { event: 'a', distinct_id: 'b', properties: {} }, after: null },
+  create: () => () => {
+    throw new Error('expected the version in the sandbox to run');
+  },
+});
+
+/** What the sandbox of a test does; opened counts. */
+const play = {
+  opened: 0,
+  closed: 0,
+  open: async (_spec: InstanceSpec): Promise<void> => {},
+  process: async (_events: readonly SandboxEvent[]): Promise<EventOutcome[]> => [],
+};
+const sandbox: Sandbox = {
+  describe: async () => ({ methods: [], scheduledTasks: [], jobs: [], metrics: {} }),
+  open: async (spec) => {
+    play.opened += 1;
+    await play.open(spec);
+    return {
+      described: { methods: ['processEvent'], scheduledTasks: [], jobs: [], metrics: {} },
+      processEvents: (events) => play.process(events),
+      call: async () => null,
+      close: async () => void (play.closed += 1),
+    };
+  },
+  close: async () => {},
+};
+const services: InstanceServices = {
+  storage: memoryStorage(),
+  cache: { get: async () => undefined } as unknown as InstanceServices['cache'],
+  capture: async () => {},
+  enqueueJob: async () => {},
+  api: async () => {
+    throw new Error('no API in this test');
+  },
+  log: () => {},
+  metric: () => {},
+};
+
+let bench: Bench;
+let configId: number;
+beforeEach(async () => {
+  Object.assign(play, { opened: 0, closed: 0, open: async () => {}, process: tagging });
+  const loadProgram = async () => ({ pluginName: 'Installed', code: '' });
+  bench = await createBench({ plugins: [installed], steps: { sandbox, loadProgram, servicesOf: () => services } });
+  configId = await bench.addTransformation('installed');
+  await change({ plugin_version_id: 1 });
+});
+afterEach(() => bench[Symbol.asyncDispose]());
+
+async function tagging(events: readonly SandboxEvent[]): Promise<EventOutcome[]> {
+  return events.map(({ uuid: id, event, distinctId, timestamp, propertiesText, markers }) => {
+    const properties = { ...(JSON.parse(propertiesText) as object), tagged: true };
+    const succeeded = [...(markers?.succeeded ?? []), `Installed (${configId})`];
+    const text = JSON.stringify({ ...properties, $plugins_succeeded: succeeded, $plugins_failed: markers?.failed });
+    return { kind: 'changed', uuid: id, event, distinctId, timestamp, propertiesText: text, movedTeam: false };
+  });
+}
+
+async function change(columns: object): Promise<void> {
+  const updated_at = new Date(receivedAt + ++made * 1000).toISOString();
+  await bench.db
+    .updateTable('plugin_configs')
+    .set({ updated_at, ...columns })
+    .where('id', '=', configId)
+    .execute();
+  await bumpConfigRevision(bench.db);
+}
+
+let made = 0;
+async function send(count: number, event: object = {}): Promise<void> {
+  const timestamp = new Date(receivedAt).toISOString();
+  const batch = Array.from({ length: count }, () =>
+    Object.assign({ event: 'seen', distinct_id: 'p', uuid: uuid(++made), timestamp, properties: {} }, event),
+  );
+  await bench.append('live', { batch }, { events: count });
+  await bench.drain();
+}
+const counts = () =>
+  bench.db.selectFrom('plugin_metrics').select(['succeeded', 'failed', 'dropped', 'skipped']).executeTakeFirst();
+const errorOf = async () =>
+  (await bench.db.selectFrom('plugin_configs').select('error').where('id', '=', configId).executeTakeFirstOrThrow())
+    .error;
+const stored = () => bench.recording.rows.map(({ properties }) => JSON.parse(properties) as Record<string, unknown>);
+
+describe('an installed plugin in the pipeline', () => {
+  it('runs on all events of a window together, and its text is what is stored', async () => {
+    const sizes: number[] = [];
+    play.process = async (events) => {
+      sizes.push(events.length);
+      return tagging(events);
+    };
+    await send(30);
+    expect(sizes).toEqual([30]);
+    const [first] = stored();
+    expect(first).toEqual({ tagged: true, $plugins_succeeded: [`Installed (${configId})`], $plugins_failed: [] });
+    expect(stored()).toHaveLength(30);
+    expect(await counts()).toEqual({ succeeded: 30, failed: 0, dropped: 0, skipped: 0 });
+  });
+
+  it('is opened once for all windows, anew for a new version, and closed when disabled', async () => {
+    await send(1);
+    await send(1);
+    expect([play.opened, play.closed]).toEqual([1, 0]);
+    await change({ plugin_version_id: 2 });
+    await send(1);
+    expect([play.opened, play.closed]).toEqual([2, 1]);
+    await change({ enabled: 0 });
+    await send(1);
+    expect([play.opened, play.closed]).toEqual([2, 2]);
+    expect(stored().map((each) => each['tagged'])).toEqual([true, true, true, undefined]);
+  });
+
+  it('that is long in setting up holds events for 2 s, then they pass as skipped, until it is ready', async () => {
+    const ready = Promise.withResolvers<void>();
+    play.open = () => ready.promise;
+    await send(3);
+    expect(stored().map((each) => each['tagged'])).toEqual([undefined, undefined, undefined]);
+    expect(await counts()).toEqual({ succeeded: 0, failed: 0, dropped: 0, skipped: 3 });
+    ready.resolve();
+    await send(1);
+    expect(stored().at(-1)).toMatchObject({ tagged: true });
+  });
+
+  it('whose setup fails says why, stays enabled, and lets events pass as skipped', async () => {
+    play.open = async () => {
+      throw new SandboxError('setup', 'no such key', { method: 'setupPlugin' });
+    };
+    await send(2);
+    expect(await errorOf()).toBe('no such key');
+    expect(await counts()).toMatchObject({ skipped: 2 });
+    await send(1);
+    expect(play.opened).toBe(1);
+    play.open = async () => {};
+    await change({ name: 'again' });
+    await send(1);
+    expect(stored().at(-1)).toMatchObject({ tagged: true });
+    expect(await errorOf()).toBe('');
+  });
+
+  it('recordings of sessions pass it as skipped', async () => {
+    await send(1, { event: '$snapshot' });
+    expect(stored()).toEqual([{}]);
+    expect(await counts()).toMatchObject({ succeeded: 0, skipped: 1 });
+  });
+
+  it('a failure is kept with the event it met, once per kind', async () => {
+    const error = new SandboxError('thrown', 'no amount', {
+      method: 'processEvent',
+      errorName: 'TypeError',
+      pluginStack: 'at processEvent (index.js:3:1)',
+    });
+    play.process = async (events) => events.map(() => ({ kind: 'failed', error }));
+    await send(4, { properties: { plan: 'pro' } });
+    const rows = await bench.db.selectFrom('plugin_errors').selectAll().execute();
+    expect(rows).toMatchObject([{ config_id: configId, name: 'TypeError', method: 'processEvent', count: 4 }]);
+    expect(rows[0]?.samples).toContain('"plan":"pro"');
+    expect(await counts()).toMatchObject({ failed: 4 });
+  });
+
+  it('that hangs is left out: its error says so, and is over when it is back', async () => {
+    const error = new SandboxError('time', 'took longer than 250 ms', { method: 'processEvent' });
+    play.process = async (events) => events.map(() => ({ kind: 'failed', error }));
+    await send(3);
+    expect(await errorOf()).toContain('left out');
+    await send(2);
+    expect(await counts()).toMatchObject({ failed: 3, skipped: 2 });
+    const activities = await bench.db.selectFrom('activity_log').select(['activity', 'is_system']).execute();
+    expect(activities).toEqual([{ activity: 'failed', is_system: 1 }]);
+  });
+
+  it('processed events are delivered to plugins that look on, in the transaction that stores them', async () => {
+    await bench.db
+      .updateTable('plugins')
+      .set({ capabilities: JSON.stringify({ methods: ['processEvent', 'onEvent'], scheduled_tasks: [], jobs: [] }) })
+      .execute();
+    await change({});
+    await send(2, { properties: { plan: 'pro' } });
+    const jobs = await bench.db.selectFrom('jobs').select(['config_id', 'type', 'state', 'payload']).execute();
+    expect(jobs).toMatchObject([{ config_id: configId, type: 'onEvent', state: 'queued' }]);
+    const { events } = JSON.parse(jobs[0]?.payload ?? '{}') as { events: { propertiesText: string }[] };
+    expect(events.map(({ propertiesText }) => JSON.parse(propertiesText) as object)).toMatchObject([
+      { plan: 'pro', tagged: true },
+      { plan: 'pro', tagged: true },
+    ]);
+  });
+});
