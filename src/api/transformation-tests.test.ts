@@ -2,13 +2,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestApp, type TestApp } from '../../test/support/app.ts';
 import { insertRows, testRow } from '../eventstore/conformance.ts';
 import { tempChdb, type TempChdb } from '../eventstore/test-chdb.ts';
+import type { Metadata } from '../metadata/database.ts';
 import { createRegistry } from '../plugins/registry.ts';
 import { syncPlugins } from '../plugins/sync-plugins.ts';
 import { testHost } from '../plugins/transformations/test-host.ts';
 import { testPlugins } from '../plugin-configs/test-plugins.ts';
 import { rename } from '../plugins/transformations/rename.ts';
 import { dropEvents } from '../plugins/transformations/drop-events.ts';
-import type { TrialParts } from '../transform/trial-run.ts';
+import { serviceTrialParts } from '../transform/trial-parts.ts';
 import { transformationTestRoutes } from './transformation-tests.ts';
 
 // Real: HTTP server, keys and scopes, metadata (SQLite), the embedded engine, built-in transformations.
@@ -19,18 +20,16 @@ const unused = async (): Promise<never> => {
   throw new Error('expected no sandbox: these plugins are built in');
 };
 const registry = createRegistry(plugins);
-const trials: TrialParts = {
-  findPlugin: (slug) => registry.get(slug),
-  sandbox: { describe: unused, open: unused, close: unused },
-  loadProgram: unused,
-  loadFiles: async () => new Map(),
-  storageOf: () => testHost().storage,
-  openCache: () => () => testHost().cache,
-  fetch: testHost().fetch,
-  geoip: { geoip: undefined, geoipProblem: '' },
-  taskMs: 5000,
-  now: () => Date.UTC(2026, 10, 20),
-};
+const trialsOf = (db: Metadata) =>
+  serviceTrialParts(db, {
+    findPlugin: (slug) => registry.get(slug),
+    sandbox: { describe: unused, open: unused, close: unused },
+    loadProgram: unused,
+    fetch: testHost().fetch,
+    geoip: { geoip: undefined, geoipProblem: '' },
+    taskMs: 5000,
+    now: () => Date.UTC(2026, 10, 20),
+  });
 
 let chdb: TempChdb;
 let app: TestApp;
@@ -75,7 +74,9 @@ async function addConfig(slug: string, position: number, more: { enabled: number
 
 beforeAll(async () => {
   chdb = await tempChdb();
-  app = await startTestApp((db, { clock }) => transformationTestRoutes({ db, clock, store: chdb.store, trials }));
+  app = await startTestApp((db, { clock }) =>
+    transformationTestRoutes({ db, clock, store: chdb.store, trials: trialsOf(db) }),
+  );
   key = await app.key();
   await syncPlugins(app.db, plugins, app.clock.now());
   const renaming = { enabled: 1, settings: rename.example.settings };

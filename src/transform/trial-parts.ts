@@ -1,0 +1,29 @@
+import type { Metadata } from '../metadata/database.ts';
+import { createCacheStore } from '../plugin-services/cache.ts';
+import { createStorage } from '../plugin-services/storage.ts';
+import { loadFiles } from './configs.ts';
+import type { TrialParts } from './trial-run.ts';
+
+/** Of the cache that a trial starts with, empty. */
+const cacheBytesMax = 16 * 1024 * 1024;
+
+/** What trials in a service need: they see what configs have stored, and start with an empty cache. */
+export function serviceTrialParts(
+  db: Metadata,
+  parts: Omit<TrialParts, 'loadFiles' | 'storageOf' | 'openCache'>,
+): TrialParts {
+  return {
+    ...parts,
+    loadFiles: (configId) => loadFiles(db, configId),
+    storageOf: ({ id, projectId }) => createStorage(db, { configId: id, projectId }),
+    openCache: emptyCaches(parts.now),
+  };
+}
+
+/** Shared within a trial as in the service: by plugin and project. `now` in ms. */
+export function emptyCaches(now: () => number): TrialParts['openCache'] {
+  return () => {
+    const store = createCacheStore({ bytesMax: cacheBytesMax, now });
+    return ({ pluginId, projectId }) => store.of(String(pluginId), projectId);
+  };
+}
