@@ -58,6 +58,7 @@ const fields = [
     type: 'choice',
     choices: ['All', 'Any'],
     default: 'All',
+    hint: 'Only matters when there are several. The names must match in any case.',
   },
 ] as const satisfies readonly PluginField[];
 
@@ -67,6 +68,7 @@ export const dropEvents: TransformationPlugin = definePlugin({
   name: 'Drop events',
   description: 'Drops events by name, by property, or by both. Dropped events are counted and never stored.',
   version: '1.0.0',
+  alsoKnownAs: ['template-drop-events'],
   fields,
   example: {
     settings: { events: '$pageview', conditions: '[{"property": "$host", "operator": "is", "value": "localhost"}]' },

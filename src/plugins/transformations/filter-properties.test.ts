@@ -44,6 +44,15 @@ describe('filter properties', () => {
     });
   });
 
+  it('removes from the person properties when told to', () => {
+    const before = { a: 1, $set: { a: 2, b: 3 }, $set_once: { a: 4 } };
+    const settings = { properties: 'a' };
+    const both = { ...settings, includeSetProperties: 'Yes', includeSetOnceProperties: 'Yes' };
+    expect(transformed(filterProperties, settings, before)).toEqual({ $set: { a: 2, b: 3 }, $set_once: { a: 4 } });
+    expect(transformed(filterProperties, both, before)).toEqual({ $set: { b: 3 }, $set_once: {} });
+    expect(transformed(filterProperties, both, { a: 1, $set: null })).toEqual({ $set: null });
+  });
+
   it('only for the events named', () => {
     const settings = { properties: 'a', events: 'x, y' };
     expect(transform(filterProperties, settings, { event: 'z', properties: { a: 1 } })?.properties).toEqual({ a: 1 });

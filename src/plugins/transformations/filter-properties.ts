@@ -1,6 +1,14 @@
 import type { PluginField } from '../fields.ts';
-import { definePlugin, SettingsError, type JsonObject, type TransformationPlugin } from '../plugin.ts';
-import { deletePath, propertyPath, readPath, setOwn, writePath, type PropertyPath } from '../property-path.ts';
+import { definePlugin, SettingsError, type JsonObject, type JsonValue, type TransformationPlugin } from '../plugin.ts';
+import {
+  deletePath,
+  isObject,
+  propertyPath,
+  readPath,
+  setOwn,
+  writePath,
+  type PropertyPath,
+} from '../property-path.ts';
 import { listSetting, textSetting, yesSetting } from '../setting-values.ts';
 
 const keepOnly = 'Keep only these';
@@ -12,6 +20,7 @@ const fields = [
     type: 'choice',
     choices: ['Remove these', keepOnly],
     default: 'Remove these',
+    hint: 'With "Keep only these", all others are removed.',
   },
   {
     key: 'properties',
@@ -34,6 +43,22 @@ const fields = [
     default: 'Yes',
     hint: 'Only for "Keep only these": persons, groups and sessions live in such properties.',
   },
+  {
+    key: 'includeSetProperties',
+    name: 'Remove them from $set too',
+    type: 'choice',
+    choices: ['Yes', 'No'],
+    default: 'No',
+    hint: 'Only for "Remove these".',
+  },
+  {
+    key: 'includeSetOnceProperties',
+    name: 'Remove them from $set_once too',
+    type: 'choice',
+    choices: ['Yes', 'No'],
+    default: 'No',
+    hint: 'Only for "Remove these".',
+  },
 ] as const satisfies readonly PluginField[];
 
 export const filterProperties: TransformationPlugin = definePlugin({
@@ -41,7 +66,20 @@ export const filterProperties: TransformationPlugin = definePlugin({
   kind: 'transformation',
   name: 'Filter properties',
   description: 'Removes the properties that you list, or everything but them.',
-  version: '1.0.0',
+  version: '1.1.0',
+  alsoKnownAs: [
+    'Property Filter',
+    'posthog-property-filter-plugin',
+    'property-filter-plugin',
+    'plugin-property-filter-plugin',
+    'template-property-filter',
+    'template-filter-properties',
+  ],
+  differences: [
+    'Properties are removed; the "Filter Properties" template and the oldest plugin set some of them to null.',
+    'A property whose own name has a dot comes before a path, and blanks around commas do not count.',
+    'Names without dots are looked for in the event (and, when told to, in $set and $set_once), not at every depth.',
+  ],
   fields,
   example: {
     settings: { mode: 'Remove these', properties: 'card, address.street' },
@@ -58,8 +96,13 @@ export const filterProperties: TransformationPlugin = definePlugin({
     const events = new Set(listSetting(settings, 'events'));
     const applies = (name: string): boolean => events.size === 0 || events.has(name);
     if (textSetting(settings, 'mode') !== keepOnly) {
+      const inSet = yesSetting(settings, 'includeSetProperties');
+      const inSetOnce = yesSetting(settings, 'includeSetOnceProperties');
       return (event) => {
-        if (applies(event.event)) for (const path of paths) deletePath(event.properties, path);
+        if (!applies(event.event)) return event;
+        for (const path of paths) deletePath(event.properties, path);
+        if (inSet) deleteIn(event.properties['$set'], paths);
+        if (inSetOnce) deleteIn(event.properties['$set_once'], paths);
         return event;
       };
     }
@@ -70,6 +113,10 @@ export const filterProperties: TransformationPlugin = definePlugin({
     };
   },
 });
+
+function deleteIn(holder: JsonValue | undefined, paths: readonly PropertyPath[]): void {
+  if (isObject(holder)) for (const path of paths) deletePath(holder, path);
+}
 
 function kept(properties: JsonObject, paths: readonly PropertyPath[], keepSystem: boolean): JsonObject {
   const result: JsonObject = {};

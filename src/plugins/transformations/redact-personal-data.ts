@@ -46,6 +46,7 @@ const fields = [
     type: 'choice',
     choices: yesNo,
     default: 'No',
+    hint: 'Wherever they stand in the properties, however deep.',
   },
   {
     key: 'ips',
@@ -53,6 +54,7 @@ const fields = [
     type: 'choice',
     choices: yesNo,
     default: 'No',
+    hint: 'Wherever they stand in the properties, however deep.',
   },
 ] as const satisfies readonly PluginField[];
 

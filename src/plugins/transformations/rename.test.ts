@@ -52,8 +52,67 @@ describe('rename', () => {
     expect(({} as Record<string, unknown>)['z']).toBeUndefined();
   });
 
+  it('person properties, also those to be unset', () => {
+    const settings = { person_properties: { a: 'b', 'c.d': 'e' } };
+    const before = { a: 1, $set: { a: 1, c: { d: 2 } }, $set_once: { a: 3 }, $unset: ['a', 'x', 5] };
+    expect(transformed(rename, settings, before)).toEqual({
+      a: 1,
+      $set: { b: 1, c: {}, e: 2 },
+      $set_once: { b: 3 },
+      $unset: ['b', 'x', 5],
+    });
+    expect(transformed(rename, settings, { $set: null, $unset: { a: 1 } })).toEqual({ $set: null, $unset: { b: 1 } });
+  });
+
+  it('group types', () => {
+    const settings = { group_types: { account: 'company' } };
+    const before = { account: 1, $groups: { account: 'a', team: 't' }, $group_type: 'account', $group_key: 'account' };
+    expect(transformed(rename, settings, before)).toEqual({
+      account: 1,
+      $groups: { company: 'a', team: 't' },
+      $group_type: 'company',
+      $group_key: 'account',
+    });
+  });
+
+  it('ignores case when told to', () => {
+    const settings = { events: { 'Sign Up': 'x' }, properties: { Plan: 'plan', 'A.b': 'c' }, ignore_case: 'Yes' };
+    expect(transform(rename, settings, { event: 'SIGN UP' })?.event).toBe('x');
+    expect(transformed(rename, settings, { PLAN: 1 })).toEqual({ plan: 1 });
+    expect(transformed(rename, settings, { plan: 1 })).toEqual({ plan: 1 });
+    expect(transformed(rename, settings, { 'a.B': 1 })).toEqual({ c: 1 });
+    expect(transformed(rename, settings, { A: { b: 1 } })).toEqual({ A: {}, c: 1 });
+  });
+
+  it('undoes what the same tables did', () => {
+    const tables = {
+      events: { a: 'b', b: 'a' },
+      properties: { x: 'y', 'p.q': 'r', old: 'p.new' },
+      person_properties: { m: 'n' },
+      group_types: { g: 'h' },
+    };
+    const properties = { x: 1, p: { q: 2 }, old: 3, $set: { m: 4 }, $groups: { g: 'k' }, other: 5 };
+    const there = transform(rename, tables, { event: 'a', properties });
+    if (there === null) throw new Error('expected the event to be kept');
+    expect(there).toMatchObject({ event: 'b', properties: { y: 1, r: 2, p: { new: 3 } } });
+    expect(transform(rename, { ...tables, direction: 'From new to old' }, there)).toMatchObject({
+      event: 'a',
+      properties,
+    });
+  });
+
+  it('a large table does the same as a small one', () => {
+    const more = Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`old ${index}`, `new ${index}`]));
+    const small = { a: 'b', b: 'a', 'n.x': 'x', 'd.e': 'f', __proto__x: 'z' };
+    const before = parsed('{"a": 1, "b": [2], "n": {"x": 3}, "d.e": 4, "d": {"e": 5}, "__proto__": 6, "k": null}');
+    const expected = transformed(rename, { properties: small }, before);
+    expect(transformed(rename, { properties: { ...small, ...more } }, before)).toEqual(expected);
+    expect(transformed(rename, { properties: { ...small, ...more } }, { 'old 499': 1 })).toEqual({ 'new 499': 1 });
+  });
+
   it.each([
-    [{}, 'give "events" or "properties"'],
+    [{ events: { a: 'x', b: 'x' }, direction: 'From new to old' }, '"a" and "b" both became "x"'],
+    [{}, 'give "events", "properties"'],
     [{ events: '[]' }, '"events": expected a JSON object'],
     [{ events: '{"a": 1}' }, 'expected a new name for "a"'],
     [{ properties: '{"a": ""}' }, 'expected a new name for "a"'],

@@ -1,9 +1,11 @@
 import type { PluginField, SettingValues } from '../fields.ts';
-import { definePlugin, SettingsError, type JsonObject, type TransformationPlugin } from '../plugin.ts';
-import { isObject, locate, propertyPath, readPath, setOwn, writePath, type PropertyPath } from '../property-path.ts';
-import { jsonSetting, textSetting } from '../setting-values.ts';
+import { definePlugin, SettingsError, type JsonObject, type JsonValue, type TransformationPlugin } from '../plugin.ts';
+import { isObject } from '../property-path.ts';
+import { propertyRenaming } from '../property-renaming.ts';
+import { jsonSetting, textSetting, yesSetting } from '../setting-values.ts';
 
 const replaceExisting = 'Replace it';
+const backwards = 'From new to old';
 
 const fields = [
   {
@@ -16,7 +18,19 @@ const fields = [
     key: 'properties',
     name: 'Properties',
     type: 'json',
-    hint: 'JSON object from old to new: {"Plan": "plan"}. Nested properties with dots.',
+    hint: 'JSON object from old to new: {"Plan": "plan"}. Nested properties with dots, also $set.plan.',
+  },
+  {
+    key: 'person_properties',
+    name: 'Person properties',
+    type: 'json',
+    hint: 'JSON object from old to new, for the names in $set, $set_once and $unset.',
+  },
+  {
+    key: 'group_types',
+    name: 'Group types',
+    type: 'json',
+    hint: 'JSON object from old to new: {"account": "company"}, in $groups and $group_type. "Remap property values" changes keys.',
   },
   {
     key: 'existing',
@@ -24,6 +38,23 @@ const fields = [
     type: 'choice',
     choices: ['Leave both', replaceExisting],
     default: 'Leave both',
+    hint: 'Replace it: the value under the old name wins.',
+  },
+  {
+    key: 'ignore_case',
+    name: 'Ignore upper and lower case of old names',
+    type: 'choice',
+    choices: ['Yes', 'No'],
+    default: 'No',
+    hint: 'With Yes, "Plan" also stands for "plan" and "PLAN"; of names with dots the whole must match as it is.',
+  },
+  {
+    key: 'direction',
+    name: 'Direction',
+    type: 'choice',
+    choices: ['From old to new', backwards],
+    default: 'From old to new',
+    hint: 'From new to old: undoes what the same tables did.',
   },
 ] as const satisfies readonly PluginField[];
 
@@ -31,57 +62,119 @@ export const rename: TransformationPlugin = definePlugin({
   slug: 'rename',
   kind: 'transformation',
   name: 'Rename',
-  description: 'Gives events and properties other names, by a table of old and new ones.',
-  version: '1.0.0',
+  description:
+    'Gives events, properties, person properties and group types other names, by tables of old and new ones.',
+  version: '1.1.0',
+  alsoKnownAs: ['Shotgun Process Event App', 'ph-shotgun-processevent-app', 'plugin-ph-shotgun-processevent-app'],
+  differences: ['The published one renames the events of one site; here the table is a setting.'],
   fields,
   example: {
-    settings: { events: '{"Signed Up": "signed up"}', properties: '{"Plan Name": "plan"}' },
-    before: { event: 'Signed Up', distinct_id: 'u1', properties: { 'Plan Name': 'pro', seats: 3 } },
-    after: { event: 'signed up', distinct_id: 'u1', properties: { plan: 'pro', seats: 3 } },
+    settings: {
+      events: '{"Signed Up": "signed up"}',
+      properties: '{"Plan Name": "plan"}',
+      person_properties: '{"E-Mail": "email"}',
+      group_types: '{"account": "company"}',
+    },
+    before: {
+      event: 'Signed Up',
+      distinct_id: 'u1',
+      properties: { 'Plan Name': 'pro', seats: 3, $set: { 'E-Mail': 'ada@example.com' }, $groups: { account: 'a1' } },
+    },
+    after: {
+      event: 'signed up',
+      distinct_id: 'u1',
+      properties: { plan: 'pro', seats: 3, $set: { email: 'ada@example.com' }, $groups: { company: 'a1' } },
+    },
   },
   create(settings) {
-    const events = readTable(settings, 'events');
-    const paths = [...readTable(settings, 'properties')]
-      .filter(([from, to]) => from !== to)
-      .map(([from, to]) => ({ from: propertyPath(from), to: propertyPath(to) }));
-    if (events.size === 0 && paths.length === 0) {
-      throw new SettingsError('give "events" or "properties": a JSON object from old to new names');
-    }
+    const ignoreCase = yesSetting(settings, 'ignore_case');
     const replace = textSetting(settings, 'existing') === replaceExisting;
+    const options = { ignoreCase, replace };
+    const events = foldedTable(readTable(settings, 'events'), ignoreCase);
+    const properties = propertyRenaming(readTable(settings, 'properties'), options);
+    const personTable = readTable(settings, 'person_properties');
+    const person = personRenaming(personTable, options);
+    const groups = groupRenaming(readTable(settings, 'group_types'), options);
+    if (events.size === 0 && !properties && !person && !groups) {
+      throw new SettingsError(
+        'give "events", "properties", "person_properties" or "group_types": an object from old to new',
+      );
+    }
     return (event) => {
-      event.event = events.get(event.event) ?? event.event;
-      renameProperties(event.properties, paths, replace);
+      if (events.size > 0)
+        event.event = events.get(ignoreCase ? event.event.toLowerCase() : event.event) ?? event.event;
+      properties?.(event.properties);
+      person?.(event.properties);
+      groups?.(event.properties);
       return event;
     };
   },
 });
 
-/** Takes every old value out before it writes a new one, so that names can be swapped. */
-function renameProperties(
-  properties: JsonObject,
-  paths: readonly { from: PropertyPath; to: PropertyPath }[],
-  replace: boolean,
-): void {
-  const found = paths.flatMap(({ from, to }) => {
-    const place = locate(properties, from);
-    const value = place?.holder[place.key];
-    return place === undefined || value === undefined ? [] : [{ ...place, to, value }];
-  });
-  for (const { holder, key } of found) delete holder[key];
-  for (const { holder, key, to, value } of found) {
-    const taken = !replace && readPath(properties, to) !== undefined;
-    if (taken || !writePath(properties, to, value)) setOwn(holder, key, value);
-  }
+interface Options {
+  readonly ignoreCase: boolean;
+  readonly replace: boolean;
+}
+type Renaming = (properties: JsonObject) => void;
+
+function personRenaming(table: ReadonlyMap<string, string>, options: Options): Renaming | undefined {
+  const inside = propertyRenaming(table, options);
+  if (inside === undefined) return undefined;
+  const names = foldedTable(table, options.ignoreCase);
+  return (properties) => {
+    renameIn(properties['$set'], inside);
+    renameIn(properties['$set_once'], inside);
+    const unset = properties['$unset'];
+    if (Array.isArray(unset)) properties['$unset'] = unset.map((name) => renamed(name, names, options));
+    else renameIn(unset, inside);
+  };
+}
+
+function groupRenaming(table: ReadonlyMap<string, string>, options: Options): Renaming | undefined {
+  const inside = propertyRenaming(table, options);
+  if (inside === undefined) return undefined;
+  const names = foldedTable(table, options.ignoreCase);
+  return (properties) => {
+    renameIn(properties['$groups'], inside);
+    const type = properties['$group_type'];
+    if (type !== undefined) properties['$group_type'] = renamed(type, names, options);
+  };
+}
+
+function renameIn(holder: JsonValue | undefined, inside: Renaming): void {
+  if (isObject(holder)) inside(holder);
+}
+
+function renamed(name: JsonValue, names: ReadonlyMap<string, string>, { ignoreCase }: Options): JsonValue {
+  return typeof name === 'string' ? (names.get(ignoreCase ? name.toLowerCase() : name) ?? name) : name;
+}
+
+function foldedTable(table: ReadonlyMap<string, string>, ignoreCase: boolean): ReadonlyMap<string, string> {
+  return ignoreCase ? new Map([...table].map(([from, to]) => [from.toLowerCase(), to])) : table;
 }
 
 function readTable(settings: SettingValues, key: string): Map<string, string> {
   const given = jsonSetting(settings, key);
   if (given === undefined) return new Map();
   if (!isObject(given)) throw new SettingsError(`setting "${key}": expected a JSON object from old to new names`);
-  return new Map(
-    Object.entries(given).map(([from, to]) => {
-      if (typeof to === 'string' && to !== '' && from !== '') return [from, to];
+  const table = new Map<string, string>();
+  for (const [from, to] of Object.entries(given)) {
+    if (typeof to !== 'string' || to === '' || from === '') {
       throw new SettingsError(`setting "${key}": expected a new name for "${from}" as text`);
-    }),
-  );
+    }
+    table.set(from, to);
+  }
+  return textSetting(settings, 'direction') === backwards ? reversed(table, key) : table;
+}
+
+function reversed(table: ReadonlyMap<string, string>, key: string): Map<string, string> {
+  const back = new Map<string, string>();
+  for (const [from, to] of table) {
+    const other = back.get(to);
+    if (other !== undefined) {
+      throw new SettingsError(`setting "${key}": "${other}" and "${from}" both became "${to}"; there is no way back`);
+    }
+    back.set(to, from);
+  }
+  return back;
 }
