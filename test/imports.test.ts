@@ -62,7 +62,7 @@ const alsoImportsMain = new Set(['src/cli/commands/serve.ts', 'src/cli/commands/
 const vendors: readonly (readonly [name: RegExp, places: RegExp])[] = [
   [/^chdb$/, /^src\/eventstore\/chdb/],
   [/^@clickhouse\/client$/, /^src\/eventstore\/clickhouse\.ts$/],
-  [/^pg$/, /^src\/metadata\/postgres\.ts$/],
+  [/^pg$/, /^src\/(metadata\/postgres|sandbox\/ops\/postgres-connection)\.ts$/],
   [/^node:sqlite$/, /^src\/(metadata|eventlog)\/sqlite/],
   [/^@platformatic\/kafka$/, /^src\/eventlog\/kafka\.ts$/],
   [/^(fastify|@fastify\/.*|@scalar\/.*)$/, /^src\/(http\/|api\/|capture\/routes[^/]*\.ts$)/],

@@ -1,4 +1,14 @@
 import type { GeoIp, OutboundFetch } from '../../plugins/host.ts';
+import { textArgument } from './arguments.ts';
+import { cryptoOps } from './crypto-ops.ts';
+import { createFetchOps } from './fetch-ops.ts';
+import { jwtOps } from './jwt-ops.ts';
+import { moduleOps } from './module-ops.ts';
+import type { AsyncOps, SyncOps } from './ops.ts';
+import { createPostgresOps } from './postgres-ops.ts';
+import { createServiceOps } from './service-ops.ts';
+import { urlOps } from './url-ops.ts';
+import { zlibOps } from './zlib-ops.ts';
 
 /** What the ops of one instance are made of. */
 export interface OpsParts {
@@ -12,7 +22,7 @@ export interface OpsParts {
   readonly geoip: GeoIp | undefined;
   /** Why there is no geoip. */
   readonly geoipProblem: string;
-  /** Asks the service; see Bridge in ../guest/lib/index.ts for what it answers. */
+  /** Asks the service; see Bridge in ../guest/lib/bridge.ts for what it answers. */
   readonly toHost: (op: string, args: readonly unknown[]) => Promise<unknown>;
   readonly instance: {
     readonly pluginName: string;
@@ -27,12 +37,26 @@ export interface OpsParts {
  * values and Uint8Arrays, copied. Nothing of this process is ever handed in.
  */
 export interface Ops {
-  readonly sync: Readonly<Record<string, (args: readonly unknown[]) => unknown>>;
-  readonly async: Readonly<Record<string, (args: readonly unknown[]) => Promise<unknown>>>;
+  readonly sync: SyncOps;
+  readonly async: AsyncOps;
   /** The instance is gone: ends connections that are still open. */
   close(): void;
 }
 
-export function createOps(_parts: OpsParts): Ops {
-  return { sync: {}, async: {}, close: () => undefined };
+export function createOps(parts: OpsParts): Ops {
+  const postgres = createPostgresOps(parts.resolveAllowed);
+  return {
+    sync: { ...urlOps, ...cryptoOps, ...jwtOps, ...zlibOps, ...moduleOps, ...createGeoIpOps(parts) },
+    async: { ...createFetchOps(parts.outbound), ...postgres.ops, ...createServiceOps(parts.toHost) },
+    close: postgres.close,
+  };
+}
+
+function createGeoIpOps({ geoip, geoipProblem }: Pick<OpsParts, 'geoip' | 'geoipProblem'>): SyncOps {
+  return {
+    geoip: ([ip]) => {
+      if (geoip === undefined) throw new Error(geoipProblem);
+      return geoip.locate(textArgument(ip, 'the address', 100));
+    },
+  };
 }

@@ -1,74 +1,25 @@
+import type { Bridge } from './bridge.ts';
+import { createParts, defineGlobals, type GuestParts } from './globals.ts';
+import { createModules } from './modules.ts';
+
 /**
  * What a plugin finds inside its isolate besides ECMAScript: globals, modules for `require`, and `meta`. This code runs in
  * the isolate, bundled (see ../main.ts); everything from outside comes through the bridge.
  */
+export type { Bridge, GivenAttachment, GivenMeta, MetricKind } from './bridge.ts';
+export { createMeta, type PluginMeta } from './meta.ts';
 
-/**
- * The way out of the isolate. Arguments and results are JSON values; a Uint8Array goes and comes as one. An op that fails
- * throws (rejects with) an Error with the name and message of the cause.
- *
- * Answered by the child process, see ../../ops: `url.*`, `crypto.*`, `zlib.*`, `geoip`, `module` (sync); `fetch`, `pg.*`.
- *
- * Answered by the service:
- * - storage.get [key] → { value } or null · storage.getMany [keys] → [key, value][] · storage.set [key, value] ·
- *   storage.delete [key] · storage.increment [key, by] → number
- * - cache.get [key] → text or null · cache.set [key, text, ttlSeconds or null] · cache.delete [key] · cache.increment [key] ·
- *   cache.expire [key, ttlSeconds] → boolean · cache.listPush [key, texts] · cache.listRange [key, start, end] ·
- *   cache.listLength [key] · cache.listRemove [key, count, text] · cache.listPop [key, count]
- * - capture [{ event, distinctId, timestamp, properties }]: cause and hops are found and checked outside
- * - job [{ name, payload, runAt }] · api [{ method, path, headers, body }] → OutboundResponse
- *
- * Sync, without an answer: log [level, message] · metric [name, kind, value].
- */
-export interface Bridge {
-  callSync(op: string, args: readonly unknown[]): unknown;
-  call(op: string, args: readonly unknown[]): Promise<unknown>;
-  /** As in plugin.json: the default distinct_id of captured events. */
-  readonly pluginName: string;
-  /** `GeoIP (4)`. */
-  readonly label: string;
-  /** ms since the epoch, whatever the plugin did to Date. */
-  now(): number;
-}
-
-export interface GivenAttachment {
-  readonly content_type: string;
-  readonly file_name: string;
-  readonly contents_base64: string;
-}
-
-export interface GivenMeta {
-  /** Shared by all calls, and theirs to change. */
-  readonly config: Record<string, unknown>;
-  readonly attachments: Readonly<Record<string, GivenAttachment>>;
-  /** What the plugin declares. */
-  readonly metrics: Readonly<Record<string, 'sum' | 'min' | 'max'>>;
-}
-
-/** As plugins get it as their last argument. */
-export interface PluginMeta {
-  readonly config: Record<string, unknown>;
-  readonly attachments: Readonly<Record<string, unknown>>;
-  readonly global: Record<string, unknown>;
-  readonly [member: string]: unknown;
-}
+let modules: ((name: string) => unknown) | undefined;
 
 /** Called once, before the plugin's code runs. */
 export function installGlobals(target: typeof globalThis, bridge: Bridge): void {
-  Object.defineProperty(target, 'console', {
-    value: { log: (...parts: readonly unknown[]) => bridge.callSync('log', ['LOG', parts.map(String).join(' ')]) },
-    configurable: true,
-    writable: true,
-    enumerable: false,
-  });
+  const parts: GuestParts = createParts(bridge);
+  defineGlobals(target, parts);
+  modules = createModules(parts);
 }
 
 /** `require` inside. Throws an Error naming the package when it is not there. */
 export function requireModule(name: string): unknown {
-  throw new Error(`expected one of the packages that plugins may import, got "${name}"`);
-}
-
-/** Once per setup; the same object goes to every call. */
-export function createMeta(_bridge: Bridge, given: GivenMeta): PluginMeta {
-  return { config: given.config, attachments: {}, global: {} };
+  if (modules === undefined) throw new Error(`expected the globals to be there before require("${name}")`);
+  return modules(name);
 }

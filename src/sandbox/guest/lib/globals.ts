@@ -1,0 +1,50 @@
+import type { Bridge } from './bridge.ts';
+import { Buffer } from './buffer.ts';
+import { createConsole } from './console.ts';
+import { createFetch, type GuestFetch } from './fetch.ts';
+import { Headers } from './headers.ts';
+import { createPostHog } from './posthog.ts';
+import { Request } from './request.ts';
+import { Response } from './response.ts';
+import { RetryError } from './retry-error.ts';
+import { structuredClone } from './structured-clone.ts';
+import { atob, btoa, TextDecoder, TextEncoder } from './text-coding.ts';
+import { URLSearchParams } from './url-search-params.ts';
+import { createUrlClass, type GuestUrlConstructor } from './url.ts';
+
+/** What globals and modules share. */
+export interface GuestParts {
+  readonly bridge: Bridge;
+  readonly fetch: GuestFetch;
+  readonly URL: GuestUrlConstructor;
+}
+
+export function createParts(bridge: Bridge): GuestParts {
+  return { bridge, fetch: createFetch(bridge), URL: createUrlClass(bridge) };
+}
+
+/** Absent on purpose, as where the plugins come from: timers, process, files. */
+export function defineGlobals(target: object, { bridge, fetch, URL }: GuestParts): void {
+  const values = {
+    console: createConsole(bridge),
+    fetch,
+    Headers,
+    Request,
+    Response,
+    posthog: createPostHog(bridge, fetch),
+    RetryError,
+    URL,
+    URLSearchParams,
+    Buffer,
+    TextEncoder,
+    TextDecoder,
+    atob,
+    btoa,
+    structuredClone,
+    global: target,
+  };
+  for (const [name, value] of Object.entries(values)) {
+    // Not enumerable: a plugin without exports exports the functions it declares, and nothing else.
+    Object.defineProperty(target, name, { value, writable: true, configurable: true, enumerable: false });
+  }
+}

@@ -1,0 +1,3 @@
+import { EventEmitter } from './event-emitter.ts';
+
+export const create = (): unknown => EventEmitter;

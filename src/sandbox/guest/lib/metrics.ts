@@ -1,0 +1,27 @@
+import type { Bridge, MetricKind } from './bridge.ts';
+
+const methods: Readonly<Record<MetricKind, string>> = { sum: 'increment', max: 'max', min: 'min' };
+
+/** `meta.metrics.NAME`: `increment`, `max` or `min`, by what the plugin declares; another name throws. */
+export function createMetrics(bridge: Bridge, declared: Readonly<Record<string, MetricKind>>): object {
+  const metrics = new Map(Object.entries(declared).map(([name, kind]) => [name, metricOf(bridge, name, kind)]));
+  return new Proxy(Object.create(null), {
+    get: (_target, name) => {
+      if (typeof name !== 'string') return undefined;
+      const metric = metrics.get(name);
+      if (metric === undefined) {
+        throw new Error(`metrics: expected one that the plugin exports in \`metrics\`, got "${name}"`);
+      }
+      return metric;
+    },
+  });
+}
+
+function metricOf(bridge: Bridge, name: string, kind: MetricKind): object {
+  const add = (given: unknown = 1): void => {
+    const value = Number(given);
+    if (!Number.isFinite(value)) throw new TypeError(`metrics.${name}: expected a number, got ${String(given)}`);
+    bridge.callSync('metric', [name, kind, value]);
+  };
+  return { [methods[kind]]: add };
+}

@@ -1,0 +1,74 @@
+import { Buffer } from './buffer.ts';
+import { createCrypto } from './crypto.ts';
+import type { GuestParts } from './globals.ts';
+import { lazyModules } from './lazy-modules.ts';
+import { RetryError } from './retry-error.ts';
+import { createUrlModule } from './url-module.ts';
+
+/** What a module gets that is loaded on its first `require`: see lazy/. */
+export interface LazyParts extends GuestParts {
+  readonly Buffer: typeof Buffer;
+  readonly require: (name: string) => unknown;
+}
+
+const advice: Readonly<Record<string, string>> = {
+  'snowflake-sdk': "call Snowflake's SQL API with fetch, or export to S3 and copy from there",
+  '@google-cloud/bigquery': "call BigQuery's REST API with fetch; jsonwebtoken signs the service account's token",
+  '@google-cloud/pubsub': "call Pub/Sub's REST API with fetch; jsonwebtoken signs the service account's token",
+  '@google-cloud/storage': "call Cloud Storage's JSON API with fetch; jsonwebtoken signs the service account's token",
+  fs: 'there are no files here; keep what must last in meta.storage',
+  process: 'there is no process here; settings are in meta.config',
+  child_process: 'no programs are started here',
+  http: 'make requests with fetch',
+  https: 'make requests with fetch',
+};
+
+export function createModules(parts: GuestParts): (name: string) => unknown {
+  const loaded = new Map<string, unknown>();
+  const require = (given: string): unknown => {
+    const name = String(given).replace(/^node:/, '');
+    if (!loaded.has(name)) loaded.set(name, withDefault(load(name)));
+    return loaded.get(name);
+  };
+  const lazyParts: LazyParts = { ...parts, Buffer, require };
+  const eager: Readonly<Record<string, () => unknown>> = {
+    crypto: () => createCrypto(parts.bridge),
+    url: () => createUrlModule(parts),
+    'node-fetch': () => parts.fetch,
+    buffer: () => ({ Buffer }),
+    '@posthog/plugin-scaffold': () => ({ RetryError }),
+    'aws-sdk/clients/s3': () => Reflect.get(Object(require('aws-sdk')), 'S3'),
+    'aws-sdk/clients/kinesis': () => Reflect.get(Object(require('aws-sdk')), 'Kinesis'),
+  };
+  const load = (name: string): unknown => {
+    if (Object.hasOwn(eager, name)) return eager[name]?.();
+    if (Object.hasOwn(lazyModules, name)) return loadLazy(lazyParts, name);
+    throw notThere(name, [...Object.keys(eager), ...Object.keys(lazyModules)]);
+  };
+  return require;
+}
+
+/** Under another name it evaluates at top level. The code is ours. */
+// oxlint-disable-next-line no-eval
+const evaluate = globalThis.eval;
+
+function loadLazy(parts: LazyParts, name: string): unknown {
+  const code = parts.bridge.callSync('module', [name]);
+  const create: unknown = evaluate(String(code));
+  if (typeof create !== 'function') throw new Error(`expected the module ${name} to be a function`);
+  return create(parts);
+}
+
+/** `import x from`, `import * as x from`, `require(…)` and `require(…).default` all come to the same. */
+function withDefault(module: unknown): unknown {
+  if ((typeof module !== 'object' && typeof module !== 'function') || module === null || 'default' in module)
+    return module;
+  Object.defineProperty(module, 'default', { value: module, writable: true, configurable: true, enumerable: false });
+  return module;
+}
+
+function notThere(name: string, known: readonly string[]): Error {
+  const instead = Object.hasOwn(advice, name) ? advice[name] : `import one of ${known.join(', ')}, or bundle it`;
+  const error = new Error(`Cannot import "${name}" in a plugin: ${instead}`);
+  return Object.assign(error, { code: 'MODULE_NOT_FOUND' });
+}
