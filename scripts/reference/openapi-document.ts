@@ -16,6 +16,7 @@ export function openApiDocument(): string {
     door: { accept: unused },
     clock: systemClock,
     registry: builtInRegistry,
+    packages: { fetch: unused, npmRegistry: '', sandbox: { describe: unused } },
     eventBytesMax: 0,
     forgetKey: () => {},
     forgetProject: () => {},

@@ -5,6 +5,7 @@ import { keyHash } from '../base/ids.ts';
 import { ApiError } from '../contract/errors.ts';
 import type { ApiReply, ApiRequest } from '../http/api-route.ts';
 import type { Database, Metadata } from '../metadata/database.ts';
+import type { Queries } from '../metadata/queries.ts';
 
 const keptMs = 24 * 3_600_000;
 const pruneEveryMs = 10 * 60_000;
@@ -24,10 +25,26 @@ export function idempotent<Request extends ApiRequest>(
   clock: Clock,
   handler: (request: Request, tx: Transaction<Database>) => Promise<ApiReply>,
 ): (request: Request) => Promise<ApiReply> {
+  return idempotentAfter(db, clock, async () => undefined, handler);
+}
+
+/**
+ * As `idempotent`, for handlers with work to do first that takes long and stores nothing: `prepare` runs outside of the
+ * transaction, and not at all where an answer is kept.
+ */
+export function idempotentAfter<Request extends ApiRequest, Prepared>(
+  db: Metadata,
+  clock: Clock,
+  prepare: (request: Request) => Promise<Prepared>,
+  handler: (request: Request, tx: Transaction<Database>, prepared: Prepared) => Promise<ApiReply>,
+): (request: Request) => Promise<ApiReply> {
   let prunedAt = 0;
   return async (request) => {
     const key = keyOf(request);
-    if (key === undefined) return db.transaction().execute((tx) => handler(request, tx));
+    if (key === undefined) {
+      const prepared = await prepare(request);
+      return db.transaction().execute((tx) => handler(request, tx, prepared));
+    }
     const now = clock.now();
     const expired = isoMicros(now - keptMs);
     if (now - prunedAt > pruneEveryMs) {
@@ -35,6 +52,8 @@ export function idempotent<Request extends ApiRequest>(
       await db.deleteFrom('idempotency_keys').where('created_at', '<', expired).execute();
     }
     const bodyHash = hashBody(request);
+    if (await isAnswered(db, key, expired)) return replay(db, key, bodyHash);
+    const prepared = await prepare(request);
     return db.transaction().execute(async (tx) => {
       await tx.deleteFrom('idempotency_keys').where('key_hash', '=', key).where('created_at', '<', expired).execute();
       // The row comes before the effect: a twin in another process waits on it until this transaction ends.
@@ -51,11 +70,22 @@ export function idempotent<Request extends ApiRequest>(
         .onConflict((conflict) => conflict.column('key_hash').doNothing())
         .executeTakeFirst();
       if (numInsertedOrUpdatedRows === 0n) return replay(tx, key, bodyHash);
-      const reply = await handler(request, tx);
+      const reply = await handler(request, tx, prepared);
       await keep(tx, key, reply);
       return reply;
     });
   };
+}
+
+async function isAnswered(db: Queries, key: string, expired: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('idempotency_keys')
+    .select('key_hash')
+    .where('key_hash', '=', key)
+    .where('created_at', '>=', expired)
+    .where('status', '>', 0)
+    .executeTakeFirst();
+  return row !== undefined;
 }
 
 async function keep(tx: Transaction<Database>, key: string, { status, headers, body }: ApiReply): Promise<void> {
@@ -66,7 +96,7 @@ async function keep(tx: Transaction<Database>, key: string, { status, headers, b
     .execute();
 }
 
-async function replay(tx: Transaction<Database>, key: string, bodyHash: string): Promise<ApiReply> {
+async function replay(tx: Queries, key: string, bodyHash: string): Promise<ApiReply> {
   const row = await tx.selectFrom('idempotency_keys').selectAll().where('key_hash', '=', key).executeTakeFirst();
   if (row === undefined) {
     const detail = 'A request with this Idempotency-Key is still running. Send it again.';

@@ -22,6 +22,8 @@ import { toRecord } from '../plugin-configs/record.ts';
 import { deleteConfig } from '../plugin-configs/save.ts';
 import { countConfigs, listConfigs, type StoredConfig } from '../plugin-configs/stored-config.ts';
 import { allFields, updateConfig } from '../plugin-configs/update.ts';
+import { frontendModule } from '../plugin-packages/versions.ts';
+import { pluginConfigVersionRoutes } from './plugin-config-versions.ts';
 import { frontendForm } from './plugin-configs-accept.ts';
 import { changing, requireConfig, type IdParams, type PluginConfigDeps } from './plugin-configs-deps.ts';
 import { pluginSettingsRoutes } from './plugin-settings.ts';
@@ -31,7 +33,7 @@ const noFrontendModule = 'export function getFrontendApp () { return {"no_fronte
 
 /** The same operations for both families: the table is written once. */
 export function pluginConfigRoutes(deps: PluginConfigDeps): ApiRoute[] {
-  const parts = [collectionRoutes, recordRoutes, extraRoutes, pluginSettingsRoutes];
+  const parts = [collectionRoutes, recordRoutes, extraRoutes, pluginSettingsRoutes, pluginConfigVersionRoutes];
   return pluginFamilies.flatMap((family) => parts.flatMap((routes) => routes(deps, family)));
 }
 
@@ -179,7 +181,7 @@ function extraRoutes(deps: PluginConfigDeps, family: Family): ApiRoute[] {
       summary: `Front end of ${article(word)}`,
       description:
         'The record; with `Accept: text/javascript` a module; with `Accept: text/html` the page in the console.',
-      handler: async (request) => frontend(family, request, await configOf(deps, family, request)),
+      handler: async (request) => frontend(deps, family, request, await configOf(deps, family, request)),
     }),
     apiRoute({
       ...one,
@@ -227,7 +229,12 @@ function activityLogUrl(request: ApiRequest<IdParams>): string {
   return `${serviceUrl(request.url)}${path}?scope=PluginConfig&item_id=${request.params.id}`;
 }
 
-function frontend(family: Family, request: ApiRequest, config: StoredConfig): ApiReply {
+async function frontend(
+  deps: PluginConfigDeps,
+  family: Family,
+  request: ApiRequest,
+  config: StoredConfig,
+): Promise<ApiReply> {
   const vary = { vary: 'Accept' };
   switch (frontendForm(request.headers['accept'])) {
     case 'record':
@@ -235,7 +242,7 @@ function frontend(family: Family, request: ApiRequest, config: StoredConfig): Ap
     case 'module':
       return {
         status: 200,
-        body: noFrontendModule,
+        body: (await moduleOf(deps, config)) ?? noFrontendModule,
         headers: { ...vary, 'content-type': 'text/javascript; charset=utf-8' },
       };
     case 'page': {
@@ -243,6 +250,10 @@ function frontend(family: Family, request: ApiRequest, config: StoredConfig): Ap
       return { status: 302, headers: { ...vary, location } };
     }
   }
+}
+
+async function moduleOf({ db }: PluginConfigDeps, { plugin }: StoredConfig): Promise<string | null> {
+  return plugin.versionId === null ? null : frontendModule(db, plugin.versionId);
 }
 
 /** Address of the service as the client of this request sees it, without a slash at the end. */

@@ -18,7 +18,8 @@ let routes: ApiRoute[];
 beforeAll(async () => {
   app = await startTestApp((db, { auth, clock }) => {
     const { forgetKey, forgetProject } = auth;
-    const deps = { db, clock, store, door, registry: builtInRegistry, eventBytesMax: 1_000_000 };
+    const packages = { fetch: down, npmRegistry: '', sandbox: { describe: down } };
+    const deps = { db, clock, store, door, registry: builtInRegistry, packages, eventBytesMax: 1_000_000 };
     routes = apiRoutes({ ...deps, forgetKey, forgetProject });
     return routes;
   });

@@ -3,6 +3,7 @@ import type { Door } from '../capture/accept.ts';
 import type { EventStore } from '../eventstore/eventstore.ts';
 import type { ApiRoute } from '../http/api-route.ts';
 import type { Metadata } from '../metadata/database.ts';
+import type { PrepareDeps } from '../plugin-packages/prepare.ts';
 import type { PluginRegistry } from '../plugins/registry.ts';
 import { personsByDistinctIds } from '../persons/read.ts';
 import { activityLogRoutes } from './activity-log.ts';
@@ -27,6 +28,8 @@ export interface ApiDeps {
   readonly door: Door;
   readonly clock: Clock;
   readonly registry: PluginRegistry;
+  /** What installing plugins needs. */
+  readonly packages: PrepareDeps;
   /** Largest event that the pipeline takes, in bytes of JSON. */
   readonly eventBytesMax: number;
   readonly forgetKey: (keyId: string) => void;

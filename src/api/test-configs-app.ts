@@ -3,6 +3,7 @@ import { familyPaths, type Family } from '../contract/plugins.ts';
 import type { ApiRoute } from '../http/api-route.ts';
 import type { Metadata } from '../metadata/database.ts';
 import { testPlugins } from '../plugin-configs/test-plugins.ts';
+import type { PrepareDeps } from '../plugin-packages/prepare.ts';
 import { createRegistry } from '../plugins/registry.ts';
 import { syncPlugins } from '../plugins/sync-plugins.ts';
 import { activityLogRoutes } from './activity-log.ts';
@@ -62,12 +63,25 @@ export const recordKeys = [
 
 export const siteUrl = 'https://events.example.com/pipeline';
 
+/** For tests that install nothing. */
+const noPackages: PrepareDeps = {
+  npmRegistry: 'https://registry.example',
+  fetch: async ({ url }) => {
+    throw new Error(`expected no request, got ${url}`);
+  },
+  sandbox: {
+    describe: async ({ pluginName }) => {
+      throw new Error(`expected no plugin, got ${pluginName}`);
+    },
+  },
+};
+
 /** The real server with the routes of plugin configs, and one plugin per family that has a setting of every type. */
-export async function startConfigsApp(): Promise<ConfigsApp> {
+export async function startConfigsApp(more: { readonly packages?: PrepareDeps } = {}): Promise<ConfigsApp> {
   const registry = createRegistry(testPlugins);
   const routes = (db: Metadata, { clock }: RouteContext): ApiRoute[] => [
     ...pluginConfigRoutes({ db, clock, registry }),
-    ...pluginRoutes({ db }),
+    ...pluginRoutes({ db, clock, packages: more.packages ?? noPackages }),
     ...activityLogRoutes({ db }),
     ...jobRoutes({ db }),
   ];

@@ -141,6 +141,24 @@ export async function findPlugin(db: Queries, id: number, organizationId: string
   return row === undefined ? undefined : toPlugin({ ...row, version_id: row.latest_version_id });
 }
 
+/** An installed plugin as one of its versions is: the one named, else the latest. Undefined: there is none. */
+export async function findPluginVersion(
+  db: Queries,
+  of: { readonly id: number; readonly organizationId: string; readonly version?: string | undefined },
+): Promise<StoredPlugin | undefined> {
+  const row = await selectPlugins(db, of.organizationId).where('id', '=', of.id).executeTakeFirst();
+  if (row === undefined || row.latest_version_id === null) return undefined;
+  const versions = db
+    .selectFrom('plugin_versions')
+    .select(['id as version_id', 'version', 'config_schema', 'capabilities', 'public_jobs'])
+    .where('plugin_id', '=', of.id);
+  const { version } = of;
+  const one =
+    version === undefined ? versions.where('id', '=', row.latest_version_id) : versions.where('version', '=', version);
+  const found = await one.executeTakeFirst();
+  return found === undefined ? undefined : toPlugin({ ...row, ...found });
+}
+
 /** PostgreSQL refuses to compare an integer column with more. */
 export function isRowId(id: number): boolean {
   return Number.isInteger(id) && id >= 1 && id <= int32Max;

@@ -22,10 +22,10 @@ const exportsFooter =
   'if (module.exports !== exports) Object.defineProperties(exports, Object.getOwnPropertyDescriptors(module.exports));';
 
 /** Names under which a script's functions are looked up when it exports nothing. */
-const hooks = [
-  ...['setupPlugin', 'teardownPlugin', 'processEvent', 'processEventBatch', 'onEvent', 'onSnapshot', 'onAction'],
-  ...['exportEvents', 'composeWebhook', 'getSettings', 'runEveryMinute', 'runEveryHour', 'runEveryDay'],
-];
+const hooks =
+  'setupPlugin teardownPlugin processEvent processEventBatch onEvent onSnapshot onAction exportEvents composeWebhook getSettings runEveryMinute runEveryHour runEveryDay jobs metrics'.split(
+    ' ',
+  );
 
 /**
  * Makes one script of a plugin's entry and what it imports from the package. Imports of other packages stay calls of
@@ -121,7 +121,7 @@ function packagePlugin(files: PackageFiles, entry: string, sources: Sources): Pl
 /** A script becomes a module when it is bundled: its functions would be out of reach where it exports nothing. */
 const hooksAsExports = `
 if (typeof module !== 'undefined' && Object.keys(module.exports).length === 0) {
-${hooks.map((name) => `if (typeof ${name} === 'function') module.exports.${name} = ${name};`).join('\n')}
+${hooks.map((name) => `if (typeof ${name} !== 'undefined') module.exports.${name} = ${name};`).join('\n')}
 }
 `;
 

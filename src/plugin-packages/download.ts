@@ -1,4 +1,4 @@
-import { OutboundError, type OutboundFetch } from '../outbound/outbound.ts';
+import type { OutboundError, OutboundFetch } from '../outbound/outbound.ts';
 import type { ArchiveAttr } from './read-archive.ts';
 import { PluginPackageError } from './plugin-error.ts';
 

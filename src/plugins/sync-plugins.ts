@@ -1,6 +1,8 @@
+import { sql } from 'kysely';
 import { isoMicros } from '../base/clock.ts';
 import type { Capabilities } from '../contract/plugins.ts';
 import type { Metadata } from '../metadata/database.ts';
+import type { Queries } from '../metadata/queries.ts';
 import type { Plugin } from './plugin.ts';
 
 /**
@@ -10,6 +12,7 @@ import type { Plugin } from './plugin.ts';
 export async function syncPlugins(db: Metadata, plugins: readonly Plugin[], now: number): Promise<void> {
   const time = isoMicros(now);
   await db.transaction().execute(async (tx) => {
+    await makeRoom(tx, plugins);
     for (const plugin of plugins) {
       const columns = columnsOf(plugin);
       await tx
@@ -19,6 +22,18 @@ export async function syncPlugins(db: Metadata, plugins: readonly Plugin[], now:
         .execute();
     }
   });
+}
+
+/** A plugin that people installed under a slug that this program has taken since gets another one. */
+async function makeRoom(tx: Queries, plugins: readonly Plugin[]): Promise<void> {
+  const slugs = plugins.map(({ slug }) => slug);
+  if (slugs.length === 0) return;
+  await tx
+    .updateTable('plugins')
+    .set((eb) => ({ slug: sql<string>`${eb.ref('slug')} || '-' || cast(${eb.ref('id')} as text)` }))
+    .where('slug', 'in', slugs)
+    .where('organization_id', 'is not', null)
+    .execute();
 }
 
 export function capabilitiesOf(plugin: Plugin): Capabilities {

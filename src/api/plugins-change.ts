@@ -1,0 +1,141 @@
+import type { Transaction } from 'kysely';
+import { Type } from 'typebox';
+import { ApiError } from '../contract/errors.ts';
+import { pluginInstallSchema, pluginSchema, pluginUpdateSchema, type PluginInstall } from '../contract/plugins.ts';
+import { apiRoute, type ApiReply, type ApiRequest, type ApiRoute } from '../http/api-route.ts';
+import type { Database } from '../metadata/database.ts';
+import { PluginPackageError } from '../plugin-packages/plugin-error.ts';
+import { preparePlugin, type PreparedPlugin } from '../plugin-packages/prepare.ts';
+import type { PackageSource } from '../plugin-packages/read-package.ts';
+import {
+  beginPluginWork,
+  deletePlugin,
+  renamePlugin,
+  storePlugin,
+  storeUpdate,
+  switchVersion,
+  type PluginWork,
+} from '../plugin-packages/store.ts';
+import { idempotent, idempotentAfter } from './idempotency.ts';
+import { actorOf, type IdParams } from './plugin-configs-deps.ts';
+import type { PluginDeps } from './plugins-deps.ts';
+
+const path = '/api/projects/:project_id/plugins';
+const params = Type.Object({ id: Type.Integer({ description: 'Id of the plugin.' }) });
+const common = { scope: 'plugin:write', tag: 'Plugins' } as const;
+const ways =
+  'As JSON with `files`, `url` or `npm`; or as multipart/form-data with a file `archive` (.zip, .tgz). Several files and ' +
+  'imports between them are made into one. ';
+
+type InstallRequest = ApiRequest<unknown, unknown, PluginInstall>;
+type UpdateRequest = ApiRequest<IdParams, unknown, PluginInstall>;
+
+/** Installing, updating and removing. A plugin belongs to the organisation: all of its projects can use it. */
+export function pluginChangeRoutes(deps: PluginDeps): ApiRoute[] {
+  return [installRoute(deps), updateRoute(deps), deleteRoute(deps)];
+}
+
+function installRoute(deps: PluginDeps): ApiRoute {
+  const store = async (request: InstallRequest, tx: Transaction<Database>, prepared: PreparedPlugin | undefined) => {
+    if (prepared === undefined) throw nothingGiven();
+    const record = await storePlugin(await workOf(deps, request, tx), prepared, request.body);
+    const location = `${request.url.replace(/\/+$/, '')}/${record.id}/`;
+    return { status: 201, body: record, headers: { location } };
+  };
+  return apiRoute({
+    ...common,
+    method: 'POST',
+    path,
+    summary: 'Install a plugin',
+    description: `${ways}Nothing is stored of a plugin that cannot be loaded. Honours Idempotency-Key.`,
+    body: pluginInstallSchema,
+    responses: { 201: pluginSchema },
+    handler: idempotentAfter(deps.db, deps.clock, (request: InstallRequest) => prepared(deps, request), store),
+  });
+}
+
+function updateRoute(deps: PluginDeps): ApiRoute {
+  const store = async (
+    request: UpdateRequest,
+    tx: Transaction<Database>,
+    prepared: PreparedPlugin | undefined,
+  ): Promise<ApiReply> => {
+    const work = await workOf(deps, request, tx);
+    const { id } = request.params;
+    const { version } = request.body;
+    if (prepared !== undefined) return done(await storeUpdate(work, id, prepared, request.body));
+    if (version !== undefined) return done(await switchVersion(work, id, version, request.body));
+    return done(await renamePlugin(work, id, request.body));
+  };
+  return apiRoute({
+    ...common,
+    method: 'PATCH',
+    path: `${path}/:id`,
+    summary: 'Update a plugin',
+    description:
+      `${ways}What comes is kept as a new version and becomes the latest. With \`version\` alone a version that is kept ` +
+      'becomes the latest. Configs go on with the version that they run until they are upgraded. Honours Idempotency-Key.',
+    params,
+    body: pluginUpdateSchema,
+    responses: { 200: pluginSchema },
+    handler: idempotentAfter(deps.db, deps.clock, (request: UpdateRequest) => prepared(deps, request), store),
+  });
+}
+
+function deleteRoute(deps: PluginDeps): ApiRoute {
+  return apiRoute({
+    ...common,
+    method: 'DELETE',
+    path: `${path}/:id`,
+    summary: 'Remove a plugin',
+    description: 'With all its versions. Refused while a config uses it, and for those built in.',
+    params,
+    responses: { 204: null },
+    handler: idempotent(deps.db, deps.clock, async (request: ApiRequest<IdParams>, tx) => {
+      await deletePlugin(await workOf(deps, request, tx), request.params.id, request.project().id);
+      return { status: 204 };
+    }),
+  });
+}
+
+function done(body: unknown): ApiReply {
+  return { status: 200, body };
+}
+
+function workOf({ clock }: PluginDeps, request: ApiRequest, tx: Transaction<Database>): Promise<PluginWork> {
+  return beginPluginWork({ tx, actor: actorOf(request), now: clock.now() });
+}
+
+/** Undefined: the request brings no plugin. Throws ApiError. */
+async function prepared({ packages }: PluginDeps, request: InstallRequest): Promise<PreparedPlugin | undefined> {
+  const source = sourceOf(request);
+  if (source === undefined) return undefined;
+  try {
+    return await preparePlugin(packages, source, request.body);
+  } catch (error) {
+    if (!(error instanceof PluginPackageError)) throw error;
+    throw new ApiError('invalid_input', error.message, { attr: error.attr, cause: error });
+  }
+}
+
+function sourceOf({ body, files }: InstallRequest): PackageSource | undefined {
+  const archive = files.get('archive');
+  const sources: PackageSource[] = [];
+  if (archive !== undefined) sources.push({ kind: 'archive', bytes: archive.content });
+  if (body.files !== undefined) sources.push({ kind: 'files', files: body.files });
+  if (body.npm !== undefined) sources.push({ kind: 'npm', npm: body.npm, version: body.version });
+  if (body.url !== undefined) sources.push({ kind: 'url', url: body.url });
+  if (sources.length > 1)
+    throw new ApiError('invalid_input', 'Expected one of "files", "url", "npm" and "archive", got several.');
+  const [source] = sources;
+  if (source !== undefined || files.size === 0) return source;
+  throw new ApiError(
+    'invalid_input',
+    `Expected the archive in a field "archive", got: ${[...files.keys()].join(', ')}.`,
+  );
+}
+
+function nothingGiven(): ApiError {
+  const detail = 'Expected "files", "url" or "npm", or a multipart/form-data body with a file "archive".';
+  return new ApiError('required', detail, { attr: 'files' });
+}

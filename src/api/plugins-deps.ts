@@ -1,0 +1,10 @@
+import type { Clock } from '../base/clock.ts';
+import type { Metadata } from '../metadata/database.ts';
+import type { PrepareDeps } from '../plugin-packages/prepare.ts';
+
+export interface PluginDeps {
+  readonly db: Metadata;
+  readonly clock: Clock;
+  /** What installing needs: where packages come from, and where they are tried. */
+  readonly packages: PrepareDeps;
+}
