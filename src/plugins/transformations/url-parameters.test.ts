@@ -13,8 +13,8 @@ describe('URL parameters to properties', () => {
 
   it.each([
     ['?a=1&b=2&c=3', { a: '1', b: '2' }],
-    ['?a=x%20y+z&a', { a: ['x y z', ''] }],
-    ['?a=1&a=2&a=3', { a: ['1', '2', '3'] }],
+    ['?a=x%20y+z&a', { a: '["x y z",""]' }],
+    ['?a=1&a=2&a=3', { a: '["1","2","3"]' }],
     ['?a=%zz', { a: '%zz' }],
     ['?A=1', {}],
     ['?a=1#?b=2', { a: '1' }],
@@ -26,8 +26,8 @@ describe('URL parameters to properties', () => {
   });
 
   it('ignores case when told to; the property takes the name as listed', () => {
-    const settings = { parameters: 'GclId', ignore_case: 'Yes', prefix: 'p_' };
-    expect(transformed(urlParameters, settings, at('?GCLID=1'))).toMatchObject({ p_GclId: '1' });
+    const settings = { parameters: 'GclId', ignoreCase: 'true', prefix: 'p_', suffix: '_s' };
+    expect(transformed(urlParameters, settings, at('?GCLID=1'))).toMatchObject({ p_GclId_s: '1' });
   });
 
   it('reads another property, which need not be a whole address', () => {
@@ -41,18 +41,32 @@ describe('URL parameters to properties', () => {
   });
 
   it.each([
-    ['No', {}],
-    ['Latest', { $set: { kept: 1, a: '1' } }],
-    ['First', { $set_once: { initial_a: '1' } }],
-    ['Latest and first', { $set: { kept: 1, a: '1' }, $set_once: { initial_a: '1' } }],
-  ])('on the person: %s', (person, expected) => {
+    [{}, {}],
+    [{ setAsUserProperties: 'true' }, { $set: { kept: 1, a: '1' } }],
+    [{ setAsInitialUserProperties: 'true' }, { $set_once: { initial_a: '1' } }],
+    [
+      { setAsUserProperties: 'true', setAsInitialUserProperties: 'true' },
+      { $set: { kept: 1, a: '1' }, $set_once: { initial_a: '1' } },
+    ],
+  ])('on the person with %j', (more, expected) => {
     const properties = { ...at('?a=1'), $set: { kept: 1 } };
-    const after = transformed(urlParameters, { parameters: 'a', person }, properties);
+    const after = transformed(urlParameters, { parameters: 'a', ...more }, properties);
     expect(after).toEqual({ ...properties, a: '1', ...expected });
   });
 
+  it('names of their own take no prefix and need not be listed', () => {
+    const settings = { parameters: 'a, fid', prefix: 'p_', customNames: { fid: 'follower_id' } };
+    expect(transformed(urlParameters, settings, at('?fid=5&a=1'))).toMatchObject({ p_a: '1', follower_id: '5' });
+    expect(transformed(urlParameters, { customNames: '{"b": "c"}' }, at('?b=1'))).toMatchObject({ c: '1' });
+  });
+
+  it('writes JSON always when told to', () => {
+    const settings = { parameters: 'a', alwaysJson: 'true' };
+    expect(transformed(urlParameters, settings, at('?a=1'))).toMatchObject({ a: '["1"]' });
+  });
+
   it('names of every object are plain names, and no prototype changes', () => {
-    const settings = { parameters: '__proto__, constructor', person: 'Latest' };
+    const settings = { parameters: '__proto__, constructor', setAsUserProperties: 'true' };
     const after = transformed(urlParameters, settings, at('?__proto__=1&constructor=2'));
     expect(JSON.stringify(after)).toContain('"__proto__":"1","$set":{"__proto__":"1","constructor":"2"}');
     expect(Object.getPrototypeOf(after)).toBe(Object.prototype);
@@ -61,7 +75,11 @@ describe('URL parameters to properties', () => {
     );
   });
 
-  it('refuses an empty list', () => {
-    expect(() => urlParameters.create({ parameters: '' }, testHost())).toThrow('at least one parameter');
+  it.each([
+    [{ parameters: '' }, 'at least one parameter'],
+    [{ parameters: 'a', customNames: '[]' }, 'expected a JSON object'],
+    [{ customNames: { a: 1 } }, 'expected the name of a property for "a"'],
+  ])('refuses %j', (settings, message) => {
+    expect(() => urlParameters.create(settings, testHost())).toThrow(message);
   });
 });

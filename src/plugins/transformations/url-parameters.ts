@@ -1,45 +1,74 @@
-import type { PluginField } from '../fields.ts';
+import type { PluginField, SettingValues } from '../fields.ts';
+import { personProperties } from '../person-properties.ts';
 import { definePlugin, SettingsError, type JsonObject, type TransformationPlugin } from '../plugin.ts';
 import { isObject, propertyPath, readPath, setOwn } from '../property-path.ts';
-import { listSetting, textSetting, yesSetting } from '../setting-values.ts';
+import { jsonSetting, listSetting, textSetting } from '../setting-values.ts';
 
-const targets = ['No', 'Latest', 'First', 'Latest and first'] as const;
+const trueFalse = ['true', 'false'] as const;
 
 const fields = [
   {
     key: 'parameters',
     name: 'URL parameters',
     type: 'string',
-    required: true,
     hint: 'Comma-separated, e.g. utm_source, gclid, plan',
+  },
+  {
+    key: 'customNames',
+    name: 'Names of their own',
+    type: 'json',
+    hint: 'JSON object from parameter to property: {"fid": "follower_id"}. Without prefix and suffix.',
+  },
+  {
+    key: 'prefix',
+    name: 'Prefix',
+    type: 'string',
+    hint: 'With url_ the parameter plan becomes the property url_plan.',
+  },
+  {
+    key: 'suffix',
+    name: 'Suffix',
+    type: 'string',
+    hint: 'With _param the parameter plan becomes the property plan_param.',
+  },
+  {
+    key: 'ignoreCase',
+    name: 'Ignore upper and lower case of parameters',
+    type: 'choice',
+    choices: trueFalse,
+    default: 'false',
+    hint: 'The property takes the name as you list it.',
+  },
+  {
+    key: 'setAsUserProperties',
+    name: 'Keep the latest on the person',
+    type: 'choice',
+    choices: trueFalse,
+    default: 'false',
+    hint: 'In $set, under the same name.',
+  },
+  {
+    key: 'setAsInitialUserProperties',
+    name: 'Keep the first on the person',
+    type: 'choice',
+    choices: trueFalse,
+    default: 'false',
+    hint: 'In $set_once, with initial_ before the name.',
+  },
+  {
+    key: 'alwaysJson',
+    name: 'Always write JSON',
+    type: 'choice',
+    choices: trueFalse,
+    default: 'false',
+    hint: 'true: each value is the text of a JSON list. false: only that of a parameter which is repeated.',
   },
   {
     key: 'source',
     name: 'Property that holds the URL',
     type: 'string',
     default: '$current_url',
-  },
-  {
-    key: 'prefix',
-    name: 'Put before the name',
-    type: 'string',
-    hint: 'With url_ the parameter plan becomes the property url_plan.',
-  },
-  {
-    key: 'ignore_case',
-    name: 'Ignore upper and lower case of parameters',
-    type: 'choice',
-    choices: ['Yes', 'No'],
-    default: 'No',
-    hint: 'The property takes the name as you list it.',
-  },
-  {
-    key: 'person',
-    name: 'Keep on the person too',
-    type: 'choice',
-    choices: targets,
-    default: 'No',
-    hint: 'Latest: under the same name. First: once, under initial_ and the name.',
+    hint: 'What follows ? in it is read; it need not be a whole address. Nested properties with dots.',
   },
 ] as const satisfies readonly PluginField[];
 
@@ -48,10 +77,17 @@ export const urlParameters: TransformationPlugin = definePlugin({
   kind: 'transformation',
   name: 'URL parameters to properties',
   description: 'Turns parameters of the page address into properties, and on request into person properties.',
-  version: '1.0.0',
+  version: '1.1.0',
+  alsoKnownAs: [
+    'URL parameters to event properties',
+    'posthog-app-url-parameters-to-event-properties',
+    'plugin-posthog-app-url-parameters-to-event-properties',
+    'template-url-parameters-to-properties',
+  ],
+  differences: ['An address that is no URL is read as far as it goes; the published one fails on it.'],
   fields,
   example: {
-    settings: { parameters: 'plan, gclid', prefix: 'url_', person: 'First' },
+    settings: { parameters: 'plan, gclid', prefix: 'url_', setAsInitialUserProperties: 'true' },
     before: {
       event: '$pageview',
       distinct_id: 'u1',
@@ -68,58 +104,82 @@ export const urlParameters: TransformationPlugin = definePlugin({
     },
   },
   create(settings) {
-    const ignoreCase = yesSetting(settings, 'ignore_case');
-    const prefix = textSetting(settings, 'prefix');
-    const fold = (name: string): string => (ignoreCase ? name.toLowerCase() : name);
-    const names = new Map(listSetting(settings, 'parameters').map((name) => [fold(name), prefix + name]));
-    if (names.size === 0) throw new SettingsError('setting "parameters": expected at least one parameter');
+    const ignoreCase = isTrue(settings, 'ignoreCase');
+    const names = readNames(settings, ignoreCase);
     const source = propertyPath(textSetting(settings, 'source', '$current_url'));
-    const person = textSetting(settings, 'person', 'No');
-    const latest = person.startsWith('Latest');
-    const first = person.toLowerCase().includes('first');
+    const latest = isTrue(settings, 'setAsUserProperties');
+    const first = isTrue(settings, 'setAsInitialUserProperties');
+    const alwaysJson = isTrue(settings, 'alwaysJson');
     return (event) => {
       const url = readPath(event.properties, source);
       const query = typeof url === 'string' ? queryOf(url) : '';
-      if (query === '') return event;
-      for (const [name, value] of found(query, names, fold)) {
-        setOwn(event.properties, name, value);
-        if (latest) setOwn(personProperties(event.properties, '$set'), name, value);
-        if (first) setOwn(personProperties(event.properties, '$set_once'), `initial_${name}`, value);
+      const values = query === '' ? undefined : found(query, names, ignoreCase);
+      if (values === undefined) return event;
+      for (const [name, all] of values) {
+        const value = all.length === 1 && !alwaysJson ? (all[0] ?? '') : JSON.stringify(all);
+        write(event.properties, name, value, { latest, first });
       }
       return event;
     };
   },
 });
 
-/** Between `?` and `#`; a page address need not be a whole URL. */
-function queryOf(url: string): string {
-  const hash = url.indexOf('#');
-  const address = hash === -1 ? url : url.slice(0, hash);
-  const mark = address.indexOf('?');
-  return mark === -1 ? '' : address.slice(mark + 1);
+function isTrue(settings: SettingValues, key: string): boolean {
+  return textSetting(settings, key, 'false') === 'true';
 }
 
-/** By property name; a parameter that is repeated becomes a list. */
+/** From parameter to property. */
+function readNames(settings: SettingValues, ignoreCase: boolean): Map<string, string> {
+  const fold = (name: string): string => (ignoreCase ? name.toLowerCase() : name);
+  const prefix = textSetting(settings, 'prefix');
+  const suffix = textSetting(settings, 'suffix');
+  const names = new Map(listSetting(settings, 'parameters').map((name) => [fold(name), prefix + name + suffix]));
+  const custom = jsonSetting(settings, 'customNames') ?? {};
+  if (!isObject(custom))
+    throw new SettingsError('setting "customNames": expected a JSON object from parameter to property');
+  for (const [parameter, property] of Object.entries(custom)) {
+    if (typeof property !== 'string' || property === '' || parameter.trim() === '') {
+      throw new SettingsError(`setting "customNames": expected the name of a property for "${parameter}"`);
+    }
+    names.set(fold(parameter.trim()), property);
+  }
+  if (names.size === 0) throw new SettingsError('give "parameters" or "customNames": expected at least one parameter');
+  return names;
+}
+
+/** Between `?` and `#`; a page address need not be a whole URL. */
+function queryOf(url: string): string {
+  const mark = url.indexOf('?');
+  if (mark === -1) return '';
+  const hash = url.indexOf('#');
+  if (hash === -1) return url.slice(mark + 1);
+  return hash < mark ? '' : url.slice(mark + 1, hash);
+}
+
+/** Values by property name. Undefined: none. */
 function found(
   query: string,
   names: ReadonlyMap<string, string>,
-  fold: (name: string) => string,
-): Map<string, string | string[]> {
-  const values = new Map<string, string | string[]>();
+  ignoreCase: boolean,
+): Map<string, string[]> | undefined {
+  let values: Map<string, string[]> | undefined;
   for (const [parameter, value] of new URLSearchParams(query)) {
-    const name = names.get(fold(parameter));
+    const name = names.get(ignoreCase ? parameter.toLowerCase() : parameter);
     if (name === undefined) continue;
-    const before = values.get(name);
-    if (before === undefined) values.set(name, value);
-    else values.set(name, Array.isArray(before) ? [...before, value] : [before, value]);
+    const before = (values ??= new Map<string, string[]>()).get(name);
+    if (before === undefined) values.set(name, [value]);
+    else before.push(value);
   }
   return values;
 }
 
-function personProperties(properties: JsonObject, key: '$set' | '$set_once'): JsonObject {
-  const given = Object.hasOwn(properties, key) ? properties[key] : undefined;
-  if (isObject(given)) return given;
-  const made: JsonObject = {};
-  properties[key] = made;
-  return made;
+function write(
+  properties: JsonObject,
+  name: string,
+  value: string,
+  { latest, first }: { readonly latest: boolean; readonly first: boolean },
+): void {
+  setOwn(properties, name, value);
+  if (latest) setOwn(personProperties(properties, '$set'), name, value);
+  if (first) setOwn(personProperties(properties, '$set_once'), `initial_${name}`, value);
 }
