@@ -1,0 +1,145 @@
+import { Socket } from 'node:net';
+import type { GeoIp } from '../../plugins/host.ts';
+import { createOutboundFetch } from '../../outbound/safe-fetch.ts';
+import { parseAllowList } from '../../outbound/allow-list.ts';
+import { limitRequests } from '../../outbound/limit-requests.ts';
+import { resolveAllowed } from '../../outbound/resolve-allowed.ts';
+import { createOps, type Ops } from '../ops/index.ts';
+import { encodeFrame, FrameReader, type Frame } from '../wire/frames.ts';
+import type { ChildOptions, FromChild, OpenBody, Program, ToChild } from '../wire/messages.ts';
+import { wireError } from '../wire/errors.ts';
+import { monotonicMs, noteDescriptor, socketDescriptor, writeNote } from '../wire/note.ts';
+import { bundleGuest } from './guest-bundle.ts';
+import { Instance, type InstanceParts } from './instance.ts';
+
+const requestsPerMinute = 600;
+const requestsAtOnce = 20;
+
+export interface ChildParts {
+  /** Opens the database of places at this path. */
+  readonly openGeoIp: (path: string) => { readonly geoip: GeoIp | undefined; readonly geoipProblem: string };
+}
+
+type OpsFor = (program: Program, toHost: (op: string, args: readonly unknown[]) => Promise<unknown>) => Ops;
+
+/** The process of the plugins: answers the service until that is gone. */
+export function serveSandbox(parts: ChildParts): void {
+  const socket = new Socket({ fd: socketDescriptor });
+  const reader = new FrameReader<ToChild>();
+  const tell = (message: FromChild, body?: string): void => void socket.write(encodeFrame(message, body));
+  let server: Server | undefined;
+  socket.on('data', (chunk: Buffer) => {
+    for (const { header, body } of reader.push(chunk)) {
+      if (header.kind === 'init') server = start(header.options, body.toString('utf8'), parts, tell);
+      else server?.take({ header, body });
+    }
+  });
+  // The service ends us on purpose with SIGKILL only; without it nobody would.
+  const end = (): void => void process.kill(process.pid, 'SIGKILL');
+  socket.on('close', end);
+  socket.on('error', end);
+  // Ctrl-C and service managers signal the whole group; the service decides when this process ends.
+  process.on('SIGTERM', () => undefined);
+  process.on('SIGINT', () => undefined);
+}
+
+function start(
+  options: ChildOptions,
+  knownBundle: string,
+  parts: ChildParts,
+  tell: (message: FromChild, body?: string) => void,
+): Server {
+  const bundle = knownBundle === '' ? bundleGuest() : knownBundle;
+  const { allow, timeoutMs, bytesMax } = options.outbound;
+  const allowList = parseAllowList(allow);
+  const outbound = createOutboundFetch({ allow: allowList, timeoutMs, bytesMax });
+  const places = parts.openGeoIp(options.geoipDatabase);
+  const opsFor: OpsFor = ({ pluginName, label, configId, projectId }, toHost) =>
+    createOps({
+      outbound: limitRequests(outbound, { perMinute: requestsPerMinute, atOnce: requestsAtOnce }),
+      resolveAllowed: (host, port) => resolveAllowed(host, port, allowList),
+      // Read at each call: the database may be opened again.
+      get geoip() {
+        return places.geoip;
+      },
+      get geoipProblem() {
+        return places.geoipProblem;
+      },
+      toHost,
+      instance: { pluginName, label, configId, projectId },
+    });
+  tell({ kind: 'ready' }, bundle);
+  return new Server({ options, bundle, opsFor, tell });
+}
+
+interface ServerParts {
+  readonly options: ChildOptions;
+  readonly bundle: string;
+  readonly opsFor: OpsFor;
+  readonly tell: (message: FromChild, body?: string) => void;
+}
+
+class Server {
+  readonly #parts: ServerParts;
+  readonly #instances = new Map<number, Instance>();
+
+  constructor(parts: ServerParts) {
+    this.#parts = parts;
+  }
+
+  take({ header, body }: Frame<Exclude<ToChild, { kind: 'init' }>>): void {
+    const text = (): string => body.toString('utf8');
+    const instance = this.#instances.get(header.instance);
+    switch (header.kind) {
+      case 'describe':
+        this.#create(header, JSON.parse(text()) as Program)?.describe(header.id);
+        break;
+      case 'open': {
+        const given = JSON.parse(text()) as OpenBody;
+        this.#create(header, given)?.open(header.id, given);
+        break;
+      }
+      case 'events':
+        instance?.events(header.id, text(), header.count, header.guiltyInRow);
+        break;
+      case 'call':
+        instance?.call(header.id, header.target, text(), header.timeoutMs);
+        break;
+      case 'answer':
+        instance?.answer(header.call, header.ok, text());
+        break;
+      case 'abort':
+        instance?.abort(header.id);
+        break;
+      case 'close':
+        if (instance) instance.close(header.id);
+        else this.#parts.tell({ kind: 'done', id: header.id, ok: true }, 'null');
+    }
+  }
+
+  /** Undefined: there is no isolate to be had; that has been told. */
+  #create(asked: { readonly id: number; readonly instance: number }, program: Program): Instance | undefined {
+    const { options, bundle, opsFor, tell } = this.#parts;
+    const id = asked.instance;
+    const parts: InstanceParts = {
+      instance: id,
+      program,
+      bundle,
+      limits: options,
+      createOps: (toHost) => opsFor(program, toHost),
+      tell,
+      note: (limitMs) =>
+        limitMs === 0 ? writeNote(noteDescriptor, 0, 0) : writeNote(noteDescriptor, id, monotonicMs() + limitMs),
+      onGone: () => this.#instances.delete(id),
+    };
+    try {
+      const instance = new Instance(parts);
+      this.#instances.set(id, instance);
+      return instance;
+    } catch (error) {
+      const message = `its surroundings could not be made: ${error instanceof Error ? error.message : String(error)}`;
+      tell({ kind: 'done', id: asked.id, ok: false }, JSON.stringify(wireError('load', 'load', message)));
+      return undefined;
+    }
+  }
+}

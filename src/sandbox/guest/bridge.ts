@@ -1,0 +1,79 @@
+import { decodeBridge, encodeBridge } from '../wire/bridge-json.ts';
+import { fromBase64, toBase64 } from './base64.ts';
+import { now, parse, sliceText } from './intrinsics.ts';
+import type { Bridge } from './lib/index.ts';
+import type { Outside, Turn, Turns } from './outside.ts';
+
+interface OpenCall {
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: Error) => void;
+  readonly turn: Turn;
+}
+
+export interface GuestBridge extends Bridge {
+  /** The answer to a call: what follows goes on in the name of who called. */
+  settle(call: number, ok: boolean, text: string): void;
+}
+
+const openCallsMax = 1000;
+
+export function createBridge(
+  outside: Outside,
+  turns: Turns,
+  facts: { readonly pluginName: string; readonly label: string },
+): GuestBridge {
+  const open = new Map<number, OpenCall>();
+  let last = 0;
+  return {
+    pluginName: facts.pluginName,
+    label: facts.label,
+    now,
+    callSync: (op, args) => {
+      if (op === 'log') {
+        outside('l', `${args[0]}`, `${args[1]}`, turns.current.id, turns.current.index);
+        return undefined;
+      }
+      if (op === 'metric') {
+        outside('m', `${args[0]}`, `${args[1]}`, typeof args[2] === 'number' ? args[2] : Number.NaN);
+        return undefined;
+      }
+      const text = outside('s', op, encodeBridge(args, toBase64)) ?? 'e{}';
+      if (text[0] === 'e') throw errorOf(sliceText(text, 1));
+      return decodeBridge(text, fromBase64);
+    },
+    call: (op, args) =>
+      new Promise((resolve, reject) => {
+        if (open.size >= openCallsMax) {
+          throw new Error(
+            `expected at most ${openCallsMax} calls at once, got one more (${op}); wait for some of them`,
+          );
+        }
+        const text = encodeBridge(args, toBase64);
+        const turn = turns.current;
+        const call = ++last;
+        open.set(call, { resolve, reject, turn });
+        outside('c', call, op, text, turn.id, turn.index, op === 'capture' ? turn.captures++ : 0);
+      }),
+    settle: (call, ok, text) => {
+      const waiting = open.get(call);
+      if (!waiting) return;
+      open.delete(call);
+      turns.current = waiting.turn;
+      if (ok) waiting.resolve(decodeBridge(text, fromBase64));
+      else waiting.reject(errorOf(text));
+    },
+  };
+}
+
+/** An error of the other side, as one of this side. */
+function errorOf(json: string): Error {
+  const told = parse(json) as { name?: unknown; message?: unknown; code?: unknown; retry?: unknown };
+  const error = new Error(typeof told.message === 'string' ? told.message : 'the call failed');
+  const define = (name: string, value: unknown): void => {
+    Object.defineProperty(error, name, { value, configurable: true, writable: true, enumerable: false });
+  };
+  if (typeof told.name === 'string') define('name', told.name);
+  if (typeof told.code === 'string') define('code', told.code);
+  if (typeof told.retry === 'boolean') define('retry', told.retry);
+  return error;
+}

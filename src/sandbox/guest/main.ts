@@ -1,0 +1,179 @@
+/**
+ * What runs in every isolate beside the plugin: bundled into one script and evaluated first. Ends in one function, `enter`, the
+ * only way in; everything crosses as text.
+ */
+import { createEventRun, type EventRun, type ProcessMethod } from './event-runs.ts';
+import { readExports, type PluginExports } from './exports.ts';
+import { createBridge, type GuestBridge } from './bridge.ts';
+import { isArray, parse, stringify } from './intrinsics.ts';
+import { createMeta, installGlobals, requireModule, type GivenAttachment, type PluginMeta } from './lib/index.ts';
+import { nobody, type Outside, type Turns } from './outside.ts';
+import { MissingFunction, startTask, stepsOf, type TaskRun } from './task-runs.ts';
+import { describeThrown, fault, scriptName } from './thrown.ts';
+import type { WireTarget } from '../wire/messages.ts';
+
+interface State {
+  readonly outside: Outside;
+  readonly turns: Turns;
+  readonly bridge: GuestBridge;
+  readonly runs: Map<number, EventRun>;
+  readonly tasks: Map<number, TaskRun>;
+  exported: PluginExports | undefined;
+  process: ProcessMethod | undefined;
+  meta: PluginMeta | undefined;
+}
+
+type Command = (state: State, id: number, text: string, extra: string) => unknown;
+// oxlint-disable-next-line no-eval -- running the plugin's code is what an isolate is for; under another name it runs at top level
+const evaluate = globalThis.eval;
+
+const commands: Readonly<Record<string, Command>> = {
+  load,
+  setup,
+  events: (state, id, text) => {
+    if (!state.process) {
+      throw new Error('expected a plugin with processEvent or processEventBatch');
+    }
+    const { outside, turns, bridge, runs } = state;
+    const onEnd = (): void => void runs.delete(id);
+    const run = createEventRun(id, text, { outside, turns, label: bridge.label, method: state.process, onEnd });
+    runs.set(id, run);
+    run.start();
+    return undefined;
+  },
+  next: ({ runs }, id) => (runs.get(id)?.next() === true ? 1 : 0),
+  solo: ({ runs }, id, index) => runs.get(id)?.solo(+index),
+  fail: ({ runs }, id, index, message) => runs.get(id)?.fail(+index, 'time', message),
+  'fail-rest': ({ runs }, id, message) => runs.get(id)?.failRest(message),
+  stuck: ({ runs, tasks }, id, message) => {
+    runs.get(id)?.stuck(message);
+    const task = tasks.get(id);
+    task?.end(fault('time', task.method, message));
+    return undefined;
+  },
+  expire: ({ runs, tasks }, id, about) => {
+    const { cutoff, kind, message } = parse(about) as { cutoff: number; kind: 'time' | 'aborted'; message: string };
+    runs.get(id)?.expire(cutoff, kind, message);
+    const task = tasks.get(id);
+    task?.end(fault(kind, task.method, message));
+    return undefined;
+  },
+  'cut-off': ({ runs, turns }) => {
+    const turn = turns.current;
+    turns.current = nobody;
+    const index = runs.get(turn.id)?.cutOff(turn) ?? -1;
+    return turn.id === 0 ? '' : `${turn.id}:${index}`;
+  },
+  settle: ({ bridge }, call, text, ok) => bridge.settle(call, ok === '1', text),
+  call: (state, id, text, about) => {
+    const target = parse(about) as WireTarget;
+    const method = 'name' in target ? target.name : target.kind;
+    return runTask(state, id, method, 'thrown', (exported) => stepsOf(target, text, exported, state.meta));
+  },
+  teardown: (state, id) =>
+    runTask(state, id, 'teardownPlugin', 'thrown', (exported) => {
+      const teardown = exported.method('teardownPlugin');
+      return teardown ? [() => teardown(state.meta)] : [];
+    }),
+};
+
+/** Evaluates the plugin's code. Answers the request with what it exports. */
+function load(state: State, id: number, code: string): undefined {
+  const { outside, turns } = state;
+  const exported = {};
+  const module = { exports: {} };
+  const define = (name: string, value: unknown): void => {
+    Object.defineProperty(globalThis, name, { value, configurable: true, writable: true, enumerable: false });
+  };
+  define('exports', exported);
+  define('module', module);
+  define('require', requireModule);
+  turns.current = { id, index: -1, captures: 0, startedAt: 0, over: false };
+  try {
+    // The semicolon keeps a "use strict" of the plugin's from being one: published plugins are sloppy.
+    evaluate(`;${code}\n//# sourceURL=${scriptName}`);
+    state.exported = readExports(exported, module, globalThis);
+    state.process = processMethod(state, state.exported);
+    outside('d', id, 1, stringify(state.exported.described));
+  } catch (error) {
+    outside('d', id, 0, stringify(describeThrown(error, 'load', 'load')));
+  }
+  return undefined;
+}
+
+function setup(state: State, id: number, text: string): undefined {
+  const given = parse(text) as { config: Record<string, unknown>; attachments: Record<string, GivenAttachment> };
+  return runTask(state, id, 'setupPlugin', 'setup', (exported) => {
+    state.meta = createMeta(state.bridge, { ...given, metrics: exported.described.metrics });
+    const setupPlugin = exported.method('setupPlugin');
+    // What it returns is of no interest, and may be what JSON cannot hold.
+    return setupPlugin ? [() => setupPlugin(state.meta), () => null] : [];
+  });
+}
+
+function processMethod(state: State, exported: PluginExports): ProcessMethod | undefined {
+  const processEvent = exported.method('processEvent');
+  if (processEvent) return { name: 'processEvent', call: (event) => processEvent(event, state.meta) };
+  const processBatch = exported.method('processEventBatch');
+  if (!processBatch) return undefined;
+  const first = (result: unknown): unknown => (isArray(result) ? (result[0] as unknown) : result);
+  return {
+    name: 'processEventBatch',
+    call: (event) => {
+      const result = processBatch([event], state.meta);
+      return result instanceof Promise ? result.then(first) : first(result);
+    },
+  };
+}
+
+function runTask(
+  state: State,
+  id: number,
+  method: string,
+  kind: 'setup' | 'thrown',
+  stepsFor: (exported: PluginExports) => readonly (() => unknown)[],
+): undefined {
+  const { outside, turns, tasks, exported } = state;
+  if (!exported) throw new Error('expected the plugin to be loaded first');
+  let ended = false;
+  const onEnd = (): void => {
+    ended = true;
+    tasks.delete(id);
+  };
+  try {
+    const task = startTask({ id, method, kind, outside, turns, onEnd }, stepsFor(exported));
+    if (!ended) tasks.set(id, task);
+  } catch (error) {
+    const told = error instanceof MissingFunction ? error.error : describeThrown(error, kind, method);
+    outside('d', id, 0, stringify(told));
+  }
+  return undefined;
+}
+
+/** Ways to memory that the isolate's limit does not count, and to waiting that blocks the thread; no plugin needs them. */
+function removeUncounted(): void {
+  for (const name of ['WebAssembly', 'SharedArrayBuffer', 'Atomics']) Reflect.deleteProperty(globalThis, name);
+}
+
+/** Called once by the process, which keeps the function that comes back. */
+export function start(outside: Outside, factsText: string): (...command: readonly (string | number)[]) => unknown {
+  removeUncounted();
+  const turns: Turns = { current: nobody };
+  const bridge = createBridge(outside, turns, parse(factsText) as { pluginName: string; label: string });
+  installGlobals(globalThis, bridge);
+  const state: State = {
+    outside,
+    turns,
+    bridge,
+    runs: new Map(),
+    tasks: new Map(),
+    exported: undefined,
+    process: undefined,
+    meta: undefined,
+  };
+  return (name, id, text, extra) => {
+    const command = commands[name as string];
+    if (!command) throw new Error('expected a command');
+    return command(state, id as number, (text ?? '') as string, (extra ?? '') as string);
+  };
+}

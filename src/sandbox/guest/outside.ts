@@ -1,0 +1,28 @@
+/**
+ * The one function of the process that an isolate gets; takes and gives primitives only. By its first argument:
+ *
+ * - `s` op, bridge-json → bridge-json, or `e` and the JSON of an error: answered at once
+ * - `c` call, op, bridge-json, request, index, nth: answered by the command `settle`
+ * - `l` level, message, request, index · `m` name, kind, value: notes
+ * - `r` request, 1 when these are the last, results-text
+ * - `d` request, 1 when it went well, JSON of the value or the error
+ */
+export type Outside = (kind: string, ...rest: readonly (string | number)[]) => string | undefined;
+
+/** In whose name the plugin's code is running right now. */
+export interface Turn {
+  /** Request of the service; 0: none. */
+  readonly id: number;
+  /** Which of its events; -1: it has none. */
+  readonly index: number;
+  captures: number;
+  readonly startedAt: number;
+  /** Nobody waits for it any more. */
+  over: boolean;
+}
+
+export interface Turns {
+  current: Turn;
+}
+
+export const nobody: Turn = { id: 0, index: -1, captures: 0, startedAt: 0, over: true };

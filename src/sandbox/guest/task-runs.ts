@@ -1,0 +1,115 @@
+import type { WireError, WireTarget } from '../wire/messages.ts';
+import type { PluginExports, PluginFunction } from './exports.ts';
+import { buildEvent, decodeEvents, withPersonProperties, type Given } from './guest-event.ts';
+import { now, parse, promiseOf, stringify, thenOf } from './intrinsics.ts';
+import type { Outside, Turn, Turns } from './outside.ts';
+import { describeThrown, fault } from './thrown.ts';
+
+/** One request that is a single answer: setup, teardown, a job, a schedule, onEvent, exportEvents. */
+export interface TaskRun {
+  readonly method: string;
+  end(error: WireError): void;
+}
+
+interface TaskParts {
+  readonly id: number;
+  readonly method: string;
+  readonly kind: WireError['kind'];
+  readonly outside: Outside;
+  readonly turns: Turns;
+  readonly onEnd: () => void;
+}
+
+type Step = () => unknown;
+
+/**
+ * Runs the steps one after the other, whatever they throw; then tells the result of the last one, or the first error. Each step
+ * is one event's turn when there are several.
+ */
+export function startTask(parts: TaskParts, steps: readonly Step[]): TaskRun {
+  const { id, method, outside, turns, onEnd } = parts;
+  let turn: Turn | undefined;
+  let error: WireError | undefined;
+  let over = false;
+
+  function end(ok: boolean, json: string): void {
+    if (over) return;
+    over = true;
+    if (turn) turn.over = true;
+    outside('d', id, ok ? 1 : 0, json);
+    onEnd();
+  }
+
+  function failed(thrown: unknown): void {
+    error ??= describeThrown(thrown, parts.kind, method);
+  }
+
+  function step(index: number, value: unknown): void {
+    const todo = steps[index];
+    if (over) return;
+    if (todo === undefined) {
+      if (error) end(false, stringify(error));
+      else end(true, jsonOf(value, failed) ?? stringify(error));
+      return;
+    }
+    turn = { id, index: steps.length > 1 ? index : 0, captures: 0, startedAt: now(), over: false };
+    turns.current = turn;
+    try {
+      void thenOf(
+        promiseOf(todo()),
+        (next) => step(index + 1, next),
+        (thrown) => {
+          failed(thrown);
+          step(index + 1, null);
+        },
+      );
+    } catch (thrown) {
+      failed(thrown);
+      step(index + 1, null);
+    }
+  }
+  step(0, null);
+  return { method, end: (given) => end(false, stringify(given)) };
+}
+
+/** What a job returns is of interest only when JSON can hold it. */
+function jsonOf(value: unknown, failed: (thrown: unknown) => void): string | undefined {
+  try {
+    return stringify(value === undefined ? null : value) ?? 'null';
+  } catch (thrown) {
+    failed(thrown);
+    return undefined;
+  }
+}
+
+/** The steps of a call. Throws a WireError when the plugin has no such thing. */
+export function stepsOf(target: WireTarget, text: string, exported: PluginExports, meta: unknown): readonly Step[] {
+  if (target.kind === 'scheduled') {
+    const task = expectFunction(exported.scheduled(target.name), target.name);
+    return [() => task(meta)];
+  }
+  if (target.kind === 'job') {
+    const job = expectFunction(exported.job(target.name), target.name);
+    // Without a payload, meta is the first and only argument.
+    const payload = text === '' ? undefined : (parse(text) as unknown);
+    return [() => (payload === undefined || payload === null ? job(meta) : job(payload, meta))];
+  }
+  const method = expectFunction(exported.method(target.kind), target.kind);
+  const given = decodeEvents(text);
+  const eventOf = (each: Given): unknown => withPersonProperties(buildEvent(each));
+  if (target.kind === 'onEvent') return given.map((each) => () => method(eventOf(each), meta));
+  return [() => method(given.map(eventOf), meta)];
+}
+
+/** As WireError, thrown as it is. */
+export class MissingFunction {
+  readonly error: WireError;
+  constructor(name: string) {
+    this.error = fault('thrown', name, `expected the plugin to have ${name}, it has none; choose one that it has`);
+  }
+}
+
+function expectFunction(found: PluginFunction | undefined, name: string): PluginFunction {
+  if (!found) throw new MissingFunction(name);
+  return found;
+}

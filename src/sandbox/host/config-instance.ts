@@ -1,0 +1,252 @@
+import { newId } from '../../base/ids.ts';
+import type { JsonValue } from '../../plugins/plugin.ts';
+import {
+  SandboxError,
+  type CallTarget,
+  type Described,
+  type EventOutcome,
+  type InstanceSpec,
+  type SandboxEvent,
+  type SandboxInstance,
+} from '../sandbox.ts';
+import { toSandboxError } from '../wire/errors.ts';
+import { encodeEvents } from '../wire/events-text.ts';
+import type { OpenBody, WireCause, WireTarget } from '../wire/messages.ts';
+import { decodeResults } from '../wire/results-text.ts';
+import { runEvents, type SliceEnd } from './run-events.ts';
+import type { Supervisor } from './supervisor.ts';
+
+export interface ConfigInstanceParts {
+  readonly spec: InstanceSpec;
+  readonly supervisor: Supervisor;
+  readonly taskMs: number;
+  /** A number for an isolate that is just being made. */
+  readonly nextNumber: () => number;
+  /** Room is needed for one more isolate. */
+  readonly makeRoom: () => Promise<void>;
+  readonly now: () => number;
+  readonly onClosed: () => void;
+}
+
+/** A crash that this was not to blame for costs it nothing; but not for ever. */
+const lossesMax = 5;
+
+/** A config at work: its isolate is made when there is something to do, and may be gone at any time. */
+export class ConfigInstance implements SandboxInstance {
+  readonly spec: InstanceSpec;
+  /** Of the isolate that is there or being made; 0: none. */
+  number = 0;
+  instanceId = '';
+  lastUsed = 0;
+  /** Requests at work. */
+  busy = 0;
+  readonly #parts: ConfigInstanceParts;
+  /** By request, while it is at work. */
+  readonly #events = new Map<number, readonly SandboxEvent[]>();
+  #described: Described = { methods: [], scheduledTasks: [], jobs: [], metrics: {} };
+  #opening: Promise<void> | undefined;
+  #isOpen = false;
+  #closed = false;
+
+  constructor(parts: ConfigInstanceParts) {
+    this.#parts = parts;
+    this.spec = parts.spec;
+  }
+
+  get described(): Described {
+    return this.#described;
+  }
+
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  /** The isolate went: it is made anew with the next use. */
+  gone(): void {
+    this.number = 0;
+    this.#isOpen = false;
+    this.#opening = undefined;
+  }
+
+  /** Makes the isolate when there is none, setupPlugin included. @throws SandboxError */
+  async ensureOpen(): Promise<void> {
+    this.lastUsed = this.#parts.now();
+    if (this.#isOpen) return;
+    if (this.#closed) throw this.#error('aborted', 'setupPlugin', 'the instance has been closed');
+    this.#opening ??= this.#open().finally(() => {
+      this.#opening = undefined;
+    });
+    await this.#opening;
+  }
+
+  async processEvents(events: readonly SandboxEvent[]): Promise<readonly EventOutcome[]> {
+    return await this.#while(() =>
+      runEvents(events, {
+        method: this.#processMethod(),
+        ensureOpen: () => this.ensureOpen(),
+        run: (slice, outcomes, guiltyInRow) => this.#runSlice(slice, outcomes, guiltyInRow),
+      }),
+    );
+  }
+
+  async call(target: CallTarget, options: { signal?: AbortSignal; timeoutMs?: number } = {}): Promise<JsonValue> {
+    return await this.#while(async () => {
+      for (let losses = 0; ; losses++) {
+        await this.ensureOpen();
+        const result = await this.#callOnce(target, options, losses >= lossesMax);
+        if (result) return result.value;
+      }
+    });
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    await this.evict();
+    this.#parts.onClosed();
+  }
+
+  /** Tears the isolate down; the next use makes another one. */
+  async evict(): Promise<void> {
+    await this.#opening?.catch(() => undefined);
+    if (!this.#isOpen) return;
+    const { number } = this;
+    this.#isOpen = false;
+    await this.#parts.supervisor.ask({ kind: 'close', instance: number }, '').answer;
+    if (this.number === number) this.number = 0;
+  }
+
+  /** What a capture was made for, checked against what is really at work. */
+  causeOf(cause: WireCause | null): { readonly event: SandboxEvent; readonly nth: number } | undefined {
+    const event = cause === null ? undefined : this.#events.get(cause.id)?.[cause.index];
+    return event && cause ? { event, nth: cause.nth } : undefined;
+  }
+
+  async #open(): Promise<void> {
+    const { supervisor, makeRoom, nextNumber } = this.#parts;
+    await makeRoom();
+    for (let losses = 0; ; losses++) {
+      await supervisor.ready();
+      const number = nextNumber();
+      this.number = number;
+      this.instanceId = newId();
+      const { answer } = supervisor.ask({ kind: 'open', instance: number }, JSON.stringify(openBody(this.spec)));
+      const end = await answer;
+      if (end.kind === 'done') {
+        if (!end.ok) {
+          this.number = 0;
+          throw toSandboxError(JSON.parse(end.text));
+        }
+        this.#described = JSON.parse(end.text) as Described;
+        this.#isOpen = this.number === number;
+        return;
+      }
+      if (end.suspect || losses >= lossesMax) throw this.#error(end.cause, 'setupPlugin', lostSentence(end.cause));
+    }
+  }
+
+  async #runSlice(
+    events: readonly SandboxEvent[],
+    outcomes: (EventOutcome | undefined)[],
+    guiltyInRow: number,
+  ): Promise<SliceEnd> {
+    let nonsense: SandboxError | undefined;
+    const onResults = (text: string): void => {
+      try {
+        decodeResults(text, events, outcomes);
+      } catch (error) {
+        if (!(error instanceof SandboxError)) throw error;
+        nonsense = error;
+      }
+    };
+    const { id, answer } = this.#parts.supervisor.ask(
+      { kind: 'events', instance: this.number, count: events.length, guiltyInRow },
+      encodeEvents(events),
+      onResults,
+    );
+    this.#events.set(id, events);
+    const end = await answer;
+    this.#events.delete(id);
+    if (end.kind === 'done') return { kind: 'done', guiltyInRow: end.guiltyInRow, nonsense };
+    return { ...end, message: lostSentence(end.cause) };
+  }
+
+  /** Undefined: it was lost for what it cannot help; again, please. */
+  async #callOnce(
+    target: CallTarget,
+    { signal, timeoutMs = this.#parts.taskMs }: { signal?: AbortSignal; timeoutMs?: number },
+    last: boolean,
+  ): Promise<{ readonly value: JsonValue } | undefined> {
+    const { supervisor } = this.#parts;
+    const instance = this.number;
+    const name = 'name' in target ? target.name : target.kind;
+    if (signal?.aborted === true) throw this.#error('aborted', name, 'it was given up before it began');
+    const events = 'events' in target ? target.events : [];
+    const wire: WireTarget = 'name' in target ? { kind: target.kind, name: target.name } : { kind: target.kind };
+    const { id, answer } = supervisor.ask({ kind: 'call', instance, target: wire, timeoutMs }, bodyOf(target));
+    this.#events.set(id, events);
+    const abort = (): void => supervisor.tell({ kind: 'abort', id, instance });
+    signal?.addEventListener('abort', abort, { once: true });
+    const end = await answer;
+    signal?.removeEventListener('abort', abort);
+    this.#events.delete(id);
+    if (end.kind === 'lost') {
+      if (!end.suspect && !last && end.cause !== 'aborted') return undefined;
+      throw this.#error(end.cause, name, lostSentence(end.cause));
+    }
+    if (!end.ok) throw toSandboxError(JSON.parse(end.text));
+    return { value: JSON.parse(end.text) as JsonValue };
+  }
+
+  async #while<T>(work: () => Promise<T>): Promise<T> {
+    this.busy++;
+    try {
+      return await work();
+    } finally {
+      this.busy--;
+      this.lastUsed = this.#parts.now();
+    }
+  }
+
+  #processMethod(): string {
+    return this.#described.methods.includes('processEvent') ? 'processEvent' : 'processEventBatch';
+  }
+
+  #error(kind: SandboxError['kind'], method: string, message: string): SandboxError {
+    return new SandboxError(kind, message, { method });
+  }
+}
+
+function openBody(spec: InstanceSpec): OpenBody {
+  const attachments = [...spec.attachments].map(
+    ([key, { contentType, fileName, content }]) =>
+      [
+        key,
+        { content_type: contentType, file_name: fileName, contents_base64: Buffer.from(content).toString('base64') },
+      ] as const,
+  );
+  const { pluginName, label, configId, projectId, code, settings } = spec;
+  return {
+    pluginName,
+    label,
+    configId,
+    projectId,
+    code,
+    config: settings,
+    attachments: Object.fromEntries(attachments),
+  };
+}
+
+function bodyOf(target: CallTarget): string {
+  if (target.kind === 'job') return target.payload === null ? '' : JSON.stringify(target.payload);
+  return 'events' in target ? encodeEvents(target.events) : '';
+}
+
+export function lostSentence(cause: 'memory' | 'crashed' | 'time' | 'aborted'): string {
+  if (cause === 'memory') {
+    return 'it took more memory than it may; make it hold less at a time, or raise MILLRACE_SANDBOX_MEMORY_BYTES_MAX';
+  }
+  if (cause === 'time') return 'it computed on and could not be interrupted; make it do less at a time';
+  if (cause === 'aborted') return 'the service is stopping';
+  return 'the process that it runs in crashed under it';
+}

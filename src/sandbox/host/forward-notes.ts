@@ -1,0 +1,11 @@
+import type { InstanceServices, LogLine } from '../sandbox.ts';
+import type { Notes } from '../wire/messages.ts';
+
+/** What a plugin logged and counted goes to its services. The process has bounded and checked it. */
+export function forwardNotes(services: InstanceServices, instanceId: string, text: string): void {
+  const { logs, metrics } = JSON.parse(text) as Notes;
+  for (const [time, level, message] of logs) {
+    services.log({ time, level: level as LogLine['level'], source: 'CONSOLE', message, instanceId });
+  }
+  for (const [name, kind, value] of metrics) services.metric(name, kind as 'sum' | 'min' | 'max', value);
+}

@@ -1,0 +1,131 @@
+import { SandboxError, type EventOutcome, type SandboxErrorKind, type SandboxEvent } from '../sandbox.ts';
+
+/** How the work on some events ended; what is known of them stands in the outcomes. */
+export type SliceEnd =
+  | { readonly kind: 'done'; readonly guiltyInRow: number; readonly nonsense: SandboxError | undefined }
+  | {
+      readonly kind: 'lost';
+      readonly cause: Extract<SandboxErrorKind, 'memory' | 'crashed' | 'time' | 'aborted'>;
+      readonly suspect: boolean;
+      readonly message: string;
+    };
+
+export interface EventRunner {
+  readonly method: string;
+  /** @throws SandboxError when there is no isolate to be had. */
+  ensureOpen(): Promise<void>;
+  run(events: readonly SandboxEvent[], outcomes: (EventOutcome | undefined)[], guiltyInRow: number): Promise<SliceEnd>;
+}
+
+const sliceEventsMax = 128;
+const sliceLengthMax = 1_048_576;
+const guiltyInRowMax = 3;
+const lossesMax = 5;
+
+/**
+ * Takes events through an isolate in slices. When isolate or process are lost with some of them, those are run again one by
+ * one, so that only those to blame fail; after some of these in a row the rest is not tried.
+ */
+export async function runEvents(
+  events: readonly SandboxEvent[],
+  runner: EventRunner,
+): Promise<readonly EventOutcome[]> {
+  const outcomes: EventOutcome[] = [];
+  let guiltyInRow = 0;
+  while (outcomes.length < events.length) {
+    if (guiltyInRow >= guiltyInRowMax) {
+      const message = `${guiltyInRow} events in a row cost too much time or memory, so the rest was not tried`;
+      return failRest(outcomes, events.length, new SandboxError('time', message, { method: runner.method }));
+    }
+    const slice = nextSlice(events, outcomes.length);
+    try {
+      guiltyInRow = await runSlice(slice, outcomes, guiltyInRow, runner);
+    } catch (error) {
+      // Without an isolate there is nothing to be done for any of them.
+      if (!(error instanceof SandboxError)) throw error;
+      return failRest(outcomes, events.length, error);
+    }
+  }
+  return outcomes;
+}
+
+function nextSlice(events: readonly SandboxEvent[], from: number): readonly SandboxEvent[] {
+  let to = from;
+  let length = 0;
+  while (to < events.length && to - from < sliceEventsMax && (to === from || length < sliceLengthMax)) {
+    length += events[to]?.propertiesText.length ?? 0;
+    to++;
+  }
+  return events.slice(from, to);
+}
+
+/** Appends an outcome for each event of the slice, as long as trying makes sense. Returns how many failed last in a row. */
+async function runSlice(
+  slice: readonly SandboxEvent[],
+  outcomes: EventOutcome[],
+  guiltyInRow: number,
+  runner: EventRunner,
+): Promise<number> {
+  const found: (EventOutcome | undefined)[] = [];
+  await runner.ensureOpen();
+  const end = await runner.run(slice, found, guiltyInRow);
+  if (end.kind === 'done') {
+    const missing = (): EventOutcome => failure(end.nonsense ?? noResult(runner.method));
+    for (let index = 0; index < slice.length; index++) outcomes.push(found[index] ?? missing());
+    return end.guiltyInRow;
+  }
+  let inRow = guiltyInRow;
+  for (const [index, event] of slice.entries()) {
+    const known = found[index];
+    if (known) {
+      outcomes.push(known);
+      inRow = 0;
+      continue;
+    }
+    if (inRow >= guiltyInRowMax) return inRow;
+    const { outcome, guilty } = await runAlone(event, runner, inRow);
+    outcomes.push(outcome);
+    inRow = guilty ? inRow + 1 : 0;
+  }
+  return inRow;
+}
+
+async function runAlone(
+  event: SandboxEvent,
+  runner: EventRunner,
+  guiltyInRow: number,
+): Promise<{ readonly outcome: EventOutcome; readonly guilty: boolean }> {
+  for (let losses = 1; ; losses++) {
+    const found: (EventOutcome | undefined)[] = [];
+    await runner.ensureOpen();
+    const end = await runner.run([event], found, guiltyInRow);
+    const outcome = found[0];
+    if (outcome) return { outcome, guilty: end.kind === 'done' && end.guiltyInRow > 0 };
+    if (end.kind === 'done') return { outcome: failure(end.nonsense ?? noResult(runner.method)), guilty: false };
+    // Another config may have been to blame.
+    if (!end.suspect && end.cause !== 'aborted' && losses < lossesMax) continue;
+    return {
+      outcome: failure(new SandboxError(end.cause, end.message, { method: runner.method })),
+      guilty: end.cause !== 'aborted',
+    };
+  }
+}
+
+function failRest(outcomes: EventOutcome[], count: number, error: SandboxError): readonly EventOutcome[] {
+  while (outcomes.length < count) outcomes.push(failure(error));
+  return outcomes;
+}
+
+function failure(error: SandboxError): EventOutcome {
+  return { kind: 'failed', error };
+}
+
+function noResult(method: string): SandboxError {
+  return new SandboxError(
+    'result',
+    'expected a result for every event, got none; the plugin damaged its surroundings',
+    {
+      method,
+    },
+  );
+}

@@ -1,0 +1,40 @@
+import type { SandboxEvent } from '../sandbox.ts';
+
+/**
+ * Events on their way into an isolate, as one string: a line of JSON that says what each is, then the JSON texts of their
+ * properties, one after the other. Lengths count UTF-16 units.
+ */
+export interface EventsHead {
+  readonly markers: readonly (readonly [succeeded: readonly string[], failed: readonly string[]])[];
+  readonly events: readonly HeadEvent[];
+}
+
+export type HeadEvent = readonly [
+  uuid: string,
+  event: string,
+  distinctId: string,
+  teamId: number,
+  timestamp: string,
+  receivedAt: number,
+  /** Index in `markers`; -1: none. */
+  markers: number,
+  propertiesLength: number,
+];
+
+export function encodeEvents(events: readonly SandboxEvent[]): string {
+  const markers: EventsHead['markers'][number][] = [];
+  let last: SandboxEvent['markers'] = null;
+  let texts = '';
+  const heads = events.map((event): HeadEvent => {
+    // Neighbours mostly share the object.
+    if (event.markers !== null && event.markers !== last) {
+      markers.push([event.markers.succeeded, event.markers.failed]);
+      last = event.markers;
+    }
+    const marker = event.markers === null ? -1 : markers.length - 1;
+    const { uuid, event: name, distinctId, teamId, timestamp, receivedAt, propertiesText } = event;
+    texts += propertiesText;
+    return [uuid, name, distinctId, teamId, timestamp, receivedAt, marker, propertiesText.length];
+  });
+  return `${JSON.stringify({ markers, events: heads } satisfies EventsHead)}\n${texts}`;
+}

@@ -1,0 +1,68 @@
+/**
+ * Frames between the service and the process of the plugins, over a socket pair: u32 length of what follows, u32 length of
+ * the header, header (JSON), body (text or bytes). Little-endian.
+ */
+export interface Frame<Header> {
+  readonly header: Header;
+  readonly body: Buffer;
+}
+
+/** A batch of events with what came of them stays far below. */
+const frameBytesMax = 256 * 1024 * 1024;
+
+/** @throws RangeError when it is larger than a frame may be. */
+export function encodeFrame(header: object, body: string | Uint8Array = ''): Buffer {
+  const head = JSON.stringify(header);
+  const headLength = Buffer.byteLength(head);
+  const bodyLength = typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength;
+  const length = 4 + headLength + bodyLength;
+  if (length > frameBytesMax) throw new RangeError(`expected a frame of at most ${frameBytesMax} bytes, got ${length}`);
+  const frame = Buffer.allocUnsafe(4 + length);
+  frame.writeUInt32LE(length, 0);
+  frame.writeUInt32LE(headLength, 4);
+  frame.write(head, 8);
+  if (typeof body === 'string') frame.write(body, 8 + headLength);
+  else frame.set(body, 8 + headLength);
+  return frame;
+}
+
+/** Takes bytes as they come and gives whole frames. Throws when the peer does not speak frames. */
+export class FrameReader<Header> {
+  #chunks: Buffer[] = [];
+  #size = 0;
+  #wanted = 4;
+
+  push(chunk: Buffer): Frame<Header>[] {
+    this.#chunks.push(chunk);
+    this.#size += chunk.length;
+    const frames: Frame<Header>[] = [];
+    while (this.#size >= this.#wanted) {
+      const whole = this.#joined();
+      const length = whole.readUInt32LE(0);
+      if (length < 4 || length > frameBytesMax) {
+        throw new RangeError(`expected a frame of 4 to ${frameBytesMax} bytes, got ${length}`);
+      }
+      this.#wanted = 4 + length;
+      if (this.#size < this.#wanted) break;
+      frames.push(decodeFrame<Header>(whole.subarray(0, this.#wanted)));
+      this.#chunks = [whole.subarray(this.#wanted)];
+      this.#size -= this.#wanted;
+      this.#wanted = 4;
+    }
+    return frames;
+  }
+
+  #joined(): Buffer {
+    const first = this.#chunks[0];
+    const whole = this.#chunks.length === 1 && first ? first : Buffer.concat(this.#chunks);
+    this.#chunks = [whole];
+    return whole;
+  }
+}
+
+function decodeFrame<Header>(frame: Buffer): Frame<Header> {
+  const headLength = frame.readUInt32LE(4);
+  // Both ends are this program in the same version, so the header has the form that encodeFrame was given.
+  const header = JSON.parse(frame.toString('utf8', 8, 8 + headLength)) as Header;
+  return { header, body: frame.subarray(8 + headLength) };
+}

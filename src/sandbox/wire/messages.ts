@@ -1,0 +1,103 @@
+import type { JsonValue } from '../../plugins/plugin.ts';
+import type { SandboxErrorKind } from '../sandbox.ts';
+
+/** What the service and the process of the plugins tell each other. In brackets: what is in the frame's body. */
+
+export interface ChildOptions {
+  readonly memoryBytesMax: number;
+  readonly cpuMs: number;
+  readonly waitMs: number;
+  readonly taskMs: number;
+  readonly outbound: { readonly allow: string; readonly timeoutMs: number; readonly bytesMax: number };
+  /** Path, or empty. */
+  readonly geoipDatabase: string;
+}
+
+export type ToChild =
+  /** First message. [the guest's bundle, or empty: make it] */
+  | { readonly kind: 'init'; readonly options: ChildOptions }
+  /** [Program] */
+  | { readonly kind: 'describe'; readonly id: number; readonly instance: number }
+  /** [OpenBody] */
+  | { readonly kind: 'open'; readonly id: number; readonly instance: number }
+  /** [events-text] `guiltyInRow`: how many events right before these ran out of time. */
+  | {
+      readonly kind: 'events';
+      readonly id: number;
+      readonly instance: number;
+      readonly count: number;
+      readonly guiltyInRow: number;
+    }
+  /** [events-text, or the payload of a job, or nothing] */
+  | {
+      readonly kind: 'call';
+      readonly id: number;
+      readonly instance: number;
+      readonly target: WireTarget;
+      readonly timeoutMs: number;
+    }
+  | { readonly kind: 'abort'; readonly id: number; readonly instance: number }
+  | { readonly kind: 'close'; readonly id: number; readonly instance: number }
+  /** Answer to `op`. [bridge-json] */
+  | { readonly kind: 'answer'; readonly instance: number; readonly call: number; readonly ok: boolean };
+
+export type WireTarget =
+  | { readonly kind: 'scheduled' | 'job'; readonly name: string }
+  | { readonly kind: 'onEvent' | 'exportEvents' };
+
+export type FromChild =
+  /** [the guest's bundle] */
+  | { readonly kind: 'ready' }
+  /** [results-text] Some of the events of a request; with `guiltyInRow` the last of them. */
+  | { readonly kind: 'results'; readonly id: number; readonly guiltyInRow?: number }
+  /** End of any other request. [JSON value, or WireError] */
+  | { readonly kind: 'done'; readonly id: number; readonly ok: boolean }
+  /** The isolate had to go; requests that it was to answer get no answer. */
+  | { readonly kind: 'gone'; readonly instance: number; readonly cause: 'memory' | 'time' }
+  /** [bridge-json of the arguments] */
+  | {
+      readonly kind: 'op';
+      readonly instance: number;
+      readonly call: number;
+      readonly op: string;
+      readonly cause: WireCause | null;
+    }
+  /** [Notes] */
+  | { readonly kind: 'notes'; readonly instance: number };
+
+/** The event in whose processing something was asked: which of a request, and how many captures came before. */
+export interface WireCause {
+  readonly id: number;
+  readonly index: number;
+  readonly nth: number;
+}
+
+export interface Program {
+  readonly pluginName: string;
+  readonly label: string;
+  readonly configId: number;
+  readonly projectId: number;
+  readonly code: string;
+}
+
+export interface OpenBody extends Program {
+  readonly config: Readonly<Record<string, JsonValue>>;
+  readonly attachments: Readonly<
+    Record<string, { readonly content_type: string; readonly file_name: string; readonly contents_base64: string }>
+  >;
+}
+
+export interface Notes {
+  readonly logs: readonly (readonly [time: number, level: string, message: string])[];
+  readonly metrics: readonly (readonly [name: string, kind: string, value: number])[];
+}
+
+/** A SandboxError on its way. */
+export interface WireError {
+  readonly kind: SandboxErrorKind;
+  readonly message: string;
+  readonly method: string;
+  readonly errorName: string;
+  readonly stack: string;
+  readonly retry: boolean;
+}
