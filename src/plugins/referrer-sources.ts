@@ -169,7 +169,10 @@ const unknownHosts: Readonly<Record<string, string>> = {
 };
 
 const byFamily: ReadonlyMap<string, ReferrerSource> = new Map(
-  Object.entries(families).map(([source, terms]) => [source, { medium: 'search', source, terms }]),
+  Object.entries(families).map(([name, terms]) => {
+    const source = name === 'yahoo' ? 'yahoo!' : name;
+    return [name, { medium: 'search', source, terms }];
+  }),
 );
 
 const byHost: ReadonlyMap<string, ReferrerSource> = new Map([

@@ -19,7 +19,7 @@ describe('Referrer', () => {
     ['mail.google.com', 'email', 'gmail'],
     ['docs.google.com', 'unknown', 'google'],
     ['gemini.google.com', 'ai', 'gemini'],
-    ['de.search.yahoo.com', 'search', 'yahoo'],
+    ['de.search.yahoo.com', 'search', 'yahoo!'],
     ['yandex.ru', 'search', 'yandex'],
     ['duckduckgo.com', 'search', 'duckduckgo'],
     ['l.facebook.com', 'social', 'facebook'],

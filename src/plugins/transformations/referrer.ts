@@ -42,6 +42,7 @@ export const referrer: TransformationPlugin = definePlugin({
   differences: [
     'The table of hosts is an own one: parts of a known host belong to it, assistants have the medium ai; some hosts are missing.',
     'Events without page address and referrer stay as they are; the published one marks them, and the person, as unknown.',
+    'Without $referring_domain the host of $referrer counts; in the published one the visit is unknown then.',
     'Own domains come from the setting and are compared by host; in the published one they are part of the code.',
     'First values that are not known are null on the person; the published one leaves them out or writes "undefined" as text.',
     'A parameter that cannot be decoded is taken as it is; the published one throws.',
