@@ -88,13 +88,9 @@ export class AppInstances {
    * Runs `work` on the config's instance; on one for this work alone when the config keeps none (it is disabled, say).
    * @throws AppSetupError, what opening throws, or what `work` throws
    */
-  async use<Result>(
-    config: StoredConfig,
-    versionId: number,
-    work: (instance: SandboxInstance) => Promise<Result>,
-  ): Promise<Result> {
-    const entry = await this.#entryOf(config, versionId);
-    if (entry === undefined) return this.#useOnce(config, versionId, work);
+  async use<Result>(config: StoredConfig, work: (instance: SandboxInstance) => Promise<Result>): Promise<Result> {
+    const entry = await this.#entryOf(config);
+    if (entry === undefined) return this.#useOnce(config, work);
     entry.users += 1;
     try {
       return await work(await this.#instanceOf(entry));
@@ -111,21 +107,17 @@ export class AppInstances {
     while (this.#closing.size > 0) await Promise.all(this.#closing);
   }
 
-  async #entryOf(config: StoredConfig, versionId: number): Promise<Entry | undefined> {
+  async #entryOf(config: StoredConfig): Promise<Entry | undefined> {
     if (!config.enabled || config.deleted) return undefined;
     const isCurrent = (entry: Entry | undefined): boolean =>
-      entry?.row.updatedAt === config.updatedAt && entry.row.versionId === versionId;
+      entry?.row.updatedAt === config.updatedAt && entry.row.versionId === config.plugin.versionId;
     if (!isCurrent(this.#entries.get(config.id))) await this.#refresh();
     const entry = this.#entries.get(config.id);
     return isCurrent(entry) ? entry : undefined;
   }
 
-  async #useOnce<Result>(
-    config: StoredConfig,
-    versionId: number,
-    work: (instance: SandboxInstance) => Promise<Result>,
-  ): Promise<Result> {
-    const instance = await openApp(this.#parts, config, versionId);
+  async #useOnce<Result>(config: StoredConfig, work: (instance: SandboxInstance) => Promise<Result>): Promise<Result> {
+    const instance = await openApp(this.#parts, config);
     try {
       return await work(instance);
     } finally {
@@ -193,13 +185,13 @@ export class AppInstances {
   /** Never rejects: what went wrong is the entry's state. */
   async #setUp(entry: Entry): Promise<void> {
     const { db, clock } = this.#parts;
-    const { configId, versionId } = entry.row;
+    const { configId } = entry.row;
     entry.setups += 1;
     let config: StoredConfig | undefined;
     try {
       config = await findAnyConfig(db, configId, clock.now());
       if (config === undefined) throw new HopelessError('the config was deleted');
-      const instance = await openApp(this.#parts, config, versionId);
+      const instance = await openApp(this.#parts, config);
       entry.state = { kind: 'ready', instance };
       entry.setups = 0;
       await db.transaction().execute((tx) => reportSuccess(tx, configId, 'setup', clock.now()));

@@ -26,16 +26,6 @@ export interface AppParts extends InstalledPlugins {
   readonly log: Log;
 }
 
-/** The version of an installed plugin that a config runs; undefined: built in, or gone. */
-export async function versionOf(db: Queries, configId: number): Promise<number | undefined> {
-  const row = await db
-    .selectFrom('plugin_configs')
-    .select('plugin_version_id')
-    .where('id', '=', configId)
-    .executeTakeFirst();
-  return row?.plugin_version_id ?? undefined;
-}
-
 /** Empty: nothing required is missing. */
 export function missingOf(config: StoredConfig): string {
   const { plugin, settings } = config;
@@ -46,10 +36,11 @@ export function missingOf(config: StoredConfig): string {
  * Loads the config's plugin into an instance of its own and sets it up.
  * @throws SandboxError, or HopelessError for what a change of the config must cure
  */
-export async function openApp(parts: AppParts, config: StoredConfig, versionId: number): Promise<SandboxInstance> {
+export async function openApp(parts: AppParts, config: StoredConfig): Promise<SandboxInstance> {
   const missing = missingOf(config);
   if (missing !== '') throw new HopelessError(missing);
-  const program = await parts.loadProgram(versionId);
+  const { versionId } = config.plugin;
+  const program = versionId === null ? undefined : await parts.loadProgram(versionId);
   if (program === undefined) {
     throw new HopelessError(`the version of "${config.plugin.name}" that it runs is gone; upgrade the config`);
   }

@@ -9,7 +9,7 @@ import type { PluginRegistry } from '../plugins/registry.ts';
 import type { CallTarget, SandboxInstance } from '../sandbox/sandbox.ts';
 import { AppSetupError, type AppInstances } from './app-instances.ts';
 import { deliver } from './deliveries.ts';
-import { missingOf, versionOf } from './open-app.ts';
+import { missingOf } from './open-app.ts';
 import { asError, HopelessError, isAborted, isWorthRetry } from './outcome.ts';
 import { pluginAttemptsMax, pluginRetryDelayMs, type RunOutcome } from './outcome.ts';
 import type { Job } from './queue.ts';
@@ -41,9 +41,8 @@ export async function runJob(
   if (config === undefined) return failed('the config was deleted');
   const obstacle = job.kind === 'started' ? '' : obstacleOf(config);
   if (obstacle !== '') return { kind: 'skipped', reason: obstacle };
+  if (config.plugin.versionId !== null) return runInstalled(parts, job, config, signal);
   const code = parts.registry.get(config.plugin.slug);
-  const versionId = code === undefined ? await versionOf(parts.db, config.id) : undefined;
-  if (versionId !== undefined) return runInstalled(parts, job, { config, versionId }, signal);
   if (code === undefined) return failed(`this program has no plugin "${config.plugin.slug}"`);
   return runBuiltIn(parts, job, { config, jobs: code.kind === 'import-app' ? code.jobs : {} }, signal);
 }
@@ -89,16 +88,10 @@ async function runBuiltIn(
   }
 }
 
-async function runInstalled(
-  parts: RunParts,
-  job: Job,
-  of: { readonly config: StoredConfig; readonly versionId: number },
-  signal: AbortSignal,
-): Promise<RunOutcome> {
+async function runInstalled(parts: RunParts, job: Job, config: StoredConfig, signal: AbortSignal): Promise<RunOutcome> {
   if (parts.apps === undefined) return failed('this process runs no installed plugins; start one with the jobs role');
-  const { config, versionId } = of;
   try {
-    return await parts.apps.use(config, versionId, (instance) => runOn(instance, job, config, signal));
+    return await parts.apps.use(config, (instance) => runOn(instance, job, config, signal));
   } catch (thrown) {
     return cannotBegin(job, asError(thrown), signal);
   }

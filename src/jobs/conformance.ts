@@ -1,0 +1,11 @@
+import { testFlows } from './flow-conformance.ts';
+import { testKeeping } from './keep-conformance.ts';
+import { testQueue } from './queue-conformance.ts';
+import type { OpenStore } from './test-jobs.ts';
+
+/** What jobs promise on every metadata store. Real stores only. */
+export function testJobs(open: OpenStore): void {
+  testQueue(open);
+  testFlows(open);
+  testKeeping(open);
+}
