@@ -1,9 +1,9 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { cliPage } from './reference/cli-page.ts';
 import { openApiDocument } from './reference/openapi-document.ts';
-import { pluginsPage } from './reference/plugins-page.ts';
+import { pluginPages, pluginsPage } from './reference/plugins-page.ts';
 import { errorsPage, metricsPage, scopesPage, settingsPage, warningsPage } from './reference/table-pages.ts';
 
 /**
@@ -17,12 +17,15 @@ export const docPages: Readonly<Record<string, () => string>> = {
   'docs/reference/metrics.md': metricsPage,
   'docs/reference/scopes.md': scopesPage,
   'docs/reference/plugins.md': pluginsPage,
+  ...pluginPages,
   'docs/reference/cli.md': cliPage,
   'docs/reference/openapi.json': openApiDocument,
 };
 
 if (import.meta.main) {
   const root = dirname(dirname(fileURLToPath(import.meta.url)));
+  // Pages of plugins that are gone.
+  rmSync(join(root, 'docs/reference/plugins'), { recursive: true, force: true });
   for (const [path, generate] of Object.entries(docPages)) {
     mkdirSync(dirname(join(root, path)), { recursive: true });
     writeFileSync(join(root, path), generate());

@@ -1,25 +1,82 @@
 import type { PluginField } from '../../src/plugins/fields.ts';
+import { notBuiltIn } from '../../src/plugins/not-built-in.ts';
 import type { Plugin } from '../../src/plugins/plugin.ts';
 import { builtInPlugins } from '../../src/plugins/registry.ts';
 import { code, json, page, table } from './markdown.ts';
 
+const kinds: Readonly<Record<Plugin['kind'], string>> = {
+  transformation: 'Transformations',
+  'import-app': 'Import apps',
+};
+const families: Readonly<Record<Plugin['kind'], string>> = {
+  transformation: 'transformations',
+  'import-app': 'import-apps',
+};
+
+/** The index of all plugins. */
 export function pluginsPage(): string {
   const about =
-    'The plugins that come with the program. `millrace configs create --family transformations --plugin <slug> ' +
-    "--settings '{…}' --enabled` puts one to work; the examples are run by the tests.";
-  return page('Plugins', about, ...builtInPlugins.flatMap(section));
+    'The plugins that come with the program. Each has a page with its settings and an example, which is run by the tests. ' +
+    "`millrace configs create --family transformations --plugin <slug> --settings '{…}' --enabled` puts one to work. " +
+    'Where a published plugin is known by another name, that is named too; its settings have the same keys.';
+  const left = [
+    '## Without a built-in',
+    'Published transformations that no built-in stands for.',
+    table(
+      ['Published', 'Why, and what to do'],
+      notBuiltIn.map(({ name, reason }) => [name, reason]),
+    ),
+  ];
+  return page('Plugins', about, ...Object.entries(kinds).flatMap(([kind, title]) => index(kind, title)), ...left);
 }
 
-function section(plugin: Plugin): string[] {
-  const head = `## ${plugin.name}`;
-  const facts = `${code(plugin.slug)}, ${plugin.kind}, version ${plugin.version}. ${plugin.description}`;
-  const settings = table(['Setting', 'Type', 'Default', 'Meaning'], plugin.fields.map(fieldRow));
-  return [
-    head,
-    facts,
-    ...(plugin.fields.length > 0 ? [settings] : []),
-    ...(plugin.kind === 'transformation' ? example(plugin) : jobs(plugin)),
+/** One page per plugin, by path from the root. */
+export const pluginPages: Readonly<Record<string, () => string>> = Object.fromEntries(
+  builtInPlugins.map((plugin) => [`docs/reference/plugins/${plugin.slug}.md`, () => pluginPage(plugin)]),
+);
+
+function index(kind: string, title: string): string[] {
+  const plugins = builtInPlugins.filter((plugin) => plugin.kind === kind);
+  if (plugins.length === 0) return [];
+  const rows = plugins
+    .toSorted((a, b) => a.name.localeCompare(b.name, 'en'))
+    .map((plugin) => [
+      `[${plugin.name}](plugins/${plugin.slug}.md)`,
+      code(plugin.slug),
+      plugin.description,
+      known(plugin).map(code).join(', '),
+    ]);
+  return [`## ${title}`, table(['Plugin', 'Slug', 'What it does', 'Also known as'], rows)];
+}
+
+function pluginPage(plugin: Plugin): string {
+  const parts = [
+    `${code(plugin.slug)}, ${plugin.kind === 'transformation' ? 'a transformation' : 'an import app'}, version ${plugin.version}.`,
+    ...section('Settings', settings(plugin.fields)),
+    ...(plugin.kind === 'transformation' ? example(plugin) : []),
+    ...command(plugin),
+    ...(plugin.kind === 'import-app' ? section('Jobs', jobs(plugin)) : []),
+    ...section('Also known as', known(plugin).map(code).join(', ')),
+    ...(plugin.kind === 'transformation'
+      ? section('Differs from the published one', list(plugin.differences ?? []))
+      : []),
+    '[All plugins](../plugins.md)',
   ];
+  return page(plugin.name, plugin.description, ...parts);
+}
+
+function known(plugin: Plugin): readonly string[] {
+  return plugin.kind === 'transformation' ? (plugin.alsoKnownAs ?? []) : [];
+}
+
+/** Nothing, when there is nothing to say. */
+function section(title: string, text: string): string[] {
+  return text === '' ? [] : [`## ${title}`, text];
+}
+
+function settings(fields: readonly PluginField[]): string {
+  if (fields.length === 0) return '';
+  return table(['Setting', 'Type', 'Default', 'Meaning'], fields.map(fieldRow));
 }
 
 function fieldRow(field: PluginField): string[] {
@@ -28,25 +85,39 @@ function fieldRow(field: PluginField): string[] {
     .filter(Boolean)
     .join(', ');
   const meaning = [field.name, field.hint ?? ''].filter(Boolean).join(': ');
-  const byDefault =
-    field.default === undefined
-      ? ''
-      : typeof field.default === 'string'
-        ? field.default
-        : JSON.stringify(field.default);
-  return [code(field.key), marks === '' ? type : `${type} (${marks})`, code(byDefault), meaning];
+  return [code(field.key), marks === '' ? type : `${type} (${marks})`, code(standard(field)), meaning];
 }
 
-function example({ example: { settings, before, after } }: Extract<Plugin, { kind: 'transformation' }>): string[] {
-  const result = after === null ? ['drops the event.'] : ['gives', json(after)];
-  return ['Example: with the settings', json(settings), 'the event', json(before), ...result];
+function standard({ default: value }: PluginField): string {
+  if (value === undefined) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-function jobs(plugin: Extract<Plugin, { kind: 'import-app' }>): string[] {
-  return [
-    table(
-      ['Job', 'What it does'],
-      Object.entries(plugin.jobs).map(([name, { description }]) => [code(name), description]),
-    ),
-  ];
+function example({
+  example: { settings: given, before, after },
+}: Extract<Plugin, { kind: 'transformation' }>): string[] {
+  const same = JSON.stringify(after) === JSON.stringify(before);
+  const result =
+    after === null ? ['is dropped.'] : same ? ['keeps its name and properties.'] : ['becomes', json(after)];
+  const start = Object.keys(given).length === 0 ? ['Without any settings,'] : ['With the settings', json(given)];
+  return ['## Example', ...start, 'the event', json(before), ...result];
+}
+
+function command(plugin: Plugin): string[] {
+  const given = plugin.kind === 'transformation' ? plugin.example.settings : {};
+  const text = JSON.stringify(given).replaceAll("'", String.raw`'\''`);
+  const options = Object.keys(given).length === 0 ? '' : ` --settings '${text}'`;
+  const line = `millrace configs create --family ${families[plugin.kind]} --plugin ${plugin.slug}${options} --enabled`;
+  return ['## Put it to work', ['```sh', line, '```'].join('\n')];
+}
+
+function jobs(plugin: Extract<Plugin, { kind: 'import-app' }>): string {
+  return table(
+    ['Job', 'What it does'],
+    Object.entries(plugin.jobs).map(([name, { description }]) => [code(name), description]),
+  );
+}
+
+function list(items: readonly string[]): string {
+  return items.map((item) => `- ${item}`).join('\n');
 }
