@@ -1,4 +1,7 @@
+import { describe } from 'vitest';
+import { testErrors } from './errors-conformance.ts';
 import { testLogs } from './logs-conformance.ts';
+import { testMetrics } from './metrics-conformance.ts';
 import { testStorage } from './storage-conformance.ts';
 import type { OpenStore } from './test-store.ts';
 import { testWindowStorage } from './window-storage-conformance.ts';
@@ -8,4 +11,8 @@ export function testPluginServices(open: OpenStore): void {
   testStorage(open);
   testWindowStorage(open);
   testLogs(open);
+  testErrors(open);
+  describe('metrics', () => {
+    testMetrics(open);
+  });
 }
