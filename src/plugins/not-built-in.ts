@@ -16,6 +16,6 @@ export const notBuiltIn: readonly { readonly name: string; readonly reason: stri
   },
   {
     name: 'Typesafe',
-    reason: 'Belongs to a service of the same name. "Schema enforcer" checks events against a schema.',
+    reason: 'A demonstration that has a language model sort events. A plugin of your own may ask one through fetch.',
   },
 ];
