@@ -34,7 +34,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     plugin-services jobs transform persons`,
   api: words`contract base config telemetry metadata eventstore http capture plugins plugin-configs
     plugin-services plugin-packages jobs transform persons pipeline`,
-  cli: words`contract base config telemetry metadata formats plugins plugin-services plugin-packages outbound transform`,
+  cli: words`contract base config telemetry metadata formats plugins plugin-services plugin-packages outbound sandbox
+    transform`,
 };
 
 /** Types that hold folders together; anybody but contract and base may import them. */

@@ -11,6 +11,7 @@ import { openapiCommand } from './commands/openapi.ts';
 import { projectsCommand } from './commands/projects.ts';
 import { sendCommand } from './commands/send.ts';
 import { serveCommand } from './commands/serve.ts';
+import { transformationCommand } from './commands/transformation.ts';
 import type { Terminal } from './terminal.ts';
 
 /** Every command, in the order of a first day with the program. */
@@ -19,6 +20,7 @@ const commands = [
   sendCommand,
   eventsCommand,
   configsCommand,
+  transformationCommand,
   keysCommand,
   projectsCommand,
   configCommand,

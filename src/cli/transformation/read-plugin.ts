@@ -1,0 +1,119 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { basename, dirname, join, relative, resolve, sep } from 'node:path';
+import { filesMax, textOf, unpackedBytesMax } from '../../plugin-packages/package-files.ts';
+import { PluginPackageError } from '../../plugin-packages/plugin-error.ts';
+import { preparePlugin, type PrepareDeps, type PreparedPlugin } from '../../plugin-packages/prepare.ts';
+import type { PackageSource } from '../../plugin-packages/read-package.ts';
+import { isField, type PluginField } from '../../plugins/fields.ts';
+import type { SandboxProgram } from '../../sandbox/sandbox.ts';
+import { CommandError } from '../exit-codes.ts';
+
+/** A plugin from the disk, ready to run. */
+export interface LocalPlugin {
+  /** As people call it. */
+  readonly name: string;
+  readonly program: SandboxProgram;
+  /** Undefined: there is no plugin.json, so every setting goes. */
+  readonly fields: readonly PluginField[] | undefined;
+  /** It changes events, not only looks on. */
+  readonly isStep: boolean;
+}
+
+type Texts = Record<string, string>;
+
+const archives = /\.(zip|tgz|tar\.gz)$/i;
+const relativeImport = /(\bfrom|\bimport|\brequire\s*\(|\bimport\s*\()\s*['"]\.{1,2}\//;
+const manifestFile = 'plugin.json';
+
+/**
+ * A file, a folder or an archive (.zip, .tgz) as a plugin, just as it would be installed. Errors: CommandError failed, with file
+ * and line.
+ */
+export async function readPlugin(path: string, deps: PrepareDeps): Promise<LocalPlugin> {
+  try {
+    const { source, isDeclared } = sourceOf(path);
+    const name = basename(resolve(path)).replace(archives, '');
+    return toLocal(await preparePlugin(deps, source, { name }), isDeclared);
+  } catch (cause) {
+    if (!(cause instanceof PluginPackageError)) throw cause;
+    throw new CommandError('failed', `${path}: ${cause.message}`, { cause });
+  }
+}
+
+function toLocal({ name, manifest, code, capabilities }: PreparedPlugin, isDeclared: boolean): LocalPlugin {
+  return {
+    name,
+    program: { pluginName: name, code },
+    fields: isDeclared ? manifest.schema.filter(isField) : undefined,
+    isStep: capabilities.methods.some((method) => method.startsWith('processEvent')),
+  };
+}
+
+/** `isDeclared`: a plugin.json says which settings there are. */
+function sourceOf(path: string): { readonly source: PackageSource; readonly isDeclared: boolean } {
+  if (statSync(path).isDirectory()) return typed(readFolder(path));
+  if (archives.test(path)) return { source: { kind: 'archive', bytes: readFileSync(path) }, isDeclared: true };
+  const files = readBeside(path);
+  const { source, isDeclared } = typed(files);
+  // Whatever plugin.json names as its entry: this file is what is to be tried.
+  const manifest = isDeclared ? (parsedManifest(files[manifestFile] ?? '') ?? {}) : {};
+  const main = { [manifestFile]: JSON.stringify({ ...manifest, main: basename(path) }) };
+  return { source: { ...source, files: { ...source.files, ...main } }, isDeclared };
+}
+
+function typed(files: Texts) {
+  return { source: { kind: 'files', files }, isDeclared: Object.hasOwn(files, manifestFile) } as const;
+}
+
+function parsedManifest(text: string): object | undefined {
+  try {
+    const value = JSON.parse(text) as unknown;
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  } catch {
+    // Said below.
+  }
+  throw new PluginPackageError(`${manifestFile}: expected a JSON object`);
+}
+
+/** A file; with it its plugin.json, and everything below its folder when it imports from there. */
+function readBeside(path: string): Texts {
+  const folder = dirname(path);
+  const text = textOf(readFileSync(path));
+  if (text === undefined) throw new PluginPackageError('expected text in UTF-8: JavaScript or TypeScript');
+  if (relativeImport.test(text)) return readFolder(folder);
+  const manifest = readIfThere(join(folder, manifestFile));
+  return { [basename(path)]: text, ...(manifest !== undefined && { [manifestFile]: manifest }) };
+}
+
+function readIfThere(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** The texts, without what packages do not bring: dependencies, hidden files, links. */
+function readFolder(folder: string): Texts {
+  const files: Texts = {};
+  let [count, bytes] = [0, 0];
+  const visit = (at: string): void => {
+    for (const entry of readdirSync(at, { withFileTypes: true })) {
+      if (entry.name === 'node_modules' || entry.name.startsWith('.')) continue;
+      const path = join(at, entry.name);
+      if (entry.isDirectory()) visit(path);
+      if (!entry.isFile()) continue;
+      count += 1;
+      bytes += statSync(path).size;
+      if (count > filesMax || bytes > unpackedBytesMax) {
+        const most = `${filesMax} files and ${unpackedBytesMax / 1024 / 1024} MiB`;
+        throw new PluginPackageError(`expected a plugin of at most ${most}; is this the right folder?`);
+      }
+      const text = textOf(readFileSync(path));
+      if (text !== undefined) files[relative(folder, path).split(sep).join('/')] = text;
+    }
+  };
+  visit(folder);
+  return files;
+}

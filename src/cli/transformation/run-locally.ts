@@ -1,0 +1,108 @@
+import { existsSync } from 'node:fs';
+import type { PluginField } from '../../plugins/fields.ts';
+import type { JsonValue, TransformationPlugin } from '../../plugins/plugin.ts';
+import { builtInPlugins } from '../../plugins/registry.ts';
+import { readTrialEvent, TrialEventError, type TrialEvent } from '../../transform/trial-event.ts';
+import { toTrialRecord, type TrialRecord } from '../../transform/trial-record.ts';
+import { openTrial, type TrialConfig } from '../../transform/trial-run.ts';
+import { CommandError } from '../exit-codes.ts';
+import { settingsFrom } from '../setting-options.ts';
+import { openLocalParts, type LocalParts } from './local-parts.ts';
+import { readPlugin, type LocalPlugin } from './read-plugin.ts';
+import { checkAllUsed, fieldsGiven, readSettings, settingsFor, type GivenSettings } from './settings.ts';
+
+type Subject = TransformationPlugin | LocalPlugin;
+
+/**
+ * Runs events through plugins from the disk and built-ins, one after the other, in the real sandbox and without a service.
+ * Errors: CommandError.
+ */
+export async function runLocally(
+  plugins: readonly string[],
+  events: readonly JsonValue[],
+  options: Parameters<typeof readSettings>[0],
+): Promise<TrialRecord[]> {
+  const given = readSettings(options);
+  const now = Date.now();
+  const trialEvents = events.map((event, index) => readEvent(event, index, now));
+  const local = openLocalParts(settingsFrom({}).settings);
+  try {
+    return await runAll(local, plugins, trialEvents, given);
+  } finally {
+    await local.close();
+  }
+}
+
+async function runAll(
+  { packages, partsFor }: LocalParts,
+  plugins: readonly string[],
+  events: readonly TrialEvent[],
+  given: GivenSettings,
+): Promise<TrialRecord[]> {
+  const subjects: Subject[] = [];
+  for (const name of plugins) subjects.push(existsSync(name) ? await readPlugin(name, packages) : builtIn(name));
+  const fields = subjects.map((subject) => subject.fields ?? fieldsGiven(given));
+  checkAllUsed(given, fields);
+  const settings = fields.map((each) => settingsFor(given, each));
+  const configs = subjects.map((subject, index) => configOf(subject, index + 1, fields[index] ?? [], settings[index]));
+  const parts = partsFor({
+    // Configs and versions are numbered from 1, as the plugins come.
+    programOf: (id) => programOf(subjects[id - 1]),
+    filesOf: (id) => settings[id - 1]?.files ?? new Map(),
+  });
+  const trial = openTrial(parts, configs);
+  try {
+    const records: TrialRecord[] = [];
+    for (const event of events) records.push(toTrialRecord(await trial.run(event)));
+    return records;
+  } finally {
+    await trial.close();
+  }
+}
+
+function readEvent(event: JsonValue, index: number, now: number): TrialEvent {
+  try {
+    return readTrialEvent(event, now);
+  } catch (cause) {
+    if (!(cause instanceof TrialEventError)) throw cause;
+    throw new CommandError('usage', `--event: event ${index + 1}: ${cause.message}`, { cause });
+  }
+}
+
+function builtIn(name: string): TransformationPlugin {
+  const known = builtInPlugins.filter((plugin) => plugin.kind === 'transformation');
+  const found = known.find(({ slug }) => slug === name);
+  if (found !== undefined) return found;
+  const slugs = known.map(({ slug }) => slug).join(', ');
+  throw new CommandError(
+    'notFound',
+    `there is no file and no built-in transformation "${name}"; built in are ${slugs}`,
+  );
+}
+
+function programOf(subject: Subject | undefined) {
+  if (subject !== undefined && 'program' in subject) return subject.program;
+  throw new Error('expected a plugin from the disk');
+}
+
+function configOf(
+  subject: Subject,
+  id: number,
+  fields: readonly PluginField[],
+  settings: GivenSettings = { values: {}, files: new Map() },
+): TrialConfig {
+  const isBuiltIn = 'slug' in subject;
+  return {
+    id,
+    name: subject.name,
+    projectId: 1,
+    slug: isBuiltIn ? subject.slug : subject.name,
+    pluginId: id,
+    pluginName: subject.name,
+    pluginVersionId: isBuiltIn ? null : id,
+    fields,
+    settings: settings.values,
+    attached: new Set(settings.files.keys()),
+    isStep: isBuiltIn || subject.isStep,
+  };
+}

@@ -1,0 +1,97 @@
+import { readFileSync } from 'node:fs';
+import { basename, extname } from 'node:path';
+import { checkSettings } from '../../plugins/check-settings.ts';
+import type { PluginField, SettingValues } from '../../plugins/fields.ts';
+import type { Attachment } from '../../plugins/host.ts';
+import type { JsonValue } from '../../plugins/plugin.ts';
+import { CommandError } from '../exit-codes.ts';
+
+export interface GivenSettings {
+  readonly values: SettingValues;
+  readonly files: ReadonlyMap<string, Attachment>;
+}
+
+/** `--config k=v`, `--config-file c.json` (an object) and `--attachment k=path`; the first win. Errors: CommandError usage. */
+export function readSettings(options: {
+  readonly config?: readonly string[];
+  readonly configFile?: string;
+  readonly attachment?: readonly string[];
+}): GivenSettings {
+  const values: Record<string, JsonValue> = { ...readFile(options.configFile) };
+  for (const text of options.config ?? []) {
+    const [key, value] = splitPair('--config', text);
+    values[key] = value;
+  }
+  const files = new Map<string, Attachment>();
+  for (const text of options.attachment ?? []) {
+    const [key, path] = splitPair('--attachment', text);
+    const content = readBytes('--attachment', path);
+    files.set(key, { fileName: basename(path), contentType: contentType(path), content });
+  }
+  return { values, files };
+}
+
+/** What of it is for a plugin with these fields. */
+export function settingsFor(given: GivenSettings, fields: readonly PluginField[]): GivenSettings {
+  const known = new Set(fields.map(({ key }) => key));
+  const values = Object.fromEntries(Object.entries(given.values).filter(([key]) => known.has(key)));
+  const [problem] = checkSettings(fields, values);
+  if (problem !== undefined) {
+    throw new CommandError('usage', `--config ${problem.attr?.replace('settings.', '')}: ${problem.detail}`);
+  }
+  return { values, files: new Map([...given.files].filter(([key]) => known.has(key))) };
+}
+
+/** Fields of a plugin that declares none: whatever is given. */
+export function fieldsGiven({ values, files }: GivenSettings): PluginField[] {
+  const typeOf = (value: JsonValue): PluginField['type'] => (typeof value === 'string' ? 'string' : 'json');
+  return [
+    ...Object.entries(values).map(([key, value]) => ({ key, name: key, type: typeOf(value) })),
+    ...[...files.keys()].map((key) => ({ key, name: key, type: 'attachment' as const })),
+  ];
+}
+
+/** A setting that no plugin of the chain has is a slip of the pen. Errors: CommandError usage. */
+export function checkAllUsed(given: GivenSettings, fields: readonly (readonly PluginField[])[]): void {
+  const known = new Set(fields.flat().map(({ key }) => key));
+  const unknown = [...Object.keys(given.values), ...given.files.keys()].find((key) => !known.has(key));
+  if (unknown === undefined) return;
+  const there = known.size === 0 ? 'there are none' : `there are: ${[...known].join(', ')}`;
+  throw new CommandError('usage', `no plugin here has a setting "${unknown}"; ${there}`);
+}
+
+function splitPair(option: string, text: string): [key: string, value: string] {
+  const at = text.indexOf('=');
+  if (at > 0) return [text.slice(0, at), text.slice(at + 1)];
+  throw new CommandError('usage', `${option}: expected key=value, got: ${text}`);
+}
+
+function readFile(path: string | undefined): SettingValues {
+  if (path === undefined) return {};
+  const text = Buffer.from(readBytes('--config-file', path)).toString('utf8');
+  try {
+    const value = JSON.parse(text) as unknown;
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as SettingValues;
+  } catch {
+    // Said below, with what was expected.
+  }
+  throw new CommandError('usage', `--config-file: expected a JSON object of settings by key in ${path}`);
+}
+
+function readBytes(option: string, path: string): Uint8Array {
+  try {
+    return readFileSync(path);
+  } catch (cause) {
+    throw new CommandError('usage', `${option}: cannot read ${path} (${(cause as Error).message})`, { cause });
+  }
+}
+
+const types: Readonly<Record<string, string>> = {
+  '.json': 'application/json',
+  '.csv': 'text/csv',
+  '.txt': 'text/plain',
+};
+
+function contentType(path: string): string {
+  return types[extname(path).toLowerCase()] ?? 'application/octet-stream';
+}

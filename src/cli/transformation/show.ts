@@ -1,0 +1,77 @@
+import { styleText } from 'node:util';
+import type { JsonValue } from '../../plugins/plugin.ts';
+import { diffJson, type Difference } from '../../transform/diff.ts';
+import type { TrialRecord, TrialStepRecord } from '../../transform/trial-record.ts';
+import { withoutMarkers } from '../../transform/trial-event.ts';
+import { printable, type Terminal } from '../terminal.ts';
+
+const valueLengthMax = 200;
+
+/** What happened to one event, for a person. `everyStep`: the event's changes after each step, not only in the end. */
+export function showTrial(
+  { data }: Terminal,
+  trial: TrialRecord,
+  { title, everyStep }: { readonly title: string; readonly everyStep: boolean },
+): void {
+  const { before, after, steps } = trial;
+  data(styled('bold', `${title}: ${printable(before.event)} (${printable(before.distinct_id)})`));
+  for (const step of steps) {
+    for (const line of stepLines(step, everyStep)) data(`  ${line}`);
+  }
+  if (everyStep && steps.length > 1) data('  in all');
+  if (after === null) data(`  dropped by ${printable(steps.at(-1)?.name ?? 'the chain')}`);
+  else if (!everyStep || steps.length > 1) showChanges(data, diffJson(withoutMarkers(before), withoutMarkers(after)));
+}
+
+function showChanges(data: (line: string) => void, changes: readonly Difference[]): void {
+  if (changes.length === 0) data('  unchanged');
+  for (const line of changeLines(changes)) data(`  ${line}`);
+}
+
+/** `+ /properties/plan: "pro"` */
+export function changeLines(changes: readonly Difference[]): string[] {
+  return changes.map(({ path, op, before, after }) => {
+    const where = printable(path) || 'the event';
+    if (op === 'add') return styled('green', `+ ${where}: ${shown(after)}`);
+    if (op === 'remove') return styled('red', `- ${where}: ${shown(before)}`);
+    return styled('yellow', `~ ${where}: ${shown(before)} → ${shown(after)}`);
+  });
+}
+
+function stepLines(step: TrialStepRecord, everyStep: boolean): string[] {
+  const { name, outcome, error, diff, time_ms } = step;
+  const head = `${printable(name)}: ${outcome}, ${time_ms} ms`;
+  const changes = diff.length === 0 && outcome === 'kept' ? ['unchanged'] : changeLines(diff);
+  const details = [...(everyStep ? changes : []), ...errorLines(error), ...effectLines(step)];
+  return [head, ...details.map((line) => `  ${line}`)];
+}
+
+function errorLines(error: TrialStepRecord['error']): string[] {
+  if (error === null) return [];
+  const [first, ...others] = `${error.name}: ${error.message}`.split('\n');
+  const stack = error.stack.split('\n').filter((line) => line.trimStart().startsWith('at '));
+  return [styled('red', printable(first ?? '')), ...[...others, ...stack].map((line) => `  ${printable(line.trim())}`)];
+}
+
+function effectLines({ logs, captured, jobs, storage, metrics }: TrialStepRecord): string[] {
+  return [
+    ...logs.map(({ level, message }) => `log ${level} ${printable(message)}`),
+    ...captured.map(({ event, distinct_id, properties }) =>
+      printable(`captured ${event} (${distinct_id}) ${shown(properties)}`),
+    ),
+    ...jobs.map(({ name, payload, run_at }) => printable(`job ${name} at ${run_at} ${shown(payload)}`)),
+    ...Object.entries(storage).map(([key, value]) =>
+      printable(value === null ? `deleted ${key}` : `stored ${key}: ${shown(value)}`),
+    ),
+    ...metrics.map(({ name, kind, value }) => printable(`metric ${name} (${kind}): ${value}`)),
+  ];
+}
+
+function shown(value: JsonValue | undefined): string {
+  const text = printable(JSON.stringify(value ?? null));
+  return text.length > valueLengthMax ? `${text.slice(0, valueLengthMax)}…` : text;
+}
+
+function styled(style: 'bold' | 'red' | 'green' | 'yellow', text: string): string {
+  return styleText(style, text, { stream: process.stdout });
+}
