@@ -37,7 +37,7 @@ export class Observers {
       this.#seen.set(key, seen);
       const { uuid, event, distinctId, projectId: teamId } = draft;
       const timestamp = isoOfMicros(draft.micros);
-      seen.events.push({ uuid, event, distinctId, teamId, timestamp, receivedAt, propertiesText });
+      seen.events.push({ uuid, event, distinctId, teamId, timestamp, receivedAt, propertiesText, markers: null });
     }
   }
 

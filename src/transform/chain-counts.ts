@@ -1,4 +1,5 @@
 import { isoMicros, type Clock } from '../base/clock.ts';
+import type { PluginFailure } from '../plugin-services/errors.ts';
 import type { JsonObject } from '../plugins/plugin.ts';
 import { SandboxError } from '../sandbox/sandbox.ts';
 import type { ChainEvent } from './chain-event.ts';
@@ -8,20 +9,10 @@ const hourMs = 3_600_000;
 /** Kinds of failures of a config that one window keeps apart. */
 const kindsMax = 20;
 
-/** Failures of one kind within a window. */
-export interface FailureKind {
-  readonly configId: number;
-  readonly projectId: number;
-  readonly method: string;
-  readonly name: string;
-  /** Without secrets. */
-  readonly message: string;
-  readonly stack: string;
-  /** ms since the epoch, of the last one. */
+/** Failures of one kind within a window, secrets taken out; the event is that of the first, as it was before. */
+interface FailureKind extends PluginFailure {
   time: number;
   count: number;
-  /** The event of the first one, as it was before. */
-  readonly event: JsonObject;
 }
 
 export type WhichConfig = { readonly id: number; readonly projectId: number };
@@ -72,7 +63,7 @@ export class ChainCounts {
     this.#failures.set(key, { ...about, time: this.#clock.now(), count: 1, event: sampleOf(event) });
   }
 
-  take(): { readonly counts: readonly ConfigCounts[]; readonly failures: readonly FailureKind[] } {
+  take(): { readonly counts: readonly ConfigCounts[]; readonly failures: readonly PluginFailure[] } {
     const taken = { counts: [...this.#counts.values()], failures: [...this.#failures.values()] };
     this.#counts = new Map();
     this.#failures = new Map();

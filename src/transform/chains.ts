@@ -3,10 +3,11 @@ import { readConfigRevision } from '../metadata/config-revision.ts';
 import type { Metadata } from '../metadata/database.ts';
 import type { Queries } from '../metadata/queries.ts';
 import { setConfigError } from '../plugin-configs/set-error.ts';
+import { recordErrors, type PluginFailure } from '../plugin-services/errors.ts';
 import { withoutSecrets } from '../plugins/mask-secrets.ts';
 import { SandboxError } from '../sandbox/sandbox.ts';
 import type { Log } from '../telemetry/log.ts';
-import { ChainCounts, type FailureKind } from './chain-counts.ts';
+import { ChainCounts } from './chain-counts.ts';
 import type { ChainEvent } from './chain-event.ts';
 import { runChain, runDirect, type ChainTally } from './chain.ts';
 import { loadTransformConfigs, type TransformConfig } from './configs.ts';
@@ -23,7 +24,7 @@ const readyMsMax = 2000;
 /** What a window did with the chains, to be written in its transaction. */
 export interface ChainChanges {
   readonly counts: readonly ConfigCounts[];
-  readonly failures: readonly FailureKind[];
+  readonly failures: readonly PluginFailure[];
   /** By config: the failure that is not on record yet (`""`: one that is over), and of which version of the config (`updated_at`). */
   readonly errors: ReadonlyMap<number, { readonly error: string; readonly updatedAt: string }>;
 }
@@ -272,6 +273,7 @@ export class TransformChains {
 /** Writes what a window did. Belongs into the transaction that moves the cursor. `now` in ms. */
 export async function writeChainChanges(tx: Queries, changes: ChainChanges, now: number): Promise<void> {
   await addConfigCounts(tx, changes.counts);
+  await recordErrors(tx, changes.failures);
   for (const [configId, { error, updatedAt }] of changes.errors) {
     const config = await tx
       .selectFrom('plugin_configs')
