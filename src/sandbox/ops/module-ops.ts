@@ -1,44 +1,63 @@
 import { fileURLToPath } from 'node:url';
 import { buildSync } from 'esbuild';
-import { lazyModules } from '../guest/lib/lazy-modules.ts';
+import { isLazyModule, lazyModules, type LazyModule } from '../guest/lib/lazy-modules.ts';
 import { textArgument } from './arguments.ts';
 import type { SyncOps } from './ops.ts';
 
-const folder = fileURLToPath(new URL('../guest/lib/lazy/', import.meta.url));
-/** By file. The same for every isolate of the process. */
-const bundles = new Map<string, string>();
+/** A file of ours that exports `create(parts)`, or the name of a package. */
+const sources: Readonly<Record<LazyModule, URL | string>> = {
+  '@posthog/plugin-contrib': new URL('../guest/lib/lazy/plugin-contrib.ts', import.meta.url),
+  'aws-sdk': new URL('../guest/lib/lazy/aws.ts', import.meta.url),
+  jsonwebtoken: new URL('../guest/lib/lazy/jsonwebtoken.ts', import.meta.url),
+  pg: new URL('../guest/lib/lazy/postgres.ts', import.meta.url),
+  stream: new URL('../guest/lib/lazy/stream.ts', import.meta.url),
+  zlib: new URL('../guest/lib/lazy/zlib.ts', import.meta.url),
+  events: 'events',
+  'generic-pool': 'generic-pool',
+  // English alone: the other languages would take megabytes of every isolate.
+  faker: '@faker-js/faker/locale/en.js',
+  '@faker-js/faker': '@faker-js/faker/locale/en.js',
+};
+
+const noTimers = fileURLToPath(new URL('../guest/lib/lazy/no-timers.ts', import.meta.url));
+const eventEmitter = fileURLToPath(new URL('../guest/lib/lazy/event-emitter.ts', import.meta.url));
+
+/** The same for every isolate of the process. */
+const bundles = new Map<LazyModule, string>();
 
 /** Code of a module as an expression: the function that makes it. */
 export const moduleOps: SyncOps = {
   module: ([given]) => {
     const name = textArgument(given, 'the name of the module', 100);
-    const file = Object.hasOwn(lazyModules, name) ? lazyModules[name] : undefined;
-    if (file === undefined) throw new Error(`expected one of the modules ${Object.keys(lazyModules).join(', ')}`);
-    const known = bundles.get(file);
-    if (known !== undefined) return known;
-    const made = bundle(`${folder}${file}.ts`);
-    bundles.set(file, made);
-    return made;
+    if (!isLazyModule(name)) throw new Error(`expected one of the modules ${lazyModules.join(', ')}`);
+    const known = bundles.get(name) ?? bundle(sources[name]);
+    bundles.set(name, known);
+    return known;
   },
 };
 
-function bundle(path: string): string {
+function bundle(source: URL | string): string {
+  const entry =
+    source instanceof URL
+      ? `export { create } from ${JSON.stringify(fileURLToPath(source))}`
+      : `import made from ${JSON.stringify(source)}; export const create = () => made`;
   const built = buildSync({
-    stdin: { contents: `export { create } from ${JSON.stringify(path)}`, resolveDir: folder, loader: 'ts' },
+    stdin: { contents: entry, resolveDir: fileURLToPath(new URL('.', import.meta.url)), loader: 'ts' },
     bundle: true,
     write: false,
     format: 'iife',
     globalName: 'made',
     platform: 'neutral',
     mainFields: ['main'],
-    target: 'esnext',
+    target: 'es2024',
     minifySyntax: true,
     minifyWhitespace: true,
-    inject: [`${folder}no-timers.ts`],
-    alias: { events: `${folder}event-emitter.ts` },
+    legalComments: 'none',
+    inject: [noTimers],
+    alias: { events: eventEmitter },
     logLevel: 'silent',
   });
   const code = built.outputFiles[0]?.text;
-  if (code === undefined) throw new Error(`expected a bundle of ${path}`);
+  if (code === undefined) throw new Error('expected a bundle');
   return `(()=>{${code};return made.create})()`;
 }

@@ -15,6 +15,10 @@ describe('globals', () => {
   });
 
   it('none of them is enumerable, so that they are no exports', async () => {
-    expect(await isolate.run(`Object.keys(globalThis).filter((name) => !['start', 'settle', 'require', 'meta'].includes(name))`)).toEqual([]);
+    expect(
+      await isolate.run(
+        `Object.keys(globalThis).filter((name) => !['start', 'settle', 'require', 'meta'].includes(name))`,
+      ),
+    ).toEqual([]);
   });
 });

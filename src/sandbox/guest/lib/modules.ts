@@ -1,7 +1,7 @@
 import { Buffer } from './buffer.ts';
 import { createCrypto } from './crypto.ts';
 import type { GuestParts } from './globals.ts';
-import { lazyModules } from './lazy-modules.ts';
+import { isLazyModule, lazyModules } from './lazy-modules.ts';
 import { RetryError } from './retry-error.ts';
 import { createUrlModule } from './url-module.ts';
 
@@ -42,8 +42,8 @@ export function createModules(parts: GuestParts): (name: string) => unknown {
   };
   const load = (name: string): unknown => {
     if (Object.hasOwn(eager, name)) return eager[name]?.();
-    if (Object.hasOwn(lazyModules, name)) return loadLazy(lazyParts, name);
-    throw notThere(name, [...Object.keys(eager), ...Object.keys(lazyModules)]);
+    if (isLazyModule(name)) return loadLazy(lazyParts, name);
+    throw notThere(name, [...Object.keys(eager), ...lazyModules]);
   };
   return require;
 }

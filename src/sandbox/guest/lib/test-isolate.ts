@@ -25,13 +25,13 @@ export interface TestIsolateOptions {
   readonly meta?: object;
 }
 
-const library = fileURLToPath(new URL('index.ts', import.meta.url));
+const pathOf = (name: string): string => JSON.stringify(fileURLToPath(new URL(name, import.meta.url)));
 const now = Date.UTC(2026, 0, 2, 3, 4, 5);
 
 const glue = `
-import { createMeta, installGlobals, requireModule } from ${JSON.stringify(library)};
-import { decodeBridge, encodeBridge } from ${JSON.stringify(fileURLToPath(new URL('../../wire/bridge-json.ts', import.meta.url)))};
-import { base64OfBytes, bytesOfBase64 } from ${JSON.stringify(fileURLToPath(new URL('base64.ts', import.meta.url)))};
+import { createMeta, installGlobals, requireModule } from ${pathOf('index.ts')};
+import { decodeBridge, encodeBridge } from ${pathOf('../../wire/bridge-json.ts')};
+import { base64OfBytes, bytesOfBase64 } from ${pathOf('base64.ts')};
 const waiting = new Map();
 let last = 0;
 const read = (text) => decodeBridge(text, bytesOfBase64);

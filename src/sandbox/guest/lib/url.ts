@@ -1,133 +1,128 @@
 import type { Bridge } from './bridge.ts';
 import { URLSearchParams } from './url-search-params.ts';
 
-/** In this order from the op: one parser, that of Node, for everything. */
-const parts = words`href origin protocol username password host hostname port pathname search hash`;
-type Part =
-  | 'href'
-  | 'protocol'
-  | 'username'
-  | 'password'
-  | 'host'
-  | 'hostname'
-  | 'port'
-  | 'pathname'
-  | 'search'
-  | 'hash';
+/** In the order in which the op answers. */
+const partNames = [
+  'href',
+  'origin',
+  'protocol',
+  'username',
+  'password',
+  'host',
+  'hostname',
+  'port',
+  'pathname',
+  'search',
+  'hash',
+] as const;
+type Part = (typeof partNames)[number];
+type Parts = readonly string[];
 
-function words(text: TemplateStringsArray): string[] {
-  return text.join('').split(' ');
+const searchAt = partNames.indexOf('search');
+
+/** One parser for everything, that of Node. Null: that is no URL. */
+interface UrlParser {
+  parse(input: string, base: string | null): Parts | null;
+  set(href: string, part: Part, value: string): Parts | null;
 }
 
 function invalidUrl(input: string): TypeError {
   return Object.assign(new TypeError('Invalid URL'), { code: 'ERR_INVALID_URL', input });
 }
 
+class ParsedUrl {
+  readonly #parser: UrlParser;
+  #parts: Parts;
+  #searchParams: URLSearchParams | undefined;
+
+  constructor(parser: UrlParser, input: unknown, base: unknown) {
+    const text = String(input);
+    const parts = parser.parse(text, base === undefined ? null : String(base));
+    if (parts === null) throw invalidUrl(text);
+    this.#parser = parser;
+    this.#parts = parts;
+  }
+
+  static read(url: ParsedUrl, at: number): string {
+    return url.#parts[at] ?? '';
+  }
+
+  /** As in browsers: what cannot be set changes nothing; only an href that is none throws. */
+  static write(url: ParsedUrl, part: Part, value: string): void {
+    const parts = url.#parser.set(ParsedUrl.read(url, 0), part, value);
+    if (parts === null) throw invalidUrl(value);
+    url.#parts = parts;
+    if (url.#searchParams === undefined || (part !== 'href' && part !== 'search')) return;
+    URLSearchParams.reset(url.#searchParams, ParsedUrl.read(url, searchAt).slice(1));
+  }
+
+  get searchParams(): URLSearchParams {
+    this.#searchParams ??= URLSearchParams.ofUrl(ParsedUrl.read(this, searchAt).slice(1), (query) => {
+      this.#parts = this.#parser.set(ParsedUrl.read(this, 0), 'search', query) ?? this.#parts;
+    });
+    return this.#searchParams;
+  }
+
+  toString(): string {
+    return ParsedUrl.read(this, 0);
+  }
+
+  toJSON(): string {
+    return ParsedUrl.read(this, 0);
+  }
+
+  get [Symbol.toStringTag](): string {
+    return 'URL';
+  }
+
+  declare href: string;
+  declare readonly origin: string;
+  declare protocol: string;
+  declare username: string;
+  declare password: string;
+  declare host: string;
+  declare hostname: string;
+  declare port: string;
+  declare pathname: string;
+  declare search: string;
+  declare hash: string;
+}
+
+const { read, write } = ParsedUrl;
+for (const [at, part] of partNames.entries()) {
+  Object.defineProperty(ParsedUrl.prototype, part, {
+    get(this: ParsedUrl): string {
+      return read(this, at);
+    },
+    ...(part !== 'origin' && {
+      set(this: ParsedUrl, value: unknown): void {
+        write(this, part, String(value));
+      },
+    }),
+    enumerable: true,
+    configurable: true,
+  });
+}
+
 export type GuestUrlConstructor = ReturnType<typeof createUrlClass>;
 
 /** The class URL, over the parser outside. */
 export function createUrlClass(bridge: Bridge) {
-  const parse = (input: string, base: string | null): Map<string, string> | null => {
-    const found = bridge.callSync('url.parse', [input, base]);
-    return Array.isArray(found) ? new Map(parts.map((name, at) => [name, String(found[at])])) : null;
+  const parser: UrlParser = {
+    parse: (input, base) => bridge.callSync('url.parse', [input, base]) as Parts | null,
+    set: (href, part, value) => bridge.callSync('url.set', [href, part, value]) as Parts | null,
   };
-  const baseOf = (base: unknown): string | null => (base === undefined ? null : String(base));
-
-  class URL {
-    #parts: Map<string, string>;
-    #searchParams: URLSearchParams | undefined;
-
+  return class URL extends ParsedUrl {
     constructor(input: unknown, base?: unknown) {
-      const found = parse(String(input), baseOf(base));
-      if (found === null) throw invalidUrl(String(input));
-      this.#parts = found;
+      super(parser, input, base);
     }
 
     static canParse(input: unknown, base?: unknown): boolean {
-      return parse(String(input), baseOf(base)) !== null;
+      return parser.parse(String(input), base === undefined ? null : String(base)) !== null;
     }
 
     static parse(input: unknown, base?: unknown): URL | null {
       return URL.canParse(input, base) ? new URL(input, base) : null;
     }
-
-    static read(url: URL, part: string): string {
-      return url.#parts.get(part) ?? '';
-    }
-
-    /** As in browsers: what cannot be set changes nothing; only an href that is none throws. */
-    static write(url: URL, part: Part, value: unknown): void {
-      const found = bridge.callSync('url.set', [url.href, part, String(value)]);
-      if (!Array.isArray(found)) throw invalidUrl(String(value));
-      url.#parts = new Map(parts.map((name, at) => [name, String(found[at])]));
-      if (url.#searchParams !== undefined && (part === 'href' || part === 'search')) {
-        URLSearchParams.reset(url.#searchParams, url.search.slice(1));
-      }
-    }
-
-    get searchParams(): URLSearchParams {
-      this.#searchParams ??= URLSearchParams.ofUrl(this.search.slice(1), (query) => {
-        const found = bridge.callSync('url.set', [this.href, 'search', query]);
-        if (Array.isArray(found)) this.#parts = new Map(parts.map((name, at) => [name, String(found[at])]));
-      });
-      return this.#searchParams;
-    }
-
-    toString(): string {
-      return this.href;
-    }
-
-    toJSON(): string {
-      return this.href;
-    }
-
-    get [Symbol.toStringTag](): string {
-      return 'URL';
-    }
-
-    declare href: string;
-    declare readonly origin: string;
-    declare protocol: string;
-    declare username: string;
-    declare password: string;
-    declare host: string;
-    declare hostname: string;
-    declare port: string;
-    declare pathname: string;
-    declare search: string;
-    declare hash: string;
-  }
-  defineParts(URL);
-  return URL;
-}
-
-interface UrlClass<U> {
-  readonly prototype: object;
-  read(url: U, part: string): string;
-  write(url: U, part: Part, value: unknown): void;
-}
-
-function defineParts<U>(url: UrlClass<U>): void {
-  const { read, write } = url;
-  for (const part of parts) {
-    Object.defineProperty(url.prototype, part, {
-      get(this: U): string {
-        return read(this, part);
-      },
-      ...(isSettable(part) && {
-        set(this: U, value: unknown): void {
-          write(this, part, value);
-        },
-      }),
-      enumerable: true,
-      configurable: true,
-    });
-  }
-  // The plugin finds the class as the standard has it.
-  Reflect.deleteProperty(url, 'read');
-  Reflect.deleteProperty(url, 'write');
-}
-
-function isSettable(part: string): part is Part {
-  return part !== 'origin';
+  };
 }

@@ -1,3 +1,0 @@
-import { EventEmitter } from './event-emitter.ts';
-
-export const create = (): unknown => EventEmitter;
