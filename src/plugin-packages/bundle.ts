@@ -2,7 +2,7 @@ import type { Metafile, Plugin } from 'esbuild';
 import { textOf, type PackageFiles } from './package-files.ts';
 import { PluginPackageError } from './plugin-error.ts';
 import { resolveModule } from './resolve-module.ts';
-import { buildError, chooseLoader, parsesAs, type SourceText } from './source-text.ts';
+import { buildError, chooseLoader, isModule, parsesAs, type SourceText } from './source-text.ts';
 
 /** One script for the sandbox, and the files that it is made of, the entry first. */
 export interface Bundle {
@@ -111,8 +111,9 @@ function packagePlugin(files: PackageFiles, entry: string, sources: Sources): Pl
       });
       onLoad({ filter: /.*/, namespace }, async ({ path }) => {
         const { text, loader } = await sources(path);
-        const isScript = path === entry && !/^[ \t]*(import|export)\b/m.test(text);
-        return { contents: isScript ? text + hooksAsExports : text, loader };
+        if (path !== entry || isModule(text) || !(await parsesAs(loader, path, text)))
+          return { contents: text, loader };
+        return { contents: text + hooksAsExports, loader };
       });
     },
   };

@@ -27,6 +27,11 @@ export async function chooseLoader(path: string, text: string): Promise<SourceTe
   return { text, loader: first };
 }
 
+/** Whether it looks like one: a line that begins with an import or export. */
+export function isModule(text: string): boolean {
+  return /^[ \t]*(import|export)\b/m.test(text);
+}
+
 export async function parsesAs(loader: Loader, path: string, text: string): Promise<boolean> {
   // Needed for installations only: the start of the program does not wait for it.
   const { transform } = await import('esbuild');
@@ -53,7 +58,7 @@ function loadersOf(path: string, text: string): readonly Loader[] {
     case undefined:
       return [];
     default:
-      return /^[ \t]*(import|export)\b/m.test(text) ? ['ts', 'tsx', 'jsx'] : ['js', 'jsx', 'ts'];
+      return isModule(text) ? ['ts', 'tsx', 'jsx'] : ['js', 'jsx', 'ts'];
   }
 }
 

@@ -2,7 +2,6 @@ import { sql } from 'kysely';
 import { isoMicros } from '../base/clock.ts';
 import type { Capabilities } from '../contract/plugins.ts';
 import type { Metadata } from '../metadata/database.ts';
-import type { Queries } from '../metadata/queries.ts';
 import type { Plugin } from './plugin.ts';
 
 /**
@@ -25,7 +24,7 @@ export async function syncPlugins(db: Metadata, plugins: readonly Plugin[], now:
 }
 
 /** A plugin that people installed under a slug that this program has taken since gets another one. */
-async function makeRoom(tx: Queries, plugins: readonly Plugin[]): Promise<void> {
+async function makeRoom(tx: Metadata, plugins: readonly Plugin[]): Promise<void> {
   const slugs = plugins.map(({ slug }) => slug);
   if (slugs.length === 0) return;
   await tx
