@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestApp, type TestApp } from '../../test/support/app.ts';
+import { isoMicros } from '../base/clock.ts';
 import type { PluginLogLevel } from '../metadata/database.ts';
+import { recordErrors } from '../plugin-services/errors.ts';
 import { createPluginLogs } from '../plugin-services/logs.ts';
+import { addOwnMetrics } from '../plugin-services/own-metrics.ts';
 import { testPlugins } from '../plugin-configs/test-plugins.ts';
 import { syncPlugins } from '../plugins/sync-plugins.ts';
 import { createLog } from '../telemetry/log.ts';
@@ -143,8 +146,143 @@ describe('the log of a config', () => {
     expect(body['detail']).toContain(detail);
   });
 
-  it.each(['logs/'])('is not found where the config is not: %s', async (path) => {
+  it.each(['logs/', 'metrics/', 'errors/'])('and all else is not found where the config is not: %s', async (path) => {
     expect((await get(path, 999)).status).toBe(404);
     expect((await get(path, importId)).status).toBe(404);
+  });
+});
+
+describe('the metrics of a config', () => {
+  const counts = { succeeded: 0, failed: 0, dropped: 0, skipped: 0, time_ms: 0 };
+
+  beforeAll(async () => {
+    const hour = (n: number): string => `2026-11-${n < 10 ? '20' : '19'}T${String(n).padStart(2, '0')}:00:00.000000Z`;
+    const of = { config_id: configId, project_id: app.project.id };
+    const row = (n: number, more: object) => ({
+      ...of,
+      hour: hour(n),
+      succeeded: 0,
+      failed: 0,
+      dropped: 0,
+      skipped: 0,
+      micros: 0,
+      ...more,
+    });
+    await app.db
+      .insertInto('plugin_metrics')
+      .values([
+        row(9, { succeeded: 5, micros: 1500 }),
+        row(8, { failed: 2, dropped: 3, skipped: 4 }),
+        row(11, { succeeded: 100 }),
+        row(7, { succeeded: 1000, config_id: otherId }),
+      ])
+      .execute();
+    const own = (n: number, name: string, kind: 'sum' | 'max', value: number) => ({
+      configId,
+      projectId: app.project.id,
+      hour: hour(n),
+      name,
+      kind,
+      value,
+    });
+    await addOwnMetrics(app.db, [
+      own(8, 'seen', 'sum', 2),
+      own(9, 'seen', 'sum', 3),
+      own(8, 'size', 'max', 7),
+      own(9, 'size', 'max', 5),
+    ]);
+  });
+
+  it('come by hour for the last day, with every hour and totals', async () => {
+    const { status, body } = await get('metrics/');
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      date_from: '2026-11-19T10:00:00.000000Z',
+      interval: 'hour',
+      totals: { succeeded: 105, failed: 2, dropped: 3, skipped: 4, time_ms: 1.5 },
+    });
+    const series = body['series'] as Body[];
+    expect(series).toHaveLength(25);
+    expect(series[0]).toEqual({ time: '2026-11-19T10:00:00.000000Z', ...counts });
+    expect(series.at(-1)).toEqual({ time: '2026-11-20T10:00:00.000000Z', ...counts });
+    expect(series.at(-2)).toEqual({ time: '2026-11-20T09:00:00.000000Z', ...counts, succeeded: 5, time_ms: 1.5 });
+    expect(body['own']).toEqual([
+      {
+        name: 'seen',
+        kind: 'sum',
+        total: 5,
+        series: [
+          { time: '2026-11-20T08:00:00.000000Z', value: 2 },
+          { time: '2026-11-20T09:00:00.000000Z', value: 3 },
+        ],
+      },
+      expect.objectContaining({ name: 'size', kind: 'max', total: 7 }),
+    ]);
+  });
+
+  it('come by day, in the range asked for', async () => {
+    const { body } = await get('metrics/?interval=day&date_from=2026-11-19&date_to=2026-11-21');
+    expect((body['series'] as Body[]).map((each) => [each['time'], each['succeeded']])).toEqual([
+      ['2026-11-19T00:00:00.000000Z', 100],
+      ['2026-11-20T00:00:00.000000Z', 5],
+    ]);
+    expect(body['own']).toMatchObject([
+      { name: 'seen', series: [{ time: '2026-11-20T00:00:00.000000Z', value: 5 }] },
+      { name: 'size', series: [{ value: 7 }] },
+    ]);
+    const early = await get('metrics/?date_from=2026-11-19T11:30:00Z&date_to=2026-11-19T12:00:00Z');
+    expect(early.body).toMatchObject({ totals: { succeeded: 100 }, series: [{ time: '2026-11-19T11:00:00.000000Z' }] });
+  });
+
+  it.each([
+    ['date_from=2026-11-20&date_to=2026-11-19', 'date_from', 'Expected a time before date_to.'],
+    ['date_from=2000-01-01', 'date_from', 'Expected a range of at most'],
+    ['date_to=soon', 'date_to', 'Expected an ISO 8601 time'],
+    ['interval=week', 'interval', ''],
+  ])('refuse %s', async (query, attr, detail) => {
+    const { status, body } = await get(`metrics/?${query}`);
+    expect([status, body['attr']]).toEqual([400, attr]);
+    expect(body['detail']).toContain(detail);
+  });
+});
+
+describe('the failures of a config', () => {
+  it('come by kind, with samples; their events only to whom may read events', async () => {
+    const failure = (n: number, more: object = {}) => ({
+      configId,
+      projectId: app.project.id,
+      method: 'processEvent',
+      name: 'TypeError',
+      message: `no ${n}`,
+      stack: 'at processEvent (index.js:1:2)',
+      event: { event: 'sign up', n },
+      time: app.clock.now() + n,
+      ...more,
+    });
+    await recordErrors(app.db, [failure(1), failure(2), failure(3, { message: 'else', method: 'setupPlugin' })]);
+    await recordErrors(app.db, [failure(9, { configId: otherId })]);
+    const { status, body } = await get('errors/');
+    expect(status).toBe(200);
+    expect(body['results']).toMatchObject([
+      { method: 'setupPlugin', message: 'else', count: 1 },
+      {
+        id: expect.any(String),
+        method: 'processEvent',
+        name: 'TypeError',
+        message: 'no 2',
+        stack: 'at processEvent (index.js:1:2)',
+        count: 2,
+        first_seen: isoMicros(app.clock.now() + 1),
+        last_seen: isoMicros(app.clock.now() + 2),
+        samples: [
+          { message: 'no 2', event: null },
+          { message: 'no 1', event: null },
+        ],
+      },
+    ]);
+    const url = `/api/projects/${app.project.id}/pipeline_transformation_configs/${configId}/errors/`;
+    const bearer = await app.key(['plugin:read', 'query:read']);
+    const answer = await app.inject({ method: 'GET', url, headers: { authorization: `Bearer ${bearer}` } });
+    expect(answer.json()).toMatchObject({ results: [{}, { samples: [{ event: { event: 'sign up', n: 2 } }, {}] }] });
   });
 });

@@ -1,20 +1,31 @@
-import type { Clock } from '../base/clock.ts';
+import { isoMicros, type Clock } from '../base/clock.ts';
 import { ApiError } from '../contract/errors.ts';
 import { pluginConfigIdSchema } from '../contract/plugin-configs.ts';
 import { familyPaths, pluginFamilies, type Family } from '../contract/plugins.ts';
 import {
   logLimitDefault,
+  pluginErrorListSchema,
   pluginLogLevels,
   pluginLogPageSchema,
   pluginLogQuerySchema,
   pluginLogSources,
+  pluginMetricsQuerySchema,
+  pluginMetricsSchema,
+  type MetricInterval,
+  type PluginErrorListRecord,
   type PluginLogQuery,
   type PluginLogRecord,
+  type PluginMetricsQuery,
+  type PluginMetricsRecord,
 } from '../contract/plugin-view.ts';
+import { hasScope } from '../contract/scopes.ts';
 import { isUuid } from '../eventstore/cursor.ts';
 import { apiRoute, type ApiRequest, type ApiRoute } from '../http/api-route.ts';
 import type { Metadata } from '../metadata/database.ts';
+import { listConfigMetrics, type MetricCounts } from '../plugin-services/config-metrics.ts';
+import { listErrors, type StoredError } from '../plugin-services/errors.ts';
 import { listLogs, type LogFilter, type StoredLogLine } from '../plugin-services/logs.ts';
+import { listOwnMetrics, type StoredOwnMetric } from '../plugin-services/own-metrics.ts';
 import { requireConfig, type IdParams } from './plugin-configs-deps.ts';
 import { timeFilter } from './time-filter.ts';
 
@@ -28,7 +39,7 @@ const words = { 'import-app': 'an import app config', transformation: 'a transfo
 
 /** What configs do, in view: the same for both families. */
 export function pluginConfigViewRoutes(deps: PluginConfigViewDeps): ApiRoute[] {
-  const parts = [logRoute];
+  const parts = [logRoute, metricsRoute, errorsRoute];
   return pluginFamilies.flatMap((family) => parts.map((route) => route(deps, family)));
 }
 
@@ -56,6 +67,111 @@ function logRoute(deps: PluginConfigViewDeps, family: Family): ApiRoute {
       return { status: 200, body: { next, previous: null, results: lines.map(toLogRecord) } };
     },
   });
+}
+
+function metricsRoute(deps: PluginConfigViewDeps, family: Family): ApiRoute {
+  const { base, ...route } = common(family);
+  return apiRoute({
+    ...route,
+    path: `${base}/metrics`,
+    summary: `Metrics of ${words[family]}`,
+    description: 'What passed through it, by hour or day, and the metrics of the plugin itself.',
+    query: pluginMetricsQuerySchema,
+    responses: { 200: pluginMetricsSchema },
+    handler: async (request) => {
+      const of = await configOf(deps, family, request);
+      return { status: 200, body: await metricsOf(deps, { ...of, ...rangeOf(request.query, deps.clock.now()) }) };
+    },
+  });
+}
+
+function errorsRoute(deps: PluginConfigViewDeps, family: Family): ApiRoute {
+  const { base, ...route } = common(family);
+  return apiRoute({
+    ...route,
+    path: `${base}/errors`,
+    summary: `Failures of ${words[family]}`,
+    description: 'By kind, the latest first: how often, since when, and samples with the events that did it.',
+    responses: { 200: pluginErrorListSchema },
+    handler: async (request) => {
+      const errors = await listErrors(deps.db, await configOf(deps, family, request));
+      const { principal } = request;
+      const showsEvents = principal.kind === 'session' || hasScope(principal.scopes, 'query:read');
+      return { status: 200, body: { results: errors.map((error) => toErrorRecord(error, showsEvents)) } };
+    },
+  });
+}
+
+const dayMs = 86_400_000;
+const defaultMs = { hour: dayMs, day: 30 * dayMs } as const;
+
+function rangeOf({ date_from, date_to, interval = 'hour' }: PluginMetricsQuery, now: number) {
+  const to = msOf(date_to, 'date_to') ?? now;
+  const from = msOf(date_from, 'date_from') ?? to - defaultMs[interval];
+  if (from < to) return { from, to, interval };
+  throw new ApiError('invalid_input', 'Expected a time before date_to.', { attr: 'date_from' });
+}
+
+async function metricsOf(
+  { db }: PluginConfigViewDeps,
+  query: Parameters<typeof listConfigMetrics>[1],
+): Promise<PluginMetricsRecord> {
+  const { points, totals } = await listConfigMetrics(db, query).catch((cause: unknown) => {
+    if (!(cause instanceof RangeError)) throw cause;
+    throw new ApiError('invalid_input', `${capital(cause.message)}.`, { attr: 'date_from', cause });
+  });
+  const [first] = points;
+  const dateFrom = first?.start ?? isoMicros(query.from);
+  const own = await listOwnMetrics(db, { ...query, from: Date.parse(dateFrom) });
+  return {
+    date_from: dateFrom,
+    date_to: isoMicros(query.to),
+    interval: query.interval,
+    totals: toCounts(totals),
+    series: points.map(toPoint),
+    own: toOwnMetrics(own, query.interval),
+  };
+}
+
+function toPoint(point: MetricCounts & { readonly start: string }) {
+  return { time: point.start, ...toCounts(point) };
+}
+
+function toCounts({ succeeded, failed, dropped, skipped, micros }: MetricCounts) {
+  return { succeeded, failed, dropped, skipped, time_ms: micros / 1000 };
+}
+
+/** By name; a metric whose kind has changed shows as two. */
+function toOwnMetrics(stored: readonly StoredOwnMetric[], interval: MetricInterval): PluginMetricsRecord['own'] {
+  const groups = Map.groupBy(stored, ({ name, kind }) => `${kind} ${name}`);
+  return [...groups.values()].flatMap((rows) => {
+    const [first] = rows;
+    if (first === undefined) return [];
+    const { name, kind } = first;
+    const byTime = Map.groupBy(rows, ({ hour }) =>
+      interval === 'hour' ? hour : `${hour.slice(0, 10)}T00:00:00.000000Z`,
+    );
+    const series = [...byTime].map(([time, values]) => ({ time, value: together(kind, values) }));
+    return [{ name, kind, total: together(kind, rows), series }];
+  });
+}
+
+function together(kind: StoredOwnMetric['kind'], rows: readonly StoredOwnMetric[]): number {
+  return rows.map(({ value }) => value).reduce((one, other) => (kind === 'sum' ? one + other : Math[kind](one, other)));
+}
+
+function toErrorRecord(error: StoredError, showsEvents: boolean): PluginErrorListRecord['results'][number] {
+  const { fingerprint: id, method, name, message, stack, count, first_seen, last_seen } = error;
+  const samples = error.samples.map((sample) => (showsEvents ? { ...sample } : withoutEvent(sample)));
+  return { id, method, name, message, stack, count, first_seen, last_seen, samples };
+}
+
+function withoutEvent(sample: StoredError['samples'][number]) {
+  return { ...sample, event: null };
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 function logFilter({ level, source, search, before, after, cursor }: PluginLogQuery): Omit<LogFilter, 'limit'> {

@@ -63,9 +63,16 @@ export const pluginMetricsQuerySchema = Type.Object({
       description: 'ISO 8601; the whole interval that it lies in. Default: 24 hours ago, by day 30 days ago.',
     }),
   ),
-  date_to: Type.Optional(Type.String({ ...time, description: 'ISO 8601; the interval that it lies in is the last.' })),
+  date_to: Type.Optional(
+    Type.String({
+      ...time,
+      description: 'ISO 8601, exclusive; the interval that it lies in is the last. Default: now.',
+    }),
+  ),
   interval: Type.Optional(Type.Enum([...metricIntervals], { default: 'hour', description: 'UTC.' })),
 });
+
+export type PluginMetricsQuery = Static<typeof pluginMetricsQuerySchema>;
 
 const counts = {
   succeeded: Type.Integer({ description: 'Events that went through.' }),
@@ -75,8 +82,8 @@ const counts = {
   time_ms: Type.Number({ description: 'Time spent, in ms.' }),
 };
 export const pluginMetricsSchema = Type.Object({
-  date_from: Type.String(dateTime),
-  date_to: Type.String({ ...dateTime, description: 'Start of the last interval.' }),
+  date_from: Type.String({ ...dateTime, description: 'Start of the first interval.' }),
+  date_to: Type.String(dateTime),
   interval: Type.Enum([...metricIntervals]),
   totals: Type.Object(counts),
   series: Type.Array(
@@ -111,7 +118,8 @@ export const pluginErrorListSchema = Type.Object({
       first_seen: Type.String(dateTime),
       last_seen: Type.String(dateTime),
       samples: Type.Array(Type.Record(Type.String(), Type.Unknown()), {
-        description: 'The latest few, newest first: time, message, and the event where there was one.',
+        description:
+          'The latest few, newest first: time, message, and the event (null without one, and without `query:read`).',
       }),
     }),
     { description: 'Kinds of failure, the latest first.' },
