@@ -19,7 +19,16 @@ beforeAll(async () => {
   app = await startTestApp((db, { auth, clock }) => {
     const { forgetKey, forgetProject } = auth;
     const packages = { fetch: down, npmRegistry: '', sandbox: { describe: down } };
-    const deps = { db, clock, store, door, registry: builtInRegistry, packages, eventBytesMax: 1_000_000 };
+    const trials = {
+      findPlugin: () => undefined,
+      sandbox: { describe: down, open: down, close: down },
+      loadProgram: down,
+      fetch: down,
+      geoip: { geoip: undefined, geoipProblem: '' },
+      taskMs: 1000,
+      now: () => clock.now(),
+    };
+    const deps = { db, clock, store, door, registry: builtInRegistry, packages, trials, eventBytesMax: 1_000_000 };
     routes = apiRoutes({ ...deps, forgetKey, forgetProject });
     return routes;
   });

@@ -6,6 +6,7 @@ import type { Metadata } from '../metadata/database.ts';
 import type { PrepareDeps } from '../plugin-packages/prepare.ts';
 import type { PluginRegistry } from '../plugins/registry.ts';
 import { personsByDistinctIds } from '../persons/read.ts';
+import { serviceTrialParts, type TrialSource } from '../transform/trial-parts.ts';
 import { activityLogRoutes } from './activity-log.ts';
 import { deadLetterRoutes } from './dead-letters.ts';
 import { eventRoutes } from './events.ts';
@@ -16,9 +17,11 @@ import { jobRoutes } from './jobs.ts';
 import { openApiRoutes } from './openapi.ts';
 import { personRoutes } from './persons.ts';
 import { personalApiKeyRoutes } from './personal-api-keys.ts';
+import { pluginConfigViewRoutes } from './plugin-config-view.ts';
 import { pluginConfigRoutes } from './plugin-configs.ts';
 import { pluginRoutes } from './plugins.ts';
 import { projectRoutes } from './projects.ts';
+import { transformationTestRoutes } from './transformation-tests.ts';
 import { usageRoutes } from './usage.ts';
 import { userRoutes } from './users.ts';
 
@@ -30,6 +33,8 @@ export interface ApiDeps {
   readonly registry: PluginRegistry;
   /** What installing plugins needs. */
   readonly packages: PrepareDeps;
+  /** What trying transformations needs. */
+  readonly trials: TrialSource;
   /** Largest event that the pipeline takes, in bytes of JSON. */
   readonly eventBytesMax: number;
   readonly forgetKey: (keyId: string) => void;
@@ -48,6 +53,8 @@ export function apiRoutes(deps: ApiDeps): ApiRoute[] {
     ...personalApiKeyRoutes(deps),
     ...pluginRoutes(deps),
     ...pluginConfigRoutes(deps),
+    ...pluginConfigViewRoutes(deps),
+    ...transformationTestRoutes({ ...deps, trials: serviceTrialParts(db, deps.trials) }),
     ...jobRoutes(deps),
     ...activityLogRoutes(deps),
     ...eventRoutes({ store, persons }),

@@ -7,16 +7,16 @@ import type { TrialParts } from './trial-run.ts';
 /** Of the cache that a trial starts with, empty. */
 const cacheBytesMax = 16 * 1024 * 1024;
 
+/** What a service has for trials. */
+export type TrialSource = Omit<TrialParts, 'loadFiles' | 'storageOf' | 'openCache'>;
+
 /** What trials in a service need: they see what configs have stored, and start with an empty cache. */
-export function serviceTrialParts(
-  db: Metadata,
-  parts: Omit<TrialParts, 'loadFiles' | 'storageOf' | 'openCache'>,
-): TrialParts {
+export function serviceTrialParts(db: Metadata, source: TrialSource): TrialParts {
   return {
-    ...parts,
+    ...source,
     loadFiles: (configId) => loadFiles(db, configId),
     storageOf: ({ id, projectId }) => createStorage(db, { configId: id, projectId }),
-    openCache: emptyCaches(parts.now),
+    openCache: emptyCaches(source.now),
   };
 }
 

@@ -174,7 +174,8 @@ function stepServices(parts: TrialParts, services: InstanceServices): Pick<StepD
       storage,
       cache,
       fetch,
-      ...geoip,
+      geoip: geoip.geoip,
+      geoipProblem: geoip.geoipProblem,
       now,
     }),
   };
