@@ -25,6 +25,7 @@ import { createAuth } from './http/auth.ts';
 import type { HealthResult } from './http/health.ts';
 import { siteUrlOf } from './http/request-origin.ts';
 import { buildServer } from './http/server.ts';
+import type { PluginFailure as JobFailure } from './jobs/report.ts';
 import { startJobRunner } from './jobs/runner.ts';
 import { bootstrap, firstLoginToken, type Bootstrapped } from './metadata/bootstrap.ts';
 import { claimDatabase, type DatabaseClaim } from './metadata/claim-database.ts';
@@ -33,14 +34,26 @@ import { migrate } from './metadata/migrate.ts';
 import { openMetadata } from './metadata/open.ts';
 import { getProjectByToken, type Project } from './metadata/projects.ts';
 import { deleteExpiredSessions } from './metadata/sessions.ts';
+import { answersOf, type MainThread } from './pipeline-calls.ts';
 import { hostPipeline } from './pipeline-host.ts';
 import type { PipelineThreadData } from './pipeline-thread.ts';
 import { readCursor } from './pipeline/cursors.ts';
+import { createPluginApi, type Inject } from './plugin-api.ts';
+import { createPluginRuntime, type PluginRuntime } from './plugin-runtime.ts';
+import { createCacheStore } from './plugin-services/cache.ts';
+import { recordErrors, type PluginFailure } from './plugin-services/errors.ts';
+import { createStorage } from './plugin-services/storage.ts';
+import type { StoredConfig } from './plugin-configs/stored-config.ts';
+import type { JsonObject } from './plugins/plugin.ts';
 import { builtInPlugins, builtInRegistry } from './plugins/registry.ts';
 import { syncPlugins } from './plugins/sync-plugins.ts';
 import { rolesProblem } from './roles.ts';
 import type { Log } from './telemetry/log.ts';
 import { createMetrics, type Metrics, type MetricsRegistry } from './telemetry/metrics.ts';
+
+/** Of all plugins together. */
+const pluginCacheBytes = 64 * 1024 * 1024;
+const pruneEveryMs = 600_000;
 
 export interface StartedApp {
   readonly url: string;
@@ -85,10 +98,11 @@ async function startParts(settings: Settings, log: Log, parts: AsyncDisposableSt
   const eventLog = await startEventLog(settings, db, log, parts);
   metrics.beforeText(() => gaugeBacklog(metrics, eventLog));
   const threadData = { settings, logDir: logDir(settings), shared: eventLog.shared, store: events.embedded };
-  const thread = hostPipeline(threadData, { metrics, log });
-  parts.defer(() => thread.stop());
   const door = createDoor({ log: eventLog, settings, metrics });
-  startJobs(db, door, log, parts);
+  const { plugins, mainThread, serveApi } = startPlugins({ settings, log, db, door }, parts);
+  const thread = hostPipeline(threadData, { metrics, log, answers: answersOf(mainThread) });
+  parts.defer(() => thread.stop());
+  startJobs({ db, door, log, plugins }, parts);
   const health = {
     metadata: () => metadataHealth(metadata),
     event_store: () => events.store.health(),
@@ -97,7 +111,8 @@ async function startParts(settings: Settings, log: Log, parts: AsyncDisposableSt
       return { ok, detail: ok ? '' : 'The pipeline is being started.' };
     },
   };
-  const server = buildHttp({ settings, log, metrics, db, store: events.store, door, health });
+  const server = buildHttp({ settings, log, metrics, db, store: events.store, door, health, plugins });
+  serveApi((request) => server.inject(request));
   parts.defer(() => server.close());
   await server.listen({ host: settings.host, port: settings.port });
   // Last: loading its modules would hold up all of the above; what is accepted meanwhile waits in the log.
@@ -201,7 +216,43 @@ function logDir(settings: Settings): string {
   return join(settings.dataDir, 'log');
 }
 
-function startJobs(db: Metadata, door: Door, log: Log, parts: AsyncDisposableStack): void {
+interface StartedPlugins {
+  readonly plugins: PluginRuntime;
+  readonly mainThread: MainThread;
+  /** Tells how plugins reach this service's own API. */
+  readonly serveApi: (inject: Inject) => void;
+}
+
+/** What plugins run with outside the pipeline: jobs, schedules, deliveries, trials; and what those in the pipeline ask for. */
+function startPlugins(
+  { settings, log, db, door }: Pick<HttpParts, 'settings' | 'log' | 'db' | 'door'>,
+  parts: AsyncDisposableStack,
+): StartedPlugins {
+  const clock = systemClock;
+  const cache = createCacheStore({ bytesMax: pluginCacheBytes, now: () => clock.now() });
+  const notYet: Inject = async () => {
+    throw new Error('the API is being started; try again');
+  };
+  let inject = notYet;
+  const api = createPluginApi({ db, clock, inject: (request) => inject(request) });
+  parts.defer(() => api.close());
+  const mainThread: MainThread = {
+    accept: (batch) => door.accept(batch),
+    cacheOf: (pluginKey, projectId) => cache.of(pluginKey, projectId),
+    api: (projectId, request) => api.call(projectId, request),
+  };
+  const storageOf = (configId: number, projectId: number) => createStorage(db, { configId, projectId });
+  const plugins = createPluginRuntime({ db, settings, clock, log, main: mainThread, storageOf });
+  parts.defer(() => plugins.close());
+  const pruning = setInterval(() => void plugins.prune(), pruneEveryMs);
+  parts.defer(() => clearInterval(pruning));
+  return { plugins, mainThread, serveApi: (given) => void (inject = given) };
+}
+
+function startJobs(
+  { db, door, log, plugins }: { db: Metadata; door: Door; log: Log; plugins: PluginRuntime },
+  parts: AsyncDisposableStack,
+): void {
   const stop = new AbortController();
   const { signal } = stop;
   const runner = startJobRunner({
@@ -211,11 +262,26 @@ function startJobs(db: Metadata, door: Door, log: Log, parts: AsyncDisposableSta
     accept: door.accept,
     log,
     signal,
+    installed: {
+      sandbox: plugins.sandbox,
+      services: (config) => plugins.servicesOf(servedConfig(config)),
+      loadProgram: plugins.loadProgram,
+      recordErrors: (tx, failures) => recordErrors(tx, failures.map(parsedSample)),
+    },
   });
   parts.defer(() => {
     stop.abort();
     return runner.done;
   });
+}
+
+function parsedSample({ event, ...failure }: JobFailure): PluginFailure {
+  return event === undefined ? failure : { ...failure, event: JSON.parse(event) as JsonObject };
+}
+
+function servedConfig({ id, projectId, plugin, settings }: StoredConfig) {
+  const { id: pluginId, name: pluginName, fields } = plugin;
+  return { id, projectId, pluginId, pluginName, fields, settings };
 }
 
 interface HttpParts {
@@ -226,9 +292,10 @@ interface HttpParts {
   readonly store: EventStore;
   readonly door: Door;
   readonly health: Parameters<typeof buildServer>[0]['health'];
+  readonly plugins: PluginRuntime;
 }
 
-function buildHttp({ settings, log, metrics, db, store, door, health }: HttpParts): FastifyInstance {
+function buildHttp({ settings, log, metrics, db, store, door, health, plugins }: HttpParts): FastifyInstance {
   const clock = systemClock;
   const auth = createAuth({ db, clock, log });
   const projects = createProjectKeys({ clock, findProject: async (token) => (await getProjectByToken(db, token))?.id });
@@ -244,6 +311,14 @@ function buildHttp({ settings, log, metrics, db, store, door, health }: HttpPart
     door,
     clock,
     registry: builtInRegistry,
+    packages: { sandbox: plugins.sandbox, fetch: plugins.fetch, npmRegistry: settings.npmRegistry },
+    trials: {
+      ...plugins.steps,
+      fetch: plugins.fetch,
+      geoip: plugins.geoip,
+      taskMs: settings.sandboxTaskMs,
+      now: () => clock.now(),
+    },
     eventBytesMax: settings.captureEventBytesMax,
     forgetKey: auth.forgetKey,
     forgetProject: (projectId) => {

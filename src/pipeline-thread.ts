@@ -3,6 +3,7 @@
  * the same stores, so that nothing it does holds up an answer to a client.
  */
 import { parentPort, workerData } from 'node:worker_threads';
+import { callOver } from './base/calls.ts';
 import { systemClock } from './base/clock.ts';
 import { createFailpoint } from './base/failpoint.ts';
 import type { Settings } from './config/settings.ts';
@@ -11,7 +12,10 @@ import { connectChdb } from './eventstore/chdb.ts';
 import { connectClickhouse } from './eventstore/clickhouse.ts';
 import { openMetadata } from './metadata/open.ts';
 import { startPipeline } from './pipeline/consumer.ts';
-import { builtInRegistry } from './plugins/registry.ts';
+import { mainThreadOver } from './pipeline-calls.ts';
+import { createPluginRuntime } from './plugin-runtime.ts';
+import { WindowStorage } from './plugin-services/window-storage.ts';
+import { makeStep } from './transform/make-step.ts';
 import { forwardMetrics } from './telemetry/forwarded-metrics.ts';
 import { createLog } from './telemetry/log.ts';
 
@@ -35,6 +39,16 @@ const reader = openSqliteLogReader(logDir, shared);
 const store = embedded
   ? connectChdb(embedded.socketPath, embedded.spoolDir)
   : await connectClickhouse(settings.clickhouseUrl);
+const call = callOver({ postMessage: (message) => port.postMessage(message, []), on: port.on.bind(port) });
+const pluginStorage = new WindowStorage(db);
+const plugins = createPluginRuntime({
+  db,
+  settings,
+  clock: systemClock,
+  log,
+  main: mainThreadOver(call),
+  storageOf: (configId, projectId) => pluginStorage.of(configId, projectId),
+});
 const pipeline = startPipeline({
   reader,
   store,
@@ -43,13 +57,15 @@ const pipeline = startPipeline({
   metrics,
   log,
   clock: systemClock,
-  plugins: builtInRegistry,
+  makeStep: (config) => makeStep(config, plugins.steps),
+  pluginStorage,
   failpoint: createFailpoint(settings.failAt, settings.allowFailpoints),
 });
 
 port.on('message', async (message: { stop?: true }) => {
   if (!message.stop) return;
   await pipeline.stop();
+  await plugins.close();
   await reader.close();
   await store.close();
   await db.destroy();

@@ -6,6 +6,7 @@ export type MakeStep = (config: TransformConfig) => Promise<Step>;
 
 /** As the published service does, for a setup that asks to be tried again. */
 const retryDelaysMs = [5000, 10_000, 20_000, 40_000, 80_000] as const;
+const builtInRetryMs = 60_000;
 
 interface InstanceParts {
   readonly isStale: boolean;
@@ -87,11 +88,16 @@ export class Instance {
     } catch (error) {
       this.state = 'refused';
       this.#news = this.#parts.sentence(error);
-      const delay = retryDelaysMs[this.#attempts];
-      if (isWorthRetry(error) && delay !== undefined) this.#retryAt = this.#parts.now() + delay;
+      this.#retryAt = this.#parts.now() + this.#retryDelay(error);
       this.#attempts += 1;
     }
     if (this.#isClosed) await this.#closeStep();
+  }
+
+  #retryDelay(error: unknown): number {
+    // What a built-in misses (a database, say) may come; asking costs nothing.
+    if (this.config.pluginVersionId === null) return builtInRetryMs;
+    return isWorthRetry(error) ? (retryDelaysMs[this.#attempts] ?? Infinity) : Infinity;
   }
 
   async #closeStep(): Promise<void> {

@@ -1,0 +1,140 @@
+/** What plugins run with, put together once for each thread that runs some: the pipeline's and the main thread. */
+import type { Clock } from './base/clock.ts';
+import type { Settings } from './config/settings.ts';
+import { enqueuePluginJob } from './jobs/enqueue-plugin-job.ts';
+import type { Metadata } from './metadata/database.ts';
+import { parseAllowList } from './outbound/allow-list.ts';
+import { createOutboundFetch } from './outbound/safe-fetch.ts';
+import type { MainThread } from './pipeline-calls.ts';
+import { loadProgram } from './plugin-packages/programs.ts';
+import { createPluginCapture } from './plugin-services/capture.ts';
+import { openGeoIp, type GeoIpSource } from './plugin-services/geoip.ts';
+import { createInstanceServices } from './plugin-services/instance-services.ts';
+import { createPluginLogs } from './plugin-services/logs.ts';
+import { createOwnMetrics } from './plugin-services/own-metrics.ts';
+import { withoutSecrets } from './plugins/mask-secrets.ts';
+import type { PluginField, SettingValues } from './plugins/fields.ts';
+import type { OutboundFetch, PluginStorage } from './plugins/host.ts';
+import { builtInRegistry } from './plugins/registry.ts';
+import { createSandbox, type IsolatedSandbox } from './sandbox/isolated.ts';
+import type { InstanceServices, SandboxProgram } from './sandbox/sandbox.ts';
+import type { Log } from './telemetry/log.ts';
+import { loadFiles } from './transform/configs.ts';
+import type { StepDeps } from './transform/make-step.ts';
+
+export interface PluginRuntimeParts {
+  readonly db: Metadata;
+  readonly settings: Settings;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Or what stands for it in another thread. */
+  readonly main: MainThread;
+  /** Of the configs that run here. */
+  readonly storageOf: (configId: number, projectId: number) => PluginStorage;
+}
+
+/** A config as far as its plugin's services depend on it. */
+export interface ServedConfig {
+  readonly id: number;
+  readonly projectId: number;
+  readonly pluginId: number;
+  readonly pluginName: string;
+  readonly fields: readonly PluginField[];
+  readonly settings: SettingValues;
+}
+
+export interface PluginRuntime {
+  readonly sandbox: IsolatedSandbox;
+  readonly fetch: OutboundFetch;
+  readonly geoip: GeoIpSource;
+  readonly loadProgram: (versionId: number) => Promise<SandboxProgram | undefined>;
+  readonly servicesOf: (config: ServedConfig) => InstanceServices;
+  /** What turns configs into steps of a chain. */
+  readonly steps: StepDeps;
+  /** Removes logs that are too old. */
+  readonly prune: () => Promise<void>;
+  close(): Promise<void>;
+}
+
+export function createPluginRuntime(parts: PluginRuntimeParts): PluginRuntime {
+  const { db, settings, clock, log, main } = parts;
+  const fetch = createOutboundFetch(outboundOptions(settings));
+  const geoip = openGeoIp(settings.geoipDatabase, log);
+  const logs = createPluginLogs(db, { days: settings.pluginLogDays, clock, log });
+  const ownMetrics = createOwnMetrics(db, { clock, log });
+  const sandbox = createSandbox(sandboxOptions(settings, log, clock));
+  const services = createInstanceServices({
+    storage: parts.storageOf,
+    cache: { of: main.cacheOf },
+    capture: createPluginCapture({ accept: main.accept, clock, eventBytesMax: settings.captureEventBytesMax }),
+    enqueueJob: async (config, job) =>
+      void (await enqueuePluginJob(db, { id: config.configId, projectId: config.projectId }, job, clock.now())),
+    api: (config, request) => main.api(config.projectId, request),
+    logs,
+    metrics: ownMetrics,
+  });
+  const servicesOf = (config: ServedConfig): InstanceServices =>
+    services({
+      configId: config.id,
+      projectId: config.projectId,
+      pluginKey: String(config.pluginId),
+      mask: (text) => withoutSecrets(text, config.fields, config.settings),
+    });
+  const load = (versionId: number): Promise<SandboxProgram | undefined> => loadProgram(db, versionId);
+  return {
+    sandbox,
+    fetch,
+    geoip,
+    loadProgram: load,
+    servicesOf,
+    steps: {
+      findPlugin: (slug) => builtInRegistry.get(slug),
+      sandbox,
+      loadProgram: load,
+      loadFiles: (configId) => loadFiles(db, configId),
+      servicesOf,
+      hostOf: ({ id: configId, projectId, pluginId }, attachments) => ({
+        projectId,
+        configId,
+        attachments,
+        storage: parts.storageOf(configId, projectId),
+        cache: main.cacheOf(String(pluginId), projectId),
+        fetch,
+        geoip: geoip.geoip,
+        geoipProblem: geoip.geoipProblem,
+        now: () => clock.now(),
+      }),
+    },
+    prune: () => logs.prune(),
+    close: async () => {
+      await sandbox.close();
+      geoip.close();
+      await Promise.all([logs.close(), ownMetrics.close(), fetch.close()]);
+    },
+  };
+}
+
+function outboundOptions(settings: Settings) {
+  const { outboundAllow, outboundTimeoutMs: timeoutMs, outboundBytesMax: bytesMax } = settings;
+  return { allow: parseAllowList(outboundAllow), timeoutMs, bytesMax };
+}
+
+function sandboxOptions(settings: Settings, log: Log, clock: Clock) {
+  return {
+    memoryBytesMax: settings.sandboxMemoryBytesMax,
+    processBytesMax: settings.sandboxProcessBytesMax,
+    cpuMs: settings.sandboxCpuMs,
+    waitMs: settings.sandboxWaitMs,
+    taskMs: settings.sandboxTaskMs,
+    instancesMax: settings.sandboxInstancesMax,
+    idleMs: settings.sandboxIdleMs,
+    outbound: {
+      allow: settings.outboundAllow,
+      timeoutMs: settings.outboundTimeoutMs,
+      bytesMax: settings.outboundBytesMax,
+    },
+    geoipDatabase: settings.geoipDatabase,
+    log,
+    clock,
+  };
+}
