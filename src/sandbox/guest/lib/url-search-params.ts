@@ -12,9 +12,10 @@ export class URLSearchParams {
     this.#pairs = pairsOf(init);
   }
 
-  /** Of a URL: its query; what is changed here changes it there. */
+  /** Of a URL: its query without the first `?`; what is changed here changes it there. */
   static ofUrl(query: string, changed: (query: string) => void): URLSearchParams {
-    const params = new URLSearchParams(query);
+    const params = new URLSearchParams();
+    params.#pairs = parseQuery(query);
     params.#changed = () => changed(params.toString());
     return params;
   }
@@ -124,7 +125,7 @@ function pairOf(item: unknown): Pair {
   return [wellFormed(parts[0]), wellFormed(parts[1])];
 }
 
-export function parseQuery(query: string): Pair[] {
+function parseQuery(query: string): Pair[] {
   return query
     .split('&')
     .filter((part) => part !== '')
