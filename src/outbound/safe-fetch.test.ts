@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
 import { createServer as createTcpServer, type AddressInfo } from 'node:net';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -6,6 +7,7 @@ import { parseAllowList } from './allow-list.ts';
 import { OutboundError } from './outbound.ts';
 import type { Resolver } from './resolve-allowed.ts';
 import { createOutboundFetch, type ClosableFetch, type OutboundOptions } from './safe-fetch.ts';
+import { certificate, privateKey } from './test-certificate.ts';
 import { testServer } from './test-server.ts';
 
 const opened: ClosableFetch[] = [];
@@ -321,6 +323,42 @@ describe('how long and how much', () => {
   it('a request body that is too large is not sent', async () => {
     const error = await refusal(open('')({ url: 'http://x.example/', method: 'POST', body: 'x'.repeat(100_001) }));
     expect(error).toMatchObject({ kind: 'limit' });
+  });
+});
+
+describe('TLS', () => {
+  const open443 = async () => {
+    const server = createHttpsServer({ key: privateKey, cert: certificate }, (request, response) => {
+      response.end(`hello ${request.headers.host}`);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    // Sound: a server that listens on a port has an AddressInfo.
+    const { port } = server.address() as AddressInfo;
+    const close = async (): Promise<void> => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    };
+    return { port, [Symbol.asyncDispose]: close };
+  };
+  const resolver = resolverOf(['127.0.0.1']);
+
+  it('the certificate is checked against the name, though the connection goes to the address', async () => {
+    await using server = await open443();
+    const fetch = open('127.0.0.1', { resolver, ca: certificate });
+    const { body } = await fetch({ url: `https://secure.example:${server.port}/` });
+    expect(Buffer.from(body).toString()).toBe(`hello secure.example:${server.port}`);
+    const other = await refusal(fetch({ url: `https://other.example:${server.port}/` }));
+    expect([other.kind, other.message]).toEqual([
+      'network',
+      `the request to https://other.example:${server.port} failed: ERR_TLS_CERT_ALTNAME_INVALID`,
+    ]);
+  });
+
+  it('a certificate that nobody trusts is refused', async () => {
+    await using server = await open443();
+    const error = await refusal(open('127.0.0.1', { resolver })({ url: `https://secure.example:${server.port}/` }));
+    expect(error.kind).toBe('network');
+    expect(error.message).toMatch(/SELF_SIGNED|UNABLE_TO_VERIFY/);
   });
 });
 

@@ -105,6 +105,19 @@ export function testErrors(open: OpenStore): void {
       });
     });
 
+    it('take events as JSON text too; what is none is shown as it is', async () => {
+      const texts = ['{"event":"e","properties":{}}', '[1]', 'half {'];
+      await recordErrors(
+        store.db,
+        texts.map((event, index) => failure('x', { event, time: start - index })),
+      );
+      expect((await list())[0]?.samples.map(({ event }) => event)).toEqual([
+        { event: 'e', properties: {} },
+        { properties: { $unreadable: '[1]' } },
+        { properties: { $unreadable: 'half {' } },
+      ]);
+    });
+
     it('belong into a transaction: rolled back, they did not happen', async () => {
       const work = store.db.transaction().execute(async (tx) => {
         await recordErrors(tx, [failure('x')]);

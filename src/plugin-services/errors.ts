@@ -17,8 +17,8 @@ export interface PluginFailure {
   readonly message: string;
   /** Empty: none. */
   readonly stack: string;
-  /** What it failed on. */
-  readonly event?: JsonObject;
+  /** What it failed on: the event, or its JSON text. */
+  readonly event?: JsonObject | string | undefined;
   /** ms since the epoch. */
   readonly time: number;
   /** How many like it, when the caller has counted. Default 1. */
@@ -192,8 +192,9 @@ function sampleOf({ time, message, event }: PluginFailure): ErrorSample {
   };
 }
 
-function shortEvent(event: JsonObject): JsonObject {
-  const text = JSON.stringify(event);
+function shortEvent(given: JsonObject | string): JsonObject {
+  const text = typeof given === 'string' ? given : JSON.stringify(given);
+  const event = typeof given === 'string' ? parseEvent(given) : given;
   if (text.length <= eventCharsMax) return event;
   const short: JsonObject = {};
   for (const key of ['uuid', 'event', 'distinct_id', 'timestamp']) {
@@ -204,6 +205,18 @@ function shortEvent(event: JsonObject): JsonObject {
     ...short,
     properties: { $cut_off: `the event has ${text.length} characters; at most ${eventCharsMax} are kept` },
   };
+}
+
+/** A text that is no event must not cost the failures their record. */
+function parseEvent(text: string): JsonObject {
+  try {
+    const event: unknown = JSON.parse(text);
+    // Sound: whatever JSON.parse gives is JSON.
+    if (typeof event === 'object' && event !== null && !Array.isArray(event)) return event as JsonObject;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+  return { properties: { $unreadable: text.slice(0, 400) } };
 }
 
 function parseSamples(text: string): ErrorSample[] {
