@@ -26,6 +26,10 @@ export interface ConfigsApp extends AsyncDisposable {
   /** With a key of every scope. `path` is what follows the family's path; an object goes out as JSON, a text as it is under JSON. */
   call(method: Method, family: Family, path: string, payload?: object | string, headers?: Headers): Promise<Answer>;
   get(path: string): Promise<Answer>;
+  /** `path` is what follows `/plugins`. */
+  plugins(method: Method, path: string, payload?: object, headers?: Headers): Promise<Answer>;
+  /** A new plugin, or a new version of one, as a file of a multipart body. */
+  upload(path: string, field: string, content: Uint8Array): Promise<Answer>;
   create(family: Family, fields?: object): Promise<number>;
   /** Newest first. */
   activity(id: number): Promise<readonly LoggedActivity[]>;
@@ -95,13 +99,7 @@ export async function startConfigsApp(more: { readonly packages?: PrepareDeps } 
     const json = payload === undefined ? {} : { 'content-type': 'application/json' };
     const headers = { authorization, ...json, ...more };
     const reply = await app.inject({ method, url, headers, ...(payload === undefined ? {} : { payload }) });
-    const isJson = String(reply.headers['content-type']).startsWith('application/json');
-    return {
-      status: reply.statusCode,
-      headers: reply.headers,
-      body: isJson ? (reply.json() as Answer['body']) : {},
-      text: reply.body,
-    };
+    return toAnswer(reply);
   };
   const call: ConfigsApp['call'] = (method, family, path, payload, headers) =>
     send(method, `/api/projects/${app.project.id}/${familyPaths[family]}${path}`, payload, headers);
@@ -110,6 +108,17 @@ export async function startConfigsApp(more: { readonly packages?: PrepareDeps } 
     pluginOf,
     call,
     get: (path) => send('GET', `/api/projects/${app.project.id}${path}`),
+    plugins: (method, path, payload, headers) =>
+      send(method, `/api/projects/${app.project.id}/plugins${path}`, payload, headers),
+    async upload(path, field, content) {
+      const form = new FormData();
+      form.set(field, new Blob([Uint8Array.from(content)]), 'plugin.bin');
+      const request = new Request('http://localhost', { method: 'POST', body: form });
+      const headers = { authorization, 'content-type': request.headers.get('content-type') ?? '' };
+      const url = `/api/projects/${app.project.id}/plugins${path}`;
+      const payload = Buffer.from(await request.arrayBuffer());
+      return toAnswer(await app.inject({ method: path === '/' ? 'POST' : 'PATCH', url, headers, payload }));
+    },
     async create(family, fields = {}) {
       const { status, body, text } = await call('POST', family, '/', { plugin: pluginOf(family), ...fields });
       if (status !== 201) throw new Error(`expected 201, got ${status}: ${text}`);
@@ -127,5 +136,15 @@ export async function startConfigsApp(more: { readonly packages?: PrepareDeps } 
       return row.revision;
     },
     [Symbol.asyncDispose]: () => app[Symbol.asyncDispose](),
+  };
+}
+
+function toAnswer(reply: Awaited<ReturnType<TestApp['inject']>>): Answer {
+  const isJson = String(reply.headers['content-type']).startsWith('application/json');
+  return {
+    status: reply.statusCode,
+    headers: reply.headers,
+    body: isJson ? (reply.json() as Answer['body']) : {},
+    text: reply.body,
   };
 }

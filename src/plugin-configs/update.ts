@@ -42,13 +42,14 @@ function ownText(given: string | undefined, own: string, shown: string): string 
   return given;
 }
 
-/** The new plugin gets the settings that its schema has too, but never a secret under a field that would show it. */
+/** The new plugin gets the settings that both take, but never a secret under a field that would show it. */
 function withPlugin(work: Work, config: StoredConfig, plugin: StoredPlugin): StoredConfig {
-  const secretBefore = new Set(config.plugin.fields.filter(({ secret }) => secret === true).map(({ key }) => key));
+  const before = new Map(config.plugin.fields.map((field) => [field.key, field]));
   const fields = new Map(plugin.fields.map((field) => [field.key, field]));
   const mayKeep = (key: string): boolean => {
-    const field = fields.get(key);
-    return field !== undefined && (field.secret === true || !secretBefore.has(key));
+    const [old, field] = [before.get(key), fields.get(key)];
+    // What the present version does not take may have been a secret of an earlier one.
+    return old !== undefined && field !== undefined && (field.secret === true || old.secret !== true);
   };
   const fits = (key: string, value: SettingValues[string]): boolean =>
     checkSettings(plugin.fields, { [key]: value }).length === 0;

@@ -45,6 +45,26 @@ describe('check of settings', () => {
     expect(missingRequired(fields, { name: 'x', token: 't' }, new Set(['file']))).toEqual([]);
   });
 
+  it.each([
+    ['required where another is empty', { required_if: [['url', '']] }, {}, true],
+    ['not required where another is given', { required_if: [['url', '']] }, { url: 'x' }, false],
+    ['required by any value of another', { required_if: [['url']] }, { url: 'x' }, true],
+    ['not required by no value', { required_if: [['url']] }, {}, false],
+    ['required only when every condition holds', { required_if: [['url'], ['mode', 'b']] }, { url: 'x' }, false],
+    ['required by a default of another', { required_if: [['mode', 'a']] }, {}, true],
+    ['never required by no conditions', { required_if: [] }, {}, false],
+    ['not required while nobody is asked for it', { required: true, visible_if: [['mode', 'b']] }, {}, false],
+    ['required once somebody is', { required: true, visible_if: [['mode', 'b']] }, { mode: 'b' }, true],
+    ['never missing with a default', { required_if: [['url', '']], default: 'd' }, {}, false],
+  ] as const)('%s', (_name, conditions, values, missing) => {
+    const conditional: readonly PluginField[] = [
+      { key: 'url', name: 'URL', type: 'string' },
+      { key: 'mode', name: 'Mode', type: 'choice', choices: ['a', 'b'], default: 'a' },
+      { key: 'host', name: 'Host', type: 'string', ...conditions },
+    ];
+    expect(missingRequired(conditional, values)).toEqual(missing ? ['host'] : []);
+  });
+
   it('a plugin receives values, else defaults, and nothing that it does not know', () => {
     expect(withDefaults(fields, { name: 'x', region: '', other: 1 })).toEqual({ name: 'x', region: 'eu' });
     expect(withDefaults(fields, { table: false })).toEqual({ region: 'eu', table: false });

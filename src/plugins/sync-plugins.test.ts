@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { tempMetadata } from '../../test/support/metadata.ts';
 import { familiesOf } from '../contract/plugins.ts';
+import { createOrganization } from '../metadata/organizations.ts';
 import type { PluginField } from './fields.ts';
 import { builtInPlugins, builtInRegistry } from './registry.ts';
 import { capabilitiesOf, syncPlugins } from './sync-plugins.ts';
@@ -20,6 +21,20 @@ describe('built-in plugins', () => {
     const rows = await store.db.selectFrom('plugins').select(['version', 'created_at', 'updated_at']).execute();
     expect(new Set(rows.map(({ version }) => version))).toEqual(new Set(['9.9.9']));
     expect(rows[0]?.created_at).not.toBe(rows[0]?.updated_at);
+  });
+
+  it('take their slug from a plugin that people installed under it earlier, and nothing else', async () => {
+    await using store = await tempMetadata();
+    const { id: organization_id } = await createOrganization(store.db, { name: 'o' }, now);
+    const text = { name: 'Theirs', description: '', version: '1', url: null, created_at: '', updated_at: '' };
+    const json = { config_schema: '[]', capabilities: '{}', public_jobs: '{}' };
+    const theirs = { ...text, ...json, organization_id, slug: 'drop-events', kind: 'none', latest_version_id: null };
+    const { id } = await store.db.insertInto('plugins').values(theirs).returning('id').executeTakeFirstOrThrow();
+    for (const time of [now, now + 1]) await syncPlugins(store.db, builtInPlugins, time);
+    const kept = await store.db.selectFrom('plugins').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+    expect(kept).toEqual({ ...theirs, id, slug: `drop-events-${id}` });
+    const rows = await store.db.selectFrom('plugins').select('name').where('slug', '=', 'drop-events').execute();
+    expect(rows).toEqual([{ name: 'Drop events' }]);
   });
 
   it('are told apart by slugs, which are kebab-case', () => {
