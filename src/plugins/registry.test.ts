@@ -11,17 +11,19 @@ import { trialHost } from './trial-host.ts';
 const transformations = builtInPlugins.filter((plugin) => plugin.kind === 'transformation');
 /** Transformations that were published: those of the app repository, the built-in ones, and the templates that follow them. */
 const published = `
-  GeoIP, Advanced GeoIP, Currency Normalization, Downsampling Plugin, Drop Events Based On Property, Event Sequence Timer Plugin,
-  Filter Out Plugin, First Time Event Tracker, Property Flattener Plugin, Language URL splitter, Email Scoring,
-  Netdata event processing, Property Filter, Schema Enforcer, posthog-semver-flattener, Taxonomy Plugin, Timestamp Parser,
-  Unduplicates, URL Normalizer, URL parameters to event properties, URL params parser, Route Censor, User Agent Populator,
-  PostHog Anonymization, UTM Referrer, Stonly UTM Extractor, Stonly Clean Campaign Name, Shotgun Process Event App, Hello World,
-  Secure Events, Device marketing names, Meta Ads click IDs, Typesafe, template-drop-events, template-event-filter,
-  template-filter-properties, template-property-filter, template-remove-null-properties, template-geoip,
-  template-ip-anonymization, template-field-anonymization, template-hash-properties, template-pii-hashing,
-  template-url-masking, template-url-normalization, template-bot-detection, template-downsampling,
-  template-flatten-properties, template-semver-flattener, template-remap-property-values, template-taxonomy,
-  template-timestamp-parser, template-url-parameters-to-properties, template-user-agent`
+  GeoIP, Advanced GeoIP, Currency Normalization, Downsampling Plugin, Drop Events Based On Property,
+  Event Sequence Timer Plugin, Filter Out Plugin, First Time Event Tracker, Property Flattener Plugin,
+  Language URL splitter, Email Scoring, Netdata event processing, Property Filter, Schema Enforcer,
+  posthog-semver-flattener, Taxonomy Plugin, Timestamp Parser, Unduplicates, URL Normalizer,
+  URL parameters to event properties, URL params parser, Route Censor, User Agent Populator,
+  PostHog Anonymization, UTM Referrer, Stonly UTM Extractor, Stonly Clean Campaign Name,
+  Shotgun Process Event App, Hello World, Secure Events, Device marketing names, Meta Ads click IDs, Typesafe,
+  template-drop-events, template-event-filter, template-filter-properties, template-property-filter,
+  template-remove-null-properties, template-geoip, template-ip-anonymization, template-field-anonymization,
+  template-hash-properties, template-pii-hashing, template-url-masking, template-url-normalization,
+  template-bot-detection, template-downsampling, template-flatten-properties, template-semver-flattener,
+  template-remap-property-values, template-taxonomy, template-timestamp-parser,
+  template-url-parameters-to-properties, template-user-agent`
   .split(',')
   .map((name) => name.trim());
 

@@ -39,9 +39,11 @@ export const emailScoring: TransformationPlugin = definePlugin({
   version: '1.0.0',
   alsoKnownAs: ['mailboxlayer-plugin'],
   differences: [
+    'What is no address is not asked for; the published one asks for whatever $set.email holds.',
     'An address is asked for once in 30 days, not with every event.',
     'When the service cannot be asked, the event counts as failed and is stored without a score.',
     'The key is checked with the first address, not when the settings are saved.',
+    'What is no address is not asked for; the published one asks for any $set.email.',
   ],
   fields,
   example: {

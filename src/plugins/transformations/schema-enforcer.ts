@@ -42,8 +42,10 @@ export const schemaEnforcer: TransformationPlugin = definePlugin({
   version: '1.0.0',
   alsoKnownAs: ['schema-enforcer-plugin', 'posthog-schema-enforcer-plugin'],
   differences: [
-    'A property that is not required may be missing; the published one drops the event.',
+    'A property that is not required may be missing or null; the published one drops the event.',
+    'An event that is named like a part of every object, such as constructor, has no schema; the published one fails on it.',
     'A required property may be 0, false or ""; the published one takes these for missing.',
+    'An event that is named like a part of every object (constructor) has no schema; the published one fails on it.',
   ],
   fields,
   example: {
