@@ -51,11 +51,12 @@ function collect(value: string, before: readonly string[] = []): readonly string
 async function test(terminal: Terminal, plugins: readonly string[], options: TestOptions): Promise<void> {
   const events = options.event === undefined ? undefined : await readValues(options.event, '--event');
   const expected = options.expect === undefined ? undefined : await readValues(options.expect, '--expect');
-  const records = plugins.length > 0 ? await runPlugins(plugins, events, options) : await runProject(events, options);
-  if (expected !== undefined && expected.length !== records.length) {
-    const wanted = `${expected.length} results for ${records.length} events`;
+  const count = events?.length ?? 1;
+  if (expected !== undefined && expected.length !== count) {
+    const wanted = `${expected.length} results for ${count} ${count === 1 ? 'event' : 'events'}`;
     throw new CommandError('usage', `--expect: got ${wanted}; expected one each, null for an event that is dropped`);
   }
+  const records = plugins.length > 0 ? await runPlugins(plugins, events, options) : await runProject(events, options);
   const tested = records.map((record, index) => compare(record, expected?.[index]));
   if (options.json === true) terminal.json({ results: tested });
   else tested.forEach((each, index) => show(terminal, each, options.chain === true, titleOf(index, tested.length)));
