@@ -53,4 +53,15 @@ describe('requests of one user', () => {
     expect((await all).length).toBe(10);
     expect([most, running]).toEqual([3, 0]);
   });
+
+  it('cannot wait in a line without end', async () => {
+    let now = 0;
+    const never = (): Promise<OutboundResponse> => new Promise(() => undefined);
+    const fetch = limitRequests(never, { perMinute: 5, atOnce: 1, now: () => now });
+    for (let sent = 0; sent < 6; sent += 1) {
+      void fetch(request);
+      now += 60_000;
+    }
+    await expect(fetch(request)).rejects.toThrow('expected at most 1 requests at once and 5 in line, got more');
+  });
 });

@@ -38,6 +38,12 @@ export function limitRequests(
 
   return async (request) => {
     count();
+    if (waiting.length >= perMinute) {
+      throw new OutboundError(
+        'limit',
+        `expected at most ${atOnce} requests at once and ${perMinute} in line, got more; wait for answers`,
+      );
+    }
     if (running < atOnce) running += 1;
     // Whoever ends hands its place on.
     else await new Promise<void>((resolve) => waiting.push(resolve));

@@ -41,6 +41,13 @@ function resolverOf(...answers: readonly (readonly string[])[]): Resolver & { ca
   return resolver;
 }
 
+/** A body in small parts that never ends. */
+function drip(response: ServerResponse, part: string): void {
+  response.write(part);
+  const timer = setInterval(() => response.write(part), 20);
+  response.on('close', () => clearInterval(timer));
+}
+
 describe('where a request may go', () => {
   it.each([
     'http://127.0.0.1/',
@@ -215,6 +222,21 @@ describe('redirects', () => {
     expect(answer.url).toBe(`http://127.0.0.1:${other.port}/other`);
   });
 
+  it.each([
+    ['large', (response: ServerResponse) => response.end('x'.repeat(2_000_000))],
+    ['endless', (response: ServerResponse) => drip(response, 'x'.repeat(10_000))],
+    ['dripping', (response: ServerResponse) => drip(response, 'x')],
+  ])('do not wait for what stands beside them: a body that is %s', async (_name, answer) => {
+    await using server = await testServer((request, response) => {
+      if (request.url === '/end') response.end('arrived');
+      else answer(response.writeHead(302, { location: '/end' }));
+    });
+    const started = performance.now();
+    const { body } = await open('127.0.0.1')({ url: `http://127.0.0.1:${server.port}/` });
+    expect(Buffer.from(body).toString()).toBe('arrived');
+    expect(performance.now() - started).toBeLessThan(2000);
+  });
+
   it('end after five', async () => {
     await using server = await testServer((_request, response) => response.writeHead(302, { location: '/' }).end());
     const error = await refusal(open('127.0.0.1')({ url: `http://127.0.0.1:${server.port}/` }));
@@ -226,14 +248,7 @@ describe('redirects', () => {
 describe('how long and how much', () => {
   it.each([
     ['no answer', () => undefined],
-    [
-      'a body that never ends',
-      (response: ServerResponse) => {
-        response.write('x');
-        const timer = setInterval(() => response.write('x'), 20);
-        response.on('close', () => clearInterval(timer));
-      },
-    ],
+    ['a body that never ends', (response: ServerResponse) => drip(response, 'x')],
   ])('%s is given up after the time for the whole request', async (_name, answer) => {
     await using server = await testServer((_request, response) => void answer(response));
     const started = performance.now();

@@ -23,6 +23,8 @@ export type ClosableFetch = OutboundFetch & { readonly close: () => Promise<void
 const redirectsMax = 5;
 const headerBytesMax = 32 * 1024;
 const connectionsPerOriginMax = 32;
+const drainMsMax = 200;
+const drainBytesMax = 16 * 1024;
 const redirectStatuses = new Set([301, 302, 303, 307, 308]);
 
 /**
@@ -78,12 +80,22 @@ async function send(agent: Dispatcher, hop: Hop, signal: AbortSignal, bytesMax: 
   });
   const { location } = headers;
   if (typeof location === 'string' && redirectStatuses.has(status)) {
-    await body.dump({ limit: 16 * 1024, signal });
+    await drain(body, signal);
     return { status, redirect: location };
   }
   const flat = flatHeaders(headers);
   const bytes = await readBody(body, flat['content-encoding'] ?? '', bytesMax);
   return { status, statusText, headers: flat, body: bytes, url: hop.url.href };
+}
+
+/** Reads what stands beside a redirect, so that the connection can be used again; what does not end soon costs the connection. */
+async function drain(body: Dispatcher.ResponseData['body'], signal: AbortSignal): Promise<void> {
+  const soon = AbortSignal.timeout(drainMsMax);
+  try {
+    await body.dump({ limit: drainBytesMax, signal: AbortSignal.any([signal, soon]) });
+  } catch (error) {
+    if (signal.aborted || !soon.aborted) throw error;
+  }
 }
 
 function flatHeaders(headers: NodeJS.Dict<string | string[]>): Record<string, string> {
