@@ -52,7 +52,8 @@ const files: Readonly<Record<string, string>> = {
       return event;
     }`,
   'plugin/src/look.ts': `
-    export const look = (files: any, key: string) => files.table ? JSON.parse(files.table.contents.toString())[key] : key;`,
+    export const look = (files: any, key: string) =>
+      files.table ? JSON.parse(files.table.contents.toString())[key] : key;`,
   'table.json': '{"pro": 7}',
   'one.json': '{"event":"sign up","distinct_id":"ann","properties":{"plan":"pro"}}',
   'three.ndjson': ['{"plan":"a"}', '{"plan":"b","bot":true}', '{}']
