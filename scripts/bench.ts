@@ -1,11 +1,14 @@
 /**
  * `npm run bench`: each figure beside its baseline, measured in the same run. Method and results: docs/benchmarks.md.
- * `npm run bench -- capture end-to-end` runs only these parts; the parts are capture, end-to-end, api and startup.
+ * `npm run bench -- capture end-to-end` runs only these parts; the parts are capture, end-to-end, api,
+ * startup and sandbox.
  */
 import { cpus, totalmem } from 'node:os';
 import { benchApi } from './bench/api.ts';
+import { benchBuiltIns } from './bench/built-ins.ts';
 import { benchCapture } from './bench/capture.ts';
 import { benchEndToEnd } from './bench/end-to-end.ts';
+import { benchSandbox } from './bench/sandbox.ts';
 import { benchStartup } from './bench/startup.ts';
 
 const parts: Readonly<Record<string, { title: string; run: () => Promise<string> }>> = {
@@ -13,6 +16,8 @@ const parts: Readonly<Record<string, { title: string; run: () => Promise<string>
   'end-to-end': { title: '(b) from request to queryable row', run: () => benchEndToEnd(1_000_000) },
   api: { title: '(c) reading configs', run: () => benchApi(5) },
   startup: { title: '(d) start and idle', run: () => benchStartup(5_000_000) },
+  sandbox: { title: '(e) plugins in the sandbox', run: () => benchSandbox(5) },
+  'built-ins': { title: '(f) ten built-in transformations in a chain', run: () => benchBuiltIns(50_000, 7) },
 };
 
 const asked = process.argv.slice(2);

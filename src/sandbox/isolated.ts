@@ -2,7 +2,6 @@ import { systemClock, type Clock } from '../base/clock.ts';
 import type { Log } from '../telemetry/log.ts';
 import { ConfigInstance, lostSentence } from './host/config-instance.ts';
 import { forwardNotes } from './host/forward-notes.ts';
-import { answerOp } from './host/answer-op.ts';
 import { Supervisor } from './host/supervisor.ts';
 import { SandboxError, type Described, type InstanceSpec, type Sandbox, type SandboxProgram } from './sandbox.ts';
 import { decodeNode, encodeNode, errorText } from './wire/node-bridge.ts';
@@ -150,7 +149,7 @@ class Isolated implements IsolatedSandbox {
         throw new Error('expected a config to be at work: while a program is only looked at it gets nothing');
       const args = decodeNode(text);
       if (!Array.isArray(args)) throw new TypeError('expected a list of arguments');
-      answer = encodeNode(await answerOp(op, args, { services: config.spec.services, cause: config.causeOf(cause) }));
+      answer = encodeNode(await config.serve(op, args, cause));
     } catch (error) {
       ok = false;
       answer = errorText(error);

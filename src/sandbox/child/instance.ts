@@ -48,7 +48,7 @@ type Entered =
   | { readonly value: unknown }
   | { readonly cut: { readonly id: number; readonly index: number; readonly stalled: boolean } };
 
-const resultsLengthMax = 64 * 1024 * 1024;
+const textLengthMax = 64 * 1024 * 1024;
 const argumentsLengthMax = 32 * 1024 * 1024;
 const housekeepingMs = 1000;
 const teardownMs = 5000;
@@ -69,6 +69,7 @@ export class Instance {
   readonly #notes = new NoteBook();
   readonly #requests = new Map<number, Request>();
   #queued: QueuedCall[] = [];
+  #results: { readonly id: number; readonly last: boolean; readonly text: string }[] = [];
   #ended: { readonly id: number; readonly ok: boolean; readonly json: string }[] = [];
   /** Calls without an answer yet, by the request that they were made for. */
   readonly #open = new Map<number, number>();
@@ -166,6 +167,7 @@ export class Instance {
 
   dispose(): void {
     if (this.#dead) return;
+    this.#tellResults();
     this.#dead = true;
     for (const request of this.#requests.values()) clearInterval(request.timer);
     this.#requests.clear();
@@ -233,16 +235,18 @@ export class Instance {
     } catch (error) {
       if (error instanceof DisposedError) throw error;
       if (!(error instanceof CutOffError)) return this.#refused(id, command, error);
-      return { cut: { ...this.#whoWasCutOff(id), stalled: error.stalled } };
+      return { cut: { ...this.#whoWasCutOff(), stalled: error.stalled } };
     } finally {
       this.#parts.note(0);
+      // In this order: the service knows what a call was made for as long as the request is not at its end.
       this.#dispatch();
+      this.#tellResults();
     }
   }
 
-  #whoWasCutOff(entered: number): { id: number; index: number } {
+  #whoWasCutOff(): { id: number; index: number } {
     const turn = this.#isolate.enter(housekeepingMs, 'cut-off', 0);
-    const [id = entered, index = -1] = typeof turn === 'string' && turn !== '' ? turn.split(':').map(Number) : [0, -1];
+    const [id = 0, index = -1] = typeof turn === 'string' ? turn.split(':').map(Number) : [];
     // What it asked for in this entry is not to happen twice.
     this.#queued = this.#queued.filter((call) => call.id !== id || call.index !== index);
     return { id, index };
@@ -250,6 +254,8 @@ export class Instance {
 
   /** The guest itself threw, which it does for requests that cannot be. */
   #refused(id: number, command: string, error: unknown): Entered {
+    // Its number is a call's. Who waits for that is found to wait for nothing.
+    if (command === 'settle') return { value: undefined };
     const message = error instanceof Error ? error.message.slice(0, 500) : 'it could not be run';
     const request = this.#requests.get(id);
     if (request?.kind === 'task') {
@@ -338,8 +344,10 @@ export class Instance {
     if (kind === 'l') this.#notes.log(first, second, third, rest[3]);
     if (kind === 'm') this.#notes.metric(first, second, third);
     if (kind === 'c') this.#queue(rest);
-    if (kind === 'r') this.#results(Number(first), second === 1, third);
-    if (kind === 'd' && typeof third === 'string' && third.length <= resultsLengthMax) {
+    if (kind === 'r' && typeof third === 'string' && third.length <= textLengthMax) {
+      this.#results.push({ id: Number(first), last: second === 1, text: third });
+    }
+    if (kind === 'd' && typeof third === 'string' && third.length <= textLengthMax) {
       this.#ended.push({ id: Number(first), ok: second === 1, json: third });
     }
     return undefined;
@@ -353,15 +361,22 @@ export class Instance {
     this.#queued.push({ call: Number(call), op, text, id: Number(id), index: Number(index), nth: Number(nth) });
   }
 
-  #results(id: number, last: boolean, text: unknown): void {
-    const request = this.#requests.get(id);
-    if (request?.kind !== 'events' || typeof text !== 'string' || text.length > resultsLengthMax) return;
-    if (!last) return this.#parts.tell({ kind: 'results', id }, text);
-    clearInterval(request.timer);
-    this.#requests.delete(id);
-    this.#notes.endOf(id);
-    const atEnd = request.lastGuilty === request.count - 1;
-    this.#parts.tell({ kind: 'results', id, guiltyInRow: atEnd ? request.guiltyInRow : 0 }, text);
+  #tellResults(): void {
+    for (const { id, last, text } of this.#results.splice(0)) {
+      const request = this.#requests.get(id);
+      if (request?.kind !== 'events') continue;
+      if (!last) {
+        this.#parts.tell({ kind: 'results', id }, text);
+        continue;
+      }
+      clearInterval(request.timer);
+      this.#requests.delete(id);
+      this.#notes.endOf(id);
+      // Whoever gets the last results has seen what was logged on the way.
+      this.#tellNotes();
+      const atEnd = request.lastGuilty === request.count - 1;
+      this.#parts.tell({ kind: 'results', id, guiltyInRow: atEnd ? request.guiltyInRow : 0 }, text);
+    }
   }
 
   /** Sends off what was asked for in an entry. */

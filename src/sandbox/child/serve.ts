@@ -17,7 +17,10 @@ const requestsAtOnce = 20;
 
 export interface ChildParts {
   /** Opens the database of places at this path. */
-  readonly openGeoIp: (path: string) => { readonly geoip: GeoIp | undefined; readonly geoipProblem: string };
+  readonly openGeoIp: (
+    path: string,
+    log: { warn(about: object, message: string): void },
+  ) => { readonly geoip: GeoIp | undefined; readonly geoipProblem: string };
 }
 
 type OpsFor = (program: Program, toHost: (op: string, args: readonly unknown[]) => Promise<unknown>) => Ops;
@@ -53,7 +56,9 @@ function start(
   const { allow, timeoutMs, bytesMax } = options.outbound;
   const allowList = parseAllowList(allow);
   const outbound = createOutboundFetch({ allow: allowList, timeoutMs, bytesMax });
-  const places = parts.openGeoIp(options.geoipDatabase);
+  const places = parts.openGeoIp(options.geoipDatabase, {
+    warn: (_about, message) => tell({ kind: 'warning', message }),
+  });
   const opsFor: OpsFor = ({ pluginName, label, configId, projectId }, toHost) =>
     createOps({
       outbound: limitRequests(outbound, { perMinute: requestsPerMinute, atOnce: requestsAtOnce }),

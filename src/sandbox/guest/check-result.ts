@@ -1,5 +1,5 @@
 import type { WireError } from '../wire/messages.ts';
-import { ipOf, untouchedText, type Given, type GuestEvent } from './guest-event.ts';
+import { ipOf, isAsItCame, lengthAsItCame, type Given, type GuestEvent } from './guest-event.ts';
 import {
   DateType,
   isArray,
@@ -51,7 +51,7 @@ export function checkResult(
   const { event: name, distinct_id: distinctId, uuid = uuid0, team_id: teamId = teamId0 } = event;
   if (typeof name !== 'string' || name === '') return refuse('the event to have a name', name);
   if (typeof distinctId !== 'string' || distinctId === '') return refuse('a text as distinct_id', distinctId);
-  if (typeof uuid !== 'string' || !matches(uuidForm, uuid)) return refuse('a UUID as uuid', uuid);
+  if (uuid !== uuid0 && (typeof uuid !== 'string' || !matches(uuidForm, uuid))) return refuse('a UUID as uuid', uuid);
   const timestamp = readTimestamp(event['timestamp'] ?? timestamp0, timestamp0);
   if (timestamp === undefined) return refuse('a time that can be read as timestamp', event['timestamp']);
   const { properties } = event;
@@ -69,7 +69,7 @@ export function checkResult(
   if (text.length > textLengthMax) {
     return refuse(`properties of at most ${textLengthMax} characters`, text.length);
   }
-  const lowerUuid = uuid === uuid0 ? uuid0 : lowerCase(uuid);
+  const lowerUuid = uuid === uuid0 ? uuid0 : lowerCase(uuid as string);
   const fields =
     fieldOr(lowerUuid, uuid0) +
     fieldOr(name, name0) +
@@ -113,18 +113,17 @@ function applyIp(
   else properties['$ip'] = after;
 }
 
-function finalText(properties: Record<string, unknown>, { markers }: Given, label: string): string {
-  if (markers !== null) {
-    properties['$plugins_succeeded'] = [...markers[0], label];
-    properties['$plugins_failed'] = [...markers[1]];
+function finalText(properties: Record<string, unknown>, { stamp }: Given, label: string): string {
+  if (stamp !== null) {
+    properties['$plugins_succeeded'] = [...stamp.succeeded, label];
+    properties['$plugins_failed'] = [...stamp.failed];
   }
   return stringify(properties) ?? '';
 }
 
 function isUntouched(text: string, given: Given, label: string): boolean {
-  if (text === untouchedText(given, label)) return true;
-  // Written again, such numbers lose digits: when nothing else differs, the event is to stay as it was.
-  if (!matches(longNumber, given.text)) return false;
-  const again = parse(given.text) as Record<string, unknown>;
-  return finalText(again, given, label) === text;
+  if (isAsItCame(text, given)) return true;
+  // Written again, long numbers lose digits: when nothing else differs, the event is to stay as it was.
+  if (text.length > lengthAsItCame(given) || !matches(longNumber, given.text)) return false;
+  return finalText(parse(given.text) as Record<string, unknown>, given, label) === text;
 }

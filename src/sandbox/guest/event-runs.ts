@@ -47,7 +47,7 @@ export function createEventRun(
   },
 ): EventRun {
   const { outside, turns, label, method, onEnd } = parts;
-  const given = decodeEvents(text);
+  const given = decodeEvents(text, label);
   const running = new Map<number, Turn>();
   const again = new Set<number>();
   let started = 0;
@@ -68,7 +68,7 @@ export function createEventRun(
 
   function finish(turn: Turn, checked: Checked): void {
     turn.over = true;
-    running.delete(turn.index);
+    if (running.size > 0) running.delete(turn.index);
     finished++;
     head += `${head === '' ? '' : ','}[${turn.index},${checked.entry}]`;
     texts += checked.text;
@@ -93,7 +93,6 @@ export function createEventRun(
     if (input === undefined) return false;
     const turn: Turn = { id, index, captures: 0, startedAt: now(), over: false };
     turns.current = turn;
-    running.set(index, turn);
     try {
       const event = buildEvent(input);
       const result = method.call(event);
@@ -109,6 +108,7 @@ export function createEventRun(
   }
 
   function wait(turn: Turn, result: unknown, event: GuestEvent, input: Given): void {
+    running.set(turn.index, turn);
     void thenOf(
       promiseOf(result),
       (value) => {

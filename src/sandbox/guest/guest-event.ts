@@ -5,31 +5,57 @@ import { DateType, indexOfText, parse, sliceText, stringify, toIso } from './int
 export interface Given {
   readonly head: HeadEvent;
   readonly text: string;
-  readonly markers: readonly [succeeded: readonly string[], failed: readonly string[]] | null;
+  /** Null: none are written. */
+  readonly stamp: Stamp | null;
   /** `$ip` as it came. */
   ip: string | null;
+}
+
+/** The markers of an event before and after, and how these look in its text. */
+export interface Stamp {
+  readonly succeeded: readonly string[];
+  readonly failed: readonly string[];
+  readonly before: string;
+  readonly after: string;
+  readonly failedText: string;
+  /** What ends the text when there were none in it. */
+  readonly ending: string;
 }
 
 /** As the plugin gets it; what it does to it is its own business. */
 export type GuestEvent = Record<string, unknown> & { readonly properties: Record<string, unknown> };
 
-export function decodeEvents(text: string): Given[] {
+export function decodeEvents(text: string, label: string): Given[] {
   const headEnd = indexOfText(text, '\n');
-  const head = parse(sliceText(text, 0, headEnd)) as EventsHead;
+  const { markers, events } = parse(sliceText(text, 0, headEnd)) as EventsHead;
+  const stamps: Stamp[] = [];
+  for (let i = 0; i < markers.length; i++) stamps[i] = stampOf(markers[i] ?? [[], []], label);
+  const given: Given[] = [];
   let at = headEnd + 1;
-  return head.events.map((each) => {
+  for (let i = 0; i < events.length; i++) {
+    const head = events[i];
+    if (head === undefined) break;
     const from = at;
-    at += each[7];
-    return { head: each, text: sliceText(text, from, at), markers: head.markers[each[6]] ?? null, ip: null };
-  });
+    at += head[7];
+    given[i] = { head, text: sliceText(text, from, at), stamp: stamps[head[6]] ?? null, ip: null };
+  }
+  return given;
+}
+
+function stampOf([succeeded, failed]: EventsHead['markers'][number], label: string): Stamp {
+  const all = [...succeeded, label];
+  const before = `"$plugins_succeeded":${stringify(succeeded)}`;
+  const after = `"$plugins_succeeded":${stringify(all)}`;
+  const failedText = `"$plugins_failed":${stringify(failed)}`;
+  return { succeeded, failed, before, after, failedText, ending: `,${after},${failedText}}` };
 }
 
 export function buildEvent(given: Given): GuestEvent {
-  const { head, text, markers } = given;
+  const { head, text, stamp } = given;
   const properties = parse(text) as Record<string, unknown>;
-  if (markers !== null) {
-    properties['$plugins_succeeded'] = [...markers[0]];
-    properties['$plugins_failed'] = [...markers[1]];
+  if (stamp !== null) {
+    properties['$plugins_succeeded'] = [...stamp.succeeded];
+    properties['$plugins_failed'] = [...stamp.failed];
   }
   given.ip = ipOf(properties);
   return {
@@ -37,12 +63,24 @@ export function buildEvent(given: Given): GuestEvent {
     ip: given.ip,
     site_url: '',
     team_id: head[3],
-    now: toIso(new DateType(head[5])),
+    now: isoOf(head[5]),
     event: head[1],
     uuid: head[0],
     timestamp: head[4],
     properties,
   };
+}
+
+let lastMs = Number.NaN;
+let lastIso = '';
+
+/** Neighbours mostly arrived together. */
+function isoOf(ms: number): string {
+  if (ms !== lastMs) {
+    lastIso = toIso(new DateType(ms));
+    lastMs = ms;
+  }
+  return lastIso;
 }
 
 /** For onEvent and exportEvents, which look for them beside the properties too. */
@@ -56,23 +94,21 @@ export function ipOf(properties: Record<string, unknown>): string | null {
   return typeof ip === 'string' && ip !== '' ? ip : null;
 }
 
-/**
- * The text that the properties have when nothing happened but that the label was appended to the succeeded ones. Undefined:
- * cannot be told from the text.
- */
-export function untouchedText({ text, markers }: Given, label: string): string | undefined {
-  if (markers === null) return text;
-  const succeeded = stringify([...markers[0], label]);
-  const failed = stringify(markers[1]);
-  const key = '"$plugins_succeeded":';
-  const before = indexOfText(text, '"$plugins_') < 0 ? -1 : indexOfText(text, key);
-  if (before < 0) {
-    if (indexOfText(text, '"$plugins_') >= 0) return undefined;
-    const comma = text === '{}' ? '' : ',';
-    return `${sliceText(text, 0, text.length - 1)}${comma}${key}${succeeded},"$plugins_failed":${failed}}`;
+/** Whether a final text is the one that came, but that the label was appended to the succeeded ones. */
+export function isAsItCame(final: string, { text, stamp }: Given): boolean {
+  if (stamp === null) return final === text;
+  const { before, after, failedText, ending } = stamp;
+  if (final.length === text.length - 1 + ending.length && indexOfText(text, '"$plugins_') < 0) {
+    return final === sliceText(text, 0, text.length - 1) + ending;
   }
-  const old = key + stringify(markers[0]);
-  if (indexOfText(text, old, before) !== before || indexOfText(text, `"$plugins_failed":${failed}`) < 0)
-    return undefined;
-  return sliceText(text, 0, before) + key + succeeded + sliceText(text, before + old.length);
+  if (text === '{}') return final === `{${sliceText(ending, 1)}`;
+  if (final.length !== text.length - before.length + after.length) return false;
+  const at = indexOfText(text, before);
+  if (at < 0 || indexOfText(text, failedText) < 0) return false;
+  return final === sliceText(text, 0, at) + after + sliceText(text, at + before.length);
+}
+
+/** Longer than this, a text has more in it than came. */
+export function lengthAsItCame({ text, stamp }: Given): number {
+  return stamp === null ? text.length : text.length + stamp.ending.length;
 }

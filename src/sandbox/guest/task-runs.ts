@@ -95,7 +95,7 @@ export function stepsOf(target: WireTarget, text: string, exported: PluginExport
     return [() => (payload === undefined || payload === null ? job(meta) : job(payload, meta))];
   }
   const method = expectFunction(exported.method(target.kind), target.kind);
-  const given = decodeEvents(text);
+  const given = decodeEvents(text, '');
   const eventOf = (each: Given): unknown => withPersonProperties(buildEvent(each));
   if (target.kind === 'onEvent') return given.map((each) => () => method(eventOf(each), meta));
   return [() => method(given.map(eventOf), meta)];

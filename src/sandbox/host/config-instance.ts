@@ -14,7 +14,8 @@ import { encodeEvents } from '../wire/events-text.ts';
 import type { OpenBody, WireCause, WireTarget } from '../wire/messages.ts';
 import { decodeResults } from '../wire/results-text.ts';
 import { runEvents, type SliceEnd } from './run-events.ts';
-import type { Supervisor } from './supervisor.ts';
+import { answerOp } from './answer-op.ts';
+import type { Answer, Supervisor } from './supervisor.ts';
 
 export interface ConfigInstanceParts {
   readonly spec: InstanceSpec;
@@ -26,6 +27,12 @@ export interface ConfigInstanceParts {
   readonly makeRoom: () => Promise<void>;
   readonly now: () => number;
   readonly onClosed: () => void;
+}
+
+interface Work {
+  readonly events: readonly SandboxEvent[];
+  /** What it asked for and was not done yet. Never rejects. */
+  readonly asked: Set<Promise<unknown>>;
 }
 
 /** A crash that this was not to blame for costs it nothing; but not for ever. */
@@ -42,7 +49,7 @@ export class ConfigInstance implements SandboxInstance {
   busy = 0;
   readonly #parts: ConfigInstanceParts;
   /** By request, while it is at work. */
-  readonly #events = new Map<number, readonly SandboxEvent[]>();
+  readonly #work = new Map<number, Work>();
   #described: Described = { methods: [], scheduledTasks: [], jobs: [], metrics: {} };
   #opening: Promise<void> | undefined;
   #isOpen = false;
@@ -116,10 +123,25 @@ export class ConfigInstance implements SandboxInstance {
     if (this.number === number) this.number = 0;
   }
 
-  /** What a capture was made for, checked against what is really at work. */
-  causeOf(cause: WireCause | null): { readonly event: SandboxEvent; readonly nth: number } | undefined {
-    const event = cause === null ? undefined : this.#events.get(cause.id)?.[cause.index];
-    return event && cause ? { event, nth: cause.nth } : undefined;
+  /**
+   * Does what the isolate asks of the service, for the event that it says it asks for, checked against what is really at work.
+   * The work on that is not at its end before this is, whether the plugin waits or not.
+   */
+  async serve(op: string, args: readonly unknown[], cause: WireCause | null): Promise<unknown> {
+    const work = cause === null ? undefined : this.#work.get(cause.id);
+    const event = cause === null ? undefined : work?.events[cause.index];
+    const answer = answerOp(op, args, {
+      services: this.spec.services,
+      cause: event && cause ? { event, nth: cause.nth } : undefined,
+    });
+    if (!work) return await answer;
+    const done = Promise.allSettled([answer]);
+    work.asked.add(done);
+    try {
+      return await answer;
+    } finally {
+      work.asked.delete(done);
+    }
   }
 
   async #open(): Promise<void> {
@@ -164,9 +186,7 @@ export class ConfigInstance implements SandboxInstance {
       encodeEvents(events),
       onResults,
     );
-    this.#events.set(id, events);
-    const end = await answer;
-    this.#events.delete(id);
+    const end = await this.#finish(id, events, answer);
     if (end.kind === 'done') return { kind: 'done', guiltyInRow: end.guiltyInRow, nonsense };
     return { ...end, message: lostSentence(end.cause) };
   }
@@ -184,18 +204,26 @@ export class ConfigInstance implements SandboxInstance {
     const events = 'events' in target ? target.events : [];
     const wire: WireTarget = 'name' in target ? { kind: target.kind, name: target.name } : { kind: target.kind };
     const { id, answer } = supervisor.ask({ kind: 'call', instance, target: wire, timeoutMs }, bodyOf(target));
-    this.#events.set(id, events);
     const abort = (): void => supervisor.tell({ kind: 'abort', id, instance });
     signal?.addEventListener('abort', abort, { once: true });
-    const end = await answer;
+    const end = await this.#finish(id, events, answer);
     signal?.removeEventListener('abort', abort);
-    this.#events.delete(id);
     if (end.kind === 'lost') {
       if (!end.suspect && !last && end.cause !== 'aborted') return undefined;
       throw this.#error(end.cause, name, lostSentence(end.cause));
     }
     if (!end.ok) throw toSandboxError(JSON.parse(end.text));
     return { value: JSON.parse(end.text) as JsonValue };
+  }
+
+  /** The answer, once everything that the service was asked for on the way has been done. */
+  async #finish(id: number, events: readonly SandboxEvent[], answer: Promise<Answer>): Promise<Answer> {
+    const work: Work = { events, asked: new Set() };
+    this.#work.set(id, work);
+    const end = await answer;
+    this.#work.delete(id);
+    await Promise.all(work.asked);
+    return end;
   }
 
   async #while<T>(work: () => Promise<T>): Promise<T> {

@@ -18,7 +18,8 @@ export interface EventRunner {
 }
 
 const sliceEventsMax = 128;
-const sliceLengthMax = 1_048_576;
+/** Texts that are much larger cost more per byte: they no longer fit into what the machine and V8 handle fast. */
+const sliceLengthMax = 49_152;
 const guiltyInRowMax = 3;
 const lossesMax = 5;
 

@@ -165,6 +165,9 @@ export class Supervisor {
       case 'op':
         this.#events.onOp(header, body.toString('utf8'));
         break;
+      case 'warning':
+        this.#options.log.warn(header.message);
+        break;
       case 'notes':
         this.#events.onNotes(header.instance, body.toString('utf8'));
     }

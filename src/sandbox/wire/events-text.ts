@@ -23,11 +23,11 @@ export type HeadEvent = readonly [
 
 export function encodeEvents(events: readonly SandboxEvent[]): string {
   const markers: EventsHead['markers'][number][] = [];
-  let last: SandboxEvent['markers'] = null;
+  let last: Markers | null = null;
   let texts = '';
   const heads = events.map((event): HeadEvent => {
-    // Neighbours mostly share the object.
-    if (event.markers !== null && event.markers !== last) {
+    // Neighbours mostly have the same.
+    if (event.markers !== null && (last === null || !areSame(event.markers, last))) {
       markers.push([event.markers.succeeded, event.markers.failed]);
       last = event.markers;
     }
@@ -37,4 +37,16 @@ export function encodeEvents(events: readonly SandboxEvent[]): string {
     return [uuid, name, distinctId, teamId, timestamp, receivedAt, marker, propertiesText.length];
   });
   return `${JSON.stringify({ markers, events: heads } satisfies EventsHead)}\n${texts}`;
+}
+
+type Markers = NonNullable<SandboxEvent['markers']>;
+
+function areSame(one: Markers, other: Markers): boolean {
+  if (one === other) return true;
+  const { length } = one.succeeded;
+  if (length !== other.succeeded.length || one.failed.length !== other.failed.length) return false;
+  return (
+    one.succeeded.every((label, index) => label === other.succeeded[index]) &&
+    one.failed.every((label, index) => label === other.failed[index])
+  );
 }

@@ -62,6 +62,8 @@ export type FromChild =
       readonly op: string;
       readonly cause: WireCause | null;
     }
+  /** For the service's log. */
+  | { readonly kind: 'warning'; readonly message: string }
   /** [Notes] */
   | { readonly kind: 'notes'; readonly instance: number };
 
