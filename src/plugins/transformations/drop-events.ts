@@ -58,7 +58,7 @@ const fields = [
     type: 'choice',
     choices: ['All', 'Any'],
     default: 'All',
-    hint: 'Only matters when there are several. The names must match in any case.',
+    hint: 'Of several conditions. The name must be one of those listed either way.',
   },
 ] as const satisfies readonly PluginField[];
 
