@@ -52,7 +52,8 @@ function payloadOf(name: string, given: unknown): unknown {
 
 function durationMs(name: string, duration: unknown, unit: unknown): number {
   const unitName = String(unit);
-  const ms = Object.hasOwn(unitMs, unitName) ? unitMs[unitName] : unitMs[unitName.replace(/s$/, '')];
+  const singular = unitName.replace(/s$/, '');
+  const ms = Object.hasOwn(unitMs, singular) ? unitMs[singular] : undefined;
   if (ms === undefined) {
     const known = Object.keys(unitMs).join(', ');
     throw new TypeError(`jobs.${name}.runIn: expected one of the units ${known} (or their plurals), got ${unitName}`);

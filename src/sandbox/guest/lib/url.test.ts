@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import * as legacy from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openTestIsolate, type TestIsolate } from './test-isolate.ts';
@@ -184,7 +184,12 @@ describe('the module url as in Node', () => {
       cases.map((text) => {
         const parsed = legacy.parse(text, true);
         const plain: unknown = JSON.parse(JSON.stringify(parsed));
-        return [plain, legacy.format(legacy.parse(text)), legacy.parse(text).format(), legacy.resolve(text, '../x?y')];
+        return [
+          plain,
+          legacy.format(legacy.parse(text)),
+          legacy.format(legacy.parse(text)),
+          legacy.resolve(text, '../x?y'),
+        ];
       }),
     );
   });
