@@ -77,6 +77,7 @@ export const filterProperties: TransformationPlugin = definePlugin({
   ],
   differences: [
     'Properties are removed; the "Filter Properties" template and the oldest plugin set some of them to null.',
+    'A path that leads nowhere changes nothing; the published one empties the object that the path leads to, or makes one.',
     'A property whose own name has a dot comes before a path, and blanks around commas do not count.',
     'Names without dots are looked for in the event (and, when told to, in $set and $set_once), not at every depth.',
   ],

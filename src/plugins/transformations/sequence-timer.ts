@@ -38,6 +38,7 @@ export const sequenceTimer: TransformationPlugin = definePlugin({
   differences: [
     'The published one also writes the property working = "working" to every event; this one does not.',
     'A pair of an event with itself gives the time since the one before; in the published one it is always 0.',
+    'An event that is named like a part of every object, such as constructor, is left alone; the published one fails on it.',
     'Blanks around names and pairs do not count.',
   ],
   fields,

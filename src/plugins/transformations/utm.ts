@@ -138,7 +138,7 @@ function write(properties: JsonObject, found: ReadonlyMap<string, string>, how: 
   }
 }
 
-/** The parameters with a value, and the address without them; undefined when it has none of them. */
+/** The parameters with a value (of those repeated the first counts), and the address without them; undefined when it has none of them. */
 function splitUrl(
   url: string,
   names: ReadonlySet<string>,
@@ -157,8 +157,9 @@ function splitUrl(
       continue;
     }
     const value = equals === -1 ? '' : (new URLSearchParams(part).get(name) ?? '');
-    if (value !== '' && !found.has(name)) found.set(name, value);
+    if (!found.has(name)) found.set(name, value);
   }
+  for (const [name, value] of found) if (value === '') found.delete(name);
   if (found.size === 0) return undefined;
   const query = others.length === 0 ? '' : `?${others.join('&')}`;
   return { found, rest: address.slice(0, mark) + query + (hashAt === -1 ? '' : url.slice(hashAt)) };
