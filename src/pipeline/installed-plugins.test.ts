@@ -133,7 +133,7 @@ describe('an installed plugin in the pipeline', () => {
     expect(stored().map((each) => each['tagged'])).toEqual([true, true, true, undefined]);
   });
 
-  it('that is long in setting up holds events for 2 s, then they pass as skipped, until it is ready', async () => {
+  it('that is long in setting up holds events for 5 s, then they pass as skipped, until it is ready', async () => {
     const ready = Promise.withResolvers<void>();
     play.open = () => ready.promise;
     await send(3);

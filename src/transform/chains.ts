@@ -19,7 +19,7 @@ import type { DirectStep, Step } from './step.ts';
 const passedMin = 100;
 const errorLengthMax = 500;
 /** How long events wait for a config that is being set up, before they pass it. */
-const readyMsMax = 2000;
+const readyMsMax = 5000;
 
 /** What a window did with the chains, to be written in its transaction. */
 export interface ChainChanges {
@@ -43,7 +43,7 @@ interface ChainParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly makeStep: MakeStep;
-  /** Default 2,000. */
+  /** Default 5,000. */
   readonly readyMs?: number;
 }
 
@@ -247,7 +247,8 @@ export class TransformChains {
   }
 
   #noteTrouble(instance: Instance): void {
-    const trouble = instance.step?.trouble?.() ?? '';
+    const { fields, settings } = instance.config;
+    const trouble = withoutSecrets(instance.step?.trouble?.() ?? '', fields, settings).slice(0, errorLengthMax);
     if (trouble === instance.trouble) return;
     instance.trouble = trouble;
     this.#report(instance, trouble);

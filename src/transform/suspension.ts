@@ -1,5 +1,5 @@
 import { backoffMs } from '../base/backoff.ts';
-import { SandboxError, type EventOutcome, type InstanceServices } from '../sandbox/sandbox.ts';
+import type { EventOutcome, InstanceServices, SandboxError } from '../sandbox/sandbox.ts';
 import type { StepOutcome } from './step.ts';
 
 /** Events in a row that used up their time or brought their process down, after which a plugin is left out for a while. */
@@ -27,9 +27,14 @@ export function createSuspension(services: Pick<InstanceServices, 'log'>, now: (
   let until = 0;
   let pauses = 0;
   let wasted = 0;
+  let cause = '';
 
   const note = (outcomes: readonly EventOutcome[]): void => {
-    for (const outcome of outcomes) wasted = isWaste(outcome) ? wasted + 1 : 0;
+    for (const outcome of outcomes) {
+      const waste = wasteOf(outcome);
+      wasted = waste === undefined ? 0 : wasted + 1;
+      if (wasted === 1) cause = waste?.message ?? '';
+    }
     if (wasted < wastedMax) {
       if (wasted === 0 && outcomes.length > 0) pauses = until = 0;
       return;
@@ -41,14 +46,13 @@ export function createSuspension(services: Pick<InstanceServices, 'log'>, now: (
       time: Date.now(),
       level: 'ERROR',
       source: 'SYSTEM',
-      message: `left out for ${Math.round(pauseMs / 1000)} s: its last ${wasted} events took too long or ended its process; events pass unchanged`,
+      message: `left out for ${Math.round(pauseMs / 1000)} s, events pass unchanged: ${cause}`,
       instanceId: '',
     });
   };
 
   return {
-    trouble: () =>
-      until > 0 ? 'left out for a while: events took too long or ended its process; they pass unchanged' : '',
+    trouble: () => (until > 0 ? `left out for a while, events pass unchanged: ${cause}` : ''),
     run: async (count, work) => {
       if (now() < until) return skipped(count);
       if (wasted < wastedMax) {
@@ -71,7 +75,7 @@ function skipped(count: number): StepOutcome[] {
   return Array.from({ length: count }, () => ({ kind: 'skipped' }));
 }
 
-function isWaste(outcome: EventOutcome): boolean {
-  if (outcome.kind !== 'failed' || !(outcome.error instanceof SandboxError)) return false;
-  return ['time', 'memory', 'crashed'].includes(outcome.error.kind);
+function wasteOf(outcome: EventOutcome): SandboxError | undefined {
+  if (outcome.kind !== 'failed') return undefined;
+  return ['time', 'memory', 'crashed'].includes(outcome.error.kind) ? outcome.error : undefined;
 }

@@ -142,9 +142,9 @@ describe('an installed plugin', () => {
     await send(back);
     expect((await storedOne(back)).properties).toMatchObject({ greeting: 'ciao 4' });
 
-    const logs = await apiGet<{ results: { message: string }[] }>(server, `${family}${id}/logs/`);
-    expect(logs.results.map(({ message }) => message)).toContain('counted 4');
-    expect((await retrieve(id)).delivery_rate_24h).toBe('1');
+    const logs = (): Promise<{ results: { message: string }[] }> => apiGet(server, `${family}${id}/logs/`);
+    await expect.poll(async () => (await logs()).results.map(({ message }) => message)).toContain('counted 4');
+    await expect.poll(async () => (await retrieve(id)).delivery_rate_24h).toBe('1');
     await withoutConfigs();
   });
 
@@ -170,7 +170,7 @@ describe('a config that misbehaves', () => {
   it.each([
     ['an endless loop', 'for (;;) {}', /took longer|time/i],
     ['a memory bomb', 'const all = []; for (;;) all.push(new Array(1e6).fill(1));', /memory/i],
-    ['a promise that never settles', 'return new Promise(() => {});', /settle/i],
+    ['a promise that never settles', 'return new Promise(() => {});', /never come/i],
   ])('%s costs that config its call; the next config runs, other events are stored', async (_name, body, cause) => {
     const bad = await install(`Bad ${randomUUID()}`, `export function processEvent(event) { ${body} }`);
     const good = await install(
@@ -183,8 +183,7 @@ describe('a config that misbehaves', () => {
     const sent = Array.from({ length: 5 }, () => event());
     await send(...sent);
     for (const { properties } of await stored(sent)) expect(properties).toMatchObject({ good: true });
-    const { error } = await retrieve(failing.id);
-    expect(error).toMatch(cause);
+    await expect.poll(async () => (await retrieve(failing.id)).error, { timeout: 5000 }).toMatch(cause);
     await withoutConfigs();
   });
 
