@@ -1,8 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { LogLine } from '../sandbox/sandbox.ts';
 import { createPluginLogs, listLogs, type LogFilter, type PluginLogs } from './logs.ts';
+import { addOwnMetrics, hourOf } from './own-metrics.ts';
 import { linesPerConfigMax } from './prune.ts';
-import type { OpenStore, ServicesStore } from './test-store.ts';
+import { createStorage } from './storage.ts';
+import { addConfigs, type OpenStore, type ServicesStore } from './test-store.ts';
 
 const start = Date.parse('2026-11-20T10:00:00.000Z');
 const day = 86_400_000;
@@ -146,6 +148,22 @@ export function testLogs(open: OpenStore): void {
       await logs.prune();
       expect(await messages()).toEqual([]);
     }, 20_000);
+
+    it('what a plugin wrote after its config was deleted goes, what others keep stays', async () => {
+      const { projectId, configIds } = await addConfigs(store.db, 1);
+      const [living = 0] = configIds;
+      for (const configId of [living, living + 1000]) {
+        const storage = createStorage(store.db, { configId, projectId });
+        await storage.set('a', 1);
+        await storage.set('b', 1);
+        await addOwnMetrics(store.db, [{ configId, projectId, hour: hourOf(now), name: 'n', kind: 'sum', value: 1 }]);
+      }
+      await logs.prune();
+      const kept = await store.db.selectFrom('plugin_storage').select(['config_id', 'key']).orderBy('key').execute();
+      expect(kept).toEqual(['a', 'b'].map((key) => ({ config_id: living, key })));
+      const metrics = await store.db.selectFrom('plugin_own_metrics').select('config_id').execute();
+      expect(metrics).toEqual([{ config_id: living }]);
+    });
 
     it('a store that fails costs nothing but time: lines are written when it is back', async () => {
       await store.db.schema.alterTable('plugin_logs').renameTo('gone').execute();

@@ -15,7 +15,10 @@ export interface PluginLogs {
   add(configId: number, projectId: number, line: LogLine, mask?: (text: string) => string): void;
   /** Resolves once what was added before is in the store, if the store takes it. */
   flush(): Promise<void>;
-  /** Removes lines and errors older than the days, and of each config all lines but the newest 10,000. */
+  /**
+   * Removes lines and errors older than the days, of each config all lines but the newest 10,000, and what plugins left of
+   * configs that are gone.
+   */
   prune(): Promise<void>;
   close(): Promise<void>;
 }

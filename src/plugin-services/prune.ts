@@ -18,6 +18,20 @@ export async function prunePluginLogs(
   });
   await db.deleteFrom('plugin_errors').where('last_seen', '<', isoMicros(since)).execute();
   for (const configId of await talkativeConfigs(db)) await pruneConfig(db, configId);
+  for (const table of ['plugin_storage', 'plugin_own_metrics'] as const) await pruneOrphans(db, table);
+}
+
+/** What a plugin at work wrote after its config was deleted. Looked for first, since a look keeps no writer waiting. */
+async function pruneOrphans(db: Metadata, table: 'plugin_storage' | 'plugin_own_metrics'): Promise<void> {
+  const orphans = await db
+    .selectFrom(table)
+    .select('config_id')
+    .distinct()
+    .where('config_id', 'not in', db.selectFrom('plugin_configs').select('id'))
+    .execute();
+  for (const { config_id: configId } of orphans) {
+    await db.deleteFrom(table).where('config_id', '=', configId).execute();
+  }
 }
 
 async function talkativeConfigs(db: Metadata): Promise<number[]> {

@@ -83,7 +83,7 @@ export function testWindowStorage(open: OpenStore): void {
         expect(got).toEqual(expected.results);
         expect(await rows()).toEqual(expected.rows);
       });
-      await fc.assert(property, { numRuns: 60 });
+      await fc.assert(property, { numRuns: 30 });
     });
 
     /** The works one after the other, each written at once; leaves the store empty. */
