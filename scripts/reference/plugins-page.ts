@@ -24,7 +24,7 @@ export function pluginsPage(): string {
     'Published transformations that no built-in stands for.',
     table(
       ['Published', 'Why, and what to do'],
-      notBuiltIn.map(({ name, reason }) => [name, reason]),
+      notBuiltIn.map(({ name, reason }) => [name, prose(reason)]),
     ),
   ];
   return page('Plugins', about, ...Object.entries(kinds).flatMap(([kind, title]) => index(kind, title)), ...left);
@@ -43,7 +43,7 @@ function index(kind: string, title: string): string[] {
     .map((plugin) => [
       `[${plugin.name}](plugins/${plugin.slug}.md)`,
       code(plugin.slug),
-      plugin.description,
+      prose(plugin.description),
       known(plugin).map(code).join(', '),
     ]);
   return [`## ${title}`, table(['Plugin', 'Slug', 'What it does', 'Also known as'], rows)];
@@ -62,7 +62,7 @@ function pluginPage(plugin: Plugin): string {
       : []),
     '[All plugins](../plugins.md)',
   ];
-  return page(plugin.name, plugin.description, ...parts);
+  return page(plugin.name, prose(plugin.description), ...parts);
 }
 
 function known(plugin: Plugin): readonly string[] {
@@ -85,7 +85,7 @@ function fieldRow(field: PluginField): string[] {
     .filter(Boolean)
     .join(', ');
   const meaning = [field.name, field.hint ?? ''].filter(Boolean).join(': ');
-  return [code(field.key), marks === '' ? type : `${type} (${marks})`, code(standard(field)), meaning];
+  return [code(field.key), marks === '' ? type : `${type} (${marks})`, code(standard(field)), prose(meaning)];
 }
 
 function standard({ default: value }: PluginField): string {
@@ -114,10 +114,18 @@ function command(plugin: Plugin): string[] {
 function jobs(plugin: Extract<Plugin, { kind: 'import-app' }>): string {
   return table(
     ['Job', 'What it does'],
-    Object.entries(plugin.jobs).map(([name, { description }]) => [code(name), description]),
+    Object.entries(plugin.jobs).map(([name, { description }]) => [code(name), prose(description)]),
   );
 }
 
 function list(items: readonly string[]): string {
-  return items.map((item) => `- ${item}`).join('\n');
+  return items.map((item) => `- ${prose(item)}`).join('\n');
+}
+
+/** Text that means what it says: `a__b` is a name, not the start of something bold. What is in backticks stays. */
+function prose(text: string): string {
+  return text
+    .split('`')
+    .map((part, index) => (index % 2 === 0 ? part.replaceAll(/[_*<]/g, String.raw`\$&`) : part))
+    .join('`');
 }
