@@ -198,7 +198,7 @@ describe('the list of plugins', () => {
     const { id } = await installed({ files: filesOf('Find 100% Me', adds('f'), { description: 'a needle' }) });
     for (const query of ['search=NEEDLE', 'search=100%25', 'search=find-100', 'kind=transformation&search=needle']) {
       const { body } = await configs.get(`/plugins/?${query}`);
-      expect(body, query).toMatchObject({ count: 1, results: [{ id }] });
+      expect({ query, ...body }).toMatchObject({ query, count: 1, results: [{ id }] });
     }
     expect((await configs.get('/plugins/?kind=import-app&search=needle')).body['count']).toBe(0);
     expect((await configs.get('/plugins/?search=100_')).body['count']).toBe(0);

@@ -4,7 +4,7 @@ import { CommandError } from './exit-codes.ts';
 export interface ApiClient {
   readonly url: string;
   get<T>(path: string, query?: Readonly<Record<string, string | undefined>>): Promise<T>;
-  /** `undefined` when the answer has no body. */
+  /** `undefined` when the answer has no body. A form goes out as multipart, anything else as JSON. */
   send<T>(method: 'POST' | 'PATCH' | 'PUT' | 'DELETE', path: string, body?: unknown): Promise<T>;
 }
 
@@ -16,11 +16,12 @@ export function createApiClient(url: string, apiKey: string | undefined): ApiCli
   const call = async <T>(method: string, path: string, body?: unknown): Promise<T> => {
     const headers: Record<string, string> = { accept: 'application/json' };
     if (apiKey !== undefined) headers['authorization'] = `Bearer ${apiKey}`;
-    if (body !== undefined) headers['content-type'] = 'application/json';
+    const isForm = body instanceof FormData;
+    if (body !== undefined && !isForm) headers['content-type'] = 'application/json';
     const request = { method, headers, redirect: 'manual' as const, signal: AbortSignal.timeout(answerMsMax) };
     const response = await reach(
       `${base}${path}`,
-      body === undefined ? request : { ...request, body: JSON.stringify(body) },
+      body === undefined ? request : { ...request, body: isForm ? body : JSON.stringify(body) },
     );
     const text = await response.text();
     if (!response.ok) throw errorOf(response, text, apiKey !== undefined);

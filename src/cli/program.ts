@@ -8,6 +8,7 @@ import { eventsCommand } from './commands/events.ts';
 import { healthcheckCommand } from './commands/healthcheck.ts';
 import { keysCommand } from './commands/keys.ts';
 import { openapiCommand } from './commands/openapi.ts';
+import { pluginsCommand } from './commands/plugins.ts';
 import { projectsCommand } from './commands/projects.ts';
 import { sendCommand } from './commands/send.ts';
 import { serveCommand } from './commands/serve.ts';
@@ -20,6 +21,7 @@ const commands = [
   sendCommand,
   eventsCommand,
   configsCommand,
+  pluginsCommand,
   transformationCommand,
   keysCommand,
   projectsCommand,

@@ -1,0 +1,41 @@
+import { readFile, stat } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { PluginPackageError } from '../plugin-packages/plugin-error.ts';
+import { readFolder } from '../plugin-packages/read-folder.ts';
+import { CommandError } from './exit-codes.ts';
+
+const pathForm = /^(\.{0,2}[/\\]|~|\.{1,2}$)|\.(zip|tgz|tar|tar\.gz)$/;
+
+/**
+ * The body of a request that installs a plugin from what a person named: an address, `npm:NAME`, a folder or an archive that
+ * is there, else a package of the registry. Errors: usage.
+ */
+export async function packageBody(source: string, more: Readonly<Record<string, string>> = {}): Promise<object> {
+  if (/^https?:\/\//.test(source)) return { url: source, ...more };
+  if (source.startsWith('npm:')) return { npm: source.slice(4), ...more };
+  const found = await stat(source).catch(() => undefined);
+  if (found?.isDirectory() === true) return { files: await textsOf(source), ...more };
+  if (found?.isFile() === true) return archiveForm(source, more);
+  if (!pathForm.test(source)) return { npm: source, ...more };
+  throw new CommandError('usage', `expected a folder or an archive at ${source}, found nothing`);
+}
+
+async function textsOf(folder: string): Promise<Record<string, string>> {
+  try {
+    return await readFolder(folder);
+  } catch (cause) {
+    if (cause instanceof PluginPackageError) throw new CommandError('usage', cause.message, { cause });
+    throw new CommandError('usage', `cannot read ${folder} (${(cause as Error).message})`, { cause });
+  }
+}
+
+async function archiveForm(path: string, more: Readonly<Record<string, string>>): Promise<FormData> {
+  const form = new FormData();
+  try {
+    form.set('archive', new Blob([Uint8Array.from(await readFile(path))]), basename(path));
+  } catch (cause) {
+    throw new CommandError('usage', `cannot read ${path} (${(cause as Error).message})`, { cause });
+  }
+  for (const [name, value] of Object.entries(more)) form.set(name, value);
+  return form;
+}
