@@ -87,7 +87,7 @@ export async function startConfigsApp(more: { readonly packages?: PrepareDeps } 
     ...pluginConfigRoutes({ db, clock, registry }),
     ...pluginRoutes({ db, clock, packages: more.packages ?? noPackages }),
     ...activityLogRoutes({ db }),
-    ...jobRoutes({ db }),
+    ...jobRoutes({ db, clock }),
   ];
   const app = await startTestApp(routes, { settings: { siteUrl: `${siteUrl}/` } });
   await syncPlugins(app.db, testPlugins, app.clock.now());

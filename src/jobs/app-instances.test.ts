@@ -4,7 +4,7 @@ import { findAnyConfig, type StoredConfig } from '../plugin-configs/stored-confi
 import { secretMask } from '../plugins/fields.ts';
 import { createLog } from '../telemetry/log.ts';
 import { AppInstances } from './app-instances.ts';
-import { addApp, addProject, changeApp, errorOf, fakeSandbox, retryError, testClock } from './test-jobs.ts';
+import { addApp, addProject, changeApp, errorOf, failuresOf, fakeSandbox, retryError, testClock } from './test-jobs.ts';
 import { thrownError, type FakePlugin, type TestClock } from './test-jobs.ts';
 
 // Real: SQLite and the following of configs. Doubled: the sandbox, because it has to fail on request.
@@ -176,7 +176,7 @@ describe('setting up an app', () => {
   it('any other error is on record everywhere, without the secret, and is not tried again', async () => {
     const fields = [{ key: 'token', name: 'Token', type: 'string', secret: true }] as const;
     const id = await addApp(store.db, projectId, { ...scheduled, fields, settings: { token: 'hunter2' } });
-    const { apps, follow, opened, lines, failures } = startApps({
+    const { apps, follow, opened, lines } = startApps({
       setup: ({ settings }) => {
         throw thrownError(`bad token ${String(settings['token'])}`, 'setupPlugin');
       },
@@ -187,8 +187,8 @@ describe('setting up an app', () => {
     expect(opened).toHaveLength(1);
     expect(await errorOf(store.db, id)).toContain(`setup failed: bad token ${secretMask}`);
     expect(lines).toMatchObject([{ level: 'ERROR', source: 'SYSTEM' }]);
-    const failure = { configId: id, method: 'setupPlugin', name: 'TypeError', message: `bad token ${secretMask}` };
-    expect(failures).toMatchObject([failure]);
+    const failure = { config_id: id, method: 'setupPlugin', name: 'TypeError', message: `bad token ${secretMask}` };
+    expect(await failuresOf(store.db)).toMatchObject([failure]);
     expect(JSON.stringify(lines)).not.toContain('hunter2');
     const log = await store.db.selectFrom('activity_log').select(['activity', 'is_system']).execute();
     expect(log).toMatchObject([{ activity: 'failed', is_system: 1 }]);
@@ -199,9 +199,9 @@ describe('setting up an app', () => {
   it('a missing setting is no failure: the record says it by itself, and it starts once the setting arrives', async () => {
     const fields = [{ key: 'host', name: 'Host', type: 'string', required: true }] as const;
     const id = await addApp(store.db, projectId, { ...scheduled, fields });
-    const { apps, follow, opened, failures } = startApps();
+    const { apps, follow, opened } = startApps();
     await follow();
-    expect([opened, failures, await errorOf(store.db, id)]).toEqual([[], [], '']);
+    expect([opened, await failuresOf(store.db), await errorOf(store.db, id)]).toEqual([[], [], '']);
     clock.advance(1);
     await changeApp(store.db, id, { settings: '{"host":"h"}' }, clock.now());
     await follow();

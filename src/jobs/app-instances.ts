@@ -2,6 +2,7 @@ import { newId } from '../base/ids.ts';
 import type { Capabilities } from '../contract/plugins.ts';
 import { readConfigRevision } from '../metadata/config-revision.ts';
 import { findAnyConfig, type StoredConfig } from '../plugin-configs/stored-config.ts';
+import { recordErrors } from '../plugin-services/errors.ts';
 import type { LogLine, SandboxInstance } from '../sandbox/sandbox.ts';
 import { listApps, type AppRow } from './list-apps.ts';
 import { missingOf, openApp, type AppParts } from './open-app.ts';
@@ -204,7 +205,7 @@ export class AppInstances {
   }
 
   async #refuse(entry: Entry, config: StoredConfig | undefined, error: Error): Promise<void> {
-    const { db, clock, log, recordErrors } = this.#parts;
+    const { db, clock, log } = this.#parts;
     const now = clock.now();
     const delayMs = setupDelaysMs[entry.setups - 1];
     const retryAt = isWorthRetry(error, 1) && delayMs !== undefined ? now + delayMs : undefined;

@@ -210,9 +210,9 @@ function toFailure({ event, error }: { readonly event: SandboxEvent; readonly er
   return { error, ...sampleOf(event) };
 }
 
-function sampleOf(event: SandboxEvent | undefined): { event?: string } {
+function sampleOf(event: SandboxEvent | undefined): { event?: JsonObject } {
   if (event === undefined) return {};
   const { uuid, event: name, distinctId, timestamp, propertiesText } = event;
-  const properties = JSON.parse(propertiesText) as unknown;
-  return { event: JSON.stringify({ uuid, event: name, distinct_id: distinctId, timestamp, properties }) };
+  const properties = JSON.parse(propertiesText) as JsonObject;
+  return { event: { uuid, event: name, distinct_id: distinctId, timestamp, properties } };
 }

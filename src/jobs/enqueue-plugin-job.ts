@@ -22,16 +22,16 @@ export interface PluginJobOrder {
  */
 export async function enqueuePluginJob(
   db: Metadata,
-  config: { readonly id: number; readonly projectId: number },
+  config: { readonly configId: number; readonly projectId: number },
   job: PluginJobOrder,
   now: number,
 ): Promise<string> {
   refuse(job);
   return db.transaction().execute(async (tx) => {
-    await refuseForConfig(tx, config.id);
+    await refuseForConfig(tx, config.configId);
     return enqueue(tx, {
       projectId: config.projectId,
-      configId: config.id,
+      configId: config.configId,
       kind: 'enqueued',
       type: job.name,
       operation: 'enqueue',

@@ -200,7 +200,7 @@ function testPluginJobs(fixture: JobsFixture): void {
       const configId = await addApp(fixture.db, fixture.projectId);
       const id = await enqueuePluginJob(
         fixture.db,
-        { id: configId, projectId: fixture.projectId },
+        { configId, projectId: fixture.projectId },
         { name: 'sync', payload: { page: 2 }, runAt },
         start,
       );
@@ -218,7 +218,7 @@ function testPluginJobs(fixture: JobsFixture): void {
       const configId = await addApp(fixture.db, fixture.projectId);
       await enqueuePluginJob(
         fixture.db,
-        { id: configId, projectId: fixture.projectId },
+        { configId, projectId: fixture.projectId },
         { name: 'x', payload: {}, runAt: -5 },
         start,
       );
@@ -232,7 +232,7 @@ function testPluginJobs(fixture: JobsFixture): void {
       ['a payload too large', { name: 'x', payload: { x: 'x'.repeat(1_000_001) }, runAt }, 'characters of JSON'],
     ])('%s is refused with a sentence', async (_name, job, sentence) => {
       const configId = await addApp(fixture.db, fixture.projectId);
-      const refused = enqueuePluginJob(fixture.db, { id: configId, projectId: fixture.projectId }, job, start);
+      const refused = enqueuePluginJob(fixture.db, { configId, projectId: fixture.projectId }, job, start);
       await expect(refused).rejects.toThrow(sentence);
       expect(await fixture.allJobs()).toEqual([]);
     });
@@ -240,7 +240,7 @@ function testPluginJobs(fixture: JobsFixture): void {
     it('a config that is gone or has too many waiting is refused', async () => {
       const job = { name: 'x', payload: {}, runAt };
       await expect(
-        enqueuePluginJob(fixture.db, { id: 4711, projectId: fixture.projectId }, job, start),
+        enqueuePluginJob(fixture.db, { configId: 4711, projectId: fixture.projectId }, job, start),
       ).rejects.toThrow('was deleted');
       const configId = await addApp(fixture.db, fixture.projectId);
       const row = {
@@ -262,7 +262,7 @@ function testPluginJobs(fixture: JobsFixture): void {
           await tx.insertInto('jobs').values(rows).execute();
         }
       });
-      const refused = enqueuePluginJob(fixture.db, { id: configId, projectId: fixture.projectId }, job, start);
+      const refused = enqueuePluginJob(fixture.db, { configId, projectId: fixture.projectId }, job, start);
       await expect(refused).rejects.toThrow(`at most ${pluginJobsMax} waiting jobs`);
     });
   });

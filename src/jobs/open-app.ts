@@ -8,7 +8,6 @@ import type { Attachment } from '../plugins/host.ts';
 import type { InstanceServices, Sandbox, SandboxInstance, SandboxProgram } from '../sandbox/sandbox.ts';
 import type { Log } from '../telemetry/log.ts';
 import { HopelessError } from './outcome.ts';
-import type { RecordErrors } from './report.ts';
 
 /** What it takes to run installed plugins. */
 export interface InstalledPlugins {
@@ -17,7 +16,6 @@ export interface InstalledPlugins {
   readonly services: (config: StoredConfig) => InstanceServices;
   /** Program of a row of plugin_versions; undefined: it is gone. */
   readonly loadProgram: (versionId: number) => Promise<SandboxProgram | undefined>;
-  readonly recordErrors: RecordErrors;
 }
 
 export interface AppParts extends InstalledPlugins {

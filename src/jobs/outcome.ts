@@ -1,5 +1,4 @@
-import type { JsonObject } from '../plugins/plugin.ts';
-import { SettingsError } from '../plugins/plugin.ts';
+import { SettingsError, type JsonObject } from '../plugins/plugin.ts';
 import { SandboxError } from '../sandbox/sandbox.ts';
 import type { Job } from './queue.ts';
 
@@ -31,8 +30,8 @@ interface More {
 
 export interface Failure {
   readonly error: Error;
-  /** JSON text of the event that it happened with. */
-  readonly event?: string;
+  /** The event that it happened with. */
+  readonly event?: JsonObject;
 }
 
 /** A failure that a repetition cannot cure, e.g. a missing setting. */

@@ -2,29 +2,13 @@ import { isoMicros } from '../base/clock.ts';
 import type { Queries } from '../metadata/queries.ts';
 import { setConfigError } from '../plugin-configs/set-error.ts';
 import type { StoredConfig } from '../plugin-configs/stored-config.ts';
+import type { PluginFailure } from '../plugin-services/errors.ts';
 import { withoutSecrets } from '../plugins/mask-secrets.ts';
 import { SandboxError } from '../sandbox/sandbox.ts';
 import type { Failure } from './outcome.ts';
 
 const hourMs = 3_600_000;
 const errorLengthMax = 1000;
-
-/** One failure of a plugin, secrets masked, for the list of errors. */
-export interface PluginFailure {
-  readonly configId: number;
-  readonly projectId: number;
-  readonly method: string;
-  readonly name: string;
-  readonly message: string;
-  readonly stack: string;
-  /** JSON text of the event that it happened with. */
-  readonly event?: string;
-  /** ms since the epoch. */
-  readonly time: number;
-}
-
-/** Adds them up by kind; in the transaction given. */
-export type RecordErrors = (tx: Queries, failures: readonly PluginFailure[]) => Promise<void>;
 
 /**
  * The config says that `what` failed and why. A failure like the one on record (numbers and ids apart) is left as it is:
@@ -61,6 +45,7 @@ export function shownError(error: Error, config: Pick<StoredConfig, 'plugin' | '
   return config === undefined ? error.message : withoutSecrets(error.message, config.plugin.fields, config.settings);
 }
 
+/** A failure as the list of errors takes it. */
 export function toPluginFailure(
   config: StoredConfig,
   { error, event }: Failure,

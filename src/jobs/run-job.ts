@@ -83,8 +83,9 @@ async function runBuiltIn(
   } catch (thrown) {
     const error = asError(thrown);
     if (signal.aborted && !(error instanceof HopelessError)) return { kind: 'stopped' };
-    if (!isWorthRetry(error, job.attempts)) return { kind: 'failed', error };
-    return { kind: 'retry', error, delayMs: backoffMs(job.attempts - 1, parts.retryMs, retryDelayMsMax) };
+    const failures = [{ error }];
+    if (!isWorthRetry(error, job.attempts)) return { kind: 'failed', error, failures };
+    return { kind: 'retry', error, failures, delayMs: backoffMs(job.attempts - 1, parts.retryMs, retryDelayMsMax) };
   }
 }
 

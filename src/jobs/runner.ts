@@ -63,7 +63,6 @@ export function startJobRunner(deps: JobRunnerDeps): JobRunner {
   const parts: Parts = {
     ...deps,
     apps,
-    recordErrors: installed?.recordErrors,
     services: installed?.services,
     pollMs: deps.pollMs ?? 1000,
     leaseMs: deps.leaseMs ?? 30_000,

@@ -2,17 +2,17 @@ import type { Clock } from '../base/clock.ts';
 import type { Metadata } from '../metadata/database.ts';
 import type { Queries } from '../metadata/queries.ts';
 import type { StoredConfig } from '../plugin-configs/stored-config.ts';
+import { recordErrors } from '../plugin-services/errors.ts';
 import type { InstanceServices } from '../sandbox/sandbox.ts';
 import type { Log } from '../telemetry/log.ts';
 import { labelOf, type RunOutcome } from './outcome.ts';
 import { fail, lockConfigOfJob, release, remove, succeed, type Job } from './queue.ts';
-import { countRun, reportFailure, reportSuccess, shownError, toPluginFailure, type RecordErrors } from './report.ts';
+import { countRun, reportFailure, reportSuccess, shownError, toPluginFailure } from './report.ts';
 
 export interface SettleParts {
   readonly db: Metadata;
   readonly clock: Clock;
   readonly log: Log;
-  readonly recordErrors: RecordErrors | undefined;
   readonly services: ((config: StoredConfig) => Pick<InstanceServices, 'log'>) | undefined;
 }
 
@@ -39,7 +39,7 @@ export async function settle(parts: SettleParts, attempt: Attempt): Promise<void
     if (counts !== undefined) await countRun(tx, config, { ...counts, ms: attempt.ms }, now);
     const method = job.type;
     const shown = failures.map((failure) => toPluginFailure(config, failure, { method, now }));
-    if (shown.length > 0) await parts.recordErrors?.(tx, shown);
+    await recordErrors(tx, shown);
     return true;
   });
   tell(parts, attempt, isOurs);

@@ -17,7 +17,6 @@ import type {
 import { SandboxError } from '../sandbox/sandbox.ts';
 import type { DeliveryEvent } from './deliveries.ts';
 import type { InstalledPlugins } from './open-app.ts';
-import type { PluginFailure } from './report.ts';
 
 export const start = Date.parse('2026-11-20T10:00:00.000Z');
 
@@ -118,6 +117,11 @@ export async function errorOf(db: Metadata, id: number): Promise<string> {
   return (await db.selectFrom('plugin_configs').select('error').where('id', '=', id).executeTakeFirstOrThrow()).error;
 }
 
+/** The list of errors. */
+export async function failuresOf(db: Metadata): Promise<object[]> {
+  return db.selectFrom('plugin_errors').select(['config_id', 'method', 'name', 'message', 'stack']).execute();
+}
+
 export function deliveryEvent(event: string, more: Partial<DeliveryEvent> = {}): DeliveryEvent {
   return {
     uuid: '0190a0b0-0000-7000-8000-000000000001',
@@ -145,7 +149,6 @@ export interface FakeSandbox extends InstalledPlugins {
   readonly closed: number[];
   readonly calls: { readonly configId: number; readonly target: CallTarget }[];
   readonly lines: LogLine[];
-  readonly failures: PluginFailure[];
 }
 
 export interface FakePlugin {
@@ -161,7 +164,6 @@ export function fakeSandbox(plugin: FakePlugin = {}): FakeSandbox {
     closed: [],
     calls: [],
     lines: [],
-    failures: [],
   };
   const described = {
     methods: [],
@@ -190,9 +192,6 @@ export function fakeSandbox(plugin: FakePlugin = {}): FakeSandbox {
     sandbox,
     services: () => fakeServices(seen.lines),
     loadProgram: async () => ({ pluginName: 'App', code: '' }),
-    async recordErrors(_tx, failures) {
-      seen.failures.push(...failures);
-    },
   };
 }
 
