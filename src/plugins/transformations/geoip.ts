@@ -1,6 +1,6 @@
 import type { PluginField } from '../fields.ts';
 import type { CityRecord, GeoIp } from '../host.ts';
-import { personProperties } from '../person-properties.ts';
+import { personPropertiesIfAny } from '../person-properties.ts';
 import { definePlugin, SettingsError, type JsonObject, type TransformationPlugin } from '../plugin.ts';
 import { deletePath, propertyPath, readPath } from '../property-path.ts';
 import { listSetting, textSetting, yesSetting } from '../setting-values.ts';
@@ -130,46 +130,80 @@ function isDisabled(properties: JsonObject, skipped: ReadonlySet<string>): boole
 }
 
 function write(properties: JsonObject, record: CityRecord, person: boolean): void {
-  const place = partsOf(record);
+  const target: Target = { event: properties, set: undefined, setOnce: undefined };
   if (person) {
-    const set = personProperties(properties, '$set');
-    properties['$set'] = { ...noPlace, ...set };
-    const setOnce = personProperties(properties, '$set_once');
-    properties['$set_once'] = { ...noFirstPlace, ...setOnce };
+    target.set = { ...noPlace, ...personPropertiesIfAny(properties, '$set') };
+    target.setOnce = { ...noFirstPlace, ...personPropertiesIfAny(properties, '$set_once') };
+    properties['$set'] = target.set;
+    properties['$set_once'] = target.setOnce;
   }
-  const set = person ? personProperties(properties, '$set') : undefined;
-  const setOnce = person ? personProperties(properties, '$set_once') : undefined;
-  for (const part in place) {
-    const value = place[part];
-    if (value === undefined) continue;
-    properties[`$geoip_${part}`] = value;
-    if (set !== undefined) set[`$geoip_${part}`] = value;
-    if (setOnce !== undefined) setOnce[`$initial_geoip_${part}`] = value;
-  }
+  writePlace(target, record);
 }
 
-function partsOf({ city, country, continent, postal, location, subdivisions }: CityRecord): Place {
-  const place: Place = {
-    city_name: city?.names?.en,
-    city_confidence: city?.confidence,
-    country_name: country?.names?.en,
-    country_code: country?.iso_code,
-    country_confidence: country?.confidence,
-    continent_name: continent?.names?.en,
-    continent_code: continent?.code,
-    postal_code: postal?.code,
-    postal_code_confidence: postal?.confidence,
-    latitude: location?.latitude,
-    longitude: location?.longitude,
-    accuracy_radius: location?.accuracy_radius,
-    time_zone: location?.time_zone,
-  };
+/** Where a part of the place goes: the event, and the person unless that is not wanted. */
+interface Target {
+  readonly event: JsonObject;
+  set: JsonObject | undefined;
+  setOnce: JsonObject | undefined;
+}
+
+function writePlace(target: Target, { city, country, continent, postal, location, subdivisions }: CityRecord): void {
+  put(target, keys.city_name, city?.names?.en);
+  put(target, keys.city_confidence, city?.confidence);
+  put(target, keys.country_name, country?.names?.en);
+  put(target, keys.country_code, country?.iso_code);
+  put(target, keys.country_confidence, country?.confidence);
+  put(target, keys.continent_name, continent?.names?.en);
+  put(target, keys.continent_code, continent?.code);
+  put(target, keys.postal_code, postal?.code);
+  put(target, keys.postal_code_confidence, postal?.confidence);
+  put(target, keys.latitude, location?.latitude);
+  put(target, keys.longitude, location?.longitude);
+  put(target, keys.accuracy_radius, location?.accuracy_radius);
+  put(target, keys.time_zone, location?.time_zone);
   subdivisions?.forEach(({ iso_code, names, confidence }, index) => {
-    place[`subdivision_${index + 1}_code`] = iso_code;
-    place[`subdivision_${index + 1}_name`] = names?.en;
-    place[`subdivision_${index + 1}_confidence`] = confidence;
+    const subdivision = subdivisionKeys[index] ?? keysOfSubdivision(index);
+    put(target, subdivision.code, iso_code);
+    put(target, subdivision.name, names?.en);
+    put(target, subdivision.confidence, confidence);
   });
-  return place;
 }
 
-type Place = Record<string, string | number | undefined>;
+function put(target: Target, { key, firstKey }: PartKeys, value: string | number | undefined): void {
+  if (value === undefined) return;
+  target.event[key] = value;
+  if (target.set !== undefined) target.set[key] = value;
+  if (target.setOnce !== undefined) target.setOnce[firstKey] = value;
+}
+
+interface PartKeys {
+  readonly key: string;
+  readonly firstKey: string;
+}
+
+/** Names are made once: to put them together for every event would take longer than all the rest. */
+function keysOf(part: string): PartKeys {
+  return { key: `$geoip_${part}`, firstKey: `$initial_geoip_${part}` };
+}
+
+function keysOfSubdivision(index: number): { code: PartKeys; name: PartKeys; confidence: PartKeys } {
+  const start = `subdivision_${index + 1}`;
+  return { code: keysOf(`${start}_code`), name: keysOf(`${start}_name`), confidence: keysOf(`${start}_confidence`) };
+}
+
+const keys = {
+  city_name: keysOf('city_name'),
+  city_confidence: keysOf('city_confidence'),
+  country_name: keysOf('country_name'),
+  country_code: keysOf('country_code'),
+  country_confidence: keysOf('country_confidence'),
+  continent_name: keysOf('continent_name'),
+  continent_code: keysOf('continent_code'),
+  postal_code: keysOf('postal_code'),
+  postal_code_confidence: keysOf('postal_code_confidence'),
+  latitude: keysOf('latitude'),
+  longitude: keysOf('longitude'),
+  accuracy_radius: keysOf('accuracy_radius'),
+  time_zone: keysOf('time_zone'),
+};
+const subdivisionKeys = [0, 1, 2].map(keysOfSubdivision);

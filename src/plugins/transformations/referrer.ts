@@ -134,9 +134,13 @@ function writePerson(properties: JsonObject, origin: Origin): void {
   if (campaign !== undefined) set['campaign'] = campaign;
   if (content !== undefined) set['content'] = content;
   // All of them at once, so that no later visit fills in what the first one did not have.
-  const first = { medium, source, campaign, content, term, referrer_parser: parser };
   const setOnce = personProperties(properties, '$set_once');
-  for (const [name, value] of Object.entries(first)) setOnce[`initial_${name}`] = value ?? null;
+  setOnce['initial_medium'] = medium ?? null;
+  setOnce['initial_source'] = source ?? null;
+  setOnce['initial_campaign'] = campaign ?? null;
+  setOnce['initial_content'] = content ?? null;
+  setOnce['initial_term'] = term ?? null;
+  setOnce['initial_referrer_parser'] = parser;
 }
 
 function createOwnDomains(domains: readonly string[]): (host: string) => boolean {
