@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -181,6 +181,29 @@ describe('millrace transformation test', () => {
   ])('refuses %s', async (words, reason, message) => {
     const { code, stderr } = await run(words);
     expect([code, stderr]).toEqual([exitCodes[reason].code, expect.stringContaining(message)]);
+  });
+});
+
+describe('the guide', () => {
+  it('has an example that does what the guide says', async () => {
+    const guide = await readFile(new URL('../../../docs/guides/transformations.md', import.meta.url), 'utf8');
+    const home = join(dir, 'guide');
+    await mkdir(join(home, 'plan-tier'), { recursive: true });
+    // Each file of the example is named in the sentence before its block.
+    const blocks = guide.matchAll(/`([\w-]+(?:\/[\w-]+)?\.(?:json|ts))`[^`]*\n```(?:json|ts)\n([^`]*)```/g);
+    const names: string[] = [];
+    for (const [, name = '', text = ''] of blocks) {
+      names.push(name);
+      await writeFile(join(home, name), text);
+    }
+    expect(names).toEqual(['plan-tier/plugin.json', 'plan-tier/index.ts', 'sample.json', 'expected.json']);
+    const words = ['plan-tier', '--event', 'sample.json', '--expect', 'expected.json'].map((word) =>
+      word.startsWith('--') ? word : join(home, word),
+    );
+    const ran = await runCommand(['transformation', 'test', ...words, '--config', 'paid_plans=pro, team']);
+    expect([ran.code, ran.stderr]).toEqual([0, '']);
+    expect(ran.stdout).toContain('+ /properties/tier: "paid"');
+    expect(ran.stdout).toContain('dropped by Plan tier');
   });
 });
 
