@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import type { JsonValue } from '../../src/plugins/plugin.ts';
+import { anonymise } from '../../src/plugins/transformations/anonymise.ts';
 import { campaignCleaning } from '../../src/plugins/transformations/campaign-cleaning.ts';
 import { currency } from '../../src/plugins/transformations/currency.ts';
 import { deDuplicator } from '../../src/plugins/transformations/de-duplicator.ts';
@@ -16,7 +17,7 @@ import { sequenceTimer } from '../../src/plugins/transformations/sequence-timer.
 import { taxonomy } from '../../src/plugins/transformations/taxonomy.ts';
 import { timestampParts } from '../../src/plugins/transformations/timestamp-parts.ts';
 import { properties, type Case } from './case.ts';
-import { event, person, some, text, value, withSome, word } from './events.ts';
+import { address, event, person, some, text, value, withSome, word } from './events.ts';
 
 /** The name among the words that every object has. */
 const inherited = 'constructor';
@@ -363,8 +364,42 @@ const removing: Case = {
   },
 };
 
+const anonymous: Case = {
+  published: 'posthog-anonymization',
+  plugin: anonymise,
+  jobs: fc
+    .tuple(
+      fc.constantFrom('plan', 'plan,distinct_id', 'a,x'),
+      some(
+        event(
+          withSome({
+            plan: value,
+            $current_url: fc.oneof({ weight: 4, arbitrary: address }, text),
+            $set: fc.record({ $current_url: address, plan: text }, { requiredKeys: [], noNullPrototype: true }),
+            $set_once: fc.record({ $initial_current_url: address }, { requiredKeys: [], noNullPrototype: true }),
+          }),
+        ),
+      ),
+    )
+    .map(([privateFields, events]) => {
+      const config = { salt: 'a salt', privateFields };
+      return { settings: config, meta: { config }, events };
+    }),
+  mayDiffer: ({ before: { properties: given } }, { settings }) => {
+    const url = given['$current_url'];
+    if (typeof url === 'string' && url !== '' && !URL.canParse(url)) return 'An address that is no URL loses';
+    if (typeof url === 'string' && URL.parse(url)?.origin === 'null') return 'An address of an app';
+    const hashed = String(settings['privateFields'])
+      .split(',')
+      .map((name) => given[name]);
+    if (hashed.some((each) => each === null || each === '')) return 'Of the fields of the event itself only';
+    return hashed.some((each) => typeof each === 'object') ? 'Lists and objects are hashed' : undefined;
+  },
+};
+
 export const casesOfValues: readonly Case[] = [
   money,
+  anonymous,
   firsts,
   timers,
   duplicates,

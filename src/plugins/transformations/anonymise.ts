@@ -50,6 +50,8 @@ export const anonymise: TransformationPlugin = definePlugin({
     'An address that is no URL loses what follows ? or #; the published one fails on it and stores the event as it came.',
     'Ids that refer to a distinct_id ($anon_distinct_id, alias, $device_id, $user_id) are hashed with it, so that persons ' +
       'still merge.',
+    'An address of an app (myapp://host) keeps its scheme and host; the published one writes null in their place.',
+    'Lists and objects are hashed as JSON; in the published one all objects have the same hash.',
     'Of the fields of the event itself only distinct_id can be hashed. What is null or empty stays.',
   ],
   fields,
