@@ -16,13 +16,23 @@ const tokenMax = 65_536;
 
 /** What the package says about a token is a value, so that the guest can throw errors of the same classes. */
 export const jwtOps: SyncOps = {
-  'jwt.sign': ([payload, key, options]) =>
-    attempt(() => jwt.sign(payloadOf(payload), pemArgument(key), optionsOf(options))),
-  'jwt.verify': ([token, key, options]) =>
-    attempt(() => jwt.verify(textArgument(token, 'the token', tokenMax), pemArgument(key), optionsOf(options))),
-  'jwt.decode': ([token, options]) =>
-    attempt(() => jwt.decode(textArgument(token, 'the token', tokenMax), optionsOf(options))),
+  'jwt.sign': ([payload, key, options]) => {
+    const [subject, secret, how] = [payloadOf(payload), pemArgument(key), optionsOf(options)];
+    return attempt(() => jwt.sign(subject, secret, how));
+  },
+  'jwt.verify': ([token, key, options]) => {
+    const [text, secret, how] = [tokenOf(token), pemArgument(key), optionsOf(options)];
+    return attempt(() => jwt.verify(text, secret, how));
+  },
+  'jwt.decode': ([token, options]) => {
+    const [text, how] = [tokenOf(token), optionsOf(options)];
+    return attempt(() => jwt.decode(text, how));
+  },
 };
+
+function tokenOf(token: unknown): string {
+  return textArgument(token, 'the token', tokenMax);
+}
 
 function payloadOf(payload: unknown): string | object {
   return typeof payload === 'string'

@@ -18,6 +18,11 @@ export function createPostgresOps(resolveAllowed: ResolveAllowed): { ops: AsyncO
   const open = new Map<number, PostgresConnection>();
   let last = 0;
   let opening = 0;
+  let closed = false;
+  const endAll = (): void => {
+    for (const each of open.values()) void quietly(each.end());
+    open.clear();
+  };
   const connect = async (options: unknown): Promise<number> => {
     if (open.size + opening >= connectionsMax) {
       throw new Error(
@@ -28,8 +33,11 @@ export function createPostgresOps(resolveAllowed: ResolveAllowed): { ops: AsyncO
     try {
       const target = postgresTarget(options);
       const { address } = await resolveAllowed(target.host, target.port);
-      open.set(++last, await openPostgres(target, address));
-      return last;
+      const made = await openPostgres(target, address);
+      const id = ++last;
+      open.set(id, made);
+      if (closed) endAll();
+      return id;
     } finally {
       opening--;
     }
@@ -53,10 +61,15 @@ export function createPostgresOps(resolveAllowed: ResolveAllowed): { ops: AsyncO
       'pg.end': ([id]) => outcomeOf(end(id)),
     },
     close: () => {
-      for (const each of open.values()) void each.end().catch(() => undefined);
-      open.clear();
+      closed = true;
+      endAll();
     },
   };
+}
+
+/** Nobody is left to be told how the end of a connection went. */
+async function quietly(end: Promise<void>): Promise<void> {
+  await Promise.allSettled([end]);
 }
 
 /** Objects are bytes: the guest has made JSON of all others. */
