@@ -88,18 +88,26 @@ async function testChain(
 ): Promise<ApiReply> {
   const of = { projectId: request.project().id, family, now: deps.clock.now() } as const;
   const all = await listConfigs(deps.db, of);
-  const configs = chosen(all, request.body).map((config) => toTrialConfig(config, config.settings));
+  const configs = chosen(all, request.body);
   const result = await runTrial(deps.trials, configs, await subjectOf(deps, request));
   return { status: 200, body: toTrialRecord(result) };
 }
 
 /** @throws ApiError does_not_exist */
-function chosen(configs: readonly StoredConfig[], body: ChainTest): readonly StoredConfig[] {
+function chosen(configs: readonly StoredConfig[], body: ChainTest): readonly TrialConfig[] {
   const { config_ids: ids, include_disabled: all = false } = body;
-  if (ids === undefined) return configs.filter(({ enabled }) => enabled || all);
+  const toTry = (config: StoredConfig): TrialConfig => toTrialConfig(config, config.settings);
+  // Those that only look on are no part of the chain.
+  const isInChain = ({ isStep }: TrialConfig): boolean => isStep;
+  if (ids === undefined) {
+    return configs
+      .filter(({ enabled }) => enabled || all)
+      .map(toTry)
+      .filter(isInChain);
+  }
   const byId = new Map(configs.map((config) => [config.id, config]));
   const found = ids.flatMap((id) => byId.get(id) ?? []);
-  if (found.length === ids.length) return found;
+  if (found.length === ids.length) return found.map(toTry);
   const missing = ids.filter((id) => !byId.has(id)).join(', ');
   throw new ApiError('does_not_exist', `This project has no transformation config ${missing}.`, { attr: 'config_ids' });
 }

@@ -99,7 +99,8 @@ export const chainTestResultSchema = Type.Object({
   before: shownEvent,
   after,
   outcome: Type.Enum([...testOutcomes], {
-    description: 'dropped: a step dropped it; failed, skipped: at least one step did.',
+    description:
+      'dropped: a step dropped it; failed: at least one step did; skipped: no step had anything to do with it.',
   }),
   steps: Type.Array(
     Type.Object({

@@ -111,8 +111,8 @@ export function openTrial(parts: TrialParts, configs: readonly TrialConfig[]): T
 
 function overall(steps: readonly TrialStepResult[]): TrialOutcome {
   if (steps.at(-1)?.outcome === 'dropped') return 'dropped';
-  const worst = (['failed', 'skipped'] as const).find((each) => steps.some(({ outcome }) => outcome === each));
-  return worst ?? 'kept';
+  if (steps.some(({ outcome }) => outcome === 'failed')) return 'failed';
+  return steps.length > 0 && steps.every(({ outcome }) => outcome === 'skipped') ? 'skipped' : 'kept';
 }
 
 interface Subject {

@@ -1,0 +1,178 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startTestApp, type TestApp } from '../../test/support/app.ts';
+import { loadSettings } from '../config/load.ts';
+import { StoreUnavailableError } from '../eventstore/eventstore.ts';
+import { loadProgram } from '../plugin-packages/programs.ts';
+import { createStorage } from '../plugin-services/storage.ts';
+import { testHost } from '../plugins/transformations/test-host.ts';
+import { createSandbox, type IsolatedSandbox } from '../sandbox/isolated.ts';
+import { createLog } from '../telemetry/log.ts';
+import { serviceTrialParts } from '../transform/trial-parts.ts';
+import { transformationTestRoutes } from './transformation-tests.ts';
+
+// Real: HTTP server, metadata (SQLite), and the sandbox that the plugin runs in.
+const code = `
+exports.setupPlugin = ({ config }) => console.info('ready with', config.token);
+exports.processEvent = async (event, { storage, config, jobs }) => {
+  const count = (await storage.get('count', 0)) + 1;
+  await storage.set('count', count);
+  if (event.event === 'fail') throw new RangeError('no ' + config.token);
+  posthog.capture('counted', { count });
+  await jobs.later({ count }).runIn(1, 'hour');
+  event.properties.count = count;
+  return event;
+};
+exports.jobs = { later: () => {} };`;
+const fields = [{ key: 'token', name: 'Token', type: 'string', secret: true }];
+const down = async (): Promise<never> => {
+  throw new StoreUnavailableError('expected nobody to get this far');
+};
+
+let app: TestApp;
+let sandbox: IsolatedSandbox;
+let key: string;
+let configId: number;
+
+async function test(event: object): Promise<Readonly<Record<string, unknown>>> {
+  const url = `/api/projects/${app.project.id}/pipeline_transformation_configs/${configId}/test/`;
+  const headers = { authorization: `Bearer ${key}` };
+  const answer = await app.inject({ method: 'POST', url, headers, payload: { event } });
+  expect(answer.statusCode).toBe(200);
+  return answer.json();
+}
+
+beforeAll(async () => {
+  const { settings } = loadSettings({ env: {} });
+  sandbox = createSandbox({
+    memoryBytesMax: settings.sandboxMemoryBytesMax,
+    processBytesMax: settings.sandboxProcessBytesMax,
+    cpuMs: settings.sandboxCpuMs,
+    waitMs: settings.sandboxWaitMs,
+    taskMs: settings.sandboxTaskMs,
+    instancesMax: settings.sandboxInstancesMax,
+    idleMs: settings.sandboxIdleMs,
+    outbound: { allow: '', timeoutMs: 1000, bytesMax: 1000 },
+    geoipDatabase: '',
+    log: createLog('silent'),
+  });
+  app = await startTestApp((db, { clock }) =>
+    transformationTestRoutes({
+      db,
+      clock,
+      store: { insertBatch: down, query: down, health: down, close: down },
+      trials: serviceTrialParts(db, {
+        findPlugin: () => undefined,
+        sandbox,
+        loadProgram: (versionId) => loadProgram(db, versionId),
+        fetch: testHost().fetch,
+        geoip: { geoip: undefined, geoipProblem: '' },
+        taskMs: 20_000,
+        now: () => clock.now(),
+      }),
+    }),
+  );
+  key = await app.key(['plugin:write']);
+  configId = await addConfig('counter', ['setupPlugin', 'processEvent'], 0);
+  await createStorage(app.db, { configId, projectId: app.project.id }).set('count', 5);
+});
+afterAll(async () => {
+  await app[Symbol.asyncDispose]();
+  await sandbox.close();
+});
+
+async function addConfig(slug: string, methods: readonly string[], enabled: 0 | 1): Promise<number> {
+  const time = '2026-11-20T10:00:00.000000Z';
+  const capabilities = JSON.stringify({ methods, scheduled_tasks: [], jobs: [] });
+  const schema = { config_schema: JSON.stringify(fields), capabilities, public_jobs: '{}' };
+  const about = { slug, kind: 'transformation', name: 'Counter', description: '', url: null };
+  const { id: pluginId } = await app.db
+    .insertInto('plugins')
+    .values({ ...about, ...schema, organization_id: null, version: '1', created_at: time, updated_at: time })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  const source = {
+    source_kind: 'source',
+    source_url: null,
+    files: '{}',
+    code,
+    frontend: null,
+    sha256: '',
+    metrics: '{}',
+  };
+  const { id: versionId } = await app.db
+    .insertInto('plugin_versions')
+    .values({ ...source, ...schema, plugin_id: pluginId, version: '1', created_at: time, created_by: null })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  const own = {
+    name: '',
+    description: '',
+    deleted: 0,
+    settings: '{"token":"s3cret"}',
+    error: '',
+    enabled,
+    position: 0,
+  };
+  const { id } = await app.db
+    .insertInto('plugin_configs')
+    .values({
+      ...own,
+      project_id: app.project.id,
+      plugin_id: pluginId,
+      plugin_version_id: versionId,
+      family: 'transformation',
+      created_at: time,
+      updated_at: time,
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  return id;
+}
+
+describe('testing an installed plugin', () => {
+  it('runs it in the sandbox on what it has stored, and shows what it would store, capture and start', async () => {
+    const answer = await test({ event: 'seen', distinct_id: 'ann' });
+    expect(answer).toMatchObject({
+      outcome: 'kept',
+      error: null,
+      diff: [{ path: '/properties/count', op: 'add', after: 6 }],
+      after: { properties: { count: 6, $plugins_succeeded: [`Counter (${configId})`] } },
+      storage: { count: 6 },
+      captured: [{ event: 'counted', properties: { count: 6 } }],
+      jobs: [{ name: 'later', payload: { count: 6 } }],
+      logs: [{ level: 'INFO', source: 'CONSOLE' }],
+    });
+    expect(JSON.stringify(answer)).not.toContain('s3cret');
+  });
+
+  it('shows where it failed, without the secret', async () => {
+    const answer = await test({ event: 'fail', distinct_id: 'ann' });
+    expect(answer).toMatchObject({ outcome: 'failed', error: { name: 'RangeError' }, diff: [] });
+    const { message, stack } = answer['error'] as { message: string; stack: string };
+    expect(message).toMatch(/^no \*+ POSTHOG SECRET FIELD \*+$/);
+    expect(stack).toContain('processEvent');
+    expect(JSON.stringify(answer)).not.toContain('s3cret');
+  });
+
+  it('that only looks on is no part of the chain, and a test of it alone sends nothing', async () => {
+    const onlooker = await addConfig('onlooker', ['onEvent'], 1);
+    const call = async (path: string) => {
+      const url = `/api/projects/${app.project.id}/pipeline_transformation_configs/${path}`;
+      const payload = { event: { event: 'seen', distinct_id: 'ann' } };
+      return (await app.inject({ method: 'POST', url, headers: { authorization: `Bearer ${key}` }, payload })).json();
+    };
+    expect(await call('test/')).toMatchObject({ outcome: 'kept', steps: [] });
+    expect(await call(`${onlooker}/test/`)).toMatchObject({
+      outcome: 'skipped',
+      error: { message: expect.stringContaining('a test would send them') },
+    });
+  });
+
+  it('leaves nothing behind: storage is as it was, no event came in, no job was started', async () => {
+    await test({ event: 'seen', distinct_id: 'ann' });
+    expect(await createStorage(app.db, { configId, projectId: app.project.id }).get('count')).toBe(5);
+    for (const table of ['jobs', 'plugin_logs', 'plugin_errors', 'plugin_metrics'] as const) {
+      expect(await app.db.selectFrom(table).selectAll().execute()).toEqual([]);
+    }
+  });
+});
