@@ -106,10 +106,32 @@ function workOf({ clock }: PluginDeps, request: ApiRequest, tx: Transaction<Data
   return beginPluginWork({ tx, actor: actorOf(request), now: clock.now() });
 }
 
+/** Each may take some 100 MB while it is unpacked and made into one. */
+const atOnceMax = 4;
+const underWay = new WeakMap<PluginDeps, number>();
+
 /** Undefined: the request brings no plugin. Throws ApiError. */
-async function prepared({ packages }: PluginDeps, request: InstallRequest): Promise<PreparedPlugin | undefined> {
+async function prepared(deps: PluginDeps, request: InstallRequest): Promise<PreparedPlugin | undefined> {
   const source = sourceOf(request);
   if (source === undefined) return undefined;
+  const others = underWay.get(deps) ?? 0;
+  if (others >= atOnceMax) {
+    const detail = `${atOnceMax} plugins are being installed at the moment. Send it again when one is done.`;
+    throw new ApiError('unavailable', detail, { headers: { 'retry-after': '5' } });
+  }
+  underWay.set(deps, others + 1);
+  try {
+    return await prepare(deps, source, request);
+  } finally {
+    underWay.set(deps, (underWay.get(deps) ?? 1) - 1);
+  }
+}
+
+async function prepare(
+  { packages }: PluginDeps,
+  source: PackageSource,
+  request: InstallRequest,
+): Promise<PreparedPlugin> {
   try {
     return await preparePlugin(packages, source, request.body);
   } catch (error) {

@@ -7,9 +7,12 @@ import { startConfigsApp, type Answer, type ConfigsApp } from './test-configs-ap
 
 let server: PackageServer;
 let configs: ConfigsApp;
+/** Until it resolves no plugin is loaded. */
+let gate = Promise.resolve();
 beforeAll(async () => {
   server = await startPackageServer();
-  configs = await startConfigsApp({ packages: { ...server, sandbox: testSandbox } });
+  const sandbox: typeof testSandbox = { describe: (program) => gate.then(() => testSandbox.describe(program)) };
+  configs = await startConfigsApp({ packages: { ...server, sandbox } });
 });
 afterAll(async () => {
   await configs[Symbol.asyncDispose]();
@@ -177,6 +180,24 @@ describe('installing a plugin', () => {
 
   it('the name of a built-in plugin may be used: slugs stay apart', async () => {
     expect(await installed({ files: filesOf('Test mark', adds('m')) })).toMatchObject({ slug: 'test-mark-2' });
+  });
+
+  it('more than a few at once are asked to wait, and nothing is lost by it', async () => {
+    const bodies = Array.from({ length: 6 }, (_, n) => ({ files: filesOf(`At once ${n}`, adds('x')) }));
+    const { promise, resolve } = Promise.withResolvers<void>();
+    gate = promise;
+    let answered = 0;
+    const asking = bodies.map((body) => install(body).finally(() => (answered += 1)));
+    await expect.poll(() => answered).toBe(2);
+    resolve();
+    const answers = await Promise.all(asking);
+    const statuses = answers.map(({ status }) => status);
+    expect(statuses.filter((status) => status === 201)).toHaveLength(4);
+    for (const late of answers.filter(({ status }) => status !== 201)) {
+      expect(late).toMatchObject({ status: 503, headers: { 'retry-after': '5' }, body: { code: 'unavailable' } });
+    }
+    const [again] = bodies.slice(statuses.indexOf(503));
+    expect((await install(again ?? {})).status).toBe(201);
   });
 
   it('with an Idempotency-Key it happens once, and the repetition fetches nothing', async () => {

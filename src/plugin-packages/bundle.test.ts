@@ -137,6 +137,22 @@ describe('a plugin of several files', () => {
   });
 });
 
+describe('files of this machine', () => {
+  it.each([
+    ["import('./' + name + '.js')"],
+    ['require(`../../../../etc/${name}`)'],
+    ["require('/etc/' + name)"],
+    ["import('file:///etc/passwd')"],
+    ["import('data:text/javascript,export default 1')"],
+  ])('%s reaches none of them', async (expression) => {
+    const text = `const name = 'passwd'\nexport const processEvent = () => ${expression}`;
+    const built = await bundle(filesOf({ 'index.ts': text }), 'index.ts').catch((error: Error) => error);
+    const outcome = built instanceof Error ? built.name : built.inputs;
+    expect(['PluginPackageError', ['index.ts']]).toContainEqual(outcome);
+    expect(JSON.stringify(built)).not.toContain('root:');
+  });
+});
+
 describe('what cannot be bundled is said with file and line', () => {
   it.each([
     [{ 'index.ts': 'let a = 1\nlet b = [' }, 'index.ts:2: '],

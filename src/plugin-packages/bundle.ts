@@ -22,10 +22,8 @@ const exportsFooter =
   'if (module.exports !== exports) Object.defineProperties(exports, Object.getOwnPropertyDescriptors(module.exports));';
 
 /** Names under which a script's functions are looked up when it exports nothing. */
-const hooks =
-  'setupPlugin teardownPlugin processEvent processEventBatch onEvent onSnapshot onAction exportEvents composeWebhook getSettings runEveryMinute runEveryHour runEveryDay jobs metrics'.split(
-    ' ',
-  );
+const hooks = `setupPlugin teardownPlugin processEvent processEventBatch onEvent onSnapshot onAction exportEvents
+  composeWebhook getSettings runEveryMinute runEveryHour runEveryDay jobs metrics`.split(/\s+/);
 
 /**
  * Makes one script of a plugin's entry and what it imports from the package. Imports of other packages stay calls of

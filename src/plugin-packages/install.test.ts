@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tempMetadata } from '../../test/support/metadata.ts';
 import type { IsolatedSandbox } from '../sandbox/isolated.ts';
+import { SandboxError } from '../sandbox/sandbox.ts';
 import { openTestSandbox } from '../sandbox/test-sandbox.ts';
 import { createOrganization } from '../metadata/organizations.ts';
 import { installPlugin } from './install.ts';
@@ -72,6 +73,20 @@ describe('what a plugin can do is learnt by loading it in the sandbox', () => {
     const { capabilities, metrics } = await prepare(named(code));
     expect(capabilities).toEqual({ methods: ['onEvent'], scheduled_tasks: ['runEveryMinute'], jobs: ['refresh'] });
     expect(metrics).toEqual({ seen: 'sum' });
+  });
+
+  it('is tried again when the process ended under it: another plugin may have done that', async () => {
+    let tries = 0;
+    const failing: PrepareDeps['sandbox'] = {
+      describe: async (program) => {
+        tries += 1;
+        if (tries === 1) throw new SandboxError('crashed', 'the process ended', { method: 'load' });
+        return sandbox.describe(program);
+      },
+    };
+    const source = { kind: 'files', files: named('export const onEvent = () => {}') } as const;
+    const plugin = await preparePlugin({ ...deps, sandbox: failing }, source);
+    expect([tries, plugin.capabilities.methods]).toEqual([2, ['onEvent']]);
   });
 
   it.each([

@@ -100,9 +100,14 @@ async function describe(
 ): Promise<Described> {
   if (program.code === '') return nothing;
   try {
-    return await sandbox.describe(program);
+    return await sandbox.describe(program).catch((error: unknown) => {
+      // Another plugin may have ended the process: this one is tried again, alone.
+      if (error instanceof SandboxError && error.kind === 'crashed') return sandbox.describe(program);
+      throw error;
+    });
   } catch (cause) {
-    if (!(cause instanceof SandboxError)) throw cause;
+    // The service is stopping: nothing is wrong with the plugin.
+    if (!(cause instanceof SandboxError) || cause.kind === 'aborted') throw cause;
     throw new PluginPackageError(`The plugin cannot be loaded: ${cause.message}`, { cause });
   }
 }
