@@ -5,7 +5,7 @@ import { jobPageSchema, jobQuerySchema, jobSchema, type JobRecord } from '../con
 import { pageOf, toPage } from '../contract/pagination.ts';
 import { apiRoute, type ApiRoute } from '../http/api-route.ts';
 import { cancelJob, retryJob } from '../jobs/change-job.ts';
-import { findJob, listJobs, type Job } from '../jobs/queue.ts';
+import { findJob, listJobs, type JobSummary } from '../jobs/queue.ts';
 import type { Metadata } from '../metadata/database.ts';
 import { isRowId } from '../plugin-configs/stored-config.ts';
 import { idempotent } from './idempotency.ts';
@@ -89,7 +89,7 @@ function changeRoutes(db: Metadata, clock: Clock): ApiRoute[] {
 }
 
 /** The payload stays inside: it may hold what only the job should see. */
-function toJobRecord(job: Job): JobRecord {
+function toJobRecord(job: JobSummary): JobRecord {
   const { startedAt, finishedAt } = job;
   const isTimed = startedAt !== null && finishedAt !== null;
   return {

@@ -4,7 +4,7 @@ import { writeActivities, type Actor } from '../plugin-configs/activity.ts';
 import { shownName, toRecord } from '../plugin-configs/record.ts';
 import type { ConfigSnapshot } from '../plugin-configs/save.ts';
 import { findAnyConfig, type StoredConfig } from '../plugin-configs/stored-config.ts';
-import { findJob, type Job } from './queue.ts';
+import { findJob, type Job, type JobSummary } from './queue.ts';
 
 export const cancelledError = 'cancelled before it ran';
 
@@ -54,7 +54,7 @@ export async function cancelJob(tx: Queries, order: ChangeOrder): Promise<JobCha
   return changed(tx, order, job, { config, activity: 'job_cancelled' });
 }
 
-function refused(rule: string, { state }: Job): JobChange {
+function refused(rule: string, { state }: JobSummary): JobChange {
   return { kind: 'refused', sentence: `${rule}; this one is ${state}.` };
 }
 
@@ -69,7 +69,7 @@ async function changed(
   if (job === undefined) return { kind: 'unknown' };
   const { config, activity } = of;
   if (config !== undefined) {
-    const shown = ({ id, type, state }: Job) => ({ id, type, state });
+    const shown = ({ id, type, state }: JobSummary) => ({ id, type, state });
     const snapshot: ConfigSnapshot = { family: config.family, record: toRecord(config) };
     await writeActivities(tx, actor, [
       {

@@ -134,7 +134,7 @@ async function deliverAll(
     if (isAborted(error)) return { kind: 'stopped' };
     const failures = [{ error, ...sampleOf(events[0]) }];
     if (isWorthRetry(error, job.attempts) && job.attempts < job.attemptsMax) {
-      return { kind: 'retry', error, delayMs: pluginRetryDelayMs(job.attempts), failures };
+      return { kind: 'retry', error, delayMs: pluginRetryDelayMs(triesOf(job, 'exportEvents')), failures };
     }
     return { kind: 'failed', error, failures, counts: { succeeded: 0, failed: events.length } };
   }
@@ -187,8 +187,11 @@ function eachOutcome(each: Each, job: Job, rest: readonly SandboxEvent[]): RunOu
   const [first] = again;
   if (first !== undefined) {
     const hasAdvanced = succeeded + lost.length > 0;
-    const more = { payload: payloadOf(left), attemptsMax: hasAdvanced ? job.attempts + 5 : job.attemptsMax };
-    const delayMs = onEventRetryMs * 2 ** (hasAdvanced ? 0 : triesOf(job) - 1);
+    const more = {
+      payload: payloadOf(left),
+      attemptsMax: hasAdvanced ? job.attempts + attemptsMaxOf.onEvent - 1 : job.attemptsMax,
+    };
+    const delayMs = onEventRetryMs * 2 ** (hasAdvanced ? 0 : triesOf(job, 'onEvent') - 1);
     return { kind: 'retry', error: first.error, delayMs, more, counts, failures };
   }
   const [worst] = lost;
@@ -197,9 +200,9 @@ function eachOutcome(each: Each, job: Job, rest: readonly SandboxEvent[]): RunOu
   return { kind: 'failed', error: worst.error, more, counts, failures };
 }
 
-/** Attempts at the events that now come first: those before them have had theirs. */
-function triesOf(job: Job): number {
-  return Math.max(1, attemptsMaxOf.onEvent - (job.attemptsMax - job.attempts));
+/** Attempts at the events that now come first: those before them had theirs, and a setup that failed is none. */
+function triesOf(job: Job, method: DeliveryMethod): number {
+  return Math.max(1, attemptsMaxOf[method] - (job.attemptsMax - job.attempts));
 }
 
 function payloadOf(events: readonly SandboxEvent[]): JsonObject {

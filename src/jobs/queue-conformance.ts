@@ -1,5 +1,17 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { attemptsMax, claim, enqueue, fail, findJob, listJobs, release, remove, renew, succeed } from './queue.ts';
+import {
+  attemptsMax,
+  claim,
+  enqueue,
+  fail,
+  findJob,
+  listJobs,
+  postpone,
+  release,
+  remove,
+  renew,
+  succeed,
+} from './queue.ts';
 import type { Job, NewJob } from './queue.ts';
 import { addProject, start, type JobsStore, type OpenStore } from './test-jobs.ts';
 
@@ -174,13 +186,25 @@ export function testQueue(open: OpenStore): void {
       expect(await take(start + 10)).toMatchObject({ id: more.id, attempts: 2, attemptsMax: 3, payload: { left: 2 } });
     });
 
-    it('a job that cannot begin yet comes back later without losing an attempt', async () => {
-      const id = await add(1);
-      await release(store.db, await take(start), { now: start, delayMs: 100, error: 'not yet' });
-      expect(await findJob(store.db, projectId, id)).toMatchObject({ state: 'queued', attempts: 0, error: 'not yet' });
-      expect(await claim(store.db, start + 99, leaseMs)).toBeUndefined();
-      const first = await take(start + 100);
-      expect(first).toMatchObject({ id, attempts: 1 });
+    it('a job that cannot begin yet comes back later with as many attempts before it', async () => {
+      const id = await add(1, start, { attemptsMax: 2, kind: 'delivery' });
+      const behind = await add(1, start, { kind: 'delivery' });
+      for (let n = 0; n < 5; n += 1) {
+        const job = await take(start + n * 100);
+        expect(job.attemptsMax - job.attempts).toBe(1);
+        await postpone(store.db, job, { now: start + n * 100, delayMs: 100, error: 'not yet' });
+        expect(await findJob(store.db, projectId, id)).toMatchObject({ state: 'queued', error: 'not yet' });
+        expect(await claim(store.db, start + n * 100 + 99, leaseMs)).toBeUndefined();
+      }
+      await succeed(store.db, await take(start + 500), start + 500);
+      expect((await take(start + 501)).id).toBe(behind);
+    });
+
+    it('a job given back with what is left of it keeps its place', async () => {
+      const id = await add(1, start, { kind: 'delivery' });
+      await add(1, start + 1, { kind: 'delivery' });
+      await release(store.db, await take(start + 2), { left: 1 });
+      expect(await take(start + 3)).toMatchObject({ id, attempts: 1, payload: { left: 1 } });
     });
 
     it('who held a job before it was given back and taken again cannot write its outcome', async () => {

@@ -1,25 +1,31 @@
+import type { Selectable } from 'kysely';
 import { isoMicros } from '../base/clock.ts';
 import { newId } from '../base/ids.ts';
-import type { JobKind, JobState, Metadata } from '../metadata/database.ts';
+import type { Database, JobKind, JobState, Metadata } from '../metadata/database.ts';
 import type { Queries } from '../metadata/queries.ts';
 import type { JsonObject } from '../plugins/plugin.ts';
 
 /**
  * Jobs of plugin configs on the metadata store.
  *
- *              enqueue                          claim
- *   (nothing) ─────────▶ queued, due at run_at ───────▶ running, under a lease ──succeed──▶ succeeded
- *                          ▲    │                         │  │  │                 fail──▶ failed
- *                          │    └─────────cancel──────────┼──┼──┼────────────────────────▶ failed
- *                          ├──fail, attempts left─────────┘  │  │
- *                          ├──release (service stops), postpone (cannot begin yet)        failed
- *                          └──retry (asked for) ◀──────────────────────────────────────────┘
+ * | from    | by       | to        | when                                                            |
+ * | ------- | -------- | --------- | --------------------------------------------------------------- |
+ * | –       | enqueue  | queued    | due at `run_at`: now, or in days                                |
+ * | queued  | claim    | running   | due, and no other job of the config runs; under a lease         |
+ * | running | claim    | running   | the lease ran out: the process that held it died                |
+ * | running | succeed  | succeeded |                                                                 |
+ * | running | remove   | –         | a delivery that went well                                       |
+ * | running | fail     | queued    | due later; while there are attempts and one more can help       |
+ * | running | fail     | failed    | otherwise                                                       |
+ * | running | postpone | queued    | due later: it cannot begin yet                                  |
+ * | running | release  | queued    | due as before: the service stops                                |
+ * | queued  | cancel   | failed    | somebody asked for it (change-job.ts)                           |
+ * | failed  | retry    | queued    | somebody asked for it (change-job.ts); with all attempts anew   |
  *
- * A runner renews the lease; when it runs out (the process died) the job is taken up again. `attempts` and the time when
- * the run began are the fence: who lost the lease cannot write the outcome any more. Of one config at most one job runs at a time. Deliveries
- * of a config keep their order: while one waits for its next attempt, those behind it wait too.
- *
- * What else happens to rows lies beside: keep-queue.ts (pruning, a clock that was set back), change-job.ts (retry, cancel).
+ * Who holds a job renews its lease. `attempts` and the time when the run began are the fence: who lost the lease cannot
+ * write the outcome any more. Of one config at most one job runs at a time. Deliveries of a config keep their order: while
+ * one waits for its next attempt, those behind it wait too. Finished rows are pruned, and a clock that was set back is
+ * allowed for, in keep-queue.ts.
  */
 export const attemptsMax = 5;
 export const jobErrorLengthMax = 1000;
@@ -43,14 +49,18 @@ export interface NewJob {
   readonly attemptsMax?: number;
 }
 
-export interface Job {
+export interface Job extends JobSummary {
+  readonly payload: JsonObject;
+}
+
+/** Without the payload, which may be large. */
+export interface JobSummary {
   readonly id: string;
   readonly projectId: number;
   readonly configId: number;
   readonly kind: JobKind;
   readonly type: string;
   readonly operation: string;
-  readonly payload: JsonObject;
   readonly state: JobState;
   readonly attempts: number;
   readonly attemptsMax: number;
@@ -140,13 +150,17 @@ async function take(tx: Queries, candidate: Candidate, now: number, leaseMs: num
   return numUpdatedRows === 0n ? undefined : toJob({ ...row, ...taken });
 }
 
-/** Two processes that look at two jobs of one config take turns from here to the end of their transactions. */
-export async function lockConfigOfJob(tx: Queries, configId: number): Promise<void> {
-  await tx
+/**
+ * Two processes that look at two jobs of one config take turns from here to the end of their transactions. False: the
+ * config is gone.
+ */
+export async function lockConfigOfJob(tx: Queries, configId: number): Promise<boolean> {
+  const { numUpdatedRows } = await tx
     .updateTable('plugin_configs')
     .set((eb) => ({ position: eb.ref('position') }))
     .where('id', '=', configId)
-    .execute();
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
 }
 
 /** False: the lease is lost, somebody else may run the job. */
@@ -186,22 +200,22 @@ export async function fail(
   return leave(db, job, { ...left, ...again(outcome.now, outcome.delayMs), error });
 }
 
-/** Gives the job back, which costs no attempt: the service stops, or the job cannot begin yet. */
-export async function release(
+/** Gives the job back to its place: the service stops. Costs no attempt. `payload`: what is left to do. */
+export async function release(db: Queries, job: Job, payload?: JsonObject): Promise<boolean> {
+  const left = payload === undefined ? {} : { payload: JSON.stringify(payload) };
+  return leave(db, job, { ...left, state: 'queued', lease_until: null, attempts: job.attempts - 1 });
+}
+
+/** The job cannot begin yet: it comes back after `delayMs`, with as many attempts before it as it had. */
+export async function postpone(
   db: Queries,
   job: Job,
-  later?: {
-    readonly now: number;
-    readonly delayMs: number;
-    readonly error?: string;
-    readonly payload?: JsonObject | undefined;
-  },
+  later: { readonly error: string; readonly now: number; readonly delayMs: number },
 ): Promise<boolean> {
-  const back = { state: 'queued', lease_until: null, attempts: job.attempts - 1 } as const;
-  if (later === undefined) return leave(db, job, back);
-  const { now, delayMs, error = '', payload } = later;
-  const left = payload === undefined ? {} : { payload: JSON.stringify(payload) };
-  return leave(db, job, { ...left, ...again(now, delayMs), ...back, error: error.slice(0, jobErrorLengthMax) });
+  // Of a delivery the attempt stands, so that those behind it wait for it.
+  if (job.kind === 'delivery') return fail(db, job, { ...later, final: false, attemptsMax: job.attemptsMax + 1 });
+  const error = later.error.slice(0, jobErrorLengthMax);
+  return leave(db, job, { ...again(later.now, later.delayMs), attempts: job.attempts - 1, error });
 }
 
 function again(now: number, delayMs: number) {
@@ -242,7 +256,7 @@ export async function listJobs(
   db: Queries,
   of: JobFilter,
   page: { readonly limit: number; readonly offset: number },
-): Promise<{ readonly count: number; readonly jobs: Job[] }> {
+): Promise<{ readonly count: number; readonly jobs: JobSummary[] }> {
   let query = db.selectFrom('jobs').where('project_id', '=', of.projectId);
   if (of.configId !== undefined) query = query.where('config_id', '=', of.configId);
   if (of.state !== undefined) query = query.where('state', '=', of.state);
@@ -253,7 +267,7 @@ export async function listJobs(
   if (ids.length === 0) return { count: Number(count), jobs: [] };
   const rows = await db
     .selectFrom('jobs')
-    .selectAll()
+    .select(summaryColumns)
     .where(
       'id',
       'in',
@@ -261,7 +275,7 @@ export async function listJobs(
     )
     .orderBy('id', 'desc')
     .execute();
-  return { count: Number(count), jobs: rows.map(toJob) };
+  return { count: Number(count), jobs: rows.map(toSummary) };
 }
 
 async function leave(
@@ -346,25 +360,25 @@ function candidates(db: Queries, now: number, kinds: readonly JobKind[] | undefi
   return query;
 }
 
-export interface JobRow {
-  readonly id: string;
-  readonly project_id: number;
-  readonly config_id: number;
-  readonly kind: JobKind;
-  readonly type: string;
-  readonly operation: string;
-  readonly payload: string;
-  readonly state: JobState;
-  readonly attempts: number;
-  readonly attempts_max: number | null;
-  readonly run_at: string;
-  readonly since: string | null;
-  readonly error: string;
-  readonly created_at: string;
-  readonly finished_at: string | null;
-}
+const summaryColumns = [
+  'id',
+  'project_id',
+  'config_id',
+  'kind',
+  'type',
+  'operation',
+  'state',
+  'attempts',
+  'attempts_max',
+  'run_at',
+  'since',
+  'error',
+  'created_at',
+  'finished_at',
+] as const;
+type SummaryRow = Pick<Selectable<Database['jobs']>, (typeof summaryColumns)[number]>;
 
-function toJob(row: JobRow): Job {
+function toSummary(row: SummaryRow): JobSummary {
   return {
     id: row.id,
     projectId: row.project_id,
@@ -372,7 +386,6 @@ function toJob(row: JobRow): Job {
     kind: row.kind,
     type: row.type,
     operation: row.operation,
-    payload: JSON.parse(row.payload) as JsonObject,
     state: row.state,
     attempts: row.attempts,
     attemptsMax: row.attempts_max ?? attemptsMax,
@@ -382,4 +395,8 @@ function toJob(row: JobRow): Job {
     startedAt: row.state === 'queued' || row.attempts === 0 ? null : row.since,
     finishedAt: row.finished_at,
   };
+}
+
+function toJob(row: SummaryRow & { readonly payload: string }): Job {
+  return { ...toSummary(row), payload: JSON.parse(row.payload) as JsonObject };
 }

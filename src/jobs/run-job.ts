@@ -90,7 +90,7 @@ async function runBuiltIn(
 }
 
 async function runInstalled(parts: RunParts, job: Job, config: StoredConfig, signal: AbortSignal): Promise<RunOutcome> {
-  if (parts.apps === undefined) return failed('this process runs no installed plugins; start one with the jobs role');
+  if (parts.apps === undefined) return failed('this process runs no installed plugins');
   try {
     return await parts.apps.use(config, (instance) => runOn(instance, job, config, signal));
   } catch (thrown) {
@@ -104,7 +104,8 @@ async function runOn(
   config: StoredConfig,
   signal: AbortSignal,
 ): Promise<RunOutcome> {
-  if (job.kind === 'delivery') return deliver(instance, job, config.settings, signal);
+  if (job.kind === 'delivery')
+    return deliver(instance, job, withDefaults(config.plugin.fields, config.settings), signal);
   const target = targetOf(instance, job);
   if (target === undefined) return failed(noJob(config, job));
   try {

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { tempMetadata, type TempMetadata } from '../../test/support/metadata.ts';
 import { addDeliveries } from './deliveries.ts';
-import { enqueue, listJobs, type Job } from './queue.ts';
+import { enqueue, listJobs, type JobSummary } from './queue.ts';
 import { addApp, addProject, deliveryEvent } from './test-jobs.ts';
 
 // Real: processes, kill -9, SQLite, the runner. Doubled: the plugin.
@@ -45,7 +45,7 @@ async function until(what: string, holds: () => boolean | Promise<boolean>): Pro
   throw new Error(`expected ${what} within 15 s`);
 }
 
-async function allJobs(): Promise<Job[]> {
+async function allJobs(): Promise<JobSummary[]> {
   return (await listJobs(store.db, { projectId }, { limit: 1000, offset: 0 })).jobs;
 }
 

@@ -87,7 +87,9 @@ const stateOf = (id: string, ...states: readonly Job['state'][]): Promise<Job> =
 const ended = (id: string): Promise<Job> => stateOf(id, 'succeeded', 'failed');
 
 async function jobsOf(configId: number): Promise<Job[]> {
-  return (await listJobs(store.db, { projectId, configId }, { limit: 100, offset: 0 })).jobs;
+  const { jobs } = await listJobs(store.db, { projectId, configId }, { limit: 100, offset: 0 });
+  const found = await Promise.all(jobs.map(({ id }) => findJob(store.db, projectId, id)));
+  return found.filter((job) => job !== undefined);
 }
 
 describe('jobs of installed plugins', () => {
@@ -178,7 +180,7 @@ describe('jobs of installed plugins', () => {
     expect(await ended(await startOne(id, 'dance'))).toMatchObject({ error: 'plugin "App" has no job "dance"' });
   });
 
-  it('a job waits while the setup is tried again, and costs no attempt meanwhile', async () => {
+  it('a job waits while the setup is tried again, which costs no attempt', async () => {
     const id = await configure();
     let healthy = false;
     const sandbox = fakeSandbox({
@@ -196,6 +198,18 @@ describe('jobs of installed plugins', () => {
     healthy = true;
     clock.advance(10_000);
     expect(await ended(job)).toMatchObject({ state: 'succeeded', attempts: 1, error: '' });
+  });
+
+  it('a config that is deleted under its job leaves no counts and no errors behind', async () => {
+    const id = await configure();
+    const sandbox = plugin(async () => {
+      await store.db.deleteFrom('plugin_configs').where('id', '=', id).execute();
+      throw thrownError('no');
+    });
+    await using _runner = startRunner(sandbox);
+    expect(await ended(await startOne(id))).toMatchObject({ state: 'failed', error: 'no' });
+    expect(await store.db.selectFrom('plugin_metrics').selectAll().execute()).toEqual([]);
+    expect(await failuresOf(store.db)).toEqual([]);
   });
 
   it('stopping aborts the call, gives the job back and tears everything down', async () => {

@@ -6,7 +6,7 @@ import { recordErrors } from '../plugin-services/errors.ts';
 import type { InstanceServices } from '../sandbox/sandbox.ts';
 import type { Log } from '../telemetry/log.ts';
 import { labelOf, type RunOutcome } from './outcome.ts';
-import { fail, lockConfigOfJob, release, remove, succeed, type Job } from './queue.ts';
+import { fail, lockConfigOfJob, postpone, release, remove, succeed, type Job } from './queue.ts';
 import { countRun, reportFailure, reportSuccess, shownError, toPluginFailure } from './report.ts';
 
 export interface SettleParts {
@@ -30,11 +30,11 @@ export async function settle(parts: SettleParts, attempt: Attempt): Promise<void
   const { job, config, outcome } = attempt;
   const isOurs = await parts.db.transaction().execute(async (tx) => {
     // The config first, as in queue.ts: rows locked in another order could wait for each other.
-    await lockConfigOfJob(tx, job.configId);
+    const isThere = await lockConfigOfJob(tx, job.configId);
     // Then what the lease decides: who lost it writes nothing.
     if (!(await writeJob(tx, attempt, now))) return false;
+    if (config === undefined || !isThere) return true;
     await writeReport(tx, attempt, now);
-    if (config === undefined) return true;
     const { counts, failures = [] } = outcome;
     if (counts !== undefined) await countRun(tx, config, { ...counts, ms: attempt.ms }, now);
     const method = job.type;
@@ -51,10 +51,10 @@ function writeJob(tx: Queries, { job, config, outcome }: Attempt, now: number): 
     case 'done':
       return job.kind === 'delivery' ? remove(tx, job) : succeed(tx, job, now);
     case 'stopped':
-      return release(tx, job, outcome.more === undefined ? undefined : { now, delayMs: 0, ...outcome.more });
+      return release(tx, job, outcome.more?.payload);
     case 'postponed': {
       const { delayMs } = outcome;
-      return release(tx, job, { now, delayMs, error: shownError(outcome.error, config) });
+      return postpone(tx, job, { now, delayMs, error: shownError(outcome.error, config) });
     }
     case 'skipped':
       return fail(tx, job, { error: outcome.reason, now, delayMs: 0, final: true });

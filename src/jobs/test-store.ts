@@ -1,6 +1,6 @@
 import { afterEach, beforeEach } from 'vitest';
 import type { Metadata } from '../metadata/database.ts';
-import { claim, enqueue, listJobs, type Job, type NewJob } from './queue.ts';
+import { claim, enqueue, findJob, listJobs, type Job, type NewJob } from './queue.ts';
 import { addProject, start, type JobsStore, type OpenStore } from './test-jobs.ts';
 
 export const leaseMs = 1000;
@@ -47,7 +47,8 @@ export function useStore(open: OpenStore): JobsFixture {
     },
     async allJobs() {
       const { jobs } = await listJobs(store.db, { projectId }, { limit: 5000, offset: 0 });
-      return jobs.toReversed();
+      const found = await Promise.all(jobs.map(({ id }) => findJob(store.db, projectId, id)));
+      return found.filter((job) => job !== undefined).toReversed();
     },
   };
 }
