@@ -111,6 +111,7 @@ class Isolated implements IsolatedSandbox {
       spec,
       supervisor: this.#supervisor,
       taskMs: this.#options.taskMs,
+      waitMs: this.#options.waitMs,
       nextNumber: () => ++this.#lastNumber,
       makeRoom: () => this.#makeRoom(),
       now: () => this.#clock.now(),

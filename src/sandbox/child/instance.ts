@@ -116,19 +116,11 @@ export class Instance {
   }
 
   events(id: number, text: string, count: number, guiltyInRow: number): void {
-    const { cpuMs, waitMs } = this.#parts.limits;
+    const { waitMs } = this.#parts.limits;
     const request: EventsRequest = { kind: 'events', count, timer: undefined, guiltyInRow, lastGuilty: -1 };
     this.#requests.set(id, request);
-    const limitMs = cpuMs * Math.min(Math.max(count, 1), batchFactor);
     this.#guard(() => {
-      this.#handleStart(this.#enter(limitMs, 'events', id, text), limitMs);
-      // Most are at their end here; the others wait.
-      for (let tries = 0; this.#requests.has(id); tries++) {
-        if (tries > count + guiltyInRowMax) throw new Error('expected fewer starts than events');
-        const entered = this.#enter(limitMs, 'next', id);
-        this.#handleStart(entered, limitMs);
-        if ('value' in entered && entered.value !== 1) break;
-      }
+      this.#start(id, text, count);
       this.#afterEntry();
     });
     if (this.#dead || !this.#requests.has(id)) return;
@@ -165,10 +157,13 @@ export class Instance {
     this.#run(id, 'teardown');
   }
 
-  dispose(): void {
+  /** Whoever still waits for an answer learns that there will be none. */
+  dispose(cause: 'memory' | 'time' | 'aborted' = 'aborted'): void {
     if (this.#dead) return;
     this.#tellResults();
     this.#dead = true;
+    const isAwaited = cause !== 'aborted' || this.#requests.size > 0;
+    if (isAwaited) this.#parts.tell({ kind: 'gone', instance: this.#parts.instance, cause });
     for (const request of this.#requests.values()) clearInterval(request.timer);
     this.#requests.clear();
     this.#tellNotes();
@@ -221,9 +216,7 @@ export class Instance {
     try {
       work();
     } catch (error) {
-      const cause = error instanceof DisposedError ? 'memory' : 'time';
-      this.#parts.tell({ kind: 'gone', instance: this.#parts.instance, cause });
-      this.dispose();
+      this.dispose(error instanceof DisposedError ? 'memory' : 'time');
     }
   }
 
@@ -272,13 +265,24 @@ export class Instance {
     return { value: undefined };
   }
 
-  #handleStart(entered: Entered, limitMs: number): void {
+  /** Most requests are at their end after the first entry; of the others some events wait, or one was cut off. */
+  #start(id: number, text: string, count: number): void {
     const { cpuMs } = this.#parts.limits;
-    if (!('cut' in entered)) return;
-    const { id, index, stalled } = entered.cut;
-    if (index < 0 || (limitMs <= cpuMs && !stalled)) return this.#handleCut(entered);
-    // The others of its batch, or of the machine, may have used up the time: once more, alone.
-    this.#handleCut(this.#enter(cpuMs, 'solo', id, String(index)));
+    const batchMs = cpuMs * Math.min(Math.max(count, 1), batchFactor);
+    let entered = this.#enter(batchMs, 'events', id, text);
+    let first = 0;
+    for (let entries = 0; ; entries++) {
+      if (entries > count + guiltyInRowMax) throw new Error('expected fewer starts than events');
+      if ('cut' in entered) {
+        const { index, stalled } = entered.cut;
+        // Those before it, or others on the machine, may have used up the time: once more, alone.
+        const alone = index < 0 || (index === first && !stalled);
+        this.#handleCut(alone ? entered : this.#enter(cpuMs, 'solo', id, String(index)));
+        first = index + 1;
+      } else if (entries > 0 && entered.value !== 1) return;
+      if (!this.#requests.has(id)) return;
+      entered = this.#enter('cut' in entered ? cpuMs : batchMs, 'next', id);
+    }
   }
 
   #handleCut(entered: Entered): void {
@@ -298,20 +302,18 @@ export class Instance {
         String(index),
         `it computed for more than ${cpuMs} ms on one event; ${advice}`,
       );
-      if (request.guiltyInRow >= guiltyInRowMax) this.#enter(housekeepingMs, 'fail-rest', id, tooManyGuilty);
-    } else if (request) {
+      if (request.guiltyInRow < guiltyInRowMax) return;
+      request.lastGuilty = request.count - 1;
+      this.#enter(housekeepingMs, 'fail-rest', id, tooManyGuilty);
+    } else if (request?.kind === 'task') {
       const message = `it computed for more than ${cpuMs * taskFactor} ms without a pause; ${advice}`;
-      if (request.kind === 'task' && !this.#setUp && this.#isLoading(id)) {
+      if (!this.#setUp && request.timer === undefined) {
         this.#ended.push({ id, ok: false, json: JSON.stringify(wireError('time', 'load', message)) });
       } else {
         const about = JSON.stringify({ cutoff: Number.MAX_SAFE_INTEGER, kind: 'time', message });
         this.#enter(housekeepingMs, 'expire', id, about);
       }
     }
-  }
-
-  #isLoading(id: number): boolean {
-    return this.#requests.get(id)?.timer === undefined;
   }
 
   /** Ends what ended, and what can never end. */

@@ -162,8 +162,8 @@ export function createEventRun(
       }
     },
     cutOff: (turn) => {
-      if (turn.id !== id || turn.over) return -1;
       cut = true;
+      if (turn.over) return -1;
       turn.over = true;
       running.delete(turn.index);
       report();

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { newId } from '../../base/ids.ts';
 import type { JsonValue } from '../../plugins/plugin.ts';
 import {
@@ -21,6 +22,7 @@ export interface ConfigInstanceParts {
   readonly spec: InstanceSpec;
   readonly supervisor: Supervisor;
   readonly taskMs: number;
+  readonly waitMs: number;
   /** A number for an isolate that is just being made. */
   readonly nextNumber: () => number;
   /** Room is needed for one more isolate. */
@@ -216,13 +218,14 @@ export class ConfigInstance implements SandboxInstance {
     return { value: JSON.parse(end.text) as JsonValue };
   }
 
-  /** The answer, once everything that the service was asked for on the way has been done. */
+  /** The answer, once everything that the service was asked for on the way has been done, or takes too long. */
   async #finish(id: number, events: readonly SandboxEvent[], answer: Promise<Answer>): Promise<Answer> {
     const work: Work = { events, asked: new Set() };
     this.#work.set(id, work);
     const end = await answer;
     this.#work.delete(id);
-    await Promise.all(work.asked);
+    if (work.asked.size > 0)
+      await Promise.race([Promise.all(work.asked), delay(this.#parts.waitMs, undefined, { ref: false })]);
     return end;
   }
 

@@ -53,7 +53,7 @@ export type FromChild =
   /** End of any other request. [JSON value, or WireError] */
   | { readonly kind: 'done'; readonly id: number; readonly ok: boolean }
   /** The isolate had to go; requests that it was to answer get no answer. */
-  | { readonly kind: 'gone'; readonly instance: number; readonly cause: 'memory' | 'time' }
+  | { readonly kind: 'gone'; readonly instance: number; readonly cause: 'memory' | 'time' | 'aborted' }
   /** [bridge-json of the arguments] */
   | {
       readonly kind: 'op';

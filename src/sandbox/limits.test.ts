@@ -1,0 +1,192 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { IsolatedSandbox } from './isolated.ts';
+import { errorOf, eventOf, openTestSandbox, propertiesOf, specOf } from './test-sandbox.ts';
+
+let sandbox: IsolatedSandbox;
+beforeAll(() => {
+  sandbox = openTestSandbox();
+});
+afterAll(() => sandbox.close());
+
+const numbered = (count: number, guilty: readonly number[] = []) =>
+  Array.from({ length: count }, (_, index) => eventOf(guilty.includes(index) ? 'guilty' : 'fine', { index }));
+
+/** Marks every event, and does something to the guilty ones. */
+const guilty = (deed: string): string => `exports.processEvent = (event) => {
+  if (event.event === 'guilty') { ${deed} }
+  event.properties.seen = true
+  return event }`;
+
+describe('only the guilty event fails', () => {
+  const deeds: readonly (readonly [name: string, deed: string, kind: string, message: RegExp])[] = [
+    ['an endless loop', 'for (;;);', 'time', /computed for more than 200 ms/],
+    [
+      'an endless loop in a getter',
+      'Object.defineProperty(event, "uuid", { get() { for (;;); } })',
+      'time',
+      /computed/,
+    ],
+    ['an endless loop in toJSON', 'event.properties.x = { toJSON() { for (;;); } }', 'time', /computed/],
+    ['an endless loop in a proxy', 'event.properties = new Proxy({}, { ownKeys() { for (;;); } })', 'time', /computed/],
+    ['a catastrophic regex', '/^(a+)+$/.test("a".repeat(60) + "b")', 'time', /computed/],
+    ['deep recursion', 'const down = () => down() + 1; down()', 'thrown', /call stack/],
+    [
+      'a bomb of arrays',
+      'const all = []; for (;;) all.push(new Array(1e6).fill(0.5))',
+      'memory',
+      /more memory than it may/,
+    ],
+    [
+      'a bomb of buffers',
+      'const all = []; for (;;) all.push(new ArrayBuffer(1e7).slice(0))',
+      'thrown',
+      /allocation failed/,
+    ],
+    [
+      'a text of a gigabyte',
+      'event.properties.text = "ab".repeat(2 ** 28).slice(1).split("")',
+      'memory|thrown|time',
+      /./,
+    ],
+  ];
+  it.each(deeds)('%s', async (_name, deed, kind, message) => {
+    const instance = await sandbox.open(specOf(guilty(deed)));
+    const outcomes = await instance.processEvents(numbered(20, [4, 11]));
+    expect(outcomes.flatMap((outcome, index) => (outcome.kind === 'changed' ? [] : [index]))).toEqual([4, 11]);
+    for (const index of [4, 11]) {
+      expect(errorOf(outcomes[index])).toMatchObject({
+        kind: expect.stringMatching(new RegExp(`^(${kind})$`)),
+        message: expect.stringMatching(message),
+      });
+    }
+    expect(propertiesOf(outcomes[12])).toEqual({ index: 12, seen: true });
+    await instance.close();
+  });
+
+  it('what cannot be interrupted costs the process, and no other event', async () => {
+    const neighbour = await sandbox.open(specOf(guilty('')));
+    const instance = await sandbox.open(specOf(guilty('let x = 3n; for (;;) x = x * x;')));
+    const [outcomes, beside] = await Promise.all([
+      instance.processEvents(numbered(3, [1])),
+      neighbour.processEvents(numbered(300)),
+    ]);
+    expect(outcomes.map((outcome) => outcome.kind)).toEqual(['changed', 'failed', 'changed']);
+    expect(errorOf(outcomes[1])).toMatchObject({
+      kind: 'time',
+      message: expect.stringMatching(/could not be interrupted/),
+    });
+    expect(beside.every((outcome) => outcome.kind === 'changed')).toBe(true);
+    await Promise.all([instance.close(), neighbour.close()]);
+  });
+
+  it('memory beyond what isolates are counted for costs the process, and no other event', async () => {
+    const deed =
+      'const all = []; for (;;) { const b = new ArrayBuffer(8, { maxByteLength: 2 ** 31 }); b.resize(2 ** 31); new Uint8Array(b).fill(1); all.push(b) }';
+    const roomy = openTestSandbox({ cpuMs: 5000, processBytesMax: 536_870_912 });
+    const instance = await roomy.open(specOf(guilty(deed)));
+    const outcomes = await instance.processEvents(numbered(3, [1]));
+    expect(outcomes.map((outcome) => outcome.kind)).toEqual(['changed', 'failed', 'changed']);
+    expect(errorOf(outcomes[1])).toMatchObject({ kind: 'memory' });
+    await roomy.close();
+  });
+
+  it('after three of them in a row the rest of the call is not tried', async () => {
+    const instance = await sandbox.open(specOf(guilty('for (;;);')));
+    const start = performance.now();
+    const outcomes = await instance.processEvents(
+      numbered(
+        500,
+        Array.from({ length: 500 }, (_, index) => index),
+      ),
+    );
+    expect(performance.now() - start).toBeLessThan(8000);
+    expect(errorOf(outcomes[2]).message).toMatch(/computed for more than/);
+    expect(errorOf(outcomes[3]).message).toMatch(/in a row/);
+    expect(errorOf(outcomes[499])).toMatchObject({ kind: 'time', message: expect.stringMatching(/in a row/) });
+    await instance.close();
+  });
+});
+
+describe('waiting', () => {
+  const waits: readonly (readonly [name: string, deed: string, message: RegExp])[] = [
+    ['a promise that nobody settles', 'return new Promise(() => {})', /can never come/],
+    [
+      'an async function that waits for it',
+      'return (async () => { await new Promise(() => {}); return event })()',
+      /can never come/,
+    ],
+    ['a thenable that never calls back', 'return { then() {} }', /can never come/],
+    [
+      'a storm of microtasks',
+      'const storm = () => Promise.resolve().then(storm); return storm()',
+      /computed for more than/,
+    ],
+  ];
+  it.each(waits)('%s fails at once, and the others go well', async (_name, deed, message) => {
+    const instance = await sandbox.open(specOf(guilty(deed)));
+    const outcomes = await instance.processEvents(numbered(25, [3]));
+    expect(errorOf(outcomes[3])).toMatchObject({ kind: 'time', message: expect.stringMatching(message) });
+    expect(outcomes.filter((outcome) => outcome.kind === 'changed')).toHaveLength(24);
+    await instance.close();
+  });
+
+  it('an event that waits for too long fails, and those beside it go well', async () => {
+    const spec = specOf(`exports.processEvent = async (event, { storage }) => {
+      event.properties.n = await storage.get(event.event); return event }`);
+    const never = new Promise<undefined>(() => undefined);
+    const get = spec.services.storage.get.bind(spec.services.storage);
+    const storage = { ...spec.services.storage, get: (key: string) => (key === 'guilty' ? never : get(key)) };
+    const hasty = openTestSandbox({ waitMs: 300 });
+    const instance = await hasty.open({ ...spec, services: { ...spec.services, storage } });
+    const outcomes = await instance.processEvents(numbered(30, [7]));
+    expect(errorOf(outcomes[7])).toMatchObject({
+      kind: 'time',
+      message: expect.stringMatching(/300 ms, waiting included/),
+    });
+    expect(outcomes.filter((outcome) => outcome.kind === 'failed')).toHaveLength(1);
+    await hasty.close();
+  });
+
+  it('async events run at most ten at once; results keep their order', async () => {
+    const spec = specOf(`exports.processEvent = async (event, { storage }) => {
+      event.properties.got = await storage.get('key' + event.properties.index); return event }`);
+    let now = 0;
+    let most = 0;
+    const storage = {
+      ...spec.services.storage,
+      get: async (key: string) => {
+        most = Math.max(most, ++now);
+        await new Promise((resolve) => setTimeout(resolve, Math.random() * 5));
+        now--;
+        return key;
+      },
+    };
+    const instance = await sandbox.open({ ...spec, services: { ...spec.services, storage } });
+    const outcomes = await instance.processEvents(numbered(200));
+    expect(outcomes.map((outcome) => propertiesOf(outcome)['got'])).toEqual(
+      Array.from({ length: 200 }, (_, index) => `key${index}`),
+    );
+    expect(most).toBe(10);
+    await instance.close();
+  });
+});
+
+describe('output', () => {
+  it('a hundred lines of 8 KiB each, and a word about the rest', async () => {
+    const spec = specOf(guilty('for (let i = 0; i < 500; i++) console.log("x".repeat(20000))'));
+    const instance = await sandbox.open(spec);
+    await instance.processEvents(numbered(2, [0]));
+    expect(spec.services.lines).toHaveLength(101);
+    expect(Math.max(...spec.services.lines.map((line) => line.message.length))).toBeLessThan(8200);
+    expect(spec.services.lines.at(-1)?.message).toMatch(/at most 100 lines/);
+    await instance.close();
+  });
+
+  it('an event beyond 8 MiB fails', async () => {
+    const instance = await sandbox.open(specOf(guilty('event.properties.x = "x".repeat(9e6)')));
+    const outcomes = await instance.processEvents(numbered(2, [0]));
+    expect(errorOf(outcomes[0])).toMatchObject({ kind: 'result', message: expect.stringMatching(/at most 8388608/) });
+    expect(outcomes[1]?.kind).toBe('changed');
+    await instance.close();
+  });
+});
