@@ -150,10 +150,7 @@ async function take(tx: Queries, candidate: Candidate, now: number, leaseMs: num
   return numUpdatedRows === 0n ? undefined : toJob({ ...row, ...taken });
 }
 
-/**
- * Two processes that look at two jobs of one config take turns from here to the end of their transactions. False: the
- * config is gone.
- */
+/** Transactions about jobs of one config follow one another from here on. False: the config is gone. */
 export async function lockConfigOfJob(tx: Queries, configId: number): Promise<boolean> {
   const { numUpdatedRows } = await tx
     .updateTable('plugin_configs')
