@@ -25,7 +25,6 @@ import { createAuth } from './http/auth.ts';
 import type { HealthResult } from './http/health.ts';
 import { siteUrlOf } from './http/request-origin.ts';
 import { buildServer } from './http/server.ts';
-import type { PluginFailure as JobFailure } from './jobs/report.ts';
 import { startJobRunner } from './jobs/runner.ts';
 import { bootstrap, firstLoginToken, type Bootstrapped } from './metadata/bootstrap.ts';
 import { claimDatabase, type DatabaseClaim } from './metadata/claim-database.ts';
@@ -41,10 +40,8 @@ import { readCursor } from './pipeline/cursors.ts';
 import { createPluginApi, type Inject } from './plugin-api.ts';
 import { createPluginRuntime, type PluginRuntime } from './plugin-runtime.ts';
 import { createCacheStore } from './plugin-services/cache.ts';
-import { recordErrors, type PluginFailure } from './plugin-services/errors.ts';
 import { createStorage } from './plugin-services/storage.ts';
 import type { StoredConfig } from './plugin-configs/stored-config.ts';
-import type { JsonObject } from './plugins/plugin.ts';
 import { builtInPlugins, builtInRegistry } from './plugins/registry.ts';
 import { syncPlugins } from './plugins/sync-plugins.ts';
 import { rolesProblem } from './roles.ts';
@@ -266,17 +263,12 @@ function startJobs(
       sandbox: plugins.sandbox,
       services: (config) => plugins.servicesOf(servedConfig(config)),
       loadProgram: plugins.loadProgram,
-      recordErrors: (tx, failures) => recordErrors(tx, failures.map(parsedSample)),
     },
   });
   parts.defer(() => {
     stop.abort();
     return runner.done;
   });
-}
-
-function parsedSample({ event, ...failure }: JobFailure): PluginFailure {
-  return event === undefined ? failure : { ...failure, event: JSON.parse(event) as JsonObject };
 }
 
 function servedConfig({ id, projectId, plugin, settings }: StoredConfig) {

@@ -8,13 +8,13 @@ import { createOutboundFetch } from './outbound/safe-fetch.ts';
 import type { MainThread } from './pipeline-calls.ts';
 import { loadProgram } from './plugin-packages/programs.ts';
 import { createPluginCapture } from './plugin-services/capture.ts';
-import { openGeoIp, type GeoIpSource } from './plugin-services/geoip.ts';
+import { openGeoIp } from './plugin-services/geoip.ts';
 import { createInstanceServices } from './plugin-services/instance-services.ts';
 import { createPluginLogs } from './plugin-services/logs.ts';
 import { createOwnMetrics } from './plugin-services/own-metrics.ts';
 import { withoutSecrets } from './plugins/mask-secrets.ts';
 import type { PluginField, SettingValues } from './plugins/fields.ts';
-import type { OutboundFetch, PluginStorage } from './plugins/host.ts';
+import type { OutboundFetch, PluginStorage, TransformationHost } from './plugins/host.ts';
 import { builtInRegistry } from './plugins/registry.ts';
 import { createSandbox, type IsolatedSandbox } from './sandbox/isolated.ts';
 import type { InstanceServices, SandboxProgram } from './sandbox/sandbox.ts';
@@ -46,7 +46,7 @@ export interface ServedConfig {
 export interface PluginRuntime {
   readonly sandbox: IsolatedSandbox;
   readonly fetch: OutboundFetch;
-  readonly geoip: GeoIpSource;
+  readonly geoip: Pick<TransformationHost, 'geoip' | 'geoipProblem'>;
   readonly loadProgram: (versionId: number) => Promise<SandboxProgram | undefined>;
   readonly servicesOf: (config: ServedConfig) => InstanceServices;
   /** What turns configs into steps of a chain. */
@@ -67,8 +67,7 @@ export function createPluginRuntime(parts: PluginRuntimeParts): PluginRuntime {
     storage: parts.storageOf,
     cache: { of: main.cacheOf },
     capture: createPluginCapture({ accept: main.accept, clock, eventBytesMax: settings.captureEventBytesMax }),
-    enqueueJob: async (config, job) =>
-      void (await enqueuePluginJob(db, { id: config.configId, projectId: config.projectId }, job, clock.now())),
+    enqueueJob: async (config, job) => void (await enqueuePluginJob(db, config, job, clock.now())),
     api: (config, request) => main.api(config.projectId, request),
     logs,
     metrics: ownMetrics,
@@ -84,7 +83,15 @@ export function createPluginRuntime(parts: PluginRuntimeParts): PluginRuntime {
   return {
     sandbox,
     fetch,
-    geoip,
+    // Properties of its own, so that a copy takes their values of that moment along.
+    geoip: {
+      get geoip() {
+        return geoip.geoip;
+      },
+      get geoipProblem() {
+        return geoip.geoipProblem;
+      },
+    },
     loadProgram: load,
     servicesOf,
     steps: {

@@ -8,7 +8,7 @@ import type { Queries } from '../metadata/queries.ts';
 import type { Actor } from '../plugin-configs/activity.ts';
 import { beginWork, type Work } from '../plugin-configs/save.ts';
 import { findConfig, type StoredConfig } from '../plugin-configs/stored-config.ts';
-import { createTrial } from '../plugin-configs/trial.ts';
+import { createTrial, type GeoIpState } from '../plugin-configs/trial.ts';
 import type { PluginRegistry } from '../plugins/registry.ts';
 import { idempotent } from './idempotency.ts';
 
@@ -16,6 +16,8 @@ export interface PluginConfigDeps {
   readonly db: Metadata;
   readonly clock: Clock;
   readonly registry: Pick<PluginRegistry, 'get'>;
+  /** What a built-in finds when its settings are tried. */
+  readonly trials?: { readonly geoip: GeoIpState };
 }
 
 export type IdParams = { readonly id: number };
@@ -32,10 +34,10 @@ export function actorOf(request: ApiRequest): Actor {
 
 /** A handler that changes configs: one transaction, no other change beside it, `Idempotency-Key` honoured. */
 export function changing<P, Q, B>(
-  { db, clock, registry }: PluginConfigDeps,
+  { db, clock, registry, trials }: PluginConfigDeps,
   act: (work: Work, request: ApiRequest<P, Q, B>) => Promise<ApiReply>,
 ): (request: ApiRequest<P, Q, B>) => Promise<ApiReply> {
-  const trial = createTrial(registry);
+  const trial = createTrial(registry, trials?.geoip);
   return idempotent(db, clock, async (request: ApiRequest<P, Q, B>, tx: Transaction<Database>) => {
     const work = { tx, actor: actorOf(request), projectId: request.project().id, now: clock.now(), trial };
     return act(await beginWork(work), request);
