@@ -113,7 +113,7 @@ class Isolated implements IsolatedSandbox {
       taskMs: this.#options.taskMs,
       waitMs: this.#options.waitMs,
       nextNumber: () => ++this.#lastNumber,
-      makeRoom: () => this.#makeRoom(),
+      makeRoom: (more) => this.#makeRoom(more),
       now: () => this.#clock.now(),
       onClosed: () => this.#instances.delete(instance),
     });
@@ -158,12 +158,12 @@ class Isolated implements IsolatedSandbox {
     this.#supervisor.tell({ kind: 'answer', instance, call, ok }, answer);
   }
 
-  /** Evicts those idle longest until one more fits. Those at work stay, even if that is one too many. */
-  async #makeRoom(): Promise<void> {
+  /** Evicts those idle longest until so many more fit. Those at work stay, even if these are too many. */
+  async #makeRoom(more: number): Promise<void> {
     const { instancesMax, processBytesMax } = this.#options;
     const open = [...this.#instances].filter((each) => each.isOpen);
-    const crowded = this.#supervisor.rssBytes > processBytesMax * crowdedShare;
-    const excess = Math.max(open.length + 1 - instancesMax, crowded ? Math.ceil(open.length / 4) : 0);
+    const crowded = more > 0 && this.#supervisor.rssBytes > processBytesMax * crowdedShare;
+    const excess = Math.max(open.length + more - instancesMax, crowded ? Math.ceil(open.length / 4) : 0);
     const idle = open.filter((each) => each.busy === 0).sort((a, b) => a.lastUsed - b.lastUsed);
     await Promise.all(idle.slice(0, Math.max(0, excess)).map((each) => each.evict()));
   }

@@ -95,6 +95,10 @@ class Server {
   take({ header, body }: Frame<Exclude<ToChild, { kind: 'init' }>>): void {
     const text = (): string => body.toString('utf8');
     const instance = this.#instances.get(header.instance);
+    // Its end and this message passed each other on the way.
+    if (!instance && (header.kind === 'events' || header.kind === 'call')) {
+      this.#parts.tell({ kind: 'gone', instance: header.instance, cause: 'aborted' });
+    }
     switch (header.kind) {
       case 'describe':
         this.#create(header, JSON.parse(text()) as Program)?.describe(header.id);

@@ -25,8 +25,8 @@ export interface ConfigInstanceParts {
   readonly waitMs: number;
   /** A number for an isolate that is just being made. */
   readonly nextNumber: () => number;
-  /** Room is needed for one more isolate. */
-  readonly makeRoom: () => Promise<void>;
+  /** Room is needed for so many isolates more. Never rejects. */
+  readonly makeRoom: (more: number) => Promise<void>;
   readonly now: () => number;
   readonly onClosed: () => void;
 }
@@ -54,6 +54,8 @@ export class ConfigInstance implements SandboxInstance {
   readonly #work = new Map<number, Work>();
   #described: Described = { methods: [], scheduledTasks: [], jobs: [], metrics: {} };
   #opening: Promise<void> | undefined;
+  /** What it tears down is to be over before it sets anything up. */
+  #leaving: Promise<unknown> = Promise.resolve();
   #isOpen = false;
   #closed = false;
 
@@ -74,7 +76,6 @@ export class ConfigInstance implements SandboxInstance {
   gone(): void {
     this.number = 0;
     this.#isOpen = false;
-    this.#opening = undefined;
   }
 
   /** Makes the isolate when there is none, setupPlugin included. @throws SandboxError */
@@ -86,6 +87,8 @@ export class ConfigInstance implements SandboxInstance {
       this.#opening = undefined;
     });
     await this.#opening;
+    // Others that came at the same time may have been one too many.
+    void this.#parts.makeRoom(0);
   }
 
   async processEvents(events: readonly SandboxEvent[]): Promise<readonly EventOutcome[]> {
@@ -115,14 +118,17 @@ export class ConfigInstance implements SandboxInstance {
     this.#parts.onClosed();
   }
 
-  /** Tears the isolate down; the next use makes another one. */
+  /** Tears the isolate down; the next use makes another one. From now on it does not count as open. */
   async evict(): Promise<void> {
-    await this.#opening?.catch(() => undefined);
-    if (!this.#isOpen) return;
-    const { number } = this;
-    this.#isOpen = false;
-    await this.#parts.supervisor.ask({ kind: 'close', instance: number }, '').answer;
-    if (this.number === number) this.number = 0;
+    if (this.#opening) await this.#opening.catch(() => undefined);
+    if (this.#isOpen) {
+      const { number } = this;
+      this.#isOpen = false;
+      this.#leaving = this.#parts.supervisor.ask({ kind: 'close', instance: number }, '').answer;
+      await this.#leaving;
+      if (this.number === number) this.number = 0;
+    }
+    await this.#leaving;
   }
 
   /**
@@ -148,7 +154,8 @@ export class ConfigInstance implements SandboxInstance {
 
   async #open(): Promise<void> {
     const { supervisor, makeRoom, nextNumber } = this.#parts;
-    await makeRoom();
+    await this.#leaving;
+    await makeRoom(1);
     for (let losses = 0; ; losses++) {
       await supervisor.ready();
       const number = nextNumber();
@@ -163,9 +170,11 @@ export class ConfigInstance implements SandboxInstance {
         }
         this.#described = JSON.parse(end.text) as Described;
         this.#isOpen = this.number === number;
-        return;
+        if (this.#isOpen) return;
       }
-      if (end.suspect || losses >= lossesMax) throw this.#error(end.cause, 'setupPlugin', lostSentence(end.cause));
+      const cause = end.kind === 'lost' ? end.cause : 'crashed';
+      const isToBlame = end.kind === 'lost' && end.suspect;
+      if (isToBlame || losses >= lossesMax) throw this.#error(cause, 'setupPlugin', lostSentence(cause));
     }
   }
 

@@ -1,6 +1,6 @@
 import { backoffMs } from '../../base/backoff.ts';
 import type { Log } from '../../telemetry/log.ts';
-import type { SandboxErrorKind } from '../sandbox.ts';
+import { SandboxError, type SandboxErrorKind } from '../sandbox.ts';
 import type { Frame } from '../wire/frames.ts';
 import type { ChildOptions, FromChild, ToChild } from '../wire/messages.ts';
 import { startPluginProcess, type Ending, type PluginProcess } from './plugin-process.ts';
@@ -113,7 +113,7 @@ export class Supervisor {
   }
 
   #running(): Promise<PluginProcess> {
-    if (this.#closed) return Promise.reject(new Error('expected the sandbox to be open, it has been closed'));
+    if (this.#closed) return Promise.reject(closedError());
     if (this.#process) return Promise.resolve(this.#process);
     this.#starting ??= this.#start().finally(() => {
       this.#starting = undefined;
@@ -126,7 +126,7 @@ export class Supervisor {
       const pauseMs = backoffMs(this.#failures - 1, firstPauseMs, longestPauseMs);
       await new Promise((resolve) => setTimeout(resolve, pauseMs));
     }
-    if (this.#closed) throw new Error('expected the sandbox to be open, it has been closed');
+    if (this.#closed) throw closedError();
     this.#startedAt = performance.now();
     const process: PluginProcess = startPluginProcess({
       options: this.#options.child,
@@ -219,4 +219,8 @@ export class Supervisor {
       this.#watching = undefined;
     }, watchMs);
   }
+}
+
+function closedError(): SandboxError {
+  return new SandboxError('aborted', 'expected the sandbox to be open, it has been closed', { method: 'setupPlugin' });
 }
