@@ -30,15 +30,17 @@ function encode(bytes: Uint8Array, letters: string, padded: boolean): string {
 }
 
 function encodeChunk(bytes: Uint8Array, start: number, end: number, letters: string): string {
-  const codes: number[] = [];
+  const codes = new Uint8Array(Math.ceil((4 * (end - start)) / 3));
+  let length = 0;
   for (let at = start; at < end; at += 3) {
     const left = end - at;
     const triple = (byteAt(bytes, at) << 16) | (byteAt(bytes, at + 1) << 8) | byteAt(bytes, at + 2);
-    codes.push(letters.charCodeAt(triple >> 18), letters.charCodeAt((triple >> 12) & 63));
-    if (left > 1) codes.push(letters.charCodeAt((triple >> 6) & 63));
-    if (left > 2) codes.push(letters.charCodeAt(triple & 63));
+    codes[length++] = letters.charCodeAt(triple >> 18);
+    codes[length++] = letters.charCodeAt((triple >> 12) & 63);
+    if (left > 1) codes[length++] = letters.charCodeAt((triple >> 6) & 63);
+    if (left > 2) codes[length++] = letters.charCodeAt(triple & 63);
   }
-  return String.fromCharCode.apply(null, codes);
+  return String.fromCharCode(...codes);
 }
 
 function byteAt(bytes: Uint8Array, at: number): number {

@@ -124,7 +124,9 @@ describe('jsonwebtoken', () => {
     ['nonsense', 'JsonWebTokenError', 'jwt malformed'],
   ])('%s is refused with an error of its class: %s', async (token, name, message) => {
     const code = `((jwt) => { try { jwt.verify('${token}', 'k') } catch (error) {
-      return [error.name, error.message, error instanceof jwt.${name}, error instanceof jwt.JsonWebTokenError, error.expiredAt ? error.expiredAt.getTime() : null] } })(require('jsonwebtoken'))`;
+      const classes = [error instanceof jwt.${name}, error instanceof jwt.JsonWebTokenError];
+      return [error.name, error.message, ...classes, error.expiredAt ? error.expiredAt.getTime() : null];
+    } })(require('jsonwebtoken'))`;
     expect(await isolate.run(code)).toEqual([name, message, true, true, name === 'TokenExpiredError' ? 1000 : null]);
   });
 

@@ -105,7 +105,8 @@ describe('a response', () => {
 
   it('headers are walked in order, in every way', async () => {
     const code = `(() => { const headers = new Headers({ B: '2', a: '1' }); headers.append('b', '3'); const seen = []; headers.forEach((value, name) => seen.push([name, value]));
-      return [seen, [...headers], [...headers.keys()], [...headers.values()], Object.fromEntries(headers.entries()), new Headers(headers).get('B')]; })()`;
+      const walked = [[...headers], [...headers.keys()], [...headers.values()], Object.fromEntries(headers.entries())];
+      return [seen, ...walked, new Headers(headers).get('B')]; })()`;
     const pairs = [
       ['a', '1'],
       ['b', '2, 3'],

@@ -54,7 +54,8 @@ describe('require', () => {
 
   it('RetryError is one class, in the global and in the package', async () => {
     const code = `(({ RetryError: Other, Plugin }) => { const error = new Other('later');
-      return [Other === RetryError, error.name, error.message, error instanceof Error, Plugin === undefined]; })(require('@posthog/plugin-scaffold'))`;
+      return [Other === RetryError, error.name, error.message, error instanceof Error, Plugin === undefined];
+    })(require('@posthog/plugin-scaffold'))`;
     expect(await isolate.run(code)).toEqual([true, 'RetryError', 'later', true, true]);
   });
 });
@@ -81,7 +82,8 @@ describe('zlib', () => {
   ])('Node reads what %s writes, with and without a callback', async (method, unpack) => {
     const code = `(async (zlib) => [
       zlib.${method}Sync(${JSON.stringify(data)}).toString('base64'),
-      await new Promise((resolve, reject) => zlib.${method}(Buffer.from(${JSON.stringify(data)}), (error, result) => error ? reject(error) : resolve(result.toString('base64')))),
+      await new Promise((resolve, reject) => zlib.${method}(Buffer.from(${JSON.stringify(data)}), (error, result) =>
+        error ? reject(error) : resolve(result.toString('base64')))),
     ])(require('zlib'))`;
     const texts = (await isolate.run(code)) as string[];
     expect(texts.map((text) => unpack(Buffer.from(text, 'base64')).toString())).toEqual([data, data]);
@@ -131,8 +133,10 @@ describe('createBuffer', () => {
 describe('other packages', () => {
   it('generic-pool lends and takes back', async () => {
     const code = `(async () => { let made = 0; const pool = require('generic-pool').createPool({ create: async () => ({ id: ++made }), destroy: async () => {} }, { min: 1, max: 2, evictionRunIntervalMillis: 180000, idleTimeoutMillis: 1000 });
-      const a = await pool.acquire(); const b = await pool.acquire(); const third = pool.acquire(); await pool.release(a); const c = await third;
-      await pool.release(b); await pool.release(c); await pool.drain(); await pool.clear(); return [a.id !== b.id, c === a]; })()`;
+      const a = await pool.acquire(); const b = await pool.acquire();
+      const third = pool.acquire(); await pool.release(a); const c = await third;
+      await pool.release(b); await pool.release(c); await pool.drain(); await pool.clear();
+      return [a.id !== b.id, c === a]; })()`;
     expect(await isolate.run(code)).toEqual([true, true]);
   });
 

@@ -30,7 +30,8 @@ describe('Client', () => {
   it('rows are objects, with times, numbers, JSON and bytes as in pg', async () => {
     const query = `SELECT 1 AS n, 'é' AS t, 9007199254740993::int8 AS big, '{"a":[1]}'::jsonb AS j, '\\\\x00ff'::bytea AS b, true AS yes, NULL AS nothing, '2026-01-02T03:04:05Z'::timestamptz AS at`;
     const code = `client.query(\`${query}\`).then(({ rows: [row], rowCount, command, fields }) => [
-      { ...row, b: [...row.b], at: row.at.toISOString() }, row.at instanceof Date, Buffer.isBuffer(row.b), rowCount, command, fields[0].name])`;
+      { ...row, b: [...row.b], at: row.at.toISOString() }, row.at instanceof Date, Buffer.isBuffer(row.b),
+      rowCount, command, fields[0].name])`;
     const row = {
       n: 1,
       t: 'é',
@@ -71,7 +72,8 @@ describe('Client', () => {
 
   it('a connection string says the same', async () => {
     const code = `(async () => { const client = new (require('pg').Client)({ connectionString: 'postgres://u:p@127.0.0.1:${server.port}/d' });
-      await client.connect(); const { rows } = await client.query('SELECT 1 AS a'); await client.end(); return rows; })()`;
+      await client.connect(); const { rows } = await client.query('SELECT 1 AS a');
+      await client.end(); return rows; })()`;
     expect(await isolate.run(code)).toEqual([{ a: 1 }]);
   });
 });
@@ -81,7 +83,8 @@ describe('Pool', () => {
     const code = `(async ({ Pool }) => { const pool = new Pool({ ...${options()}, max: 2 });
       const sums = await Promise.all([1, 2, 3, 4, 5].map((n) => pool.query('SELECT $1::int + 1 AS n', [n])));
       const client = await pool.connect(); await client.query('SELECT 1'); client.release();
-      const counts = [pool.totalCount, pool.idleCount]; await pool.end(); return [sums.map(({ rows }) => rows[0].n), counts]; })(require('pg'))`;
+      const counts = [pool.totalCount, pool.idleCount]; await pool.end();
+      return [sums.map(({ rows }) => rows[0].n), counts]; })(require('pg'))`;
     expect(await isolate.run(code)).toEqual([
       [2, 3, 4, 5, 6],
       [2, 2],

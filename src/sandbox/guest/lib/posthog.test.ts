@@ -83,7 +83,12 @@ describe('posthog.api', () => {
     expect(isolate.asked).toEqual([['api', [request]]]);
   });
 
-  it('with a host of its own it is a request to there, with its keys', async () => {
+  it('a host without keys is another name of this service', async () => {
+    await isolate.run(`posthog.api.get('/api/x', { host: 'https://other.example' })`);
+    expect(isolate.asked).toEqual([['api', [{ method: 'GET', path: '/api/x', headers: {}, body: null }]]]);
+  });
+
+  it('with a host and keys of its own it is a request to there, with its keys', async () => {
     const options = `{ host: 'https://other.example/', projectApiKey: 'phc_1', personalApiKey: 'phx_1', data: { a: 1 } }`;
     const code = `posthog.api.post('/api/x', ${options}).then((response) => response.json())`;
     expect(await isolate.run(code)).toMatchObject({

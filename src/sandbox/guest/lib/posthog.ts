@@ -79,13 +79,14 @@ async function request(
   const query = method === 'GET' ? (options.data ?? {}) : {};
   const body = method === 'GET' || options.data === undefined ? null : JSON.stringify(options.data);
   const headers = { ...(body !== null && { 'content-type': 'application/json' }), ...options.headers };
-  if (options.host === undefined || options.host === '') {
+  // A host without keys is the address at which people know this service: the keys that it would need are the project's own,
+  // and those stay here.
+  if (!options.host || !options.projectApiKey) {
     return callService(bridge, { method, path: withQuery(path, query), headers: withKey(headers, options), body });
   }
-  const token = options.projectApiKey ? { token: options.projectApiKey } : {};
   const url = `${options.host.replace(/\/+$/, '')}/${path.replace(/^\/+/, '')}`;
   const init = { method, headers: withKey(headers, options), body };
-  return fetch(withQuery(url, { ...query, ...token }), init);
+  return fetch(withQuery(url, { ...query, token: options.projectApiKey }), init);
 }
 
 /** Another project's keys go along to this service too: it is what they are valid for. */

@@ -179,7 +179,8 @@ describe('the module url as in Node', () => {
   it('parse, format and resolve give the same', async () => {
     const cases = fc.sample(fc.webUrl({ withFragments: true, withQueryParameters: true }), 300);
     const code = `(() => { const url = require('url'); return ${JSON.stringify(cases)}.map((text) =>
-      [{ ...url.parse(text, true) }, url.format(url.parse(text)), url.parse(text).format(), url.resolve(text, '../x?y')]); })()`;
+      [{ ...url.parse(text, true) }, url.format(url.parse(text)), url.parse(text).format(),
+        url.resolve(text, '../x?y')]); })()`;
     expect(await isolate.run(code)).toEqual(
       cases.map((text) => {
         const parsed = legacy.parse(text, true);

@@ -7,6 +7,12 @@ export function encodeUtf8(text: string): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(utf8Length(text));
   let length = 0;
   for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at);
+    // Most of what there is.
+    if (unit < 0x80) {
+      bytes[length++] = unit;
+      continue;
+    }
     const code = codePointAt(text, at);
     if (code > 0xffff) at++;
     length = writeCodePoint(bytes, length, code);
@@ -33,11 +39,8 @@ function codePointAt(text: string, at: number): number {
   return code >= 0xd800 && code <= 0xdfff ? replacement : code;
 }
 
+/** Beyond ASCII. */
 function writeCodePoint(bytes: Uint8Array, at: number, code: number): number {
-  if (code < 0x80) {
-    bytes[at] = code;
-    return at + 1;
-  }
   const extra = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
   const lead = [0, 0xc0, 0xe0, 0xf0][extra] ?? 0;
   bytes[at] = lead | (code >> (6 * extra));
@@ -48,31 +51,44 @@ function writeCodePoint(bytes: Uint8Array, at: number, code: number): number {
 /** As the Encoding Standard says: every longest beginning of a broken sequence is one U+FFFD. A byte order mark stays. */
 export function decodeUtf8(bytes: Uint8Array, fatal = false): string {
   let text = '';
-  let units: number[] = [];
+  // One character may be two units.
+  const units = new Uint16Array(Math.min(bytes.length, unitsAtOnce) + 1);
+  let held = 0;
   for (let at = 0; at < bytes.length;) {
-    const [code, width] = readCodePoint(bytes, at);
-    if (code < 0 && fatal) {
-      throw new TypeError('The encoded data was not valid for encoding utf-8');
+    const lead = bytes[at] ?? 0;
+    if (lead < 0x80) {
+      units[held++] = lead;
+      at++;
+    } else {
+      const [code, width] = readCodePoint(bytes, at);
+      if (code < 0 && fatal) throw new TypeError('The encoded data was not valid for encoding utf-8');
+      at += width;
+      held = putCodePoint(units, held, code < 0 ? replacement : code);
     }
-    at += width;
-    pushCodePoint(units, code < 0 ? replacement : code);
-    if (units.length >= unitsAtOnce) {
-      text += String.fromCharCode.apply(null, units);
-      units = [];
-    }
+    if (held < unitsAtOnce) continue;
+    text += textOfUnits(units, held);
+    held = 0;
   }
-  return text + String.fromCharCode.apply(null, units);
+  return text + textOfUnits(units, held);
 }
 
-function pushCodePoint(units: number[], code: number): void {
-  if (code < 0x10000) units.push(code);
-  else units.push(0xd800 + ((code - 0x10000) >> 10), 0xdc00 + ((code - 0x10000) & 0x3ff));
+function textOfUnits(units: Uint16Array, length: number): string {
+  return String.fromCharCode(...units.subarray(0, length));
 }
 
-/** Code point (-1: broken) and how many bytes it takes. */
+function putCodePoint(units: Uint16Array, at: number, code: number): number {
+  if (code < 0x10000) {
+    units[at] = code;
+    return at + 1;
+  }
+  units[at] = 0xd800 + ((code - 0x10000) >> 10);
+  units[at + 1] = 0xdc00 + ((code - 0x10000) & 0x3ff);
+  return at + 2;
+}
+
+/** Beyond ASCII: code point (-1: broken) and how many bytes it takes. */
 function readCodePoint(bytes: Uint8Array, at: number): readonly [code: number, width: number] {
   const lead = bytes[at] ?? 0;
-  if (lead < 0x80) return [lead, 1];
   if (lead < 0xc2 || lead > 0xf4) return [-1, 1];
   const extra = lead < 0xe0 ? 1 : lead < 0xf0 ? 2 : 3;
   let code = lead & (0x3f >> extra);
