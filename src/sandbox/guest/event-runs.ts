@@ -12,171 +12,180 @@ export interface ProcessMethod {
   call(event: GuestEvent): unknown;
 }
 
+export interface EventRunParts {
+  readonly outside: Outside;
+  readonly turns: Turns;
+  readonly label: string;
+  readonly method: ProcessMethod;
+  readonly onEnd: () => void;
+}
+
 /** One request to process events. */
-export interface EventRun {
+export class EventRun {
+  readonly #id: number;
+  readonly #parts: EventRunParts;
+  readonly #given: readonly Given[];
+  /** Those that wait, by index. */
+  readonly #running = new Map<number, Turn>();
+  readonly #again = new Set<number>();
+  #started = 0;
+  #finished = 0;
+  #waited = false;
+  #cut = false;
+  #head = '';
+  #texts = '';
+
+  constructor(id: number, text: string, parts: EventRunParts) {
+    this.#id = id;
+    this.#parts = parts;
+    this.#given = decodeEvents(text, parts.label);
+  }
+
   /** Starts the first ones. */
-  start(): void;
+  start(): void {
+    this.#startMore();
+  }
+
   /**
    * For a run that is not at its end after that: some wait. Starts what may start besides; true: more can be started by asking
    * again, so that each that waits began in an entry of its own.
    */
-  next(): boolean;
+  next(): boolean {
+    this.#waited = true;
+    this.#report();
+    return this.#startMore();
+  }
+
   /** Runs one event again, alone. */
-  solo(index: number): void;
-  fail(index: number, kind: 'time' | 'aborted', message: string): void;
+  solo(index: number): void {
+    this.#invoke(index);
+  }
+
+  fail(index: number, kind: 'time' | 'aborted', message: string): void {
+    this.#fail(this.#running.get(index) ?? this.#turn(index), kind, message);
+  }
+
   /** Ends those at work since before `cutoff` (ms since the epoch). */
-  expire(cutoff: number, kind: 'time' | 'aborted', message: string): void;
+  expire(cutoff: number, kind: 'time' | 'aborted', message: string): void {
+    for (const turn of this.#running.values()) if (turn.startedAt <= cutoff) this.#fail(turn, kind, message);
+  }
+
   /** Nothing is under way that could finish those at work. */
-  stuck(message: string): void;
+  stuck(message: string): void {
+    for (const turn of this.#running.values()) {
+      if (this.#cut && !this.#again.has(turn.index)) {
+        // It may have lost its continuation when another event was cut off.
+        this.#again.add(turn.index);
+        turn.over = true;
+        this.#running.delete(turn.index);
+        this.#invoke(turn.index);
+        return;
+      }
+      this.#fail(turn, 'time', message);
+    }
+  }
+
   /** The process cut off what was running: that event, to be run again or failed; -1: none of these. */
-  cutOff(turn: Turn): number;
-  /** Nothing more is started; what is not finished fails. */
-  failRest(message: string): void;
-  report(): void;
-}
-
-export function createEventRun(
-  id: number,
-  text: string,
-  parts: {
-    readonly outside: Outside;
-    readonly turns: Turns;
-    readonly label: string;
-    readonly method: ProcessMethod;
-    readonly onEnd: () => void;
-  },
-): EventRun {
-  const { outside, turns, label, method, onEnd } = parts;
-  const given = decodeEvents(text, label);
-  const running = new Map<number, Turn>();
-  const again = new Set<number>();
-  let started = 0;
-  let finished = 0;
-  let waited = false;
-  let cut = false;
-  let head = '';
-  let texts = '';
-
-  function report(): void {
-    if (head === '') return;
-    const results = `[${head}]\n${texts}`;
-    head = '';
-    texts = '';
-    outside('r', id, finished === given.length ? 1 : 0, results);
-    if (finished === given.length) onEnd();
-  }
-
-  function finish(turn: Turn, checked: Checked): void {
+  cutOff(turn: Turn): number {
+    this.#cut = true;
+    if (turn.over) return -1;
     turn.over = true;
-    if (running.size > 0) running.delete(turn.index);
-    finished++;
-    head += `${head === '' ? '' : ','}[${turn.index},${checked.entry}]`;
-    texts += checked.text;
-    // What has waited may be lost with the isolate while the others wait on; what has not is cheap to do again.
-    if (waited || finished === given.length) report();
+    this.#running.delete(turn.index);
+    this.#report();
+    return turn.index;
   }
 
-  function complete(turn: Turn, result: unknown, event: GuestEvent, input: Given): void {
+  /** Nothing more is started; what is not finished fails. */
+  failRest(message: string): void {
+    for (const turn of this.#running.values()) this.#fail(turn, 'time', message);
+    while (this.#started < this.#given.length) this.#fail(this.#turn(this.#started++), 'time', message);
+  }
+
+  /** Starts one after the other until one waits. True: more may be started. */
+  #startMore(): boolean {
+    const { length } = this.#given;
+    while (this.#started < length && this.#running.size < atOnceMax) {
+      if (this.#invoke(this.#started++)) return this.#started < length && this.#running.size < atOnceMax;
+    }
+    return false;
+  }
+
+  /** True: it waits. */
+  #invoke(index: number): boolean {
+    const input = this.#given[index];
+    if (input === undefined) return false;
+    const { turns, method } = this.#parts;
+    const turn = this.#turn(index);
+    turns.current = turn;
+    try {
+      const event = buildEvent(input);
+      const result = method.call(event);
+      if (isThenable(result)) {
+        this.#wait(turn, result, event, input);
+        return true;
+      }
+      this.#complete(turn, result, event, input);
+    } catch (error) {
+      this.#finish(turn, failed(describeThrown(error, 'thrown', method.name)));
+    }
+    return false;
+  }
+
+  #wait(turn: Turn, result: unknown, event: GuestEvent, input: Given): void {
+    const promise = promiseOf(result);
+    this.#running.set(turn.index, turn);
+    void thenOf(
+      promise,
+      (value) => {
+        this.#complete(turn, value, event, input);
+        this.#startMore();
+      },
+      (error) => {
+        if (!turn.over) this.#finish(turn, failed(describeThrown(error, 'thrown', this.#parts.method.name)));
+        this.#startMore();
+      },
+    );
+  }
+
+  #complete(turn: Turn, result: unknown, event: GuestEvent, input: Given): void {
     if (turn.over) return;
+    const { label, method } = this.#parts;
     let checked: Checked;
     try {
       checked = checkResult(result, event, input, { label, method: method.name });
     } catch (error) {
       checked = failed(describeThrown(error, 'result', method.name));
     }
-    finish(turn, checked);
+    this.#finish(turn, checked);
   }
 
-  /** True: it waits. */
-  function invoke(index: number): boolean {
-    const input = given[index];
-    if (input === undefined) return false;
-    const turn: Turn = { id, index, captures: 0, startedAt: now(), over: false };
-    turns.current = turn;
-    try {
-      const event = buildEvent(input);
-      const result = method.call(event);
-      if (isThenable(result)) {
-        wait(turn, result, event, input);
-        return true;
-      }
-      complete(turn, result, event, input);
-    } catch (error) {
-      finish(turn, failed(describeThrown(error, 'thrown', method.name)));
-    }
-    return false;
+  #fail(turn: Turn, kind: 'time' | 'aborted', message: string): void {
+    this.#finish(turn, failed(fault(kind, this.#parts.method.name, message)));
   }
 
-  function wait(turn: Turn, result: unknown, event: GuestEvent, input: Given): void {
-    running.set(turn.index, turn);
-    void thenOf(
-      promiseOf(result),
-      (value) => {
-        complete(turn, value, event, input);
-        next();
-      },
-      (error) => {
-        if (!turn.over) finish(turn, failed(describeThrown(error, 'thrown', method.name)));
-        next();
-      },
-    );
+  #finish(turn: Turn, checked: Checked): void {
+    turn.over = true;
+    if (this.#running.size > 0) this.#running.delete(turn.index);
+    this.#finished++;
+    this.#head += `${this.#head === '' ? '' : ','}[${turn.index},${checked.entry}]`;
+    this.#texts += checked.text;
+    // What has waited may be lost with the isolate while the others wait on; what has not is cheap to do again.
+    if (this.#waited || this.#finished === this.#given.length) this.#report();
   }
 
-  function next(): boolean {
-    while (started < given.length && running.size < atOnceMax) {
-      if (!invoke(started++)) continue;
-      return started < given.length && running.size < atOnceMax;
-    }
-    return false;
+  #report(): void {
+    if (this.#head === '') return;
+    const results = `[${this.#head}]\n${this.#texts}`;
+    this.#head = '';
+    this.#texts = '';
+    const isEnd = this.#finished === this.#given.length;
+    this.#parts.outside('r', this.#id, isEnd ? 1 : 0, results);
+    if (isEnd) this.#parts.onEnd();
   }
 
-  function failTurn(turn: Turn, kind: 'time' | 'aborted', message: string): void {
-    finish(turn, failed(fault(kind, method.name, message)));
+  #turn(index: number): Turn {
+    return { id: this.#id, index, captures: 0, startedAt: now(), over: false };
   }
-
-  return {
-    start: () => void next(),
-    next: () => {
-      waited = true;
-      report();
-      return next();
-    },
-    solo: (index) => void invoke(index),
-    fail: (index, kind, message) => {
-      const turn = running.get(index) ?? { id, index, captures: 0, startedAt: 0, over: false };
-      failTurn(turn, kind, message);
-    },
-    expire: (cutoff, kind, message) => {
-      for (const turn of running.values()) if (turn.startedAt <= cutoff) failTurn(turn, kind, message);
-    },
-    stuck: (message) => {
-      for (const turn of running.values()) {
-        if (cut && !again.has(turn.index)) {
-          // It may have lost its continuation when another event was cut off.
-          again.add(turn.index);
-          turn.over = true;
-          invoke(turn.index);
-          return;
-        }
-        failTurn(turn, 'time', message);
-      }
-    },
-    cutOff: (turn) => {
-      cut = true;
-      if (turn.over) return -1;
-      turn.over = true;
-      running.delete(turn.index);
-      report();
-      return turn.index;
-    },
-    failRest: (message) => {
-      for (const turn of running.values()) failTurn(turn, 'time', message);
-      while (started < given.length) {
-        failTurn({ id, index: started++, captures: 0, startedAt: 0, over: false }, 'time', message);
-      }
-    },
-    report,
-  };
 }
 
 function isThenable(value: unknown): boolean {

@@ -2,7 +2,7 @@
  * What runs in every isolate beside the plugin: bundled into one script and evaluated first. Ends in one function, `enter`, the
  * only way in; everything crosses as text.
  */
-import { createEventRun, type EventRun, type ProcessMethod } from './event-runs.ts';
+import { EventRun, type ProcessMethod } from './event-runs.ts';
 import { readExports, type PluginExports } from './exports.ts';
 import { createBridge, type GuestBridge } from './bridge.ts';
 import { isArray, parse, stringify } from './intrinsics.ts';
@@ -36,7 +36,7 @@ const commands: Readonly<Record<string, Command>> = {
     }
     const { outside, turns, bridge, runs } = state;
     const onEnd = (): void => void runs.delete(id);
-    const run = createEventRun(id, text, { outside, turns, label: bridge.label, method: state.process, onEnd });
+    const run = new EventRun(id, text, { outside, turns, label: bridge.label, method: state.process, onEnd });
     runs.set(id, run);
     run.start();
     return undefined;
