@@ -59,6 +59,7 @@ const pipeline = startPipeline({
   clock: systemClock,
   makeStep: (config) => makeStep(config, plugins.steps),
   pluginStorage,
+  logFailure: plugins.logFailure,
   failpoint: createFailpoint(settings.failAt, settings.allowFailpoints),
 });
 

@@ -51,6 +51,8 @@ export interface PluginRuntime {
   readonly servicesOf: (config: ServedConfig) => InstanceServices;
   /** What turns configs into steps of a chain. */
   readonly steps: StepDeps;
+  /** `message` without secrets. */
+  readonly logFailure: (config: Pick<ServedConfig, 'id' | 'projectId'>, message: string) => void;
   /** Removes logs that are too old. */
   readonly prune: () => Promise<void>;
   close(): Promise<void>;
@@ -111,6 +113,10 @@ export function createPluginRuntime(parts: PluginRuntimeParts): PluginRuntime {
         geoipProblem: geoip.geoipProblem,
         now: () => clock.now(),
       }),
+    },
+    logFailure: ({ id, projectId }, message) => {
+      const line = { time: clock.now(), level: 'ERROR', source: 'PLUGIN', message, instanceId: '' } as const;
+      logs.add(id, projectId, line);
     },
     prune: () => logs.prune(),
     close: async () => {

@@ -180,7 +180,11 @@ async function fillProject(db: Metadata, project_id: number, pluginId: number): 
     .values(sampleConfig(project_id, pluginId))
     .returning('id')
     .executeTakeFirstOrThrow();
-  const rows = { ...configRows(project_id, config.id), ...pipelineRows(project_id) };
+  const rows = {
+    ...configRows(project_id, config.id),
+    ...pluginRows(project_id, config.id),
+    ...pipelineRows(project_id),
+  };
   for (const [table, row] of Object.entries(rows)) {
     const columns = sql.join(Object.keys(row).map((name) => sql.ref(name)));
     await sql`insert into ${sql.table(table)} (${columns}) values (${sql.join(Object.values(row))})`.execute(db);
@@ -189,17 +193,9 @@ async function fillProject(db: Metadata, project_id: number, pluginId: number): 
 
 type Rows = { [Table in keyof Database]?: Record<string, unknown> };
 
-function configRows(project_id: number, config_id: number): Rows {
+function pluginRows(project_id: number, config_id: number): Rows {
   const time = isoMicros(now);
   return {
-    plugin_attachments: {
-      config_id,
-      key: 'file',
-      file_name: 'f',
-      content_type: 'text/plain',
-      size: 1,
-      content: new Uint8Array(1),
-    },
     plugin_metrics: { config_id, project_id, hour: time, succeeded: 1, failed: 0, dropped: 0 },
     plugin_storage: { config_id, project_id, key: 'k', value: '1' },
     plugin_logs: {
@@ -226,6 +222,20 @@ function configRows(project_id: number, config_id: number): Rows {
       samples: '[]',
     },
     plugin_own_metrics: { config_id, project_id, hour: time, name: 'n', kind: 'sum', value: 1 },
+  };
+}
+
+function configRows(project_id: number, config_id: number): Rows {
+  const time = isoMicros(now);
+  return {
+    plugin_attachments: {
+      config_id,
+      key: 'file',
+      file_name: 'f',
+      content_type: 'text/plain',
+      size: 1,
+      content: new Uint8Array(1),
+    },
     activity_log: {
       id: `activity ${project_id}`,
       project_id,

@@ -10,6 +10,7 @@ import type { WindowStorage } from '../plugin-services/window-storage.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { TransformChains } from '../transform/chains.ts';
+import type { TransformConfig } from '../transform/configs.ts';
 import type { MakeStep } from '../transform/instance.ts';
 import { readCursor } from './cursors.ts';
 import { createGuiltySearch, type GuiltySearch } from './guilty-search.ts';
@@ -31,6 +32,8 @@ export interface PipelineParts {
   readonly clock: Clock;
   /** Turns an enabled config into something that runs. */
   readonly makeStep: MakeStep;
+  /** Writes a transformation's failure into its log. */
+  readonly logFailure?: (config: TransformConfig, message: string) => void;
   /** What those keep. */
   readonly pluginStorage: WindowStorage;
   readonly failpoint: Failpoint;
@@ -106,7 +109,13 @@ class Consumer {
   constructor(parts: PipelineParts) {
     const { db, reader, clock, settings, failpoint } = parts;
     this.#parts = parts;
-    this.#chains = new TransformChains({ db, makeStep: parts.makeStep, clock, log: parts.log });
+    this.#chains = new TransformChains({
+      db,
+      makeStep: parts.makeStep,
+      clock,
+      log: parts.log,
+      ...(parts.logFailure && { logFailure: parts.logFailure }),
+    });
     const limits = {
       scan: { eventBytesMax: settings.captureEventBytesMax, ...formLimits },
       inflatedBytesMax: settings.captureInflatedBytesMax,

@@ -100,6 +100,7 @@ describe.each([
         'person_distinct_ids',
         'persons',
         'plugin_configs',
+        'plugin_errors',
         'plugin_metrics',
       ]);
       await bench.stop();

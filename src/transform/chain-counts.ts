@@ -38,13 +38,13 @@ export class ChainCounts {
     return counts;
   }
 
-  /** `message` and `stack` without secrets. */
+  /** `message` and `stack` without secrets. True: the window has met no failure like it before. */
   failed(
     config: WhichConfig,
     error: unknown,
     text: { readonly message: string; readonly stack: string },
     event: ChainEvent,
-  ): void {
+  ): boolean {
     this.of(config).failed += 1;
     const method = error instanceof SandboxError ? error.method : 'processEvent';
     const name = error instanceof SandboxError ? error.errorName : error instanceof Error ? error.name : 'Error';
@@ -53,14 +53,15 @@ export class ChainCounts {
     if (known !== undefined) {
       known.count += 1;
       known.time = this.#clock.now();
-      return;
+      return false;
     }
     const kinds = this.#kinds.get(config.id) ?? 0;
-    if (kinds >= kindsMax) return;
+    if (kinds >= kindsMax) return false;
     this.#kinds.set(config.id, kinds + 1);
     const { id: configId, projectId } = config;
     const about = { configId, projectId, method, name, ...text };
     this.#failures.set(key, { ...about, time: this.#clock.now(), count: 1, event: sampleOf(event) });
+    return true;
   }
 
   take(): { readonly counts: readonly ConfigCounts[]; readonly failures: readonly PluginFailure[] } {

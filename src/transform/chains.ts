@@ -18,6 +18,8 @@ import type { DirectStep, Step } from './step.ts';
 /** Events without a failure after which old trouble is over. */
 const passedMin = 100;
 const errorLengthMax = 500;
+/** What jobs, schedules and deliveries of the same config have said: theirs to take back. */
+const saidByJobs = /^(job "|runEvery|onEvent|exportEvents|setup failed)/;
 /** How long events wait for a config that is being set up, before they pass it. */
 const readyMsMax = 5000;
 
@@ -43,6 +45,8 @@ interface ChainParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly makeStep: MakeStep;
+  /** Writes the first failure of each kind of a window into the config's log; without secrets. */
+  readonly logFailure?: (config: TransformConfig, message: string) => void;
   /** Default 5,000. */
   readonly readyMs?: number;
 }
@@ -159,7 +163,7 @@ export class TransformChains {
   #start(config: TransformConfig): Instance {
     return new Instance(config, this.#parts.makeStep, {
       // What failed before this process may have been the cause of its end: the record stays until events have passed.
-      isStale: this.#isFirstLoad && config.error !== '',
+      isStale: this.#isFirstLoad && config.error !== '' && !saidByJobs.test(config.error),
       now: () => this.#parts.clock.now(),
       sentence: (error) => sentence(error, config),
       onCloseError: (error) => this.#parts.log.warn({ configId: config.id, err: error }, 'a plugin did not close'),
@@ -223,7 +227,8 @@ export class TransformChains {
       const stack = error instanceof SandboxError ? error.pluginStack : '';
       const message = sentence(error, config);
       const text = { message, stack: withoutSecrets(stack, config.fields, config.settings) };
-      this.#counts.failed(config, error, text, event);
+      const isNew = this.#counts.failed(config, error, text, event);
+      if (isNew) this.#parts.logFailure?.(config, message);
       instance.isStale = false;
       if (instance.reported === '') this.#report(instance, message);
     },
@@ -241,6 +246,7 @@ export class TransformChains {
     const instance = this.#instances.get(configId);
     if (instance === undefined) return;
     instance.passed += passed;
+    if (saidByJobs.test(instance.reported)) instance.isStale = false;
     if (!instance.isStale || instance.passed < passedMin) return;
     instance.isStale = false;
     this.#report(instance, '');
@@ -264,7 +270,7 @@ export class TransformChains {
     const { config } = instance;
     if (error === '' && instance.isStale) return;
     instance.reported = error;
-    if (config.error === error) return;
+    if (config.error === error || (error === '' && saidByJobs.test(config.error))) return;
     const { db, log, clock } = this.#parts;
     if (error !== '') log.warn({ configId: config.id, error }, 'a transformation cannot start');
     await db.transaction().execute((tx) => setConfigError(tx, config.id, error, clock.now()));
