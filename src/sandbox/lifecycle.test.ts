@@ -1,4 +1,7 @@
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { IsolatedSandbox, SandboxOptions } from './isolated.ts';
 import { errorOf, eventOf, openTestSandbox, propertiesOf, specOf } from './test-sandbox.ts';
@@ -67,10 +70,21 @@ describe('the process of the plugins', () => {
     expect(outcomes.map((outcome) => propertiesOf(outcome)['done'])).toEqual(Array.from({ length: 5000 }, (_, n) => n));
   });
 
+  it('ends with the service, even when that is killed', async () => {
+    const fixture = fileURLToPath(new URL('./dying-service.fixture.ts', import.meta.url));
+    const service = spawn(process.execPath, [fixture], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const pid = await new Promise<number>((resolve) => {
+      service.stdout.once('data', (line: Buffer) => resolve(Number(line.toString())));
+    });
+    expect(alive(pid)).toBe(true);
+    service.kill('SIGKILL');
+    for (let tries = 0; tries < 200 && alive(pid); tries++) await delay(20);
+    expect(alive(pid)).toBe(false);
+  });
+
   it('sees nothing of the environment', async () => {
     const sandbox = open();
     await sandbox.describe({ pluginName: 'Probe', code: '' });
-    const { readFileSync } = await import('node:fs');
     const environment = readFileSync(`/proc/${sandbox.pid}/environ`, 'utf8').split('\0').filter(Boolean);
     expect(environment).toEqual(['TZ=UTC']);
   });
