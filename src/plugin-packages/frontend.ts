@@ -17,9 +17,9 @@ export async function buildFrontend(
   const module = `export function getFrontendApp(require) {
 ${react}const exports = {};
 const module = { exports };
-(function () {
+(function (exports, module, require) {
 ${code}
-})();
+})(exports, module, require);
 return module.exports;
 }
 `;

@@ -1,12 +1,6 @@
 import type { Loader, Message } from 'esbuild';
 import { PluginPackageError } from './plugin-error.ts';
 
-/** Source text and how it is to be read. */
-export interface SourceText {
-  readonly text: string;
-  readonly loader: Loader;
-}
-
 /** Beyond it a file is no source. */
 const sourceLengthMax = 20_000_000;
 const shownErrors = 3;
@@ -15,20 +9,20 @@ const shownErrors = 3;
  * How a file is to be read. Published plugins hold TypeScript in .js files, and unused imports in modules are types there:
  * modules are read as TypeScript first, plain scripts as what they are. Throws PluginPackageError: a sentence with file:line.
  */
-export async function chooseLoader(path: string, text: string): Promise<SourceText> {
+export async function chooseLoader(path: string, text: string): Promise<Loader> {
   if (text.length > sourceLengthMax) {
     throw new PluginPackageError(`${path}: expected at most ${sourceLengthMax} characters, got ${text.length}`);
   }
   const [first, ...others] = loadersOf(path, text);
   if (first === undefined) throw new PluginPackageError(`${path}: expected JavaScript, TypeScript or JSON`);
-  if (others.length === 0) return { text, loader: first };
-  for (const loader of [first, ...others]) if (await parsesAs(loader, path, text)) return { text, loader };
+  if (others.length === 0) return first;
+  for (const loader of [first, ...others]) if (await parsesAs(loader, path, text)) return loader;
   // The build that follows says what is wrong.
-  return { text, loader: first };
+  return first;
 }
 
 /** Whether it looks like one: a line that begins with an import or export. */
-export function isModule(text: string): boolean {
+function isModule(text: string): boolean {
   return /^[ \t]*(import|export)\b/m.test(text);
 }
 
@@ -67,7 +61,7 @@ export function buildError(error: unknown, path: string): unknown {
   if (!(error instanceof Error) || !('errors' in error) || !Array.isArray(error.errors)) return error;
   const errors = error.errors as readonly Message[];
   const sentences = errors.slice(0, shownErrors).map(({ text, location }) => {
-    const where = location === null ? path : `${location.file.replace(/^plugin:/, '')}:${location.line}`;
+    const where = location === null ? path : `${location.file}:${location.line}`;
     return `${where}: ${text}`;
   });
   const more = errors.length > shownErrors ? ` (and ${errors.length - shownErrors} more)` : '';

@@ -1,0 +1,75 @@
+import type { Loader } from 'esbuild';
+import { PluginPackageError } from './plugin-error.ts';
+import { buildError, chooseLoader, parsesAs } from './source-text.ts';
+
+/** A source file as a CommonJS module; what it imports is still named as it was. */
+export interface CompiledFile {
+  readonly code: string;
+  /** Whether its exports are those of an ES module. */
+  readonly isModule: boolean;
+  /** Packages and paths that it requires by name, each once. */
+  readonly imports: readonly string[];
+  /** As it was before. */
+  readonly text: string;
+}
+
+/**
+ * Translates one file by itself: TypeScript and JSX become JavaScript, imports become `require`, type imports vanish. Nothing
+ * is looked up, in the package or on this machine: esbuild's own bundling would read files that a computed import might
+ * mean. A script that needs no translation stays as it is. Throws PluginPackageError: a sentence with file:line.
+ */
+export async function compile(path: string, text: string): Promise<CompiledFile> {
+  if (path.endsWith('.json')) return { ...compileJson(path, text), text };
+  const loader = await chooseLoader(path, text);
+  const { code, isModule, imports } = await translate(path, text, loader);
+  const stays = !isModule && /\.[cm]?js$/.test(path) && (await parsesAs('js', path, text));
+  return { code: stays ? text : withCallableNamespaces(code), isModule, imports, text };
+}
+
+async function translate(path: string, text: string, loader: Loader): Promise<Omit<CompiledFile, 'text'>> {
+  // Needed for installations only: the start of the program does not wait for it.
+  const { build } = await import('esbuild');
+  try {
+    const { outputFiles, metafile } = await build({
+      stdin: { contents: text, loader, sourcefile: path },
+      bundle: false,
+      write: false,
+      metafile: true,
+      format: 'cjs',
+      target: 'esnext',
+      supported: { 'dynamic-import': false },
+      tsconfigRaw: '{}',
+      charset: 'utf8',
+      logLevel: 'silent',
+    });
+    const [output] = Object.values(metafile.outputs);
+    const [input] = Object.values(metafile.inputs);
+    const imports = (output?.imports ?? []).filter(({ kind }) => kind !== 'require-resolve');
+    return {
+      code: outputFiles[0]?.text ?? '',
+      isModule: input?.format === 'esm',
+      imports: [...new Set(imports.map((each) => each.path))],
+    };
+  } catch (error) {
+    throw buildError(error, path);
+  }
+}
+
+function compileJson(path: string, text: string): Omit<CompiledFile, 'text'> {
+  try {
+    JSON.parse(text);
+  } catch (cause) {
+    throw new PluginPackageError(`${path}: expected JSON: ${(cause as Error).message}`, { cause });
+  }
+  return { code: `module.exports = JSON.parse(${JSON.stringify(text)});`, isModule: false, imports: [] };
+}
+
+const namespaceHelper = 'var __toESM = (mod, isNodeMode, target) => (';
+const callableNamespaces =
+  'var __toESM = (mod, isNodeMode, target) => typeof mod === "function" ? new Proxy(mod, { get: (of, key) => ' +
+  'key === "default" && !of.__esModule ? of : Reflect.get(of, key) }) : (';
+
+/** `import * as fetch from 'node-fetch'` gives the module itself: published plugins call it. */
+function withCallableNamespaces(code: string): string {
+  return code.replace(namespaceHelper, callableNamespaces);
+}
