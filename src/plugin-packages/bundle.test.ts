@@ -177,6 +177,10 @@ describe('what cannot be bundled is said with file and line', () => {
     ],
     [{ 'index.ts': "import a from './a.json'\nexport const b = a", 'a.json': '{' }, 'a.json: expected JSON'],
     [{ 'index.ts': 'await x\nexport const a = 1' }, 'index.ts:1: '],
+    [
+      { 'index.ts': "import a from 'own'\nexport const b = a", 'node_modules/own/package.json': '{' },
+      'node_modules/own/package.json: expected JSON',
+    ],
   ])('%j', async (texts: Readonly<Record<string, string>>, message) => {
     const [entry = ''] = Object.keys(texts);
     await expect(bundle(filesOf(texts), entry)).rejects.toThrow(message);

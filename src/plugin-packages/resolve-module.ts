@@ -1,6 +1,7 @@
 import { builtinModules } from 'node:module';
 import { posix } from 'node:path';
 import { textOf, type PackageFiles } from './package-files.ts';
+import { PluginPackageError } from './plugin-error.ts';
 
 /** Packages that a sandbox provides, or refuses by name: never taken from a package's own node_modules. */
 const provided: ReadonlySet<string> = new Set([
@@ -65,9 +66,17 @@ function packageEntry(files: PackageFiles, root: string): string | undefined {
   const content = files.get(`${root}/package.json`);
   const text = content === undefined ? undefined : textOf(content);
   if (text === undefined) return fileAt(files, `${root}/index`);
-  const { exports, main } = JSON.parse(text) as { exports?: unknown; main?: unknown };
+  const { exports, main } = parsePackage(text, `${root}/package.json`);
   const entry = chosenExport(exports) ?? (typeof main === 'string' ? main : 'index');
   return fileAt(files, `${root}/${entry}`) ?? fileAt(files, `${root}/index`);
+}
+
+function parsePackage(text: string, path: string): { readonly exports?: unknown; readonly main?: unknown } {
+  try {
+    return (JSON.parse(text) as object | null) ?? {};
+  } catch (cause) {
+    throw new PluginPackageError(`${path}: expected JSON: ${(cause as Error).message}`, { cause });
+  }
 }
 
 /** What `exports` of a package.json gives for the package itself. */
