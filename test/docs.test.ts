@@ -54,6 +54,8 @@ describe('the pages written by hand', () => {
       'MILLRACE_URL',
       'MILLRACE_API_KEY',
       'MILLRACE_PROJECT_API_KEY',
+      // Read by test/compat.test.ts.
+      'MILLRACE_PUBLISHED_PLUGINS',
     ]);
     const files = allFiles().filter((path) => path.endsWith('.md') || path.startsWith('deploy/'));
     const unknown = files.flatMap((path) =>
