@@ -303,7 +303,7 @@ function buildHttp({ settings, log, metrics, db, store, door, health, plugins }:
     door,
     clock,
     registry: builtInRegistry,
-    packages: { sandbox: plugins.sandbox, fetch: plugins.fetch, npmRegistry: settings.npmRegistry },
+    packages: { sandbox: plugins.sandbox, fetch: plugins.packageFetch, npmRegistry: settings.npmRegistry },
     trials: {
       ...plugins.steps,
       fetch: plugins.fetch,

@@ -6,6 +6,7 @@ import type { Metadata } from './metadata/database.ts';
 import { parseAllowList } from './outbound/allow-list.ts';
 import { createOutboundFetch } from './outbound/safe-fetch.ts';
 import type { MainThread } from './pipeline-calls.ts';
+import { archiveBytesMax } from './plugin-packages/package-files.ts';
 import { loadProgram } from './plugin-packages/programs.ts';
 import { createPluginCapture } from './plugin-services/capture.ts';
 import { openGeoIp } from './plugin-services/geoip.ts';
@@ -21,6 +22,8 @@ import type { InstanceServices, SandboxProgram } from './sandbox/sandbox.ts';
 import type { Log } from './telemetry/log.ts';
 import { loadFiles } from './transform/configs.ts';
 import type { StepDeps } from './transform/make-step.ts';
+
+const packageTimeoutMs = 120_000;
 
 export interface PluginRuntimeParts {
   readonly db: Metadata;
@@ -46,6 +49,8 @@ export interface ServedConfig {
 export interface PluginRuntime {
   readonly sandbox: IsolatedSandbox;
   readonly fetch: OutboundFetch;
+  /** For installing plugins: larger, and with more time. */
+  readonly packageFetch: OutboundFetch;
   readonly geoip: Pick<TransformationHost, 'geoip' | 'geoipProblem'>;
   readonly loadProgram: (versionId: number) => Promise<SandboxProgram | undefined>;
   readonly servicesOf: (config: ServedConfig) => InstanceServices;
@@ -61,6 +66,11 @@ export interface PluginRuntime {
 export function createPluginRuntime(parts: PluginRuntimeParts): PluginRuntime {
   const { db, settings, clock, log, main } = parts;
   const fetch = createOutboundFetch(outboundOptions(settings));
+  const packageFetch = createOutboundFetch({
+    ...outboundOptions(settings),
+    timeoutMs: packageTimeoutMs,
+    bytesMax: archiveBytesMax,
+  });
   const geoip = openGeoIp(settings.geoipDatabase, log);
   const logs = createPluginLogs(db, { days: settings.pluginLogDays, clock, log });
   const ownMetrics = createOwnMetrics(db, { clock, log });
@@ -85,6 +95,7 @@ export function createPluginRuntime(parts: PluginRuntimeParts): PluginRuntime {
   return {
     sandbox,
     fetch,
+    packageFetch,
     // Properties of its own, so that a copy takes their values of that moment along.
     geoip: {
       get geoip() {
@@ -122,7 +133,7 @@ export function createPluginRuntime(parts: PluginRuntimeParts): PluginRuntime {
     close: async () => {
       await sandbox.close();
       geoip.close();
-      await Promise.all([logs.close(), ownMetrics.close(), fetch.close()]);
+      await Promise.all([logs.close(), ownMetrics.close(), fetch.close(), packageFetch.close()]);
     },
   };
 }

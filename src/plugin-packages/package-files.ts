@@ -4,7 +4,8 @@ import { PluginPackageError } from './plugin-error.ts';
 /** Files of a package by path from its root, `/` between folders. */
 export type PackageFiles = ReadonlyMap<string, Uint8Array>;
 
-export const archiveBytesMax = 20 * 1024 * 1024;
+/** A repository of many plugins comes as one archive, of which only a folder is unpacked. */
+export const archiveBytesMax = 100 * 1024 * 1024;
 export const unpackedBytesMax = 50 * 1024 * 1024;
 export const filesMax = 2000;
 const pathLengthMax = 500;
