@@ -4,6 +4,7 @@ import type { Settings } from './config/settings.ts';
 import { enqueuePluginJob } from './jobs/enqueue-plugin-job.ts';
 import type { Metadata } from './metadata/database.ts';
 import { parseAllowList } from './outbound/allow-list.ts';
+import { readExtraCa } from './outbound/extra-ca.ts';
 import { createOutboundFetch } from './outbound/safe-fetch.ts';
 import type { MainThread } from './pipeline-calls.ts';
 import { archiveBytesMax } from './plugin-packages/package-files.ts';
@@ -140,7 +141,7 @@ export function createPluginRuntime(parts: PluginRuntimeParts): PluginRuntime {
 
 function outboundOptions(settings: Settings) {
   const { outboundAllow, outboundTimeoutMs: timeoutMs, outboundBytesMax: bytesMax } = settings;
-  return { allow: parseAllowList(outboundAllow), timeoutMs, bytesMax };
+  return { allow: parseAllowList(outboundAllow), timeoutMs, bytesMax, ca: readExtraCa(settings.outboundCa) };
 }
 
 function sandboxOptions(settings: Settings, log: Log, clock: Clock) {
@@ -156,6 +157,7 @@ function sandboxOptions(settings: Settings, log: Log, clock: Clock) {
       allow: settings.outboundAllow,
       timeoutMs: settings.outboundTimeoutMs,
       bytesMax: settings.outboundBytesMax,
+      ca: readExtraCa(settings.outboundCa),
     },
     geoipDatabase: settings.geoipDatabase,
     log,

@@ -164,6 +164,12 @@ export const settingDefinitions = {
     default: '',
     help: 'Private addresses that plugins and installations may reach: hosts, host:port or CIDR ranges, comma-separated.',
   },
+  outboundCa: {
+    env: 'MILLRACE_OUTBOUND_CA',
+    type: 'string',
+    default: '',
+    help: 'File with certificates (PEM) to trust besides the usual ones in requests of plugins and installations.',
+  },
   outboundTimeoutMs: {
     env: 'MILLRACE_OUTBOUND_TIMEOUT_MS',
     type: 'integer',

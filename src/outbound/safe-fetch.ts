@@ -1,6 +1,8 @@
 import type { LookupFunction } from 'node:net';
+import type { SecureContext } from 'node:tls';
 import { Agent, buildConnector, errors, type Dispatcher } from 'undici';
 import type { AllowList } from './allow-list.ts';
+import { trusting } from './extra-ca.ts';
 import { OutboundError, type OutboundFetch, type OutboundResponse } from './outbound.ts';
 import { readBody } from './read-body.ts';
 import { firstHop, nextHop, type Hop } from './request-target.ts';
@@ -14,7 +16,7 @@ export interface OutboundOptions {
   readonly bytesMax: number;
   readonly resolver?: Resolver;
   /** Certificates to trust besides the usual ones (PEM). */
-  readonly ca?: string;
+  readonly ca?: string | undefined;
 }
 
 /** `close` ends idle connections; call it when done. */
@@ -108,15 +110,20 @@ function flatHeaders(headers: NodeJS.Dict<string | string[]>): Record<string, st
 
 /** Looks up and checks for each new connection, and lets it go to what was checked only. */
 function pinnedConnector(options: OutboundOptions): buildConnector.connector {
+  const secureContext = options.ca === undefined ? undefined : trusting(options.ca);
   return (target, callback) => {
-    void connectPinned(options, target, callback);
+    void connectPinned({ ...options, secureContext }, target, callback);
   };
 }
 
 type Connect = Parameters<buildConnector.connector>;
 
-async function connectPinned(options: OutboundOptions, target: Connect[0], callback: Connect[1]): Promise<void> {
-  const { allow, timeoutMs, resolver = systemResolver, ca } = options;
+async function connectPinned(
+  options: OutboundOptions & { readonly secureContext: SecureContext | undefined },
+  target: Connect[0],
+  callback: Connect[1],
+): Promise<void> {
+  const { allow, timeoutMs, resolver = systemResolver, secureContext } = options;
   const port = Number(target.port) || (target.protocol === 'https:' ? 443 : 80);
   let addresses: Awaited<ReturnType<typeof resolveAllAllowed>>;
   try {
@@ -131,7 +138,7 @@ async function connectPinned(options: OutboundOptions, target: Connect[0], callb
     maxCachedSessions: 0,
     autoSelectFamily: true,
     lookup: pinnedLookup(addresses),
-    ...(ca === undefined ? {} : { ca }),
+    ...(secureContext === undefined ? {} : { secureContext }),
   });
   connect(target, callback);
 }

@@ -22,7 +22,13 @@ export interface SandboxOptions {
   readonly instancesMax: number;
   readonly idleMs: number;
   /** `allow`: as in MILLRACE_OUTBOUND_ALLOW. */
-  readonly outbound: { readonly allow: string; readonly timeoutMs: number; readonly bytesMax: number };
+  readonly outbound: {
+    readonly allow: string;
+    readonly timeoutMs: number;
+    readonly bytesMax: number;
+    /** Certificates to trust besides the usual ones (PEM). */
+    readonly ca?: string | undefined;
+  };
   /** Path of a MaxMind City database; empty: none. */
   readonly geoipDatabase: string;
   readonly log: Log;

@@ -1,5 +1,6 @@
 import type { Settings } from '../../config/settings.ts';
 import { parseAllowList } from '../../outbound/allow-list.ts';
+import { readExtraCa } from '../../outbound/extra-ca.ts';
 import { createOutboundFetch } from '../../outbound/safe-fetch.ts';
 import type { PrepareDeps } from '../../plugin-packages/prepare.ts';
 import { openGeoIp } from '../../plugin-services/geoip.ts';
@@ -26,7 +27,12 @@ export interface LocalParts {
 export function openLocalParts(settings: Settings): LocalParts {
   const log = createLog('error');
   const { outboundAllow: allow, outboundTimeoutMs: timeoutMs, outboundBytesMax: bytesMax } = settings;
-  const fetch = createOutboundFetch({ allow: parseAllowList(allow), timeoutMs, bytesMax });
+  const fetch = createOutboundFetch({
+    allow: parseAllowList(allow),
+    timeoutMs,
+    bytesMax,
+    ca: readExtraCa(settings.outboundCa),
+  });
   const geoip = openGeoIp(settings.geoipDatabase, log);
   const sandbox = sandboxOf(settings, log);
   const now = (): number => Date.now();
@@ -65,6 +71,7 @@ function sandboxOf(settings: Settings, log: Log): IsolatedSandbox {
       allow: settings.outboundAllow,
       timeoutMs: settings.outboundTimeoutMs,
       bytesMax: settings.outboundBytesMax,
+      ca: readExtraCa(settings.outboundCa),
     },
     geoipDatabase: settings.geoipDatabase,
     log,

@@ -53,9 +53,9 @@ function start(
   tell: (message: FromChild, body?: string) => void,
 ): Server {
   const bundle = knownBundle === '' ? bundleGuest() : knownBundle;
-  const { allow, timeoutMs, bytesMax } = options.outbound;
+  const { allow, timeoutMs, bytesMax, ca } = options.outbound;
   const allowList = parseAllowList(allow);
-  const outbound = createOutboundFetch({ allow: allowList, timeoutMs, bytesMax });
+  const outbound = createOutboundFetch({ allow: allowList, timeoutMs, bytesMax, ca });
   const places = parts.openGeoIp(options.geoipDatabase, {
     warn: (_about, message) => tell({ kind: 'warning', message }),
   });

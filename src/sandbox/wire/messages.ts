@@ -8,7 +8,13 @@ export interface ChildOptions {
   readonly cpuMs: number;
   readonly waitMs: number;
   readonly taskMs: number;
-  readonly outbound: { readonly allow: string; readonly timeoutMs: number; readonly bytesMax: number };
+  readonly outbound: {
+    readonly allow: string;
+    readonly timeoutMs: number;
+    readonly bytesMax: number;
+    /** Certificates to trust besides the usual ones (PEM). */
+    readonly ca?: string | undefined;
+  };
   /** Path, or empty. */
   readonly geoipDatabase: string;
 }
