@@ -22,8 +22,15 @@ interface EventsRequest {
   readonly kind: 'events';
   readonly count: number;
   timer: NodeJS.Timeout | undefined;
-  guiltyInRow: number;
   lastGuilty: number;
+}
+
+interface QueuedEvents {
+  readonly id: number;
+  readonly text: string;
+  readonly count: number;
+  /** Of a call of the service's. */
+  readonly isFirst: boolean;
 }
 
 interface TaskRequest {
@@ -76,6 +83,10 @@ export class Instance {
   readonly #hostCalls: HostCalls;
   /** Of the call that is being sent off. */
   #cause: WireCause | null = null;
+  readonly #eventsQueue: QueuedEvents[] = [];
+  #isServing = false;
+  /** Events that ran out of time right before the next one. */
+  #guiltyInRow = 0;
   #setUp = false;
   #dead = false;
 
@@ -115,10 +126,26 @@ export class Instance {
     });
   }
 
-  events(id: number, text: string, count: number, guiltyInRow: number): void {
+  /** Requests for events are served one after the other, so that the plugin sees these in order. */
+  events(id: number, text: string, count: number, isFirst: boolean): void {
+    this.#eventsQueue.push({ id, text, count, isFirst });
+    this.#serveQueue();
+  }
+
+  #serveQueue(): void {
+    while (!this.#dead && !this.#isServing) {
+      const next = this.#eventsQueue.shift();
+      if (!next) return;
+      this.#serve(next);
+    }
+  }
+
+  #serve({ id, text, count, isFirst }: QueuedEvents): void {
     const { waitMs } = this.#parts.limits;
-    const request: EventsRequest = { kind: 'events', count, timer: undefined, guiltyInRow, lastGuilty: -1 };
+    if (isFirst) this.#guiltyInRow = 0;
+    const request: EventsRequest = { kind: 'events', count, timer: undefined, lastGuilty: -1 };
     this.#requests.set(id, request);
+    this.#isServing = true;
     this.#guard(() => {
       this.#start(id, text, count);
       this.#afterEntry();
@@ -162,7 +189,7 @@ export class Instance {
     if (this.#dead) return;
     this.#tellResults();
     this.#dead = true;
-    const isAwaited = cause !== 'aborted' || this.#requests.size > 0;
+    const isAwaited = cause !== 'aborted' || this.#requests.size + this.#eventsQueue.length > 0;
     if (isAwaited) this.#parts.tell({ kind: 'gone', instance: this.#parts.instance, cause });
     for (const request of this.#requests.values()) clearInterval(request.timer);
     this.#requests.clear();
@@ -215,6 +242,8 @@ export class Instance {
     if (this.#dead) return;
     try {
       work();
+      // What waited behind a request that has just ended.
+      if (this.#eventsQueue.length > 0) queueMicrotask(() => this.#serveQueue());
     } catch (error) {
       this.dispose(error instanceof DisposedError ? 'memory' : 'time');
     }
@@ -260,6 +289,7 @@ export class Instance {
         wireError('thrown', 'processEvent', message),
       ]);
       this.#requests.delete(id);
+      this.#isServing = false;
       this.#parts.tell({ kind: 'results', id, guiltyInRow: 0 }, `${JSON.stringify(all)}\n`);
     }
     return { value: undefined };
@@ -269,7 +299,8 @@ export class Instance {
   #start(id: number, text: string, count: number): void {
     const { cpuMs } = this.#parts.limits;
     const batchMs = cpuMs * Math.min(Math.max(count, 1), batchFactor);
-    let entered = this.#enter(batchMs, 'events', id, text);
+    const isHopeless = this.#guiltyInRow >= guiltyInRowMax;
+    let entered = this.#enter(batchMs, isHopeless ? 'refuse' : 'events', id, text, tooManyGuilty);
     let first = 0;
     for (let entries = 0; ; entries++) {
       if (entries > count + guiltyInRowMax) throw new Error('expected fewer starts than events');
@@ -292,8 +323,7 @@ export class Instance {
     const { cpuMs } = this.#parts.limits;
     const advice = 'make it do less at a time, or raise MILLRACE_SANDBOX_CPU_MS';
     if (request?.kind === 'events' && index >= 0) {
-      const follows = request.lastGuilty === index - 1;
-      request.guiltyInRow = follows ? request.guiltyInRow + 1 : 1;
+      this.#guiltyInRow = request.lastGuilty === index - 1 ? this.#guiltyInRow + 1 : 1;
       request.lastGuilty = index;
       this.#enter(
         housekeepingMs,
@@ -302,7 +332,7 @@ export class Instance {
         String(index),
         `it computed for more than ${cpuMs} ms on one event; ${advice}`,
       );
-      if (request.guiltyInRow < guiltyInRowMax) return;
+      if (this.#guiltyInRow < guiltyInRowMax) return;
       request.lastGuilty = request.count - 1;
       this.#enter(housekeepingMs, 'fail-rest', id, tooManyGuilty);
     } else if (request?.kind === 'task') {
@@ -376,8 +406,9 @@ export class Instance {
       this.#notes.endOf(id);
       // Whoever gets the last results has seen what was logged on the way.
       this.#tellNotes();
-      const atEnd = request.lastGuilty === request.count - 1;
-      this.#parts.tell({ kind: 'results', id, guiltyInRow: atEnd ? request.guiltyInRow : 0 }, text);
+      this.#isServing = false;
+      if (request.lastGuilty !== request.count - 1) this.#guiltyInRow = 0;
+      this.#parts.tell({ kind: 'results', id, guiltyInRow: this.#guiltyInRow }, text);
     }
   }
 

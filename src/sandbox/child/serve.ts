@@ -32,10 +32,13 @@ export function serveSandbox(parts: ChildParts): void {
   const tell = (message: FromChild, body?: string): void => void socket.write(encodeFrame(message, body));
   let server: Server | undefined;
   socket.on('data', (chunk: Buffer) => {
+    // What several requests are answered with goes out together.
+    socket.cork();
     for (const { header, body } of reader.push(chunk)) {
       if (header.kind === 'init') server = start(header.options, body.toString('utf8'), parts, tell);
       else server?.take({ header, body });
     }
+    socket.uncork();
   });
   // The service ends us on purpose with SIGKILL only; without it nobody would.
   const end = (): void => void process.kill(process.pid, 'SIGKILL');
@@ -109,7 +112,7 @@ class Server {
         break;
       }
       case 'events':
-        instance?.events(header.id, text(), header.count, header.guiltyInRow);
+        instance?.events(header.id, text(), header.count, header.isFirst);
         break;
       case 'call':
         instance?.call(header.id, header.target, text(), header.timeoutMs);

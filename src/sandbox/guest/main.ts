@@ -30,17 +30,9 @@ const evaluate = globalThis.eval;
 const commands: Readonly<Record<string, Command>> = {
   load,
   setup,
-  events: (state, id, text) => {
-    if (!state.process) {
-      throw new Error('expected a plugin with processEvent or processEventBatch');
-    }
-    const { outside, turns, bridge, runs } = state;
-    const onEnd = (): void => void runs.delete(id);
-    const run = new EventRun(id, text, { outside, turns, label: bridge.label, method: state.process, onEnd });
-    runs.set(id, run);
-    run.start();
-    return undefined;
-  },
+  events: (state, id, text) => addRun(state, id, text).start(),
+  /** Events that are not to be tried. */
+  refuse: (state, id, text, message) => addRun(state, id, text).failRest(message),
   next: ({ runs }, id) => (runs.get(id)?.next() === true ? 1 : 0),
   solo: ({ runs }, id, index) => runs.get(id)?.solo(+index),
   fail: ({ runs }, id, index, message) => runs.get(id)?.fail(+index, 'time', message),
@@ -76,6 +68,14 @@ const commands: Readonly<Record<string, Command>> = {
       return teardown ? [() => teardown(state.meta)] : [];
     }),
 };
+
+function addRun({ outside, turns, bridge, runs, process }: State, id: number, text: string): EventRun {
+  if (!process) throw new Error('expected a plugin with processEvent or processEventBatch');
+  const onEnd = (): void => void runs.delete(id);
+  const run = new EventRun(id, text, { outside, turns, label: bridge.label, method: process, onEnd });
+  runs.set(id, run);
+  return run;
+}
 
 /** Evaluates the plugin's code. Answers the request with what it exports. */
 function load(state: State, id: number, code: string): undefined {

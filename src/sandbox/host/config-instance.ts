@@ -96,7 +96,7 @@ export class ConfigInstance implements SandboxInstance {
       runEvents(events, {
         method: this.#processMethod(),
         ensureOpen: () => this.ensureOpen(),
-        run: (slice, outcomes, guiltyInRow) => this.#runSlice(slice, outcomes, guiltyInRow),
+        run: (slice, outcomes, isFirst) => this.#runSlice(slice, outcomes, isFirst),
       }),
     );
   }
@@ -181,7 +181,7 @@ export class ConfigInstance implements SandboxInstance {
   async #runSlice(
     events: readonly SandboxEvent[],
     outcomes: (EventOutcome | undefined)[],
-    guiltyInRow: number,
+    isFirst: boolean,
   ): Promise<SliceEnd> {
     let nonsense: SandboxError | undefined;
     const onResults = (text: string): void => {
@@ -193,7 +193,7 @@ export class ConfigInstance implements SandboxInstance {
       }
     };
     const { id, answer } = this.#parts.supervisor.ask(
-      { kind: 'events', instance: this.number, count: events.length, guiltyInRow },
+      { kind: 'events', instance: this.number, count: events.length, isFirst },
       encodeEvents(events),
       onResults,
     );

@@ -14,12 +14,15 @@ export interface EventRunner {
   readonly method: string;
   /** @throws SandboxError when there is no isolate to be had. */
   ensureOpen(): Promise<void>;
-  run(events: readonly SandboxEvent[], outcomes: (EventOutcome | undefined)[], guiltyInRow: number): Promise<SliceEnd>;
+  /** `isFirst` false: the events right before were sent before; how these fared counts. */
+  run(events: readonly SandboxEvent[], outcomes: (EventOutcome | undefined)[], isFirst: boolean): Promise<SliceEnd>;
 }
 
 const sliceEventsMax = 128;
 /** Texts that are much larger cost more per byte: they no longer fit into what the machine and V8 handle fast. */
 const sliceLengthMax = 49_152;
+/** Sent together: what is on its way while the others are at work saves going to sleep and waking up. */
+const slicesAtOnce = 4;
 const guiltyInRowMax = 3;
 const lossesMax = 5;
 
@@ -38,9 +41,8 @@ export async function runEvents(
       const message = `${guiltyInRow} events in a row cost too much time or memory, so the rest was not tried`;
       return failRest(outcomes, events.length, new SandboxError('time', message, { method: runner.method }));
     }
-    const slice = nextSlice(events, outcomes.length);
     try {
-      guiltyInRow = await runSlice(slice, outcomes, guiltyInRow, runner);
+      guiltyInRow = await runSlices(nextSlices(events, outcomes.length), outcomes, guiltyInRow, runner);
     } catch (error) {
       // Without an isolate there is nothing to be done for any of them.
       if (!(error instanceof SandboxError)) throw error;
@@ -48,6 +50,14 @@ export async function runEvents(
     }
   }
   return outcomes;
+}
+
+function nextSlices(events: readonly SandboxEvent[], from: number): readonly (readonly SandboxEvent[])[] {
+  const slices: (readonly SandboxEvent[])[] = [];
+  for (let at = from; at < events.length && slices.length < slicesAtOnce; at += slices.at(-1)?.length ?? 0) {
+    slices.push(nextSlice(events, at));
+  }
+  return slices;
 }
 
 function nextSlice(events: readonly SandboxEvent[], from: number): readonly SandboxEvent[] {
@@ -60,31 +70,47 @@ function nextSlice(events: readonly SandboxEvent[], from: number): readonly Sand
   return events.slice(from, to);
 }
 
-/** Appends an outcome for each event of the slice, as long as trying makes sense. Returns how many failed last in a row. */
-async function runSlice(
-  slice: readonly SandboxEvent[],
+/**
+ * Appends outcomes, for each event of the slices as long as trying makes sense; those behind a slice that was lost are left for
+ * the next time. Returns how many failed last in a row.
+ */
+async function runSlices(
+  slices: readonly (readonly SandboxEvent[])[],
   outcomes: EventOutcome[],
   guiltyInRow: number,
   runner: EventRunner,
 ): Promise<number> {
-  const found: (EventOutcome | undefined)[] = [];
   await runner.ensureOpen();
-  const end = await runner.run(slice, found, guiltyInRow);
-  if (end.kind === 'done') {
+  const isFirst = outcomes.length === 0;
+  const runs = await Promise.all(
+    slices.map(async (slice, at) => {
+      const found: (EventOutcome | undefined)[] = [];
+      return { slice, found, end: await runner.run(slice, found, isFirst && at === 0) };
+    }),
+  );
+  let inRow = guiltyInRow;
+  for (const { slice, found, end } of runs) {
+    if (end.kind === 'lost') return await searchGuilty(slice, found, outcomes, inRow, runner);
     const missing = (): EventOutcome => failure(end.nonsense ?? noResult(runner.method));
     for (let index = 0; index < slice.length; index++) outcomes.push(found[index] ?? missing());
-    return end.guiltyInRow;
+    inRow = end.guiltyInRow;
   }
+  return inRow;
+}
+
+/** Runs one by one what has no outcome yet. */
+async function searchGuilty(
+  slice: readonly SandboxEvent[],
+  found: readonly (EventOutcome | undefined)[],
+  outcomes: EventOutcome[],
+  guiltyInRow: number,
+  runner: EventRunner,
+): Promise<number> {
   let inRow = guiltyInRow;
   for (const [index, event] of slice.entries()) {
     const known = found[index];
-    if (known) {
-      outcomes.push(known);
-      inRow = 0;
-      continue;
-    }
-    if (inRow >= guiltyInRowMax) return inRow;
-    const { outcome, guilty } = await runAlone(event, runner, inRow);
+    if (!known && inRow >= guiltyInRowMax) return inRow;
+    const { outcome, guilty } = known ? { outcome: known, guilty: false } : await runAlone(event, runner);
     outcomes.push(outcome);
     inRow = guilty ? inRow + 1 : 0;
   }
@@ -94,12 +120,11 @@ async function runSlice(
 async function runAlone(
   event: SandboxEvent,
   runner: EventRunner,
-  guiltyInRow: number,
 ): Promise<{ readonly outcome: EventOutcome; readonly guilty: boolean }> {
   for (let losses = 1; ; losses++) {
     const found: (EventOutcome | undefined)[] = [];
     await runner.ensureOpen();
-    const end = await runner.run([event], found, guiltyInRow);
+    const end = await runner.run([event], found, true);
     const outcome = found[0];
     if (outcome) return { outcome, guilty: end.kind === 'done' && end.guiltyInRow > 0 };
     if (end.kind === 'done') return { outcome: failure(end.nonsense ?? noResult(runner.method)), guilty: false };

@@ -26,13 +26,13 @@ export type ToChild =
   | { readonly kind: 'describe'; readonly id: number; readonly instance: number }
   /** [OpenBody] */
   | { readonly kind: 'open'; readonly id: number; readonly instance: number }
-  /** [events-text] `guiltyInRow`: how many events right before these ran out of time. */
+  /** [events-text] `isFirst`: of a call; what events before it did does not count. */
   | {
       readonly kind: 'events';
       readonly id: number;
       readonly instance: number;
       readonly count: number;
-      readonly guiltyInRow: number;
+      readonly isFirst: boolean;
     }
   /** [events-text, or the payload of a job, or nothing] */
   | {
