@@ -92,7 +92,6 @@ export function createPluginRuntime(parts: PluginRuntimeParts): PluginRuntime {
       pluginKey: String(config.pluginId),
       mask: (text) => withoutSecrets(text, config.fields, config.settings),
     });
-  const load = (versionId: number): Promise<SandboxProgram | undefined> => loadProgram(db, versionId);
   return {
     sandbox,
     fetch,
@@ -106,26 +105,9 @@ export function createPluginRuntime(parts: PluginRuntimeParts): PluginRuntime {
         return geoip.geoipProblem;
       },
     },
-    loadProgram: load,
+    loadProgram: (versionId) => loadProgram(db, versionId),
     servicesOf,
-    steps: {
-      findPlugin: (slug) => builtInRegistry.get(slug),
-      sandbox,
-      loadProgram: load,
-      loadFiles: (configId) => loadFiles(db, configId),
-      servicesOf,
-      hostOf: ({ id: configId, projectId, pluginId }, attachments) => ({
-        projectId,
-        configId,
-        attachments,
-        storage: parts.storageOf(configId, projectId),
-        cache: main.cacheOf(String(pluginId), projectId),
-        fetch,
-        geoip: geoip.geoip,
-        geoipProblem: geoip.geoipProblem,
-        now: () => clock.now(),
-      }),
-    },
+    steps: stepDeps(parts, { sandbox, fetch, geoip, servicesOf }),
     logFailure: ({ id, projectId }, message) => {
       const line = { time: clock.now(), level: 'ERROR', source: 'PLUGIN', message, instanceId: '' } as const;
       logs.add(id, projectId, line);
@@ -136,6 +118,31 @@ export function createPluginRuntime(parts: PluginRuntimeParts): PluginRuntime {
       geoip.close();
       await Promise.all([logs.close(), ownMetrics.close(), fetch.close(), packageFetch.close()]);
     },
+  };
+}
+
+function stepDeps(
+  { db, clock, main, storageOf }: PluginRuntimeParts,
+  own: Pick<PluginRuntime, 'sandbox' | 'fetch' | 'geoip' | 'servicesOf'>,
+): StepDeps {
+  const { sandbox, fetch, geoip, servicesOf } = own;
+  return {
+    findPlugin: (slug) => builtInRegistry.get(slug),
+    sandbox,
+    loadProgram: (versionId) => loadProgram(db, versionId),
+    loadFiles: (configId) => loadFiles(db, configId),
+    servicesOf,
+    hostOf: ({ id: configId, projectId, pluginId }, attachments) => ({
+      projectId,
+      configId,
+      attachments,
+      storage: storageOf(configId, projectId),
+      cache: main.cacheOf(String(pluginId), projectId),
+      fetch,
+      geoip: geoip.geoip,
+      geoipProblem: geoip.geoipProblem,
+      now: () => clock.now(),
+    }),
   };
 }
 

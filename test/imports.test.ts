@@ -57,7 +57,12 @@ const treaties = new Set([
 /** Adapters of the ports: only their own folder and the place that puts the program together know them. */
 const adapters = /^src\/(eventlog\/(sqlite|memory|kafka)|eventstore\/(chdb|clickhouse)|metadata\/(sqlite|postgres))/;
 /** The commands that start or describe the whole program. */
-const alsoImportsMain = new Set(['src/cli/commands/serve.ts', 'src/cli/commands/openapi.ts']);
+const alsoImportsMain = new Set([
+  'src/cli/commands/serve.ts',
+  'src/cli/commands/openapi.ts',
+  // Names the entry of the process that it starts.
+  'src/sandbox/host/plugin-process.ts',
+]);
 
 /** Vendor clients and the only places that may name them. */
 const vendors: readonly (readonly [name: RegExp, places: RegExp])[] = [
