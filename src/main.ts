@@ -25,7 +25,6 @@ import { createAuth } from './http/auth.ts';
 import type { HealthResult } from './http/health.ts';
 import { siteUrlOf } from './http/request-origin.ts';
 import { buildServer } from './http/server.ts';
-import { startJobRunner } from './jobs/runner.ts';
 import { bootstrap, firstLoginToken, type Bootstrapped } from './metadata/bootstrap.ts';
 import { claimDatabase, type DatabaseClaim } from './metadata/claim-database.ts';
 import type { Metadata } from './metadata/database.ts';
@@ -33,24 +32,17 @@ import { migrate } from './metadata/migrate.ts';
 import { openMetadata } from './metadata/open.ts';
 import { getProjectByToken, type Project } from './metadata/projects.ts';
 import { deleteExpiredSessions } from './metadata/sessions.ts';
-import { answersOf, type MainThread } from './pipeline-calls.ts';
+import { answersOf } from './pipeline-calls.ts';
 import { hostPipeline } from './pipeline-host.ts';
 import type { PipelineThreadData } from './pipeline-thread.ts';
 import { readCursor } from './pipeline/cursors.ts';
-import { createPluginApi, type Inject } from './plugin-api.ts';
-import { createPluginRuntime, type PluginRuntime } from './plugin-runtime.ts';
-import { createCacheStore } from './plugin-services/cache.ts';
-import { createStorage } from './plugin-services/storage.ts';
-import type { StoredConfig } from './plugin-configs/stored-config.ts';
+import type { PluginRuntime } from './plugin-runtime.ts';
 import { builtInPlugins, builtInRegistry } from './plugins/registry.ts';
 import { syncPlugins } from './plugins/sync-plugins.ts';
 import { rolesProblem } from './roles.ts';
+import { startJobs, startPlugins } from './start-plugins.ts';
 import type { Log } from './telemetry/log.ts';
 import { createMetrics, type Metrics, type MetricsRegistry } from './telemetry/metrics.ts';
-
-/** Of all plugins together. */
-const pluginCacheBytes = 64 * 1024 * 1024;
-const pruneEveryMs = 600_000;
 
 export interface StartedApp {
   readonly url: string;
@@ -96,7 +88,7 @@ async function startParts(settings: Settings, log: Log, parts: AsyncDisposableSt
   metrics.beforeText(() => gaugeBacklog(metrics, eventLog));
   const threadData = { settings, logDir: logDir(settings), shared: eventLog.shared, store: events.embedded };
   const door = createDoor({ log: eventLog, settings, metrics });
-  const { plugins, mainThread, serveApi } = startPlugins({ settings, log, db, door }, parts);
+  const { plugins, mainThread, serveApi } = startPlugins({ settings, log, metrics, db, door }, parts);
   const thread = hostPipeline(threadData, { metrics, log, answers: answersOf(mainThread) });
   parts.defer(() => thread.stop());
   startJobs({ db, door, log, plugins }, parts);
@@ -211,69 +203,6 @@ function gaugeBacklog(metrics: Metrics, eventLog: SqliteLogWriter): void {
 
 function logDir(settings: Settings): string {
   return join(settings.dataDir, 'log');
-}
-
-interface StartedPlugins {
-  readonly plugins: PluginRuntime;
-  readonly mainThread: MainThread;
-  /** Tells how plugins reach this service's own API. */
-  readonly serveApi: (inject: Inject) => void;
-}
-
-/** What plugins run with outside the pipeline: jobs, schedules, deliveries, trials; and what those in the pipeline ask for. */
-function startPlugins(
-  { settings, log, db, door }: Pick<HttpParts, 'settings' | 'log' | 'db' | 'door'>,
-  parts: AsyncDisposableStack,
-): StartedPlugins {
-  const clock = systemClock;
-  const cache = createCacheStore({ bytesMax: pluginCacheBytes, now: () => clock.now() });
-  const notYet: Inject = async () => {
-    throw new Error('the API is being started; try again');
-  };
-  let inject = notYet;
-  const api = createPluginApi({ db, clock, inject: (request) => inject(request) });
-  parts.defer(() => api.close());
-  const mainThread: MainThread = {
-    accept: (batch) => door.accept(batch),
-    cacheOf: (pluginKey, projectId) => cache.of(pluginKey, projectId),
-    api: (projectId, request) => api.call(projectId, request),
-  };
-  const storageOf = (configId: number, projectId: number) => createStorage(db, { configId, projectId });
-  const plugins = createPluginRuntime({ db, settings, clock, log, main: mainThread, storageOf });
-  parts.defer(() => plugins.close());
-  const pruning = setInterval(() => void plugins.prune(), pruneEveryMs);
-  parts.defer(() => clearInterval(pruning));
-  return { plugins, mainThread, serveApi: (given) => void (inject = given) };
-}
-
-function startJobs(
-  { db, door, log, plugins }: { db: Metadata; door: Door; log: Log; plugins: PluginRuntime },
-  parts: AsyncDisposableStack,
-): void {
-  const stop = new AbortController();
-  const { signal } = stop;
-  const runner = startJobRunner({
-    db,
-    clock: systemClock,
-    registry: builtInRegistry,
-    accept: door.accept,
-    log,
-    signal,
-    installed: {
-      sandbox: plugins.sandbox,
-      services: (config) => plugins.servicesOf(servedConfig(config)),
-      loadProgram: plugins.loadProgram,
-    },
-  });
-  parts.defer(() => {
-    stop.abort();
-    return runner.done;
-  });
-}
-
-function servedConfig({ id, projectId, plugin, settings }: StoredConfig) {
-  const { id: pluginId, name: pluginName, fields } = plugin;
-  return { id, projectId, pluginId, pluginName, fields, settings };
 }
 
 interface HttpParts {

@@ -46,6 +46,8 @@ const plugins = createPluginRuntime({
   settings,
   clock: systemClock,
   log,
+  metrics,
+  thread: 'pipeline',
   main: mainThreadOver(call),
   storageOf: (configId, projectId) => pluginStorage.of(configId, projectId),
 });

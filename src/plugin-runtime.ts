@@ -21,16 +21,21 @@ import { builtInRegistry } from './plugins/registry.ts';
 import { createSandbox, type IsolatedSandbox } from './sandbox/isolated.ts';
 import type { InstanceServices, SandboxProgram } from './sandbox/sandbox.ts';
 import type { Log } from './telemetry/log.ts';
+import type { Metrics } from './telemetry/metrics.ts';
 import { loadFiles } from './transform/configs.ts';
 import type { StepDeps } from './transform/make-step.ts';
 
 const packageTimeoutMs = 120_000;
+const gaugeEveryMs = 5000;
 
 export interface PluginRuntimeParts {
   readonly db: Metadata;
   readonly settings: Settings;
   readonly clock: Clock;
   readonly log: Log;
+  readonly metrics: Metrics;
+  /** For the metrics: whose process of plugins this is. */
+  readonly thread: 'main' | 'pipeline';
   /** Or what stands for it in another thread. */
   readonly main: MainThread;
   /** Of the configs that run here. */
@@ -76,6 +81,7 @@ export function createPluginRuntime(parts: PluginRuntimeParts): PluginRuntime {
   const logs = createPluginLogs(db, { days: settings.pluginLogDays, clock, log });
   const ownMetrics = createOwnMetrics(db, { clock, log });
   const sandbox = createSandbox(sandboxOptions(settings, log, clock));
+  const gauging = setInterval(() => gauge(parts, sandbox), gaugeEveryMs).unref();
   const services = createInstanceServices({
     storage: parts.storageOf,
     cache: { of: main.cacheOf },
@@ -114,11 +120,19 @@ export function createPluginRuntime(parts: PluginRuntimeParts): PluginRuntime {
     },
     prune: () => logs.prune(),
     close: async () => {
+      clearInterval(gauging);
       await sandbox.close();
       geoip.close();
       await Promise.all([logs.close(), ownMetrics.close(), fetch.close(), packageFetch.close()]);
     },
   };
+}
+
+function gauge({ metrics, thread }: PluginRuntimeParts, sandbox: IsolatedSandbox): void {
+  const { instances, rssBytes, restarts } = sandbox.stats();
+  metrics.set('millrace_sandbox_instances', { thread }, instances);
+  metrics.set('millrace_sandbox_memory_bytes', { thread }, rssBytes);
+  metrics.set('millrace_sandbox_restarts', { thread }, restarts);
 }
 
 function stepDeps(

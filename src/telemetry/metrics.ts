@@ -55,6 +55,21 @@ export const metricDefinitions = {
     buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
   },
   millrace_store_restarts_total: { kind: 'counter', labels: [], help: 'Restarts of the embedded event store.' },
+  millrace_sandbox_instances: {
+    kind: 'gauge',
+    labels: ['thread'],
+    help: 'Plugins in memory, by the thread whose process holds them.',
+  },
+  millrace_sandbox_memory_bytes: {
+    kind: 'gauge',
+    labels: ['thread'],
+    help: 'Memory of the process that plugins run in; 0 while there is none.',
+  },
+  millrace_sandbox_restarts: {
+    kind: 'gauge',
+    labels: ['thread'],
+    help: 'Times that the process of plugins ended and was made anew since the service started.',
+  },
   millrace_http_requests_total: {
     kind: 'counter',
     labels: ['route', 'method', 'status'],
