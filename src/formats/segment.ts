@@ -1,5 +1,9 @@
 import { derivedId } from '../base/ids.ts';
+import type { Format, FormatOptions, NameTable, RecordReader } from './format.ts';
+import { namesOf, rename } from './names.ts';
 import { createOccurrences } from './occurrences.ts';
+import { readOptions } from './read-options.ts';
+import { segmentExample } from './segment-example.ts';
 
 /**
  * Messages of Segment and RudderStack (`track`, `identify`, `page`, `screen`, `group`, `alias`) as events.
@@ -24,6 +28,67 @@ export type FormatResult =
   /** A repetition of an earlier message, left out because that was asked for. */
   | { readonly kind: 'duplicate' }
   | { readonly kind: 'unreadable'; readonly reason: string };
+
+/** Why a message is left out that `duplicates: drop` takes for a repetition. */
+export const repeatedMessage = 'a messageId that came before';
+
+export const segment: Format = {
+  slug: 'segment',
+  name: 'Segment and RudderStack',
+  description:
+    'The messages track, identify, page, screen, group and alias, with what their context says. distinct_id is userId, else ' +
+    'anonymousId; the uuid follows from messageId. Names in the table are those of the finished event.',
+  source: 'The raw archive in a warehouse’s or destination’s bucket: one JSON message per line, gzipped.',
+  options: [
+    {
+      key: 'duplicates',
+      description:
+        'What to do with a message whose messageId came before: keep it under an id of its own, or leave it out',
+      default: 'keep',
+      choices: ['keep', 'drop'],
+    },
+  ],
+  names: { events: {}, properties: {}, personProperties: {} },
+  example: segmentExample,
+  createReader,
+};
+
+function createReader(given: FormatOptions, names: NameTable): RecordReader {
+  const options = readOptions('segment', segment.options, given);
+  const read = createSegmentReader(options['duplicates'] === 'drop' ? 'drop' : 'keep');
+  const translate = createTranslation(names);
+  return (message) => {
+    const result = read(message);
+    if (result.kind === 'unreadable') return result;
+    if (result.kind === 'duplicate') return { kind: 'skipped', reason: repeatedMessage };
+    const event = translate(result.event);
+    if (event !== undefined) return { kind: 'events', events: [event] };
+    return {
+      kind: 'skipped',
+      reason: `the table of names leaves out events called ${result.event.event.slice(0, 200)}`,
+    };
+  };
+}
+
+/** Without a table the event itself, untouched. */
+function createTranslation(names: NameTable): (event: WireEvent) => WireEvent | undefined {
+  const events = namesOf(names.events);
+  const properties = namesOf(names.properties);
+  const person = namesOf(names.personProperties);
+  if (events.size + properties.size + person.size === 0) return (event) => event;
+  return (event) => {
+    const name = events.get(event.event);
+    if (name === null) return undefined;
+    const translated: Record<string, unknown> = {};
+    rename(event.properties, properties, translated);
+    if (isObject(translated['$set'])) {
+      const set: Record<string, unknown> = {};
+      rename(translated['$set'], person, set);
+      translated['$set'] = set;
+    }
+    return { ...event, event: name ?? event.event, properties: translated };
+  };
+}
 
 /** Converts one message after the other; `duplicates` says what to do with the second message of the same messageId. */
 export function createSegmentReader(duplicates: 'keep' | 'drop'): (message: unknown) => FormatResult {

@@ -1,0 +1,10 @@
+import type { Format } from './format.ts';
+import { mixpanel } from './mixpanel.ts';
+import { segment } from './segment.ts';
+
+/** Every format there is; the command line, imports and the reference take it from here. By slug. */
+export const formats: readonly Format[] = [mixpanel, segment];
+
+export function findFormat(slug: string): Format | undefined {
+  return formats.find((format) => format.slug === slug);
+}
