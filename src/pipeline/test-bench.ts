@@ -57,7 +57,7 @@ export async function createBench(options: BenchOptions = {}) {
     metrics,
     log: createLog('silent'),
     clock: { now: () => startedAt },
-    makeStep: (config) => makeStep(config, { ...stepDeps(db, plugins), ...options.steps }),
+    makeStep: (config) => makeStep(config, { ...stepDeps(db, plugins, storage), ...options.steps }),
     pluginStorage: storage,
     gapMs: 0,
   });
@@ -84,7 +84,7 @@ export async function createBench(options: BenchOptions = {}) {
   };
 }
 
-function stepDeps(db: Metadata, plugins: readonly Plugin[]): StepDeps {
+function stepDeps(db: Metadata, plugins: readonly Plugin[], storage: WindowStorage): StepDeps {
   const refuse = async (): Promise<never> => {
     throw new Error('this bench runs built-in transformations only');
   };
@@ -93,7 +93,8 @@ function stepDeps(db: Metadata, plugins: readonly Plugin[]): StepDeps {
     sandbox: { describe: refuse, open: refuse, close: async () => {} },
     loadProgram: refuse,
     loadFiles: (configId) => loadFiles(db, configId),
-    hostOf: ({ id: configId, projectId }, attachments) => testHost({ configId, projectId, attachments }),
+    hostOf: ({ id: configId, projectId }, attachments) =>
+      testHost({ configId, projectId, attachments, storage: storage.of(configId, projectId) }),
     servicesOf: () => {
       throw new Error('this bench runs built-in transformations only');
     },

@@ -1,0 +1,68 @@
+/** What transformations keep, when windows fail and are processed again. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { definePlugin } from '../plugins/plugin.ts';
+import { createBench, receivedAt, uuid, type Bench } from './test-bench.ts';
+
+/** Numbers the events that it sees, across windows. */
+const counter = definePlugin({
+  kind: 'transformation',
+  slug: 'counter',
+  name: 'Counter',
+  description: '',
+  version: '1',
+  fields: [],
+  example: { settings: {}, before: { event: 'a', distinct_id: 'b', properties: {} }, after: null },
+  create: (_settings, { storage }) => ({
+    batch: async (events) => {
+      for (const event of events) event.properties['number'] = await storage.increment('n', 1);
+      return events;
+    },
+  }),
+});
+
+let bench: Bench;
+beforeEach(async () => {
+  bench = await createBench({ plugins: [counter], windowEventsMax: 4 });
+  await bench.addTransformation('counter');
+});
+afterEach(() => bench[Symbol.asyncDispose]());
+
+let made = 0;
+async function append(events: number): Promise<void> {
+  const timestamp = new Date(receivedAt).toISOString();
+  const batch = Array.from({ length: events }, () => ({ event: 'e', distinct_id: 'p', uuid: uuid(++made), timestamp }));
+  await bench.append('live', { batch }, { events });
+}
+
+const numbers = (): unknown[] =>
+  bench.recording.read().map(({ properties }) => (JSON.parse(properties) as { number: unknown }).number);
+const kept = () => bench.db.selectFrom('plugin_storage').select(['key', 'value']).execute();
+
+describe('a counter of a transformation', () => {
+  it.each(['before_insert', 'after_insert', 'after_metadata_commit', 'after_log_commit'])(
+    'is exact when windows fail at %s and are processed again',
+    async (place) => {
+      let times = 0;
+      bench.setFailpoint((name) => {
+        if (name !== place) return;
+        times += 1;
+        if (times === 2 || times === 3) throw new Error(`failure ${times} at ${place}`);
+      });
+      for (let record = 0; record < 10; record++) await append(3);
+      await bench.drain();
+      const expected = Array.from({ length: 30 }, (_, index) => index + 1);
+      expect(numbers().toSorted((a, b) => Number(a) - Number(b))).toEqual(expected);
+      expect(await kept()).toEqual([{ key: 'n', value: '30' }]);
+      expect(times).toBeGreaterThan(3);
+    },
+  );
+
+  it('goes on where it was after a new start', async () => {
+    await append(3);
+    await bench.drain();
+    await bench.stop();
+    await append(2);
+    await bench.drain();
+    expect(numbers()).toEqual([1, 2, 3, 4, 5]);
+  });
+});
