@@ -31,7 +31,12 @@ export function trialSettings(name: string, database: TrialDatabase | undefined)
   };
   const ofDatabase: Record<string, TrialSettings> = {
     'PostgreSQL Export Plugin': {
-      settings: { ...databaseHost(redshift), tableName: 'posthog_event_export', databaseUrl: '' },
+      settings: {
+        ...databaseHost(redshift),
+        tableName: 'posthog_event_export',
+        databaseUrl: '',
+        hasSelfSignedCert: 'Yes',
+      },
     },
     'Redshift Export Plugin': { settings: { ...redshift, tableName: 'redshift_event' } },
     'Redshift Import Plugin (BETA)': { settings: { ...redshift, tableName: 'import_event' } },
@@ -77,7 +82,13 @@ const byName: Readonly<Record<string, TrialSettings>> = {
   'Customer.io': { settings: { customerioSiteId: 'site', customerioToken: 'token' } },
   'Downsampling Plugin': { settings: { percentage: '50' } },
   'Drop Events Based On Property': { settings: { property_key: 'odd_text' } },
-  Engage: { settings: { publicKey: 'public', secret: 'secret' } },
+  Engage: {
+    settings: { publicKey: 'public', secret: 'secret' },
+    ownFault: {
+      failure: /Cannot convert undefined or null to object/,
+      why: 'fails by itself on an event whose $set has a null inside a list',
+    },
+  },
   'Email Scoring': { settings: { mailboxlayerApiKey: 'key' } },
   'Event Sequence Timer Plugin': { settings: { eventsToTrack: '($pageview,Purchase Completed)' } },
   'Filter Out Plugin': { attachments: { filters } },
@@ -173,6 +184,10 @@ const byName: Readonly<Record<string, TrialSettings>> = {
       authToken: 'token',
       triggeringEventsAndNumber: 'Purchase Completed:+4712345678',
       senderPhoneNumber: '+4787654321',
+    },
+    ownFault: {
+      failure: /request is not defined/,
+      why: 'fails by itself on the events that it is to send: it uses a variable outside of its block',
     },
   },
 };

@@ -44,7 +44,6 @@ async function main(args: readonly string[]): Promise<number> {
 }
 
 async function tryAll(directory: string, sources: readonly string[]): Promise<Trial[]> {
-  const database = await prepareDatabase(process.env['DATABASE_URL']);
   const geoip = join(directory, 'city.mmdb');
   await writeCityDatabase(geoip, [
     {
@@ -58,6 +57,7 @@ async function tryAll(directory: string, sources: readonly string[]): Promise<Tr
     },
   ]);
   await using standIn = await startStandIn(directory);
+  const database = await prepareDatabase(process.env['DATABASE_URL'], standIn);
   await using service = await startService(directory, {
     MILLRACE_GEOIP_DATABASE: geoip,
     MILLRACE_OUTBOUND_ALLOW: '127.0.0.1',
@@ -79,7 +79,7 @@ async function tryAll(directory: string, sources: readonly string[]): Promise<Tr
 }
 
 function row({ source, name, runs, note, kind, events, jobs }: Trial): string {
-  const { sent, succeeded = 0, dropped = 0, failed = 0 } = events;
-  const seen = `${sent} sent, ${succeeded} succeeded, ${dropped} dropped, ${failed} failed`;
+  const { sent, stored = 0, succeeded = 0, dropped = 0, failed = 0 } = events;
+  const seen = `${sent} sent, ${stored} stored, ${succeeded} succeeded, ${dropped} dropped, ${failed} failed`;
   return [source, name, kind, runs ? 'runs' : 'does not run', seen, jobs.join('; '), note].join(' | ');
 }

@@ -55,7 +55,12 @@ const stripe: Answer = ({ path }) => {
   const customer = { id: 'cus_1', email: 'ann@example.com', created: seconds, metadata: {}, name: 'Ann' };
   const plan = { product: { name: 'Pro' } };
   const subscription = { id: 'sub_1', created: seconds, customer: 'cus_1', status: 'active', plan };
-  const amounts = { amount_paid: 1200, amount_due: 1200, period_end: seconds };
+  const amounts = {
+    amount_paid: 1200,
+    amount_due: 1200,
+    period_end: seconds,
+    status_transitions: { paid_at: seconds },
+  };
   return { json: { data: [{ id: 'in_1', customer, subscription, ...amounts }], has_more: false } };
 };
 

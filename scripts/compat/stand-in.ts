@@ -12,6 +12,9 @@ import { redshiftHost, standInHosts } from './stand-in-answers.ts';
 export interface StandIn extends AsyncDisposable {
   /** Path of the certificate that signed the stand-in's. */
   readonly caFile: string;
+  /** PEM; good for the database server's name, too. */
+  readonly key: string;
+  readonly cert: string;
   /** Requests so far, by host. */
   readonly requests: ReadonlyMap<string, number>;
 }
@@ -39,6 +42,8 @@ export async function startStandIn(directory: string): Promise<StandIn> {
   );
   return {
     caFile,
+    key,
+    cert,
     requests,
     async [Symbol.asyncDispose]() {
       for (const server of [...servers, secure]) {
@@ -76,7 +81,7 @@ async function makeCertificates(directory: string): Promise<{ caFile: string; ke
   const file = (name: string): string => join(directory, name);
   const openssl = (...args: string[]): Promise<unknown> => promisify(execFile)('openssl', args);
   const fresh = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
-  const names = [...standInHosts.keys()].map((host) => `DNS:${host}`).join(',');
+  const names = [...standInHosts.keys(), redshiftHost].map((host) => `DNS:${host}`).join(',');
   await writeFile(file('names.cnf'), `subjectAltName=${names}\n`);
   const ca = ['-keyout', file('ca.key'), '-out', file('ca.pem'), '-days', '2', '-subj', '/CN=Millrace stand-in CA'];
   await openssl('req', '-x509', ...fresh, ...ca);

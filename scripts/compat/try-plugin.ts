@@ -5,6 +5,7 @@ import type { JobRecord } from '../../src/contract/jobs.ts';
 import type { PluginConfigRecord } from '../../src/contract/plugin-configs.ts';
 import type { PluginErrorListRecord, PluginMetricsRecord } from '../../src/contract/plugin-view.ts';
 import { familyPaths, type Capabilities, type PluginRecord } from '../../src/contract/plugins.ts';
+import type { CountsAnswer } from '../../test/support/server.ts';
 import { sampleEvents } from './events.ts';
 import type { TrialSettings } from './plugin-settings.ts';
 import { delay, type Service } from './service.ts';
@@ -19,7 +20,8 @@ export interface Trial {
   readonly note: string;
   readonly kind: string;
   readonly capabilities: Capabilities;
-  readonly events: { readonly sent: number } & Partial<PluginMetricsRecord['totals']>;
+  /** `stored`: with those that the plugin captured. */
+  readonly events: { readonly sent: number; readonly stored?: number } & Partial<PluginMetricsRecord['totals']>;
   /** Such as `runEveryMinute succeeded`. */
   readonly jobs: readonly string[];
   readonly error: string;
@@ -34,6 +36,7 @@ interface Installed {
   /** Of the family that the config belongs to. */
   readonly configs: string;
   readonly jobs: string;
+  readonly counts: string;
 }
 
 const untried = {
@@ -49,6 +52,8 @@ const untried = {
 /** Longer than a change of a config takes to reach the pipeline. */
 const takesEffectMs = 2500;
 const patienceMs = 40_000;
+/** Longer than log lines and captured events take to be there. */
+const logsShowMs = 2500;
 
 /**
  * Installs a plugin as a user does, in a project of its own: sets it up, enables it, sends events, and runs its jobs and
@@ -78,22 +83,42 @@ export async function tryPlugin(
   const project = (await service.api<{ id: number; api_token: string }>('POST', '/api/projects/', { name })).body;
   const base = `/api/projects/${project.id}`;
   const configs = `${base}/${familyPaths[family]}/`;
-  const installed = { service, plugin, projectKey: project.api_token, configs, jobs: `${base}/jobs/` };
+  const installed = {
+    service,
+    plugin,
+    projectKey: project.api_token,
+    configs,
+    jobs: `${base}/jobs/`,
+    counts: `${base}/events/counts/`,
+  };
   try {
-    const id = await enable(installed, settingsOf(name));
-    return { ...(await observe(installed, id, settingsOf(name))), source, name, kind, capabilities };
+    const settings = settingsOf(await nameOf(source, name));
+    const id = await enable(installed, settings);
+    return { ...(await observe(installed, id, settings)), source, name, kind, capabilities };
   } catch (error) {
     return failed(name, `not set up: ${messageOf(error)}`, { kind, capabilities });
   }
 }
 
+/** A plugin of the same name and version as another one gets a name of its own. */
 async function install(service: Service, source: string): Promise<PluginRecord> {
+  try {
+    return await installAs(service, source, {});
+  } catch (error) {
+    if (!messageOf(error).startsWith('409 ')) throw error;
+    return installAs(service, source, { name: `${await nameOf(source)} of ${basename(source)}` });
+  }
+}
+
+async function installAs(service: Service, source: string, own: { readonly name?: string }): Promise<PluginRecord> {
   const path = '/api/projects/@current/plugins/';
-  if (source.startsWith('npm:')) return (await service.api<PluginRecord>('POST', path, { npm: source.slice(4) })).body;
+  if (source.startsWith('npm:'))
+    return (await service.api<PluginRecord>('POST', path, { npm: source.slice(4), ...own })).body;
   const archive = create({ gzip: true, cwd: dirname(source), filter: isPublished }, [basename(source)]);
   const parts: Buffer[] = [];
   for await (const part of archive) parts.push(part as Buffer);
   const form = new FormData();
+  if (own.name !== undefined) form.append('name', own.name);
   form.append('archive', new Blob([Buffer.concat(parts)]), `${basename(source)}.tgz`);
   return (await service.api<PluginRecord>('POST', path, form)).body;
 }
@@ -103,9 +128,10 @@ function isPublished(path: string): boolean {
   return !/(^|\/)(\.git|node_modules)(\/|$)/.test(path);
 }
 
-async function nameOf(source: string): Promise<string> {
+/** As published. */
+async function nameOf(source: string, standard = basename(source)): Promise<string> {
   const text = await readFile(`${source}/plugin.json`, 'utf8').catch(() => '{}');
-  return (JSON.parse(text) as { readonly name?: string }).name ?? basename(source);
+  return (JSON.parse(text) as { readonly name?: string }).name ?? standard;
 }
 
 async function enable({ service, plugin, configs }: Installed, trial: TrialSettings): Promise<number> {
@@ -136,12 +162,14 @@ async function observe(installed: Installed, id: number, trial: TrialSettings): 
   for (const type of [...tasks, ...Object.keys(plugin.public_jobs)]) await runJob(installed, id, type);
   const jobs = await settledJobs(installed, id);
   totals = (await service.api<PluginMetricsRecord>('GET', metrics)).body.totals;
+  await delay(logsShowMs);
   const { error } = (await service.api<PluginConfigRecord>('GET', `${configs}${id}/`)).body;
   const failures = (await service.api<PluginErrorListRecord>('GET', `${configs}${id}/errors/`)).body.results;
   const logs = (await service.api<{ results: { message: string }[] }>('GET', `${configs}${id}/logs/`)).body.results;
   await service.api('PATCH', `${configs}${id}/`, { enabled: false });
+  const stored = (await service.api<CountsAnswer>('GET', installed.counts)).body.total;
   const found = {
-    events: { sent, ...totals },
+    events: { sent, stored: stored.standard, ...totals },
     jobs: [...new Set(jobs.map(({ type, state, error: why }) => `${type} ${state}${why === '' ? '' : `: ${why}`}`))],
     error,
     failures: failures.map(({ message }) => message),
