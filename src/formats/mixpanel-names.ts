@@ -39,31 +39,3 @@ export const mixpanelNames: NameTable = {
     $timezone: '$geoip_time_zone',
   },
 };
-
-/** Properties of an event, under their new names, that say something about the person now. */
-export const setFromEvent: readonly string[] = [
-  '$browser',
-  '$browser_version',
-  '$os',
-  '$os_version',
-  '$device',
-  '$device_type',
-  '$current_url',
-  '$referrer',
-  '$referring_domain',
-  '$geoip_city_name',
-  '$geoip_subdivision_1_name',
-  '$geoip_country_code',
-  '$geoip_country_name',
-];
-
-/** The same for how the person first came. */
-export const setOnceFromEvent: readonly string[] = [
-  '$initial_referrer',
-  '$initial_referring_domain',
-  '$initial_utm_source',
-  '$initial_utm_medium',
-  '$initial_utm_campaign',
-  '$initial_utm_content',
-  '$initial_utm_term',
-];

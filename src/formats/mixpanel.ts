@@ -3,10 +3,11 @@ import { createEventWriter, imported, leftOut, unreadable, type EventWriter } fr
 import type { Format, FormatOptions, NameTable, RecordReader, RecordResult } from './format.ts';
 import { mixpanelExample } from './mixpanel-example.ts';
 import { deviceOf, distinctIdOf, userOf } from './mixpanel-ids.ts';
-import { mixpanelNames, setFromEvent, setOnceFromEvent } from './mixpanel-names.ts';
+import { mixpanelNames } from './mixpanel-names.ts';
 import { createProfileReader, isProfile } from './mixpanel-profiles.ts';
 import { mixpanelVerb } from './mixpanel-verbs.ts';
 import { namesOf, rename, type Names } from './names.ts';
+import { addPersonOfEvent } from './person-of-event.ts';
 import { readOptions } from './read-options.ts';
 import { idOf, isObject, kindOf, objectOf, setMember, type Json, type Properties } from './read-values.ts';
 import { isJunkId, readObjects } from './reading.ts';
@@ -160,7 +161,8 @@ function plainEvent(event: string, uuid: string, timestamp: string, source: Json
   const device = deviceOf(source);
   if (user !== undefined) properties['$mixpanel_user_id'] = user;
   if (device !== undefined) properties['$mixpanel_device_id'] = device;
-  addPerson(properties, distinctId);
+  if (isJunkId(distinctId)) properties['$process_person_profile'] = false;
+  else addPersonOfEvent(properties);
   const groups = groupsOf(source, context.groups);
   if (groups !== undefined) properties['$groups'] = groups;
   const links =
@@ -179,28 +181,6 @@ function ownProperties(source: Json, { properties: names }: Context): Properties
     if (name !== undefined) properties['$geoip_country_name'] = name;
   }
   return properties;
-}
-
-function addPerson(properties: Properties, distinctId: string): void {
-  if (isJunkId(distinctId)) {
-    properties['$process_person_profile'] = false;
-    return;
-  }
-  const set = picked(properties, setFromEvent);
-  if (set !== undefined) properties['$set'] ??= set;
-  const setOnce = picked(properties, setOnceFromEvent);
-  if (setOnce !== undefined) properties['$set_once'] ??= setOnce;
-}
-
-function picked(properties: Properties, keys: readonly string[]): Properties | undefined {
-  let found: Properties | undefined;
-  for (const key of keys) {
-    const value = properties[key];
-    if (value === undefined || value === null) continue;
-    found ??= {};
-    found[key] = value;
-  }
-  return found;
 }
 
 function groupsOf(source: Json, groups: readonly GroupProperty[]): Properties | undefined {

@@ -1,0 +1,49 @@
+import type { Properties } from './read-values.ts';
+
+/** What an event says about the person now: properties of client libraries that they, too, write into `$set`. */
+const current: readonly string[] = [
+  '$browser',
+  '$browser_version',
+  '$os',
+  '$os_version',
+  '$device',
+  '$device_type',
+  '$current_url',
+  '$referrer',
+  '$referring_domain',
+  '$geoip_city_name',
+  '$geoip_subdivision_1_name',
+  '$geoip_country_code',
+  '$geoip_country_name',
+];
+
+/** And about how the person first came, for `$set_once`. */
+const initial: readonly string[] = [
+  '$initial_referrer',
+  '$initial_referring_domain',
+  '$initial_utm_source',
+  '$initial_utm_medium',
+  '$initial_utm_campaign',
+  '$initial_utm_content',
+  '$initial_utm_term',
+];
+
+/** Copies both into `$set` and `$set_once`, where what is there already stays. */
+export function addPersonOfEvent(properties: Properties, set: Properties = {}, setOnce: Properties = {}): void {
+  copy(properties, current, set);
+  copy(properties, initial, setOnce);
+  if (hasMembers(set)) properties['$set'] ??= set;
+  if (hasMembers(setOnce)) properties['$set_once'] ??= setOnce;
+}
+
+function copy(from: Properties, keys: readonly string[], to: Properties): void {
+  for (const key of keys) {
+    const value = from[key];
+    if (value !== undefined && value !== null && to[key] === undefined) to[key] = value;
+  }
+}
+
+function hasMembers(value: object): boolean {
+  for (const _ in value) return true;
+  return false;
+}
