@@ -1,7 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../base/clock.ts';
 import { freeMemory } from '../base/free-memory.ts';
-import { span, spanStride } from '../capture/scanned-batch.ts';
+import { eventFlag, span, spanStride, type ScannedBatch } from '../capture/scanned-batch.ts';
+import { fieldFrom, fieldTo, stringAt } from '../capture/spans.ts';
 import { validateEvent } from '../capture/validate.ts';
 import type { DamagedRecord, IntactRecord } from '../eventlog/eventlog.ts';
 import type { RowBatch } from '../eventstore/eventstore.ts';
@@ -21,7 +22,7 @@ import { Observers } from './observers.ts';
 import { deadLetter, ok, type Outcome } from './outcome.ts';
 import { applyEvent, wantRecords } from './steps/apply-event.ts';
 import { finishEvent } from './steps/finish-event.ts';
-import { readEvent } from './steps/read-event.ts';
+import { readEvent, readForChain } from './steps/read-event.ts';
 import { outOfChain } from './steps/transform-event.ts';
 import { createWindowResults, type WindowResults } from './window-results.ts';
 import type { Selection, Window, WindowInput } from './window.ts';
@@ -243,12 +244,12 @@ export class WindowBuilder {
         return;
       }
       // Transformations get ordinary numbers; without any, numbers of every size stay as they were sent.
-      const draft = readEvent(context, scan, index, isInChain ? JSON.parse : parseExact);
-      if (isInChain && draft.event !== bypassing) {
-        this.#queue.add(plan, draft);
+      if (isInChain && !isBypassing(scan, index)) {
+        this.#queue.add(plan, readForChain(context, scan, index));
         return;
       }
       if (isInChain) this.#chains.skip(context.projectId);
+      const draft = readEvent(context, scan, index, isInChain ? JSON.parse : parseExact);
       this.#finish(plan, draft, ok(draft));
     } catch (error) {
       results.deadEvent(plan, index, results.failure(error));
@@ -362,6 +363,11 @@ export class WindowBuilder {
     await nextTurn();
     this.#turnStartedAt = performance.now();
   }
+}
+
+function isBypassing(scan: ScannedBatch, index: number): boolean {
+  const dollarName = ((scan.spans[index * spanStride + span.flags] as number) & eventFlag.dollarName) !== 0;
+  return dollarName && stringAt(scan.json, fieldFrom(scan, index, 'name'), fieldTo(scan, index, 'name')) === bypassing;
 }
 
 function* projectsOf({ records }: WindowInput): Generator<number> {

@@ -13,6 +13,8 @@ export interface EventHead {
 
 const succeededKey = '$plugins_succeeded';
 const failedKey = '$plugins_failed';
+/** A key may be written with escapes, and then is not found so; such an event loses what others wrote there, and nothing else. */
+const markersStart = '$plugins_';
 
 /**
  * An event on its way through a chain, as an object, as JSON text, or both while they say the same: built-ins want the object,
@@ -28,25 +30,29 @@ export class ChainEvent {
   readonly succeeded: string[];
   readonly failed: string[];
   droppedBy: Step | undefined = undefined;
+  /** As it came into the chain. */
+  readonly source: EventHead;
   #head: EventHead;
   /** JSON text of the properties; null: the object is ahead of it. */
   #text: string | null;
   /** Null: the text is ahead of it. */
   #object: TransformEvent | null = null;
 
-  /** `properties` becomes the event's own; `text` is the same as JSON. */
+  /** `properties` becomes the event's own; `text` is the same as JSON. One of them may be null. */
   constructor(
     source: EventHead & { readonly teamId: number; readonly receivedAt: number },
-    properties: JsonObject,
+    properties: JsonObject | null,
     text: string | null,
   ) {
     this.teamId = source.teamId;
     this.receivedAt = source.receivedAt;
+    this.source = source;
     this.#head = source;
     this.#text = text;
-    this.succeeded = labels(properties, succeededKey);
-    this.failed = labels(properties, failedKey);
-    this.#object = toObject(source, source.teamId, properties);
+    if (properties !== null) this.#object = toObject(source, source.teamId, properties);
+    const mayBeMarked = properties !== null || text?.includes(markersStart) !== false;
+    this.succeeded = mayBeMarked ? labels(this.#read().properties, succeededKey) : [];
+    this.failed = mayBeMarked ? labels(this.#read().properties, failedKey) : [];
   }
 
   get head(): EventHead {

@@ -1,5 +1,5 @@
 import { ownTime, resolveTimestamp } from '../../capture/event-time.ts';
-import type { ScannedBatch } from '../../capture/scanned-batch.ts';
+import { eventFlag, span, spanStride, type ScannedBatch } from '../../capture/scanned-batch.ts';
 import { distinctIdText, fieldFrom, fieldTo, isNullAt, isStringAt, stringAt, textAt } from '../../capture/spans.ts';
 import type { WarningOccurrence } from '../../contract/warnings.ts';
 import { exactNumber } from '../../persons/exact-json.ts';
@@ -10,13 +10,24 @@ import { cutId } from './cut-id.ts';
 
 export type Parse = (text: string) => JsonValue;
 
+/** Stands for properties that nobody has read yet: their text is all there is. */
+export const unread: JsonObject = Object.freeze({});
+
 /**
  * A valid event as an object: its fields, its time, its uuid, `$ip`, and `$set`/`$set_once` at their one place.
  * `parse`: exact, unless somebody calculates with the values.
  */
-export function readEvent(context: RecordContext, scan: ScannedBatch, index: number, parse: Parse): EventDraft {
+export function readEvent(
+  context: RecordContext,
+  scan: ScannedBatch,
+  index: number,
+  parse: Parse,
+  isTextEnough = false,
+): EventDraft {
   const warnings: WarningOccurrence[] = [];
-  const { properties, text } = readProperties(context, scan, index, parse);
+  const plain = isTextEnough ? plainText(context, scan, index) : undefined;
+  const { properties, text } =
+    plain === undefined ? readProperties(context, scan, index, parse) : { properties: unread, text: plain };
   const givenUuid = readText(scan, index, 'uuid').toLowerCase();
   const time = resolveTimestamp({
     lane: context.lane,
@@ -81,6 +92,32 @@ function readObject(scan: ScannedBatch, index: number, field: Field, parse: Pars
 }
 
 /**
+ * As `readEvent`, for a chain of transformations, which may want the text only: the properties stay `unread` where nothing in them
+ * matters before. Numbers are ordinary ones.
+ */
+export function readForChain(context: RecordContext, scan: ScannedBatch, index: number): EventDraft {
+  return readEvent(context, scan, index, JSON.parse, true);
+}
+
+/** Text of the properties with `$ip`, of an event in which nothing else has to be looked at; undefined: look. */
+function plainText(context: RecordContext, scan: ScannedBatch, index: number): string | undefined {
+  const base = index * spanStride;
+  const flags = scan.spans[base + span.flags] as number;
+  const hasSet = (scan.spans[base + span.set] as number) >= 0 || (scan.spans[base + span.setOnce] as number) >= 0;
+  if ((flags & eventFlag.special) !== 0 || hasSet) return undefined;
+  const isEmpty = (flags & eventFlag.emptyProperties) !== 0;
+  const from = fieldFrom(scan, index, 'properties');
+  const text = isEmpty || from < 0 ? '{}' : textAt(scan.json, from, fieldTo(scan, index, 'properties'));
+  if (context.ip === undefined || (flags & eventFlag.hasIp) !== 0) return text;
+  return withIp(text, context.ip, isEmpty);
+}
+
+function withIp(text: string, ip: string, isEmpty: boolean): string {
+  const member = `"$ip":${JSON.stringify(ip)}`;
+  return isEmpty ? `{${member}}` : `{${member},${text.slice(1)}`;
+}
+
+/**
  * Properties as they are stored. `$sent_at` is not added: it differs from one delivery of an event to the next, and what
  * is sent again must be the same event.
  */
@@ -95,8 +132,7 @@ function readProperties(
   let text = isPresent ? textAt(scan.json, from, fieldTo(scan, index, 'properties')) : '{}';
   const properties = parse(text) as JsonObject;
   if (context.ip !== undefined && !Object.hasOwn(properties, '$ip')) {
-    const member = `"$ip":${JSON.stringify(context.ip)}`;
-    text = Object.keys(properties).length === 0 ? `{${member}}` : `{${member},${text.slice(1)}`;
+    text = withIp(text, context.ip, Object.keys(properties).length === 0);
     properties['$ip'] = context.ip;
   }
   const set = mergeTopLevel(properties, '$set', readObject(scan, index, 'set', parse));

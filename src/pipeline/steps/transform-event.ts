@@ -5,16 +5,14 @@ import { ChainEvent } from '../../transform/chain-event.ts';
 import type { EventDraft } from '../draft.ts';
 import { drop, ok, type Outcome } from '../outcome.ts';
 import { cutId } from './cut-id.ts';
+import { unread } from './read-event.ts';
 
 /** An event as the project's transformations get it. `receivedAt` in ms. */
 export function intoChain(draft: EventDraft, receivedAt: number): ChainEvent {
   const { uuid, event, distinctId, projectId: teamId } = draft;
   const timestamp = isoOfMicros(draft.micros);
-  return new ChainEvent(
-    { uuid, event, distinctId, teamId, timestamp, receivedAt },
-    draft.properties,
-    draft.propertiesText,
-  );
+  const properties = draft.properties === unread ? null : draft.properties;
+  return new ChainEvent({ uuid, event, distinctId, teamId, timestamp, receivedAt }, properties, draft.propertiesText);
 }
 
 /** What the transformations made of it. The time of its identity stays whatever they do. */
@@ -29,7 +27,7 @@ export function outOfChain(draft: EventDraft, event: ChainEvent): Outcome<EventD
   draft.distinctId = cutId(head.distinctId);
   draft.properties = properties;
   draft.propertiesText = text;
-  if (head.timestamp !== isoOfMicros(draft.micros)) {
+  if (head.timestamp !== event.source.timestamp) {
     const micros = parseTimestamp(head.timestamp) ?? Date.parse(head.timestamp) * 1000;
     if (isStorableTime(micros)) draft.micros = micros;
   }
