@@ -93,6 +93,24 @@ describe('persons', () => {
     expect((await get('persons?distinct_id=b1')).body).toMatchObject({ count: 0, results: [] });
   });
 
+  it('finds those of an email address: exactly that one, of this project', async () => {
+    expect((await get('persons/?email=a1@x')).body).toMatchObject({ count: 1, results: [first] });
+    expect((await get('persons/?email=a1@x&distinct_id=a2')).body.count).toBe(0);
+    const none = ['A1@x', 'a1@', 'b1@x', '%', 'a_@x', ''].map((email) =>
+      get(`persons/?email=${encodeURIComponent(email)}`),
+    );
+    expect((await Promise.all(none)).map(({ body }) => body.count)).toEqual([0, 0, 0, 0, 0, 0]);
+  });
+
+  it('an address with quotes, backslashes and wildcards is text like any other', async () => {
+    const email = String.raw`"50%\_a"@x`;
+    const registers = JSON.stringify({ email: { v: email, t: 1, k: 'set' } });
+    const person = { project_id: app.project.id, uuid: 'odd', created_at_micros: 9, is_identified: 0, registers };
+    await app.db.insertInto('persons').values(person).execute();
+    const { body } = await get(`persons/?email=${encodeURIComponent(email)}`);
+    expect(body.results.map((each: { id: string }) => each.id)).toEqual(['odd']);
+  });
+
   it('retrieves by uuid, and not from another project', async () => {
     expect((await get('persons/a1/')).body).toEqual(first);
     expect((await get('persons/b1')).status).toBe(404);

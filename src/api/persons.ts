@@ -1,10 +1,10 @@
-import { Type } from 'typebox';
+import { Type, type Static } from 'typebox';
 import { ApiError } from '../contract/errors.ts';
 import { pageOf, toPage } from '../contract/pagination.ts';
 import { personPageSchema, personQuerySchema, personSchema } from '../contract/persons.ts';
 import { apiRoute, type ApiRoute } from '../http/api-route.ts';
 import type { Metadata } from '../metadata/database.ts';
-import { listPersons, personByUuid, personsByDistinctIds } from '../persons/read.ts';
+import { listPersons, personByUuid, personsByDistinctIds, personsByEmail, type ShownPerson } from '../persons/read.ts';
 
 const common = { method: 'GET', scope: 'person:read', tag: 'persons' } as const;
 
@@ -14,17 +14,13 @@ export function personRoutes({ db }: { readonly db: Metadata }): ApiRoute[] {
     apiRoute({
       ...common,
       path: '/api/projects/:project_id/persons',
-      summary: 'List persons, newest first, or find the one of a distinct_id',
+      summary: 'List persons, newest first, or find those of a distinct_id or an email address',
       query: personQuerySchema,
       responses: { 200: personPageSchema },
       handler: async (request) => {
         const project = request.project().id;
         const page = pageOf(request.query);
-        const { distinct_id: distinctId } = request.query;
-        const { count, persons } =
-          distinctId === undefined
-            ? await listPersons(db, project, page)
-            : await personsOfId(db, project, distinctId, page.offset);
+        const { count, persons } = await personsAsked(db, project, request.query, page);
         return { status: 200, body: toPage(request.url, request.rawQuery, page, count, persons) };
       },
     }),
@@ -43,8 +39,17 @@ export function personRoutes({ db }: { readonly db: Metadata }): ApiRoute[] {
   ];
 }
 
-async function personsOfId(db: Metadata, project: number, distinctId: string, offset: number) {
-  const person = (await personsByDistinctIds(db, project, [distinctId])).get(distinctId);
-  if (person === undefined) return { count: 0, persons: [] };
-  return { count: 1, persons: offset === 0 ? [person] : [] };
+async function personsAsked(
+  db: Metadata,
+  project: number,
+  { distinct_id: distinctId, email }: Static<typeof personQuerySchema>,
+  page: { readonly limit: number; readonly offset: number },
+): Promise<{ readonly count: number; readonly persons: readonly ShownPerson[] }> {
+  if (distinctId === undefined && email === undefined) return listPersons(db, project, page);
+  const found =
+    distinctId === undefined
+      ? await personsByEmail(db, project, email ?? '')
+      : [...(await personsByDistinctIds(db, project, [distinctId])).values()];
+  const persons = found.filter(({ properties }) => email === undefined || properties['email'] === email);
+  return { count: persons.length, persons: persons.slice(page.offset, page.offset + page.limit) };
 }

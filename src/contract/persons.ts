@@ -16,4 +16,5 @@ export const personPageSchema = pageSchema(personSchema);
 export const personQuerySchema = Type.Object({
   ...pageQuerySchema.properties,
   distinct_id: Type.Optional(Type.String({ description: 'Only the person of this id.' })),
+  email: Type.Optional(Type.String({ description: 'Only persons whose property `email` is exactly this.' })),
 });

@@ -63,6 +63,14 @@ describe('onEvent', () => {
     expect(together).toBe(10);
   });
 
+  it('every call but the last of a delivery says that more are to come', async () => {
+    const more: unknown[] = [];
+    const instance = await instanceOf(async (target) => void more.push('more' in target));
+    const names = Array.from({ length: 20 }, (_, n) => `e${n}`);
+    await deliver(instance, jobOf('onEvent', names), {}, never);
+    expect(more).toEqual([...names.slice(1).map(() => true), false]);
+  });
+
   it('an event that fails costs no other, and is kept to be tried by hand', async () => {
     const instance = await instanceOf(async (target) => {
       if (nameOf(target) === 'bad') throw thrownError('no', 'onEvent');

@@ -159,7 +159,10 @@ async function deliverEach(
   while (next < events.length && each.again.length === 0 && each.stopped.length === 0) {
     const group = events.slice(next, next + callsAtOnceMax);
     next += group.length;
-    const calls = group.map((event) => instance.call({ kind: 'onEvent', events: [event] }, { signal }));
+    const calls = group.map((event, index) => {
+      const more = next < events.length || index < group.length - 1;
+      return instance.call({ kind: 'onEvent', events: [event], ...(more && { more }) }, { signal });
+    });
     const results = await Promise.allSettled(calls);
     results.forEach((result, index) => sort(each, job, group[index], result));
   }

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { Queries } from '../metadata/queries.ts';
 import type { JsonObject } from '../plugins/plugin.ts';
 import { paddedChunks } from './chunks.ts';
@@ -25,6 +26,7 @@ interface PersonColumns {
 }
 
 const perQuery = 512;
+const sameEmailMax = 1000;
 const namingProperties = ['email', 'name', 'username'];
 
 /** Persons by the ids of their events; ids without a person are left out. */
@@ -78,6 +80,23 @@ export async function listPersons(
     .offset(page.offset)
     .execute();
   return { count: Number(count), persons: await withDistinctIds(db, projectId, rows) };
+}
+
+/** Newest first, at most 1,000. Looks through the persons of the project: there is no index of properties. */
+export async function personsByEmail(db: Queries, projectId: number, email: string): Promise<ShownPerson[]> {
+  // As registers.ts writes it; LIKE alone knows no case on some databases, so what it finds is looked at again.
+  const text = `"email":{"v":${JSON.stringify(email)},`.replaceAll(/[\\%_]/g, String.raw`\$&`);
+  const rows = await db
+    .selectFrom('persons')
+    .select(['uuid', 'created_at_micros', 'is_identified', 'registers'])
+    .where('project_id', '=', projectId)
+    .where(sql<boolean>`registers like ${`%${text}%`} escape '\\'`)
+    .orderBy('created_at_micros', 'desc')
+    .orderBy('uuid')
+    .limit(sameEmailMax)
+    .execute();
+  const persons = await withDistinctIds(db, projectId, rows);
+  return persons.filter(({ properties }) => properties['email'] === email);
 }
 
 async function personsByUuids(

@@ -119,7 +119,11 @@ export type CallTarget =
   | { readonly kind: 'scheduled'; readonly name: string }
   | { readonly kind: 'job'; readonly name: string; readonly payload: JsonObject | null }
   /** With events as onEvent gets them, one after the other. */
-  | { readonly kind: 'onEvent'; readonly events: readonly SandboxEvent[] }
+  | {
+      readonly kind: 'onEvent';
+      readonly events: readonly SandboxEvent[];
+      /** Not the last call of a delivery. */ readonly more?: boolean;
+    }
   /** All at once. */
   | { readonly kind: 'exportEvents'; readonly events: readonly SandboxEvent[] };
 

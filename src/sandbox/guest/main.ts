@@ -6,7 +6,14 @@ import { EventRun, type ProcessMethod } from './event-runs.ts';
 import { readExports, type PluginExports } from './exports.ts';
 import { createBridge, type GuestBridge } from './bridge.ts';
 import { isArray, parse, stringify } from './intrinsics.ts';
-import { createMeta, installGlobals, requireModule, type GivenAttachment, type PluginMeta } from './lib/index.ts';
+import {
+  createMeta,
+  doLeftOver,
+  installGlobals,
+  requireModule,
+  type GivenAttachment,
+  type PluginMeta,
+} from './lib/index.ts';
 import { nobody, type Outside, type Turns } from './outside.ts';
 import { MissingFunction, startTask, stepsOf, type TaskRun } from './task-runs.ts';
 import { describeThrown, fault, scriptName } from './thrown.ts';
@@ -21,6 +28,8 @@ interface State {
   exported: PluginExports | undefined;
   process: ProcessMethod | undefined;
   meta: PluginMeta | undefined;
+  /** More calls of one delivery are to come. */
+  isDelivering: boolean;
 }
 
 type Command = (state: State, id: number, text: string, extra: string) => unknown;
@@ -60,13 +69,16 @@ const commands: Readonly<Record<string, Command>> = {
   call: (state, id, text, about) => {
     const target = parse(about) as WireTarget;
     const method = 'name' in target ? target.name : target.kind;
+    state.isDelivering = 'more' in target && target.more === true;
     return runTask(state, id, method, 'thrown', (exported) => stepsOf(target, text, exported, state.meta));
   },
-  teardown: (state, id) =>
-    runTask(state, id, 'teardownPlugin', 'thrown', (exported) => {
+  teardown: (state, id) => {
+    state.isDelivering = false;
+    return runTask(state, id, 'teardownPlugin', 'thrown', (exported) => {
       const teardown = exported.method('teardownPlugin');
       return teardown ? [() => teardown(state.meta)] : [];
-    }),
+    });
+  },
 };
 
 function addRun({ outside, turns, bridge, runs, process }: State, id: number, text: string): EventRun {
@@ -136,12 +148,15 @@ function runTask(
   const { outside, turns, tasks, exported } = state;
   if (!exported) throw new Error('expected the plugin to be loaded first');
   let ended = false;
+  // Setup has nothing to leave over yet, and what it makes is not ready before its end.
+  const lastly = (): Promise<void> | undefined =>
+    kind === 'setup' || state.isDelivering || tasks.size > 1 ? undefined : doLeftOver();
   const onEnd = (): void => {
     ended = true;
     tasks.delete(id);
   };
   try {
-    const task = startTask({ id, method, kind, outside, turns, onEnd }, stepsFor(exported));
+    const task = startTask({ id, method, kind, outside, turns, lastly, onEnd }, stepsFor(exported));
     if (!ended) tasks.set(id, task);
   } catch (error) {
     const told = error instanceof MissingFunction ? error.error : describeThrown(error, kind, method);
@@ -170,6 +185,7 @@ export function start(outside: Outside, factsText: string): (...command: readonl
     exported: undefined,
     process: undefined,
     meta: undefined,
+    isDelivering: false,
   };
   return (name, id, text, extra) => {
     const command = commands[name as string];

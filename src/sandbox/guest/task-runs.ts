@@ -17,6 +17,8 @@ interface TaskParts {
   readonly kind: WireError['kind'];
   readonly outside: Outside;
   readonly turns: Turns;
+  /** Asked when the steps are over: what is still to be done before the end. */
+  readonly lastly: () => Promise<void> | undefined;
   readonly onEnd: () => void;
 }
 
@@ -27,7 +29,7 @@ type Step = () => unknown;
  * is one event's turn when there are several.
  */
 export function startTask(parts: TaskParts, steps: readonly Step[]): TaskRun {
-  const { id, method, outside, turns, onEnd } = parts;
+  const { id, method, outside, turns, lastly, onEnd } = parts;
   let turn: Turn | undefined;
   let error: WireError | undefined;
   let over = false;
@@ -44,12 +46,32 @@ export function startTask(parts: TaskParts, steps: readonly Step[]): TaskRun {
     error ??= describeThrown(thrown, parts.kind, method);
   }
 
+  function finish(value: unknown): void {
+    if (error) end(false, stringify(error));
+    else end(true, jsonOf(value, failed) ?? stringify(error));
+  }
+
+  function stepsOver(value: unknown): void {
+    const last = lastly();
+    if (last === undefined) {
+      finish(value);
+      return;
+    }
+    void thenOf(
+      last,
+      () => finish(value),
+      (thrown) => {
+        failed(thrown);
+        finish(value);
+      },
+    );
+  }
+
   function step(index: number, value: unknown): void {
     const todo = steps[index];
     if (over) return;
     if (todo === undefined) {
-      if (error) end(false, stringify(error));
-      else end(true, jsonOf(value, failed) ?? stringify(error));
+      stepsOver(value);
       return;
     }
     turn = { id, index: steps.length > 1 ? index : 0, captures: 0, startedAt: now(), over: false };

@@ -213,7 +213,7 @@ export class ConfigInstance implements SandboxInstance {
     const name = 'name' in target ? target.name : target.kind;
     if (signal?.aborted === true) throw this.#error('aborted', name, 'it was given up before it began');
     const events = 'events' in target ? target.events : [];
-    const wire: WireTarget = 'name' in target ? { kind: target.kind, name: target.name } : { kind: target.kind };
+    const wire = wireTarget(target);
     const { id, answer } = supervisor.ask({ kind: 'call', instance, target: wire, timeoutMs }, bodyOf(target));
     const abort = (): void => supervisor.tell({ kind: 'abort', id, instance });
     signal?.addEventListener('abort', abort, { once: true });
@@ -275,6 +275,11 @@ function openBody(spec: InstanceSpec): OpenBody {
     config: settings,
     attachments: Object.fromEntries(attachments),
   };
+}
+
+function wireTarget(target: CallTarget): WireTarget {
+  if ('name' in target) return { kind: target.kind, name: target.name };
+  return 'more' in target && target.more === true ? { kind: target.kind, more: true } : { kind: target.kind };
 }
 
 function bodyOf(target: CallTarget): string {

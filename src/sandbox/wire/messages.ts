@@ -49,7 +49,7 @@ export type ToChild =
 
 export type WireTarget =
   | { readonly kind: 'scheduled' | 'job'; readonly name: string }
-  | { readonly kind: 'onEvent' | 'exportEvents' };
+  | { readonly kind: 'onEvent' | 'exportEvents'; readonly more?: boolean };
 
 export type FromChild =
   /** [the guest's bundle] */

@@ -17,10 +17,12 @@ export interface GuestParts {
   readonly bridge: Bridge;
   readonly fetch: GuestFetch;
   readonly URL: GuestUrlConstructor;
+  /** What to do once the calls of a delivery are over: there are no timers to do it later. */
+  readonly leftOver: Set<() => Promise<void>>;
 }
 
 export function createParts(bridge: Bridge): GuestParts {
-  return { bridge, fetch: createFetch(bridge), URL: createUrlClass(bridge) };
+  return { bridge, fetch: createFetch(bridge), URL: createUrlClass(bridge), leftOver: new Set() };
 }
 
 /** Absent on purpose, as where the plugins come from: timers, process, files. */

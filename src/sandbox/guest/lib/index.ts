@@ -9,13 +9,32 @@ import { createModules } from './modules.ts';
 export type { Bridge, GivenAttachment, GivenMeta, MetricKind } from './bridge.ts';
 export { createMeta, type PluginMeta } from './meta.ts';
 
+let parts: GuestParts | undefined;
 let modules: ((name: string) => unknown) | undefined;
 
 /** Called once, before the plugin's code runs. */
 export function installGlobals(target: typeof globalThis, bridge: Bridge): void {
-  const parts: GuestParts = createParts(bridge);
+  parts = createParts(bridge);
   defineGlobals(target, parts);
   modules = createModules(parts);
+}
+
+/** Does what was put off for want of timers. Undefined: nothing was. Rejects with the first error, after all of it was tried. */
+export function doLeftOver(): Promise<void> | undefined {
+  if (parts === undefined || parts.leftOver.size === 0) return undefined;
+  return inTurn([...parts.leftOver]);
+}
+
+async function inTurn(todo: readonly (() => Promise<void>)[]): Promise<void> {
+  const failed: unknown[] = [];
+  for (const each of todo) {
+    try {
+      await each();
+    } catch (error) {
+      failed.push(error);
+    }
+  }
+  if (failed.length > 0) throw failed[0];
 }
 
 /** `require` inside. Throws an Error naming the package when it is not there. */

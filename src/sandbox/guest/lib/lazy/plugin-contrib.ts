@@ -7,8 +7,11 @@ interface BufferOptions {
   readonly onFlush?: (items: unknown[], points: number) => unknown;
 }
 
-/** createBuffer of @posthog/plugin-contrib. There are no timers: what has waited too long goes with the next `add` or `flush`. */
-export const create = ({ bridge }: LazyParts): unknown => ({
+/**
+ * createBuffer of @posthog/plugin-contrib. There are no timers: what is left when a delivery of events is over goes then, and
+ * what has waited too long goes with the next `add`.
+ */
+export const create = ({ bridge, leftOver }: LazyParts): unknown => ({
   createBuffer: ({ limit, timeoutSeconds = 60, onFlush }: BufferOptions) => {
     let items: unknown[] = [];
     let points = 0;
@@ -37,6 +40,7 @@ export const create = ({ bridge }: LazyParts): unknown => ({
       await first;
       if (points >= limit) await flush();
     };
+    leftOver.add(flush);
     return {
       add,
       flush,
