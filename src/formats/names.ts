@@ -26,31 +26,28 @@ export function rename(source: Json, names: Names, target: Record<string, unknow
 const parts = ['events', 'properties', 'personProperties'] as const;
 
 /**
- * A table as a user edited it, laid over the format's own: what it does not mention stays. Throws FormatOptionsError, which
- * says which entry is wrong.
+ * A table as a user edited it: what is not listed keeps its name. A part that is not there at all is the format's own.
+ * Throws FormatOptionsError, which says which entry is wrong.
  */
-export function mergeNames(standard: NameTable, given: unknown): NameTable {
-  if (!isObject(given))
-    throw new FormatOptionsError('names: expected a JSON object with events, properties, personProperties');
+export function parseNames(standard: NameTable, given: unknown): NameTable {
+  if (!isObject(given)) {
+    throw new FormatOptionsError(`names: expected a JSON object with ${parts.join(', ')}`);
+  }
   const unknown = Object.keys(given).find((key) => !(parts as readonly string[]).includes(key));
   if (unknown !== undefined) {
-    throw new FormatOptionsError(`names: expected ${parts.join(', ')}; got: ${unknown.slice(0, 60)}`);
+    throw new FormatOptionsError(`names: expected only ${parts.join(', ')}, got ${unknown.slice(0, 60)}`);
   }
   return {
-    events: merged('events', standard.events, given['events']),
-    properties: merged('properties', standard.properties, given['properties']),
-    personProperties: merged('personProperties', standard.personProperties, given['personProperties']),
+    events: parsePart('events', given['events']) ?? standard.events,
+    properties: parsePart('properties', given['properties']) ?? standard.properties,
+    personProperties: parsePart('personProperties', given['personProperties']) ?? standard.personProperties,
   };
 }
 
-function merged(
-  part: string,
-  standard: Readonly<Record<string, string | null>>,
-  given: unknown,
-): Readonly<Record<string, string | null>> {
-  if (given === undefined) return standard;
-  if (!isObject(given)) throw new FormatOptionsError(`names.${part}: expected an object of old names to new ones`);
-  const table: Record<string, string | null> = { ...standard };
+function parsePart(part: string, given: unknown): Readonly<Record<string, string | null>> | undefined {
+  if (given === undefined) return undefined;
+  if (!isObject(given)) throw new FormatOptionsError(`names.${part}: expected an object of old names and new ones`);
+  const table: Record<string, string | null> = {};
   for (const [key, name] of Object.entries(given)) {
     if (name !== null && (typeof name !== 'string' || name === '')) {
       throw new FormatOptionsError(`names.${part}.${key.slice(0, 60)}: expected a name, or null to leave it out`);

@@ -3,6 +3,7 @@ import type { Format, FormatOptions, NameTable, RecordReader } from './format.ts
 import { namesOf, rename } from './names.ts';
 import { createOccurrences } from './occurrences.ts';
 import { readOptions } from './read-options.ts';
+import { readObjects } from './reading.ts';
 import { segmentExample } from './segment-example.ts';
 
 /**
@@ -57,7 +58,7 @@ function createReader(given: FormatOptions, names: NameTable): RecordReader {
   const options = readOptions('segment', segment.options, given);
   const read = createSegmentReader(options['duplicates'] === 'drop' ? 'drop' : 'keep');
   const translate = createTranslation(names);
-  return (message) => {
+  return readObjects((message) => {
     const result = read(message);
     if (result.kind === 'unreadable') return result;
     if (result.kind === 'duplicate') return { kind: 'skipped', reason: repeatedMessage };
@@ -67,7 +68,7 @@ function createReader(given: FormatOptions, names: NameTable): RecordReader {
       kind: 'skipped',
       reason: `the table of names leaves out events called ${result.event.event.slice(0, 200)}`,
     };
-  };
+  });
 }
 
 /** Without a table the event itself, untouched. */

@@ -4,21 +4,21 @@ import { checkedUrl } from '../api-client.ts';
 import { defaultUrl } from '../api-options.ts';
 import { CommandError } from '../exit-codes.ts';
 import { createDeliver } from '../send/deliver.ts';
+import { converterFor, tableOf, type FormatArguments } from '../send/format-options.ts';
 import { openInput } from '../send/open-input.ts';
 import { startProgress, type Progress } from '../send/progress.ts';
 import { sendRecords, type LostRecord } from '../send/send-records.ts';
 import { InputError, splitRecords } from '../send/split-records.ts';
-import { createConverter, sourceFormats, type SourceFormat } from '../send/to-events.ts';
+import { sourceFormats } from '../send/to-events.ts';
 import { newTotals, totalsJson, totalsLines, type Totals } from '../send/totals.ts';
 import { stopSignal } from '../stop-signal.ts';
 import { printable, type Terminal } from '../terminal.ts';
 
-interface SendCommandOptions {
+interface SendCommandOptions extends FormatArguments {
   readonly url: string;
   readonly apiKey?: string;
   readonly historical?: boolean;
-  readonly from: SourceFormat;
-  readonly duplicates: 'keep' | 'drop';
+  readonly printNames?: boolean;
   readonly rejected?: string;
   readonly retries: string;
   readonly dryRun?: boolean;
@@ -33,8 +33,10 @@ const batchBytesMax = 5_000_000;
 export function sendCommand(parent: Command, terminal: Terminal): void {
   parent
     .command('send')
-    .description('send a file of events: a JSON array, a batch object or NDJSON, plain or gzipped')
-    .argument('<file>', 'the file; - reads stdin')
+    .description(
+      'send a file of events, or of records of another tool: a JSON array, a batch object or NDJSON, plain or gzipped',
+    )
+    .argument('[file]', 'the file; - reads stdin')
     .addOption(
       new Option('--url <url>', 'address of the service; /batch/ is added').env('MILLRACE_URL').default(defaultUrl),
     )
@@ -46,12 +48,24 @@ export function sendCommand(parent: Command, terminal: Terminal): void {
         .choices(['keep', 'drop'])
         .default('keep'),
     )
+    .option('--format-option <key=value>', 'option of the format; key=@file takes the value from a file', collect)
+    .option('--names <file>', "JSON to take the place of the format's table of names; start from --print-names")
+    .option('--print-names', "print the format's table of names as JSON, send nothing")
     .option('--rejected <file>', 'write records that did not get in, with the reason, as NDJSON')
     .option('--retries <number>', 'failed attempts in a row before giving up', '10')
     .option('--dry-run', 'read and convert everything, send nothing')
     .option('--no-progress', 'say nothing until the end')
     .option('--json', 'print the totals as JSON')
-    .action((file: string, options: SendCommandOptions) => send(terminal, file, options));
+    .action((file: string | undefined, options: SendCommandOptions) => {
+      if (options.printNames === true) return terminal.json(tableOf(options.from, '--print-names'));
+      if (file === undefined) throw new CommandError('usage', 'expected a file, or - for stdin');
+      return send(terminal, file, options);
+    });
+}
+
+/** The same option several times. */
+function collect(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value];
 }
 
 async function send(terminal: Terminal, file: string, options: SendCommandOptions): Promise<void> {
@@ -64,6 +78,7 @@ async function send(terminal: Terminal, file: string, options: SendCommandOption
     );
   }
   const retriesMax = wholeNumber('--retries', options.retries);
+  const convert = converterFor(options);
   const totals = newTotals();
   const input = openInput(file);
   const lost = options.rejected === undefined ? undefined : openLost(options.rejected, file);
@@ -73,7 +88,7 @@ async function send(terminal: Terminal, file: string, options: SendCommandOption
   try {
     await sendRecords({
       records: splitRecords(input.chunks, ({ historicalMigration }) => checkHeader(historicalMigration, options)),
-      convert: createConverter(options.from, options.duplicates),
+      convert,
       deliver:
         options.dryRun === true
           ? undefined

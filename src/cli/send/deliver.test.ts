@@ -54,7 +54,7 @@ async function run(
       records: (async function* () {
         yield records(count);
       })(),
-      convert: createConverter('events', 'keep'),
+      convert: createConverter('events', { duplicates: 'keep' }),
       deliver,
       totals,
       batchEventsMax,

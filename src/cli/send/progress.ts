@@ -39,7 +39,7 @@ export function startProgress(
 
 /** `[########        ]  42 %  120,000 events  5,300/s  ETA 0:31  3 rejected`; without a size, without bar and ETA. */
 export function progressText(read: number, total: number | undefined, totals: Totals, elapsedMs: number): string {
-  const done = totals.accepted + totals.rejected + totals.unreadable + totals.duplicates;
+  const done = totals.accepted + totals.rejected + totals.unreadable + totals.duplicates + totals.skipped;
   const seconds = Math.max(elapsedMs, 1) / 1000;
   const share = total === undefined || total === 0 ? undefined : Math.min(1, read / total);
   const bad = totals.rejected + totals.unreadable;

@@ -38,29 +38,34 @@ export async function sendRecords(options: SendOptions): Promise<void> {
   for await (const records of options.records) {
     for (const source of records) {
       signal.throwIfAborted();
-      const event = takeIn(source, options);
-      if (event === undefined) continue;
-      totals.unsent += 1;
-      if (batch.length >= options.batchEventsMax || bytes + event.bytes > options.batchBytesMax) await flush();
-      batch.push(event);
-      bytes += event.bytes + 1;
+      const events = takeIn(source, options);
+      totals.events += events.length;
+      totals.unsent += events.length;
+      for (const event of events) {
+        if (batch.length >= options.batchEventsMax || bytes + event.bytes > options.batchBytesMax) await flush();
+        batch.push(event);
+        bytes += event.bytes + 1;
+      }
     }
   }
   await flush();
 }
 
-/** The event of a record; undefined when it has none, which is counted. */
-function takeIn(source: RawRecord, { convert, totals, onLost }: SendOptions): OutgoingEvent | undefined {
+/** The events of a record; why it has none is counted. */
+function takeIn(source: RawRecord, { convert, totals, onLost }: SendOptions): readonly OutgoingEvent[] {
   totals.read += 1;
   const converted = convert(source);
-  if (converted.kind === 'event') return converted.event;
+  if (converted.kind === 'events') return converted.events;
   if (converted.kind === 'duplicate') totals.duplicates += 1;
-  else {
+  else if (converted.kind === 'skipped') {
+    totals.skipped += 1;
+    countReason(totals, `left out: ${converted.reason.slice(0, 80)}`);
+  } else {
     totals.unreadable += 1;
     countReason(totals, `unreadable: ${converted.reason.slice(0, 80)}`);
     onLost({ source, code: 'unreadable', detail: converted.reason });
   }
-  return undefined;
+  return [];
 }
 
 async function deliverBatch(batch: readonly OutgoingEvent[], { deliver, totals, onLost }: SendOptions): Promise<void> {

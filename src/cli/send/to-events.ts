@@ -1,6 +1,8 @@
 import { derivedId } from '../../base/ids.ts';
+import { FormatOptionsError, type Format, type FormatOptions, type NameTable } from '../../formats/format.ts';
 import { createOccurrences } from '../../formats/occurrences.ts';
-import { createSegmentReader } from '../../formats/segment.ts';
+import { findFormat, formats } from '../../formats/registry.ts';
+import { repeatedMessage } from '../../formats/segment.ts';
 import type { RawRecord } from './split-records.ts';
 
 /** One event on its way, with what it came from. */
@@ -12,16 +14,28 @@ export interface OutgoingEvent {
 }
 
 export type Converted =
-  | { readonly kind: 'event'; readonly event: OutgoingEvent }
+  /** In order; one record may make several events. */
+  | { readonly kind: 'events'; readonly events: readonly OutgoingEvent[] }
   | { readonly kind: 'duplicate' }
+  | { readonly kind: 'skipped'; readonly reason: string }
   | { readonly kind: 'unreadable'; readonly source: RawRecord; readonly reason: string };
 
-export const sourceFormats = ['events', 'segment'] as const;
-export type SourceFormat = (typeof sourceFormats)[number];
+/** `events` are events already; every other source has a format. */
+export const sourceFormats: readonly string[] = ['events', ...formats.map(({ slug }) => slug)];
 
-/** Turns one record after the other into an event that a repetition of the same file turns into exactly the same. */
-export function createConverter(format: SourceFormat, duplicates: 'keep' | 'drop'): (source: RawRecord) => Converted {
-  const convert = format === 'segment' ? segmentConverter(duplicates) : eventConverter();
+export interface ConverterOptions {
+  readonly duplicates: 'keep' | 'drop';
+  readonly options?: FormatOptions;
+  readonly names?: NameTable | undefined;
+}
+
+/**
+ * Turns one record after the other into events that a repetition of the same file turns into exactly the same. `from` is one
+ * of sourceFormats. Throws FormatOptionsError.
+ */
+export function createConverter(from: string, options: ConverterOptions): (source: RawRecord) => Converted {
+  const format = findFormat(from);
+  const convert = format === undefined ? eventConverter(from, options) : formatConverter(format, options);
   return (source) => {
     let parsed: unknown;
     try {
@@ -30,21 +44,28 @@ export function createConverter(format: SourceFormat, duplicates: 'keep' | 'drop
       return { kind: 'unreadable', source, reason: `not JSON: ${(error as Error).message}` };
     }
     const result = convert(parsed, source.text);
-    if (result.kind === 'json') return { kind: 'event', event: outgoing(result.json, source) };
-    return result.kind === 'duplicate' ? result : { ...result, source };
+    if (result.kind === 'json') return { kind: 'events', events: result.json.map((json) => outgoing(json, source)) };
+    return result.kind === 'unreadable' ? { ...result, source } : result;
   };
 }
 
-type FormatConverter = (
+type RecordConverter = (
   parsed: unknown,
   text: string,
-) => { kind: 'json'; json: string } | { kind: 'duplicate' } | { kind: 'unreadable'; reason: string };
+) =>
+  | { readonly kind: 'json'; readonly json: readonly string[] }
+  | { readonly kind: 'duplicate' }
+  | { readonly kind: 'skipped'; readonly reason: string }
+  | { readonly kind: 'unreadable'; readonly reason: string };
 
-function segmentConverter(duplicates: 'keep' | 'drop'): FormatConverter {
-  const read = createSegmentReader(duplicates);
+function formatConverter(format: Format, { duplicates, options = {}, names }: ConverterOptions): RecordConverter {
+  const takesDuplicates = format.options.some(({ key }) => key === 'duplicates');
+  const given = takesDuplicates ? { duplicates, ...options } : options;
+  const read = format.createReader(given, names ?? format.names);
   return (parsed) => {
     const result = read(parsed);
-    return result.kind === 'event' ? { kind: 'json', json: JSON.stringify(result.event) } : result;
+    if (result.kind === 'events') return { kind: 'json', json: result.events.map((event) => JSON.stringify(event)) };
+    return result.kind === 'skipped' && result.reason === repeatedMessage ? { kind: 'duplicate' } : result;
   };
 }
 
@@ -52,20 +73,23 @@ function segmentConverter(duplicates: 'keep' | 'drop'): FormatConverter {
  * Events go out as they stand, byte for byte. One without a uuid gets one that follows from its text and its occurrence
  * in the file: otherwise an answer lost on the way would store it twice.
  */
-function eventConverter(): FormatConverter {
+function eventConverter(from: string, { options = {}, names }: ConverterOptions): RecordConverter {
+  if (Object.keys(options).length > 0 || names !== undefined) {
+    throw new FormatOptionsError(`${from} are sent as they stand: expected a format for options or names, see --from`);
+  }
   const occurrences = createOccurrences();
   return (parsed, text) => {
     if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
       return { kind: 'unreadable', reason: 'expected a JSON object' };
     }
     const { uuid } = parsed as { uuid?: unknown };
-    if (uuid !== undefined && uuid !== null && uuid !== '') return { kind: 'json', json: text };
+    if (uuid !== undefined && uuid !== null && uuid !== '') return { kind: 'json', json: [text] };
     const first = derivedId('event-content', text);
     const occurrence = occurrences.next(first);
     const derived = occurrence === 1 ? first : derivedId('event-content', text, String(occurrence));
-    if ('uuid' in parsed) return { kind: 'json', json: JSON.stringify({ ...parsed, uuid: derived }) };
+    if ('uuid' in parsed) return { kind: 'json', json: [JSON.stringify({ ...parsed, uuid: derived })] };
     const members = text.slice(text.indexOf('{') + 1).trimStart();
-    return { kind: 'json', json: `{"uuid":"${derived}"${members === '}' ? '' : ','}${members}` };
+    return { kind: 'json', json: [`{"uuid":"${derived}"${members === '}' ? '' : ','}${members}`] };
   };
 }
 

@@ -1,7 +1,12 @@
-/** What became of every record. `read` is the sum of all the others. */
+/**
+ * What became of every record. A record that is not unreadable, a duplicate or skipped became one event or several (or, rarely,
+ * none), and every event is accepted, rejected or unsent.
+ */
 export interface Totals {
   /** Records found in the input. */
   read: number;
+  /** Events that the records became. */
+  events: number;
   /** Stored by the service, or about to be: it has answered that it keeps them. */
   accepted: number;
   /** Refused by the service, for a reason of the event's own. */
@@ -10,6 +15,8 @@ export interface Totals {
   unreadable: number;
   /** Left out because --duplicates drop asked for it. */
   duplicates: number;
+  /** Left out because the format has no event for them, or because a table of names says so; see `reasons`. */
+  skipped: number;
   /** Neither accepted nor rejected when the command stopped. Sending the file again is safe. */
   unsent: number;
   /** Bodies sent, repetitions included. */
@@ -23,10 +30,12 @@ export interface Totals {
 export function newTotals(): Totals {
   return {
     read: 0,
+    events: 0,
     accepted: 0,
     rejected: 0,
     unreadable: 0,
     duplicates: 0,
+    skipped: 0,
     unsent: 0,
     requests: 0,
     retries: 0,
@@ -49,6 +58,7 @@ export function totalsLines(totals: Totals, dryRun: boolean): string[] {
     [totals.rejected, 'rejected'],
     [totals.unreadable, 'unreadable'],
     [totals.duplicates, 'duplicates left out'],
+    [totals.skipped, 'left out'],
     [totals.unsent, 'not sent'],
   ];
   return [

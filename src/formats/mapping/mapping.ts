@@ -1,0 +1,136 @@
+import { isUuid } from '../derived-uuids.ts';
+import { createEventWriter, imported, leftOut, skipped, unreadable, type EventWriter } from '../event-writer.ts';
+import type { Format, FormatOptions, NameTable, RecordReader, RecordResult } from '../format.ts';
+import { namesOf, rename, type Names } from '../names.ts';
+import { readOptions } from '../read-options.ts';
+import { idOf, kindOf, setMember, type Json, type Properties } from '../read-values.ts';
+import { isJunkId, readObjects } from '../reading.ts';
+import { mappingExample } from './mapping-example.ts';
+import { parseRules, type Rules } from './rules.ts';
+
+/** Records of any shape, by rules that a user writes. */
+export const mapping: Format = {
+  slug: 'mapping',
+  name: 'Mapping',
+  description:
+    'Records of any shape, by rules. `event`, `distinct_id` and `timestamp` are required; `uuid`, `anonymous_id`, `properties`, ' +
+    '`others`, `$set`, `$set_once`, `groups`, `skip` and `source` may be there. A rule is a column or path (`"user.id"`), a ' +
+    'template (`"{a}-{b}"`), or an object with one of `path`, `constant`, `template`, `first` (a list of rules) and any of ' +
+    '`default`, `table` (value → value), `else`, `type` (text, number, boolean, json). `timestamp` may have `format` (iso, s, ' +
+    'ms, us, ns or a pattern such as `dd.MM.yyyy HH:mm:ss`) and `zone`. `properties`, `$set`, `$set_once` and `groups` are lists ' +
+    'of columns or objects of name → rule. Columns that no rule takes become properties if `others` is true, which it is ' +
+    'unless `properties` is given. `skip` is a list of `{"if": rule, "is": values, "reason": text}`. `source` keeps ids of ' +
+    'one source apart from those of another.',
+  source: 'Rows and objects of any tool: a CSV with a heading, a query of a warehouse, JSON lines.',
+  options: [{ key: 'mapping', description: 'The rules, as JSON. Required' }],
+  names: { events: {}, properties: {}, personProperties: {} },
+  example: mappingExample,
+  createReader,
+};
+
+interface Context {
+  readonly rules: Rules;
+  readonly writer: EventWriter;
+  readonly properties: Names;
+  readonly person: Names;
+}
+
+function createReader(given: FormatOptions, names: NameTable): RecordReader {
+  const options = readOptions('mapping', mapping.options, given);
+  const context: Context = {
+    rules: parseRules(options['mapping'] ?? ''),
+    writer: createEventWriter('mapping', names),
+    properties: namesOf(names.properties),
+    person: namesOf(names.personProperties),
+  };
+  return readObjects((record) => readRecord(record, context));
+}
+
+function readRecord(record: Json, { rules, writer, ...names }: Context): RecordResult {
+  for (const { matches, reason } of rules.skip) if (matches(record)) return skipped(reason);
+  const foundName = rules.event.read(record);
+  const name = idOf(foundName);
+  if (name === undefined) return unreadable(`event: expected a name, got ${kindOf(foundName)}`);
+  const foundId = rules.distinctId.read(record);
+  const distinctId = idOf(foundId);
+  if (distinctId === undefined) return unreadable(`distinct_id: expected an id, got ${kindOf(foundId)}`);
+  const foundTime = rules.timestamp.value.read(record);
+  const timestamp = rules.timestamp.readTime(foundTime);
+  if (timestamp === undefined) {
+    return unreadable(`timestamp: expected a time in the format given, got ${kindOf(foundTime)}`);
+  }
+  const event = writer.eventName(name);
+  if (event === null) return leftOut(name);
+  const uuid = uuidOf(record, [name, distinctId, timestamp], rules, writer);
+  if (uuid === undefined) return unreadable('uuid: expected an id, got nothing');
+  const properties = propertiesOf(record, rules, names);
+  if (isJunkId(distinctId)) properties['$process_person_profile'] = false;
+  return imported([
+    ...links(record, distinctId, timestamp, rules, writer),
+    writer.event(uuid, event, distinctId, timestamp, properties),
+  ]);
+}
+
+/** Of an id that is no UUID, what else identifies the event is a part: two files may both count from 1. */
+function uuidOf(
+  record: Json,
+  identity: readonly string[],
+  { uuid, source }: Rules,
+  writer: EventWriter,
+): string | undefined {
+  if (uuid === undefined) return writer.contentId(record);
+  const id = idOf(uuid.read(record));
+  if (id === undefined) return undefined;
+  return isUuid(id) ? id : writer.id(source, id, ...identity);
+}
+
+function links(
+  record: Json,
+  distinctId: string,
+  timestamp: string,
+  { anonymousId }: Rules,
+  writer: EventWriter,
+): ReturnType<EventWriter['identify']> {
+  const device = idOf(anonymousId?.read(record));
+  if (device === undefined || isJunkId(device) || isJunkId(distinctId)) return [];
+  return writer.identify(distinctId, device, timestamp);
+}
+
+function propertiesOf(record: Json, rules: Rules, names: Pick<Context, 'properties' | 'person'>): Properties {
+  const found: Properties = {};
+  rules.properties.addTo(record, found);
+  if (rules.others) addOthers(record, rules.taken, found);
+  const properties: Properties = names.properties.size === 0 ? found : {};
+  if (names.properties.size > 0) rename(found, names.properties, properties);
+  addBag(rules.set, '$set', record, properties, names.person);
+  addBag(rules.setOnce, '$set_once', record, properties, names.person);
+  addGroups(rules.groups, record, properties);
+  return properties;
+}
+
+function addOthers(record: Json, taken: ReadonlySet<string>, target: Properties): void {
+  for (const column of Object.keys(record)) {
+    const value = record[column];
+    if (value === null || value === '' || value === undefined || taken.has(column)) continue;
+    if (!Object.hasOwn(target, column)) setMember(target, column, value);
+  }
+}
+
+function addGroups(bag: Rules['groups'], record: Json, properties: Properties): void {
+  const found: Properties = {};
+  bag.addTo(record, found);
+  const groups: Properties = {};
+  for (const [type, value] of Object.entries(found)) {
+    const key = idOf(value);
+    if (key !== undefined) setMember(groups, type, key);
+  }
+  if (Object.keys(groups).length > 0) properties['$groups'] = groups;
+}
+
+function addBag(bag: Rules['set'], name: string, record: Json, properties: Properties, names: Names): void {
+  const found: Properties = {};
+  bag.addTo(record, found);
+  const target: Properties = {};
+  rename(found, names, target);
+  if (Object.keys(target).length > 0) properties[name] = target;
+}
