@@ -12,7 +12,8 @@ let dataDir: Awaited<ReturnType<typeof tempDataDir>>;
 
 beforeAll(async () => {
   dataDir = await tempDataDir();
-  server = await startServer(dataDir.path);
+  // Time enough that a busy machine does not make a memory bomb look like a long computation.
+  server = await startServer(dataDir.path, { MILLRACE_SANDBOX_CPU_MS: '1500' });
 });
 afterAll(async () => {
   await server.terminate();
