@@ -146,29 +146,6 @@ describe('waiting', () => {
     expect(outcomes.filter((outcome) => outcome.kind === 'failed')).toHaveLength(1);
     await hasty.close();
   });
-
-  it('async events run at most ten at once; results keep their order', async () => {
-    const spec = specOf(`exports.processEvent = async (event, { storage }) => {
-      event.properties.got = await storage.get('key' + event.properties.index); return event }`);
-    let now = 0;
-    let most = 0;
-    const storage = {
-      ...spec.services.storage,
-      get: async (key: string) => {
-        most = Math.max(most, ++now);
-        await new Promise((resolve) => setTimeout(resolve, Math.random() * 5));
-        now--;
-        return key;
-      },
-    };
-    const instance = await sandbox.open({ ...spec, services: { ...spec.services, storage } });
-    const outcomes = await instance.processEvents(numbered(200));
-    expect(outcomes.map((outcome) => propertiesOf(outcome)['got'])).toEqual(
-      Array.from({ length: 200 }, (_, index) => `key${index}`),
-    );
-    expect(most).toBe(10);
-    await instance.close();
-  });
 });
 
 describe('output', () => {

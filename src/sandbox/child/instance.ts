@@ -1,15 +1,14 @@
 import type { Ops } from '../ops/index.ts';
 import { toSandboxError, wireError } from '../wire/errors.ts';
-import type { ChildOptions, FromChild, OpenBody, Program, WireCause, WireTarget } from '../wire/messages.ts';
-import { CutOffError, createGuestIsolate, DisposedError, type GuestIsolate } from './isolate.ts';
+import type { ChildOptions, FromChild, OpenBody, Program, WireTarget } from '../wire/messages.ts';
+import { Entrance, type CallAnswer, type Entered } from './entrance.ts';
+import { DisposedError, type IsolateMaker } from './isolate.ts';
 import { NoteBook } from './notes.ts';
-import { callAsyncOp, callSyncOp } from './ops-gate.ts';
-import { HostCalls } from './host-calls.ts';
 
 export interface InstanceParts {
   readonly instance: number;
   readonly program: Program;
-  readonly bundle: string;
+  readonly createIsolate: IsolateMaker;
   readonly limits: ChildOptions;
   readonly createOps: (toHost: (op: string, args: readonly unknown[]) => Promise<unknown>) => Ops;
   readonly tell: (message: FromChild, body?: string) => void;
@@ -20,9 +19,12 @@ export interface InstanceParts {
 
 interface EventsRequest {
   readonly kind: 'events';
+  readonly id: number;
   readonly count: number;
   timer: NodeJS.Timeout | undefined;
   lastGuilty: number;
+  /** The event after the one that was cut off last. */
+  first: number;
 }
 
 interface QueuedEvents {
@@ -40,23 +42,8 @@ interface TaskRequest {
 }
 
 type Request = EventsRequest | TaskRequest;
+type CutOff = Extract<Entered, { kind: 'cut' }>;
 
-interface QueuedCall {
-  readonly call: number;
-  readonly op: string;
-  readonly text: string;
-  readonly id: number;
-  readonly index: number;
-  readonly nth: number;
-}
-
-/** What happened in an entry: it came back with a value, or was cut off in an event of a request. */
-type Entered =
-  | { readonly value: unknown }
-  | { readonly cut: { readonly id: number; readonly index: number; readonly stalled: boolean } };
-
-const textLengthMax = 64 * 1024 * 1024;
-const argumentsLengthMax = 32 * 1024 * 1024;
 const housekeepingMs = 1000;
 const teardownMs = 5000;
 const guiltyInRowMax = 3;
@@ -67,24 +54,18 @@ const roundsMax = 10_000;
 
 const stuckMessage =
   'it waits for something that can never come: no request, storage or other call is under way; await what the plugin started';
+const tooManyGuilty = `${guiltyInRowMax} events in a row took too long, so the rest of these events was not tried`;
+const advice = 'make it do less at a time, or raise MILLRACE_SANDBOX_CPU_MS';
 
-/** One plugin of one config in its isolate, from the side of the process. Enters it, and answers what it asks. */
+/** One plugin of one config, from the side of the process: takes requests for it and sees to it that each comes to an end. */
 export class Instance {
   readonly #parts: InstanceParts;
-  readonly #isolate: GuestIsolate;
-  readonly #ops: Ops;
+  readonly #entrance: Entrance;
   readonly #notes = new NoteBook();
   readonly #requests = new Map<number, Request>();
-  #queued: QueuedCall[] = [];
-  #results: { readonly id: number; readonly last: boolean; readonly text: string }[] = [];
-  #ended: { readonly id: number; readonly ok: boolean; readonly json: string }[] = [];
-  /** Calls without an answer yet, by the request that they were made for. */
-  readonly #open = new Map<number, number>();
-  readonly #hostCalls: HostCalls;
-  /** Of the call that is being sent off. */
-  #cause: WireCause | null = null;
   readonly #eventsQueue: QueuedEvents[] = [];
-  #isServing = false;
+  /** Whose events are at work. */
+  #serving: EventsRequest | undefined;
   /** Events that ran out of time right before the next one. */
   #guiltyInRow = 0;
   #setUp = false;
@@ -92,12 +73,18 @@ export class Instance {
 
   constructor(parts: InstanceParts) {
     this.#parts = parts;
-    const { program, bundle, limits } = parts;
-    this.#hostCalls = new HostCalls(parts.instance, parts.tell);
-    this.#ops = parts.createOps((op, args) => this.#hostCalls.ask(op, args, this.#cause));
-    this.#isolate = createGuestIsolate(bundle, program, limits.memoryBytesMax, (kind, rest) =>
-      this.#fromGuest(kind, rest),
-    );
+    const { instance, program, limits, createIsolate, createOps, tell, note } = parts;
+    this.#entrance = new Entrance({
+      instance,
+      facts: program,
+      memoryBytesMax: limits.memoryBytesMax,
+      createIsolate,
+      createOps,
+      tell,
+      note,
+      notes: this.#notes,
+      onAnswer: (answer) => this.#settle(answer),
+    });
   }
 
   /** Loads the code only, and tells what it exports. */
@@ -132,31 +119,6 @@ export class Instance {
     this.#serveQueue();
   }
 
-  #serveQueue(): void {
-    while (!this.#dead && !this.#isServing) {
-      const next = this.#eventsQueue.shift();
-      if (!next) return;
-      this.#serve(next);
-    }
-  }
-
-  #serve({ id, text, count, isFirst }: QueuedEvents): void {
-    const { waitMs } = this.#parts.limits;
-    if (isFirst) this.#guiltyInRow = 0;
-    const request: EventsRequest = { kind: 'events', count, timer: undefined, lastGuilty: -1 };
-    this.#requests.set(id, request);
-    this.#isServing = true;
-    this.#guard(() => {
-      this.#start(id, text, count);
-      this.#afterEntry();
-    });
-    if (this.#dead || !this.#requests.has(id)) return;
-    request.timer = setInterval(
-      () => this.#expire(id, Date.now() - waitMs, 'time', `it took longer than ${waitMs} ms, waiting included`),
-      Math.min(250, waitMs / 2),
-    );
-  }
-
   call(id: number, target: WireTarget, text: string, timeoutMs: number): void {
     this.#startTask(id, timeoutMs, (ok, json) => this.#parts.tell({ kind: 'done', id, ok }, json));
     this.#run(id, 'call', text, JSON.stringify(target));
@@ -168,7 +130,7 @@ export class Instance {
 
   /** The service's answer to a call. */
   answer(call: number, ok: boolean, text: string): void {
-    if (!this.#dead) this.#hostCalls.answer(call, ok, text);
+    this.#entrance.answer(call, ok, text);
   }
 
   close(id: number): void {
@@ -178,7 +140,8 @@ export class Instance {
     };
     if (!this.#setUp || this.#dead) return end();
     this.#startTask(id, teardownMs, (ok, json) => {
-      if (!ok) this.#notes.log('ERROR', `teardownPlugin failed: ${toSandboxError(JSON.parse(json)).message}`, id, -1);
+      const { message } = ok ? { message: '' } : toSandboxError(JSON.parse(json));
+      if (!ok) this.#notes.log('PLUGIN', 'ERROR', `teardownPlugin failed: ${message}`, id, -1);
       end();
     });
     this.#run(id, 'teardown');
@@ -193,10 +156,37 @@ export class Instance {
     if (isAwaited) this.#parts.tell({ kind: 'gone', instance: this.#parts.instance, cause });
     for (const request of this.#requests.values()) clearInterval(request.timer);
     this.#requests.clear();
+    this.#serving = undefined;
     this.#tellNotes();
-    this.#ops.close();
-    this.#isolate.dispose();
+    this.#entrance.close();
     this.#parts.onGone();
+  }
+
+  #serveQueue(): void {
+    while (!this.#dead && !this.#serving) {
+      const next = this.#eventsQueue.shift();
+      if (!next) return;
+      this.#serve(next);
+    }
+  }
+
+  #serve({ id, text, count, isFirst }: QueuedEvents): void {
+    const { waitMs } = this.#parts.limits;
+    if (isFirst) this.#guiltyInRow = 0;
+    const request: EventsRequest = { kind: 'events', id, count, timer: undefined, lastGuilty: -1, first: 0 };
+    this.#requests.set(id, request);
+    this.#serving = request;
+    this.#guard(() => {
+      const command = this.#guiltyInRow >= guiltyInRowMax ? 'refuse' : 'events';
+      const entered = this.#enter(this.#batchMs(count), command, id, text, tooManyGuilty);
+      if (entered.kind === 'cut') this.#tryAlone(request, entered);
+      this.#afterEntry();
+    });
+    if (this.#dead || !this.#requests.has(id)) return;
+    request.timer = setInterval(
+      () => this.#expire(id, Date.now() - waitMs, 'time', `it took longer than ${waitMs} ms, waiting included`),
+      Math.min(250, waitMs / 2),
+    );
   }
 
   #load(id: number, onDone: (ok: boolean, json: string) => void): void {
@@ -225,14 +215,14 @@ export class Instance {
     });
   }
 
-  #settle(call: number, ok: boolean, text: string): void {
-    const id = this.#open.get(call);
-    if (this.#dead || id === undefined) return;
-    this.#open.delete(call);
+  #settle(answer: CallAnswer): void {
     const { cpuMs } = this.#parts.limits;
-    const limitMs = this.#requests.get(id)?.kind === 'events' ? cpuMs : cpuMs * taskFactor;
+    const limitMs = this.#requests.get(answer.id)?.kind === 'events' ? cpuMs : cpuMs * taskFactor;
     this.#guard(() => {
-      this.#handleCut(this.#enter(limitMs, 'settle', call, text, ok ? '1' : '0'));
+      const entered = this.#entrance.settle(limitMs, answer);
+      this.#tellResults();
+      // Refused, it moves nobody on. Who waits for it is found to wait for nothing.
+      this.#handleCut(entered);
       this.#afterEntry();
     });
   }
@@ -251,94 +241,72 @@ export class Instance {
 
   /** @throws DisposedError; CutOffError when not even cleaning up comes back in time. */
   #enter(limitMs: number, command: string, id: number, ...rest: string[]): Entered {
-    this.#parts.note(limitMs);
-    try {
-      return { value: this.#isolate.enter(limitMs, command, id, ...rest) };
-    } catch (error) {
-      if (error instanceof DisposedError) throw error;
-      if (!(error instanceof CutOffError)) return this.#refused(id, command, error);
-      return { cut: { ...this.#whoWasCutOff(), stalled: error.stalled } };
-    } finally {
-      this.#parts.note(0);
-      // In this order: the service knows what a call was made for as long as the request is not at its end.
-      this.#dispatch();
-      this.#tellResults();
-    }
+    const entered = this.#entrance.enter(limitMs, command, id, ...rest);
+    if (entered.kind === 'refused') this.#refused(id, command, entered.message);
+    this.#tellResults();
+    return entered;
   }
 
-  #whoWasCutOff(): { id: number; index: number } {
-    const turn = this.#isolate.enter(housekeepingMs, 'cut-off', 0);
-    const [id = 0, index = -1] = typeof turn === 'string' ? turn.split(':').map(Number) : [];
-    // What it asked for in this entry is not to happen twice.
-    this.#queued = this.#queued.filter((call) => call.id !== id || call.index !== index);
-    return { id, index };
-  }
-
-  /** The guest itself threw, which it does for requests that cannot be. */
-  #refused(id: number, command: string, error: unknown): Entered {
-    // Its number is a call's. Who waits for that is found to wait for nothing.
-    if (command === 'settle') return { value: undefined };
-    const message = error instanceof Error ? error.message.slice(0, 500) : 'it could not be run';
+  #refused(id: number, command: string, message: string): void {
     const request = this.#requests.get(id);
     if (request?.kind === 'task') {
-      this.#ended.push({ id, ok: false, json: JSON.stringify(wireError('thrown', command, message)) });
+      this.#end(id, false, JSON.stringify(wireError('thrown', command, message)));
     } else if (request) {
-      const all = Array.from({ length: request.count }, (_, at) => [
-        at,
-        3,
-        wireError('thrown', 'processEvent', message),
-      ]);
-      this.#requests.delete(id);
-      this.#isServing = false;
+      const error = wireError('thrown', 'processEvent', message);
+      const all = Array.from({ length: request.count }, (_, at) => [at, 3, error]);
+      this.#forget(request);
       this.#parts.tell({ kind: 'results', id, guiltyInRow: 0 }, `${JSON.stringify(all)}\n`);
     }
-    return { value: undefined };
   }
 
-  /** Most requests are at their end after the first entry; of the others some events wait, or one was cut off. */
-  #start(id: number, text: string, count: number): void {
-    const { cpuMs } = this.#parts.limits;
-    const batchMs = cpuMs * Math.min(Math.max(count, 1), batchFactor);
-    const isHopeless = this.#guiltyInRow >= guiltyInRowMax;
-    let entered = this.#enter(batchMs, isHopeless ? 'refuse' : 'events', id, text, tooManyGuilty);
-    let first = 0;
-    for (let entries = 0; ; entries++) {
-      if (entries > count + guiltyInRowMax) throw new Error('expected fewer starts than events');
-      if ('cut' in entered) {
-        const { index, stalled } = entered.cut;
-        // Those before it, or others on the machine, may have used up the time: once more, alone.
-        const alone = index < 0 || (index === first && !stalled);
-        this.#handleCut(alone ? entered : this.#enter(cpuMs, 'solo', id, String(index)));
-        first = index + 1;
-      } else if (entries > 0 && entered.value !== 1) return;
-      if (!this.#requests.has(id)) return;
-      entered = this.#enter('cut' in entered ? cpuMs : batchMs, 'next', id);
+  #batchMs(count: number): number {
+    return this.#parts.limits.cpuMs * Math.min(Math.max(count, 1), batchFactor);
+  }
+
+  /**
+   * Starts more of the events being served, those that wait each in an entry of its own: while one of them is about to go on, none;
+   * the guest knows best. Most requests are at their end after the first entry and never come here.
+   */
+  #startMore(): void {
+    const request = this.#serving;
+    if (!request) return;
+    let limitMs = this.#batchMs(request.count);
+    for (let entries = 0; this.#serving === request; entries++) {
+      if (entries > request.count + guiltyInRowMax) throw new Error('expected fewer starts than events');
+      if (this.#entrance.isAboutToGoOn(request.id)) return;
+      const entered = this.#enter(limitMs, 'next', request.id);
+      if (entered.kind === 'cut') {
+        this.#tryAlone(request, entered);
+        limitMs = this.#parts.limits.cpuMs;
+      } else if (entered.kind === 'refused' || !entered.more) return;
     }
+  }
+
+  /** An event was cut off where events are started. Those before it, or others on the machine, may have used up the time. */
+  #tryAlone(request: EventsRequest, cut: CutOff): void {
+    const wasAlone = cut.index < 0 || (cut.index === request.first && !cut.stalled);
+    const { cpuMs } = this.#parts.limits;
+    this.#handleCut(wasAlone ? cut : this.#enter(cpuMs, 'solo', request.id, String(cut.index)));
+    request.first = cut.index + 1;
   }
 
   #handleCut(entered: Entered): void {
-    if (!('cut' in entered)) return;
-    const { id, index } = entered.cut;
+    if (entered.kind !== 'cut') return;
+    const { id, index } = entered;
     const request = this.#requests.get(id);
     const { cpuMs } = this.#parts.limits;
-    const advice = 'make it do less at a time, or raise MILLRACE_SANDBOX_CPU_MS';
     if (request?.kind === 'events' && index >= 0) {
       this.#guiltyInRow = request.lastGuilty === index - 1 ? this.#guiltyInRow + 1 : 1;
       request.lastGuilty = index;
-      this.#enter(
-        housekeepingMs,
-        'fail',
-        id,
-        String(index),
-        `it computed for more than ${cpuMs} ms on one event; ${advice}`,
-      );
+      const message = `it computed for more than ${cpuMs} ms on one event; ${advice}`;
+      this.#enter(housekeepingMs, 'fail', id, String(index), message);
       if (this.#guiltyInRow < guiltyInRowMax) return;
       request.lastGuilty = request.count - 1;
       this.#enter(housekeepingMs, 'fail-rest', id, tooManyGuilty);
     } else if (request?.kind === 'task') {
       const message = `it computed for more than ${cpuMs * taskFactor} ms without a pause; ${advice}`;
       if (!this.#setUp && request.timer === undefined) {
-        this.#ended.push({ id, ok: false, json: JSON.stringify(wireError('time', 'load', message)) });
+        this.#end(id, false, JSON.stringify(wireError('time', 'load', message)));
       } else {
         const about = JSON.stringify({ cutoff: Number.MAX_SAFE_INTEGER, kind: 'time', message });
         this.#enter(housekeepingMs, 'expire', id, about);
@@ -346,18 +314,23 @@ export class Instance {
     }
   }
 
-  /** Ends what ended, and what can never end. */
+  /** Ends what ended, starts what may start, and ends what can never end. */
   #afterEntry(): void {
     for (let rounds = 0; ; rounds++) {
       if (rounds > roundsMax) throw new Error('expected the requests to end at some time');
-      for (const { id, ok, json } of this.#ended.splice(0)) this.#end(id, ok, json);
-      if (this.#dead || this.#open.size > 0 || this.#queued.length > 0 || this.#ended.length > 0) break;
+      this.#tellEnds();
+      if (!this.#dead) this.#startMore();
+      this.#tellEnds();
+      if (this.#dead || this.#entrance.isWaiting) break;
       const [waiting] = this.#requests.keys();
       if (waiting === undefined) break;
       this.#handleCut(this.#enter(housekeepingMs, 'stuck', waiting, stuckMessage));
-      if (this.#requests.has(waiting)) this.#handleCut(this.#enter(this.#parts.limits.cpuMs, 'next', waiting));
     }
     if (!this.#dead) this.#tellNotes();
+  }
+
+  #tellEnds(): void {
+    for (const { id, ok, json } of this.#entrance.takeEnds()) this.#end(id, ok, json);
   }
 
   #end(id: number, ok: boolean, json: string): void {
@@ -370,57 +343,27 @@ export class Instance {
     request.onDone(ok, json);
   }
 
-  #fromGuest(kind: unknown, rest: readonly unknown[]): string | undefined {
-    const [first, second, third] = rest;
-    if (kind === 's') return callSyncOp(this.#ops, first, second);
-    if (kind === 'l') this.#notes.log(first, second, third, rest[3]);
-    if (kind === 'm') this.#notes.metric(first, second, third);
-    if (kind === 'c') this.#queue(rest);
-    if (kind === 'r' && typeof third === 'string' && third.length <= textLengthMax) {
-      this.#results.push({ id: Number(first), last: second === 1, text: third });
-    }
-    if (kind === 'd' && typeof third === 'string' && third.length <= textLengthMax) {
-      this.#ended.push({ id: Number(first), ok: second === 1, json: third });
-    }
-    return undefined;
-  }
-
-  #queue(rest: readonly unknown[]): void {
-    const [call, op, text, id, index, nth] = rest;
-    if (typeof op !== 'string' || typeof text !== 'string' || text.length > argumentsLengthMax) {
-      throw new TypeError('expected a call of bounded length');
-    }
-    this.#queued.push({ call: Number(call), op, text, id: Number(id), index: Number(index), nth: Number(nth) });
-  }
-
   #tellResults(): void {
-    for (const { id, last, text } of this.#results.splice(0)) {
+    for (const { id, last, text } of this.#entrance.takeResults()) {
       const request = this.#requests.get(id);
       if (request?.kind !== 'events') continue;
       if (!last) {
         this.#parts.tell({ kind: 'results', id }, text);
         continue;
       }
-      clearInterval(request.timer);
-      this.#requests.delete(id);
-      this.#notes.endOf(id);
+      this.#forget(request);
       // Whoever gets the last results has seen what was logged on the way.
       this.#tellNotes();
-      this.#isServing = false;
       if (request.lastGuilty !== request.count - 1) this.#guiltyInRow = 0;
       this.#parts.tell({ kind: 'results', id, guiltyInRow: this.#guiltyInRow }, text);
     }
   }
 
-  /** Sends off what was asked for in an entry. */
-  #dispatch(): void {
-    if (this.#queued.length === 0 || this.#dead) return;
-    for (const { call, op, text, id, index, nth } of this.#queued.splice(0)) {
-      this.#open.set(call, id);
-      this.#cause = index >= 0 ? { id, index, nth } : null;
-      void callAsyncOp(this.#ops, op, text).then((answer) => this.#settle(call, answer.ok, answer.text));
-    }
-    this.#cause = null;
+  #forget(request: EventsRequest): void {
+    clearInterval(request.timer);
+    this.#requests.delete(request.id);
+    this.#notes.endOf(request.id);
+    if (this.#serving === request) this.#serving = undefined;
   }
 
   #tellNotes(): void {
@@ -428,5 +371,3 @@ export class Instance {
     if (notes) this.#parts.tell({ kind: 'notes', instance: this.#parts.instance }, JSON.stringify(notes));
   }
 }
-
-const tooManyGuilty = `${guiltyInRowMax} events in a row took too long, so the rest of these events was not tried`;

@@ -17,27 +17,65 @@ export class CutOffError extends Error {
 export class DisposedError extends Error {}
 
 export interface GuestIsolate {
-  /** @throws CutOffError, DisposedError, or an Error of the guest's. */
+  /** What the guest gives back: see start in ../guest/main.ts. @throws CutOffError, DisposedError. */
   enter(timeoutMs: number, ...command: readonly (string | number)[]): unknown;
   readonly isDisposed: boolean;
+  /** The guest did not have to be compiled again. */
+  readonly isFromCache: boolean;
   dispose(): void;
 }
 
-const startMs = 5000;
+export interface IsolateParts {
+  readonly facts: { readonly pluginName: string; readonly label: string };
+  readonly memoryBytesMax: number;
+  readonly fromGuest: FromGuest;
+  /** A promise was rejected in an entry, and nobody handled it. What the plugin rejected it with. */
+  readonly onRejection: (reason: unknown) => void;
+}
 
-/** An isolate with the guest in it, ready for a plugin's code. */
-export function createGuestIsolate(
-  bundle: string,
-  facts: { readonly pluginName: string; readonly label: string },
-  memoryBytesMax: number,
-  fromGuest: FromGuest,
-): GuestIsolate {
-  const isolate = new ivm.Isolate({ memoryLimit: Math.max(8, Math.round(memoryBytesMax / 1_048_576)) });
-  const context = isolate.createContextSync();
-  const script = isolate.compileScriptSync(bundle, { filename: 'guest' });
-  const start = script.runSync(context, { timeout: startMs, reference: true });
+export type IsolateMaker = (parts: IsolateParts) => GuestIsolate;
+
+const startMs = 5000;
+const lastMs = 1000;
+
+/** Makes isolates with this guest in them, ready for a plugin's code. What compiling it gave is kept for the next ones. */
+export function createIsolateMaker(bundle: string): IsolateMaker {
+  let compiled: ivm.ExternalCopy<ArrayBuffer> | undefined;
+  return (parts) => {
+    const isolate = new ivm.Isolate({ memoryLimit: Math.max(8, Math.round(parts.memoryBytesMax / 1_048_576)) });
+    const context = isolate.createContextSync();
+    const known = compiled;
+    const script = isolate.compileScriptSync(bundle, {
+      filename: 'guest',
+      ...(known === undefined ? {} : { cachedData: known }),
+    });
+    const start = script.runSync(context, { timeout: startMs, reference: true }) as ivm.Reference<Start>;
+    const { cachedDataRejected } = script as { readonly cachedDataRejected?: boolean };
+    script.release();
+    const outside = outsideOf(parts.fromGuest);
+    const enter = start.applySync(undefined, [outside, JSON.stringify(parts.facts)], {
+      timeout: startMs,
+      result: { reference: true },
+    }) as ivm.Reference<Enter>;
+    start.release();
+    const isFromCache = known !== undefined && cachedDataRejected !== true;
+    // Only now, so that the functions that starting needs are in it.
+    if (!isFromCache) compiled = compiledCode(isolate, bundle);
+    return guestIsolate(isolate, enter, isFromCache, parts.onRejection);
+  };
+}
+
+type Start = (outside: unknown, facts: string) => Enter;
+
+function compiledCode(isolate: ivm.Isolate, bundle: string): ivm.ExternalCopy<ArrayBuffer> | undefined {
+  const script = isolate.compileScriptSync(bundle, { filename: 'guest', produceCachedData: true });
+  const { cachedData } = script as { readonly cachedData?: ivm.ExternalCopy<ArrayBuffer> };
   script.release();
-  const outside = new ivm.Callback(
+  return cachedData;
+}
+
+function outsideOf(fromGuest: FromGuest): ivm.Callback<(...args: unknown[]) => string | undefined> {
+  return new ivm.Callback(
     (kind: unknown, ...rest: readonly unknown[]) => {
       try {
         return fromGuest(kind, rest);
@@ -48,30 +86,43 @@ export function createGuestIsolate(
     },
     { sync: true },
   );
-  const enter = start.applySync(undefined, [outside, JSON.stringify(facts)], {
-    timeout: startMs,
-    result: { reference: true },
-  }) as ivm.Reference<Enter>;
-  start.release();
+}
 
+function guestIsolate(
+  isolate: ivm.Isolate,
+  enter: ivm.Reference<Enter>,
+  isFromCache: boolean,
+  onRejection: (reason: unknown) => void,
+): GuestIsolate {
+  const apply = (timeout: number, command: readonly (string | number)[]): unknown =>
+    enter.applySync(undefined, [...command], { timeout });
   return {
     get isDisposed() {
       return isolate.isDisposed;
     },
+    isFromCache,
     enter: (timeoutMs, ...command) => {
+      const startedAt = performance.now();
       const cpuBefore = isolate.cpuTime;
       try {
-        return enter.applySync(undefined, [...command], { timeout: timeoutMs }) as unknown;
+        return apply(timeoutMs, command);
       } catch (error) {
         if (isolate.isDisposed) throw new DisposedError();
-        if (error instanceof Error && error.message === 'Script execution timed out.') {
+        // A plugin may reject with the same words, but not as late.
+        if (isTimeout(error) && performance.now() - startedAt >= timeoutMs) {
           throw new CutOffError(Number(isolate.cpuTime - cpuBefore) / 1e6 < timeoutMs / 2);
         }
-        throw error;
+        // The guest itself never throws: the entry came to its end, but what it gave back was put aside for this.
+        onRejection(error);
+        return apply(lastMs, ['last']);
       }
     },
     dispose: () => {
       if (!isolate.isDisposed) isolate.dispose();
     },
   };
+}
+
+function isTimeout(error: unknown): boolean {
+  return error instanceof Error && error.message === 'Script execution timed out.';
 }

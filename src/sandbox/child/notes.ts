@@ -9,11 +9,11 @@ const kinds: ReadonlySet<unknown> = new Set(['sum', 'min', 'max']);
 
 /** What a plugin logs and counts, gathered until it is told on: bounded, whatever the plugin does. */
 export class NoteBook {
-  #logs: [number, string, string][] = [];
+  #logs: Notes['logs'][number][] = [];
   #lines = new Map<string, number>();
   #metrics = new Map<string, [string, string, number]>();
 
-  log(level: unknown, message: unknown, id: unknown, index: unknown): void {
+  log(source: 'CONSOLE' | 'PLUGIN', level: unknown, message: unknown, id: unknown, index: unknown): void {
     if (typeof message !== 'string' || !levels.has(level) || this.#logs.length > linesMax) return;
     const turn = `${Number(id)}:${Number(index)}`;
     const lines = (this.#lines.get(turn) ?? 0) + 1;
@@ -23,7 +23,7 @@ export class NoteBook {
       lines > linesPerTurnMax
         ? `expected at most ${linesPerTurnMax} lines in one call; the further ones are left out`
         : bounded(message);
-    this.#logs.push([Date.now(), lines > linesPerTurnMax ? 'WARN' : String(level), text]);
+    this.#logs.push([Date.now(), source, lines > linesPerTurnMax ? 'WARN' : String(level), text]);
   }
 
   metric(name: unknown, kind: unknown, value: unknown): void {

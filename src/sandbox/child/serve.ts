@@ -10,6 +10,7 @@ import type { ChildOptions, FromChild, OpenBody, Program, ToChild } from '../wir
 import { wireError } from '../wire/errors.ts';
 import { monotonicMs, noteDescriptor, socketDescriptor, writeNote } from '../wire/note.ts';
 import { bundleGuest } from './guest-bundle.ts';
+import { createIsolateMaker, type IsolateMaker } from './isolate.ts';
 import { Instance, type InstanceParts } from './instance.ts';
 
 const requestsPerMinute = 600;
@@ -56,6 +57,7 @@ function start(
   tell: (message: FromChild, body?: string) => void,
 ): Server {
   const bundle = knownBundle === '' ? bundleGuest() : knownBundle;
+  const createIsolate = createIsolateMaker(bundle);
   const { allow, timeoutMs, bytesMax, ca } = options.outbound;
   const allowList = parseAllowList(allow);
   const outbound = createOutboundFetch({ allow: allowList, timeoutMs, bytesMax, ca });
@@ -77,12 +79,12 @@ function start(
       instance: { pluginName, label, configId, projectId },
     });
   tell({ kind: 'ready' }, bundle);
-  return new Server({ options, bundle, opsFor, tell });
+  return new Server({ options, createIsolate, opsFor, tell });
 }
 
 interface ServerParts {
   readonly options: ChildOptions;
-  readonly bundle: string;
+  readonly createIsolate: IsolateMaker;
   readonly opsFor: OpsFor;
   readonly tell: (message: FromChild, body?: string) => void;
 }
@@ -131,12 +133,12 @@ class Server {
 
   /** Undefined: there is no isolate to be had; that has been told. */
   #create(asked: { readonly id: number; readonly instance: number }, program: Program): Instance | undefined {
-    const { options, bundle, opsFor, tell } = this.#parts;
+    const { options, createIsolate, opsFor, tell } = this.#parts;
     const id = asked.instance;
     const parts: InstanceParts = {
       instance: id,
       program,
-      bundle,
+      createIsolate,
       limits: options,
       createOps: (toHost) => opsFor(program, toHost),
       tell,

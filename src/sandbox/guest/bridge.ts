@@ -1,6 +1,7 @@
 import { decodeBridge, encodeBridge } from '../wire/bridge-json.ts';
 import { fromBase64, toBase64 } from './base64.ts';
 import { now, parse, sliceText } from './intrinsics.ts';
+import { isAnsweredAtOnce } from '../wire/quick-ops.ts';
 import type { Bridge } from './lib/index.ts';
 import type { Outside, Turn, Turns } from './outside.ts';
 
@@ -8,6 +9,7 @@ interface OpenCall {
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: Error) => void;
   readonly turn: Turn;
+  readonly isQuick: boolean;
 }
 
 export interface GuestBridge extends Bridge {
@@ -51,14 +53,20 @@ export function createBridge(
         const text = encodeBridge(args, toBase64);
         const turn = turns.current;
         const call = ++last;
-        open.set(call, { resolve, reject, turn });
+        const isQuick = isAnsweredAtOnce(op);
+        if (isQuick) turn.quick++;
+        else turn.slow++;
+        open.set(call, { resolve, reject, turn, isQuick });
         outside('c', call, op, text, turn.id, turn.index, op === 'capture' ? turn.captures++ : 0);
       }),
     settle: (call, ok, text) => {
       const waiting = open.get(call);
       if (!waiting) return;
       open.delete(call);
-      turns.current = waiting.turn;
+      const { turn } = waiting;
+      if (waiting.isQuick) turn.quick--;
+      else turn.slow--;
+      turns.current = turn;
       if (ok) waiting.resolve(decodeBridge(text, fromBase64));
       else waiting.reject(errorOf(text));
     },

@@ -1,10 +1,10 @@
 import { checkResult, failed, type Checked } from './check-result.ts';
 import { buildEvent, decodeEvents, type Given, type GuestEvent } from './guest-event.ts';
 import { isArray, now, promiseOf, thenOf } from './intrinsics.ts';
-import type { Outside, Turn, Turns } from './outside.ts';
+import { turnOf, type Outside, type Turn, type Turns } from './outside.ts';
 import { describeThrown, fault } from './thrown.ts';
 
-/** Events of one config that are at work at once. */
+/** Events of one config that are at work at once, when they wait for what takes time. */
 const atOnceMax = 10;
 
 export interface ProcessMethod {
@@ -47,12 +47,13 @@ export class EventRun {
   }
 
   /**
-   * For a run that is not at its end after that: some wait. Starts what may start besides; true: more can be started by asking
-   * again, so that each that waits began in an entry of its own.
+   * For a run that is not at its end after that: some wait. Starts what may start besides: nothing while one of them is about to
+   * go on. True: more can be started by asking again, so that each that waits began in an entry of its own.
    */
   next(): boolean {
     this.#waited = true;
     this.#report();
+    for (const turn of this.#running.values()) if (turn.quick > 0 && turn.slow === 0) return false;
     return this.#startMore();
   }
 
@@ -134,15 +135,13 @@ export class EventRun {
   #wait(turn: Turn, result: unknown, event: GuestEvent, input: Given): void {
     const promise = promiseOf(result);
     this.#running.set(turn.index, turn);
+    this.#waited = true;
+    // The next one is started from outside, in an entry of its own: only then is known what this one waits for.
     void thenOf(
       promise,
-      (value) => {
-        this.#complete(turn, value, event, input);
-        this.#startMore();
-      },
+      (value) => this.#complete(turn, value, event, input),
       (error) => {
         if (!turn.over) this.#finish(turn, failed(describeThrown(error, 'thrown', this.#parts.method.name)));
-        this.#startMore();
       },
     );
   }
@@ -184,7 +183,7 @@ export class EventRun {
   }
 
   #turn(index: number): Turn {
-    return { id: this.#id, index, captures: 0, startedAt: now(), over: false };
+    return turnOf(this.#id, index, now());
   }
 }
 

@@ -14,7 +14,7 @@ import {
   type GivenAttachment,
   type PluginMeta,
 } from './lib/index.ts';
-import { nobody, type Outside, type Turns } from './outside.ts';
+import { nobody, turnOf, type Outside, type Turns } from './outside.ts';
 import { MissingFunction, startTask, stepsOf, type TaskRun } from './task-runs.ts';
 import { describeThrown, fault, scriptName } from './thrown.ts';
 import type { WireTarget } from '../wire/messages.ts';
@@ -32,7 +32,11 @@ interface State {
   isDelivering: boolean;
 }
 
-type Command = (state: State, id: number, text: string, extra: string) => unknown;
+/** A text that begins with `!` says why the entry was refused. */
+type EntryValue = string | number;
+type Command = (state: State, id: number, text: string, extra: string) => EntryValue | undefined | void;
+
+const unfinished = '!it did not come to its end';
 // oxlint-disable-next-line no-eval -- running the plugin's code is what an isolate is for; under another name it runs at top level
 const evaluate = globalThis.eval;
 
@@ -100,7 +104,7 @@ function load(state: State, id: number, code: string): undefined {
   define('exports', exported);
   define('module', module);
   define('require', requireModule);
-  turns.current = { id, index: -1, captures: 0, startedAt: 0, over: false };
+  turns.current = turnOf(id, -1, 0);
   try {
     // The semicolon keeps a "use strict" of the plugin's from being one: published plugins are sloppy.
     evaluate(`;${code}\n//# sourceURL=${scriptName}`);
@@ -170,8 +174,13 @@ function removeUncounted(): void {
   for (const name of ['WebAssembly', 'SharedArrayBuffer', 'Atomics']) Reflect.deleteProperty(globalThis, name);
 }
 
-/** Called once by the process, which keeps the function that comes back. */
-export function start(outside: Outside, factsText: string): (...command: readonly (string | number)[]) => unknown {
+type Enter = (name: string | number, id: number, text?: string, extra?: string) => EntryValue;
+
+/**
+ * Called once by the process, which keeps the function that comes back. That never throws, so that what the process gets thrown
+ * is about promises that were rejected in the entry and that nobody handled.
+ */
+export function start(outside: Outside, factsText: string): Enter {
   removeUncounted();
   const turns: Turns = { current: nobody };
   const bridge = createBridge(outside, turns, parse(factsText) as { pluginName: string; label: string });
@@ -187,9 +196,17 @@ export function start(outside: Outside, factsText: string): (...command: readonl
     meta: undefined,
     isDelivering: false,
   };
-  return (name, id, text, extra) => {
-    const command = commands[name as string];
-    if (!command) throw new Error('expected a command');
-    return command(state, id as number, (text ?? '') as string, (extra ?? '') as string);
+  let last: EntryValue = unfinished;
+  return (name, id, text = '', extra = '') => {
+    if (name === 'last') return last;
+    last = unfinished;
+    try {
+      const command = commands[name];
+      if (!command) throw new Error('expected a command');
+      last = command(state, id, text, extra) ?? 0;
+    } catch (error) {
+      last = `!${describeThrown(error, 'thrown', '').message}`;
+    }
+    return last;
   };
 }

@@ -16,6 +16,9 @@ export interface Turn {
   /** Which of its events; -1: it has none. */
   readonly index: number;
   captures: number;
+  /** Calls under way that the service answers at once, and the others. */
+  quick: number;
+  slow: number;
   readonly startedAt: number;
   /** Nobody waits for it any more. */
   over: boolean;
@@ -25,4 +28,8 @@ export interface Turns {
   current: Turn;
 }
 
-export const nobody: Turn = { id: 0, index: -1, captures: 0, startedAt: 0, over: true };
+export function turnOf(id: number, index: number, startedAt: number): Turn {
+  return { id, index, captures: 0, quick: 0, slow: 0, startedAt, over: false };
+}
+
+export const nobody: Turn = { ...turnOf(0, -1, 0), over: true };

@@ -2,7 +2,7 @@ import type { WireError, WireTarget } from '../wire/messages.ts';
 import type { PluginExports, PluginFunction } from './exports.ts';
 import { buildEvent, decodeEvents, withPersonProperties, type Given } from './guest-event.ts';
 import { now, parse, promiseOf, stringify, thenOf } from './intrinsics.ts';
-import type { Outside, Turn, Turns } from './outside.ts';
+import { turnOf, type Outside, type Turn, type Turns } from './outside.ts';
 import { describeThrown, fault } from './thrown.ts';
 
 /** One request that is a single answer: setup, teardown, a job, a schedule, onEvent, exportEvents. */
@@ -74,7 +74,7 @@ export function startTask(parts: TaskParts, steps: readonly Step[]): TaskRun {
       stepsOver(value);
       return;
     }
-    turn = { id, index: steps.length > 1 ? index : 0, captures: 0, startedAt: now(), over: false };
+    turn = turnOf(id, steps.length > 1 ? index : 0, now());
     turns.current = turn;
     try {
       void thenOf(

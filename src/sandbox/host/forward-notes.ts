@@ -4,8 +4,8 @@ import type { Notes } from '../wire/messages.ts';
 /** What a plugin logged and counted goes to its services. The process has bounded and checked it. */
 export function forwardNotes(services: InstanceServices, instanceId: string, text: string): void {
   const { logs, metrics } = JSON.parse(text) as Notes;
-  for (const [time, level, message] of logs) {
-    services.log({ time, level: level as LogLine['level'], source: 'CONSOLE', message, instanceId });
+  for (const [time, source, level, message] of logs) {
+    services.log({ time, level: level as LogLine['level'], source, message, instanceId });
   }
   for (const [name, kind, value] of metrics) services.metric(name, kind as 'sum' | 'min' | 'max', value);
 }

@@ -96,7 +96,7 @@ export interface OpenBody extends Program {
 }
 
 export interface Notes {
-  readonly logs: readonly (readonly [time: number, level: string, message: string])[];
+  readonly logs: readonly (readonly [time: number, source: 'CONSOLE' | 'PLUGIN', level: string, message: string])[];
   readonly metrics: readonly (readonly [name: string, kind: string, value: number])[];
 }
 
