@@ -1,5 +1,6 @@
 import type { Described } from '../sandbox.ts';
 import { isArray, ownKeys } from './intrinsics.ts';
+import { onEventOf } from './lib/index.ts';
 
 export type PluginFunction = (...args: readonly unknown[]) => unknown;
 type Destination = Record<string, unknown>;
@@ -27,7 +28,7 @@ export interface PluginExports {
 
 /**
  * What a plugin exports: from `exports`, `exports.default` or `module.exports`, the first that has the name. When none of
- * them has anything, its functions at top level count. Throws when a metric has no known type.
+ * them has anything, its functions at top level count. `composeWebhook` makes an `onEvent` where there is none. Throws when a metric has no known type.
  */
 export function readExports(exported: unknown, module: { readonly exports: unknown }, top: object): PluginExports {
   const found = [exported, isObject(exported) ? exported['default'] : undefined, module.exports].filter(isObject);
@@ -36,7 +37,10 @@ export function readExports(exported: unknown, module: { readonly exports: unkno
     : [top as Destination];
   const look = (name: string): unknown =>
     destinations.find((each) => each[name] !== undefined && each[name] !== null)?.[name];
-  const method = (name: string): PluginFunction | undefined => asFunction(look(name));
+  const compose = asFunction(look('composeWebhook'));
+  const sending = compose && onEventOf(compose);
+  const method = (name: string): PluginFunction | undefined =>
+    asFunction(look(name)) ?? (name === 'onEvent' ? sending : undefined);
   const jobs = functionsOf(look('jobs'));
   return {
     described: {

@@ -1,4 +1,5 @@
 import type { Bridge } from './bridge.ts';
+import { sendingWebhooks } from './compose-webhook.ts';
 import { createParts, defineGlobals, type GuestParts } from './globals.ts';
 import { createModules } from './modules.ts';
 
@@ -35,6 +36,12 @@ async function inTurn(todo: readonly (() => Promise<void>)[]): Promise<void> {
     }
   }
   if (failed.length > 0) throw failed[0];
+}
+
+/** An onEvent that sends what `composeWebhook` of a plugin composes. */
+export function onEventOf(composeWebhook: (...args: readonly unknown[]) => unknown): typeof composeWebhook {
+  if (parts === undefined) throw new Error('expected the globals to be there before a plugin is read');
+  return sendingWebhooks(composeWebhook, parts.fetch) as typeof composeWebhook;
 }
 
 /** `require` inside. Throws an Error naming the package when it is not there. */
