@@ -3,6 +3,7 @@ import { isUuid } from './derived-uuids.ts';
 import { createEventWriter, imported, leftOut, unreadable, type EventWriter } from './event-writer.ts';
 import type { Format, FormatOptions, NameTable, RecordReader, RecordResult } from './format.ts';
 import { namesOf, rename, type Names } from './names.ts';
+import { createOccurrences, type Occurrences } from './occurrences.ts';
 import { addElements } from './posthog-elements.ts';
 import { posthogExample } from './posthog-example.ts';
 import { readOptions } from './read-options.ts';
@@ -63,7 +64,8 @@ interface Context {
   readonly columns: Names;
   readonly zone: Zone;
   readonly setsPerson: boolean;
-  readonly linksPersons: boolean;
+  /** Links that were made already; undefined: none are made. */
+  readonly links: Occurrences | undefined;
 }
 
 function createReader(given: FormatOptions, names: NameTable): RecordReader {
@@ -75,7 +77,7 @@ function createReader(given: FormatOptions, names: NameTable): RecordReader {
     columns: columnNames(names),
     zone: zoneOption('time_zone', options['time_zone'] ?? 'UTC'),
     setsPerson: options['person_properties'] === 'set',
-    linksPersons: options['link_persons'] === 'yes',
+    links: options['link_persons'] === 'yes' ? createOccurrences() : undefined,
   };
   return readObjects((record) => (isPerson(record) ? readPerson(record, context) : readEvent(record, context)));
 }
@@ -175,7 +177,7 @@ function renamed(source: Json, names: Names): Json {
  * A person of a batch export: one record per distinct id. The id of the person, which all its records share, joins them
  * whatever their order and however they are spread over files.
  */
-function readPerson(record: Json, { writer, person, zone, linksPersons }: Context): RecordResult {
+function readPerson(record: Json, { writer, person, zone, links }: Context): RecordResult {
   const distinctId = idOf(record['distinct_id']);
   const personId = idOf(record['person_id']);
   if (distinctId === undefined) return unreadable(`expected distinct_id, got ${kindOf(record['distinct_id'])}`);
@@ -190,12 +192,16 @@ function readPerson(record: Json, { writer, person, zone, linksPersons }: Contex
   const written = anyTime(record['_inserted_at'], zone) ?? created;
   if (written === undefined) return unreadable('expected a time in created_at or _inserted_at');
   const set = renamed(source, person);
-  const link = { alias: personId };
-  const first = ['$merge_dangerously', distinctId, personId];
+  const link = writer.generated(
+    ['$merge_dangerously', distinctId, personId],
+    '$merge_dangerously',
+    distinctId,
+    created ?? written,
+    { alias: personId },
+  );
+  const isNew = links !== undefined && distinctId !== personId && links.next(link.uuid) === 1;
   return imported([
-    ...(linksPersons && distinctId !== personId
-      ? [writer.generated(first, '$merge_dangerously', distinctId, created ?? written, link)]
-      : []),
+    ...(isNew ? [link] : []),
     writer.generated(['$set', distinctId, canonicalJson(set) ?? ''], '$set', distinctId, written, { $set: set }),
   ]);
 }
