@@ -1,3 +1,4 @@
+import { isAskedByLanguage } from './asked-by-language.ts';
 import type { Bridge } from './bridge.ts';
 
 const second = 1000;
@@ -28,7 +29,7 @@ export interface JobStarter {
 export function createJobs(bridge: Bridge): Readonly<Record<string, (payload?: unknown) => JobStarter>> {
   return new Proxy(Object.create(null), {
     get: (_target, name) =>
-      typeof name === 'string' ? (payload?: unknown) => starterOf(bridge, name, payload) : undefined,
+      isAskedByLanguage(name) ? undefined : (payload?: unknown) => starterOf(bridge, String(name), payload),
   });
 }
 

@@ -211,6 +211,13 @@ describe('geoip', () => {
   });
 });
 
+describe('meta as a value', () => {
+  it('can be written as JSON and awaited, though jobs and metrics answer to any name', async () => {
+    const code = `(async () => { const { jobs, metrics } = meta; await jobs; await metrics; return JSON.stringify({ jobs, metrics }) })()`;
+    expect(await isolate.run(code)).toBe('{"jobs":{},"metrics":{}}');
+  });
+});
+
 describe('metrics', () => {
   it('counts by the declared kind', async () => {
     await isolate.run(

@@ -1,3 +1,4 @@
+import { isAskedByLanguage } from './asked-by-language.ts';
 import type { Bridge, MetricKind } from './bridge.ts';
 
 const methods: Readonly<Record<MetricKind, string>> = { sum: 'increment', max: 'max', min: 'min' };
@@ -7,12 +8,9 @@ export function createMetrics(bridge: Bridge, declared: Readonly<Record<string, 
   const metrics = new Map(Object.entries(declared).map(([name, kind]) => [name, metricOf(bridge, name, kind)]));
   return new Proxy(Object.create(null), {
     get: (_target, name) => {
-      if (typeof name !== 'string') return undefined;
-      const metric = metrics.get(name);
-      if (metric === undefined) {
-        throw new Error(`metrics: expected one that the plugin exports in \`metrics\`, got "${name}"`);
-      }
-      return metric;
+      const metric = metrics.get(String(name));
+      if (metric !== undefined || isAskedByLanguage(name)) return metric;
+      throw new Error(`metrics: expected one that the plugin exports in \`metrics\`, got "${String(name)}"`);
     },
   });
 }
