@@ -11,6 +11,7 @@ const failing = (kind: SandboxErrorKind): EventOutcome => ({
 function bench() {
   const lines: LogLine[] = [];
   let now = 0;
+  let heldMs = 0;
   const suspension = createSuspension({ log: (line) => void lines.push(line) }, () => now);
   const asked: number[] = [];
   return {
@@ -18,9 +19,11 @@ function bench() {
     asked,
     trouble: () => suspension.trouble(),
     pass: (ms: number) => void (now += ms),
+    hold: (ms: number) => void (heldMs = ms),
     run: async (...outcomes: readonly EventOutcome[]) => {
       const results = await suspension.run(outcomes.length, async (from, to) => {
         asked.push(to - from);
+        now += heldMs;
         return outcomes.slice(from, to);
       });
       return results.map(({ kind }) => kind);
@@ -61,6 +64,18 @@ describe('a plugin that hangs or crashes', () => {
       expect(await run(fine)).toEqual(['skipped']);
       pass(1);
     }
+  });
+
+  it('costs the others a tenth of their time at most', async () => {
+    const { run, pass, asked, hold } = bench();
+    const bad = failing('crashed');
+    hold(4000);
+    await run(bad, bad, bad);
+    asked.length = 0;
+    pass(35_999);
+    expect(await run(fine)).toEqual(['skipped']);
+    pass(1);
+    expect(await run(fine)).toEqual(['unchanged']);
   });
 
   it('stays when it only throws, or fails now and then', async () => {

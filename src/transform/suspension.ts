@@ -5,22 +5,23 @@ import type { StepOutcome } from './step.ts';
 /** Events in a row that used up their time or brought their process down, after which a plugin is left out for a while. */
 const wastedMax = 3;
 const firstPauseMs = 5000;
+/** A pause is at least so many times as long as what it follows held everybody up: a tenth of the time is the most it costs. */
+const pausePerLoss = 9;
 const pauseMsMax = 300_000;
 
 /**
  * Keeps a plugin that hangs or crashes from holding up everybody's events: after three such events in a row the plugin is left
- * out for 5 s, then tried with one event; each further time the pause doubles, up to 5 min. Events that pass meanwhile count as
- * skipped. Its log says so, and its error stays on record.
+ * out for 5 s, or nine times as long as it held up the others if that is more, then tried with one event; each further time the
+ * pause doubles, up to 5 min. Events that pass meanwhile count as skipped. Its log says so, and its error stays on record.
  */
 export interface Suspension {
   /** Empty: it takes part. */
   trouble(): string;
-  /** `work` runs events [from, to). */
-  run(
-    count: number,
-    work: (from: number, to: number) => Promise<readonly EventOutcome[]>,
-  ): Promise<readonly StepOutcome[]>;
+  run(count: number, work: Work): Promise<readonly StepOutcome[]>;
 }
+
+/** Runs events [from, to). */
+type Work = (from: number, to: number) => Promise<readonly EventOutcome[]>;
 
 /** `now` in ms, never going back. */
 export function createSuspension(services: Pick<InstanceServices, 'log'>, now: () => number): Suspension {
@@ -29,7 +30,7 @@ export function createSuspension(services: Pick<InstanceServices, 'log'>, now: (
   let wasted = 0;
   let cause = '';
 
-  const note = (outcomes: readonly EventOutcome[]): void => {
+  const note = (outcomes: readonly EventOutcome[], tookMs: number): void => {
     for (const outcome of outcomes) {
       const waste = wasteOf(outcome);
       wasted = waste === undefined ? 0 : wasted + 1;
@@ -39,7 +40,7 @@ export function createSuspension(services: Pick<InstanceServices, 'log'>, now: (
       if (wasted === 0 && outcomes.length > 0) pauses = until = 0;
       return;
     }
-    const pauseMs = backoffMs(pauses, firstPauseMs, pauseMsMax);
+    const pauseMs = Math.max(backoffMs(pauses, firstPauseMs, pauseMsMax), Math.min(tookMs * pausePerLoss, pauseMsMax));
     until = now() + pauseMs;
     pauses += 1;
     services.log({
@@ -51,22 +52,22 @@ export function createSuspension(services: Pick<InstanceServices, 'log'>, now: (
     });
   };
 
+  const timed = async (from: number, to: number, work: Work): Promise<readonly EventOutcome[]> => {
+    const startedAt = now();
+    const outcomes = await work(from, to);
+    note(outcomes, now() - startedAt);
+    return outcomes;
+  };
+
   return {
     trouble: () => (until > 0 ? `left out for a while, events pass unchanged: ${cause}` : ''),
     run: async (count, work) => {
       if (now() < until) return skipped(count);
-      if (wasted < wastedMax) {
-        const outcomes = await work(0, count);
-        note(outcomes);
-        return outcomes;
-      }
+      if (wasted < wastedMax) return timed(0, count, work);
       // After a pause: one event shows whether all is well again.
-      const first = await work(0, 1);
-      note(first);
+      const first = await timed(0, 1, work);
       if (wasted > 0) return [...first, ...skipped(count - 1)];
-      const rest = count > 1 ? await work(1, count) : [];
-      note(rest);
-      return [...first, ...rest];
+      return count > 1 ? [...first, ...(await timed(1, count, work))] : first;
     },
   };
 }
