@@ -1,6 +1,8 @@
 import { fastId } from './derived-uuids.ts';
 
-const startPattern = /^\d{12,14}$/;
+/** Between 1973 and 2286; a smaller number is no time, and -1 means none. */
+const earliestMs = 1e11;
+const latestMs = 1e13;
 const recentMax = 5000;
 
 /**
@@ -10,13 +12,13 @@ const recentMax = 5000;
 export function createSessionIds(): (sessionId: unknown, device: string) => string | undefined {
   const recent = new Map<string, string>();
   return (sessionId, device) => {
-    if (typeof sessionId !== 'number' && typeof sessionId !== 'string') return undefined;
-    const start = String(sessionId);
-    if (!startPattern.test(start)) return undefined;
+    const start = typeof sessionId === 'string' ? Number(sessionId) : sessionId;
+    if (typeof start !== 'number' || !(start >= earliestMs && start < latestMs) || !Number.isInteger(start))
+      return undefined;
     const key = `${start}\u001f${device}`;
     const known = recent.get(key);
     if (known !== undefined) return known;
-    const made = uuidAt(Number(start), fastId('amplitude', 'session', device, start));
+    const made = uuidAt(start, fastId('amplitude', 'session', device, String(start)));
     if (recent.size >= recentMax) recent.clear();
     recent.set(key, made);
     return made;

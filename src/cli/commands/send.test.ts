@@ -193,6 +193,93 @@ describe('millrace send', () => {
   });
 });
 
+describe('records of other tools', () => {
+  const exported = [
+    {
+      event: 'Old Name',
+      properties: { time: 1_609_459_200, distinct_id: 'u1', $insert_id: 'evt-1', secret: 1, org: 7 },
+    },
+    { event: 'Noise', properties: { time: 1_609_459_201, distinct_id: 'u1', $insert_id: 'evt-2' } },
+    { event: 'x', properties: { time: 1_609_459_202, $user_id: 'u1', $device_id: 'd1', $insert_id: 'evt-3' } },
+    { event: 'x', properties: { distinct_id: 'u1' } },
+  ];
+  const write = async (name: string, content: unknown): Promise<string> => {
+    const file = join(folder, name);
+    await writeFile(file, typeof content === 'string' ? content : JSON.stringify(content));
+    return file;
+  };
+
+  it('become events by the format, its options and an edited table of names; every record is accounted for', async () => {
+    await using endpoint = await startEndpoint(() => 'keep');
+    const file = await write('export.json', exported);
+    const printed = await runCommand(['send', '--from', 'mixpanel', '--print-names']);
+    expect(printed.code).toBe(0);
+    const table = JSON.parse(printed.stdout) as { events: object; properties: object };
+    const names = await write('names.json', {
+      ...table,
+      events: { ...table.events, 'Old Name': 'New Name', Noise: null },
+      properties: { ...table.properties, secret: null },
+    });
+    const args = [
+      file,
+      '--from',
+      'mixpanel',
+      '--names',
+      names,
+      '--format-option',
+      'groups=org:company',
+      '--historical',
+    ];
+    const { stdout, code } = await send(endpoint.url, ...args);
+    expect(JSON.parse(stdout)).toMatchObject({
+      read: 4,
+      events: 3,
+      accepted: 3,
+      skipped: 1,
+      unreadable: 1,
+      unsent: 0,
+      reasons: { 'left out: the table of names leaves out events called Noise': 1 },
+    });
+    expect(code).toBe(exitCodes.rejected.code);
+    expect(endpoint.kept.map((event) => event['event'])).toEqual(['New Name', '$identify', 'x']);
+    expect(endpoint.kept[0]).toMatchObject({
+      uuid: 'b1e8294d-c1b5-55f9-bb71-a01a10983447',
+      properties: { $groups: { company: '7' }, $import_source: 'mixpanel' },
+    });
+    expect(JSON.stringify(endpoint.kept)).not.toContain('secret');
+  });
+
+  it('become events by rules in a file', async () => {
+    await using endpoint = await startEndpoint(() => 'keep');
+    const rules = await write('rules.json', {
+      event: 'name',
+      distinct_id: 'user',
+      timestamp: { path: 'at', format: 's' },
+    });
+    const file = await write('rows.json', [{ name: 'a', user: 'u', at: '1609459200', total: 7 }]);
+    const { code } = await send(endpoint.url, file, '--from', 'mapping', '--format-option', `mapping=@${rules}`);
+    expect(code).toBe(0);
+    const [event] = endpoint.kept;
+    expect(event).toMatchObject({ event: 'a', distinct_id: 'u', timestamp: '2021-01-01T00:00:00.000Z' });
+    expect(event?.['properties']).toMatchObject({ total: 7 });
+  });
+
+  it.each<[readonly string[], string]>([
+    [['--from', 'mixpanel', '--format-option', 'zone'], 'expected key=value'],
+    [['--from', 'mixpanel', '--format-option', 'zone=UTC'], 'no option zone'],
+    [['--from', 'mixpanel', '--format-option', 'time_zone=Nowhere'], 'time_zone: expected a time zone'],
+    [['--from', 'mapping'], 'mapping: expected the rules as JSON'],
+    [['--from', 'mapping', '--format-option', 'mapping=@missing.json'], 'cannot read missing.json'],
+    [['--from', 'mixpanel', '--names', 'missing.json'], 'cannot read missing.json'],
+    [['--format-option', 'a=b'], 'expected a format for options or names'],
+    [['--print-names'], 'choose a format with --from'],
+  ])('%j is refused before anything is read', async (args, message) => {
+    const { code, stderr } = await send('http://127.0.0.1:9', join(folder, 'missing.ndjson'), ...args);
+    expect(stderr).toContain(message);
+    expect(code).toBe(exitCodes.usage.code);
+  });
+});
+
 describe('the two ways of the guide', () => {
   it('the command and the script with the posthog-node client send the same events', async () => {
     await using byCommand = await startEndpoint(() => 'keep');

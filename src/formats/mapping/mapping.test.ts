@@ -134,7 +134,7 @@ describe('the declarative mapping', () => {
   });
 
   it('an anonymous id is linked once, unless it is the id itself or means nobody', () => {
-    const records = ['a1', 'a1', 'u1', 'null', ''].map((visitor) => ({ ...record, visitor }));
+    const records = ['a1', 'a1', 'u1', 'null', ''].map((visitor) => Object.assign({ visitor }, record));
     const events = eventsOf(readAll(mapping, records, given({ anonymous_id: 'visitor' })));
     expect(events.map(({ event }) => event)).toEqual(['$identify', ...Array<string>(5).fill('Order Done')]);
     expect(events[0]).toMatchObject({ distinct_id: 'u1', properties: { $anon_distinct_id: 'a1' } });
