@@ -2,6 +2,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { cliPage } from './reference/cli-page.ts';
+import { formatPages, formatsPage } from './reference/formats-page.ts';
 import { openApiDocument } from './reference/openapi-document.ts';
 import { pluginPages, pluginsPage } from './reference/plugins-page.ts';
 import { errorsPage, metricsPage, scopesPage, settingsPage, warningsPage } from './reference/table-pages.ts';
@@ -18,14 +19,18 @@ export const docPages: Readonly<Record<string, () => string>> = {
   'docs/reference/scopes.md': scopesPage,
   'docs/reference/plugins.md': pluginsPage,
   ...pluginPages,
+  'docs/reference/formats.md': formatsPage,
+  ...formatPages,
   'docs/reference/cli.md': cliPage,
   'docs/reference/openapi.json': openApiDocument,
 };
 
 if (import.meta.main) {
   const root = dirname(dirname(fileURLToPath(import.meta.url)));
-  // Pages of plugins that are gone.
-  rmSync(join(root, 'docs/reference/plugins'), { recursive: true, force: true });
+  // Pages of plugins and formats that are gone.
+  for (const folder of ['plugins', 'formats']) {
+    rmSync(join(root, 'docs/reference', folder), { recursive: true, force: true });
+  }
   for (const [path, generate] of Object.entries(docPages)) {
     mkdirSync(dirname(join(root, path)), { recursive: true });
     writeFileSync(join(root, path), generate());

@@ -7,6 +7,7 @@ import { settingDefinitions } from '../src/config/settings.ts';
 import { apiErrors } from '../src/contract/errors.ts';
 import { allScopes } from '../src/contract/scopes.ts';
 import { ingestionWarnings } from '../src/contract/warnings.ts';
+import { formats } from '../src/formats/registry.ts';
 import { builtInPlugins } from '../src/plugins/registry.ts';
 import { metricDefinitions } from '../src/telemetry/metrics.ts';
 
@@ -30,6 +31,7 @@ describe('the reference is what the program does', () => {
     ['metrics', Object.keys(metricDefinitions)],
     ['scopes', allScopes],
     ['plugins', builtInPlugins.map(({ slug }) => slug)],
+    ['formats', formats.map(({ slug }) => slug)],
     ['cli', ['serve', 'send', 'events tail', 'configs reorder', 'keys roll', 'projects rotate-token', 'doctor']],
   ])('every row of %s is documented', (page, names) => {
     const text = read(`docs/reference/${page}.md`);

@@ -1,0 +1,86 @@
+import type { Format, FormatOption } from '../../src/formats/format.ts';
+import { formats } from '../../src/formats/registry.ts';
+import { code, json, page, table } from './markdown.ts';
+
+/** The index of all formats. */
+export function formatsPage(): string {
+  const about =
+    'Records of other tools as events. Each format has a page with its options, its table of names and an example, which is run by the tests. ' +
+    '`millrace send history.jsonl.gz --from <slug> --historical` converts and sends a file; `--dry-run` only converts it.';
+  const rows = formats
+    .toSorted((a, b) => a.name.localeCompare(b.name, 'en'))
+    .map((format) => [`[${format.name}](formats/${format.slug}.md)`, code(format.slug), prose(format.source)]);
+  const names = [
+    '## Names',
+    'The table of names says what an event, a property and a property of a person are called afterwards. `null` leaves one out; ' +
+      'what is not listed keeps its name. A value never takes the place of another: where a new name is taken, the old one stays. ' +
+      '`--print-names` prints the table; edited, it goes back with `--names <file>`.',
+  ];
+  return page('Formats', about, table(['Format', 'Slug', 'What it reads'], rows), ...names);
+}
+
+/** One page per format, by path from the root. */
+export const formatPages: Readonly<Record<string, () => string>> = Object.fromEntries(
+  formats.map((format) => [`docs/reference/formats/${format.slug}.md`, () => formatPage(format)]),
+);
+
+function formatPage(format: Format): string {
+  return page(
+    format.name,
+    prose(format.description),
+    `${code(format.slug)} reads: ${prose(format.source)}`,
+    ...options(format.options),
+    ...names(format),
+    ...example(format),
+    ...command(format),
+    '[All formats](../formats.md)',
+  );
+}
+
+function options(list: readonly FormatOption[]): string[] {
+  if (list.length === 0) return [];
+  const rows = list.map((option) => [
+    code(option.key),
+    (option.choices ?? []).map(code).join(', ') || 'text',
+    code(option.default ?? ''),
+    prose(option.description),
+  ]);
+  return ['## Options', table(['Option', 'Values', 'Default', 'Meaning'], rows)];
+}
+
+const parts = [
+  ['events', 'Event'],
+  ['properties', 'Property'],
+  ['personProperties', 'Property of a person'],
+] as const;
+
+function names(format: Format): string[] {
+  const tables = parts.flatMap(([part, title]) => {
+    const entries = Object.entries(format.names[part]);
+    if (entries.length === 0) return [];
+    const rows = entries.map(([name, after]) => [code(name), after === null ? 'left out' : code(after)]);
+    return [table([title, 'Becomes'], rows)];
+  });
+  return tables.length === 0 ? [] : ['## Names', ...tables];
+}
+
+function example({ example: { options: given = {}, records, events } }: Format): string[] {
+  const start = Object.keys(given).length === 0 ? ['The records'] : ['With the options', json(given), 'the records'];
+  return ['## Example', ...start, json(records), 'become', json(events)];
+}
+
+function command({ slug, example: { options: given = {} } }: Format): string[] {
+  const named = Object.entries(given).map(([key, value]) =>
+    value.length > 40 ? ` --format-option ${key}=@${key}.json` : ` --format-option ${key}=${value}`,
+  );
+  const line = `millrace send history.jsonl.gz --from ${slug}${named.join('')} --historical --rejected rejected.ndjson`;
+  return ['## Put it to work', ['```sh', line, '```'].join('\n')];
+}
+
+/** Text that means what it says: `a__b` is a name, not the start of something bold. What is in backticks stays. */
+function prose(text: string): string {
+  return text
+    .split('`')
+    .map((part, index) => (index % 2 === 0 ? part.replaceAll(/[_*<]/g, String.raw`\$&`) : part))
+    .join('`');
+}
