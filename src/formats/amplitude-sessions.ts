@@ -3,26 +3,29 @@ import { fastId } from './derived-uuids.ts';
 /** Between 1973 and 2286; a smaller number is no time, and -1 means none. */
 const earliestMs = 1e11;
 const latestMs = 1e13;
-const recentMax = 5000;
+const recentMax = 20_000;
 
 /**
  * Amplitude numbers sessions by the ms of their start, and -1 means none. Here a session is a UUID of version 7 that tells
  * the same start; which device it belongs to decides the rest of it.
  */
 export function createSessionIds(): (sessionId: unknown, device: string) => string | undefined {
-  const recent = new Map<string, string>();
+  // Records of one session mostly follow each other.
+  const recent = new Map<string, { readonly start: number; readonly id: string }>();
   return (sessionId, device) => {
     const start = typeof sessionId === 'string' ? Number(sessionId) : sessionId;
-    if (typeof start !== 'number' || !(start >= earliestMs && start < latestMs) || !Number.isInteger(start))
-      return undefined;
-    const key = `${start}\u001f${device}`;
-    const known = recent.get(key);
-    if (known !== undefined) return known;
-    const made = uuidAt(start, fastId('amplitude', 'session', device, String(start)));
+    if (typeof start !== 'number' || !isStart(start)) return undefined;
+    const known = recent.get(device);
+    if (known?.start === start) return known.id;
+    const id = uuidAt(start, fastId('amplitude', 'session', device, String(start)));
     if (recent.size >= recentMax) recent.clear();
-    recent.set(key, made);
-    return made;
+    recent.set(device, { start, id });
+    return id;
   };
+}
+
+function isStart(ms: number): boolean {
+  return ms >= earliestMs && ms < latestMs && Number.isInteger(ms);
 }
 
 /** `random` lends everything after the time and the version. */

@@ -82,7 +82,7 @@ function createReader(given: FormatOptions, names: NameTable): RecordReader {
   return readObjects((record) => (isPerson(record) ? readPerson(record, context) : readEvent(record, context)));
 }
 
-/** Read by code of their own. */
+/** Read by code of their own, or left out: `person` of the events API is the person of today, not of the event. */
 const ownColumns = [
   'event',
   'distinct_id',

@@ -13,18 +13,13 @@ export function readObjects(read: (record: Json) => RecordResult): RecordReader 
   };
 }
 
-/** Looks no further than the limit. Makes no lists of members: this runs for every record. */
-function isTooDeep(value: Json | readonly unknown[], depth: number): boolean {
+/** Looks no further than the limit. */
+function isTooDeep(value: object, depth: number): boolean {
   if (depth >= depthMax) return true;
-  if (Array.isArray(value)) return (value as readonly unknown[]).some((each) => isDeepMember(each, depth));
-  for (const key in value) {
-    if (isDeepMember((value as Json)[key], depth)) return true;
+  for (const each of Object.values(value) as readonly unknown[]) {
+    if (typeof each === 'object' && each !== null && isTooDeep(each, depth + 1)) return true;
   }
   return false;
-}
-
-function isDeepMember(value: unknown, depth: number): boolean {
-  return typeof value === 'object' && value !== null && isTooDeep(value as Json | readonly unknown[], depth + 1);
 }
 
 const junk = new Set(
