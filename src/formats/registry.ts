@@ -1,8 +1,8 @@
 import type { Format } from './format.ts';
 import { amplitude } from './amplitude.ts';
-import { posthog } from './posthog.ts';
 import { mapping } from './mapping/mapping.ts';
 import { mixpanel } from './mixpanel.ts';
+import { posthog } from './posthog.ts';
 import { segment } from './segment.ts';
 
 /** Every format there is; the command line, imports and the reference take it from here. By slug. */
