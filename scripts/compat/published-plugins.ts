@@ -13,7 +13,7 @@ import { prepareDatabase } from './database.ts';
 import { trialSettings } from './plugin-settings.ts';
 import { startService } from './service.ts';
 import { hostsLines, startStandIn } from './stand-in.ts';
-import { tryPlugin, type Trial } from './try-plugin.ts';
+import { storePlain, tryPlugin, type Trial } from './try-plugin.ts';
 
 const usage = 'usage: node scripts/compat/published-plugins.ts [--json] [--hosts] FOLDER|npm:NAME …';
 /** As many as the service installs at a time. */
@@ -63,12 +63,14 @@ async function tryAll(directory: string, sources: readonly string[]): Promise<Tr
     MILLRACE_OUTBOUND_ALLOW: '127.0.0.1',
     MILLRACE_OUTBOUND_CA: standIn.caFile,
   });
+  const plain = await storePlain(service);
+  const parts = { plain, settingsOf: (name: string) => trialSettings(name, database) };
   const waiting = [...sources.entries()];
   const trials: Trial[] = [];
   const worker = async (): Promise<void> => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       const [index, source] = next;
-      const trial = await tryPlugin(service, source, (name) => trialSettings(name, database));
+      const trial = await tryPlugin(service, source, parts);
       trials[index] = trial;
       console.error(`${trial.runs ? 'runs' : 'NOT '} ${source}: ${trial.name} ${trial.note}`);
     }
@@ -79,7 +81,7 @@ async function tryAll(directory: string, sources: readonly string[]): Promise<Tr
 }
 
 function row({ source, name, runs, note, kind, events, jobs }: Trial): string {
-  const { sent, stored = 0, succeeded = 0, dropped = 0, failed = 0 } = events;
-  const seen = `${sent} sent, ${stored} stored, ${succeeded} succeeded, ${dropped} dropped, ${failed} failed`;
+  const { sent, changed = 0, stored = 0, succeeded = 0, dropped = 0, failed = 0 } = events;
+  const seen = `${sent} sent, ${changed} changed, ${stored} stored, ${succeeded} succeeded, ${dropped} dropped, ${failed} failed`;
   return [source, name, kind, runs ? 'runs' : 'does not run', seen, jobs.join('; '), note].join(' | ');
 }

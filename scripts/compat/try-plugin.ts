@@ -6,7 +6,8 @@ import type { PluginConfigRecord } from '../../src/contract/plugin-configs.ts';
 import type { PluginErrorListRecord, PluginMetricsRecord } from '../../src/contract/plugin-view.ts';
 import { familyPaths, type Capabilities, type PluginRecord } from '../../src/contract/plugins.ts';
 import type { CountsAnswer } from '../../test/support/server.ts';
-import { sampleEvents } from './events.ts';
+import { countChanged, plainTexts } from './changed-events.ts';
+import { sampleEvents, type SampleEvent } from './events.ts';
 import type { TrialSettings } from './plugin-settings.ts';
 import { delay, type Service } from './service.ts';
 
@@ -20,8 +21,10 @@ export interface Trial {
   readonly note: string;
   readonly kind: string;
   readonly capabilities: Capabilities;
-  /** `stored`: with those that the plugin captured. */
-  readonly events: { readonly sent: number; readonly stored?: number } & Partial<PluginMetricsRecord['totals']>;
+  /** `stored`: with those that the plugin captured. `changed`: of those sent, not as they would be without the plugin. */
+  readonly events: { readonly sent: number; readonly stored?: number; readonly changed?: number } & Partial<
+    PluginMetricsRecord['totals']
+  >;
   /** Such as `runEveryMinute succeeded`. */
   readonly jobs: readonly string[];
   readonly error: string;
@@ -37,6 +40,9 @@ interface Installed {
   readonly configs: string;
   readonly jobs: string;
   readonly counts: string;
+  readonly projectId: number;
+  /** The sample events as they are stored without a plugin. */
+  readonly plain: readonly string[];
 }
 
 const untried = {
@@ -55,15 +61,28 @@ const patienceMs = 40_000;
 /** Longer than log lines and captured events take to be there. */
 const logsShowMs = 2500;
 
+export interface TrialParts {
+  readonly settingsOf: (name: string) => TrialSettings;
+  /** Of `storePlain`. */
+  readonly plain: readonly string[];
+}
+
+interface NewProject {
+  readonly id: number;
+  readonly api_token: string;
+}
+
+/** The sample events as they are stored in a project without plugins. */
+export async function storePlain(service: Service): Promise<readonly string[]> {
+  const { id, api_token } = (await service.api<NewProject>('POST', '/api/projects/', { name: 'Without plugins' })).body;
+  return plainTexts(service, id, await send(service, api_token));
+}
+
 /**
  * Installs a plugin as a user does, in a project of its own: sets it up, enables it, sends events, and runs its jobs and
  * scheduled tasks once.
  */
-export async function tryPlugin(
-  service: Service,
-  source: string,
-  settingsOf: (name: string) => TrialSettings,
-): Promise<Trial> {
+export async function tryPlugin(service: Service, source: string, { settingsOf, plain }: TrialParts): Promise<Trial> {
   const failed = (name: string, note: string, more: Partial<Trial> = {}): Trial => ({
     ...untried,
     source,
@@ -80,7 +99,7 @@ export async function tryPlugin(
   const { name, kind, capabilities } = plugin;
   const [family] = plugin.families.toReversed();
   if (family === undefined) return failed(name, 'nothing that a config could run', { kind, capabilities });
-  const project = (await service.api<{ id: number; api_token: string }>('POST', '/api/projects/', { name })).body;
+  const project = (await service.api<NewProject>('POST', '/api/projects/', { name })).body;
   const base = `/api/projects/${project.id}`;
   const configs = `${base}/${familyPaths[family]}/`;
   const installed = {
@@ -90,6 +109,8 @@ export async function tryPlugin(
     configs,
     jobs: `${base}/jobs/`,
     counts: `${base}/events/counts/`,
+    projectId: project.id,
+    plain,
   };
   try {
     const settings = settingsOf(await nameOf(source, name));
@@ -150,7 +171,8 @@ type Observed = Omit<Trial, 'source' | 'name' | 'kind' | 'capabilities'>;
 async function observe(installed: Installed, id: number, trial: TrialSettings): Promise<Observed> {
   const { service, configs, plugin } = installed;
   const { methods, scheduled_tasks: tasks } = plugin.capabilities;
-  const sent = await send(installed);
+  const batch = await send(service, installed.projectKey);
+  const sent = batch.length;
   const metrics = `${configs}${id}/metrics/`;
   const rounds = (methods.some(isTransforming) ? 1 : 0) + methods.filter(isDelivering).length;
   let { totals } = (await service.api<PluginMetricsRecord>('GET', metrics)).body;
@@ -168,8 +190,9 @@ async function observe(installed: Installed, id: number, trial: TrialSettings): 
   const logs = (await service.api<{ results: { message: string }[] }>('GET', `${configs}${id}/logs/`)).body.results;
   await service.api('PATCH', `${configs}${id}/`, { enabled: false });
   const stored = (await service.api<CountsAnswer>('GET', installed.counts)).body.total;
+  const changed = await countChanged(service, installed.projectId, batch, installed.plain);
   const found = {
-    events: { sent, stored: stored.standard, ...totals },
+    events: { sent, stored: stored.standard, changed, ...totals },
     jobs: [...new Set(jobs.map(({ type, state, error: why }) => `${type} ${state}${why === '' ? '' : `: ${why}`}`))],
     error,
     failures: failures.map(({ message }) => message),
@@ -203,7 +226,7 @@ function judge(
   return { runs: false, note: first };
 }
 
-async function send({ service, projectKey }: Installed): Promise<number> {
+async function send(service: Service, projectKey: string): Promise<readonly SampleEvent[]> {
   const batch = sampleEvents();
   const answer = await fetch(`${service.url}/batch/`, {
     method: 'POST',
@@ -211,7 +234,7 @@ async function send({ service, projectKey }: Installed): Promise<number> {
     body: JSON.stringify({ api_key: projectKey, batch }),
   });
   if (answer.status !== 200) throw new Error(`expected 200 from /batch/, got: ${answer.status}`);
-  return batch.length;
+  return batch;
 }
 
 async function runJob({ service, configs, jobs }: Installed, id: number, type: string): Promise<void> {
