@@ -61,7 +61,7 @@ const samples: readonly (readonly [event: string, distinctId: string, properties
       $set: { last_order: 7 },
     },
   ],
-  ['Order Shipped', 'ann@example.com', { amount: '3', currency: 'USD', carrier: 'post' }],
+  ['Order Shipped', 'ann@example.com', { amount: '3', currency: 'USD', carrier: 'post', $time: 1_714_557_600 }],
   ['app_opened', 'u3', { app_version: '1.2.3-beta.4+build.5', other_version: 'not a version', $lib: 'posthog-ios' }],
   [
     '$autocapture',
