@@ -110,7 +110,10 @@ describe('events that call out', () => {
   it('may wait for each other', async () => {
     const code = `let waiting = []
       exports.processEvent = async (event) => {
-        await new Promise((resolve) => { waiting.push(resolve); if (waiting.length === 5) { for (const each of waiting) each(); waiting = [] } })
+        await new Promise((resolve) => {
+          waiting.push(resolve)
+          if (waiting.length === 5) { for (const each of waiting) each(); waiting = [] }
+        })
         event.properties.count = event.properties.n + 1; return event }`;
     expect(await run(specOf(code), 50, 'count')).toEqual(upTo(50));
   });

@@ -5,7 +5,7 @@ import { parseAllowList } from '../../outbound/allow-list.ts';
 import { limitRequests } from '../../outbound/limit-requests.ts';
 import { resolveAllowed } from '../../outbound/resolve-allowed.ts';
 import { createOps, type Ops } from '../ops/index.ts';
-import { encodeFrame, FrameReader, type Frame } from '../wire/frames.ts';
+import { FrameReader, writeFrame, type Frame } from '../wire/frames.ts';
 import type { ChildOptions, FromChild, OpenBody, Program, ToChild } from '../wire/messages.ts';
 import { wireError } from '../wire/errors.ts';
 import { monotonicMs, noteDescriptor, socketDescriptor, writeNote } from '../wire/note.ts';
@@ -30,7 +30,7 @@ type OpsFor = (program: Program, toHost: (op: string, args: readonly unknown[]) 
 export function serveSandbox(parts: ChildParts): void {
   const socket = new Socket({ fd: socketDescriptor });
   const reader = new FrameReader<ToChild>();
-  const tell = (message: FromChild, body?: string): void => void socket.write(encodeFrame(message, body));
+  const tell = (message: FromChild, body?: string): void => writeFrame(socket, message, body);
   let server: Server | undefined;
   socket.on('data', (chunk: Buffer) => {
     // What several requests are answered with goes out together.

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import type { Log } from '../../telemetry/log.ts';
-import { encodeFrame, FrameReader, type Frame } from '../wire/frames.ts';
+import { FrameReader, writeFrame, type Frame } from '../wire/frames.ts';
 import type { ChildOptions, FromChild, ToChild } from '../wire/messages.ts';
 import { monotonicMs, readNote } from '../wire/note.ts';
 
@@ -90,11 +90,11 @@ function follow(child: ChildProcess, note: number, parts: ProcessParts): PluginP
     lastWords = (lastWords + text).slice(-1000);
   });
   readFrames(socket, parts, (detail) => kill({ cause: 'crashed', instance: 0, detail }));
-  socket.write(encodeFrame({ kind: 'init', options: parts.options } satisfies ToChild, parts.bundle));
+  writeFrame(socket, { kind: 'init', options: parts.options } satisfies ToChild, parts.bundle);
 
   return {
     pid,
-    send: (message, body) => void socket.write(encodeFrame(message, body)),
+    send: (message, body) => writeFrame(socket, message, body),
     watch: () => {
       if (ended) return;
       const { instance, until } = readNote(note);

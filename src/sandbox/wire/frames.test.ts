@@ -1,7 +1,9 @@
+import { once } from 'node:events';
+import { createServer, connect, type Socket } from 'node:net';
 import { array, assert, dictionary, integer, jsonValue, property, record, string, uint8Array } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeBridge, encodeBridge } from './bridge-json.ts';
-import { encodeFrame, FrameReader } from './frames.ts';
+import { encodeFrame, FrameReader, writeFrame } from './frames.ts';
 import { decodeNode, encodeNode } from './node-bridge.ts';
 import { fromBase64, toBase64 } from '../guest/base64.ts';
 
@@ -29,6 +31,34 @@ describe('frames', () => {
         );
       }),
     );
+  });
+
+  it('long and short bodies of any characters arrive in order over a socket', async () => {
+    const bodies = [
+      '',
+      'short',
+      'é',
+      'a'.repeat(4095),
+      'a'.repeat(4096),
+      'a'.repeat(300_000),
+      'ab'.repeat(5000) + '\u0100',
+    ];
+    const sent = [...bodies, `${'x'.repeat(5000)}é`, '\ud83d\ude00'.repeat(3000), `${'y'.repeat(9000)}\u0000`, 'end'];
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const address = server.address();
+    if (address === null || typeof address === 'string') throw new Error('expected a port');
+    const socket = connect(address.port, '127.0.0.1');
+    const [peer] = (await once(server, 'connection')) as [Socket];
+    for (const [id, body] of sent.entries()) writeFrame(socket, { id, name: 'é' }, body);
+    socket.end();
+    const reader = new FrameReader<{ id: number; name: string }>();
+    const got: unknown[] = [];
+    for await (const chunk of peer) {
+      for (const { header, body } of reader.push(chunk as Buffer)) got.push([header.id, header.name, body.toString()]);
+    }
+    server.close();
+    expect(got).toEqual(sent.map((body, id) => [id, 'é', body]));
   });
 
   it('a peer that speaks something else is refused', () => {

@@ -1,3 +1,5 @@
+import type { Writable } from 'node:stream';
+
 /**
  * Frames between the service and the process of the plugins, over a socket pair: u32 length of what follows, u32 length of
  * the header, header (JSON), body (text or bytes). Little-endian.
@@ -9,6 +11,7 @@ export interface Frame<Header> {
 
 /** A batch of events with what came of them stays far below. */
 const frameBytesMax = 256 * 1024 * 1024;
+const longestAscii = frameBytesMax / 2;
 
 /** @throws RangeError when it is larger than a frame may be. */
 export function encodeFrame(header: object, body: string | Uint8Array = ''): Buffer {
@@ -24,6 +27,27 @@ export function encodeFrame(header: object, body: string | Uint8Array = ''): Buf
   if (typeof body === 'string') frame.write(body, 8 + headLength);
   else frame.set(body, 8 + headLength);
   return frame;
+}
+
+/** From here on a body is worth more than one write. */
+const longBody = 4096;
+
+/**
+ * Sends a frame. Long texts go to the socket as they are: as buffers they would be memory that counts as the heap's, and have it
+ * collected again and again. @throws RangeError when it is larger than a frame may be.
+ */
+export function writeFrame(socket: Writable, header: object, body = ''): void {
+  if (body.length < longBody || body.length > longestAscii || Buffer.byteLength(body) !== body.length) {
+    socket.write(encodeFrame(header, body));
+    return;
+  }
+  // The head of a frame whose body is still to come.
+  const head = encodeFrame(header);
+  head.writeUInt32LE(head.length - 4 + body.length, 0);
+  socket.cork();
+  socket.write(head);
+  socket.write(body, 'latin1');
+  socket.uncork();
 }
 
 /** Takes bytes as they come and gives whole frames. Throws when the peer does not speak frames. */
