@@ -19,9 +19,11 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   eventlog: ['contract', 'base', 'config', 'telemetry'],
   eventstore: ['contract', 'base', 'config', 'telemetry'],
   formats: ['contract', 'base'],
+  records: ['contract', 'base'],
+  s3: ['contract', 'base'],
   http: ['contract', 'base', 'config', 'telemetry', 'metadata'],
   capture: ['contract', 'base', 'config', 'telemetry', 'metadata', 'eventlog', 'http'],
-  plugins: ['contract', 'base', 'config', 'telemetry', 'formats'],
+  plugins: ['contract', 'base', 'config', 'telemetry', 'formats', 'records', 's3'],
   outbound: ['contract', 'base', 'config', 'telemetry', 'plugins'],
   sandbox: ['contract', 'base', 'config', 'telemetry', 'plugins', 'outbound'],
   'plugin-services': words`contract base config telemetry metadata plugins outbound`,
@@ -32,9 +34,11 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   persons: ['contract', 'base', 'config', 'telemetry', 'metadata'],
   pipeline: words`contract base config telemetry metadata eventlog eventstore capture plugins plugin-configs
     plugin-services jobs transform persons`,
+  imports: words`contract base config telemetry metadata eventlog eventstore formats capture plugins plugin-configs
+    outbound records s3 persons`,
   api: words`contract base config telemetry metadata eventstore http capture plugins plugin-configs
-    plugin-services plugin-packages jobs transform persons pipeline`,
-  cli: words`contract base config telemetry metadata formats plugins plugin-services plugin-packages outbound sandbox
+    plugin-services plugin-packages jobs transform persons pipeline imports`,
+  cli: words`contract base config telemetry metadata formats imports records plugins plugin-services plugin-packages outbound sandbox
     transform`,
 };
 
@@ -52,6 +56,8 @@ const treaties = new Set([
   'src/eventlog/eventlog.ts',
   'src/eventstore/eventstore.ts',
   'src/metadata/database.ts',
+  'src/imports/run.ts',
+  'src/imports/source.ts',
 ]);
 
 /** Adapters of the ports: only their own folder and the place that puts the program together know them. */
@@ -68,7 +74,7 @@ const alsoImportsMain = new Set([
 const vendors: readonly (readonly [name: RegExp, places: RegExp])[] = [
   [/^chdb$/, /^src\/eventstore\/chdb/],
   [/^@clickhouse\/client$/, /^src\/eventstore\/clickhouse\.ts$/],
-  [/^pg$/, /^src\/(metadata\/postgres|sandbox\/ops\/postgres-connection)\.ts$/],
+  [/^pg$/, /^src\/(metadata\/postgres|sandbox\/ops\/postgres-connection|plugins\/import-apps\/postgres[^/]*)\.ts$/],
   [/^node:sqlite$/, /^src\/(metadata|eventlog)\/sqlite/],
   [/^@platformatic\/kafka$/, /^src\/eventlog\/kafka\.ts$/],
   [/^(fastify|@fastify\/.*|@scalar\/.*)$/, /^src\/(http\/|api\/|capture\/routes[^/]*\.ts$)/],
@@ -80,7 +86,10 @@ const vendors: readonly (readonly [name: RegExp, places: RegExp])[] = [
   [/^esbuild$/, /^src\/(sandbox|plugin-packages)\//],
   [/^undici$/, /^src\/outbound\//],
   [/^maxmind$/, /^src\/plugin-services\//],
-  [/^(yauzl|tar)$/, /^src\/plugin-packages\//],
+  [/^tar$/, /^src\/plugin-packages\//],
+  [/^yauzl$/, /^src\/(plugin-packages|records)\//],
+  [/^(csv-parse.*|hyparquet.*)$/, /^src\/records\//],
+  [/^@aws-sdk\/.*$/, /^src\/s3\//],
 ];
 
 /** Entries of processes of their own, which end themselves. */

@@ -4,7 +4,7 @@ import type { AcceptedBatch } from '../capture/accept.ts';
 import type { Metadata } from '../metadata/database.ts';
 import type { StoredConfig } from '../plugin-configs/stored-config.ts';
 import { withDefaults } from '../plugins/check-settings.ts';
-import type { ImportAppPlugin, PluginJob } from '../plugins/plugin.ts';
+import { isImportSource, type ImportAppPlugin, type PluginJob } from '../plugins/plugin.ts';
 import type { PluginRegistry } from '../plugins/registry.ts';
 import type { CallTarget, SandboxInstance } from '../sandbox/sandbox.ts';
 import { AppSetupError, type AppInstances } from './app-instances.ts';
@@ -44,7 +44,12 @@ export async function runJob(
   if (config.plugin.versionId !== null) return runInstalled(parts, job, config, signal);
   const code = parts.registry.get(config.plugin.slug);
   if (code === undefined) return failed(`this program has no plugin "${config.plugin.slug}"`);
-  return runBuiltIn(parts, job, { config, jobs: code.kind === 'import-app' ? code.jobs : {} }, signal);
+  return runBuiltIn(
+    parts,
+    job,
+    { config, jobs: code.kind === 'import-app' && !isImportSource(code) ? code.jobs : {} },
+    signal,
+  );
 }
 
 function failed(sentence: string): RunOutcome {

@@ -1,4 +1,5 @@
 import type { AcceptedBatch } from '../capture/accept.ts';
+import type { Source, SourceHost } from '../imports/source.ts';
 import type { PluginField, SettingValues } from './fields.ts';
 import type { TransformationHost } from './host.ts';
 
@@ -79,7 +80,38 @@ export interface ImportAppPlugin extends PluginBase {
   readonly jobs: Readonly<Record<string, PluginJob>> & { readonly run: PluginJob };
 }
 
-export type Plugin = TransformationPlugin | ImportAppPlugin;
+/** An import app whose records are staged, checked and loaded by runs (src/imports); its jobs steer them. */
+export interface ImportSourcePlugin extends PluginBase {
+  readonly kind: 'import-app';
+  /** `importRunJobs`: they steer the runs and are done by src/imports. */
+  readonly jobs: typeof importRunJobs;
+  /** Settings of its own; those that every import has (format, target, speed, …) are added to them. */
+  readonly fields: readonly PluginField[];
+  /** Slugs of src/formats that its records may have; the first is the default. Empty: any, and one must be chosen. */
+  readonly formats: readonly string[];
+  /** What `range` means here, one sentence; undefined: the source has no times to choose by. */
+  readonly range: string | undefined;
+  /** Settings that work, for docs and tests. */
+  readonly example: SettingValues;
+  /** Throws SettingsError when the settings cannot work; must do nothing that can be seen. */
+  readonly createSource: (settings: SettingValues, host: SourceHost) => Source;
+}
+
+/** What the `job` operation does for an import source. */
+export const importRunJobs = {
+  run: { description: 'Starts a run, or goes on with the one that is there: export, check, load, verify, report.' },
+  check: { description: 'The same up to the check: nothing is sent.' },
+  pause: { description: 'Pauses the run; nothing is lost.' },
+  resume: { description: 'Goes on where it was paused or failed.' },
+  cancel: { description: 'Ends the run for good; what was loaded stays.' },
+  verify: { description: 'Compares what is stored with what was staged, once more.' },
+} as const;
+
+export function isImportSource(plugin: Plugin): plugin is ImportSourcePlugin {
+  return 'createSource' in plugin;
+}
+
+export type Plugin = TransformationPlugin | ImportAppPlugin | ImportSourcePlugin;
 
 /** The settings are of the right shape but cannot work; the message tells a person what to change. */
 export class SettingsError extends Error {

@@ -1,0 +1,115 @@
+import type { OutboundFetch } from '../outbound/outbound.ts';
+import type { JsonObject } from '../plugins/plugin.ts';
+import type { TimeRange } from './run.ts';
+
+/** Port: where records come from. One adapter per source in sources/; settings are checked before it is made. */
+export interface Source {
+  /**
+   * What there is to fetch, in the order in which it should be. The same range gives the same keys again; `identity` says
+   * whether a part's content is still the same.
+   */
+  listParts(range: TimeRange, context: SourceContext): Promise<readonly SourcePart[]>;
+  /**
+   * The records of one part. It may be called again for the same part, and the answer may come in another order (see
+   * `stable`). Throws SourceWaitError or SourceError.
+   */
+  open(part: SourcePart, context: SourceContext): AsyncIterable<RecordChunk>;
+  /** Parts fetched at the same time, at most. */
+  readonly concurrency: number;
+}
+
+export interface SourcePart {
+  /** Unique in the run and stable: `2024-03-01`, `exports/a.jsonl.gz`. Shown to people; at most 500 characters. */
+  readonly key: string;
+  /** Of the source, before decompression; undefined: not known. */
+  readonly bytes?: number;
+  /** Changes when the content does: ETag, size and time of change. Undefined: nothing tells. */
+  readonly identity?: string;
+  /** The same identity gives the same bytes in the same order: an interrupted part goes on where it stopped. */
+  readonly stable: boolean;
+  /** What `open` needs besides the key. */
+  readonly detail?: JsonObject;
+}
+
+/** Some records, each one line of JSON. Blank lines count as lines, so that line numbers are those of the source. */
+export interface RecordChunk {
+  /** Whole lines: ends with \n. Bytes as the source has them, also where they are no JSON. */
+  readonly lines: Buffer;
+  /** How many lines. */
+  readonly count: number;
+  /** Pieces of the source that could not even become a line (a CSV row with a quote too few); they are rejected records. */
+  readonly faults?: readonly SourceFault[];
+  /** Bytes of the source read so far, before decompression. */
+  readonly bytesRead: number;
+}
+
+export interface SourceFault {
+  /** Where: `row 17`. */
+  readonly place: string;
+  readonly reason: string;
+  readonly original: string;
+}
+
+export interface SourceContext {
+  /** Aborted at pause, cancel and shutdown: `open` and `listParts` end with its reason. */
+  readonly signal: AbortSignal;
+}
+
+/** What the program gives to sources. */
+export interface SourceHost {
+  /** Addresses checked as for plugins. */
+  readonly fetch: OutboundFetch;
+  /** The same for answers without limit of size. */
+  readonly stream: OutboundStream;
+  /** Directories from which files may be read; undefined: any (the command line reads its user's files). */
+  readonly allowedDirs: readonly string[] | undefined;
+  /** Certificate, TLS and address rules for connections that are no HTTP (PostgreSQL). Throws OutboundError for a refused host. */
+  readonly resolve: (host: string) => Promise<string>;
+  /** ms since the epoch. */
+  readonly now: () => number;
+  /** A directory for what has to lie on disk while it is read (zip archives); removed when the run ends. */
+  readonly tempDir: string;
+}
+
+export interface OutboundStreamRequest {
+  readonly url: string;
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: Uint8Array | string;
+  readonly signal: AbortSignal;
+  /** Without a byte for so long it is an error. */
+  readonly idleMs?: number;
+}
+
+export interface OutboundStreamResponse {
+  readonly status: number;
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** As it came over the wire after content-encoding was undone. A connection that breaks ends it with an error. */
+  readonly body: AsyncIterable<Buffer>;
+}
+
+export type OutboundStream = (request: OutboundStreamRequest) => Promise<OutboundStreamResponse>;
+
+/** Waiting may help: 429, 5xx, a broken connection, a truncated answer. The part is tried again, with growing pauses. */
+export class SourceWaitError extends Error {
+  override name = 'SourceWaitError';
+  /** As the source asks for (Retry-After). */
+  readonly retryAfterMs: number | undefined;
+  /** False: tried a few times, then the run fails: the answer itself is broken (truncated, not what it says it is). */
+  readonly unlimited: boolean;
+
+  constructor(
+    message: string,
+    options: { readonly retryAfterMs?: number; readonly unlimited: boolean; readonly cause?: unknown },
+  ) {
+    super(message, { cause: options.cause });
+    this.retryAfterMs = options.retryAfterMs;
+    this.unlimited = options.unlimited;
+  }
+}
+
+/** Waiting does not help: wrong credentials, no such bucket, a range that the source refuses. The run fails with this sentence. */
+export class SourceError extends Error {
+  override name = 'SourceError';
+}

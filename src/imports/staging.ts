@@ -1,0 +1,76 @@
+/**
+ * Port: where the files of a run lie between the stages: a directory or an S3-compatible bucket. Keys are relative paths of
+ * `[a-zA-Z0-9_.=-]` and `/`, and begin with the run's id.
+ *
+ * Promises (checked by staging-conformance.ts for every adapter)
+ * - `write` shows nothing until it resolves, and then everything, also after a kill; the same key again replaces it.
+ * - `read` gives the bytes that were written.
+ */
+export interface Staging {
+  write(key: string, chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<Written>;
+  /** Throws StagingMissingError when there is no such file. `range` half open, in bytes. */
+  read(key: string, range?: { readonly start: number; readonly end: number }): AsyncIterable<Buffer>;
+  /** Keys that begin so, sorted, with their sizes. */
+  list(prefix: string): Promise<readonly { readonly key: string; readonly bytes: number }[]>;
+  /** All keys that begin so. None is no error. */
+  remove(prefix: string): Promise<void>;
+  /** For messages: `the directory ./data/imports`. */
+  readonly description: string;
+}
+
+export interface Written {
+  readonly bytes: number;
+  /** Hex, of the bytes as written. */
+  readonly sha256: string;
+}
+
+export class StagingMissingError extends Error {
+  override name = 'StagingMissingError';
+}
+
+/** The names of a run's files. */
+export const stagingKeys = {
+  /** Source records as they came, NDJSON, zstd. */
+  segment: (run: string, part: number, segment: number) => `${run}/parts/${pad(part)}/${pad(segment)}.ndjson.zst`,
+  /** Events of one segment, by day: frames of zstd, one day each; and where they are (JSON). */
+  spill: (run: string, part: number, segment: number) => `${run}/spills/${pad(part)}-${pad(segment)}.zst`,
+  spillIndex: (run: string, part: number, segment: number) => `${run}/spills/${pad(part)}-${pad(segment)}.json`,
+  /** Events of one day as they are sent: frames of zstd, one batch each; and where they are (JSON, DayIndex). */
+  day: (run: string, day: string) => `${run}/days/${day}.zst`,
+  dayIndex: (run: string, day: string) => `${run}/days/${day}.json`,
+  /** Rejected records, NDJSON of RejectedRecord, zstd; `origin`: `export-00001`, `check-00001-00002`, `day-2024-03-01`, `load-2024-03-01-3`. */
+  rejected: (run: string, origin: string) => `${run}/rejected/${origin}.ndjson.zst`,
+  /** What the check found (JSON, CheckResult), what verify found (VerifyResult), the report in both forms. */
+  check: (run: string) => `${run}/check.json`,
+  verify: (run: string) => `${run}/verify.json`,
+  report: (run: string, form: 'json' | 'html') => `${run}/report.${form}`,
+} as const;
+
+function pad(index: number): string {
+  return String(index).padStart(6, '0');
+}
+
+/** One line of a file of rejected records. */
+export interface RejectedRecord {
+  /** Key of the source's part; empty: not known any more. */
+  readonly part: string;
+  /** From 1, in the part. 0: not a line (see `place`). */
+  readonly line: number;
+  readonly place?: string;
+  readonly stage: 'export' | 'check' | 'load';
+  readonly code: string;
+  readonly reason: string;
+  /** The bytes of the source's record as text; in `load` the event as it was sent. */
+  readonly original: string;
+}
+
+/** Where the batches of a day lie in its file. Offsets in bytes. */
+export interface DayIndex {
+  readonly day: string;
+  readonly frames: readonly {
+    readonly start: number;
+    readonly end: number;
+    readonly events: number;
+    readonly bytes: number;
+  }[];
+}

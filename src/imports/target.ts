@@ -1,0 +1,64 @@
+/** Port: where events are loaded: the own project through the door (targets/project.ts), or `/batch/` (targets/http.ts). */
+export interface Target {
+  /** `project 3`, `https://eu.example.com/batch/`. */
+  readonly description: string;
+  /** Resolves once the target has acknowledged it durably. Throws TargetWaitError or TargetError. */
+  deliver(batch: LoadBatch, signal: AbortSignal): Promise<Delivered>;
+  /** Which of these events the target has stored already; undefined: nobody can tell. Asked after a crash, before sending again. */
+  readonly stored?: (events: LoadBatch, signal: AbortSignal) => Promise<ReadonlySet<string>>;
+  /** Resolves when everything delivered so far can be read back. */
+  readonly settled: (signal: AbortSignal) => Promise<void>;
+  /** Reads back what is stored; undefined: the target lets nobody read (then verify says so). */
+  readonly reader: TargetReader | undefined;
+}
+
+export interface LoadBatch {
+  /** YYYY-MM-DD (UTC) of every event in it. */
+  readonly day: string;
+  /** Events as JSON, one a line, no \n at the end; oldest first. */
+  readonly lines: Buffer;
+  readonly events: number;
+}
+
+export interface Delivered {
+  readonly accepted: number;
+  readonly rejected: readonly { readonly index: number; readonly code: string; readonly detail: string }[];
+}
+
+/** What is stored, for verify. */
+export interface TargetReader {
+  /** Of the events of one day: how many there are by name, and the checksum (see checksum.ts) over them. */
+  dayCounts(day: string, signal: AbortSignal): Promise<ReadonlyMap<string, StoredCount>>;
+  /** Identities of the events with this name on this day, in any order. */
+  dayEvents(day: string, event: string, signal: AbortSignal): AsyncIterable<readonly StoredIdentity[]>;
+}
+
+export interface StoredCount {
+  readonly count: number;
+  readonly checksum: string;
+}
+
+export interface StoredIdentity {
+  readonly uuid: string;
+  readonly distinctId: string;
+  /** µs since the epoch. */
+  readonly timestamp: bigint;
+  /** `$import_run_id`; empty: not imported. */
+  readonly runId: string;
+}
+
+/** Waiting may help: 429, 5xx, no connection. */
+export class TargetWaitError extends Error {
+  override name = 'TargetWaitError';
+  readonly retryAfterMs: number | undefined;
+
+  constructor(message: string, options: { readonly retryAfterMs?: number; readonly cause?: unknown } = {}) {
+    super(message, { cause: options.cause });
+    this.retryAfterMs = options.retryAfterMs;
+  }
+}
+
+/** Waiting does not help: wrong key, no such address, an agreement is missing. The run fails with this sentence. */
+export class TargetError extends Error {
+  override name = 'TargetError';
+}
