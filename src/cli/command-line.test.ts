@@ -24,7 +24,7 @@ describe('the command line as a person and a script meet it', () => {
     ['evnts list', 'Did you mean events?'],
     ['configs lst', 'Did you mean list?'],
     ['serve --prot 1', 'Did you mean --port?'],
-    ['send', "missing required argument 'file'"],
+    ['send', 'expected a file, or - for stdin'],
     ['configs list --family nonsense', 'Allowed choices are import-apps, transformations'],
     ['configs list', "required option '--family <family>' not specified"],
     ['completion tcsh', 'Allowed choices are bash, zsh, fish'],
@@ -107,7 +107,7 @@ describe('completion', () => {
     expect(await complete('configs', 're')).toEqual(['reorder']);
     expect(await complete('configs', 'list', '--fam')).toEqual(['--family']);
     expect(await complete('configs', 'list', '--family', 'im')).toEqual(['import-apps']);
-    expect(await complete('send', '--from', '')).toEqual(['events', 'segment']);
+    expect(await complete('send', '--from', 'mi')).toEqual(['mixpanel']);
     expect(await complete('completion', 'z')).toEqual(['zsh']);
   });
 });

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { Agent, request as httpRequest } from 'node:http';
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { hasProc, peakMemory } from '../support/processes.ts';
 import {
   apiGet,
@@ -397,8 +397,12 @@ describe('good and bad events in one batch', () => {
       bad.map(([, reason], n) => [2 * n + 1, reason]),
     ]);
     await untilStored(server, accepted);
-    const found = await letters('reason=missing_distinct_id&event=sold');
-    expect(found.results).toMatchObject([{ state: 'open', event_uuid: uuid }]);
+    // They are written with the cursor, a moment after the rows.
+    const found = await vi.waitFor(async () => {
+      const page = await letters('reason=missing_distinct_id&event=sold');
+      expect(page.results).toMatchObject([{ state: 'open', event_uuid: uuid }]);
+      return page;
+    }, 10_000);
     const path = `/api/projects/@current/dead_letters/${found.results[0]?.id}/`;
     expect(await apiGet(server, path)).toMatchObject({ original: bad[0]?.[0], original_encoding: 'text' });
 
