@@ -64,11 +64,12 @@ export const ga4: Format = {
   slug,
   name: 'Google Analytics 4',
   description:
-    'Rows of the BigQuery export. Parameters of an event become properties; records such as `device` and `geo` are taken ' +
-    'apart, `device.web_info.browser` is called `device_web_info_browser` in the table of names. User properties, first ' +
-    'touch and lifetime value go to `$set`. A row has no id: its uuid follows from stream, user, time, name and place in ' +
-    'the batch (in rows from before 2024, which have no place, from the parameters instead), so a daily table that Google ' +
-    'amended later gives the same events again. Values `(not set)` and `(not provided)` are left out.',
+    'Rows of the BigQuery export. Parameters of an event become properties; records such as `device` and `geo` ' +
+    'are taken apart, `device.web_info.browser` is called `device_web_info_browser` in the table of names. User ' +
+    'properties, first touch and lifetime value go to `$set`. A row has no id: its uuid follows from stream, ' +
+    'user, time, name and place in the batch (in rows from before 2024, which have no place, from the parameters ' +
+    'instead), so a daily table that Google amended later gives the same events again. Values `(not set)` and ' +
+    '`(not provided)` are left out.',
   source: 'The tables `events_YYYYMMDD` of a BigQuery dataset `analytics_…`, exported as JSON lines, Parquet or Avro.',
   options: [
     {

@@ -53,14 +53,27 @@ export function objectOfJson(value: unknown): Json | undefined {
   return isObject(parsed) ? parsed : undefined;
 }
 
-/** What a JSON text says; undefined where it is not JSON. What is no text is already a value. */
+/** What a JSON text says; undefined where it is not JSON, or nested too deep. What is no text is already a value. */
 export function valueOfJson(value: unknown): unknown {
   if (typeof value !== 'string') return value;
   try {
-    return JSON.parse(value) as unknown;
+    const parsed = JSON.parse(value) as unknown;
+    return typeof parsed === 'object' && parsed !== null && isTooDeep(parsed) ? undefined : parsed;
   } catch {
     return undefined;
   }
+}
+
+/** Deeper than any event may be, so that nothing is refused here that could have been stored. */
+export const depthMax = 80;
+
+/** Looks no further than the limit. */
+export function isTooDeep(value: object, depth = 0): boolean {
+  if (depth >= depthMax) return true;
+  for (const each of Object.values(value) as readonly unknown[]) {
+    if (typeof each === 'object' && each !== null && isTooDeep(each, depth + 1)) return true;
+  }
+  return false;
 }
 
 /** Kind of a value, for reasons: the same fault always gives the same sentence, and no value gets into it. */

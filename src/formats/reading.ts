@@ -1,25 +1,13 @@
 import type { RecordReader, RecordResult } from './format.ts';
-import { isObject, kindOf, type Json } from './read-values.ts';
-
-/** Deeper than any event may be, so that nothing is refused here that could have been stored. */
-const depthMax = 80;
+import { depthMax, isObject, isTooDeep, kindOf, type Json } from './read-values.ts';
 
 /** Objects only, none too deep to become an event: what the reader gets has been checked for both. */
 export function readObjects(read: (record: Json) => RecordResult): RecordReader {
   return (record) => {
     if (!isObject(record)) return { kind: 'unreadable', reason: `expected a JSON object, got ${kindOf(record)}` };
-    if (isTooDeep(record, 0)) return { kind: 'unreadable', reason: `expected at most ${depthMax} levels of nesting` };
+    if (isTooDeep(record)) return { kind: 'unreadable', reason: `expected at most ${depthMax} levels of nesting` };
     return read(record);
   };
-}
-
-/** Looks no further than the limit. */
-function isTooDeep(value: object, depth: number): boolean {
-  if (depth >= depthMax) return true;
-  for (const each of Object.values(value) as readonly unknown[]) {
-    if (typeof each === 'object' && each !== null && isTooDeep(each, depth + 1)) return true;
-  }
-  return false;
 }
 
 const junk = new Set(

@@ -1,13 +1,14 @@
 import type { Format } from './format.ts';
 import { amplitude } from './amplitude.ts';
 import { ga4 } from './ga4.ts';
+import { june } from './june.ts';
 import { mapping } from './mapping/mapping.ts';
 import { mixpanel } from './mixpanel.ts';
 import { posthog } from './posthog.ts';
 import { segment } from './segment.ts';
 
 /** Every format there is; the command line, imports and the reference take it from here. By slug. */
-export const formats: readonly Format[] = [amplitude, ga4, mapping, mixpanel, posthog, segment];
+export const formats: readonly Format[] = [amplitude, ga4, june, mapping, mixpanel, posthog, segment];
 
 export function findFormat(slug: string): Format | undefined {
   return formats.find((format) => format.slug === slug);
