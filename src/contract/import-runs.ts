@@ -1,0 +1,168 @@
+import { Type, type Static } from 'typebox';
+import { pageQuerySchema, pageSchema } from './pagination.ts';
+
+const stateNames = ['queued', 'running', 'paused', 'failed', 'cancelled', 'completed'] as const;
+const stageNames = ['export', 'check', 'load', 'verify', 'report'] as const;
+
+const time = Type.Union([Type.String({ format: 'date-time' }), Type.Null()]);
+const count = Type.Integer({ minimum: 0 });
+const countOrUnknown = Type.Union([count, Type.Null()], { description: 'Null: not known yet.' });
+const counts = Type.Record(Type.String(), count);
+
+export const importStageSchema = Type.Object({
+  stage: Type.Enum([...stageNames]),
+  state: Type.Enum(['pending', 'active', 'done'], {
+    description: '`active`: the stage in which the run is, also while it is paused or has failed.',
+  }),
+  unit: Type.Enum(['records', 'events'], { description: 'What `done` and `total` count.' }),
+  parts_done: count,
+  parts_total: countOrUnknown,
+  done: count,
+  total: countOrUnknown,
+  bytes: Type.Integer({ minimum: 0, description: 'Before compression; in `export` as the source sends them.' }),
+  bytes_total: countOrUnknown,
+  share: Type.Union([Type.Number({ minimum: 0, maximum: 1 }), Type.Null()], {
+    description: 'How much is done; null: not known.',
+  }),
+  rate: Type.Number({ description: '`done` per second, over the last half minute or so.' }),
+  eta_seconds: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
+    description: 'Until this stage is done; null: not known.',
+  }),
+  started_at: time,
+  finished_at: time,
+  last_progress_at: time,
+});
+
+const rejectedMax = Type.Number({
+  minimum: 0,
+  maximum: 1,
+  description: 'Share of the records that may be rejected before `load` refuses to start: 0.01 is one in a hundred.',
+});
+const eventsPerSecond = Type.Integer({
+  minimum: 0,
+  maximum: 1_000_000,
+  description: 'Highest speed of loading; 0: as fast as the target takes them.',
+});
+const last = Type.Enum(['check', 'report'], {
+  description: 'The last stage to do. `check` converts and examines everything and sends nothing.',
+});
+
+export const importRunSchema = Type.Object({
+  id: Type.String(),
+  plugin_config: Type.Integer({ description: 'Id of the import app config.' }),
+  source: Type.String({ description: 'Slug of the import app.' }),
+  state: Type.Enum([...stateNames]),
+  stage: Type.Enum([...stageNames]),
+  reason: Type.String({ description: 'Why it is paused or has failed, one sentence; else empty.' }),
+  waiting: Type.Union([Type.Object({ reason: Type.String(), until: time }), Type.Null()], {
+    description: 'What the run waits for at the moment. It goes on by itself.',
+  }),
+  eta_seconds: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], { description: 'Of the present stage.' }),
+  options: Type.Object({
+    from: time,
+    to: time,
+    format: Type.String(),
+    format_options: Type.Record(Type.String(), Type.String()),
+    names: Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()], {
+      description: "Names of its own; null: the format's table.",
+    }),
+    last,
+    limit: Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], {
+      description: 'A trial: so many records of the source and no more. Null: all.',
+    }),
+    rejected_max: rejectedMax,
+    events_per_second: eventsPerSecond,
+    target: Type.Object({
+      kind: Type.Enum(['project', 'http']),
+      url: Type.Union([Type.String(), Type.Null()]),
+    }),
+  }),
+  stages: Type.Array(importStageSchema),
+  totals: Type.Object({
+    records: Type.Integer({ minimum: 0, description: 'Records of the source.' }),
+    skipped: counts,
+    rejected: count,
+    events: Type.Integer({ minimum: 0, description: 'Events that the records became.' }),
+    duplicates: count,
+    loaded: Type.Integer({ minimum: 0, description: 'Events that the target acknowledged.' }),
+    verified: Type.Union([count, Type.Null()], {
+      description: "Events found in the target's store; null: not looked at.",
+    }),
+  }),
+  promoted_from: Type.Union([Type.String(), Type.Null()], {
+    description: 'The trial that this run is the full form of.',
+  }),
+  created_at: Type.String({ format: 'date-time' }),
+  started_at: time,
+  finished_at: time,
+});
+export type ImportRunRecord = Static<typeof importRunSchema>;
+export type ImportStageRecord = Static<typeof importStageSchema>;
+
+export const importRunPageSchema = pageSchema(importRunSchema);
+
+export const importRunQuerySchema = Type.Object({
+  ...pageQuerySchema.properties,
+  state: Type.Optional(Type.Enum([...stateNames])),
+});
+
+/** What is left out is as the config's settings say. */
+export const importRunCreateSchema = Type.Object({
+  from: Type.Optional(Type.Union([Type.String(), Type.Null()], { description: 'ISO 8601: from this time on.' })),
+  to: Type.Optional(Type.Union([Type.String(), Type.Null()], { description: 'ISO 8601: up to, not including.' })),
+  last: Type.Optional(last),
+  limit: Type.Optional(
+    Type.Union([Type.Integer({ minimum: 1, maximum: 1_000_000_000 }), Type.Null()], {
+      description: 'A trial: only so many records.',
+    }),
+  ),
+  rejected_max: Type.Optional(rejectedMax),
+  events_per_second: Type.Optional(eventsPerSecond),
+});
+export type ImportRunCreate = Static<typeof importRunCreateSchema>;
+
+export const importRunResumeSchema = Type.Object({
+  rejected_max: Type.Optional(rejectedMax),
+  events_per_second: Type.Optional(eventsPerSecond),
+  last: Type.Optional(last),
+});
+export type ImportRunResume = Static<typeof importRunResumeSchema>;
+
+export const importRunIdSchema = Type.Object({
+  id: Type.Integer({ description: 'Id of the import app config.' }),
+  run: Type.String({ description: 'Id of the run.' }),
+});
+
+export const importReportQuerySchema = Type.Object({
+  format: Type.Optional(Type.Enum(['json', 'html'], { description: 'Instead of what `Accept` asks for.' })),
+});
+
+export const importFileSchema = Type.Object({
+  name: Type.String(),
+  path: Type.String({ description: 'What to write as the path in the settings of the import app.' }),
+  bytes: count,
+  sha256: Type.Union([Type.String(), Type.Null()], { description: 'Of the piece that came; null in the list.' }),
+  uploaded_at: Type.String({ format: 'date-time' }),
+});
+export type ImportFileRecord = Static<typeof importFileSchema>;
+
+export const importFileListSchema = Type.Object({
+  count,
+  bytes_max: Type.Integer({ description: 'How large a file may be.' }),
+  results: Type.Array(importFileSchema),
+});
+
+export const importFileQuerySchema = Type.Object({
+  name: Type.Optional(
+    Type.String({ maxLength: 200, description: 'Name of the file. A multipart body brings its own.' }),
+  ),
+  offset: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: 'A file in pieces: where this piece begins, which is where the one before ended. 0: the first.',
+    }),
+  ),
+});
+
+export const importFileNameSchema = Type.Object({ name: Type.String({ description: 'As the list names it.' }) });
