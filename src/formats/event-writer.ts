@@ -121,9 +121,12 @@ function createIdentify(writer: Pick<EventWriter, 'generated'>): EventWriter['id
 }
 
 export const imported = (events: readonly WireEvent[]): RecordResult => ({ kind: 'events', events });
-export const skipped = (reason: string): RecordResult => ({ kind: 'skipped', reason });
-export const unreadable = (reason: string): RecordResult => ({ kind: 'unreadable', reason });
+/** A record of which no event comes. */
+export type NoEvents = Exclude<RecordResult, { kind: 'events' }>;
+
+export const skipped = (reason: string): NoEvents => ({ kind: 'skipped', reason });
+export const unreadable = (reason: string): NoEvents => ({ kind: 'unreadable', reason });
 
 /** An event whose name the table of names leaves out. */
-export const leftOut = (sourceName: string): RecordResult =>
+export const leftOut = (sourceName: string): NoEvents =>
   skipped(`the table of names leaves out events called ${sourceName.slice(0, 200)}`);

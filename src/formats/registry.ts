@@ -6,9 +6,21 @@ import { mapping } from './mapping/mapping.ts';
 import { mixpanel } from './mixpanel.ts';
 import { posthog } from './posthog.ts';
 import { segment } from './segment.ts';
+import { snowplow } from './snowplow.ts';
+import { statsig } from './statsig.ts';
 
 /** Every format there is; the command line, imports and the reference take it from here. By slug. */
-export const formats: readonly Format[] = [amplitude, ga4, june, mapping, mixpanel, posthog, segment];
+export const formats: readonly Format[] = [
+  amplitude,
+  ga4,
+  june,
+  mapping,
+  mixpanel,
+  posthog,
+  segment,
+  snowplow,
+  statsig,
+];
 
 export function findFormat(slug: string): Format | undefined {
   return formats.find((format) => format.slug === slug);
