@@ -79,6 +79,7 @@ function operationOf(route: ApiRoute, taken: ReadonlySet<string>): Operation {
     ...(scope !== 'public' && { 'x-scope': scope }),
     parameters: parametersOf(route),
     ...(body !== undefined && { requestBody: requestBodyOf(body) }),
+    ...(route.takesUpload === true && { requestBody: uploadBody }),
     responses: { ...successResponses(route), ...errorReferences(route) },
   };
 }
@@ -122,6 +123,16 @@ function parametersOf(route: ApiRoute): Json[] {
   return [...inPath, ...inQuery];
 }
 
+const uploadBody = {
+  required: true,
+  content: {
+    'application/octet-stream': { schema: { type: 'string', format: 'binary' } },
+    'multipart/form-data': {
+      schema: { type: 'object', required: ['file'], properties: { file: { type: 'string', format: 'binary' } } },
+    },
+  },
+} as const;
+
 function requestBodyOf(schema: JsonSchema): Json {
   const content = { schema, example: exampleOf(schema) };
   return {
@@ -135,7 +146,11 @@ function successResponses(route: ApiRoute): Json {
     const text = status === '201' ? 'Created.' : status === '204' ? 'Done; no body.' : 'Success.';
     if (schema === null) return [status, { description: text }];
     const plain = plainSchema(schema);
-    const content = { 'application/json': { schema: plain, example: exampleOf(plain) } };
+    const media = { schema: plain, example: exampleOf(plain) };
+    const types = status === '200' ? (route.mediaTypes ?? ['application/json']) : ['application/json'];
+    const content = Object.fromEntries(
+      types.map((type) => [type, type === 'application/json' ? media : { schema: { type: 'string' } }]),
+    );
     return [status, { description: text, content }];
   });
   return Object.fromEntries(entries);
@@ -147,7 +162,7 @@ function errorReferences(route: ApiRoute): Json {
     ...(takesInput ? [400] : []),
     ...(route.scope === 'public' ? [] : [401, 403]),
     ...(route.path.includes(':') ? [404] : []),
-    ...(route.body === undefined ? [] : [413, 415]),
+    ...(route.body === undefined && route.takesUpload !== true ? [] : [413, 415]),
     ...(route.scope === 'public' ? [] : [429]),
     500,
     503,

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import type { Static, TObject, TSchema } from 'typebox';
 import type { Scope } from '../contract/scopes.ts';
 
@@ -40,6 +41,16 @@ export interface ApiRequest<Params = unknown, Query = unknown, Body = unknown> {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   /** Uploaded files of a multipart body by field name; empty otherwise. */
   readonly files: ReadonlyMap<string, UploadedFile>;
+  /** Only for routes that take an upload: the file as it comes, to be read to its end. */
+  readonly upload?: () => Promise<UploadStream>;
+  /** Aborted when the server begins to stop: an answer without end ends then. */
+  readonly stopping?: AbortSignal;
+}
+
+export interface UploadStream {
+  /** As a multipart body names it. */
+  readonly fileName: string | undefined;
+  readonly content: Readable;
 }
 
 export interface UploadedFile {
@@ -50,7 +61,10 @@ export interface UploadedFile {
 
 export interface ApiReply {
   readonly status: number;
-  /** Sent as JSON; a string or bytes with a content-type header goes out as is; undefined: no body. */
+  /**
+   * Sent as JSON; a string, bytes or a stream with a content-type header goes out as is; undefined: no body. A stream is
+   * destroyed when the client goes away.
+   */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -73,6 +87,10 @@ export interface ApiRoute {
   readonly query?: TObject;
   /** Checked after `"5"` → 5 and `"true"` → true where the schema says integer or boolean. Unknown fields are ignored. */
   readonly body?: TSchema;
+  /** Instead of `body`: one file of any size, as application/octet-stream or multipart/form-data, that the handler reads itself. */
+  readonly takesUpload?: true;
+  /** Of an answer 200 that is something else than JSON, or can be. Default: application/json. */
+  readonly mediaTypes?: readonly string[];
   /** By status; null: no body. Success statuses only, the errors are the same everywhere. */
   readonly responses: Readonly<Record<number, TSchema | null>>;
   readonly handler: (request: ApiRequest) => Promise<ApiReply>;

@@ -1,7 +1,8 @@
 import { isUtf8 } from 'node:buffer';
+import { Readable } from 'node:stream';
 import multipart, { type Multipart } from '@fastify/multipart';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { UploadedFile } from './api-route.ts';
+import type { UploadedFile, UploadStream } from './api-route.ts';
 import { ApiError } from '../contract/errors.ts';
 import type { ValueSource } from './coerce.ts';
 
@@ -19,7 +20,7 @@ const fieldsMax = 1000;
 const depthMax = 64;
 const noFiles: ReadonlyMap<string, UploadedFile> = new Map();
 
-/** Teaches this Fastify scope JSON, form and multipart bodies; anything else is 415. */
+/** Teaches this Fastify scope JSON, form and multipart bodies, and files for routes that take them; anything else is 415. */
 export function registerBodyParsers(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer', bodyLimit: bodyBytesMax }, (_request, body, done) =>
@@ -30,6 +31,10 @@ export function registerBodyParsers(app: FastifyInstance): void {
     { parseAs: 'buffer', bodyLimit: bodyBytesMax },
     (_request, body, done) => parseInto(done, () => parseForm(textOf(body))),
   );
+  app.addContentTypeParser('application/octet-stream', (request, payload, done) => {
+    if (request.routeOptions.config.takesUpload === true) return done(null, payload);
+    done(new ApiError('unsupported_media_type', 'Unsupported media type in request.'));
+  });
   void app.register(multipart, {
     throwFileSizeLimit: true,
     limits: { fileSize: fileBytesMax, files: filesMax, fields: fieldsMax, fieldSize: 1024 * 1024, fieldNameSize: 200 },
@@ -111,6 +116,21 @@ function addField(fields: Map<string, unknown>, name: string, value: unknown): v
 function toRecord(fields: Map<string, unknown>): Record<string, unknown> {
   fields.delete('__proto__');
   return Object.fromEntries(fields);
+}
+
+/**
+ * The one file of a request whose route takes an upload; nothing of it is kept in memory.
+ * @throws ApiError required, parse_error
+ */
+export async function openUpload(request: FastifyRequest): Promise<UploadStream> {
+  if (!request.isMultipart()) {
+    if (request.body instanceof Readable) return { fileName: undefined, content: request.body };
+    throw new ApiError('unsupported_media_type', 'Expected application/octet-stream or multipart/form-data.');
+  }
+  // The route limits the size itself.
+  const part = await request.file({ limits: { fileSize: Number.MAX_SAFE_INTEGER, files: 1 } });
+  if (part === undefined) throw new ApiError('required', 'Expected one file in the body, got none.', { attr: 'file' });
+  return { fileName: part.filename, content: part.file };
 }
 
 /** Reads a multipart body whole: fields as text, files into memory. */

@@ -1,8 +1,9 @@
+import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../contract/errors.ts';
 import { checkAccess, isKnownEarly, type Access, type AccessDeps } from './access.ts';
 import type { ApiReply, ApiRequest, ApiRoute, Principal, ProjectRef, UploadedFile } from './api-route.ts';
-import { readMultipart, type ParsedBody } from './body.ts';
+import { openUpload, readMultipart, type ParsedBody } from './body.ts';
 import { queryWithoutKey } from './credentials.ts';
 import { requestOrigin } from './request-origin.ts';
 import { compileCheck, type Check } from './validation.ts';
@@ -11,6 +12,9 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** What checkAccess found; null until then and on public routes. */
     access: Access | null;
+  }
+  interface FastifyContextConfig {
+    readonly takesUpload?: boolean;
   }
 }
 
@@ -24,10 +28,12 @@ const apiHeaders = { 'cache-control': 'no-store', 'x-content-type-options': 'nos
 export function serveRoutes(app: FastifyInstance, routes: readonly ApiRoute[], deps: AccessDeps): void {
   app.decorateRequest('access', null);
   const methodsByPath = new Map<string, Set<string>>();
+  const stopping = stoppingSignal(app);
   for (const route of routes) {
-    const served = serveRoute(route, deps);
+    const served = serveRoute(route, deps, stopping);
+    const config = { takesUpload: route.takesUpload === true };
     for (const url of urlsOf(route.path)) {
-      app.route({ method: route.method, url, ...served });
+      app.route({ method: route.method, url, config, ...served });
       const known = methodsByPath.get(url) ?? new Set();
       methodsByPath.set(url, known.add(route.method));
       if (route.method === 'GET') known.add('HEAD');
@@ -68,7 +74,17 @@ interface ServedRoute {
   readonly handler: (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
 }
 
-function serveRoute(route: ApiRoute, deps: AccessDeps): ServedRoute {
+/** The server waits for what is being answered before it stops; what has no end of its own has to end first. */
+function stoppingSignal(app: FastifyInstance): AbortSignal {
+  const stopping = new AbortController();
+  app.addHook('preClose', (done) => {
+    stopping.abort();
+    done();
+  });
+  return stopping.signal;
+}
+
+function serveRoute(route: ApiRoute, deps: AccessDeps, stopping: AbortSignal): ServedRoute {
   const checks = compileChecks(route);
   const isPublic = route.scope === 'public';
   return {
@@ -78,16 +94,20 @@ function serveRoute(route: ApiRoute, deps: AccessDeps): ServedRoute {
       request.access = await checkAccess(deps, route, request, reply, undefined);
     },
     async handler(request, reply) {
-      const body = request.isMultipart() ? await readMultipart(request) : (request.body as ParsedBody | undefined);
+      const body = route.takesUpload === true ? undefined : await bodyOf(request);
       if (!isPublic) request.access ??= await checkAccess(deps, route, request, reply, body);
       const query = checks.query === undefined ? request.query : checks.query(request.query, 'text');
       const params = checks.params === undefined ? request.params : checks.params(request.params, 'text');
       const given = body?.value ?? {};
       const checked = checks.body === undefined ? given : checks.body(given, body?.source ?? 'json');
-      const parts = { params, query, body: checked, files: body?.files ?? noFiles };
+      const parts = { params, query, body: checked, files: body?.files ?? noFiles, stopping };
       return send(reply, await route.handler(toApiRequest(request, deps.siteUrl, parts)));
     },
   };
+}
+
+async function bodyOf(request: FastifyRequest): Promise<ParsedBody | undefined> {
+  return request.isMultipart() ? readMultipart(request) : (request.body as ParsedBody | undefined);
 }
 
 interface Checks {
@@ -109,6 +129,7 @@ interface CheckedParts {
   readonly query: unknown;
   readonly body: unknown;
   readonly files: ReadonlyMap<string, UploadedFile>;
+  readonly stopping: AbortSignal;
 }
 
 function toApiRequest(request: FastifyRequest, siteUrl: string, parts: CheckedParts): ApiRequest {
@@ -133,6 +154,7 @@ function toApiRequest(request: FastifyRequest, siteUrl: string, parts: CheckedPa
       return start === -1 ? '' : queryWithoutKey(request.url.slice(start + 1));
     },
     headers: request.headers,
+    upload: () => openUpload(request),
   };
 }
 
@@ -146,6 +168,7 @@ function send(reply: FastifyReply, { status, body, headers }: ApiReply): Fastify
   reply.code(status);
   if (headers !== undefined) reply.headers(headers);
   if (body === undefined) return reply.send();
+  if (body instanceof Readable) return reply.send(body);
   const ready = (typeof body === 'string' || body instanceof Uint8Array) && reply.hasHeader('content-type');
   if (ready) return reply.send(body instanceof Uint8Array ? Buffer.from(body) : body);
   return reply.header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(body));
