@@ -1,0 +1,77 @@
+/**
+ * - missing: no such object or bucket
+ * - refused: credentials, rights, a wrong name or region: waiting does not help
+ * - changed: the object is not the one that was listed any more
+ * - wait: throttled, 5xx, no connection: waiting may help
+ */
+export type BucketErrorKind = 'missing' | 'refused' | 'changed' | 'wait';
+
+/** What a bucket answered, in a sentence without secrets. */
+export class BucketError extends Error {
+  override name = 'BucketError';
+  readonly kind: BucketErrorKind;
+  /** As the server asks for (Retry-After). */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(
+    kind: BucketErrorKind,
+    message: string,
+    options: { readonly cause?: unknown; readonly retryAfterMs?: number | undefined } = {},
+  ) {
+    super(message, { cause: options.cause });
+    this.kind = kind;
+    this.retryAfterMs = options.retryAfterMs;
+  }
+}
+
+interface Answer {
+  readonly name: string;
+  readonly status: number | undefined;
+  readonly retryAfterMs: number | undefined;
+}
+
+const missing = new Set(['NoSuchKey', 'NotFound', 'NoSuchBucket', 'NoSuchUpload']);
+const passing = new Set(['SlowDown', 'Throttling', 'RequestTimeout', 'InternalError', 'ServiceUnavailable']);
+
+/** @param what `the object a/b of the bucket events`: what the request was about */
+export function asBucketError(error: unknown, what: string): Error {
+  if (error instanceof BucketError) return error;
+  if (error instanceof Error && (error.name === 'AbortError' || error.name === 'OutboundError')) return error;
+  const { name, status, retryAfterMs } = read(error);
+  const options = { cause: error, retryAfterMs };
+  const answer = status === undefined ? name : `${status} ${name}`;
+  if (status === 412) return new BucketError('changed', `${what} has changed since it was listed; start anew`, options);
+  if (missing.has(name) || status === 404) {
+    return new BucketError(
+      'missing',
+      `expected ${what}, but it does not exist (${answer}): check bucket and name`,
+      options,
+    );
+  }
+  if (status === undefined || status >= 500 || status === 429 || passing.has(name)) {
+    return new BucketError('wait', `${what} cannot be reached now: ${answer}`, options);
+  }
+  const advice = 'check the keys, their rights (list, read), the region and the bucket';
+  return new BucketError('refused', `access to ${what} was refused with ${answer}: ${advice}`, options);
+}
+
+/** The SDK's errors carry `name` and `$metadata`; those of sockets a `code`. */
+function read(error: unknown): Answer {
+  const fields: Readonly<Record<string, unknown>> = typeof error === 'object' && error !== null ? { ...error } : {};
+  const own = error instanceof Error ? error.name : 'UnknownError';
+  const name = typeof fields['code'] === 'string' ? fields['code'] : own;
+  const metadata = recordOf(fields['$metadata']);
+  const headers = recordOf(recordOf(fields['$response'])['headers']);
+  const status = metadata['httpStatusCode'];
+  const seconds = Number(headers['retry-after']);
+  return {
+    name: /^[A-Za-z0-9_.]{1,60}$/.test(name) ? name : own,
+    status: typeof status === 'number' ? status : undefined,
+    retryAfterMs: Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : undefined,
+  };
+}
+
+function recordOf(value: unknown): Readonly<Record<string, unknown>> {
+  // Sound: an object that is read as a record gives undefined for what it does not have.
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+}
