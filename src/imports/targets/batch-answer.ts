@@ -1,0 +1,83 @@
+/** What a `/batch/` endpoint answers, and which events it names in it. */
+export interface Answer {
+  readonly status: number;
+  readonly text: string;
+  /** As Retry-After says; 0: it does not say. */
+  readonly retryAfterMs: number;
+}
+
+export interface BatchRejection {
+  readonly index: number;
+  readonly code: string;
+  readonly detail: string;
+}
+
+type JsonRecord = Readonly<Record<string, unknown>>;
+
+/** 408, 429, 5xx: the same request may go well later. */
+export function isTransient(status: number): boolean {
+  return status === 408 || status === 429 || status >= 500;
+}
+
+/** Seconds or a date, as HTTP allows; at most an hour. In ms. */
+export function retryAfterMs(header: string | null | undefined): number {
+  if (header === null || header === undefined) return 0;
+  const ms = /^\d+$/.test(header.trim()) ? Number(header) * 1000 : Date.parse(header) - Date.now();
+  return Number.isNaN(ms) ? 0 : Math.min(Math.max(ms, 0), 3_600_000);
+}
+
+/** `rejected` of an answer that took the others. */
+export function rejectionsIn(text: string, count: number): readonly BatchRejection[] {
+  return rejections(parsed(text)?.['rejected'], count);
+}
+
+/** The events that a refusal of the whole batch names. */
+export function listedRejections(text: string, count: number): readonly BatchRejection[] {
+  const answer = parsed(text);
+  if (answer === undefined) return [];
+  return rejections(Array.isArray(answer['errors']) ? answer['errors'] : [answer], count);
+}
+
+export function codeIn(text: string): string | undefined {
+  const code = parsed(text)?.['code'];
+  return typeof code === 'string' ? code : undefined;
+}
+
+/** The sentence in an error body `{type, code, detail, attr}`, with the field at fault; else the beginning of a text. */
+export function detailIn(text: string): string | undefined {
+  const answer = parsed(text);
+  if (answer === undefined) return text.trim() === '' || text.startsWith('<') ? undefined : text.trim().slice(0, 500);
+  const { detail, attr } = answer;
+  if (typeof detail !== 'string') return undefined;
+  return typeof attr === 'string' && attr !== '' ? `${attr}: ${detail}` : detail;
+}
+
+/** Each event once; what names no event of the batch is left out. */
+function rejections(list: unknown, count: number): BatchRejection[] {
+  if (!Array.isArray(list)) return [];
+  const byIndex = new Map<number, BatchRejection>();
+  for (const each of list as readonly unknown[]) {
+    if (typeof each !== 'object' || each === null) continue;
+    const record = each as JsonRecord;
+    const index = indexIn(record);
+    if (!Number.isInteger(index) || index < 0 || index >= count) continue;
+    byIndex.set(index, { index, code: String(record['code'] ?? 'rejected'), detail: String(record['detail'] ?? '') });
+  }
+  return [...byIndex.values()];
+}
+
+/** `batch[3].distinct_id` → 3. */
+function indexIn({ index, attr }: JsonRecord): number {
+  if (typeof index === 'number') return index;
+  const found = typeof attr === 'string' ? /^batch(?:\[|__)(\d+)/.exec(attr)?.[1] : undefined;
+  return found === undefined ? -1 : Number(found);
+}
+
+function parsed(text: string): JsonRecord | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as JsonRecord) : undefined;
+  } catch {
+    return undefined;
+  }
+}

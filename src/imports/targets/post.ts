@@ -1,0 +1,51 @@
+import type { OutboundFetch } from '../../outbound/outbound.ts';
+import { retryAfterMs, type Answer } from './batch-answer.ts';
+
+/** One HTTP request of a target. Rejects when no answer came; never follows a redirect to another address. */
+export type HttpRequest = (request: {
+  readonly url: string;
+  readonly method: 'GET' | 'POST';
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: Uint8Array<ArrayBuffer>;
+  readonly signal: AbortSignal;
+}) => Promise<Answer>;
+
+const answerMsMax = 120_000;
+
+/** Any address: for the command line, whose user names it. */
+export function directRequest(answerMs = answerMsMax): HttpRequest {
+  return async ({ url, method, headers, body, signal }) => {
+    const response = await fetch(url, {
+      method,
+      headers,
+      ...(body === undefined ? {} : { body }),
+      redirect: 'manual',
+      signal: AbortSignal.any([signal, AbortSignal.timeout(answerMs)]),
+    });
+    const text = await response.text();
+    return { status: response.status, text, retryAfterMs: retryAfterMs(response.headers.get('retry-after')) };
+  };
+}
+
+/** Addresses that the service may reach. A request that went another way counts as a redirect. */
+export function outboundRequest(fetch: OutboundFetch): HttpRequest {
+  return async ({ url, method, headers, body, signal }) => {
+    signal.throwIfAborted();
+    const response = await fetch({ url, method, headers, ...(body === undefined ? {} : { body }) });
+    signal.throwIfAborted();
+    const moved = new URL(response.url).href !== new URL(url).href;
+    return {
+      status: moved ? 308 : response.status,
+      text: Buffer.from(response.body).toString('utf8'),
+      retryAfterMs: retryAfterMs(response.headers['retry-after']),
+    };
+  };
+}
+
+/** The innermost reason of a failed request, e.g. `ECONNREFUSED`. */
+export function networkFault(error: unknown): string {
+  let cause = error;
+  while (cause instanceof Error && cause.cause !== undefined) cause = cause.cause;
+  if (!(cause instanceof Error)) return String(cause);
+  return 'code' in cause && typeof cause.code === 'string' ? cause.code : cause.message;
+}

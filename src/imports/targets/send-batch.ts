@@ -1,0 +1,97 @@
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import { codeIn, detailIn, listedRejections, rejectionsIn, type Answer, type BatchRejection } from './batch-answer.ts';
+
+const compress = promisify(gzip);
+
+/** The events of one batch, in whatever form the caller keeps them. */
+export interface BatchEvents {
+  readonly count: number;
+  /** Events [from, to) as JSON, commas between them. */
+  json(from: number, to: number): Uint8Array | string;
+}
+
+/** What became of some of the events; indexes count from the start of the whole batch. */
+export interface BatchOutcome {
+  readonly accepted: number;
+  readonly rejected: readonly BatchRejection[];
+}
+
+/** The service refuses the request as such; no event of the batch is at fault. */
+export class BatchRefusedError extends Error {
+  override name = 'BatchRefusedError';
+  readonly answer: Answer;
+
+  constructor(answer: Answer) {
+    super(`status ${answer.status}: ${detailIn(answer.text) ?? 'no explanation given'}`);
+    this.answer = answer;
+  }
+}
+
+export interface BatchSenderOptions {
+  readonly projectKey: string;
+  readonly historical: boolean;
+  /** Sends a gzipped body; resolves with an answer that is for good: no 408, 429, 5xx. */
+  readonly request: (body: Uint8Array<ArrayBuffer>) => Promise<Answer>;
+}
+
+/** Sends a batch; `report` hears of every part of it as soon as that part is answered. */
+export type SendBatch = (events: BatchEvents, report: (outcome: BatchOutcome) => void) => Promise<void>;
+
+/** When nothing has been accepted, this many refused events say that the fault is not theirs. */
+const hopelessRejections = 100;
+
+/**
+ * - 2xx: accepted, less what the answer lists as rejected
+ * - 400 and 413 that list every event: these are rejected, each for its own reason
+ * - other 413: both halves apart; a single event is rejected
+ * - other 400: a service that refuses whole batches is asked for both halves, until the bad events stand alone
+ * - anything else: BatchRefusedError
+ */
+export function createBatchSender({ projectKey, historical, request }: BatchSenderOptions): SendBatch {
+  let everAccepted = 0;
+  let everRejected = 0;
+  const head = `{"api_key":${JSON.stringify(projectKey)},${historical ? '"historical_migration":true,' : ''}"batch":[`;
+
+  const settle = (answer: Answer, count: number): BatchOutcome | 'split' => {
+    const { status, text } = answer;
+    if (status >= 200 && status < 300) {
+      const rejected = rejectionsIn(text, count);
+      return { accepted: count - rejected.length, rejected };
+    }
+    if (status !== 400 && status !== 413) throw new BatchRefusedError(answer);
+    const listed = listedRejections(text, count);
+    if (listed.length === count) return { accepted: 0, rejected: listed };
+    if (count > 1) return 'split';
+    if (everAccepted === 0 && everRejected >= hopelessRejections) throw new BatchRefusedError(answer);
+    const code = codeIn(text) ?? (status === 413 ? 'request_too_large' : 'rejected');
+    return { accepted: 0, rejected: [{ index: 0, code, detail: detailIn(text) ?? `status ${status}` }] };
+  };
+
+  const send = async (
+    events: BatchEvents,
+    from: number,
+    to: number,
+    report: (outcome: BatchOutcome) => void,
+  ): Promise<void> => {
+    const body = await compress(Buffer.concat([Buffer.from(head), bytesOf(events.json(from, to)), tail]), { level: 1 });
+    const outcome = settle(await request(body), to - from);
+    if (outcome === 'split') {
+      const middle = from + Math.ceil((to - from) / 2);
+      await send(events, from, middle, report);
+      await send(events, middle, to, report);
+      return;
+    }
+    everAccepted += outcome.accepted;
+    everRejected += outcome.rejected.length;
+    const rejected = outcome.rejected.map((each) => ({ ...each, index: each.index + from }));
+    report({ accepted: outcome.accepted, rejected });
+  };
+  return (events, report) => send(events, 0, events.count, report);
+}
+
+const tail = Buffer.from(']}');
+
+function bytesOf(json: Uint8Array | string): Uint8Array {
+  return typeof json === 'string' ? Buffer.from(json) : json;
+}
