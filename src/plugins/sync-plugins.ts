@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { isoMicros } from '../base/clock.ts';
 import type { Capabilities } from '../contract/plugins.ts';
 import type { Metadata } from '../metadata/database.ts';
+import { fieldsOf } from './import-apps/common-fields.ts';
 import type { Plugin } from './plugin.ts';
 
 /**
@@ -47,7 +48,7 @@ function columnsOf(plugin: Plugin) {
     description: plugin.description,
     version: plugin.version,
     url: null,
-    config_schema: JSON.stringify(plugin.fields),
+    config_schema: JSON.stringify(fieldsOf(plugin)),
     capabilities: JSON.stringify(capabilitiesOf(plugin)),
     public_jobs: JSON.stringify(publicJobsOf(plugin)),
   };
