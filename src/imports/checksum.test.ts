@@ -1,0 +1,74 @@
+import { createHash } from 'node:crypto';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { cutId } from '../pipeline/steps/cut-id.ts';
+import { createChecksum, emptyChecksum, storedId } from './checksum.ts';
+
+interface Identity {
+  readonly uuid: string;
+  readonly id: string;
+  readonly micros: number;
+}
+
+const identities = fc.array(
+  fc.record({ uuid: fc.uuid(), id: fc.string({ unit: 'binary' }), micros: fc.integer({ min: -2e15, max: 9e15 }) }),
+);
+
+function digitsOf(events: readonly Identity[]): string {
+  const checksum = createChecksum();
+  for (const { uuid, id, micros } of events) checksum.add(uuid, id, micros);
+  return checksum.digits();
+}
+
+/** Word by word as the definition says it. */
+function byDefinition(events: readonly Identity[]): string {
+  const all = events.reduce(
+    (sum, { uuid, id, micros }) =>
+      sum ^
+      createHash('md5')
+        .update(Buffer.from(`${uuid}\0${id}\0${micros}`))
+        .digest()
+        .readBigUInt64LE(0),
+    0n,
+  );
+  return all.toString(16).padStart(16, '0');
+}
+
+describe('checksum of stored events', () => {
+  it('is the XOR of the first eight bytes of md5, little-endian, whatever the order', () => {
+    fc.assert(
+      fc.property(identities, (events) => {
+        expect(digitsOf(events)).toBe(byDefinition(events));
+        expect(digitsOf([...events].reverse())).toBe(digitsOf(events));
+      }),
+    );
+  });
+
+  it('is zeros for no events, and changes with uuid, distinct_id and time', () => {
+    const event = { uuid: '0190a000-0000-7000-8000-000000000001', id: 'a', micros: 1 };
+    expect(digitsOf([])).toBe(emptyChecksum);
+    const digits = [event, { ...event, uuid: event.uuid.replace(/1$/, '2') }, { ...event, id: 'b' }];
+    const sums = [...digits, { ...event, micros: 2 }].map((each) => digitsOf([each]));
+    expect(new Set(sums).size).toBe(4);
+  });
+
+  it('takes microseconds as bigint and as number alike', () => {
+    const one = createChecksum();
+    const other = createChecksum();
+    one.add('u', 'd', 1_700_000_000_123_456);
+    other.add('u', 'd', 1_700_000_000_123_456n);
+    expect(one.digits()).toBe(other.digits());
+  });
+
+  it('takes ids as the pipeline stores them', () => {
+    const ids = fc.oneof(
+      fc.string({ unit: 'binary', maxLength: 450 }),
+      fc.constantFrom('a\0b', '\ud800', '😀'.repeat(201)),
+    );
+    fc.assert(
+      fc.property(ids, (id) => {
+        expect(storedId(id)).toBe(cutId(id));
+      }),
+    );
+  });
+});
