@@ -8,6 +8,8 @@ export interface Target {
   readonly stored?: (events: LoadBatch, signal: AbortSignal) => Promise<ReadonlySet<string>>;
   /** Resolves when everything delivered so far can be read back. */
   readonly settled: (signal: AbortSignal) => Promise<void>;
+  /** Where `settled` cannot know: for so long (ms) verify reads again what differs, from the last change on. Default 0. */
+  readonly lagMs?: number;
   /** Reads back what is stored; undefined: the target lets nobody read (then verify says so). */
   readonly reader: TargetReader | undefined;
 }
@@ -56,6 +58,11 @@ export class TargetWaitError extends Error {
     super(message, { cause: options.cause });
     this.retryAfterMs = options.retryAfterMs;
   }
+}
+
+/** The target's reader cannot be used (wrong key, no such address); the events may be there all the same. */
+export class TargetUnreadableError extends Error {
+  override name = 'TargetUnreadableError';
 }
 
 /** Waiting does not help: wrong key, no such address, an agreement is missing. The run fails with this sentence. */

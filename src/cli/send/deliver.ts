@@ -58,7 +58,11 @@ export function createDeliver(options: DeliverOptions): Deliver {
           .join(','),
     };
     try {
-      await send(batch, ({ accepted, rejected }) => report({ accepted, rejected: withEvents(events, rejected) }));
+      await send(
+        batch,
+        ({ accepted, rejected }) => report({ accepted, rejected: withEvents(events, rejected) }),
+        options.signal,
+      );
     } catch (error) {
       throw error instanceof BatchRefusedError ? refusal(error.answer, options) : error;
     }

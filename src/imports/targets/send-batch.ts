@@ -32,11 +32,15 @@ export interface BatchSenderOptions {
   readonly projectKey: string;
   readonly historical: boolean;
   /** Sends a gzipped body; resolves with an answer that is for good: no 408, 429, 5xx. */
-  readonly request: (body: Uint8Array<ArrayBuffer>) => Promise<Answer>;
+  readonly request: (body: Uint8Array<ArrayBuffer>, signal: AbortSignal) => Promise<Answer>;
 }
 
 /** Sends a batch; `report` hears of every part of it as soon as that part is answered. */
-export type SendBatch = (events: BatchEvents, report: (outcome: BatchOutcome) => void) => Promise<void>;
+export type SendBatch = (
+  events: BatchEvents,
+  report: (outcome: BatchOutcome) => void,
+  signal: AbortSignal,
+) => Promise<void>;
 
 /** When nothing has been accepted, this many refused events say that the fault is not theirs. */
 const hopelessRejections = 100;
@@ -73,13 +77,14 @@ export function createBatchSender({ projectKey, historical, request }: BatchSend
     from: number,
     to: number,
     report: (outcome: BatchOutcome) => void,
+    signal: AbortSignal,
   ): Promise<void> => {
     const body = await compress(Buffer.concat([Buffer.from(head), bytesOf(events.json(from, to)), tail]), { level: 1 });
-    const outcome = settle(await request(body), to - from);
+    const outcome = settle(await request(body, signal), to - from);
     if (outcome === 'split') {
       const middle = from + Math.ceil((to - from) / 2);
-      await send(events, from, middle, report);
-      await send(events, middle, to, report);
+      await send(events, from, middle, report, signal);
+      await send(events, middle, to, report, signal);
       return;
     }
     everAccepted += outcome.accepted;
@@ -87,7 +92,7 @@ export function createBatchSender({ projectKey, historical, request }: BatchSend
     const rejected = outcome.rejected.map((each) => ({ ...each, index: each.index + from }));
     report({ accepted: outcome.accepted, rejected });
   };
-  return (events, report) => send(events, 0, events.count, report);
+  return (events, report, signal) => send(events, 0, events.count, report, signal);
 }
 
 const tail = Buffer.from(']}');

@@ -1,0 +1,102 @@
+import { createHash } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { identityKey, importedDayCounts, importedDayEvents, storedOnDay } from './import-reads.ts';
+import { EventRowWriter } from './rows.ts';
+import { tempChdb, type TempChdb } from './test-chdb.ts';
+
+const day = '2024-03-01';
+const dayStart = Date.parse(`${day}T00:00:00Z`) * 1000;
+const keyDay = dayStart / 86_400_000_000;
+
+let chdb: TempChdb;
+beforeAll(async () => {
+  chdb = await tempChdb();
+});
+afterAll(() => chdb.close());
+
+const uuidOf = (n: number): string => `01890000-0000-7000-8000-${String(n).padStart(12, '0')}`;
+
+interface Row {
+  readonly n: number;
+  readonly event?: string;
+  readonly run?: string;
+  readonly id?: string;
+  readonly projectId?: number;
+  readonly keyDay?: number;
+}
+
+async function store(rows: readonly Row[], token: string): Promise<void> {
+  const writer = new EventRowWriter();
+  for (const row of rows) {
+    writer.write({
+      projectId: row.projectId ?? 1,
+      historical: true,
+      receivedAtMicros: dayStart,
+      timestampMicros: dayStart + row.n * 1001,
+      keyDay: row.keyDay ?? keyDay,
+      uuid: uuidOf(row.n),
+      event: row.event ?? 'paid',
+      distinctId: row.id ?? `p-${row.n % 7}-é`,
+      properties: JSON.stringify(row.run === undefined ? { a: 1 } : { a: 1, $import_run_id: row.run }),
+    });
+  }
+  await chdb.store.insertBatch(writer.take(), token);
+}
+
+function checksumOf(rows: readonly Row[]): string {
+  let sum = 0n;
+  for (const { n } of rows) {
+    const text = `${uuidOf(n)}\0p-${n % 7}-é\0${dayStart + n * 1001}`;
+    sum ^= createHash('md5').update(text).digest().readBigUInt64BE(0);
+  }
+  return sum.toString(16).padStart(16, '0');
+}
+
+describe('what an import stored, read back', () => {
+  const mine = Array.from({ length: 50 }, (_, n) => ({ n, run: 'run-a' }));
+  beforeAll(async () => {
+    await store(mine, 'a');
+    // The same events again, as another batch: they count once.
+    await store(mine.slice(10, 30), 'b');
+    await store(
+      [
+        { n: 100, run: 'run-b' },
+        { n: 101 },
+        { n: 102, run: 'run-a', event: 'left' },
+        { n: 103, run: 'run-a', projectId: 2 },
+        { n: 104, run: 'run-a', keyDay: keyDay + 1 },
+      ],
+      'c',
+    );
+  });
+
+  it('counts and sums up the events of one run, day and project, each once', async () => {
+    const counts = await importedDayCounts(chdb.store, 1, 'run-a', day);
+    expect(counts.map(({ event, count }) => [event, count])).toEqual([
+      ['left', 1],
+      ['paid', 50],
+    ]);
+    expect(counts.find(({ event }) => event === 'paid')?.checksum).toBe(checksumOf(mine));
+    expect(await importedDayCounts(chdb.store, 1, 'run-a', '2024-03-03')).toEqual([]);
+  });
+
+  it('lists every event of a name page by page, also those of others', async () => {
+    const seen: string[] = [];
+    let after: { uuid: string; distinctId: string } | undefined;
+    do {
+      const page = await importedDayEvents(chdb.store, 1, { day, event: 'paid', after }, 7);
+      seen.push(...page.events.map(({ uuid, runId }) => `${uuid} ${runId}`));
+      expect(page.events.length).toBeLessThanOrEqual(7);
+      after = page.next;
+    } while (after !== undefined);
+    const expected = [...mine.map(({ n }) => `${uuidOf(n)} run-a`), `${uuidOf(100)} run-b`, `${uuidOf(101)} `];
+    expect(seen.toSorted()).toEqual(expected.toSorted());
+  });
+
+  it('tells which identities are stored already', async () => {
+    const known = { uuid: uuidOf(3), event: 'paid', distinctId: 'p-3-é' };
+    const asked = [known, { ...known, uuid: uuidOf(9999) }, { ...known, distinctId: 'somebody else' }];
+    const stored = await storedOnDay(chdb.store, 1, day, asked);
+    expect(asked.map((each) => stored.has(identityKey(each)))).toEqual([true, false, false]);
+  });
+});

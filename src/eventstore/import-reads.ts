@@ -1,0 +1,126 @@
+import type { EventStore } from './eventstore.ts';
+
+/** Reading back what an import stored. Every answer goes through FINAL: a row that a later merge will remove never counts. */
+export interface ImportedCount {
+  readonly event: string;
+  readonly count: number;
+  /**
+   * 16 hex digits: XOR over the events of the first 8 bytes of the MD5 of `uuid \0 distinct_id \0 time` (uuid in lower case,
+   * time in µs since the epoch as a decimal number).
+   */
+  readonly checksum: string;
+}
+
+export interface ImportedIdentity {
+  readonly uuid: string;
+  readonly distinctId: string;
+  /** µs since the epoch. */
+  readonly timestampMicros: bigint;
+  /** `$import_run_id`; empty: not imported. */
+  readonly runId: string;
+}
+
+const identitySum = `lower(hex(groupBitXor(reinterpretAsUInt64(reverse(substring(
+  MD5(concat(toString(uuid), '\\0', distinct_id, '\\0', toString(toUnixTimestamp64Micro(timestamp)))), 1, 8))))))`;
+
+const ofDay = 'project_id = {project:Int32} AND day = toDate32({day:String})';
+const runId = "JSONExtractString(properties, '$import_run_id')";
+
+/** Events of one UTC day (`2024-03-01`, the day of their own time) that one run stored, by name. */
+export async function importedDayCounts(
+  store: EventStore,
+  projectId: number,
+  run: string,
+  day: string,
+): Promise<ImportedCount[]> {
+  const rows = await store.query<{ event: string; events: string; checksum: string }>(
+    `SELECT event, count() AS events, leftPad(${identitySum}, 16, '0') AS checksum
+FROM events FINAL
+PREWHERE ${ofDay}
+WHERE ${runId} = {run:String}
+GROUP BY event
+ORDER BY event`,
+    { project: projectId, day, run },
+  );
+  return rows.map(({ event, events, checksum }) => ({ event, count: Number(events), checksum }));
+}
+
+export interface IdentityPage {
+  readonly events: readonly ImportedIdentity[];
+  /** Pass it as `after` for the next page; undefined: there is none. */
+  readonly next: IdentityKey | undefined;
+}
+
+/** Where a page ends. */
+export interface IdentityKey {
+  readonly uuid: string;
+  readonly distinctId: string;
+}
+
+/** Events of this name on this day, whoever stored them, in the order of the table's key. */
+export async function importedDayEvents(
+  store: EventStore,
+  projectId: number,
+  where: { readonly day: string; readonly event: string; readonly after?: IdentityKey | undefined },
+  limit: number,
+): Promise<IdentityPage> {
+  const { day, event, after } = where;
+  const beyond = `AND (cityHash64(distinct_id), uuid, distinct_id) >
+  (cityHash64({after_id:String}), {after_uuid:UUID}, {after_id:String})`;
+  const rows = await store.query<{ uuid_text: string; distinct_id: string; micros: string; run: string }>(
+    `SELECT toString(uuid) AS uuid_text, distinct_id, toUnixTimestamp64Micro(timestamp) AS micros, ${runId} AS run
+FROM events FINAL
+PREWHERE ${ofDay} AND event = {event:String} ${after === undefined ? '' : beyond}
+ORDER BY cityHash64(distinct_id), uuid, distinct_id
+LIMIT {limit:UInt32}`,
+    {
+      project: projectId,
+      day,
+      event,
+      limit,
+      ...(after === undefined ? {} : { after_id: after.distinctId, after_uuid: after.uuid }),
+    },
+  );
+  const events = rows.map((row) => ({
+    uuid: row.uuid_text,
+    distinctId: row.distinct_id,
+    timestampMicros: BigInt(row.micros),
+    runId: row.run,
+  }));
+  const last = events.at(-1);
+  return { events, next: last !== undefined && events.length === limit ? last : undefined };
+}
+
+/** Which of these identities are stored on this day: keys of `identityKey`. Without FINAL: a row is enough. */
+export async function storedOnDay(
+  store: EventStore,
+  projectId: number,
+  day: string,
+  identities: readonly { readonly uuid: string; readonly event: string; readonly distinctId: string }[],
+): Promise<ReadonlySet<string>> {
+  if (identities.length === 0) return new Set();
+  const rows = await store.query<{ uuid_text: string; event: string; distinct_id: string }>(
+    `SELECT DISTINCT toString(uuid) AS uuid_text, event, distinct_id
+FROM events
+PREWHERE ${ofDay}
+  AND event IN (SELECT arrayJoin({events:Array(String)}))
+  AND uuid IN (SELECT arrayJoin({uuids:Array(UUID)}))`,
+    {
+      project: projectId,
+      day,
+      events: [...new Set(identities.map(({ event }) => event))],
+      uuids: [...new Set(identities.map(({ uuid }) => uuid))],
+    },
+  );
+  return new Set(
+    rows.map((row) => identityKey({ uuid: row.uuid_text, event: row.event, distinctId: row.distinct_id })),
+  );
+}
+
+export function identityKey(of: {
+  readonly uuid: string;
+  readonly event: string;
+  readonly distinctId: string;
+}): string {
+  return JSON.stringify([of.uuid, of.event, of.distinctId]);
+}

@@ -1,0 +1,88 @@
+import { promisify } from 'node:util';
+import { zstdDecompress } from 'node:zlib';
+import { RunFailedError } from '../held-run.ts';
+import { stagingKeys, type DayIndex, type Staging } from '../staging.ts';
+import type { LoadBatch } from '../target.ts';
+
+const decompress = promisify(zstdDecompress);
+
+/** Frames that are read from staging at once, for the sake of stores with a price per request. */
+const readBytesMax = 4 << 20;
+const readFramesMax = 32;
+const newline = 0x0a;
+
+export interface DayFrame extends LoadBatch {
+  /** From 0, in the day. */
+  readonly index: number;
+  /** Of its JSON. */
+  readonly bytes: number;
+}
+
+/** Where the frames of a day lie. Throws RunFailedError when the file is no index. */
+export async function readDayIndex(staging: Staging, run: string, day: string): Promise<DayIndex> {
+  const key = stagingKeys.dayIndex(run, day);
+  const chunks: Buffer[] = [];
+  for await (const chunk of staging.read(key)) chunks.push(chunk);
+  try {
+    // What the check wrote; a file that is damaged is no JSON, or has no frames.
+    const index = JSON.parse(Buffer.concat(chunks).toString('utf8')) as DayIndex;
+    if (index.day === day && Array.isArray(index.frames)) return index;
+  } catch (cause) {
+    throw damaged(staging, key, cause);
+  }
+  throw damaged(staging, key);
+}
+
+/** The frames of a day from `first` on, in order, a few at a time in memory. */
+export async function* readDayFrames(
+  staging: Staging,
+  run: string,
+  index: DayIndex,
+  first = 0,
+): AsyncGenerator<DayFrame> {
+  const key = stagingKeys.day(run, index.day);
+  for (let from = first; from < index.frames.length;) {
+    const to = groupEnd(index, from);
+    const start = index.frames[from]?.start ?? 0;
+    const end = index.frames[to - 1]?.end ?? start;
+    const bytes = await readRange(staging, key, start, end);
+    for (; from < to; from += 1) {
+      const frame = index.frames[from];
+      if (frame === undefined) break;
+      const lines = await linesOf(staging, key, bytes.subarray(frame.start - start, frame.end - start));
+      yield { day: index.day, index: from, lines, events: frame.events, bytes: frame.bytes };
+    }
+  }
+}
+
+function groupEnd({ frames }: DayIndex, from: number): number {
+  const start = frames[from]?.start ?? 0;
+  let to = from + 1;
+  while (to < frames.length && to - from < readFramesMax && (frames[to]?.end ?? 0) - start <= readBytesMax) to += 1;
+  return to;
+}
+
+async function readRange(staging: Staging, key: string, start: number, end: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of staging.read(key, { start, end })) chunks.push(chunk);
+  const bytes = Buffer.concat(chunks);
+  if (bytes.length !== end - start) throw damaged(staging, key);
+  return bytes;
+}
+
+async function linesOf(staging: Staging, key: string, frame: Buffer): Promise<Buffer> {
+  let lines: Buffer;
+  try {
+    lines = await decompress(frame);
+  } catch (cause) {
+    throw damaged(staging, key, cause);
+  }
+  return lines.at(-1) === newline ? lines.subarray(0, -1) : lines;
+}
+
+function damaged(staging: Staging, key: string, cause?: unknown): RunFailedError {
+  return new RunFailedError(
+    `expected ${key} in ${staging.description} as the check wrote it, got: a damaged file; start the check again`,
+    { cause },
+  );
+}

@@ -1,0 +1,109 @@
+import { parseMicros } from '../../eventstore/micros.ts';
+import { TargetUnreadableError, type StoredCount, type StoredIdentity, type TargetReader } from '../target.ts';
+import { detailIn, type Answer } from './batch-answer.ts';
+
+export interface HttpReaderOptions {
+  /** Of the service, without a slash at the end. */
+  readonly origin: string;
+  /** The project's key, by which its id is found. */
+  readonly apiKey: string;
+  readonly runId: string;
+  /** An answer that is for good; throws TargetWaitError. */
+  readonly get: (url: string, signal: AbortSignal) => Promise<Answer>;
+}
+
+type JsonRecord = Readonly<Record<string, unknown>>;
+
+const projectPagesMax = 100;
+
+/** Reads back what this program stores elsewhere: `…/events/imported_counts/` and `…/events/imported_events/`. */
+export function createHttpReader(options: HttpReaderOptions): TargetReader {
+  let project: string | undefined;
+  const events = async (name: string, query: Readonly<Record<string, string>>, signal: AbortSignal) => {
+    project ??= await findProject(options, signal);
+    return getJson(
+      options,
+      `${options.origin}/api/projects/${project}/events/${name}/?${new URLSearchParams(query)}`,
+      signal,
+    );
+  };
+  return {
+    dayCounts: async (day, signal) => {
+      const answer = await events('imported_counts', { day, run: options.runId }, signal);
+      return new Map(listOf(answer).map(countOf));
+    },
+    dayEvents: async function* (day, event, signal) {
+      let cursor: string | undefined;
+      do {
+        const query = { day, event, ...(cursor === undefined ? {} : { cursor }) };
+        const answer = await events('imported_events', query, signal);
+        yield listOf(answer).map(identityOf);
+        cursor = typeof answer['next'] === 'string' ? answer['next'] : undefined;
+      } while (cursor !== undefined);
+    },
+  };
+}
+
+/** The id of the project with this key. */
+async function findProject(options: HttpReaderOptions, signal: AbortSignal): Promise<string> {
+  for (let page = 0; page < projectPagesMax; page += 1) {
+    const answer = await getJson(options, `${options.origin}/api/projects/?limit=100&offset=${page * 100}`, signal);
+    const found = listOf(answer).find((each) => each['api_token'] === options.apiKey);
+    if (found !== undefined) return String(found['id']);
+    if (answer['next'] === null || answer['next'] === undefined) break;
+  }
+  throw new TargetUnreadableError(
+    `expected the personal API key to see the project with this project key at ${options.origin}, got: other projects; ` +
+      'give a key that may read it',
+  );
+}
+
+async function getJson(options: HttpReaderOptions, url: string, signal: AbortSignal): Promise<JsonRecord> {
+  const { status, text } = await options.get(url, signal);
+  if (status === 200) {
+    const answer = jsonOf(text);
+    if (answer !== undefined) return answer;
+  }
+  throw unreadable(options.origin, url.split('?')[0] ?? url, status, text);
+}
+
+function unreadable(origin: string, place: string, status: number, text: string): TargetUnreadableError {
+  if (status === 401 || status === 403) {
+    return new TargetUnreadableError(
+      `${place} answers ${status}: ${detailIn(text) ?? 'no explanation given'}; ` +
+        'give a personal API key with the scopes query:read and project:read',
+    );
+  }
+  return new TargetUnreadableError(
+    `${origin} has no way to read imported events back (${place} answers ${status}); ` +
+      'compare the counts per day of the report with what the target shows',
+  );
+}
+
+function countOf(row: JsonRecord): [string, StoredCount] {
+  const { event, count, checksum } = row;
+  return [String(event), { count: Number(count), checksum: String(checksum) }];
+}
+
+function identityOf(row: JsonRecord): StoredIdentity {
+  const timestamp = parseMicros(String(row['timestamp']));
+  if (timestamp === undefined) {
+    throw new TargetUnreadableError(`expected the time of an event as ISO 8601, got: ${String(row['timestamp'])}`);
+  }
+  const { uuid, distinct_id: distinctId, import_run_id: runId } = row;
+  return { uuid: String(uuid), distinctId: String(distinctId), timestamp, runId: String(runId) };
+}
+
+function listOf(answer: JsonRecord): readonly JsonRecord[] {
+  const { results } = answer;
+  return Array.isArray(results) ? results.filter((each) => typeof each === 'object' && each !== null) : [];
+}
+
+function jsonOf(text: string): JsonRecord | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as JsonRecord) : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,98 @@
+import type { Clock } from '../../base/clock.ts';
+import type { Door } from '../../capture/accept.ts';
+import { freeEventsInAll, type Agreements } from '../../capture/agreements.ts';
+import { ApiError } from '../../contract/errors.ts';
+import type { Queries } from '../../metadata/queries.ts';
+
+/**
+ * The way into the historical lane of one project, held to its agreement. Answers are plain values, because the one who asks
+ * may be in another thread.
+ */
+export interface ProjectDoor {
+  /** `body`: a JSON array of `events` events. Resolves once they are durable, or with why they cannot be taken now. */
+  accept(body: Uint8Array, events: number): Promise<DoorAnswer>;
+}
+
+export type DoorAnswer =
+  | { readonly kind: 'accepted' }
+  | { readonly kind: 'wait'; readonly reason: string; readonly retryAfterMs: number }
+  /** Nothing but a person helps. */
+  | { readonly kind: 'refused'; readonly reason: string };
+
+export interface ProjectDoorDeps {
+  readonly projectId: number;
+  /** Names the run in the log's records. */
+  readonly runId: string;
+  readonly door: Door;
+  readonly agreements: Agreements;
+  /** Whether an agreement of the project waits for its decision. */
+  readonly isFiled: (projectId: number) => Promise<boolean>;
+  readonly clock: Clock;
+}
+
+const filedWaitMs = 120_000;
+const defaultWaitMs = 5000;
+
+export function createProjectDoor(deps: ProjectDoorDeps): ProjectDoor {
+  const { projectId, runId, door, agreements, clock } = deps;
+  return {
+    accept: async (body, events) => {
+      let giveBack: () => void;
+      try {
+        giveBack = await agreements.admit(projectId, events);
+      } catch (error) {
+        return notAdmitted(deps, asApiError(error));
+      }
+      try {
+        await door.accept({
+          lane: 'historical',
+          projectId,
+          body,
+          encoding: 'identity',
+          events,
+          receivedAt: clock.now(),
+          requestId: `import-${runId}`,
+        });
+        return { kind: 'accepted' };
+      } catch (error) {
+        giveBack();
+        return waitFor(asApiError(error));
+      }
+    },
+  };
+}
+
+async function notAdmitted(deps: ProjectDoorDeps, error: ApiError): Promise<DoorAnswer> {
+  const wait = waitFor(error);
+  // Without an agreement there is a speed and a total; only the total names this number.
+  const isTotal = error.detail.includes(`${freeEventsInAll}`);
+  if (!isTotal && !error.detail.includes('without an agreement')) return wait;
+  if (await deps.isFiled(deps.projectId)) {
+    const reason = 'an agreement for this import is filed, not yet approved; an operator approves it';
+    return { kind: 'wait', reason, retryAfterMs: isTotal ? filedWaitMs : wait.retryAfterMs };
+  }
+  return isTotal ? { kind: 'refused', reason: error.detail } : wait;
+}
+
+function waitFor(error: ApiError): DoorAnswer & { kind: 'wait' } {
+  const header = error.headers['retry-after'] ?? error.headers['Retry-After'];
+  const retryAfterMs = header === undefined ? defaultWaitMs : Number(header) * 1000;
+  return { kind: 'wait', reason: error.detail, retryAfterMs };
+}
+
+function asApiError(error: unknown): ApiError {
+  if (error instanceof ApiError && (error.code === 'throttled' || error.code === 'unavailable')) return error;
+  throw error;
+}
+
+/** Whether an agreement of the project is filed and undecided. */
+export async function hasFiledAgreement(db: Queries, projectId: number): Promise<boolean> {
+  const row = await db
+    .selectFrom('historical_migrations')
+    .select('id')
+    .where('project_id', '=', projectId)
+    .where('state', '=', 'filed')
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined;
+}

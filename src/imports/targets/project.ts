@@ -1,0 +1,90 @@
+import { StoreUnavailableError, type EventStore } from '../../eventstore/eventstore.ts';
+import {
+  identityKey,
+  importedDayCounts,
+  importedDayEvents,
+  storedOnDay,
+  type IdentityKey,
+} from '../../eventstore/import-reads.ts';
+import { TargetError, TargetWaitError, type LoadBatch, type Target, type TargetReader } from '../target.ts';
+import { splitLines, withCommas } from './lines.ts';
+import type { ProjectDoor } from './project-door.ts';
+
+export interface ProjectTargetOptions {
+  readonly projectId: number;
+  readonly runId: string;
+  readonly door: ProjectDoor;
+  readonly store: EventStore;
+  /** Resolves when everything that is in the historical lane now is in the event store. */
+  readonly drained: (signal: AbortSignal) => Promise<void>;
+}
+
+const open = Buffer.from('[');
+const close = Buffer.from(']');
+const identitiesPerPage = 10_000;
+
+/** The service's own project: through the door into the historical lane, as fast as the agreement allows. */
+export function openProjectTarget(options: ProjectTargetOptions): Target {
+  const { projectId, door, store, drained } = options;
+  return {
+    description: `project ${projectId}`,
+    deliver: async (batch, signal) => {
+      signal.throwIfAborted();
+      const answer = await door.accept(Buffer.concat([open, withCommas(batch.lines), close]), batch.events);
+      if (answer.kind === 'refused') throw new TargetError(answer.reason);
+      if (answer.kind === 'wait') throw new TargetWaitError(answer.reason, { retryAfterMs: answer.retryAfterMs });
+      return { accepted: batch.events, rejected: [] };
+    },
+    stored: async (batch, signal) => {
+      await drained(signal);
+      return storedUuids(store, projectId, batch);
+    },
+    settled: drained,
+    reader: storeReader(options),
+  };
+}
+
+/** Uuids of which every event in the batch is stored. */
+async function storedUuids(store: EventStore, projectId: number, batch: LoadBatch): Promise<ReadonlySet<string>> {
+  const identities = splitLines(batch.lines).map(identityOf);
+  const stored = await read(() => storedOnDay(store, projectId, batch.day, identities));
+  const missing = new Set(identities.filter((identity) => !stored.has(identityKey(identity))).map(({ uuid }) => uuid));
+  return new Set(identities.map(({ uuid }) => uuid).filter((uuid) => !missing.has(uuid)));
+}
+
+function identityOf(line: string): { uuid: string; event: string; distinctId: string } {
+  // What the check wrote: an event with these three texts.
+  const { uuid, event, distinct_id: distinctId } = JSON.parse(line) as Readonly<Record<string, unknown>>;
+  return { uuid: String(uuid).toLowerCase(), event: String(event), distinctId: String(distinctId) };
+}
+
+function storeReader({ projectId, runId, store }: ProjectTargetOptions): TargetReader {
+  return {
+    dayCounts: async (day, signal) => {
+      signal.throwIfAborted();
+      const rows = await read(() => importedDayCounts(store, projectId, runId, day));
+      return new Map(rows.map(({ event, count, checksum }) => [event, { count, checksum }]));
+    },
+    dayEvents: async function* (day, event, signal) {
+      let after: IdentityKey | undefined;
+      do {
+        signal.throwIfAborted();
+        const where = { day, event, after };
+        const page = await read(() => importedDayEvents(store, projectId, where, identitiesPerPage));
+        yield page.events.map(({ timestampMicros, ...rest }) => ({ ...rest, timestamp: timestampMicros }));
+        after = page.next;
+      } while (after !== undefined);
+    },
+  };
+}
+
+async function read<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (cause) {
+    if (cause instanceof StoreUnavailableError) {
+      throw new TargetWaitError('the event store is busy or cannot be reached', { cause });
+    }
+    throw cause;
+  }
+}
