@@ -1,9 +1,11 @@
 import type { Format } from './format.ts';
 import { amplitude } from './amplitude.ts';
 import { ga4 } from './ga4.ts';
+import { heap } from './heap.ts';
 import { june } from './june.ts';
 import { mapping } from './mapping/mapping.ts';
 import { mixpanel } from './mixpanel.ts';
+import { mparticle } from './mparticle.ts';
 import { posthog } from './posthog.ts';
 import { segment } from './segment.ts';
 import { snowplow } from './snowplow.ts';
@@ -13,9 +15,11 @@ import { statsig } from './statsig.ts';
 export const formats: readonly Format[] = [
   amplitude,
   ga4,
+  heap,
   june,
   mapping,
   mixpanel,
+  mparticle,
   posthog,
   segment,
   snowplow,
