@@ -4,6 +4,7 @@ import { ga4 } from './ga4.ts';
 import { heap } from './heap.ts';
 import { june } from './june.ts';
 import { mapping } from './mapping/mapping.ts';
+import { matomo } from './matomo.ts';
 import { mixpanel } from './mixpanel.ts';
 import { mparticle } from './mparticle.ts';
 import { posthog } from './posthog.ts';
@@ -18,6 +19,7 @@ export const formats: readonly Format[] = [
   heap,
   june,
   mapping,
+  matomo,
   mixpanel,
   mparticle,
   posthog,
