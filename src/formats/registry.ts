@@ -7,6 +7,8 @@ import { mapping } from './mapping/mapping.ts';
 import { matomo } from './matomo.ts';
 import { mixpanel } from './mixpanel.ts';
 import { mparticle } from './mparticle.ts';
+import { pendo } from './pendo.ts';
+import { plausible } from './plausible.ts';
 import { posthog } from './posthog.ts';
 import { segment } from './segment.ts';
 import { snowplow } from './snowplow.ts';
@@ -22,6 +24,8 @@ export const formats: readonly Format[] = [
   matomo,
   mixpanel,
   mparticle,
+  pendo,
+  plausible,
   posthog,
   segment,
   snowplow,
