@@ -47,7 +47,7 @@ function checksumOf(rows: readonly Row[]): string {
   let sum = 0n;
   for (const { n } of rows) {
     const text = `${uuidOf(n)}\0p-${n % 7}-é\0${dayStart + n * 1001}`;
-    sum ^= createHash('md5').update(text).digest().readBigUInt64BE(0);
+    sum ^= createHash('md5').update(text).digest().readBigUInt64LE(0);
   }
   return sum.toString(16).padStart(16, '0');
 }

@@ -5,8 +5,9 @@ export interface ImportedCount {
   readonly event: string;
   readonly count: number;
   /**
-   * 16 hex digits: XOR over the events of the first 8 bytes of the MD5 of `uuid \0 distinct_id \0 time` (uuid in lower case,
-   * time in µs since the epoch as a decimal number).
+   * 16 hex digits: XOR over the events of the first 8 bytes of the MD5 of `uuid \0 distinct_id \0 time`, read as a
+   * little-endian number (uuid in lower case, time in µs since the epoch as a decimal number). src/imports/checksum.ts
+   * computes the same.
    */
   readonly checksum: string;
 }
@@ -20,8 +21,8 @@ export interface ImportedIdentity {
   readonly runId: string;
 }
 
-const identitySum = `lower(hex(groupBitXor(reinterpretAsUInt64(reverse(substring(
-  MD5(concat(toString(uuid), '\\0', distinct_id, '\\0', toString(toUnixTimestamp64Micro(timestamp)))), 1, 8))))))`;
+const identitySum = `lower(hex(groupBitXor(reinterpretAsUInt64(substring(
+  MD5(concat(toString(uuid), '\\0', distinct_id, '\\0', toString(toUnixTimestamp64Micro(timestamp)))), 1, 8)))))`;
 
 const ofDay = 'project_id = {project:Int32} AND day = toDate32({day:String})';
 const runId = "JSONExtractString(properties, '$import_run_id')";

@@ -3,6 +3,7 @@ import { zstdDecompress } from 'node:zlib';
 import { RunFailedError } from '../held-run.ts';
 import { stagingKeys, type DayIndex, type Staging } from '../staging.ts';
 import type { LoadBatch } from '../target.ts';
+import { readJson } from './read-json.ts';
 
 const decompress = promisify(zstdDecompress);
 
@@ -21,16 +22,10 @@ export interface DayFrame extends LoadBatch {
 /** Where the frames of a day lie. Throws RunFailedError when the file is no index. */
 export async function readDayIndex(staging: Staging, run: string, day: string): Promise<DayIndex> {
   const key = stagingKeys.dayIndex(run, day);
-  const chunks: Buffer[] = [];
-  for await (const chunk of staging.read(key)) chunks.push(chunk);
-  try {
-    // What the check wrote; a file that is damaged is no JSON, or has no frames.
-    const index = JSON.parse(Buffer.concat(chunks).toString('utf8')) as DayIndex;
-    if (index.day === day && Array.isArray(index.frames)) return index;
-  } catch (cause) {
-    throw damaged(staging, key, cause);
-  }
-  throw damaged(staging, key);
+  // What the check wrote.
+  const index = (await readJson(staging, key)) as DayIndex;
+  if (index.day !== day || !Array.isArray(index.frames)) throw damaged(staging, key);
+  return index;
 }
 
 /** The frames of a day from `first` on, in order, a few at a time in memory. */

@@ -96,9 +96,8 @@ async function answered(
   }
   if (!isTransient(answer.status)) return answer;
   const why = detailIn(answer.text);
-  throw new TargetWaitError(`${place} answers ${answer.status}${why === undefined ? '' : `: ${why}`}`, {
-    ...(answer.retryAfterMs > 0 ? { retryAfterMs: answer.retryAfterMs } : {}),
-  });
+  const message = `${place} answers ${answer.status}${why === undefined ? '' : `: ${why}`}`;
+  throw new TargetWaitError(message, answer.retryAfterMs > 0 ? { retryAfterMs: answer.retryAfterMs } : {});
 }
 
 /** An address that may not be reached, a request that cannot be sent. */

@@ -6,6 +6,7 @@ import {
   storedOnDay,
   type IdentityKey,
 } from '../../eventstore/import-reads.ts';
+import { storedId } from '../checksum.ts';
 import { TargetError, TargetWaitError, type LoadBatch, type Target, type TargetReader } from '../target.ts';
 import { splitLines, withCommas } from './lines.ts';
 import type { ProjectDoor } from './project-door.ts';
@@ -55,7 +56,7 @@ async function storedUuids(store: EventStore, projectId: number, batch: LoadBatc
 function identityOf(line: string): { uuid: string; event: string; distinctId: string } {
   // What the check wrote: an event with these three texts.
   const { uuid, event, distinct_id: distinctId } = JSON.parse(line) as Readonly<Record<string, unknown>>;
-  return { uuid: String(uuid).toLowerCase(), event: String(event), distinctId: String(distinctId) };
+  return { uuid: String(uuid).toLowerCase(), event: String(event), distinctId: storedId(String(distinctId)) };
 }
 
 function storeReader({ projectId, runId, store }: ProjectTargetOptions): TargetReader {
