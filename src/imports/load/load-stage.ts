@@ -74,23 +74,27 @@ export function createLoadStage(deps: LoadDeps): RunStage {
     // From here on a worker that takes over knows that there may be frames beyond the cursor.
     await held.flush();
     // Days before the first that is not done are done; days after it have not begun.
-    let inDoubt = begun;
+    let doubt: Doubt = begun ? 'beyond-cursor' : 'none';
     for (const day of days) {
       if (day.framesLoaded >= day.frames) continue;
-      await loadDay(load, day, inDoubt);
-      inDoubt = false;
+      await loadDay(load, day, run.retries > 0 ? 'all' : doubt);
+      doubt = 'none';
     }
     progress.finish();
     await held.flush();
   };
 }
 
-async function loadDay(load: Load, day: StoredDay, inDoubt: boolean): Promise<void> {
+/** Which frames the target may have already: those that were under way when the load stopped, or any, after a retry. */
+type Doubt = 'none' | 'beyond-cursor' | 'all';
+
+async function loadDay(load: Load, day: StoredDay, doubt: Doubt): Promise<void> {
   const { staging, held, progress } = load;
   const run = held.run.id;
   const index = await readDayIndex(staging, run, day.day);
-  if (inDoubt && day.framesLoaded === 0) await staging.remove(loadRejectedPrefix(run, day.day));
-  const doubtful = inDoubt ? day.framesLoaded + commitFrames + load.inFlight : 0;
+  if (doubt !== 'none' && day.framesLoaded === 0) await staging.remove(loadRejectedPrefix(run, day.day));
+  const underWayMax = commitFrames + load.inFlight;
+  const doubtful = { none: 0, 'beyond-cursor': day.framesLoaded + underWayMax, all: index.frames.length }[doubt];
   const cursor = createCursor(load, day);
   await inOrder(readDayFrames(staging, run, index, day.framesLoaded), {
     max: load.inFlight,
