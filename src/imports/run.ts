@@ -15,6 +15,7 @@ import type { JsonObject } from '../plugins/plugin.ts';
  * | paused, failed           | resume   | queued    | somebody asked for it; goes on in the stage where it was              |
  * | completed (last = check) | resume   | queued    | somebody wants the stages that follow too                             |
  * | completed                | retry    | queued    | rejected records are tried again, from the stage `check`              |
+ * | completed                | verify   | queued    | stored and staged are compared once more, from the stage `verify`     |
  * | all but completed        | cancel   | cancelled | somebody asked for it; what was loaded stays                          |
  *
  * A rate limit, a server that is away, a full disk budget leave the run `running` with `waiting` set: nobody has to resume it.
@@ -102,6 +103,10 @@ export interface Run {
   readonly totals: RunTotals;
   /** Run whose trial this run is the full form of. */
   readonly promotedFrom: string | null;
+  /** How often rejected records were tried again: from the first on the target may have any of the events already. */
+  readonly retries: number;
+  /** ms since the epoch when its staged records and days were removed, by the policy; null: they are there. */
+  readonly stagingRemovedAt: number | null;
   /** ms since the epoch. */
   readonly createdAt: number;
   readonly startedAt: number | null;

@@ -37,6 +37,9 @@ export interface Database {
   ingestion_warnings: IngestionWarningTable;
   dead_letters: DeadLetterTable;
   log_cursors: LogCursorTable;
+  import_runs: ImportRunTable;
+  import_parts: ImportPartTable;
+  import_days: ImportDayTable;
 }
 
 export type Metadata = Kysely<Database>;
@@ -379,4 +382,70 @@ interface LogCursorTable {
   seq: number;
   /** JSON array of range ends that may have been inserted already: read again exactly so. */
   pending: string;
+}
+/** See imports/run.ts, which says what states and stages there are. */
+interface ImportRunTable {
+  id: string;
+  /** 0: a run of the command line. */
+  project_id: number;
+  config_id: number;
+  source: string;
+  state: string;
+  stage: string;
+  reason: string;
+  /** JSON; null: it waits for nothing. */
+  waiting: string | null;
+  /** JSON: RunOptions. */
+  options: string;
+  /** JSON: name → text, such as the target's keys; never shown. */
+  secrets: string;
+  /** JSON: stage → StageProgress. */
+  progress: string;
+  /** JSON: RunTotals. */
+  totals: string;
+  promoted_from: string | null;
+  /** Counts up with every claim: the fence against a worker that lost the run. */
+  attempts: number;
+  retries: number;
+  lease_until: string | null;
+  staging_removed_at: string | null;
+  created_at: string;
+  started_at: string | null;
+  finished_at: string | null;
+}
+interface ImportPartTable {
+  run_id: string;
+  project_id: number;
+  /** From 1, without gaps. */
+  seq: number;
+  key: string;
+  bytes: number | null;
+  identity: string | null;
+  stable: Flag;
+  /** JSON object. */
+  detail: string | null;
+  /** JSON array of Segment. */
+  segments: string;
+  complete: Flag;
+  faults: number;
+  checked: number;
+  /** JSON of the check stage's own. */
+  check_state: string;
+  error: string;
+}
+interface ImportDayTable {
+  run_id: string;
+  project_id: number;
+  /** YYYY-MM-DD, UTC. */
+  day: string;
+  events: number;
+  bytes: number;
+  duplicates: number;
+  frames: number;
+  frames_loaded: number;
+  accepted: number;
+  rejected: number;
+  verified: Flag;
+  /** JSON: event → { count, checksum }. */
+  expected: string;
 }

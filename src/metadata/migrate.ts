@@ -3,11 +3,12 @@ import { isoMicros } from '../base/clock.ts';
 import type { Metadata } from './database.ts';
 import { init } from './migrations/0001-init.ts';
 import { plugins } from './migrations/0002-plugins.ts';
+import { imports } from './migrations/0003-imports.ts';
 import { columnTypes, type Dialect, type Migration } from './migrations/migration.ts';
 import type { Queries } from './queries.ts';
 
 /** In order of version, without gaps. */
-const migrations: readonly Migration[] = [init, plugins];
+const migrations: readonly Migration[] = [init, plugins, imports];
 
 /** The schema version that this program needs. */
 export const schemaVersion = migrations.length;

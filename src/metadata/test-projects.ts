@@ -184,6 +184,7 @@ async function fillProject(db: Metadata, project_id: number, pluginId: number): 
     ...configRows(project_id, config.id),
     ...pluginRows(project_id, config.id),
     ...pipelineRows(project_id),
+    ...importRows(project_id),
   };
   for (const [table, row] of Object.entries(rows)) {
     const columns = sql.join(Object.keys(row).map((name) => sql.ref(name)));
@@ -293,6 +294,55 @@ function pipelineRows(project_id: number): Rows {
       original: new Uint8Array(1),
       received_at: time,
       state: 'open',
+    },
+  };
+}
+
+function importRows(project_id: number): Rows {
+  const run_id = `run ${project_id}`;
+  return {
+    import_runs: {
+      id: run_id,
+      project_id,
+      config_id: 1,
+      source: 's',
+      state: 'queued',
+      stage: 'export',
+      reason: '',
+      options: '{}',
+      secrets: '{}',
+      progress: '{}',
+      totals: '{}',
+      attempts: 0,
+      retries: 0,
+      created_at: isoMicros(now),
+    },
+    import_parts: {
+      run_id,
+      project_id,
+      seq: 1,
+      key: 'k',
+      stable: 1,
+      segments: '[]',
+      complete: 0,
+      faults: 0,
+      checked: 0,
+      check_state: '',
+      error: '',
+    },
+    import_days: {
+      run_id,
+      project_id,
+      day: '2024-01-01',
+      events: 0,
+      bytes: 0,
+      duplicates: 0,
+      frames: 0,
+      frames_loaded: 0,
+      accepted: 0,
+      rejected: 0,
+      verified: 0,
+      expected: '{}',
     },
   };
 }
