@@ -1,0 +1,156 @@
+import { eventChart, shownName, stageChart, timeChart } from './charts.ts';
+import { bytesText, durationText, integer, percentText, timeText } from './figures.ts';
+import { cut, markup, nothing, type Markup } from './markup.ts';
+import type { ReportResult } from './report.ts';
+import { reportStyle } from './report-style.ts';
+import { dayTable, eventTable, partTable } from './report-tables.ts';
+import { timeBins } from './time-bins.ts';
+
+/** Of the page as a file; the same goes out as a header where the service sends it. No script, nothing from elsewhere. */
+export const reportPolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+
+const sentenceCharsMax = 600;
+const errorsShownMax = 50;
+const differencesShownMax = 200;
+
+const badges: Readonly<Record<ReportResult['verdict'], readonly [word: string, look: 'good' | 'bad' | 'plain']>> = {
+  exact: ['Complete and exact', 'good'],
+  unverified: ['Complete, store not compared', 'plain'],
+  checked: ['Checked, nothing sent', 'plain'],
+  unfinished: ['Not finished', 'plain'],
+  different: ['Differences', 'bad'],
+};
+
+/** The report as one page that needs nothing else: for a browser, for paper, for a customer. */
+export function reportPage(report: ReportResult): string {
+  const title = `Import of ${report.run.source}, ${report.madeAt.slice(0, 10)}`;
+  const body = markup`${heading(report)}${figures(report)}${balanceSection(report)}${timeSection(report)}
+${eventSection(report)}${findings(report)}${verifySection(report)}${stageSection(report)}${partSection(report)}`;
+  const head = markup`<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${reportPolicy}">
+<meta name="viewport" content="width=device-width,initial-scale=1"><meta name="referrer" content="no-referrer">
+<title>${title}</title>`;
+  return (
+    `<!doctype html>\n<html lang="en"><head>${head.safe}<style>${reportStyle}</style></head>\n` +
+    `<body><main>${body.safe}</main></body></html>\n`
+  );
+}
+
+function heading({ run, options, verdict, summary, madeAt }: ReportResult): Markup {
+  const [word, look] = badges[verdict];
+  const { range, target } = options;
+  const facts: (readonly [string, string])[] = [
+    ['Source', run.source],
+    ['Range', `${range.from ?? 'the beginning'} up to ${range.to ?? 'the end'}`],
+    ['Format', options.format],
+    ['Target', target.kind === 'project' ? `project ${run.projectId} of this service` : target.url],
+    ['Run', run.id],
+    ['Made', timeText(madeAt)],
+  ];
+  if (options.limit !== undefined) facts.push(['Trial', `only the first ${integer(options.limit)} records`]);
+  if (run.promotedFrom !== null) facts.push(['Full form of', run.promotedFrom]);
+  const rows = facts.map(([name, value]) => markup`<dt>${name}</dt><dd>${cut(value, 500)}</dd>`);
+  return markup`<header><p><span class="badge ${look}">${word}</span></p><h1>Import report: ${run.source}</h1>
+<p>${cut(summary, sentenceCharsMax)}</p></header><section aria-label="What was imported"><dl class="facts">${rows}</dl></section>`;
+}
+
+function figures({ totals: { records, events, sourceBytes } }: ReportResult): Markup {
+  const items: readonly (readonly [name: string, value: string, small: string])[] = [
+    ['Records read', integer(records.read), bytesText(sourceBytes)],
+    ['Records rejected', integer(records.rejected), percentText(records.rejected, records.read)],
+    ['Records skipped', integer(records.skipped), 'left out on purpose'],
+    ['Events', integer(events.converted), `${integer(events.duplicates)} duplicates`],
+    ['Events loaded', integer(events.loaded), `${integer(events.rejected)} rejected`],
+    ['Found in the store', events.verified === null ? '–' : integer(events.verified), foundNote(events)],
+  ];
+  const tiles = items.map(
+    ([name, value, small]) => markup`<div><dt>${name}</dt><dd>${value}<small>${small}</small></dd></div>`,
+  );
+  return markup`<dl class="figures">${tiles}</dl>`;
+}
+
+function foundNote({ verified, loaded }: ReportResult['totals']['events']): string {
+  if (verified === null) return 'not looked at';
+  return verified === loaded ? 'all that was loaded' : `${integer(Math.abs(loaded - verified))} apart`;
+}
+
+function balanceSection({ balance }: ReportResult): Markup {
+  if (balance.length === 0) return nothing;
+  const rows = balance.map(
+    ({ name, left, right, holds }) =>
+      markup`<tr class="${holds ? 'on' : 'off'}"><th class="name" scope="row">${name}</th><td class="n">${integer(left)}</td>
+<td class="n">${integer(right)}</td><td>${holds ? 'agrees' : `${integer(Math.abs(left - right))} apart`}</td></tr>`,
+  );
+  return markup`<section><h2>What adds up</h2><div class="scroll"><table>
+<caption>Each sum was counted in two places.</caption><thead><tr><th scope="col">Sum</th><th class="n" scope="col">Left</th>
+<th class="n" scope="col">Right</th><th scope="col">Result</th></tr></thead><tbody>${rows}</tbody></table></div></section>`;
+}
+
+function timeSection(report: ReportResult): Markup {
+  const bins = timeBins(report);
+  if (bins === undefined) return nothing;
+  const isStored = report.totals.events.verified !== null || report.totals.events.loaded > 0;
+  return markup`<section><h2>Events per ${bins.unit}</h2>${timeChart(bins, isStored)}</section>
+<section>${dayTable(report)}</section>`;
+}
+
+function eventSection({ events }: ReportResult): Markup {
+  if (events.length === 0) return nothing;
+  return markup`<section><h2>Events by name</h2>${eventChart(events)}</section><section>${eventTable(events)}</section>`;
+}
+
+function findings({ errors, problems, warnings, totals }: ReportResult): Markup {
+  const lists: (readonly [string, readonly string[]])[] = [
+    ['Problems', problems],
+    ['Worth a look', warnings],
+    ['Skipped on purpose', Object.entries(totals.records.skippedByReason).map(([why, n]) => `${why}: ${integer(n)}`)],
+  ];
+  const sections = lists.map(([title, sentences]) => {
+    if (sentences.length === 0) return nothing;
+    const items = sentences.map((sentence) => markup`<li>${cut(sentence, sentenceCharsMax)}</li>`);
+    return markup`<section><h2>${title}</h2><ul class="plain-list">${items}</ul></section>`;
+  });
+  return markup`${sections}${errorSection(errors)}`;
+}
+
+function errorSection(errors: ReportResult['errors']): Markup {
+  if (errors.length === 0) return nothing;
+  const rows = errors.slice(0, errorsShownMax).map(
+    ({ code, reason, count, example }) =>
+      markup`<tr><th class="name" scope="row">${code}</th><td class="n">${integer(count)}</td><td class="name">${cut(reason, 300)}</td>
+<td class="name">${cut(example.part, 120)}, line ${integer(example.line)}</td></tr>`,
+  );
+  return markup`<section><h2>Rejected, by reason</h2><div class="scroll"><table><thead><tr><th scope="col">Code</th>
+<th class="n" scope="col">How many</th><th scope="col">Reason</th><th scope="col">For example</th></tr></thead>
+<tbody>${rows}</tbody></table></div></section>`;
+}
+
+function verifySection({ verify, differences }: ReportResult): Markup {
+  if (verify.verdict === 'not done') return nothing;
+  const rows = differences.list.slice(0, differencesShownMax).map(
+    ({ kind, day, event, uuid, distinctId, detail }) =>
+      markup`<tr><th class="name" scope="row">${kind}</th><td class="day">${day}</td><td class="name">${shownName(event)}</td>
+<td class="hash">${cut(uuid, 80)}</td><td class="name">${cut(distinctId, 120)}</td><td class="name">${cut(detail, 300)}</td></tr>`,
+  );
+  const more = differences.more + Math.max(0, differences.list.length - differencesShownMax);
+  const table = markup`<div class="scroll"><table><caption>Differences, to the record${more > 0 ? `; ${integer(more)} more are not shown` : ''}</caption>
+<thead><tr><th scope="col">What</th><th scope="col">Day</th><th scope="col">Event</th><th scope="col">UUID</th>
+<th scope="col">Distinct id</th><th scope="col">Detail</th></tr></thead><tbody>${rows}</tbody></table></div>`;
+  return markup`<section><h2>Compared with the store</h2><p>${cut(verify.detail, sentenceCharsMax)}</p>${rows.length > 0 ? table : nothing}</section>`;
+}
+
+function stageSection({ stages }: ReportResult): Markup {
+  const rows = stages.map(
+    ({ stage, startedAt, durationMs, done, bytes, rate }) =>
+      markup`<tr><th class="name" scope="row">${stage}</th><td>${startedAt === null ? 'not begun' : timeText(startedAt)}</td>
+<td class="n">${durationMs === null ? '–' : durationText(durationMs)}</td><td class="n">${integer(done)}</td>
+<td class="n">${bytesText(bytes)}</td><td class="n">${rate === null ? '–' : integer(rate)}</td></tr>`,
+  );
+  return markup`<section><h2>Stages</h2>${stageChart(stages)}<div class="scroll"><table>
+<caption>From first to last moment; pauses and waiting count.</caption><thead><tr><th scope="col">Stage</th>
+<th scope="col">Began</th><th class="n" scope="col">Took</th><th class="n" scope="col">Records or events</th>
+<th class="n" scope="col">Bytes</th><th class="n" scope="col">Per second</th></tr></thead><tbody>${rows}</tbody></table></div></section>`;
+}
+
+function partSection({ parts }: ReportResult): Markup {
+  return parts.list.length === 0 ? nothing : markup`<section>${partTable(parts)}</section>`;
+}

@@ -1,0 +1,57 @@
+import type { Clock } from '../../base/clock.ts';
+import type { HeldRun, RunStage } from '../held-run.ts';
+import type { Run } from '../run.ts';
+import { stagingKeys, type Staging } from '../staging.ts';
+import { buildReport } from './build-report.ts';
+import { readCheck, readVerify } from './read-results.ts';
+import type { ReportResult } from './report.ts';
+import { reportPage } from './report-page.ts';
+
+export interface ReportStageDeps {
+  readonly staging: Staging;
+  readonly clock: Clock;
+  /** The run with the progress of its stages as it is now: what a worker holds may be as old as its claim. Default: that. */
+  readonly current?: (runId: string) => Promise<Run | undefined>;
+}
+
+/** The last stage: report.json and report.html in staging. The same again replaces them. */
+export function createReportStage({ staging, clock, current }: ReportStageDeps): RunStage {
+  return async (held) => {
+    const startedAt = clock.now();
+    await held.flush();
+    const report = await makeReport({ staging, clock, held, run: (await current?.(held.run.id)) ?? held.run });
+    held.signal.throwIfAborted();
+    const json = Buffer.from(`${JSON.stringify(report)}\n`);
+    const page = Buffer.from(reportPage(report));
+    await staging.write(stagingKeys.report(held.run.id, 'json'), [json]);
+    await staging.write(stagingKeys.report(held.run.id, 'html'), [page]);
+    const finishedAt = clock.now();
+    held.progress({
+      stage: 'report',
+      partsDone: 2,
+      partsTotal: 2,
+      done: report.totals.events.converted,
+      total: report.totals.events.converted,
+      bytes: json.length + page.length,
+      startedAt,
+      finishedAt,
+      lastProgressAt: finishedAt,
+      rate: 0,
+    });
+    await held.flush();
+  };
+}
+
+interface Making {
+  readonly staging: Staging;
+  readonly clock: Clock;
+  readonly run: Run;
+  readonly held: Pick<HeldRun, 'parts' | 'days'>;
+}
+
+/** The report of a run as far as it has come; `held` needs no lease here. */
+export async function makeReport({ staging, clock, run, held }: Making): Promise<ReportResult> {
+  const [parts, days] = await Promise.all([held.parts(), held.days()]);
+  const [check, verify] = await Promise.all([readCheck(staging, run.id), readVerify(staging, run.id)]);
+  return buildReport({ run, parts, days, check, verify, now: clock.now() });
+}

@@ -1,0 +1,98 @@
+import { createHash } from 'node:crypto';
+import { shownName } from './charts.ts';
+import { bytesText, integer } from './figures.ts';
+import { cut, markup, type Markup } from './markup.ts';
+import type { DayLine, EventLine, PartLine, ReportResult } from './report.ts';
+
+/** Longer tables are folded. */
+const openRowsMax = 31;
+const partsShownMax = 1_000;
+/** Days in the page; all of them are in the JSON. */
+const daysShownMax = 4_000;
+
+export function dayTable({ days }: Pick<ReportResult, 'days'>): Markup {
+  const shown = days.slice(0, daysShownMax);
+  const rows = shown.map(
+    (line) =>
+      markup`<tr class="${isOff(line) ? 'off' : 'on'}"><th scope="row">${line.day}</th><td class="n">${integer(line.toLoad)}</td>
+<td class="n">${integer(line.duplicates)}</td><td class="n">${integer(line.loaded)}</td><td class="n">${integer(line.rejected)}</td>
+<td class="n">${found(line.verified)}</td></tr>`,
+  );
+  const left = days.length - shown.length;
+  const columns = ['Day', 'To load', 'Duplicates', 'Loaded', 'Refused by the target', 'Found in the store'];
+  return folded(`Events by day (${integer(days.length)})`, shown.length, table(columns, rows, notShown(left)));
+}
+
+export function eventTable(events: readonly EventLine[]): Markup {
+  const rows = events.map(
+    (line) =>
+      markup`<tr class="${isOff(line) ? 'off' : 'on'}"><th class="name" scope="row">${nameOf(line)}</th><td class="n">${integer(line.toLoad)}</td>
+<td class="n">${integer(line.loaded)}</td><td class="n">${integer(line.rejected)}</td><td class="n">${found(line.verified)}</td></tr>`,
+  );
+  const names = events.reduce((total, line) => total + line.names, 0);
+  const columns = ['Event', 'To load', 'Loaded', 'Refused by the target', 'Found in the store'];
+  return folded(`Events by name (${integer(names)})`, events.length, table(columns, rows, ''));
+}
+
+export function partTable({ list, more }: ReportResult['parts']): Markup {
+  const shown = list.slice(0, partsShownMax);
+  const rows = shown.map(
+    (part) =>
+      markup`<tr><th class="name" scope="row">${cut(part.key, 200)}</th><td class="n">${integer(part.records)}</td>
+<td class="n">${integer(part.faults)}</td><td class="n">${bytesText(part.rawBytes)}</td><td class="hash">${hashOf(part)}</td></tr>`,
+  );
+  const columns = ['Part', 'Records', 'Unreadable', 'Staged', 'SHA-256 of what was staged'];
+  const all = list.length + more;
+  const caption =
+    'The hash of a part in several files is that of their hashes, one a line; the report as JSON has each of them.';
+  return folded(
+    `Parts of the source (${integer(all)})`,
+    shown.length,
+    table(columns, rows, `${caption} ${notShown(all - shown.length)}`),
+  );
+}
+
+/** One hash stays itself; of several, the hash of their hex forms, each with \n after it. */
+function hashOf({ sha256, complete }: PartLine): string {
+  const [only] = sha256;
+  if (only === undefined) return complete ? 'empty' : 'not staged';
+  if (sha256.length === 1) return only;
+  return createHash('sha256')
+    .update(sha256.map((hash) => `${hash}\n`).join(''))
+    .digest('hex');
+}
+
+function table(columns: readonly string[], rows: readonly Markup[], caption: string): Markup {
+  const [first = '', ...others] = columns;
+  const numeric = others.map(
+    (column) => markup`<th class="${isText(column) ? 'name' : 'n'}" scope="col">${column}</th>`,
+  );
+  return markup`<div class="scroll"><table><caption>${caption}</caption><thead><tr><th scope="col">${first}</th>${numeric}</tr></thead>
+<tbody>${rows}</tbody></table></div>`;
+}
+
+function isText(column: string): boolean {
+  return column.startsWith('SHA');
+}
+
+function folded(title: string, rows: number, content: Markup): Markup {
+  if (rows <= openRowsMax) return markup`<h2>${title}</h2>${content}`;
+  return markup`<details><summary>${title}</summary>${content}</details>`;
+}
+
+function notShown(count: number): string {
+  return count > 0 ? `${integer(count)} more are in the report as JSON.` : '';
+}
+
+function nameOf(line: EventLine): Markup {
+  return line.event === '' ? markup`${integer(line.names)} other names` : shownName(line.event);
+}
+
+/** Found where something was loaded and not the same. */
+function isOff({ loaded, verified }: DayLine | EventLine): boolean {
+  return verified !== null && verified !== loaded;
+}
+
+function found(verified: number | null): string {
+  return verified === null ? '–' : integer(verified);
+}
