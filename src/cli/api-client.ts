@@ -6,6 +6,8 @@ export interface ApiClient {
   get<T>(path: string, query?: Readonly<Record<string, string | undefined>>): Promise<T>;
   /** `undefined` when the answer has no body. A form goes out as multipart, anything else as JSON. */
   send<T>(method: 'POST' | 'PATCH' | 'PUT' | 'DELETE', path: string, body?: unknown): Promise<T>;
+  /** An answer that is no JSON or has no end, as it comes. `signal` ends it. */
+  open(path: string, accept: string, signal: AbortSignal): Promise<Response>;
 }
 
 const answerMsMax = 60_000;
@@ -31,6 +33,12 @@ export function createApiClient(url: string, apiKey: string | undefined): ApiCli
     url: base,
     get: (path, query = {}) => call('GET', `${path}${queryString(query)}`),
     send: (method, path, body) => call(method, path, body),
+    open: async (path, accept, signal) => {
+      const headers = { accept, ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }) };
+      const response = await reach(`${base}${path}`, { headers, redirect: 'manual', signal });
+      if (!response.ok) throw errorOf(response, await response.text(), apiKey !== undefined);
+      return response;
+    },
   };
 }
 

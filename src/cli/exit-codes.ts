@@ -7,7 +7,12 @@ export const exitCodes = {
   auth: { code: 4, meaning: 'The key is missing, wrong, or lacks a scope.' },
   notFound: { code: 5, meaning: 'There is no such record, project or path.' },
   rateLimited: { code: 6, meaning: 'The server limits the rate; try again later.' },
+  different: {
+    code: 7,
+    meaning: 'An import is done, but what is stored differs from what was sent; the report says where.',
+  },
   unreachable: { code: 69, meaning: 'The server cannot be reached or has trouble.' },
+  paused: { code: 75, meaning: 'An import is paused; the same command goes on where it stopped.' },
   invalidConfig: { code: 78, meaning: 'The configuration is invalid.' },
   interrupted: { code: 130, meaning: 'Stopped by Ctrl-C.' },
   terminated: { code: 143, meaning: 'Stopped by SIGTERM.' },

@@ -1,0 +1,40 @@
+import { SourceError, type Source, type SourcePart } from '../../imports/source.ts';
+
+/** A part as the sources that are combined know it, and which of them it belongs to. */
+type Owned = { readonly source: number; readonly key: string };
+
+/**
+ * Several sources as one: files, addresses and buckets named in one command. Parts come in the order of the sources; where two have
+ * a part of the same name, the later one's gets a number.
+ */
+export function combineSources(sources: readonly Source[]): Source {
+  const [only] = sources;
+  if (only !== undefined && sources.length === 1) return only;
+  return {
+    concurrency: Math.max(1, ...sources.map(({ concurrency }) => concurrency)),
+    listParts: async (range, context) => {
+      const seen = new Set<string>();
+      const parts: SourcePart[] = [];
+      for (const [source, each] of sources.entries()) {
+        for (const part of await each.listParts(range, context)) {
+          const key = seen.has(part.key) ? `${part.key} (${source + 1})` : part.key;
+          seen.add(key);
+          const owned: Owned = { source, key: part.key };
+          parts.push({ ...part, key, detail: { owned, ...(part.detail === undefined ? {} : { own: part.detail }) } });
+        }
+      }
+      return parts;
+    },
+    open: (part, context) => {
+      const { owned, own } = (part.detail ?? {}) as { owned?: Owned; own?: SourcePart['detail'] };
+      const source = owned === undefined ? undefined : sources[owned.source];
+      if (owned === undefined || source === undefined) {
+        throw new SourceError(
+          `expected the part ${part.key} to be of one of the sources named; start anew with --again`,
+        );
+      }
+      const { detail: _, ...rest } = part;
+      return source.open({ ...rest, key: owned.key, ...(own === undefined ? {} : { detail: own }) }, context);
+    },
+  };
+}

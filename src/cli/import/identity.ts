@@ -1,0 +1,14 @@
+import { scryptSync } from 'node:crypto';
+import { canonicalJson } from '../../formats/canonical-json.ts';
+import type { ImportRequest } from './request.ts';
+
+/**
+ * What makes two commands the same import: where the records come from, what is made of them, where they go. How fast, how many
+ * may be rejected and whether it ends at the check can change from one command to the next. 16 hex digits; nothing of a secret can
+ * be told from them: a slow hash keeps a weak password of a database from being guessed out of a directory's name.
+ */
+export function identityOf({ source, paths, settings, options, apiKey = '' }: ImportRequest): string {
+  const { range, format, formatOptions, names, limit, target } = options;
+  const what = { source, paths, settings, range, format, formatOptions, names, limit, target, apiKey };
+  return scryptSync(canonicalJson(what), 'millrace import', 8).toString('hex');
+}

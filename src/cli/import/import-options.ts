@@ -1,0 +1,83 @@
+import { Option, type Command } from 'commander';
+import { formats } from '../../formats/registry.ts';
+import { defaultUrl } from '../api-options.ts';
+
+/** What `millrace import`, `import check` and `import plan` are told, as commander gives it. */
+export interface ImportOptions {
+  readonly source: string;
+  readonly setting?: readonly string[];
+  readonly to: string;
+  readonly apiKey?: string;
+  readonly personalApiKey?: string;
+  readonly fromDate?: string;
+  readonly toDate?: string;
+  readonly limit?: string;
+  readonly trial?: boolean;
+  readonly check?: boolean;
+  readonly rejectedMax?: string;
+  readonly speed?: string;
+  readonly formatOption?: readonly string[];
+  readonly names?: string;
+  readonly stateDir: string;
+  readonly again?: boolean;
+  readonly json?: boolean;
+  readonly progress: boolean;
+  readonly report?: string;
+  readonly rejected?: string;
+}
+
+/** Where runs of the command line keep what they need to go on, below the working directory. */
+export const defaultStateDir = '.millrace/imports';
+
+/** Records of a trial that does not say how many. */
+export const trialRecords = 1000;
+
+export function addStateDir(command: Command): Command {
+  return command.option('--state-dir <dir>', 'where runs keep what they need to go on', defaultStateDir);
+}
+
+/** The source, the format, the range: what is to be imported. */
+export function addSourceOptions(command: Command, isRequired: boolean): Command {
+  const argument = (name: string): string => (isRequired ? `<${name}>` : `[${name}]`);
+  command
+    .argument(argument('format'), `what the records are: ${formats.map(({ slug }) => slug).join(', ')}`)
+    .argument('[paths...]', 'files, directories, patterns (*, **, ?), http(s):// and s3:// addresses')
+    .option('--source <app>', 'import app that fetches the records; files reads the paths', 'files')
+    .option('--setting <key=value>', 'setting of the import app; key=@file takes the value from a file', collect)
+    .option('--from-date <time>', 'only from this day or time on (UTC), where the source can choose')
+    .option('--to-date <time>', 'only before this day or time (UTC)')
+    .option('--limit <records>', 'only so many records, from the first parts')
+    .option('--trial', `a trial: short for --limit ${trialRecords}`)
+    .option('--format-option <key=value>', 'option of the format; key=@file takes the value from a file', collect)
+    .option('--names <file>', "JSON to take the place of the format's table of names");
+  return addStateDir(command);
+}
+
+/** Where the events go, and how fast. */
+export function addTargetOptions(command: Command): Command {
+  return command
+    .addOption(
+      new Option('--to <url>', 'address of the service; /batch/ is added').env('MILLRACE_URL').default(defaultUrl),
+    )
+    .addOption(new Option('--api-key <key>', 'project key (phc_…) of the target').env('MILLRACE_PROJECT_API_KEY'))
+    .option('--personal-api-key <key>', 'personal API key (phx_…) to read back what is stored; @file reads it')
+    .option('--speed <events>', 'events per second at most; otherwise as fast as the target takes them');
+}
+
+/** How a run goes, and what is shown of it. */
+export function addRunOptions(command: Command): Command {
+  return command
+    .option(
+      '--rejected-max <share>',
+      'share of the records that may be rejected, 1% or 0.01; with more nothing is sent. Otherwise none may be',
+    )
+    .option('--again', 'start anew although the same import has been begun or is done')
+    .option('--rejected <file>', 'write records that did not get in, with the reason, as NDJSON')
+    .option('--no-progress', 'say nothing until the end')
+    .option('--json', 'one JSON object a line: every step, then the result');
+}
+
+/** The same option several times. */
+export function collect(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value];
+}

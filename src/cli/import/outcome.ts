@@ -1,0 +1,25 @@
+import type { CheckResult, VerifyResult } from '../../imports/results.ts';
+import { CommandError } from '../exit-codes.ts';
+import { numberText } from '../progress-line.ts';
+import type { RunView } from './run-view.ts';
+
+/** What the stages found, as far as the run got. */
+export interface Findings {
+  readonly check?: CheckResult | undefined;
+  readonly verify?: VerifyResult | undefined;
+}
+
+/** How the command ends; undefined: done, and exact. `again`: what to do to go on, one sentence. */
+export function endOf(view: RunView, { check, verify }: Findings, again: string): CommandError | undefined {
+  if (view.state === 'paused') return new CommandError('paused', `paused in ${view.stage}; ${again}`);
+  if (view.state === 'failed') return new CommandError('failed', `${view.reason} (in ${view.stage}; ${again})`);
+  if (view.state === 'cancelled') return new CommandError('failed', 'the run was cancelled; what was loaded stays');
+  if (view.state !== 'completed') return undefined;
+  if (verify?.verdict === 'different') return new CommandError('different', verify.detail);
+  if (view.stages === 2 && check?.verdict === 'failed') {
+    return new CommandError('failed', `the check failed: ${check.problems.join(' ')}`);
+  }
+  const { rejected } = view.totals;
+  if (rejected === 0) return undefined;
+  return new CommandError('rejected', `${numberText(rejected)} did not get in; the rejected records say why`);
+}

@@ -1,0 +1,66 @@
+import { readFileSync } from 'node:fs';
+import { CommandError } from '../exit-codes.ts';
+
+/** Texts of the command line as values. Errors: usage, naming the option, what was expected and what came. */
+
+/** `key=value` pairs; `key=@file` takes the value from a file. */
+export function pairsOf(option: string, pairs: readonly string[]): Readonly<Record<string, string>> {
+  const found = new Map<string, string>();
+  for (const pair of pairs) {
+    const at = pair.indexOf('=');
+    // The text may be a secret that was given in the wrong place: its length says enough.
+    if (at < 1)
+      throw new CommandError('usage', `${option}: expected key=value, got ${pair.length} characters without =`);
+    const [key, value] = [pair.slice(0, at), pair.slice(at + 1)];
+    if (found.has(key)) throw new CommandError('usage', `${option}: expected ${key} once`);
+    found.set(key, textOrFile(option, value));
+  }
+  return Object.fromEntries(found);
+}
+
+/** The text itself, or of `@file` what is in the file. */
+export function textOrFile(option: string, value: string): string {
+  return value.startsWith('@') ? textOf(option, value.slice(1)).replace(/\r?\n$/, '') : value;
+}
+
+export function textOf(option: string, path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (cause) {
+    const reason = (cause as NodeJS.ErrnoException).code ?? 'unreadable';
+    throw new CommandError('usage', `${option}: cannot read ${path} (${reason})`, { cause });
+  }
+}
+
+/** `1%`, `0.5 %`, `0.01` or `0` as a share from 0 to 1. A bare 1 could mean either and is refused. */
+export function shareOf(option: string, text: string): number {
+  const percent = /^(\d{1,3}(?:\.\d+)?)\s*%$/.exec(text.trim());
+  const share =
+    percent === null ? Number(/^0(\.\d+)?$/.exec(text.trim())?.[0] ?? Number.NaN) : Number(percent[1]) / 100;
+  if (share >= 0 && share <= 1) return share;
+  throw new CommandError('usage', `${option}: expected a share such as 1% or 0.01, got: ${text}`);
+}
+
+/** A whole number from `least` on. */
+export function countOf(option: string, text: string, least: number): number {
+  if (/^\d{1,12}$/.test(text) && Number(text) >= least) return Number(text);
+  throw new CommandError('usage', `${option}: expected a whole number from ${least} on, got: ${text}`);
+}
+
+/** A day (its beginning, UTC) or a time as ISO 8601 UTC. A time without zone is UTC. */
+export function timeOf(option: string, text: string): string {
+  const shape = /^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:\d{2})?)?$/.exec(text);
+  if (shape !== null) {
+    const [day = '', clock] = [text.slice(0, 10), shape[1]];
+    const zoned =
+      clock === undefined ? `${day}T00:00:00Z` : `${day}T${clock.slice(1)}${shape[4] === undefined ? 'Z' : ''}`;
+    const at = new Date(zoned);
+    // 2024-02-30 would become a day in March.
+    const isDay = new Date(`${day}T00:00:00Z`);
+    if (!Number.isNaN(at.getTime()) && isDay.toJSON()?.startsWith(day) === true) return at.toISOString();
+  }
+  throw new CommandError(
+    'usage',
+    `${option}: expected a day such as 2024-01-31 or a time such as 2024-01-31T12:00:00Z, got: ${text}`,
+  );
+}

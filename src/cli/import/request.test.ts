@@ -1,0 +1,113 @@
+import { describe, expect, it } from 'vitest';
+import { identityOf } from './identity.ts';
+import { countOf, pairsOf, shareOf, timeOf } from './read-arguments.ts';
+import { requestOf, type RequestOptions } from './request.ts';
+
+const given: RequestOptions = { source: 'files', to: 'http://127.0.0.1:9/', apiKey: 'phc_secret' };
+const request = (more: Partial<RequestOptions> = {}, paths: readonly string[] = ['a.ndjson'], format = 'mixpanel') =>
+  requestOf(format, paths, { ...given, ...more }, '/data');
+
+describe('what the command line asks for', () => {
+  it('becomes the options of a run', () => {
+    const made = request({
+      fromDate: '2024-01-01',
+      toDate: '2024-02-01T12:30',
+      trial: true,
+      rejectedMax: '1%',
+      speed: '50',
+    });
+    expect(made).toMatchObject({ source: 'files', paths: ['/data/a.ndjson'], apiKey: 'phc_secret' });
+    expect(made.options).toEqual({
+      range: { from: '2024-01-01T00:00:00.000Z', to: '2024-02-01T12:30:00.000Z' },
+      format: 'mixpanel',
+      formatOptions: {},
+      last: 'report',
+      limit: 1000,
+      rejectedMax: 0.01,
+      eventsPerSecond: 50,
+      target: { kind: 'http', url: 'http://127.0.0.1:9' },
+    });
+  });
+
+  it('addresses stay as they are', () => {
+    expect(request({}, ['s3://b/p', 'https://x/a.gz', '../b']).paths).toEqual(['s3://b/p', 'https://x/a.gz', '/b']);
+  });
+
+  it.each<[string, Partial<RequestOptions>, readonly string[], string]>([
+    ['no paths', {}, [], 'expected files, directories or addresses'],
+    ['paths beside another source', { source: 'mixpanel' }, ['a'], 'expected no paths with --source mixpanel'],
+    ['no key', { apiKey: '' }, ['a'], 'expected --api-key'],
+    [
+      'an end before the beginning',
+      { fromDate: '2024-02-01', toDate: '2024-01-01' },
+      ['a'],
+      '--to-date: expected a time after',
+    ],
+    ['an unknown option of the format', { formatOption: ['zone=UTC'] }, ['a'], 'no option zone'],
+    ['names that are not there', { names: 'missing.json' }, ['a'], 'cannot read missing.json'],
+    ['a key in the address', { to: 'http://me:pw@127.0.0.1' }, ['a'], 'without user and password'],
+    ['no limit', { limit: '0' }, ['a'], '--limit: expected a whole number from 1 on'],
+  ])('%s is refused', (_name, more, paths, message) => {
+    expect(() => request(more, paths)).toThrow(message);
+    expect(() => request(more, paths)).toThrow(expect.objectContaining({ reason: 'usage' }));
+  });
+
+  it('an unknown format is refused with those there are', () => {
+    expect(() => request({}, ['a'], 'mixpannel')).toThrow(/expected a format: amplitude, .*got: mixpannel/);
+  });
+
+  it('a check needs no key', () => {
+    expect(request({ apiKey: '', check: true }).options.last).toBe('check');
+  });
+
+  it.each(['1%', '0.01', '1 %', '0', '100%', '0.5%'])('%s is a share', (text) => {
+    expect(shareOf('--x', text)).toBe(text.includes('%') ? Number.parseFloat(text) / 100 : Number(text));
+  });
+
+  it.each(['1', '101%', '-1%', '1.5', 'x', ''])('%j is none', (text) => {
+    expect(() => shareOf('--x', text)).toThrow('--x: expected a share such as 1% or 0.01');
+  });
+
+  it.each([
+    ['2024-02-29', '2024-02-29T00:00:00.000Z'],
+    ['2024-02-29T10:00', '2024-02-29T10:00:00.000Z'],
+    ['2024-02-29T10:00:00.5+02:00', '2024-02-29T08:00:00.500Z'],
+  ])('%s is a time', (text, expected) => {
+    expect(timeOf('--x', text)).toBe(expected);
+  });
+
+  it.each(['2024-02-30', '2023-02-29', '2024', 'yesterday', '2024-01-01T25:00', '01/02/2024'])('%s is none', (text) => {
+    expect(() => timeOf('--x', text)).toThrow('--x: expected a day');
+  });
+
+  it('a value in the wrong place is not repeated: it may be a secret', () => {
+    expect(() => pairsOf('--setting', ['sk_live_123'])).toThrow('--setting: expected key=value, got 11 characters');
+    expect(() => pairsOf('--setting', ['a=1', 'a=2'])).toThrow('expected a once');
+    expect(pairsOf('--setting', ['a=b=c', 'd='])).toEqual({ a: 'b=c', d: '' });
+    expect(() => countOf('--x', '1.5', 0)).toThrow('whole number');
+  });
+});
+
+describe('the same import', () => {
+  it('is known by what it brings where; how fast and how far does not matter', () => {
+    const one = identityOf(request());
+    expect(one).toMatch(/^[0-9a-f]{16}$/);
+    for (const more of [{}, { speed: '10' }, { rejectedMax: '5%' }, { check: true }, { personalApiKey: 'phx_1' }]) {
+      expect(identityOf(request(more))).toBe(one);
+    }
+  });
+
+  it('another source, format, range, target or key is another import', () => {
+    const others = [
+      request({}, ['b.ndjson']),
+      request({}, ['a.ndjson'], 'amplitude'),
+      request({ formatOption: ['time_zone=Europe/Berlin'] }),
+      request({ fromDate: '2024-01-01' }),
+      request({ limit: '5' }),
+      request({ to: 'http://127.0.0.1:10' }),
+      request({ apiKey: 'phc_other' }),
+      request({ setting: ['a=b'] }),
+    ].map(identityOf);
+    expect(new Set([identityOf(request()), ...others]).size).toBe(9);
+  });
+});

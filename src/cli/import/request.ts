@@ -1,0 +1,120 @@
+import { resolve } from 'node:path';
+import { FormatOptionsError } from '../../formats/format.ts';
+import { parseNames } from '../../formats/names.ts';
+import { findFormat, formats } from '../../formats/registry.ts';
+import type { RunOptions, TimeRange } from '../../imports/run.ts';
+import type { JsonObject } from '../../plugins/plugin.ts';
+import { checkedUrl } from '../api-client.ts';
+import { CommandError } from '../exit-codes.ts';
+import { trialRecords, type ImportOptions } from './import-options.ts';
+import { countOf, pairsOf, shareOf, textOf, textOrFile, timeOf } from './read-arguments.ts';
+
+/** What the command line asks for, checked. */
+export interface ImportRequest {
+  /** Slug of the import app. */
+  readonly source: string;
+  /** For `files`: local paths absolute, addresses as they are. */
+  readonly paths: readonly string[];
+  readonly settings: Readonly<Record<string, string>>;
+  readonly options: RunOptions;
+  /** Undefined where nothing is sent. */
+  readonly apiKey: string | undefined;
+  readonly personalApiKey: string | undefined;
+}
+
+export type RequestOptions = Omit<ImportOptions, 'stateDir' | 'progress'>;
+
+/** Errors: usage, before anything is read or sent. */
+export function requestOf(slug: string, paths: readonly string[], given: RequestOptions, cwd: string): ImportRequest {
+  const { source } = given;
+  if (source === 'files' && paths.length === 0) {
+    throw new CommandError('usage', 'expected files, directories or addresses after the format, or --source <app>');
+  }
+  if (source !== 'files' && paths.length > 0) {
+    throw new CommandError('usage', `expected no paths with --source ${source}, got: ${paths[0] ?? ''}`);
+  }
+  const last = given.check === true ? 'check' : 'report';
+  if (last === 'report' && (given.apiKey ?? '') === '') {
+    throw new CommandError(
+      'usage',
+      'expected --api-key or MILLRACE_PROJECT_API_KEY: the project key that "millrace projects list" shows (or --check)',
+    );
+  }
+  return {
+    source,
+    paths: paths.map((path) => (isAddress(path) ? path : resolve(cwd, path))),
+    settings: pairsOf('--setting', given.setting ?? []),
+    options: {
+      range: rangeOf(given),
+      ...formatOf(slug, given),
+      last,
+      ...limitOf(given),
+      rejectedMax: shareOf('--rejected-max', given.rejectedMax ?? '0'),
+      eventsPerSecond: countOf('--speed', given.speed ?? '0', 0),
+      target: { kind: 'http', url: targetUrl(given.to) },
+    },
+    apiKey: given.apiKey,
+    personalApiKey:
+      given.personalApiKey === undefined ? undefined : textOrFile('--personal-api-key', given.personalApiKey),
+  };
+}
+
+export function isAddress(path: string): boolean {
+  return /^(https?|s3):\/\//.test(path);
+}
+
+/** The base address: where `/batch/` was given with it, without. */
+function targetUrl(to: string): string {
+  const url = checkedUrl(to);
+  const { username, password } = new URL(url);
+  if (username !== '' || password !== '') {
+    throw new CommandError('usage', '--to: expected an address without user and password; --api-key is the way in');
+  }
+  return url.replace(/\/batch$/, '');
+}
+
+function rangeOf({ fromDate, toDate }: RequestOptions): TimeRange {
+  const from = fromDate === undefined ? undefined : timeOf('--from-date', fromDate);
+  const to = toDate === undefined ? undefined : timeOf('--to-date', toDate);
+  if (from !== undefined && to !== undefined && from >= to) {
+    throw new CommandError('usage', `--to-date: expected a time after --from-date, got ${to} after ${from}`);
+  }
+  return { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
+}
+
+function limitOf({ limit, trial }: RequestOptions): Pick<RunOptions, 'limit'> {
+  if (limit !== undefined) return { limit: countOf('--limit', limit, 1) };
+  return trial === true ? { limit: trialRecords } : {};
+}
+
+/** Also tries the options and names out, so that a mistake in them is found before anything is fetched. */
+function formatOf(slug: string, given: RequestOptions): Pick<RunOptions, 'format' | 'formatOptions' | 'names'> {
+  const format = findFormat(slug);
+  if (format === undefined) {
+    const known = formats.map((each) => each.slug).join(', ');
+    throw new CommandError('usage', `expected a format: ${known}; got: ${slug}`);
+  }
+  const formatOptions = pairsOf('--format-option', given.formatOption ?? []);
+  const names = given.names === undefined ? undefined : namesIn(given.names);
+  try {
+    format.createReader(formatOptions, names === undefined ? format.names : parseNames(format.names, names));
+  } catch (error) {
+    if (error instanceof FormatOptionsError) throw new CommandError('usage', error.message, { cause: error });
+    throw error;
+  }
+  return { format: slug, formatOptions, ...(names === undefined ? {} : { names }) };
+}
+
+function namesIn(path: string): JsonObject {
+  const text = textOf('--names', path);
+  let table: unknown;
+  try {
+    table = JSON.parse(text);
+  } catch (cause) {
+    throw new CommandError('usage', `--names: expected JSON in ${path}; ${(cause as Error).message}`, { cause });
+  }
+  if (typeof table !== 'object' || table === null || Array.isArray(table)) {
+    throw new CommandError('usage', `--names: expected a JSON object in ${path}`);
+  }
+  return table as JsonObject;
+}

@@ -1,0 +1,72 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { backoffMs } from '../../base/backoff.ts';
+import type { ImportRunCreate, ImportRunRecord } from '../../contract/import-runs.ts';
+import type { CheckResult, VerifyResult } from '../../imports/results.ts';
+import type { ProjectApi } from '../api-options.ts';
+import { CommandError } from '../exit-codes.ts';
+import type { ImportRuns } from './import-runs.ts';
+import { isFinal, type RunView, viewOfRecord } from './run-view.ts';
+import { serverSentData } from './server-sent-data.ts';
+
+/** The runs of one import app config on a server. Errors: CommandError, as the client has them. */
+export interface ServerRuns extends ImportRuns {
+  create(options: ImportRunCreate): Promise<RunView>;
+}
+
+const retriesMax = 10;
+
+export function serverRuns(api: ProjectApi, config: number): ServerRuns {
+  const root = `${api.root}/pipeline_import_apps_configs/${config}`;
+  const path = (run: string, what = ''): string => `${root}/runs/${encodeURIComponent(run)}/${what}`;
+  const list = async (): Promise<readonly RunView[]> => {
+    const page = await api.get<{ results: ImportRunRecord[] }>(`${root}/runs/`, { limit: '100' });
+    return page.results.map(viewOfRecord);
+  };
+  return {
+    list,
+    create: async (options) => viewOfRecord(await api.send<ImportRunRecord>('POST', `${root}/runs/`, options)),
+    find: async (run) => {
+      if (run !== undefined) return viewOfRecord(await api.get<ImportRunRecord>(path(run)));
+      const [newest] = await list();
+      if (newest !== undefined) return newest;
+      throw new CommandError('notFound', `config ${config} has no run yet; "millrace import start" makes one`);
+    },
+    act: async (run, action, body = {}) =>
+      viewOfRecord(await api.send<ImportRunRecord>('POST', path(run, `${action}/`), body)),
+    verifyAgain: async (run) => {
+      await api.send('POST', `${root}/job/`, { type: 'verify' });
+      return viewOfRecord(await api.get<ImportRunRecord>(path(run)));
+    },
+    check: (run) => api.get<CheckResult>(path(run, 'check/')),
+    verify: (run) => api.get<VerifyResult>(path(run, 'verify/')),
+    report: (run, form, signal) =>
+      bodyOf(api, path(run, `report/?format=${form}`), form === 'html' ? 'text/html' : 'application/json', signal),
+    rejected: (run, signal) => bodyOf(api, path(run, 'rejected/'), 'application/x-ndjson', signal),
+    steps: (run, signal) => followSteps(api, path(run, 'progress/'), signal),
+  };
+}
+
+async function* bodyOf(api: ProjectApi, path: string, accept: string, signal: AbortSignal): AsyncIterable<Uint8Array> {
+  const { body } = await api.open(path, accept, signal);
+  if (body !== null) yield* body;
+}
+
+/** Ends with the first final state. A connection that ends before is opened again, a few times in a row at most. */
+async function* followSteps(api: ProjectApi, path: string, signal: AbortSignal): AsyncIterable<RunView> {
+  for (let failures = 0; ; failures += 1) {
+    try {
+      const response = await api.open(path, 'text/event-stream', signal);
+      for await (const data of serverSentData(response, 'progress')) {
+        failures = 0;
+        const view = viewOfRecord(JSON.parse(data) as ImportRunRecord);
+        yield view;
+        if (isFinal(view)) return;
+      }
+    } catch (error) {
+      signal.throwIfAborted();
+      const isLost = !(error instanceof CommandError) || ['unreachable', 'rateLimited'].includes(error.reason);
+      if (!isLost || failures >= retriesMax) throw error;
+    }
+    await sleep(backoffMs(failures, 500, 15_000), undefined, { signal });
+  }
+}

@@ -1,0 +1,83 @@
+import type { CheckResult, VerifyResult } from '../../imports/results.ts';
+import { numberText } from '../progress-line.ts';
+import { printable, type Terminal } from '../terminal.ts';
+
+const eventsShown = 20;
+const errorsShown = 20;
+const samplesShown = 3;
+const sampleCharsMax = 400;
+const differencesShown = 20;
+
+/** What the check found, for a person: verdict, what is wrong, what there is. */
+export function showCheck(terminal: Terminal, result: CheckResult): void {
+  terminal.data(`check ${result.verdict}`);
+  for (const problem of result.problems) terminal.data(`  problem: ${printable(problem)}`);
+  for (const warning of result.warnings) terminal.data(`  warning: ${printable(warning)}`);
+  if (result.firstTime !== null) terminal.data(`times: ${result.firstTime} to ${result.lastTime ?? ''}`);
+  if (result.events.length > 0) {
+    terminal.data('');
+    terminal.table(
+      ['EVENT', 'COUNT', 'FIRST', 'LAST', 'NEW'],
+      result.events
+        .slice(0, eventsShown)
+        .map((each) => [each.event, numberText(each.count), each.firstTime, each.lastTime, newText(each.isNew)]),
+    );
+    sayRest(terminal, result.events.length - eventsShown, 'names');
+  }
+  showErrors(terminal, result);
+  showSamples(terminal, result);
+}
+
+function newText(isNew: boolean | undefined): string {
+  if (isNew === undefined) return '-';
+  return isNew ? 'yes' : 'no';
+}
+
+function showErrors(terminal: Terminal, { errors }: CheckResult): void {
+  if (errors.length === 0) return;
+  terminal.data('');
+  terminal.table(
+    ['REJECTED', 'CODE', 'REASON', 'FOR EXAMPLE'],
+    errors
+      .slice(0, errorsShown)
+      .map(({ count, code, reason, example }) => [
+        numberText(count),
+        code,
+        reason,
+        `${example.part}, line ${example.line}`,
+      ]),
+  );
+  sayRest(terminal, errors.length - errorsShown, 'reasons');
+}
+
+function showSamples(terminal: Terminal, { samples }: CheckResult): void {
+  for (const { part, line, source, events } of samples.slice(0, samplesShown)) {
+    terminal.data('');
+    terminal.data(`${printable(part)}, line ${line}: ${cut(source)}`);
+    for (const event of events) terminal.data(`  becomes ${cut(event)}`);
+  }
+}
+
+/** What verify found, for a person. */
+export function showVerify(terminal: Terminal, result: VerifyResult): void {
+  terminal.data(`verify ${result.verdict}: ${printable(result.detail)}`);
+  terminal.data(`expected ${numberText(result.expected)}, found ${numberText(result.found)}`);
+  if (result.differences.length === 0) return;
+  terminal.data('');
+  terminal.table(
+    ['KIND', 'DAY', 'EVENT', 'DISTINCT ID', 'UUID', 'DETAIL'],
+    result.differences
+      .slice(0, differencesShown)
+      .map((each) => [each.kind, each.day, each.event, each.distinctId, each.uuid, each.detail]),
+  );
+  sayRest(terminal, result.differences.length + result.truncated - differencesShown, 'differences');
+}
+
+function sayRest(terminal: Terminal, count: number, what: string): void {
+  if (count > 0) terminal.note(`and ${numberText(count)} more ${what}; --json shows all that are kept`);
+}
+
+function cut(value: unknown): string {
+  const text = printable(JSON.stringify(value) ?? '');
+  return text.length > sampleCharsMax ? `${text.slice(0, sampleCharsMax)}…` : text;
+}

@@ -1,0 +1,63 @@
+import { bar, durationText, numberText, percent } from '../progress-line.ts';
+import { printable, type Terminal } from '../terminal.ts';
+import type { RunView } from './run-view.ts';
+
+/**
+ * `export 1/5  [####      ]  42 %  3/12 parts  120,000 records  5,300/s  ETA 0:31  3 rejected`, or what it waits for. The stage, what
+ * keeps it and the bar come first: a narrow terminal cuts the end.
+ */
+export function runLine(view: RunView): string {
+  const { share, waiting, unit } = view;
+  // The source's parts until the check, days of events from then on.
+  const parts = unit === 'records' ? 'parts' : 'days';
+  const total = view.parts_total === null ? '' : `/${numberText(view.parts_total)}`;
+  return [
+    `${view.stage} ${view.stage_number}/${view.stages}`,
+    ...(view.state === 'running' ? [] : [view.state]),
+    ...(waiting === null ? [] : [`waits: ${printable(waiting.reason)}`]),
+    ...(share === null ? [] : [bar(share), percent(share)]),
+    ...(view.parts_done === 0 && view.parts_total === null ? [] : [`${numberText(view.parts_done)}${total} ${parts}`]),
+    `${numberText(view.done)} ${unit}`,
+    ...(view.rate === 0 || waiting !== null ? [] : [`${numberText(view.rate)}/s`]),
+    ...(view.eta_seconds === null || view.eta_seconds === 0 ? [] : [`ETA ${durationText(view.eta_seconds)}`]),
+    ...(view.totals.rejected === 0 ? [] : [`${numberText(view.totals.rejected)} rejected`]),
+  ].join('  ');
+}
+
+/** What became of the records, one line a figure; adds up from top to bottom. */
+export function totalsLines({ totals }: RunView): string[] {
+  const skipped = Object.values(totals.skipped).reduce((sum, count) => sum + count, 0);
+  const rows: [string, number | null][] = [
+    ['records', totals.records],
+    ['left out', skipped],
+    ['rejected', totals.rejected],
+    ['events', totals.events],
+    ['duplicates', totals.duplicates],
+    ['loaded', totals.loaded],
+    ['verified', totals.verified],
+  ];
+  const lines = rows.map(
+    ([name, count]) => `${name.padEnd(12)}${count === null ? 'not looked at' : numberText(count).padStart(13)}`,
+  );
+  const reasons = Object.entries(totals.skipped).map(
+    ([reason, count]) => `  left out: ${numberText(count)} – ${printable(reason)}`,
+  );
+  return [...lines, ...reasons];
+}
+
+export function showRuns(terminal: Terminal, runs: readonly RunView[]): void {
+  terminal.table(
+    ['RUN', 'SOURCE', 'STATE', 'STAGE', 'DONE', 'RECORDS', 'LOADED', 'REJECTED', 'CREATED'],
+    runs.map((each) => [
+      each.id,
+      each.source,
+      each.state,
+      each.stage,
+      each.share === null ? '-' : percent(each.share).trim(),
+      numberText(each.totals.records),
+      numberText(each.totals.loaded),
+      numberText(each.totals.rejected),
+      each.created_at,
+    ]),
+  );
+}

@@ -1,0 +1,101 @@
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import type { RunOptions } from '../../imports/run.ts';
+import { CommandError } from '../exit-codes.ts';
+import type { ImportRequest } from './request.ts';
+
+/** What an import of the command line is, kept beside its state. Holds no secret. */
+export interface StoredImport {
+  readonly version: 1;
+  readonly source: string;
+  readonly paths: readonly string[];
+  /** Keys only: a value may be a secret. */
+  readonly settings: readonly string[];
+  readonly options: RunOptions;
+}
+
+/** The directory of one import: `<state dir>/<id>`. */
+export interface ImportDir {
+  /** The identity of the command, and from the second time on (`--again`) its number: `3f9c…`, `3f9c…-2`. */
+  readonly id: string;
+  readonly path: string;
+  /** Of the metadata store. */
+  readonly dataDir: string;
+  readonly staging: string;
+  readonly temp: string;
+}
+
+const descriptionFile = 'import.json';
+const idPattern = /^[0-9a-f]{16}(-\d{1,4})?$/;
+
+function importDir(stateDir: string, id: string): ImportDir {
+  const path = join(resolve(stateDir), id);
+  return { id, path, dataDir: path, staging: join(path, 'staging'), temp: join(path, 'temp') };
+}
+
+/** Every import begun below a state directory. None when there is no such directory. */
+export async function listImports(stateDir: string): Promise<ImportDir[]> {
+  const names = existsSync(stateDir) ? await readdir(stateDir) : [];
+  const ids = names.filter((name) => idPattern.test(name) && existsSync(join(stateDir, name, descriptionFile)));
+  return ids.map((id) => importDir(stateDir, id));
+}
+
+/** Errors: notFound. */
+export async function findImport(stateDir: string, id: string): Promise<ImportDir> {
+  const all = await listImports(stateDir);
+  const found = all.filter((each) => each.id.startsWith(id));
+  const [first] = found.filter((each) => found.length === 1 || each.id === id);
+  if (first !== undefined && id !== '') return first;
+  const why = found.length > 1 ? 'expected more of the id' : `no import ${id} below ${stateDir}`;
+  throw new CommandError('notFound', `${why}; "millrace import list" shows them`);
+}
+
+/** The newest directory of this identity, or a new one. `again`: a new one in any case. */
+export async function openImport(
+  stateDir: string,
+  identity: string,
+  request: ImportRequest,
+  again: boolean,
+): Promise<ImportDir> {
+  const numbers = (await listImports(stateDir))
+    .filter(({ id }) => id.split('-')[0] === identity)
+    .map(({ id }) => Number(id.split('-')[1] ?? 1));
+  const newest = Math.max(0, ...numbers);
+  const number = again || newest === 0 ? newest + 1 : newest;
+  const dir = importDir(stateDir, number === 1 ? identity : `${identity}-${number}`);
+  await mkdir(dir.staging, { recursive: true, mode: 0o700 });
+  await mkdir(dir.temp, { recursive: true, mode: 0o700 });
+  if (number !== newest) await describe(dir, request);
+  return dir;
+}
+
+async function describe(dir: ImportDir, { source, paths, settings, options }: ImportRequest): Promise<void> {
+  const stored: StoredImport = { version: 1, source, paths, settings: Object.keys(settings), options };
+  const file = join(dir.path, descriptionFile);
+  await writeFile(`${file}.new`, `${JSON.stringify(stored, null, 2)}\n`, { mode: 0o600 });
+  await rename(`${file}.new`, file);
+}
+
+/** The command that goes on with it, without what is secret. */
+export async function commandOf(dir: ImportDir): Promise<string> {
+  const stored = JSON.parse(await readFile(join(dir.path, descriptionFile), 'utf8')) as StoredImport;
+  const { format, formatOptions, range, limit, target, names } = stored.options;
+  const words = [
+    ...['millrace', 'import', format, ...stored.paths],
+    ...(stored.source === 'files' ? [] : ['--source', stored.source]),
+    ...stored.settings.flatMap((key) => ['--setting', `${key}=…`]),
+    ...Object.keys(formatOptions).flatMap((key) => ['--format-option', `${key}=…`]),
+    ...(names === undefined ? [] : ['--names', '…']),
+    ...(range.from === undefined ? [] : ['--from-date', range.from]),
+    ...(range.to === undefined ? [] : ['--to-date', range.to]),
+    ...(limit === undefined ? [] : ['--limit', String(limit)]),
+    ...(target.kind === 'http' ? ['--to', target.url] : []),
+    ...['--api-key', '…'],
+  ];
+  return words.map((word) => (/^[\w@%+=:,./…-]+$/.test(word) ? word : quoted(word))).join(' ');
+}
+
+function quoted(word: string): string {
+  return `'${word.replaceAll("'", String.raw`'\''`)}'`;
+}
