@@ -1,13 +1,15 @@
-import { createDraw } from './test-format-check.ts';
+import { createDraw } from './test-draw.ts';
 
-/** Rows of the BigQuery export, the same for the same seed; `newRows` have the place in the batch that Google added in 2024. */
-export function ga4Records(seed: number, count: number, newRows = true): Record<string, unknown>[] {
+/**
+ * Rows of the BigQuery export, the same for the same seed; `newRows` have the place in the batch that Google added in
+ * 2024.
+ */
+export function* ga4Records(seed: number, count: number, newRows = true): Generator<Record<string, unknown>> {
   const draw = createDraw(seed);
-  const rows: Record<string, unknown>[] = [];
   for (let index = 0; index < count; index += 1) {
     const user = draw.int(1 + Math.floor(count / 8));
     const micros = 1_704_067_200_000_000 + index * 1_000_003 + draw.int(999);
-    rows.push({
+    yield {
       event_date: new Date(micros / 1000).toISOString().slice(0, 10).replaceAll('-', ''),
       event_timestamp: draw.chance(0.5) ? String(micros) : micros,
       event_name: draw.pick(['page_view', 'session_start', 'scroll', 'purchase', 'user_engagement', 'first_visit']),
@@ -33,9 +35,8 @@ export function ga4Records(seed: number, count: number, newRows = true): Record<
       ...(newRows
         ? { batch_page_id: String(index), batch_ordering_id: '1', batch_event_index: String(draw.int(9)) }
         : {}),
-    });
+    };
   }
-  return rows;
 }
 
 function text(value: string): Record<string, unknown> {

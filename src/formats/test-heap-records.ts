@@ -1,4 +1,4 @@
-import { createDraw, type Draw } from './test-format-check.ts';
+import { createDraw, type Draw } from './test-draw.ts';
 
 const startMs = Date.UTC(2022, 0, 1);
 

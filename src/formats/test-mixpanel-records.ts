@@ -1,4 +1,4 @@
-import { createDraw, type Draw } from './test-format-check.ts';
+import { createDraw, type Draw } from './test-draw.ts';
 
 const startS = 1_609_459_200;
 

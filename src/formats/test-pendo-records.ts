@@ -1,4 +1,4 @@
-import { createDraw } from './test-format-check.ts';
+import { createDraw } from './test-draw.ts';
 
 const startMs = Date.UTC(2024, 0, 1);
 

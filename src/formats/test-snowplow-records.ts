@@ -1,5 +1,5 @@
 import { snowplowColumns } from './snowplow-columns.ts';
-import { createDraw, type Draw } from './test-format-check.ts';
+import { createDraw, type Draw } from './test-draw.ts';
 
 const startMs = Date.UTC(2023, 0, 1);
 

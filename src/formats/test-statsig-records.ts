@@ -1,4 +1,4 @@
-import { createDraw, type Draw } from './test-format-check.ts';
+import { createDraw, type Draw } from './test-draw.ts';
 
 const startMs = Date.UTC(2024, 0, 1);
 

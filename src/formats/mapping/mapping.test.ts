@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { FormatOptionsError } from '../format.ts';
 import {
   checkRecords,
-  createDraw,
   eventFrom,
   eventsFrom,
   eventsOf,
@@ -10,6 +9,7 @@ import {
   readAll,
   readHostile,
 } from '../test-format-check.ts';
+import { createDraw } from '../test-draw.ts';
 import { mapping } from './mapping.ts';
 
 const rules = { event: 'name', distinct_id: 'user', timestamp: 'at' };
