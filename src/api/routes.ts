@@ -12,6 +12,7 @@ import { deadLetterRoutes } from './dead-letters.ts';
 import { eventRoutes } from './events.ts';
 import { groupRoutes } from './groups.ts';
 import { historicalMigrationRoutes } from './historical-migrations.ts';
+import { importedEventsRoutes } from './imported-counts.ts';
 import { ingestionWarningRoutes } from './ingestion-warnings.ts';
 import { jobRoutes } from './jobs.ts';
 import { openApiRoutes } from './openapi.ts';
@@ -58,6 +59,7 @@ export function apiRoutes(deps: ApiDeps): ApiRoute[] {
     ...jobRoutes(deps),
     ...activityLogRoutes(deps),
     ...eventRoutes({ store, persons }),
+    ...importedEventsRoutes({ store }),
     ...usageRoutes({ store }),
     ...personRoutes({ db }),
     ...groupRoutes({ db }),

@@ -1,0 +1,47 @@
+import { Type } from 'typebox';
+
+const day = Type.String({
+  pattern: '^\\d{4}-\\d\\d-\\d\\d$',
+  description: 'Day of the events’ own time, UTC.',
+  examples: ['2024-03-01'],
+});
+
+export const importedCountsQuerySchema = Type.Object({
+  day,
+  run: Type.String({ minLength: 1, maxLength: 200, description: 'Id of the import run (`$import_run_id`).' }),
+});
+
+export const importedCountsSchema = Type.Object({
+  results: Type.Array(
+    Type.Object({
+      event: Type.String(),
+      count: Type.Integer(),
+      checksum: Type.String({
+        description:
+          '16 hexadecimal digits: XOR over the events of the first 8 bytes (little-endian) of the MD5 of ' +
+          '`uuid NUL distinct_id NUL time`, the time in µs since the epoch.',
+      }),
+    }),
+  ),
+});
+
+export const importedEventsQuerySchema = Type.Object({
+  day,
+  event: Type.String({ maxLength: 1000, description: 'Only events of this name.' }),
+  cursor: Type.Optional(
+    Type.String({ maxLength: 10_000, description: 'Where the page before ended; taken from `next`.' }),
+  ),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000, default: 10_000, description: 'Events per page.' })),
+});
+
+export const importedEventsSchema = Type.Object({
+  next: Type.Union([Type.String(), Type.Null()], { description: '`cursor` of the next page; null: there is none.' }),
+  results: Type.Array(
+    Type.Object({
+      uuid: Type.String({ format: 'uuid' }),
+      distinct_id: Type.String(),
+      timestamp: Type.String({ format: 'date-time', description: 'ISO 8601 UTC with microseconds.' }),
+      import_run_id: Type.String({ description: 'Run that stored it; empty: it was not imported.' }),
+    }),
+  ),
+});
