@@ -1,4 +1,6 @@
 import { systemClock } from '../base/clock.ts';
+import { mixpanel } from './import-apps/mixpanel.ts';
+import { posthog } from './import-apps/posthog.ts';
 import { sampleEvents } from './import-apps/sample-events.ts';
 import type { Plugin } from './plugin.ts';
 import { dropEvents } from './transformations/drop-events.ts';
@@ -88,6 +90,8 @@ export const builtInPlugins: readonly Plugin[] = [
   schemaEnforcer,
   emailScoring,
   sampleEvents(systemClock),
+  mixpanel,
+  posthog,
 ];
 
 export const builtInRegistry: PluginRegistry = createRegistry(builtInPlugins);
