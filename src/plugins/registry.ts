@@ -1,4 +1,5 @@
 import { systemClock } from '../base/clock.ts';
+import { amplitude } from './import-apps/amplitude.ts';
 import { mixpanel } from './import-apps/mixpanel.ts';
 import { posthog } from './import-apps/posthog.ts';
 import { sampleEvents } from './import-apps/sample-events.ts';
@@ -91,6 +92,7 @@ export const builtInPlugins: readonly Plugin[] = [
   emailScoring,
   sampleEvents(systemClock),
   mixpanel,
+  amplitude,
   posthog,
 ];
 

@@ -8,6 +8,7 @@ import {
   type SourceHost,
   type SourcePart,
 } from '../../imports/source.ts';
+import { readRecords } from '../../records/read-records.ts';
 import type { PluginField, SettingValues } from '../fields.ts';
 import { definePlugin, importRunJobs, SettingsError, type ImportSourcePlugin } from '../plugin.ts';
 import { textSetting } from '../setting-values.ts';
@@ -23,12 +24,6 @@ const hosts: Readonly<Record<string, string>> = {
   us: 'https://amplitude.com',
   eu: 'https://analytics.eu.amplitude.com',
 };
-
-/** As src/records has it: records of any container, by their content. */
-export type ReadRecords = (
-  chunks: AsyncIterable<Buffer>,
-  hints: { readonly name: string; readonly signal: AbortSignal; readonly tempDir: string },
-) => AsyncIterable<RecordChunk>;
 
 const fields = [
   {
@@ -63,37 +58,34 @@ const fields = [
 ] as const satisfies readonly PluginField[];
 
 /** Raw events by the hour at which Amplitude received them. */
-export function amplitudeWith(readRecords: ReadRecords): ImportSourcePlugin {
-  return definePlugin<ImportSourcePlugin>({
-    slug: 'amplitude',
-    kind: 'import-app',
-    name: 'Amplitude',
-    description:
-      'Imports raw events through the export API of Amplitude. The range is that of their arrival there, not of the events: ' +
-      'events that were sent late lie in later hours.',
-    version: '1.0.0',
-    fields,
-    jobs: importRunJobs,
-    formats: ['amplitude', 'mapping'],
-    range:
-      'Whole hours (UTC) in which Amplitude received the events (server_upload_time); their own times may lie outside. Without an ' +
-      'end: up to yesterday.',
-    example: { api_key: 'key', secret_key: 'secret' },
-    createSource: (settings, host) => createSource(settings, host, readRecords),
-  });
-}
+export const amplitude = definePlugin<ImportSourcePlugin>({
+  slug: 'amplitude',
+  kind: 'import-app',
+  name: 'Amplitude',
+  description:
+    'Imports raw events through the export API of Amplitude. The range is that of their arrival there, not of the events: ' +
+    'events that were sent late lie in later hours.',
+  version: '1.0.0',
+  fields,
+  jobs: importRunJobs,
+  formats: ['amplitude', 'mapping'],
+  range:
+    'Whole hours (UTC) in which Amplitude received the events (server_upload_time); their own times may lie outside. ' +
+    'Without an end: up to yesterday.',
+  example: { api_key: 'key', secret_key: 'secret' },
+  createSource,
+});
 
 interface Asking {
   readonly api: ExportApi;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly tempDir: string;
-  readonly readRecords: ReadRecords;
   /** Keys of days that are too large to be asked for at once. */
   readonly large: Set<string>;
 }
 
-function createSource(settings: SettingValues, host: SourceHost, readRecords: ReadRecords): Source {
+function createSource(settings: SettingValues, host: SourceHost): Source {
   const standard = hosts[textSetting(settings, 'region', 'us')];
   if (standard === undefined) throw new SettingsError('setting "region": expected us or eu');
   const key = textSetting(settings, 'api_key').trim();
@@ -105,7 +97,6 @@ function createSource(settings: SettingValues, host: SourceHost, readRecords: Re
     url: `${baseUrlOf(textSetting(settings, 'base_url'), 'base_url', standard)}/api/2/export`,
     headers: { authorization },
     tempDir: host.tempDir,
-    readRecords,
     large: new Set(),
   };
   return {
@@ -172,7 +163,7 @@ async function askSlice(asking: Asking, slice: Slice, signal: AbortSignal): Prom
 }
 
 async function* recordsOf(
-  { readRecords, tempDir }: Asking,
+  { tempDir }: Asking,
   key: string,
   response: OutboundStreamResponse,
   signal: AbortSignal,
