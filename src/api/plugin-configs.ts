@@ -14,6 +14,7 @@ import {
 } from '../contract/plugin-configs.ts';
 import { familyPaths, pluginFamilies, type Family } from '../contract/plugins.ts';
 import { apiRoute, type ApiReply, type ApiRequest, type ApiRoute } from '../http/api-route.ts';
+import { createSteering } from '../imports/steer-run.ts';
 import { startJob, type JobOrder } from '../jobs/start-job.ts';
 import { createConfig } from '../plugin-configs/create.ts';
 import { rearrange } from '../plugin-configs/rearrange.ts';
@@ -159,6 +160,7 @@ function recordRoutes(deps: PluginConfigDeps, family: Family): ApiRoute[] {
 function extraRoutes(deps: PluginConfigDeps, family: Family): ApiRoute[] {
   const { base, tag, word } = common(family);
   const one = { tag, params: pluginConfigIdSchema, responses: { 200: pluginConfigSchema } };
+  const steer = createSteering(deps);
   return [
     apiRoute({
       ...one,
@@ -191,12 +193,13 @@ function extraRoutes(deps: PluginConfigDeps, family: Family): ApiRoute[] {
       summary: `Start a job of ${article(word)}`,
       description:
         'Applies the fields given, then starts `job`, or the default job of the plugin, enabled or not. ' +
-        '`X-Job-Id` names the job; see /api/projects/:project_id/jobs. Honours Idempotency-Key.',
+        '`X-Job-Id` names the job; see /api/projects/:project_id/jobs. The jobs of an import source (run, check, pause, ' +
+        'resume, cancel, verify) steer its runs and are done at once; see …/runs. Honours Idempotency-Key.',
       body: pluginConfigJobSchema,
       handler: changing(deps, async (work, { params, body }) => {
         const { job, ...fields } = body;
         const config = await requireConfig(work.tx, { ...work, family, id: params.id });
-        const started = await startJob(work, config, fields, job as JobOrder | undefined);
+        const started = await startJob(work, config, fields, job as JobOrder | undefined, steer);
         return { ...answer(started.config), headers: { 'x-job-id': started.jobId } };
       }),
     }),

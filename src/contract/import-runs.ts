@@ -118,6 +118,13 @@ export const importRunCreateSchema = Type.Object({
   ),
   rejected_max: Type.Optional(rejectedMax),
   events_per_second: Type.Optional(eventsPerSecond),
+  format: Type.Optional(Type.String({ description: 'Slug of the format of the records.' })),
+  format_options: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+  names: Type.Optional(
+    Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()], {
+      description: 'How events and properties are called, as the format prints its own.',
+    }),
+  ),
 });
 export type ImportRunCreate = Static<typeof importRunCreateSchema>;
 

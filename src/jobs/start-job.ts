@@ -4,6 +4,7 @@ import type { Family } from '../contract/plugins.ts';
 import { saveChange, type Work } from '../plugin-configs/save.ts';
 import type { StoredConfig } from '../plugin-configs/stored-config.ts';
 import { applyFields } from '../plugin-configs/update.ts';
+import type { Queries } from '../metadata/queries.ts';
 import type { JsonObject } from '../plugins/plugin.ts';
 import { enqueue } from './queue.ts';
 
@@ -14,6 +15,19 @@ export interface JobOrder {
   readonly payload?: JsonObject;
   readonly operation?: string;
 }
+
+/**
+ * Does in the transaction what a job asks for, where that is no work for a runner (runs of imports); false: it is.
+ * @throws ApiError when it is not possible as things are
+ */
+export type SteerJob = (job: {
+  readonly tx: Queries;
+  readonly config: StoredConfig;
+  readonly type: string;
+  readonly payload: JsonObject;
+  /** ms since the epoch. */
+  readonly now: number;
+}) => Promise<boolean>;
 
 /** Job of a config when none is named. */
 const defaultJobs = { 'import-app': 'run', transformation: 'restart' } as const satisfies Record<Family, string>;
@@ -27,6 +41,7 @@ export async function startJob(
   config: StoredConfig,
   fields: PluginConfigUpdate,
   order: JobOrder | undefined,
+  steer?: SteerJob,
 ): Promise<{ readonly config: StoredConfig; readonly jobId: string }> {
   if (order !== undefined && (order.type === undefined || order.type === '')) {
     throw new ApiError('invalid_input', 'The job type must be specified!');
@@ -45,7 +60,8 @@ export async function startJob(
     extra: [{ field: 'job', action: 'created', before: null, after: { type, operation } }],
   });
   const { projectId, now } = work;
-  const state = isRestart ? 'succeeded' : 'queued';
+  const isSteered = (await steer?.({ tx: work.tx, config: saved, type, payload, now })) ?? false;
+  const state = isRestart || isSteered ? 'succeeded' : 'queued';
   const job = { projectId, configId: config.id, type, operation, payload, now };
   return { config: saved, jobId: await enqueue(work.tx, { ...job, state }) };
 }
