@@ -1,0 +1,132 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { tempMetadata, type TempMetadata } from '../../../test/support/metadata.ts';
+import type { AcceptedBatch } from '../../capture/accept.ts';
+import { createAgreements, freeEventsInAll } from '../../capture/agreements.ts';
+import { findApprovedAgreement } from '../../capture/find-approved.ts';
+import { unavailable } from '../../capture/project-key.ts';
+import { createOrganization } from '../../metadata/organizations.ts';
+import { createProject } from '../../metadata/projects.ts';
+import { createProjectDoor, hasFiledAgreement, type ProjectDoor } from './project-door.ts';
+
+let metadata: TempMetadata;
+let organizationId: string;
+beforeAll(async () => {
+  metadata = await tempMetadata();
+  ({ id: organizationId } = await createOrganization(metadata.db, { name: 'Own' }, 0));
+});
+afterAll(() => metadata[Symbol.asyncDispose]());
+
+interface TestDoor {
+  readonly door: ProjectDoor;
+  readonly taken: AcceptedBatch[];
+  advance(ms: number): void;
+  full: boolean;
+  set(state: 'filed' | 'approved'): Promise<void>;
+}
+
+async function setUp(mode: 'optional' | 'required', historicalTotal = 0): Promise<TestDoor> {
+  const { db } = metadata;
+  const { id: projectId } = await createProject(db, { organizationId, name: 'P' }, 0);
+  let now = 1_000_000;
+  const clock = { now: () => now };
+  const taken: AcceptedBatch[] = [];
+  const agreements = createAgreements({
+    mode,
+    findApproved: (id) => findApprovedAgreement(db, id),
+    historicalTotal: async () => historicalTotal,
+    clock,
+  });
+  const test: TestDoor = {
+    taken,
+    full: false,
+    advance: (ms) => {
+      now += ms;
+    },
+    door: createProjectDoor({
+      projectId,
+      runId: 'run-1',
+      door: {
+        accept: async (batch) => {
+          if (test.full) throw unavailable('The historical lane is full.', 5);
+          taken.push(batch);
+        },
+      },
+      agreements,
+      isFiled: (id) => hasFiledAgreement(db, id),
+      clock,
+    }),
+    set: async (state) => {
+      const row = {
+        id: crypto.randomUUID(),
+        project_id: projectId,
+        source: 's',
+        method: 'm',
+        total_events: 1,
+        events_per_second: 500,
+        state,
+        note: '',
+        created_at: '2026-01-01T00:00:00Z',
+        decided_at: null,
+      };
+      await db.deleteFrom('historical_migrations').where('project_id', '=', projectId).execute();
+      await db.insertInto('historical_migrations').values(row).execute();
+    },
+  };
+  return test;
+}
+
+const body = Buffer.from('[{}]');
+
+describe('the way of an import into its project', () => {
+  it('leads into the historical lane', async () => {
+    const { door, taken } = await setUp('optional');
+    expect(await door.accept(body, 50_000)).toEqual({ kind: 'accepted' });
+    expect(taken).toMatchObject([{ lane: 'historical', events: 50_000, encoding: 'identity', receivedAt: 1_000_000 }]);
+  });
+
+  it('waits while the lane is full, and that costs nothing of the agreement', async () => {
+    const test = await setUp('required');
+    test.full = true;
+    for (let n = 0; n < 3; n += 1) {
+      const answer = await test.door.accept(body, 8000);
+      expect(answer).toEqual({ kind: 'wait', reason: 'The historical lane is full.', retryAfterMs: 5000 });
+    }
+    test.full = false;
+    expect(await test.door.accept(body, 8000)).toEqual({ kind: 'accepted' });
+  });
+
+  it('keeps to the agreed speed', async () => {
+    const test = await setUp('required');
+    await test.set('approved');
+    expect(await test.door.accept(body, 5000)).toEqual({ kind: 'accepted' });
+    expect(await test.door.accept(body, 1000)).toMatchObject({ kind: 'wait', retryAfterMs: 2000 });
+    test.advance(2000);
+    expect(await test.door.accept(body, 1000)).toEqual({ kind: 'accepted' });
+  });
+
+  it('goes slowly without an agreement and says how to file one; filed, it says what it waits for', async () => {
+    const test = await setUp('required');
+    expect(await test.door.accept(body, 10_000)).toEqual({ kind: 'accepted' });
+    const slow = await test.door.accept(body, 1000);
+    expect(slow).toMatchObject({ kind: 'wait', retryAfterMs: 6000 });
+    expect(slow).toHaveProperty('reason', expect.stringContaining('historical_migrations'));
+    await test.set('filed');
+    const filed = await test.door.accept(body, 1000);
+    expect(filed).toHaveProperty('reason', expect.stringContaining('filed, not yet approved'));
+    await test.set('approved');
+    test.advance(5000);
+    expect(await test.door.accept(body, 1000)).toEqual({ kind: 'accepted' });
+  });
+
+  it('ends beyond what is free when no agreement is filed, and waits minutes for one that is', async () => {
+    const test = await setUp('required', freeEventsInAll);
+    const refused = await test.door.accept(body, 1);
+    expect(refused).toMatchObject({
+      kind: 'refused',
+      reason: expect.stringContaining('historical_migrations') as string,
+    });
+    await test.set('filed');
+    expect(await test.door.accept(body, 1)).toMatchObject({ kind: 'wait', retryAfterMs: 120_000 });
+    expect(test.taken).toEqual([]);
+  });
+});
