@@ -13,6 +13,8 @@ import { eventRoutes } from './events.ts';
 import { groupRoutes } from './groups.ts';
 import { historicalMigrationRoutes } from './historical-migrations.ts';
 import { importedEventsRoutes } from './imported-counts.ts';
+import { importRunRoutes } from './import-runs.ts';
+import type { ImportPlaces } from './import-runs-deps.ts';
 import { ingestionWarningRoutes } from './ingestion-warnings.ts';
 import { jobRoutes } from './jobs.ts';
 import { openApiRoutes } from './openapi.ts';
@@ -34,6 +36,8 @@ export interface ApiDeps {
   readonly registry: PluginRegistry;
   /** What installing plugins needs. */
   readonly packages: PrepareDeps;
+  /** Where the files of imports lie. Undefined: this process has none; what needs them answers 503. */
+  readonly imports?: ImportPlaces | undefined;
   /** What trying transformations needs. */
   readonly trials: TrialSource;
   /** Largest event that the pipeline takes, in bytes of JSON. */
@@ -55,6 +59,7 @@ export function apiRoutes(deps: ApiDeps): ApiRoute[] {
     ...pluginRoutes(deps),
     ...pluginConfigRoutes(deps),
     ...pluginConfigViewRoutes(deps),
+    ...importRunRoutes(deps),
     ...transformationTestRoutes({ ...deps, trials: serviceTrialParts(db, deps.trials) }),
     ...jobRoutes(deps),
     ...activityLogRoutes(deps),

@@ -1,0 +1,83 @@
+import type { Clock } from '../base/clock.ts';
+import { ApiError } from '../contract/errors.ts';
+import type { ApiReply, ApiRequest } from '../http/api-route.ts';
+import { getRun } from '../imports/run-store.ts';
+import type { Run } from '../imports/run.ts';
+import type { Staging } from '../imports/staging.ts';
+import { sourceOf } from '../imports/steer-run.ts';
+import type { Metadata } from '../metadata/database.ts';
+import type { Queries } from '../metadata/queries.ts';
+import type { Work } from '../plugin-configs/save.ts';
+import { saveChange } from '../plugin-configs/save.ts';
+import type { StoredConfig } from '../plugin-configs/stored-config.ts';
+import type { ImportSourcePlugin } from '../plugins/plugin.ts';
+import type { PluginRegistry } from '../plugins/registry.ts';
+import { requireConfig } from './plugin-configs-deps.ts';
+
+export interface ImportRouteDeps {
+  readonly db: Metadata;
+  readonly clock: Clock;
+  readonly registry: Pick<PluginRegistry, 'get'>;
+  /** Undefined: this process has no place for the files of imports. */
+  readonly imports?: ImportPlaces | undefined;
+}
+
+export interface ImportPlaces {
+  readonly staging: Staging;
+  /** Uploaded files lie below it, a directory per project. */
+  readonly uploadsDir: string;
+  readonly uploadBytesMax: number;
+  /** How often a stream of progress looks; default 1 s. */
+  readonly progressMs?: number;
+}
+
+export const family = 'import-app';
+export const configsBase = '/api/projects/:project_id/pipeline_import_apps_configs';
+export const runsBase = `${configsBase}/:id/runs`;
+export const runsTag = 'Import runs';
+
+export interface RunParams {
+  readonly id: number;
+  readonly run: string;
+}
+
+/** @throws ApiError not_found, also for the run of another config */
+export async function requireRun(db: Queries, projectId: number, { id, run }: RunParams): Promise<Run> {
+  const found = await getRun(db, run, { projectId });
+  if (found === undefined || found.configId !== id) throw new ApiError('not_found', 'Not found.');
+  return found;
+}
+
+/** @throws ApiError not_found; conflict when the config's app has no runs */
+export async function requireSource(
+  registry: Pick<PluginRegistry, 'get'>,
+  work: Pick<Work, 'tx' | 'projectId' | 'now'>,
+  id: number,
+): Promise<{ readonly config: StoredConfig; readonly source: ImportSourcePlugin }> {
+  const config = await requireConfig(work.tx, { ...work, family, id });
+  const source = sourceOf(registry, config);
+  if (source !== undefined) return { config, source };
+  throw new ApiError('conflict', `"${config.plugin.name}" is no import source: it has jobs, but no runs.`);
+}
+
+/** In the activity log as a job of the config, with the run that it is about. */
+export async function recordRun(work: Work, config: StoredConfig, type: string, run: Run): Promise<void> {
+  const after = { type, operation: 'start', run: run.id };
+  await saveChange(work, {
+    before: config,
+    after: config,
+    activity: 'job_triggered',
+    extra: [{ field: 'job', action: 'created', before: null, after }],
+  });
+}
+
+/** @throws ApiError unavailable */
+export function requirePlaces({ imports }: ImportRouteDeps): ImportPlaces {
+  if (imports !== undefined) return imports;
+  throw new ApiError('unavailable', 'This process has no place for the files of imports; ask one that runs imports.');
+}
+
+/** GET routes are served to HEAD, too, which wants no body: a stream would be read to its end for nothing. */
+export function headOnly(request: ApiRequest, contentType: string): ApiReply | undefined {
+  return request.method === 'HEAD' ? { status: 200, headers: { 'content-type': contentType } } : undefined;
+}

@@ -1,0 +1,135 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Readable } from 'node:stream';
+import { Type } from 'typebox';
+import type { Clock } from '../base/clock.ts';
+import { ApiError } from '../contract/errors.ts';
+import { importRunIdSchema } from '../contract/import-runs.ts';
+import { apiRoute, type ApiRoute } from '../http/api-route.ts';
+import { getRun } from '../imports/run-store.ts';
+import type { Run } from '../imports/run.ts';
+import type { Metadata } from '../metadata/database.ts';
+import { headOnly, requireRun, runsBase, runsTag, type ImportRouteDeps } from './import-runs-deps.ts';
+import { toRunRecord } from './import-runs-record.ts';
+
+const streamType = 'text/event-stream; charset=utf-8';
+const lookMs = 1_000;
+const heartbeatMs = 15_000;
+const streamsMax = 200;
+const streamsPerProjectMax = 20;
+/** Id of the last event: who comes again with it has seen everything. */
+const finalId = 'final';
+
+/** The progress of a run as it happens, for browsers (EventSource) and `curl -N`. */
+export function importRunProgressRoutes({ db, clock, imports }: ImportRouteDeps): ApiRoute[] {
+  const slots = createSlots();
+  return [
+    apiRoute({
+      method: 'GET',
+      path: `${runsBase}/:run/progress`,
+      scope: 'plugin:read',
+      tag: runsTag,
+      summary: 'Progress of an import run, as it happens',
+      description:
+        'Server-sent events: `progress` with the record of the run at once and whenever it changes. The stream ends when ' +
+        'the run is completed, cancelled or has failed; who then comes again with Last-Event-ID gets 204. At most ' +
+        `${streamsPerProjectMax} streams per project.`,
+      params: importRunIdSchema,
+      mediaTypes: ['text/event-stream'],
+      responses: { 200: Type.String(), 204: null },
+      handler: async (request) => {
+        const projectId = request.project().id;
+        const run = await requireRun(db, projectId, request.params);
+        if (isFinal(run) && request.headers['last-event-id'] === finalId) return { status: 204 };
+        const head = headOnly(request, streamType);
+        if (head !== undefined) return head;
+        const release = slots.take(projectId);
+        const gone = new AbortController();
+        const signal = AbortSignal.any([gone.signal, ...(request.stopping === undefined ? [] : [request.stopping])]);
+        const watched = { db, clock, projectId, runId: run.id, signal, lookMs: imports?.progressMs ?? lookMs };
+        const body = Readable.from(progressEvents(watched), { objectMode: false });
+        body.once('close', () => {
+          gone.abort();
+          release();
+        });
+        return { status: 200, body, headers: { 'content-type': streamType, 'x-accel-buffering': 'no' } };
+      },
+    }),
+  ];
+}
+
+interface Watched {
+  readonly db: Metadata;
+  readonly clock: Clock;
+  readonly projectId: number;
+  readonly runId: string;
+  /** Aborted when the client is gone or the server stops. */
+  readonly signal: AbortSignal;
+  readonly lookMs: number;
+}
+
+async function* progressEvents(watched: Watched): AsyncGenerator<string> {
+  const { db, clock, projectId, runId, signal } = watched;
+  let shown = '';
+  let silentMs = 0;
+  yield 'retry: 2000\n\n';
+  while (!signal.aborted) {
+    const run = await getRun(db, runId, { projectId });
+    if (run === undefined) return;
+    const state = JSON.stringify(run);
+    if (state !== shown) {
+      shown = state;
+      silentMs = 0;
+      yield eventOf(run, clock.now());
+    } else if (silentMs >= heartbeatMs) {
+      silentMs = 0;
+      yield ': heartbeat\n\n';
+    }
+    if (isFinal(run)) return;
+    await pause(watched.lookMs, signal);
+    silentMs += watched.lookMs;
+  }
+}
+
+function eventOf(run: Run, now: number): string {
+  const id = isFinal(run) ? `id: ${finalId}\n` : '';
+  return `event: progress\n${id}data: ${JSON.stringify(toRunRecord(run, now))}\n\n`;
+}
+
+function isFinal({ state }: Run): boolean {
+  return state === 'completed' || state === 'cancelled' || state === 'failed';
+}
+
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  try {
+    await delay(ms, undefined, { signal });
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}
+
+interface Slots {
+  /** @throws ApiError throttled. What it returns gives the slot back. */
+  take(projectId: number): () => void;
+}
+
+function createSlots(): Slots {
+  const open = new Map<number, number>();
+  let total = 0;
+  return {
+    take(projectId) {
+      const own = open.get(projectId) ?? 0;
+      if (own >= streamsPerProjectMax || total >= streamsMax) {
+        const detail = `Expected at most ${streamsPerProjectMax} streams of progress per project; close one or come later.`;
+        throw new ApiError('throttled', detail, { headers: { 'retry-after': '5' } });
+      }
+      open.set(projectId, own + 1);
+      total += 1;
+      return () => {
+        const left = (open.get(projectId) ?? 1) - 1;
+        if (left === 0) open.delete(projectId);
+        else open.set(projectId, left);
+        total -= 1;
+      };
+    },
+  };
+}

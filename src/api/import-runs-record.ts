@@ -1,0 +1,92 @@
+import type { ImportRunRecord, ImportStageRecord } from '../contract/import-runs.ts';
+import { runEtaMs, shareDone, stagesOf } from '../imports/eta.ts';
+import { withoutCredentials } from '../imports/report/shown-url.ts';
+import type { Run, RunOptions, Stage, StageProgress } from '../imports/run.ts';
+
+/** A run as clients see it. `now` in ms. */
+export function toRunRecord(run: Run, now: number): ImportRunRecord {
+  const { totals } = run;
+  return {
+    id: run.id,
+    plugin_config: run.configId,
+    source: run.source,
+    state: run.state,
+    stage: run.stage,
+    reason: run.reason,
+    waiting: run.waiting === null ? null : { reason: run.waiting.reason, until: iso(run.waiting.until) },
+    eta_seconds: seconds(runEtaMs(run, now)),
+    options: toOptions(run.options),
+    stages: stagesOf(run).map((stage) => toStage(run, stage, now)),
+    totals: {
+      records: totals.records,
+      skipped: totals.skipped,
+      rejected: totals.rejected,
+      events: totals.events,
+      duplicates: totals.duplicates,
+      loaded: totals.loaded,
+      verified: totals.verified ?? null,
+    },
+    promoted_from: run.promotedFrom,
+    created_at: new Date(run.createdAt).toISOString(),
+    started_at: iso(run.startedAt),
+    finished_at: iso(run.finishedAt),
+  };
+}
+
+function toOptions({ range, target, names, limit, ...options }: RunOptions): ImportRunRecord['options'] {
+  return {
+    from: range.from ?? null,
+    to: range.to ?? null,
+    format: options.format,
+    format_options: { ...options.formatOptions },
+    names: names === undefined ? null : { ...names },
+    last: options.last,
+    limit: limit ?? null,
+    rejected_max: options.rejectedMax,
+    events_per_second: options.eventsPerSecond,
+    target: { kind: target.kind, url: target.kind === 'http' ? withoutCredentials(target.url) : null },
+  };
+}
+
+function toStage(run: Run, stage: Stage, now: number): ImportStageRecord {
+  const progress = run.progress[stage] ?? notBegun(stage);
+  const state = stateOf(run, stage, progress);
+  return {
+    stage,
+    state,
+    unit: stage === 'export' || stage === 'check' ? 'records' : 'events',
+    parts_done: progress.partsDone,
+    parts_total: progress.partsTotal ?? null,
+    done: progress.done,
+    total: progress.total ?? null,
+    bytes: progress.bytes,
+    bytes_total: progress.bytesTotal ?? null,
+    share: state === 'done' ? 1 : (shareDone(progress) ?? null),
+    rate: state === 'active' && run.state === 'running' ? progress.rate : 0,
+    eta_seconds: state === 'active' ? seconds(runEtaMs(run, now)) : state === 'done' ? 0 : null,
+    started_at: iso(progress.startedAt),
+    finished_at: iso(progress.finishedAt),
+    last_progress_at: iso(progress.lastProgressAt),
+  };
+}
+
+/** A stage before the run's own is done; one after it is yet to come, whatever an earlier round left there. */
+function stateOf(run: Run, stage: Stage, progress: StageProgress): ImportStageRecord['state'] {
+  const order = stagesOf(run);
+  const distance = order.indexOf(stage) - order.indexOf(run.stage);
+  if (run.state === 'completed' || distance < 0) return 'done';
+  if (distance > 0) return 'pending';
+  return progress.finishedAt === undefined ? 'active' : 'done';
+}
+
+function notBegun(stage: Stage): StageProgress {
+  return { stage, partsDone: 0, done: 0, bytes: 0, rate: 0 };
+}
+
+function seconds(ms: number | undefined): number | null {
+  return ms === undefined ? null : Math.ceil(ms / 1_000);
+}
+
+function iso(ms: number | null | undefined): string | null {
+  return ms === null || ms === undefined ? null : new Date(ms).toISOString();
+}

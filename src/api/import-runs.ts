@@ -1,0 +1,209 @@
+import {
+  importRunCreateSchema,
+  importRunIdSchema,
+  importRunPageSchema,
+  importRunQuerySchema,
+  importRunResumeSchema,
+  importRunSchema,
+} from '../contract/import-runs.ts';
+import { pageOf, toPage } from '../contract/pagination.ts';
+import { pluginConfigIdSchema } from '../contract/plugin-configs.ts';
+import { apiRoute, type ApiReply, type ApiRoute } from '../http/api-route.ts';
+import { resumeChangesOf } from '../imports/resume-changes.ts';
+import { cancelRun, listRuns, pauseRun, resumeRun, retryRejected } from '../imports/run-store.ts';
+import type { Run } from '../imports/run.ts';
+import { guarded, promoteRun, startRun } from '../imports/steer-run.ts';
+import type { Work } from '../plugin-configs/save.ts';
+import { runOverrides } from '../plugins/import-apps/common-fields.ts';
+import type { JsonObject } from '../plugins/plugin.ts';
+import {
+  family,
+  recordRun,
+  requireRun,
+  requireSource,
+  runsBase,
+  runsTag,
+  type ImportRouteDeps,
+  type RunParams,
+} from './import-runs-deps.ts';
+import { toRunRecord } from './import-runs-record.ts';
+import { importRunProgressRoutes } from './import-runs-progress.ts';
+import { importRunResultRoutes } from './import-runs-results.ts';
+import { importUploadRoutes } from './import-uploads.ts';
+import { changing, requireConfig } from './plugin-configs-deps.ts';
+
+/** Runs of import apps: to start, to steer and to look at; and the files that are uploaded for them. */
+export function importRunRoutes(deps: ImportRouteDeps): ApiRoute[] {
+  return [
+    ...collectionRoutes(deps),
+    ...steeringRoutes(deps),
+    ...importRunResultRoutes(deps),
+    ...importRunProgressRoutes(deps),
+    ...importUploadRoutes(deps),
+  ];
+}
+
+function collectionRoutes(deps: ImportRouteDeps): ApiRoute[] {
+  const { db, clock, registry } = deps;
+  return [
+    apiRoute({
+      method: 'GET',
+      path: runsBase,
+      scope: 'plugin:read',
+      tag: runsTag,
+      summary: 'List import runs',
+      description: 'Newest first.',
+      params: pluginConfigIdSchema,
+      query: importRunQuerySchema,
+      responses: { 200: importRunPageSchema },
+      handler: async (request) => {
+        const { id } = request.params;
+        const projectId = request.project().id;
+        await requireConfig(db, { projectId, family, id, now: clock.now() });
+        const { state } = request.query;
+        const page = pageOf(request.query);
+        const of = { projectId, configId: id, states: state === undefined ? undefined : [state] };
+        const { count, runs } = await listRuns(db, of, page);
+        const records = runs.map((run) => toRunRecord(run, clock.now()));
+        return { status: 200, body: toPage(request.url, request.rawQuery, page, count, records) };
+      },
+    }),
+    apiRoute({
+      method: 'POST',
+      path: runsBase,
+      scope: 'plugin:write',
+      tag: runsTag,
+      summary: 'Start an import run',
+      description:
+        'Export, check, load, verify, report; with `last: check` up to the check, with `limit` as a trial. What is left ' +
+        "out is as the config's settings say. Honours Idempotency-Key.",
+      params: pluginConfigIdSchema,
+      body: importRunCreateSchema,
+      responses: { 201: importRunSchema },
+      handler: changing(deps, async (work, { params, body, url }) => {
+        const { config, source } = await requireSource(registry, work, params.id);
+        const payload = payloadOf(body);
+        const run = await startRun(source, { tx: work.tx, config, payload, now: work.now });
+        await recordRun(work, config, 'run', run);
+        return created(run, `${url.replace(/\/$/, '')}/${run.id}/`, work.now);
+      }),
+    }),
+    apiRoute({
+      method: 'GET',
+      path: `${runsBase}/:run`,
+      scope: 'plugin:read',
+      tag: runsTag,
+      summary: 'Retrieve an import run',
+      description: 'State, stages with their progress, totals. Secrets are not in it.',
+      params: importRunIdSchema,
+      responses: { 200: importRunSchema },
+      handler: async (request) => {
+        const run = await requireRun(db, request.project().id, request.params);
+        return { status: 200, body: toRunRecord(run, clock.now()) };
+      },
+    }),
+  ];
+}
+
+function payloadOf(body: object): JsonObject {
+  const known: readonly string[] = runOverrides;
+  return Object.fromEntries(Object.entries(body).filter(([key]) => known.includes(key))) as JsonObject;
+}
+
+function created(run: Run, location: string, now: number): ApiReply {
+  return { status: 201, body: toRunRecord(run, now), headers: { location } };
+}
+
+interface Steering {
+  readonly verb: string;
+  /** As the activity log names it. */
+  readonly job: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly act: (work: Work, run: Run) => Promise<Run>;
+}
+
+const steerings: readonly Steering[] = [
+  {
+    verb: 'pause',
+    job: 'pause',
+    summary: 'Pause an import run',
+    description: 'Whoever works on it stops within a second; nothing is lost. Honours Idempotency-Key.',
+    act: ({ tx }, { id }) => pauseRun(tx, id),
+  },
+  {
+    verb: 'cancel',
+    job: 'cancel',
+    summary: 'Cancel an import run',
+    description: 'For good; what was loaded stays. Honours Idempotency-Key.',
+    act: ({ tx, now }, { id }) => cancelRun(tx, id, now),
+  },
+  {
+    verb: 'retry_rejected',
+    job: 'retry_rejected',
+    summary: 'Try the rejected records of an import run again',
+    description:
+      'A completed run is checked and loaded anew from what is staged: rejected records get in where they now can, ' +
+      'what the target has is not sent again. Honours Idempotency-Key.',
+    act: ({ tx }, { id }) => retryRejected(tx, id),
+  },
+];
+
+function steeringRoutes(deps: ImportRouteDeps): ApiRoute[] {
+  const { registry } = deps;
+  const common = { method: 'POST', scope: 'plugin:write', tag: runsTag, params: importRunIdSchema } as const;
+  const steer = async (work: Work, params: RunParams, job: string, act: Steering['act']): Promise<ApiReply> => {
+    const config = await requireConfig(work.tx, { ...work, family, id: params.id });
+    const run = await requireRun(work.tx, work.projectId, params);
+    const steered = await guarded(() => act(work, run));
+    await recordRun(work, config, job, steered);
+    return { status: 200, body: toRunRecord(steered, work.now) };
+  };
+  const simple = steerings.map(({ verb, job, summary, description, act }) =>
+    apiRoute({
+      ...common,
+      path: `${runsBase}/:run/${verb}`,
+      summary,
+      description,
+      responses: { 200: importRunSchema },
+      handler: changing(deps, (work, { params }) => steer(work, params, job, act)),
+    }),
+  );
+  return [
+    ...simple,
+    apiRoute({
+      ...common,
+      path: `${runsBase}/:run/resume`,
+      summary: 'Resume an import run',
+      description:
+        'A paused or failed run goes on where it was; one that was to be checked only goes on with the load. The body ' +
+        'may change how many records may be rejected, the speed and the last stage. Honours Idempotency-Key.',
+      body: importRunResumeSchema,
+      responses: { 200: importRunSchema },
+      handler: changing(deps, (work, { params, body }) => {
+        const { rejected_max, events_per_second, last } = body;
+        const given = Object.entries({ rejected_max, events_per_second, last }).filter(
+          ([, value]) => value !== undefined,
+        );
+        const changes = resumeChangesOf(Object.fromEntries(given) as JsonObject);
+        return steer(work, params, 'resume', ({ tx }, { id }) => resumeRun(tx, id, changes));
+      }),
+    }),
+    apiRoute({
+      ...common,
+      path: `${runsBase}/:run/promote`,
+      summary: 'Promote a trial to the full run',
+      description:
+        'Starts a run that reads the records as the trial did, without its limit; target and speed are as the settings ' +
+        'say now, so that a trial may have gone to a test project. Once per trial. Honours Idempotency-Key.',
+      responses: { 201: importRunSchema },
+      handler: changing(deps, async (work, { params, url }) => {
+        const { config, source } = await requireSource(registry, work, params.id);
+        const trial = await requireRun(work.tx, work.projectId, params);
+        const run = await promoteRun(source, { tx: work.tx, config, trial, now: work.now });
+        await recordRun(work, config, 'promote', run);
+        return created(run, url.replace(/\/[^/]+\/promote\/?$/, `/${run.id}/`), work.now);
+      }),
+    }),
+  ];
+}
