@@ -1,0 +1,215 @@
+import { isUtf8 } from 'node:buffer';
+import { createLineWriter, faultOf, type LineWriter, type Piece } from './piece.ts';
+
+/** A row that goes on for longer has a quote too many or too few. */
+const rowCharsMax = 4 * 1024 * 1024;
+
+export interface CsvPlaces {
+  readonly delimiter: string;
+  /** Of a line, from 1; for faults. */
+  readonly place: (line: number) => string;
+}
+
+/**
+ * Rows below a header as objects whose values are texts. A row that cannot be read, or has more or fewer values than the header,
+ * costs its first line only: reading goes on with the next one, so a stray quote does not swallow what follows.
+ */
+export async function* readCsv(chunks: AsyncIterable<Buffer>, { delimiter, place }: CsvPlaces): AsyncGenerator<Piece> {
+  const writer = createLineWriter();
+  const rows = createRows(writer, delimiter, place);
+  for await (const text of texts(chunks)) {
+    rows.push(text.text, text.sound);
+    const piece = writer.take();
+    if (piece !== undefined) yield piece;
+  }
+  rows.end();
+  const last = writer.take(true);
+  if (last !== undefined) yield last;
+}
+
+/** Text cut between characters. Not sound: bytes in it are no UTF-8 and became U+FFFD. */
+async function* texts(chunks: AsyncIterable<Buffer>): AsyncGenerator<{ text: string; sound: boolean }> {
+  let carry = Buffer.alloc(0);
+  for await (const chunk of chunks) {
+    const bytes = carry.length === 0 ? chunk : Buffer.concat([carry, chunk]);
+    const end = characterEnd(bytes);
+    carry = Buffer.from(bytes.subarray(end));
+    if (end > 0) yield textOf(bytes.subarray(0, end));
+  }
+  if (carry.length > 0) yield textOf(carry);
+}
+
+function textOf(bytes: Buffer): { text: string; sound: boolean } {
+  return { text: bytes.toString('utf8'), sound: isUtf8(bytes) };
+}
+
+/** Before a character of UTF-8 that is not complete. */
+function characterEnd(bytes: Buffer): number {
+  for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
+    const byte = bytes[bytes.length - back] as number;
+    if ((byte & 0xc0) === 0x80) continue;
+    const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
+    return length > back ? bytes.length - back : bytes.length;
+  }
+  return bytes.length;
+}
+
+interface Rows {
+  push(text: string, sound: boolean): void;
+  end(): void;
+}
+
+function createRows(writer: LineWriter, delimiter: string, place: (line: number) => string): Rows {
+  let [text, line] = ['', 1];
+  /** Of the text at hand; of the piece that came last. */
+  let [sound, lastSound] = [true, true];
+  let header: readonly string[] | undefined;
+  const take = (values: readonly string[], raw: string): boolean => {
+    if (header === undefined) {
+      header = headerOf(values).map((name) => `${JSON.stringify(name)}:`);
+      return true;
+    }
+    const problem = problemOf(values, header, !sound && raw.includes('\uFFFD'));
+    if (problem === undefined) writer.text(objectOf(header, values));
+    else writer.fault(faultOf(place(line), problem, firstLine(raw)));
+    return problem === undefined;
+  };
+  const advance = (from: number, last: boolean): number => {
+    const row = scanRow(text, from, delimiter, last);
+    if (row === 'more') return -1;
+    if (typeof row === 'string') {
+      writer.fault(faultOf(place(line), row, firstLine(text.slice(from, from + rowCharsMax))));
+      line += 1;
+      return lineAfter(text, from);
+    }
+    if (row.values.length === 1 && row.values[0] === '' && row.lines === 1) {
+      line += 1;
+      return row.end;
+    }
+    const taken = take(row.values, text.slice(from, row.end));
+    line += taken ? row.lines : 1;
+    return taken ? row.end : lineAfter(text, from);
+  };
+  const consume = (last: boolean): void => {
+    let from = 0;
+    while (from < text.length) {
+      const next = advance(from, last);
+      if (next === -1) break;
+      from = next;
+    }
+    text = text.slice(from);
+  };
+  return {
+    push(more, isSound) {
+      [sound, lastSound] = [isSound && lastSound, isSound];
+      text += more;
+      consume(false);
+    },
+    end: () => consume(true),
+  };
+}
+
+interface Row {
+  readonly values: string[];
+  readonly end: number;
+  /** Lines of the file that it covers. */
+  readonly lines: number;
+}
+
+/** A row, `more` when the text ends within it, or what is wrong with it. */
+function scanRow(text: string, from: number, delimiter: string, last: boolean): Row | string {
+  const values: string[] = [];
+  let [at, lines] = [from, 1];
+  for (;;) {
+    if (text[at] === '"') {
+      const close = closingQuote(text, at + 1);
+      const isOpen = close === -1 || (close + 1 === text.length && !last);
+      if (isOpen && text.length - from > rowCharsMax) return 'expected a closing quote, got none within 4 MB';
+      if (isOpen) return last ? 'expected a closing quote, got the end of the file' : 'more';
+      const value = text.slice(at + 1, close);
+      lines += breaksIn(value);
+      values.push(value.includes('"') ? value.replaceAll('""', '"') : value);
+      at = close + 1;
+      const next = text[at];
+      if (next === '\r' && at + 1 === text.length && !last) return 'more';
+      if (next !== undefined && next !== delimiter && next !== '\n' && next !== '\r') {
+        return `expected a delimiter or the end of the row after a closing quote, got: ${JSON.stringify(next)}`;
+      }
+    } else {
+      const end = valueEnd(text, at, delimiter);
+      if (end === text.length && !last) {
+        return text.length - from > rowCharsMax ? 'expected the end of the row, got none within 4 MB' : 'more';
+      }
+      values.push(text.slice(at, end));
+      at = end;
+    }
+    if (text[at] === delimiter) at += 1;
+    else return endOfRow(text, at, values, lines);
+  }
+}
+
+function endOfRow(text: string, at: number, values: string[], lines: number): Row {
+  const value = values.at(-1) ?? '';
+  // Without quotes the \r of \r\n is still in the value.
+  if (text[at] !== '\r' && text[at - 1] === '\r' && value.endsWith('\r'))
+    values[values.length - 1] = value.slice(0, -1);
+  const end = text[at] === '\r' ? (text[at + 1] === '\n' ? at + 2 : at + 1) : at + 1;
+  return { values, end, lines };
+}
+
+/** Position of the quote that closes, which is not doubled; -1: none. */
+function closingQuote(text: string, from: number): number {
+  for (let at = text.indexOf('"', from); at !== -1; at = text.indexOf('"', at + 2)) {
+    if (text[at + 1] !== '"') return at;
+  }
+  return -1;
+}
+
+function valueEnd(text: string, from: number, delimiter: string): number {
+  const code = delimiter.charCodeAt(0);
+  for (let at = from; at < text.length; at += 1) {
+    const each = text.charCodeAt(at);
+    if (each === code || each === 0x0a) return at;
+  }
+  return text.length;
+}
+
+function breaksIn(value: string): number {
+  let count = 0;
+  for (let at = value.indexOf('\n'); at !== -1; at = value.indexOf('\n', at + 1)) count += 1;
+  return count;
+}
+
+function lineAfter(text: string, from: number): number {
+  const end = text.indexOf('\n', from);
+  return end === -1 ? text.length : end + 1;
+}
+
+function firstLine(text: string): string {
+  return text.slice(0, Math.min(2000, lineAfter(text, 0))).trimEnd();
+}
+
+function problemOf(values: readonly string[], header: readonly string[], garbled: boolean): string | undefined {
+  if (values.length !== header.length) return `expected ${header.length} values as in the header, got ${values.length}`;
+  return garbled ? 'expected UTF-8, got other bytes: convert the file to UTF-8' : undefined;
+}
+
+/** Names that are empty or there already get one of their own. */
+function headerOf(values: readonly string[]): string[] {
+  const names: string[] = [];
+  for (const [index, value] of values.entries()) {
+    const name = value.trim() === '' ? `column_${index + 1}` : value.trim();
+    let own = name;
+    for (let again = 2; names.includes(own); again += 1) own = `${name}_${again}`;
+    names.push(own);
+  }
+  return names;
+}
+
+function objectOf(header: readonly string[], values: readonly string[]): string {
+  let json = '{';
+  for (let index = 0; index < header.length; index += 1) {
+    json += (index === 0 ? '' : ',') + header[index] + JSON.stringify(values[index]);
+  }
+  return `${json}}`;
+}

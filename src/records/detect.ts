@@ -1,0 +1,94 @@
+import { layoutOfObject, type ValueLayout } from './json-values.ts';
+
+/** What a file is, by its first bytes; its name says too little. */
+export type Container = 'gzip' | 'zstd' | 'zip' | 'parquet' | 'text' | 'empty';
+
+export type TextForm =
+  | { readonly kind: 'lines' }
+  | { readonly kind: 'values'; readonly layout: ValueLayout }
+  | { readonly kind: 'csv'; readonly delimiter: string }
+  /** One sentence: what came and what to do. */
+  | { readonly kind: 'unknown'; readonly reason: string };
+
+const containers: readonly (readonly [start: readonly number[], container: Container])[] = [
+  [[0x1f, 0x8b], 'gzip'],
+  [[0x28, 0xb5, 0x2f, 0xfd], 'zstd'],
+  [[0x50, 0x4b, 0x03, 0x04], 'zip'],
+  // An archive without members.
+  [[0x50, 0x4b, 0x05, 0x06], 'zip'],
+  [[0x50, 0x41, 0x52, 0x31], 'parquet'],
+];
+
+const others: readonly (readonly [start: string, name: string])[] = [
+  ['BZh', 'a bzip2 file'],
+  ['\xfd7zXZ', 'an xz file'],
+  ['7z\xbc\xaf', 'a 7-Zip archive'],
+  ['Rar!', 'a RAR archive'],
+  ['Obj\x01', 'an Avro file'],
+  ['ORC', 'an ORC file'],
+  ['PARE', 'an encrypted Parquet file'],
+  ['SQLite format 3', 'an SQLite database'],
+  ['\xff\xfe', 'text in UTF-16'],
+  ['\xfe\xff', 'text in UTF-16'],
+  ['<', 'HTML or XML'],
+];
+const known = 'expected NDJSON, a JSON array, CSV with a header or Parquet, plain or in gzip, zstd or zip';
+
+export function containerOf(head: Buffer): Container {
+  if (head.length === 0) return 'empty';
+  const found = containers.find(([start]) => start.every((byte, index) => head[index] === byte));
+  // The other magic numbers of zstd: a frame to be skipped.
+  const skipped = head.length >= 4 && (head.readUInt32LE(0) & 0xfffffff0) >>> 0 === 0x184d2a50;
+  return found?.[1] ?? (skipped ? 'zstd' : 'text');
+}
+
+export const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
+
+/** @param head the first 64 KB, or all when there is less; without byte order mark */
+export function textFormOf(head: Buffer, name: string): TextForm {
+  const bad = refusalOf(head);
+  if (bad !== undefined) return { kind: 'unknown', reason: bad };
+  const text = head.toString('utf8');
+  const start = text.trimStart();
+  if (start.startsWith('[')) return { kind: 'values', layout: 'array' };
+  if (start.startsWith('{')) return objectForm(start);
+  // Blank so far; or a damaged first line, which does not change what the file is.
+  if (start === '' || isMostlyObjects(start)) return { kind: 'lines' };
+  return csvForm(start, name);
+}
+
+function refusalOf(head: Buffer): string | undefined {
+  const latin = head.toString('latin1', 0, 300).trimStart();
+  const found = others.find(([start]) => latin.startsWith(start));
+  if (found !== undefined) return `${known}, got ${found[1]}: convert it first`;
+  if (latin.slice(257 - (300 - latin.length), 262).startsWith('ustar'))
+    return `${known}, got a tar archive: unpack it first`;
+  // A text may hold a zero somewhere, but hardly in its first line.
+  const end = head.indexOf(0x0a);
+  if (head.subarray(0, end === -1 ? 4096 : end).includes(0))
+    return `${known}, got binary data: is it encrypted, or of another kind?`;
+  return undefined;
+}
+
+function objectForm(start: string): TextForm {
+  const layout = layoutOfObject(Buffer.from(start));
+  return layout === 'lines' ? { kind: 'lines' } : { kind: 'values', layout };
+}
+
+function isMostlyObjects(start: string): boolean {
+  const rest = start
+    .split('\n')
+    .slice(1)
+    .filter((line) => line.trim() !== '');
+  return rest.length > 0 && rest.filter((line) => line.trimStart().startsWith('{')).length * 2 > rest.length;
+}
+
+function csvForm(start: string, name: string): TextForm {
+  const header = start.slice(0, start.search(/\r?\n|$/));
+  const bare = header.replaceAll(/"(?:[^"]|"")*"/g, '');
+  const counts = [',', ';', '\t', '|'].map((delimiter) => ({ delimiter, count: bare.split(delimiter).length - 1 }));
+  const best = counts.toSorted((a, b) => b.count - a.count)[0];
+  if (best !== undefined && best.count > 0) return { kind: 'csv', delimiter: best.delimiter };
+  if (/\.(csv|tsv)(\.|$)/i.test(name)) return { kind: 'csv', delimiter: ',' };
+  return { kind: 'unknown', reason: `${known}, got a file that begins: ${JSON.stringify(header.slice(0, 40))}` };
+}

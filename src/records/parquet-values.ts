@@ -1,0 +1,77 @@
+import type { ParquetParsers, SchemaElement } from 'hyparquet';
+
+/** A value of a column that is there, as JSON can hold it. */
+export type Convert = (value: unknown) => unknown;
+
+const text = new TextDecoder();
+/** Digits that every number of JavaScript holds exactly. */
+const exactDigits = 15;
+
+export const parquetParsers: Partial<ParquetParsers> = {
+  timestampFromMilliseconds: (millis: bigint) => isoTime(millis * 1000n),
+  timestampFromMicroseconds: isoTime,
+  timestampFromNanoseconds: (nanos: bigint) => isoTime(nanos / 1000n),
+  dateFromDays: (days: number) => dateOf(days * 86_400_000)?.slice(0, 10) ?? days,
+  // What is JSON in a column is for the format to read.
+  jsonFromBytes: (bytes: Uint8Array) => bytes && text.decode(bytes),
+};
+
+function isoTime(micros: bigint): string | number {
+  const rest = ((micros % 1000n) + 1000n) % 1000n;
+  const iso = dateOf(Number((micros - rest) / 1000n));
+  if (iso === undefined) return Number(micros);
+  return rest === 0n ? iso : `${iso.slice(0, -1)}${String(rest).padStart(3, '0')}Z`;
+}
+
+function dateOf(millis: number): string | undefined {
+  const date = new Date(millis);
+  return Number.isNaN(date.getTime()) ? undefined : date.toISOString();
+}
+
+/** Decimals are read as the integers that they are stored as, because a product of numbers would not be exact. */
+export function plainSchema(element: SchemaElement): SchemaElement {
+  if (!isExactDecimal(element)) return element;
+  const { converted_type: _converted, logical_type: _logical, ...plain } = element;
+  return plain;
+}
+
+function isExactDecimal({ type, converted_type: converted, logical_type: logical }: SchemaElement): boolean {
+  const isDecimal = converted === 'DECIMAL' || logical?.type === 'DECIMAL';
+  return isDecimal && type !== undefined && type !== 'BYTE_ARRAY';
+}
+
+/** @param element of a column of the top level, as the file has it */
+export function jsonColumn(element: SchemaElement): Convert {
+  if (!isExactDecimal(element)) return jsonValue;
+  const { logical_type: logical } = element;
+  const scale = element.scale ?? (logical?.type === 'DECIMAL' ? logical.scale : 0);
+  return (value) => (isInteger(value) ? decimal(integerOf(value), scale) : jsonValue(value));
+}
+
+function isInteger(value: unknown): value is bigint | number | Uint8Array {
+  return typeof value === 'bigint' || typeof value === 'number' || value instanceof Uint8Array;
+}
+
+/** Bytes are a two's complement, highest first. */
+function integerOf(value: bigint | number | Uint8Array): bigint {
+  if (!(value instanceof Uint8Array)) return BigInt(value);
+  let number = 0n;
+  for (const byte of value) number = (number << 8n) | BigInt(byte);
+  return BigInt.asIntN(value.length * 8, number);
+}
+
+function decimal(unscaled: bigint, scale: number): number | string {
+  const digits = String(unscaled < 0n ? -unscaled : unscaled).padStart(scale + 1, '0');
+  const whole = digits.slice(0, digits.length - scale);
+  const shown = `${unscaled < 0n ? '-' : ''}${whole}${scale > 0 ? `.${digits.slice(digits.length - scale)}` : ''}`;
+  return digits.length > exactDigits ? shown : Number(shown);
+}
+
+function jsonValue(value: unknown): unknown {
+  if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
+  if (typeof value !== 'object' || value === null) return value;
+  if (value instanceof Uint8Array) return Buffer.from(value).toString('base64');
+  if (value instanceof Date) return dateOf(value.getTime()) ?? null;
+  if (Array.isArray(value)) return value.map(jsonValue);
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, jsonValue(each)]));
+}
