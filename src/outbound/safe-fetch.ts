@@ -8,6 +8,9 @@ import { readBody } from './read-body.ts';
 import { firstHop, nextHop, type Hop } from './request-target.ts';
 import { resolveAllAllowed, systemResolver, type ResolvedAddress, type Resolver } from './resolve-allowed.ts';
 
+/** What connecting needs of them. */
+type ConnectOptions = Pick<OutboundOptions, 'allow' | 'timeoutMs' | 'resolver' | 'ca'>;
+
 export interface OutboundOptions {
   readonly allow: AllowList;
   /** Of a whole request: looking up, connecting, redirects, body. */
@@ -91,7 +94,7 @@ async function send(agent: Dispatcher, hop: Hop, signal: AbortSignal, bytesMax: 
 }
 
 /** Reads what stands beside a redirect, so that the connection can be used again; what does not end soon costs the connection. */
-async function drain(body: Dispatcher.ResponseData['body'], signal: AbortSignal): Promise<void> {
+export async function drain(body: Dispatcher.ResponseData['body'], signal: AbortSignal): Promise<void> {
   const soon = AbortSignal.timeout(drainMsMax);
   try {
     await body.dump({ limit: drainBytesMax, signal: AbortSignal.any([signal, soon]) });
@@ -100,7 +103,7 @@ async function drain(body: Dispatcher.ResponseData['body'], signal: AbortSignal)
   }
 }
 
-function flatHeaders(headers: NodeJS.Dict<string | string[]>): Record<string, string> {
+export function flatHeaders(headers: NodeJS.Dict<string | string[]>): Record<string, string> {
   const entries = Object.entries(headers).map(([name, value = '']): [string, string] => [
     name,
     typeof value === 'string' ? value : value.join(', '),
@@ -109,7 +112,7 @@ function flatHeaders(headers: NodeJS.Dict<string | string[]>): Record<string, st
 }
 
 /** Looks up and checks for each new connection, and lets it go to what was checked only. */
-function pinnedConnector(options: OutboundOptions): buildConnector.connector {
+export function pinnedConnector(options: ConnectOptions): buildConnector.connector {
   const secureContext = options.ca === undefined ? undefined : trusting(options.ca);
   return (target, callback) => {
     void connectPinned({ ...options, secureContext }, target, callback);
@@ -119,7 +122,7 @@ function pinnedConnector(options: OutboundOptions): buildConnector.connector {
 type Connect = Parameters<buildConnector.connector>;
 
 async function connectPinned(
-  options: OutboundOptions & { readonly secureContext: SecureContext | undefined },
+  options: ConnectOptions & { readonly secureContext: SecureContext | undefined },
   target: Connect[0],
   callback: Connect[1],
 ): Promise<void> {
@@ -172,7 +175,8 @@ async function inTime<T>(hop: Hop, timeoutMs: number, signal: AbortSignal, work:
   }
 }
 
-function describe(error: unknown, origin: string): OutboundError {
+/** The error of a connection as a sentence. */
+export function describe(error: unknown, origin: string): OutboundError {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
   if (code === 'UND_ERR_HEADERS_OVERFLOW') {
     const message = `expected headers of at most ${headerBytesMax} bytes from ${origin}, got more`;

@@ -1,0 +1,141 @@
+import { pipeline, type Readable, type Transform } from 'node:stream';
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import { Agent, type Dispatcher } from 'undici';
+import type { OutboundStream, OutboundStreamRequest, OutboundStreamResponse } from '../imports/source.ts';
+import type { AllowList } from './allow-list.ts';
+import { OutboundError } from './outbound.ts';
+import { firstHop, nextHop, type Hop } from './request-target.ts';
+import type { Resolver } from './resolve-allowed.ts';
+import { describe, drain, flatHeaders, pinnedConnector } from './safe-fetch.ts';
+
+export interface OutboundStreamOptions {
+  readonly allow: AllowList;
+  /** Of making a connection. */
+  readonly connectTimeoutMs: number;
+  /** Without a byte for so long a request fails, where it does not say so itself. */
+  readonly idleMs: number;
+  readonly resolver?: Resolver;
+  /** Certificates to trust besides the usual ones (PEM). */
+  readonly ca?: string | undefined;
+}
+
+/** `close` ends all connections; call it when done. */
+export type ClosableStream = OutboundStream & { readonly close: () => Promise<void> };
+
+const redirectsMax = 5;
+const requestBytesMax = 16 * 1024 * 1024;
+const headerBytesMax = 32 * 1024;
+const connectionsPerOriginMax = 16;
+const redirectStatuses = new Set([301, 302, 303, 307, 308]);
+const outputBytes = 256 * 1024;
+
+/**
+ * Requests as those of `createOutboundFetch`, to the same addresses under the same checks, for answers of any size: the body
+ * is handed on as it comes and nothing of it is kept. A body is to be read to its end, or left, which ends the connection.
+ * Throws OutboundError; when the request's signal is aborted its reason.
+ */
+export function createOutboundStream(options: OutboundStreamOptions): ClosableStream {
+  const agent = new Agent({
+    connect: pinnedConnector({ ...options, timeoutMs: options.connectTimeoutMs }),
+    connections: connectionsPerOriginMax,
+    pipelining: 1,
+    allowH2: false,
+    maxHeaderSize: headerBytesMax,
+    keepAliveTimeout: 4000,
+  });
+  const stream: OutboundStream = async (request) => {
+    let hop = firstHop(request, requestBytesMax);
+    const idleMs = request.idleMs ?? options.idleMs;
+    for (let redirects = 0; ; redirects += 1) {
+      const answer = await send(agent, hop, request, idleMs);
+      if (!('redirect' in answer)) return answer;
+      if (redirects === redirectsMax) {
+        throw new OutboundError('limit', `expected at most ${redirectsMax} redirects, got more from ${hop.url.origin}`);
+      }
+      hop = nextHop(hop, answer.status, answer.redirect);
+    }
+  };
+  return Object.assign(stream, { close: () => agent.destroy() });
+}
+
+type Answer = OutboundStreamResponse | { readonly status: number; readonly redirect: string };
+
+async function send(agent: Dispatcher, hop: Hop, { signal }: OutboundStreamRequest, idleMs: number): Promise<Answer> {
+  const { origin } = hop.url;
+  try {
+    signal.throwIfAborted();
+    const { statusCode, headers, body } = await agent.request({
+      origin,
+      path: hop.url.pathname + hop.url.search,
+      // Sound: any token is a method; undici's type lists the usual ones.
+      method: hop.method as Dispatcher.HttpMethod,
+      headers: { 'accept-encoding': 'gzip', ...Object.fromEntries(hop.headers) },
+      body: hop.body ?? null,
+      signal,
+      headersTimeout: idleMs,
+      bodyTimeout: idleMs,
+    });
+    const { location } = headers;
+    if (typeof location === 'string' && redirectStatuses.has(statusCode)) {
+      await drain(body, signal);
+      return { status: statusCode, redirect: location };
+    }
+    const flat = flatHeaders(headers);
+    return { status: statusCode, headers: flat, body: bodyChunks(body, flat, { origin, signal, idleMs }) };
+  } catch (error) {
+    throw asOutboundError(error, { origin, signal, idleMs });
+  }
+}
+
+interface Request {
+  readonly origin: string;
+  readonly signal: AbortSignal;
+  readonly idleMs: number;
+}
+
+async function* bodyChunks(
+  body: Readable,
+  headers: Readonly<Record<string, string>>,
+  request: Request,
+): AsyncGenerator<Buffer> {
+  const decoder = decoderOf(headers['content-encoding'] ?? '', request.origin);
+  // An error of the body reaches whoever reads the decoder, which the pipeline destroys with it.
+  if (decoder !== undefined) pipeline(body, decoder, () => {});
+  try {
+    // Sound: bodies and decoders give bytes.
+    for await (const chunk of decoder ?? body) yield chunk as Buffer;
+  } catch (error) {
+    throw asOutboundError(error, request);
+  } finally {
+    body.destroy();
+  }
+}
+
+/** Undefined: the bytes are as they are meant to be. */
+function decoderOf(encoding: string, origin: string): Transform | undefined {
+  const name = encoding.trim().toLowerCase();
+  if (name === '' || name === 'identity' || name === 'aws-chunked') return undefined;
+  if (name === 'gzip' || name === 'x-gzip') return createGunzip({ chunkSize: outputBytes });
+  if (name === 'br') return createBrotliDecompress({ chunkSize: outputBytes });
+  if (name === 'deflate') return createInflate({ chunkSize: outputBytes });
+  throw new OutboundError(
+    'network',
+    `expected an answer of ${origin} in gzip or plain, got the encoding ${name.slice(0, 40)}`,
+  );
+}
+
+function asOutboundError(error: unknown, { origin, signal, idleMs }: Request): unknown {
+  if (signal.aborted) return signal.reason;
+  if (error instanceof OutboundError) return error;
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') {
+    return new OutboundError('network', `expected a byte from ${origin} within ${idleMs} ms, got none`, {
+      cause: error,
+    });
+  }
+  if (code.startsWith('Z_') || code.startsWith('ERR_BROTLI')) {
+    const message = `the answer of ${origin} is damaged or cut short: its compressed bytes cannot be read (${code})`;
+    return new OutboundError('network', message, { cause: error });
+  }
+  return describe(error, origin);
+}
