@@ -2,6 +2,7 @@ import { systemClock } from '../base/clock.ts';
 import { amplitude } from './import-apps/amplitude.ts';
 import { mixpanel } from './import-apps/mixpanel.ts';
 import { posthog } from './import-apps/posthog.ts';
+import { postgres } from './import-apps/postgres.ts';
 import { sampleEvents } from './import-apps/sample-events.ts';
 import type { Plugin } from './plugin.ts';
 import { dropEvents } from './transformations/drop-events.ts';
@@ -94,6 +95,7 @@ export const builtInPlugins: readonly Plugin[] = [
   mixpanel,
   amplitude,
   posthog,
+  postgres,
 ];
 
 export const builtInRegistry: PluginRegistry = createRegistry(builtInPlugins);
