@@ -35,7 +35,7 @@ export function createChecksum(): Checksum {
 /** What one event adds to the checksum: the lower half in `words[0]`, the upper half in `words[1]`. */
 export function identityWords(uuid: string, distinctId: string, micros: number | bigint, words: Uint32Array): void {
   // As text of one character per byte: several times cheaper than a Buffer per event.
-  const bytes = hash('md5', `${uuid}\0${distinctId}\0${micros}`, 'latin1');
+  const bytes = hash('md5', `${uuid}\0${distinctId}\0${micros}`, 'binary');
   words[0] = wordAt(bytes, 0);
   words[1] = wordAt(bytes, 4);
 }

@@ -13,7 +13,7 @@ export function assertCheckPassed(result: CheckResult, options: Pick<RunOptions,
 
 /** Why the events must not be loaded; none: they may. */
 export function findProblems(totals: RunTotals, rejectedMax: number): string[] {
-  if (totals.events === 0) return [noEvents(totals)];
+  if (totals.events - (totals.rejectedEvents ?? 0) === 0) return [noEvents(totals)];
   const share = rejectedShare(totals);
   return share > rejectedMax ? [tooManyRejected(totals, share, rejectedMax)] : [];
 }
@@ -24,7 +24,10 @@ export function rejectedShare({ records, rejected }: RunTotals): number {
 }
 
 function noEvents({ records, rejected }: RunTotals): string {
-  const found = records === 0 ? 'no records at all' : `${records} records, ${rejected} of them rejected, and no event`;
+  const found =
+    records === 0
+      ? 'no records at all'
+      : `${records} records, ${rejected} of them rejected, and no event that can be stored`;
   return (
     `The check expected at least one event to load, and found ${found}. ` +
     'See whether range, format and format options fit the source, then start a new run.'

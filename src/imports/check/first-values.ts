@@ -1,0 +1,48 @@
+/** Keys of 64 bits, each with the first value that came with it: whole numbers below 2^32. Some 17 bytes a key. */
+export interface FirstValues {
+  /** Undefined: there is no more room, and the key is new. */
+  firstOf(low: number, high: number, value: number): number | undefined;
+}
+
+const wordsPerSlot = 3;
+const fillMax = 0.7;
+
+export function createFirstValues(sizeMax: number): FirstValues {
+  let slots = 1024;
+  let table = new Uint32Array(slots * wordsPerSlot);
+  let size = 0;
+  const grow = (): void => {
+    const old = table;
+    slots *= 2;
+    table = new Uint32Array(slots * wordsPerSlot);
+    for (let at = 0; at < old.length; at += wordsPerSlot) {
+      const high = old[at + 1] as number;
+      if (high !== 0) table.set(old.subarray(at, at + wordsPerSlot), find(table, slots, old[at] as number, high));
+    }
+  };
+  return {
+    firstOf: (low, givenHigh, value) => {
+      // Zero means that a slot is free.
+      const high = givenHigh === 0 ? 1 : givenHigh;
+      const at = find(table, slots, low, high);
+      if (table[at + 1] !== 0) return table[at + 2];
+      if (size >= sizeMax) return undefined;
+      table[at] = low;
+      table[at + 1] = high;
+      table[at + 2] = value;
+      size += 1;
+      if (size > slots * fillMax) grow();
+      return value;
+    },
+  };
+}
+
+function find(table: Uint32Array, slots: number, low: number, high: number): number {
+  let slot = low & (slots - 1);
+  for (;;) {
+    const at = slot * wordsPerSlot;
+    const found = table[at + 1] as number;
+    if (found === 0 || (found === high && table[at] === low)) return at;
+    slot = (slot + 1) & (slots - 1);
+  }
+}

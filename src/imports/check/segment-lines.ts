@@ -1,0 +1,49 @@
+import { isUtf8 } from 'node:buffer';
+
+/** One line of a segment. */
+export type SegmentLine =
+  | { readonly kind: 'record'; readonly record: unknown; readonly text: string }
+  | { readonly kind: 'blank' }
+  | { readonly kind: 'broken'; readonly code: string; readonly reason: string; readonly text: string };
+
+const newline = 0x0a;
+const blank: SegmentLine = { kind: 'blank' };
+
+/** Every line, in order; the last one may lack its \n. */
+export function* segmentLines(lines: Buffer): Generator<SegmentLine> {
+  const isText = isUtf8(lines);
+  for (let at = 0; at < lines.length;) {
+    const found = lines.indexOf(newline, at);
+    const end = found < 0 ? lines.length : found;
+    yield readLine(lines, at, end, isText);
+    at = end + 1;
+  }
+}
+
+function readLine(lines: Buffer, from: number, to: number, isText: boolean): SegmentLine {
+  const text = lines.toString('utf8', from, to);
+  if (!isText && !isUtf8(lines.subarray(from, to))) {
+    return { kind: 'broken', code: 'invalid_utf8', reason: 'expected UTF-8 text, got: bytes that are not', text };
+  }
+  if (isBlank(text)) return blank;
+  try {
+    return { kind: 'record', record: JSON.parse(text), text };
+  } catch (error) {
+    // The mark that some editors put before a file's first line is no part of the record.
+    if (text.startsWith('\ufeff')) return readLine(Buffer.from(text.slice(1)), 0, to - from - 3, true);
+    return { kind: 'broken', code: 'invalid_json', reason: brokenReason(error), text };
+  }
+}
+
+function isBlank(text: string): boolean {
+  const first = text.charCodeAt(0);
+  return (text === '' || first <= 0x20 || first === 0xfeff) && text.trim() === '';
+}
+
+function brokenReason(error: unknown): string {
+  // What the parser says quotes the text; where it broke is enough.
+  const place = error instanceof Error ? /at position \d+/.exec(error.message)?.[0] : undefined;
+  return place === undefined
+    ? 'expected one JSON value in the line, got: the line ends before the value does'
+    : `expected one JSON value in the line, got: something else ${place}`;
+}

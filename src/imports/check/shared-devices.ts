@@ -1,0 +1,53 @@
+import { hashText } from './event-keys.ts';
+import { createFirstValues } from './first-values.ts';
+
+/**
+ * Anonymous ids that were tied to more than one person. Remembers of every anonymous id its first person only, 12 bytes each,
+ * and everything of those that turn out to be shared.
+ */
+export interface SharedDevices {
+  add(anonymousId: string, distinctId: string): void;
+  /** Those with most persons first. */
+  readonly shared: readonly { readonly id: string; readonly persons: number }[];
+  /** Not everything could be remembered: there may be more. */
+  readonly isIncomplete: boolean;
+}
+
+export interface SharedDevicesLimits {
+  /** Anonymous ids in all, and of several persons; persons of one. */
+  readonly ids: number;
+  readonly shared: number;
+  readonly persons: number;
+}
+
+const standardLimits: SharedDevicesLimits = { ids: 2_000_000, shared: 10_000, persons: 1_000 };
+
+export function createSharedDevices(limits = standardLimits): SharedDevices {
+  const shared = new Map<string, Set<number>>();
+  const firsts = createFirstValues(limits.ids);
+  const id = { low: 0, high: 0 };
+  const person = { low: 0, high: 0 };
+  let isIncomplete = false;
+  return {
+    add: (anonymousId, distinctId) => {
+      hashText(anonymousId, id);
+      hashText(distinctId, person);
+      const first = firsts.firstOf(id.low, id.high, person.low);
+      if (first === undefined) isIncomplete = true;
+      else if (first !== person.low) {
+        const persons = shared.get(anonymousId) ?? new Set([first]);
+        if (persons.size < limits.persons) persons.add(person.low);
+        if (shared.size < limits.shared) shared.set(anonymousId, persons);
+        else if (!shared.has(anonymousId)) isIncomplete = true;
+      }
+    },
+    get shared() {
+      return [...shared]
+        .map(([each, persons]) => ({ id: each, persons: persons.size }))
+        .toSorted((a, b) => b.persons - a.persons || (a.id < b.id ? -1 : 1));
+    },
+    get isIncomplete() {
+      return isIncomplete;
+    },
+  };
+}
