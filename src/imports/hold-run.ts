@@ -23,6 +23,10 @@ export interface HoldDeps {
 
 /** What the worker sees of a run beside what stages see. */
 export interface WorkerHold extends HeldRun {
+  /** Makes sure, durably with the next flush, that the stage is known to have begun. */
+  beginStage(stage: Stage): void;
+  /** With the progress and totals of now. */
+  current(): Run;
   /** Notes when the stage ended, unless the stage did so itself. */
   endStage(stage: Stage): void;
 }
@@ -181,6 +185,12 @@ function showProgress({ db, clock, onLost, onTrouble }: ShowDeps, claim: Claim) 
       waiting = reason;
       soon();
     },
+    beginStage(stage: Stage) {
+      const { finishedAt: _, ...before } = progress[stage] ?? { stage, partsDone: 0, done: 0, bytes: 0, rate: 0 };
+      progress = { ...progress, [stage]: { ...before, startedAt: before.startedAt ?? clock.now() } };
+      soon();
+    },
+    current: (): Run => ({ ...run, progress, totals, waiting }),
     endStage(stage: Stage) {
       const of = progress[stage];
       if (of === undefined || of.finishedAt !== undefined) return;
