@@ -11,6 +11,8 @@ export interface EventsApi {
   readonly headers: Readonly<Record<string, string>>;
   /** Events per page. */
   readonly limit: number;
+  /** Without a byte for so long a stretch of time is too large to be asked for. */
+  readonly idleMs?: number;
 }
 
 /** Half open, µs since the epoch (safe as a number until the year 2255). */
@@ -45,6 +47,8 @@ interface Walk {
   cursor: { readonly value: string; readonly to: number } | undefined;
 }
 
+/** Rather half of the time than waiting for an answer that does not come. */
+const idleMs = 120_000;
 const pageBytesMax = 256 * 1024 * 1024;
 const limitMax = 50_000;
 /** A stretch that is too slow is halved down to this. */
@@ -143,7 +147,10 @@ async function readPage(
   });
   try {
     const accepted = [200, 400, 500, ...slowStatuses];
-    const response = await api.ask({ url: `${url}?${query}`, headers, accepted }, signal);
+    const response = await api.ask(
+      { url: `${url}?${query}`, headers, accepted, idleMs: events.idleMs ?? idleMs },
+      signal,
+    );
     if (response.status === 200) return pageOf(await readWhole(response, name, pageBytesMax), name);
     const error = await api.refusal(response);
     const tooSlow =
@@ -156,8 +163,12 @@ async function readPage(
   }
 }
 
+/** The connection is there, the answer is not. */
 function isTimeout(error: unknown): boolean {
-  return error instanceof SourceWaitError && error.cause instanceof OutboundError && error.cause.kind === 'limit';
+  const cause = error instanceof SourceWaitError ? error.cause : undefined;
+  if (!(cause instanceof OutboundError)) return false;
+  const code = cause.cause instanceof Error && 'code' in cause.cause ? String(cause.cause.code) : '';
+  return cause.kind === 'limit' || /^UND_ERR_(HEADERS|BODY)_TIMEOUT$/.test(code);
 }
 
 function pageOf(bytes: Buffer, name: string): Page {

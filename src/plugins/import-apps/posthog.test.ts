@@ -3,7 +3,8 @@ import { SourceError, SourceWaitError, type Source } from '../../imports/source.
 import { withDefaults } from '../check-settings.ts';
 import type { SettingValues } from '../fields.ts';
 import { SettingsError } from '../plugin.ts';
-import { isoOfMicros, microsOf } from './posthog-pages.ts';
+import { createExportApi } from './export-requests.ts';
+import { eventPages, isoOfMicros, microsOf } from './posthog-pages.ts';
 import { posthog } from './posthog.ts';
 import {
   seededRandom,
@@ -123,6 +124,27 @@ describe('trouble of the other service', () => {
   it('one that is too slow even for a minute is waited for', async () => {
     await using server = await startExportServer(eventsApi(stored, kinds[0], 0));
     await expect(readSource(sourceOf(server), range)).rejects.toThrow(SourceWaitError);
+  });
+
+  it('one that says nothing at all for too long is asked for less', async () => {
+    const quick = eventsApi(stored, kinds[1]);
+    await using server = await startExportServer((request) => {
+      const width =
+        (microsOf(request.query.get('before') ?? '') ?? 0) - (microsOf(request.query.get('after') ?? '') ?? 0);
+      return width > 1.5 * dayMicros ? { silent: true } : quick(request);
+    });
+    const api = createExportApi(testSourceHost(), { name: 'It', secrets: [] });
+    const url = `${server.url}/api/projects/7/events`;
+    const pages = eventPages(
+      { name: 'It', api, url, headers: {}, limit: 1000, idleMs: 300 },
+      { from: start, to: start + 2 * dayMicros },
+      new AbortController().signal,
+    );
+    const chunks = await Array.fromAsync(pages);
+    expect(
+      ids(new Map([['all', chunks.flatMap(({ lines }) => lines.toString().trim().split('\n'))]])).toSorted(),
+    ).toEqual(wanted(stored));
+    expect(server.asked.length).toBe(3);
   });
 
   it('a page of something else is no page', async () => {

@@ -44,6 +44,8 @@ export type Answer =
   /** Lines in any order; the server shuffles them anew at each call. */
   | { readonly lines: readonly string[] }
   | { readonly bytes: Buffer; readonly contentType: string }
+  /** Takes the request, and never answers. */
+  | { readonly silent: true }
   | { readonly json: unknown };
 
 export type ExportApiOf = (request: ExportRequestOf) => Answer;
@@ -121,6 +123,7 @@ interface Sending {
 
 function send(response: ServerResponse, answer: Answer, sending: Sending): void {
   if ('status' in answer) return refuse(response, answer.status, answer.body ?? '', answer.headers);
+  if ('silent' in answer) return;
   const content = contentOf(answer, sending.random);
   let { bytes } = content;
   if (takeOne(sending.trouble, 'truncated')) {
@@ -139,7 +142,7 @@ function send(response: ServerResponse, answer: Answer, sending: Sending): void 
   response.write(zipped.subarray(0, Math.floor(zipped.length / 2)), () => response.destroy());
 }
 
-function contentOf(answer: Exclude<Answer, { status: number }>, random: () => number) {
+function contentOf(answer: Exclude<Answer, { status: number } | { silent: true }>, random: () => number) {
   if ('bytes' in answer) return answer;
   if ('json' in answer) return { bytes: Buffer.from(JSON.stringify(answer.json)), contentType: 'application/json' };
   const lines = shuffled(answer.lines, random).map((line) => `${line}\n`);

@@ -1,17 +1,16 @@
-import { request as httpRequest, type IncomingMessage } from 'node:http';
-import { pipeline } from 'node:stream';
-import { createGunzip } from 'node:zlib';
-import type { OutboundStream, RecordChunk, Source, SourceHost, SourcePart } from '../../imports/source.ts';
+import type { RecordChunk, Source, SourceHost, SourcePart } from '../../imports/source.ts';
 import { SourceWaitError } from '../../imports/source.ts';
 import type { TimeRange } from '../../imports/run.ts';
+import { parseAllowList } from '../../outbound/allow-list.ts';
+import { createOutboundStream } from '../../outbound/stream.ts';
 
-/** A host for sources over plain HTTP, without checks of addresses: for servers of tests. */
+/** A host for sources under test, whose servers are on this machine. */
 export function testSourceHost(changes: Partial<SourceHost> = {}): SourceHost {
   return {
     fetch: async () => {
       throw new Error('not for sources under test');
     },
-    stream: plainStream,
+    stream,
     allowedDirs: undefined,
     resolve: async (host) => host,
     now: () => Date.now(),
@@ -20,23 +19,12 @@ export function testSourceHost(changes: Partial<SourceHost> = {}): SourceHost {
   };
 }
 
-const plainStream: OutboundStream = async ({ url, method = 'GET', headers = {}, body, signal }) => {
-  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  const request = httpRequest(url, { method, headers, signal, agent: false }, resolve);
-  request.on('error', reject);
-  request.end(body);
-  const response = await promise;
-  const flat = Object.entries(response.headers).map(([key, value = '']) => [key, String(value)] as const);
-  return { status: response.statusCode ?? 0, headers: Object.fromEntries(flat), body: decoded(response) };
-};
-
-function decoded(response: IncomingMessage): AsyncIterable<Buffer> {
-  if (response.headers['content-encoding'] !== 'gzip') return response;
-  const gunzip = createGunzip();
-  // Reading from it ends with the same error.
-  pipeline(response, gunzip, () => undefined);
-  return gunzip;
-}
+/** As the program has it, but for addresses of this machine. */
+const stream = createOutboundStream({
+  allow: parseAllowList('127.0.0.1'),
+  connectTimeoutMs: 5000,
+  idleMs: 5000,
+});
 
 /** What a source gives for a range, part by part, as texts of lines. */
 export async function readSource(
