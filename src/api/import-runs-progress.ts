@@ -46,8 +46,7 @@ export function importRunProgressRoutes({ db, clock, imports }: ImportRouteDeps)
         const gone = new AbortController();
         const signal = AbortSignal.any([gone.signal, ...(request.stopping === undefined ? [] : [request.stopping])]);
         const watched = { db, clock, projectId, runId: run.id, signal, lookMs: imports?.progressMs ?? lookMs };
-        const body = Readable.from(progressEvents(watched), { objectMode: false });
-        body.once('close', () => {
+        const body = streamOf(progressEvents(watched), () => {
           gone.abort();
           release();
         });
@@ -55,6 +54,23 @@ export function importRunProgressRoutes({ db, clock, imports }: ImportRouteDeps)
       },
     }),
   ];
+}
+
+/** Readable.from would wait for the next text before it lets go of a client that has left. */
+function streamOf(texts: AsyncGenerator<string>, close: () => void): Readable {
+  const stream: Readable = new Readable({
+    read: () => {
+      texts.next().then(
+        ({ done, value }) => stream.push(done === true ? null : value),
+        (error: unknown) => stream.destroy(error instanceof Error ? error : new Error(String(error))),
+      );
+    },
+    destroy: (error, done) => {
+      close();
+      done(error);
+    },
+  });
+  return stream;
 }
 
 interface Watched {

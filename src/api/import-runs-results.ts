@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream';
-import { createZstdDecompress } from 'node:zlib';
 import { Type } from 'typebox';
 import { ApiError } from '../contract/errors.ts';
 import { importReportQuerySchema, importRunIdSchema } from '../contract/import-runs.ts';
 import { apiRoute, type ApiRequest, type ApiRoute } from '../http/api-route.ts';
+import { rejectedLines } from '../imports/report/rejected-lines.ts';
 import { makeReport } from '../imports/report/report-stage.ts';
 import { reportPage, reportPolicy } from '../imports/report/report-page.ts';
 import { readRunRows } from '../imports/report/run-rows.ts';
@@ -112,22 +112,6 @@ function rejectedRoute(deps: ImportRouteDeps): ApiRoute {
       return headOnly(request, ndjson) ?? { status: 200, body, headers };
     },
   });
-}
-
-/** Files one after the other, never more than a piece of one in memory. */
-async function* rejectedLines(staging: Staging, run: string): AsyncGenerator<Buffer> {
-  const files = await staging.list(`${run}/rejected/`);
-  for (const { key } of files) {
-    const packed = Readable.from(staging.read(key));
-    const plain = createZstdDecompress();
-    packed.once('error', (error) => plain.destroy(error));
-    packed.pipe(plain);
-    try {
-      for await (const chunk of plain) yield chunk as Buffer;
-    } finally {
-      packed.destroy();
-    }
-  }
 }
 
 async function runOf(

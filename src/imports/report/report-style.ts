@@ -20,15 +20,18 @@ h1 { font-size: 1.7rem; letter-spacing: -.015em; margin: 0 0 .35rem; overflow-wr
 h2 { font-size: 1.12rem; margin: 0 0 .7rem; }
 p { margin: .4rem 0; }
 .soft { color: var(--soft); }
-section { background: var(--card); border: 1px solid var(--line); border-radius: 12px; padding: 1.25rem 1.4rem; margin: 1.1rem 0; }
+section, dl.figures div { background: var(--card); border: 1px solid var(--line); border-radius: 12px; }
+section { padding: 1.25rem 1.4rem; margin: 1.1rem 0; }
 .badge { display: inline-block; border-radius: 999px; padding: .15rem .75rem; font-weight: 650; font-size: .9rem; }
 .good { color: var(--good); background: var(--good-back); }
 .bad { color: var(--bad); background: var(--bad-back); }
 .plain { color: var(--plain); background: var(--plain-back); }
-dl.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 17rem), 1fr)); gap: .8rem; margin: 1.1rem 0; }
-dl.figures div { background: var(--card); border: 1px solid var(--line); border-radius: 12px; padding: .8rem 1rem; }
+dl.figures { display: grid; gap: .8rem; margin: 1.1rem 0; }
+dl.figures { grid-template-columns: repeat(auto-fit, minmax(min(100%, 17rem), 1fr)); }
+dl.figures div { padding: .8rem 1rem; }
 dl.figures dt { color: var(--soft); font-size: .85rem; }
-dl.figures dd { margin: 0; font-size: 1.45rem; font-weight: 650; font-variant-numeric: tabular-nums; letter-spacing: -.01em; }
+dl.figures dd { margin: 0; font-size: 1.45rem; font-weight: 650; letter-spacing: -.01em; }
+dl.figures dd { font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
 dl.figures dd small { display: block; font-size: .8rem; font-weight: 400; color: var(--soft); letter-spacing: 0; }
 dl.facts { display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1.2rem; margin: 0; }
 dl.facts dt { color: var(--soft); }
