@@ -63,6 +63,8 @@ export interface SourceHost {
   readonly stream: OutboundStream;
   /** Directories from which files may be read; undefined: any (the command line reads its user's files). */
   readonly allowedDirs: readonly string[] | undefined;
+  /** Where files lie that were uploaded for the project; undefined: nobody can upload. */
+  readonly uploadsDir?: string | undefined;
   /** Certificate, TLS and address rules for connections that are no HTTP (PostgreSQL). Throws OutboundError for a refused host. */
   readonly resolve: (host: string) => Promise<string>;
   /** ms since the epoch. */

@@ -10,10 +10,10 @@ import { describe, drain, flatHeaders, pinnedConnector } from './safe-fetch.ts';
 
 export interface OutboundStreamOptions {
   readonly allow: AllowList;
-  /** Of making a connection. */
-  readonly connectTimeoutMs: number;
-  /** Without a byte for so long a request fails, where it does not say so itself. */
-  readonly idleMs: number;
+  /** Of making a connection. Default 15 s. */
+  readonly connectTimeoutMs?: number;
+  /** Without a byte for so long a request fails, where it does not say so itself. Default 2 min. */
+  readonly idleMs?: number;
   readonly resolver?: Resolver;
   /** Certificates to trust besides the usual ones (PEM). */
   readonly ca?: string | undefined;
@@ -36,7 +36,7 @@ const outputBytes = 256 * 1024;
  */
 export function createOutboundStream(options: OutboundStreamOptions): ClosableStream {
   const agent = new Agent({
-    connect: pinnedConnector({ ...options, timeoutMs: options.connectTimeoutMs }),
+    connect: pinnedConnector({ ...options, timeoutMs: options.connectTimeoutMs ?? 15_000 }),
     connections: connectionsPerOriginMax,
     pipelining: 1,
     allowH2: false,
@@ -45,7 +45,7 @@ export function createOutboundStream(options: OutboundStreamOptions): ClosableSt
   });
   const stream: OutboundStream = async (request) => {
     let hop = firstHop(request, requestBytesMax);
-    const idleMs = request.idleMs ?? options.idleMs;
+    const idleMs = request.idleMs ?? options.idleMs ?? 120_000;
     for (let redirects = 0; ; redirects += 1) {
       const answer = await send(agent, hop, request, idleMs);
       if (!('redirect' in answer)) return answer;

@@ -1,9 +1,12 @@
 import { systemClock } from '../base/clock.ts';
 import { amplitude } from './import-apps/amplitude.ts';
+import { files } from './import-apps/files.ts';
 import { mixpanel } from './import-apps/mixpanel.ts';
 import { posthog } from './import-apps/posthog.ts';
 import { postgres } from './import-apps/postgres.ts';
+import { s3 } from './import-apps/s3.ts';
 import { sampleEvents } from './import-apps/sample-events.ts';
+import { urls } from './import-apps/urls.ts';
 import type { Plugin } from './plugin.ts';
 import { dropEvents } from './transformations/drop-events.ts';
 import { filterProperties } from './transformations/filter-properties.ts';
@@ -92,6 +95,9 @@ export const builtInPlugins: readonly Plugin[] = [
   schemaEnforcer,
   emailScoring,
   sampleEvents(systemClock),
+  files,
+  urls,
+  s3,
   mixpanel,
   amplitude,
   posthog,
