@@ -3,8 +3,8 @@ import type { CheckResult } from '../results.ts';
 import type { RunOptions, RunTotals } from '../run.ts';
 
 /**
- * Lets the load begin, or throws RunFailedError with a sentence that says how to go on. Judges the figures anew: a run that is
- * resumed with a higher `rejectedMax` passes with the same result.
+ * Lets the load begin, or throws RunFailedError with a sentence that says how to go on. Judges the figures anew: a run
+ * that is resumed with a higher `rejectedMax` passes with the same result.
  */
 export function assertCheckPassed(result: CheckResult, options: Pick<RunOptions, 'rejectedMax'>): void {
   const problems = findProblems(result.totals, options.rejectedMax);
@@ -39,8 +39,9 @@ function tooManyRejected({ records, rejected }: RunTotals, share: number, reject
   const enough = Math.min(1, Math.ceil(share * 10_000) / 10_000);
   return (
     `${rejected} of ${records} records were rejected by the check (${percent(share)}); rejected_max allows ` +
-    `${percent(rejectedMax)}. Read the errors in the check's result and correct the format's options or names in a new run ` +
-    `(after a run that only checks: retry_rejected), or resume this one with rejected_max ${enough} to leave them out.`
+    `${percent(rejectedMax)}. Read the errors in the check's result and correct the format's options or names ` +
+    `in a new run (after a run that only checks: retry_rejected), ` +
+    `or resume this one with rejected_max ${enough} to leave them out.`
   );
 }
 

@@ -108,44 +108,50 @@ function warningsOf(parts: ResultParts): string[] {
   const [busiest] = mostOf(sum.busiest, 1);
   const unmapped = sum.unmappedEvents.size + sum.unmappedProperties.size;
   const standsOut = busiest !== undefined && events >= busyEventsMin && busiest[1] > events * busyShare;
-  return [
-    ...when(
-      repeated > 0,
-      () =>
-        `About ${repeated} events are there on several days with the same uuid, name and distinct_id; all of them will be stored.`,
-    ),
-    ...when(
+  const sentences: readonly (readonly [holds: boolean, sentence: () => string])[] = [
+    [repeated > 0, () => repeatedSentence(repeated)],
+    [
       inFuture > 0,
       () => `${inFuture} events lie in the future, by less than a day; see whether the time zone is right.`,
-    ),
-    ...when(
-      before2000 > 0,
-      () =>
-        `${before2000} events lie before the year 2000; see whether the source counts its time as the format expects it.`,
-    ),
-    ...when(cutIds > 0, () => `${cutIds} events have a distinct_id that is cut to 200 characters, as the store does.`),
-    ...when(standsOut, () => busySentence(busiest, events)),
-    ...when(
-      devices.shared.length > 0,
-      () =>
-        `${devices.isIncomplete ? 'At least ' : ''}${devices.shared.length} anonymous ids were tied to more than one person: shared devices make one person of many.`,
-    ),
-    ...when(
-      unmapped > 0,
-      () =>
-        `${unmapped} names look like the source's own and are not translated; see unmapped, and add them to the table of names where they have a counterpart.`,
-    ),
+    ],
+    [before2000 > 0, () => oldSentence(before2000)],
+    [cutIds > 0, () => `${cutIds} events have a distinct_id that is cut to 200 characters, as the store does.`],
+    [standsOut, () => busySentence(busiest, events)],
+    [devices.shared.length > 0, () => sharedSentence(devices)],
+    [unmapped > 0, () => unmappedSentence(unmapped)],
   ];
+  return sentences.filter(([holds]) => holds).map(([, sentence]) => sentence());
+}
+
+function repeatedSentence(count: number): string {
+  return (
+    `About ${count} events are there on several days with the same uuid, name and distinct_id; ` +
+    'all of them will be stored.'
+  );
+}
+
+function oldSentence(count: number): string {
+  return `${count} events lie before the year 2000; see whether the source counts its time as the format expects it.`;
+}
+
+function sharedSentence({ shared, isIncomplete }: SharedDevices): string {
+  return (
+    `${isIncomplete ? 'At least ' : ''}${shared.length} anonymous ids were tied to more than one person: ` +
+    'shared devices make one person of many.'
+  );
+}
+
+function unmappedSentence(count: number): string {
+  return (
+    `${count} names look like the source's own and are not translated; see unmapped, and add them to the table of ` +
+    'names where they have a counterpart.'
+  );
 }
 
 function busySentence(busiest: readonly [string, number] | undefined, events: number): string {
   const [id, count] = busiest ?? ['', 0];
   return (
-    `The distinct_id ${JSON.stringify(id.slice(0, 60))} has at least ${count} of ${events} events; an id that stands out is often ` +
-    'a default value and makes one person of many.'
+    `The distinct_id ${JSON.stringify(id.slice(0, 60))} has at least ${count} of ${events} events; ` +
+    'an id that stands out is often a default value and makes one person of many.'
   );
-}
-
-function when(holds: boolean, sentence: () => string): string[] {
-  return holds ? [sentence()] : [];
 }

@@ -39,7 +39,10 @@ export interface CheckDeps {
   readonly eventBytesMax: number;
   readonly clock: Clock;
   readonly readSegment?: ReadSegment;
-  /** `import_spill_written`, `import_segment_checked`, `import_day_written`, `import_day_index_written`, `import_day_committed`, `import_check_written`. */
+  /**
+   * `import_spill_written`, `import_segment_checked`, `import_day_written`, `import_day_index_written`,
+   * `import_day_committed`, `import_check_written`.
+   */
   readonly failpoint?: Failpoint;
   /** What is in memory at a time, and how large pieces are. */
   readonly limits?: Partial<CheckLimits>;
@@ -51,9 +54,10 @@ type Ready = Required<Omit<CheckDeps, 'project' | 'limits'>> & {
 };
 
 /**
- * The stage `check`: staged records become events, which are judged as the door does, sorted into files by day without their
- * duplicates, and counted. Sends nothing. Always ends with a result in staging; whether its verdict lets the load begin is
- * the load's question (assertCheckPassed). Throws RunFailedError when format, options or staged files are not what they have to be.
+ * The stage `check`: staged records become events, which are judged as the door does, sorted into files by day without
+ * their duplicates, and counted. Sends nothing. Always ends with a result in staging; whether its verdict lets the load
+ * begin is the load's question (assertCheckPassed). Throws RunFailedError when format, options or staged files are not
+ * what they have to be.
  */
 export function createCheckStage(deps: CheckDeps): RunStage {
   const ready: Ready = {
@@ -89,6 +93,7 @@ export function createCheckStage(deps: CheckDeps): RunStage {
     });
     await writeResult(ready.staging, held, result);
     ready.failpoint('import_check_written');
+    await removeSpills(ready.staging, held.run.id);
     progress.finish(result.totals);
     await held.flush();
   };
@@ -114,8 +119,8 @@ function openReader(run: Run): { readonly format: Format; readonly names: NameTa
 }
 
 /**
- * A result with everything checked: the run was interrupted between the stages. A result with something that is not: a check
- * anew, which begins by removing what the one before has left, the result last.
+ * A result with everything checked: the run was interrupted between the stages. A result with something that is not: a
+ * check anew, which begins by removing what the one before has left, the result last.
  */
 async function isDone({ staging, clock }: Ready, held: HeldRun): Promise<boolean> {
   const { id } = held.run;
@@ -123,13 +128,14 @@ async function isDone({ staging, clock }: Ready, held: HeldRun): Promise<boolean
   const found = await staging.list(key);
   if (!found.some((each) => each.key === key)) return false;
   const parts = await held.parts();
-  if (parts.every((part) => part.complete && part.checked === part.segments.length)) {
+  if (parts.every((part) => part.checked === part.segments.length)) {
     const chunks: Buffer[] = [];
     for await (const chunk of staging.read(key)) chunks.push(chunk);
     const { totals } = JSON.parse(Buffer.concat(chunks).toString()) as CheckResult;
     const progress = createCheckProgress(held, clock, sizeOf(parts));
     for (const part of parts) for (const { records, rawBytes } of part.segments) progress.segment(records, rawBytes);
     for (const _ of parts) progress.part();
+    await removeSpills(staging, id);
     progress.finish(totals);
     await held.flush();
     return true;
@@ -139,6 +145,11 @@ async function isDone({ staging, clock }: Ready, held: HeldRun): Promise<boolean
   for (const what of ['spills/', 'days/', 'rejected/check-']) await staging.remove(`${id}/${what}`);
   await staging.remove(key);
   return false;
+}
+
+/** With the days and the result written they are needed no more, and they are as large as the days. */
+async function removeSpills(staging: Staging, run: string): Promise<void> {
+  await staging.remove(`${run}/spills/`);
 }
 
 function sizeOf(parts: readonly StoredPart[]): { parts: number; records: number; bytes: number } {

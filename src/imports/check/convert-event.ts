@@ -45,9 +45,9 @@ export type ConvertEvent = (event: WireEvent) => ReadyEvent | RefusedEvent;
 const nameCharsMax = 200;
 
 /**
- * Adds the marks of the run and judges an event as the door does. Nearly all events are plainly good, which is seen without
- * reading their JSON again; the others go through the door's own scanner, so that what is refused there is refused here with the
- * same words.
+ * Adds the marks of the run and judges an event as the door does. Nearly all events are plainly good, which is seen
+ * without reading their JSON again; the others go through the door's own scanner, so that what is refused there is
+ * refused here with the same words.
  */
 export function createConverter(options: ConvertOptions): ConvertEvent {
   const { eventBytesMax, now, onProperty } = options;
@@ -125,14 +125,22 @@ function judge(
   const distinctId = distinctIdText(scan.json, fieldFrom(scan, 0, 'distinctId'), fieldTo(scan, 0, 'distinctId'));
   const whole = { ...event, event: event.event.toWellFormed(), distinct_id: distinctId };
   fill(ready, whole, { micros, text: isoOfMicros(micros) }, properties);
-  return ready;
+  // The time may have become longer than the source wrote it.
+  return fits(ready.json, limits.eventBytesMax) ? ready : tooLarge(ready.json, limits);
+}
+
+function tooLarge(json: string, { eventBytesMax }: ScanLimits): RefusedEvent {
+  const bytes = Buffer.byteLength(json);
+  return refused('event_too_large', `expected an event of at most ${eventBytesMax} bytes of JSON, got: ${bytes}`);
 }
 
 function refused(code: string, reason: string): RefusedEvent {
   return { kind: 'refused', code, reason };
 }
 
-/** JSON of the properties with the marks of the run, which are appended as text: most properties need no copy for that. */
+/**
+ * JSON of the properties with the marks of the run, which are appended as text: most properties need no copy for that.
+ */
 function createPropertiesText(runId: string): (properties: Readonly<Record<string, unknown>>) => string {
   const mark = `"$import_run_id":${JSON.stringify(runId)}}`;
   return (properties) => {

@@ -1,6 +1,7 @@
 /**
- * 64-bit keys that stand for an event's identity (event, distinct_id, uuid) when duplicates are looked for. Two 32-bit halves that
- * are mixed by different constants; no defence against somebody who makes collisions on purpose for events of their own.
+ * 64-bit keys that stand for an event's identity (event, distinct_id, uuid) when duplicates are looked for. Two 32-bit
+ * halves that are mixed by different constants; no defence against somebody who makes collisions on purpose for events
+ * of their own.
  */
 export interface Words {
   low: number;

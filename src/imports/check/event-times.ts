@@ -1,8 +1,8 @@
 import { parseTimestamp } from '../../capture/timestamps.ts';
 
 /**
- * Times of events as text. Reads what the door reads, in the same way, but the form that nearly every reader writes without a
- * regular expression: a check does this millions of times.
+ * Times of events as text. Reads what the door reads, in the same way, but the form that nearly every reader writes
+ * without a regular expression: a check does this millions of times.
  */
 export interface ReadTime {
   /** µs since the epoch. */
@@ -41,7 +41,9 @@ export function dayOfMicros(micros: number): string {
   return new Date(Math.floor(micros / 1000)).toISOString().slice(0, 10);
 }
 
-/** `YYYY-MM-DDTHH:MM:SS(.f{1,9})Z` of an ordinary second; undefined: something else, which may be a time all the same. */
+/**
+ * `YYYY-MM-DDTHH:MM:SS(.f{1,9})Z` of an ordinary second; undefined: something else, which may be a time all the same.
+ */
 function plainMicros(text: string, dayStart: (day: string) => number | undefined): number | undefined {
   const last = text.length - 1;
   if (last < 19 || last > 29 || text.charCodeAt(last) !== 0x5a || text.charCodeAt(10) !== 0x54) return undefined;

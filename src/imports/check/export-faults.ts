@@ -9,7 +9,9 @@ const decompress = promisify(zstdDecompress);
 const filesMax = 1000;
 const unknownFault = { code: 'unreadable_source', reason: 'a piece of the source that could not be read as a record' };
 
-/** Puts the pieces of the source that the export could not stage into the groups of errors; gives how many there are. */
+/**
+ * Puts the pieces of the source that the export could not stage into the groups of errors; gives how many there are.
+ */
 export async function addFaults(
   staging: Staging,
   run: string,

@@ -1,8 +1,8 @@
 import type { Words } from './event-keys.ts';
 
 /**
- * How many different ids there are: exact as long as they fit, then by a sample of all hashes whose last bits are zero (error
- * about 1 %). Samples of pieces merge into the sample of the whole.
+ * How many different ids there are: exact as long as they fit, then by a sample of all hashes whose last bits are zero
+ * (error about 1 %). Samples of pieces merge into the sample of the whole.
  */
 export interface IdSample {
   add(hash: Words): void;

@@ -1,5 +1,6 @@
 /**
- * A set of 64-bit keys, some 12 bytes each, outside the heap. With what to expect given it never grows; without, it doubles.
+ * A set of 64-bit keys, some 12 bytes each, outside the heap. With what to expect given it never grows; without, it
+ * doubles.
  */
 export interface KeySet {
   /** False: it was there already. */

@@ -2,8 +2,8 @@ import type { NameTable } from '../../formats/format.ts';
 import { formats } from '../../formats/registry.ts';
 
 /**
- * Names in finished events that look like the source's own (`$…`, `[Amplitude] …`) but that no table translates and that
- * nothing here knows: mostly a property that deserves a line in the table of names.
+ * Names in finished events that look like the source's own (`$…`, `[Amplitude] …`) but that no table translates and
+ * that nothing here knows: mostly a property that deserves a line in the table of names.
  */
 export interface UnmappedNames {
   isEvent(name: string): boolean;

@@ -20,8 +20,8 @@ export interface Stretch {
 }
 
 /**
- * Events of several runs as one sequence: by time, those of the same time in the order of the runs. A block of each run is in
- * memory at a time.
+ * Events of several runs as one sequence: by time, those of the same time in the order of the runs. A block of each run
+ * is in memory at a time.
  */
 export async function* mergeRuns(staging: Staging, runs: readonly DayRun[], bytesMax: number): AsyncGenerator<Stretch> {
   const readAhead = Math.max(1, Math.floor(bytesMax / Math.max(1, runs.length)));

@@ -1,8 +1,9 @@
 import { createFirstValues } from './first-values.ts';
 
 /**
- * Events that are there on several days with the same name, distinct_id and uuid: within a day they are duplicates, across days
- * they are stored side by side. Remembers a sample of all keys, the same one of every day, that fits into memory.
+ * Events that are there on several days with the same name, distinct_id and uuid: within a day they are duplicates,
+ * across days they are stored side by side. Remembers a sample of all keys, the same one of every day, that fits into
+ * memory.
  */
 export interface RepeatedKeys {
   /** `day`: any number that stands for it. */

@@ -46,13 +46,6 @@ export function createSegmentTally(unmapped: UnmappedNames, sampled: Set<string>
   const unmappedProperties = new Map<string, number>();
   const ids = createIdSample();
   const perId = new Map<string, number>();
-  const addName = (name: string): NameEntry => {
-    const entry = { index: names.length, hash: { low: 0, high: 0 }, count: 0, first: Infinity, last: -Infinity };
-    hashText(name, entry.hash);
-    names.push(name);
-    byName.set(name, entry);
-    return entry;
-  };
   const mark = ({ event, micros, isCut }: ReadyEvent): void => {
     if (event === '$identify') marks.identifies += 1;
     else if (event === '$groupidentify') marks.groupIdentifies += 1;
@@ -81,7 +74,7 @@ export function createSegmentTally(unmapped: UnmappedNames, sampled: Set<string>
       if (unmapped.isProperty(name)) countName(unmappedProperties, name, 1);
     },
     event: (event, id) => {
-      const entry = byName.get(event.event) ?? addName(event.event);
+      const entry = byName.get(event.event) ?? addName(names, byName, event.event);
       entry.count += 1;
       if (event.micros < entry.first) entry.first = event.micros;
       if (event.micros > entry.last) entry.last = event.micros;
@@ -107,4 +100,12 @@ export function createSegmentTally(unmapped: UnmappedNames, sampled: Set<string>
       busiest: mostOf(perId, busiestMax),
     }),
   };
+}
+
+function addName(names: string[], byName: Map<string, NameEntry>, name: string): NameEntry {
+  const entry = { index: names.length, hash: { low: 0, high: 0 }, count: 0, first: Infinity, last: -Infinity };
+  hashText(name, entry.hash);
+  names.push(name);
+  byName.set(name, entry);
+  return entry;
 }

@@ -2,8 +2,8 @@ import { hashText } from './event-keys.ts';
 import { createFirstValues } from './first-values.ts';
 
 /**
- * Anonymous ids that were tied to more than one person. Remembers of every anonymous id its first person only, 12 bytes each,
- * and everything of those that turn out to be shared.
+ * Anonymous ids that were tied to more than one person. Remembers of every anonymous id its first person only, 12 bytes
+ * each, and everything of those that turn out to be shared.
  */
 export interface SharedDevices {
   add(anonymousId: string, distinctId: string): void;

@@ -1,8 +1,9 @@
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 
 /**
- * A block: some events of one day in the order of their time, as what merging needs of them beside their JSON, so that nothing
- * is parsed again. Columns of numbers, then the JSON of all events, each with its \n; the whole is one frame of zstd.
+ * A block: some events of one day in the order of their time, as what merging needs of them beside their JSON, so that
+ * nothing is parsed again. Columns of numbers, then the JSON of all events, each with its \n; the whole is one frame of
+ * zstd.
  */
 export interface Block {
   readonly count: number;

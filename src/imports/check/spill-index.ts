@@ -3,7 +3,9 @@ import { stagingKeys, StagingMissingError, type Staging } from '../staging.ts';
 import type { Findings } from './findings.ts';
 import type { SpillRun } from './spill-buffer.ts';
 
-/** What lies beside a spill: where its events are, the names that its blocks mean, and what was found in the segment. */
+/**
+ * What lies beside a spill: where its events are, the names that its blocks mean, and what was found in the segment.
+ */
 export interface SpillIndex {
   readonly names: readonly string[];
   readonly runs: readonly SpillRun[];
