@@ -8,7 +8,7 @@ import { apiRoutes } from './api/routes.ts';
 import { systemClock } from './base/clock.ts';
 import { createDoor } from './capture/accept-batch.ts';
 import type { Door } from './capture/accept.ts';
-import { createAgreements } from './capture/agreements.ts';
+import { createAgreements, type Agreements } from './capture/agreements.ts';
 import { findApprovedAgreement } from './capture/find-approved.ts';
 import { createProjectKeys } from './capture/project-key.ts';
 import { registerCapture } from './capture/routes.ts';
@@ -40,6 +40,7 @@ import type { PluginRuntime } from './plugin-runtime.ts';
 import { builtInPlugins, builtInRegistry } from './plugins/registry.ts';
 import { syncPlugins } from './plugins/sync-plugins.ts';
 import { rolesProblem } from './roles.ts';
+import { prepareImports, type Imports } from './start-imports.ts';
 import { startJobs, startPlugins } from './start-plugins.ts';
 import type { Log } from './telemetry/log.ts';
 import { createMetrics, type Metrics, type MetricsRegistry } from './telemetry/metrics.ts';
@@ -92,6 +93,11 @@ async function startParts(settings: Settings, log: Log, parts: AsyncDisposableSt
   const thread = hostPipeline(threadData, { metrics, log, answers: answersOf(mainThread) });
   parts.defer(() => thread.stop());
   startJobs({ db, door, log, plugins }, parts);
+  const agreements = startAgreements(settings, db, events.store);
+  const { shared } = eventLog;
+  const importsDeps = { settings, log, metrics, db, door, agreements, clock: systemClock, shared };
+  const imports = await prepareImports({ ...importsDeps, store: events.embedded });
+  parts.defer(() => imports.thread.stop());
   const health = {
     metadata: () => metadataHealth(metadata),
     event_store: () => events.store.health(),
@@ -100,12 +106,14 @@ async function startParts(settings: Settings, log: Log, parts: AsyncDisposableSt
       return { ok, detail: ok ? '' : 'The pipeline is being started.' };
     },
   };
-  const server = buildHttp({ settings, log, metrics, db, store: events.store, door, health, plugins });
+  const httpParts = { settings, log, metrics, db, store: events.store, door, health, plugins, agreements, imports };
+  const server = buildHttp(httpParts);
   serveApi((request) => server.inject(request));
   parts.defer(() => server.close());
   await server.listen({ host: settings.host, port: settings.port });
   // Last: loading its modules would hold up all of the above; what is accepted meanwhile waits in the log.
   thread.start();
+  imports.thread.start();
   // Only now: a start that fails on a taken port must not use up the link.
   const loginToken = await firstLoginToken(db, { created: first.created, now: systemClock.now() });
   return describeStart(settings, server, { project: first.project, loginToken });
@@ -214,18 +222,24 @@ interface HttpParts {
   readonly door: Door;
   readonly health: Parameters<typeof buildServer>[0]['health'];
   readonly plugins: PluginRuntime;
+  readonly agreements: Agreements;
+  readonly imports: Imports;
 }
 
-function buildHttp({ settings, log, metrics, db, store, door, health, plugins }: HttpParts): FastifyInstance {
-  const clock = systemClock;
-  const auth = createAuth({ db, clock, log });
-  const projects = createProjectKeys({ clock, findProject: async (token) => (await getProjectByToken(db, token))?.id });
-  const agreements = createAgreements({
+function startAgreements(settings: Settings, db: Metadata, store: EventStore): Agreements {
+  return createAgreements({
     mode: settings.historicalAgreement,
-    clock,
+    clock: systemClock,
     findApproved: (projectId) => findApprovedAgreement(db, projectId),
     historicalTotal: (projectId) => historicalTotal(store, projectId),
   });
+}
+
+function buildHttp(parts: HttpParts): FastifyInstance {
+  const { settings, log, metrics, db, store, door, health, plugins, agreements } = parts;
+  const clock = systemClock;
+  const auth = createAuth({ db, clock, log });
+  const projects = createProjectKeys({ clock, findProject: async (token) => (await getProjectByToken(db, token))?.id });
   const routes = apiRoutes({
     db,
     store,
@@ -240,6 +254,7 @@ function buildHttp({ settings, log, metrics, db, store, door, health, plugins }:
       taskMs: settings.sandboxTaskMs,
       now: () => clock.now(),
     },
+    imports: parts.imports.places,
     eventBytesMax: settings.captureEventBytesMax,
     forgetKey: auth.forgetKey,
     forgetProject: (projectId) => {

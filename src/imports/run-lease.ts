@@ -70,6 +70,15 @@ function findDue(db: Metadata, now: number, leaseMs: number, onlyRun: string | u
   return query.executeTakeFirst();
 }
 
+/**
+ * Frees the runs of workers that died, without waiting for their leases. Only where nobody else can hold a run of this store:
+ * a service that has just started and is the only one on it.
+ */
+export async function expireLeases(db: Queries, now: number): Promise<void> {
+  const lease_until = isoMicros(now - 1);
+  await db.updateTable('import_runs').set({ lease_until }).where('state', '=', 'running').execute();
+}
+
 /** Whether the claim still stands: false after a pause, a cancel, or when another worker has the run. */
 export async function readHold(db: Queries, { run, attempt }: Claim): Promise<boolean> {
   const row = await db
