@@ -8,6 +8,7 @@ interface Balanced {
   readonly refusedByCheck: number;
   readonly parts: readonly StoredPart[];
   readonly days: readonly StoredDay[];
+  readonly refused: RefusedCounts;
   readonly isChecked: boolean;
   /** Whether all days have been loaded. */
   readonly isLoaded: boolean;
@@ -31,14 +32,18 @@ function checkLines({ totals, refusedByCheck, parts, days }: Balanced): BalanceL
   ];
 }
 
-function loadLines({ totals: { events }, days, verify }: Balanced): BalanceLine[] {
+function loadLines({ totals: { events }, days, refused, verify }: Balanced): BalanceLine[] {
   const toLoad = sum(days, (day) => day.events);
   const answered = sum(days, (day) => day.accepted + day.rejected);
   const accounted = events.loaded + events.duplicates + events.rejected;
   const lines = [
     line('Events to load = loaded + refused by the target', toLoad, answered),
     line('Events converted = loaded + duplicates + rejected', events.converted, accounted),
-    line('Events loaded, by day = by name', events.loaded, sum(days, namedCount)),
+    line(
+      'Events loaded, by day = by name',
+      events.loaded,
+      sum(days, (day) => sum(loadedCounts(day, refused).values(), (count) => count)),
+    ),
   ];
   if (verify === undefined || verify.verdict === 'unreadable') return lines;
   return [...lines, line('Events loaded = found in the store', events.loaded, verify.found)];
@@ -48,15 +53,16 @@ function line(name: string, left: number, right: number): BalanceLine {
   return { name, left, right, holds: left === right };
 }
 
-function namedCount(day: StoredDay): number {
-  return sum(expectedCounts(day).values(), (count) => count);
-}
+/** Events that the target refused: day → name → how many, as the files of rejected records have them. */
+export type RefusedCounts = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
-/** What the target acknowledged of a day, by event name. */
-export function expectedCounts({ expected }: Pick<StoredDay, 'expected'>): ReadonlyMap<string, number> {
-  if (expected === '') return new Map();
-  const byName = JSON.parse(expected) as Readonly<Record<string, { readonly count: number }>>;
-  return new Map(Object.entries(byName).map(([name, { count }]) => [name, count]));
+/** What the target took of a day, by event name. Empty until the day is loaded to its end: until then only its sum is known. */
+export function loadedCounts(day: StoredDay, refused: RefusedCounts): ReadonlyMap<string, number> {
+  if (day.expected === '' || day.framesLoaded < day.frames) return new Map();
+  // What the check wrote: everything that was to be loaded.
+  const byName = JSON.parse(day.expected) as Readonly<Record<string, { readonly count: number }>>;
+  const without = refused.get(day.day);
+  return new Map(Object.entries(byName).map(([name, { count }]) => [name, count - (without?.get(name) ?? 0)]));
 }
 
 export function recordsOf({ segments }: Pick<StoredPart, 'segments'>): number {

@@ -2,7 +2,7 @@ import { stagesOf } from '../eta.ts';
 import type { StoredDay, StoredPart } from '../held-run.ts';
 import type { CheckResult, VerifyResult } from '../results.ts';
 import type { Run, RunOptions, Stage, StageProgress } from '../run.ts';
-import { balance, recordsOf, sum } from './balance.ts';
+import { balance, recordsOf, sum, type RefusedCounts } from './balance.ts';
 import { eventMatrix } from './event-matrix.ts';
 import type { PartLine, ReportResult, ReportTotals, StageLine } from './report.ts';
 import { withoutCredentials } from './shown-url.ts';
@@ -17,6 +17,7 @@ export interface ReportSources {
   readonly run: Run;
   readonly parts: readonly StoredPart[];
   readonly days: readonly StoredDay[];
+  readonly refused: RefusedCounts;
   /** Undefined: the check is not done. */
   readonly check: CheckResult | undefined;
   /** Undefined: verify is not done. */
@@ -27,7 +28,7 @@ export interface ReportSources {
 
 /** Everything a report says, from what the stages left behind. Pure: the same sources give the same report. */
 export function buildReport(sources: ReportSources): ReportResult {
-  const { run, parts, days, check, verify, now } = sources;
+  const { run, parts, days, refused, check, verify, now } = sources;
   const totals = totalsOf(sources);
   const isLoaded = hasLoaded(run, days, check);
   const lines = balance({
@@ -35,6 +36,7 @@ export function buildReport(sources: ReportSources): ReportResult {
     refusedByCheck: check?.totals.rejectedEvents ?? 0,
     parts,
     days,
+    refused,
     isChecked: check !== undefined,
     isLoaded,
     verify,
@@ -59,7 +61,7 @@ export function buildReport(sources: ReportSources): ReportResult {
     balance: lines,
     stages: stagesOf(run).map((stage) => stageLine(stage, run.progress[stage], now)),
     parts: { list: parts.slice(0, partsMax).map(partLine), more: Math.max(0, parts.length - partsMax) },
-    ...eventMatrix(days, check, verify),
+    ...eventMatrix(days, { check, verify, refused }),
     ...findingsOf(check),
     verify: { verdict: verify?.verdict ?? 'not done', detail: verify?.detail ?? '' },
     differences: differencesOf(verify),

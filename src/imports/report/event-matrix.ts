@@ -1,6 +1,6 @@
 import type { StoredDay } from '../held-run.ts';
 import type { CheckResult, VerifyResult } from '../results.ts';
-import { expectedCounts } from './balance.ts';
+import { loadedCounts, type RefusedCounts } from './balance.ts';
 import type { DayLine, EventLine, ReportCell, ReportCells } from './report.ts';
 
 /** Names that get a line of their own. */
@@ -19,14 +19,16 @@ export interface EventMatrix {
   readonly cells: ReportCells;
 }
 
+interface Found {
+  readonly check: CheckResult | undefined;
+  readonly verify: VerifyResult | undefined;
+  readonly refused: RefusedCounts;
+}
+
 /** Day × event: what was to be loaded, what was, what is stored. The most frequent names apart, the others as one rest. */
-export function eventMatrix(
-  days: readonly StoredDay[],
-  check: CheckResult | undefined,
-  verify: VerifyResult | undefined,
-): EventMatrix {
+export function eventMatrix(days: readonly StoredDay[], { check, verify, refused }: Found): EventMatrix {
   const isRead = verify !== undefined && verify.verdict !== 'unreadable';
-  const byDay = cellsByDay(days, check, isRead ? verify : undefined);
+  const byDay = cellsByDay(days, { check, verify: isRead ? verify : undefined, refused });
   const totals = totalsByName(byDay);
   const names = [...totals].sort((a, b) => b[1].toLoad - a[1].toLoad || (a[0] < b[0] ? -1 : 1)).map(([name]) => name);
   const own = names.slice(0, namesMax);
@@ -42,11 +44,7 @@ export function eventMatrix(
   };
 }
 
-function cellsByDay(
-  days: readonly StoredDay[],
-  check: CheckResult | undefined,
-  verify: VerifyResult | undefined,
-): Map<string, Map<string, Cell>> {
+function cellsByDay(days: readonly StoredDay[], { check, verify, refused }: Found): Map<string, Map<string, Cell>> {
   const byDay = new Map<string, Map<string, Cell>>();
   const cellOf = (day: string, event: string): Cell => {
     const cells = byDay.get(day) ?? new Map<string, Cell>();
@@ -59,8 +57,7 @@ function cellsByDay(
     for (const [event, count] of Object.entries(counts)) cellOf(day, event).toLoad = count;
   }
   for (const day of days) {
-    if (day.framesLoaded === 0) continue;
-    for (const [event, count] of expectedCounts(day)) {
+    for (const [event, count] of loadedCounts(day, refused)) {
       const cell = cellOf(day.day, event);
       cell.loaded = count;
       cell.found = count;

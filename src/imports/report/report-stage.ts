@@ -1,7 +1,9 @@
 import type { Clock } from '../../base/clock.ts';
-import type { HeldRun, RunStage } from '../held-run.ts';
+import type { HeldRun, RunStage, StoredDay } from '../held-run.ts';
 import type { Run } from '../run.ts';
 import { stagingKeys, type Staging } from '../staging.ts';
+import { refusedAtLoad } from '../verify/expected.ts';
+import type { RefusedCounts } from './balance.ts';
 import { buildReport } from './build-report.ts';
 import { readCheck, readVerify } from './read-results.ts';
 import type { ReportResult } from './report.ts';
@@ -10,7 +12,7 @@ import { reportPage } from './report-page.ts';
 export interface ReportStageDeps {
   readonly staging: Staging;
   readonly clock: Clock;
-  /** The run with the progress of its stages as it is now: what a worker holds may be as old as its claim. Default: that. */
+  /** The run with the progress of its stages as it is now; default: as the worker holds it. */
   readonly current?: (runId: string) => Promise<Run | undefined>;
 }
 
@@ -53,5 +55,17 @@ interface Making {
 export async function makeReport({ staging, clock, run, held }: Making): Promise<ReportResult> {
   const [parts, days] = await Promise.all([held.parts(), held.days()]);
   const [check, verify] = await Promise.all([readCheck(staging, run.id), readVerify(staging, run.id)]);
-  return buildReport({ run, parts, days, check, verify, now: clock.now() });
+  const refused = await readRefused(staging, run.id, days);
+  return buildReport({ run, parts, days, refused, check, verify, now: clock.now() });
+}
+
+async function readRefused(staging: Staging, run: string, days: readonly StoredDay[]): Promise<RefusedCounts> {
+  const refused = new Map<string, ReadonlyMap<string, number>>();
+  for (const { day, rejected } of days) {
+    if (rejected === 0) continue;
+    const counts = new Map<string, number>();
+    for (const { event } of await refusedAtLoad(staging, run, day)) counts.set(event, (counts.get(event) ?? 0) + 1);
+    refused.set(day, counts);
+  }
+  return refused;
 }

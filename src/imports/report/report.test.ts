@@ -115,6 +115,7 @@ describe('the page of a report', () => {
           options: { ...run.options, format: hostile, range: { from: hostile } },
         },
         parts: parts.map((part) => Object.assign({}, part, { key: hostile })),
+        refused: new Map(),
         days: days.map((day) =>
           Object.assign({}, day, { expected: JSON.stringify({ [hostile]: { count: day.accepted, checksum: '' } }) }),
         ),
