@@ -6,6 +6,7 @@ import { configsCommand } from './commands/configs.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { eventsCommand } from './commands/events.ts';
 import { healthcheckCommand } from './commands/healthcheck.ts';
+import { importCommand } from './commands/import.ts';
 import { keysCommand } from './commands/keys.ts';
 import { openapiCommand } from './commands/openapi.ts';
 import { pluginsCommand } from './commands/plugins.ts';
@@ -19,6 +20,7 @@ import type { Terminal } from './terminal.ts';
 const commands = [
   serveCommand,
   sendCommand,
+  importCommand,
   eventsCommand,
   configsCommand,
   pluginsCommand,

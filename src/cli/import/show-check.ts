@@ -4,6 +4,7 @@ import { printable, type Terminal } from '../terminal.ts';
 
 const eventsShown = 20;
 const errorsShown = 20;
+const idsShown = 3;
 const samplesShown = 3;
 const sampleCharsMax = 400;
 const differencesShown = 20;
@@ -24,8 +25,22 @@ export function showCheck(terminal: Terminal, result: CheckResult): void {
     );
     sayRest(terminal, result.events.length - eventsShown, 'names');
   }
+  showIds(terminal, result.identity);
   showErrors(terminal, result);
   showSamples(terminal, result);
+}
+
+/** Ids that stand out: the busiest are often default values, those of several persons shared devices. */
+function showIds(terminal: Terminal, { distinctIds, busiest, idsOfSeveralPersons }: CheckResult['identity']): void {
+  if (distinctIds === 0) return;
+  terminal.data('');
+  terminal.data(`${numberText(distinctIds)} distinct ids; the busiest:`);
+  for (const { id, events } of busiest.slice(0, idsShown)) {
+    terminal.data(`  ${printable(id)}: ${numberText(events)} events`);
+  }
+  for (const { id, persons } of idsOfSeveralPersons.slice(0, idsShown)) {
+    terminal.data(`  ${printable(id)} belongs to ${numberText(persons)} persons`);
+  }
 }
 
 function newText(isNew: boolean | undefined): string {

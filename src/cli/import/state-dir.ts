@@ -45,7 +45,7 @@ export async function listImports(stateDir: string): Promise<ImportDir[]> {
 export async function findImport(stateDir: string, id: string): Promise<ImportDir> {
   const all = await listImports(stateDir);
   const found = all.filter((each) => each.id.startsWith(id));
-  const [first] = found.filter((each) => found.length === 1 || each.id === id);
+  const first = found.find((each) => found.length === 1 || each.id === id);
   if (first !== undefined && id !== '') return first;
   const why = found.length > 1 ? 'expected more of the id' : `no import ${id} below ${stateDir}`;
   throw new CommandError('notFound', `${why}; "millrace import list" shows them`);
@@ -71,7 +71,9 @@ export async function openImport(
 }
 
 async function describe(dir: ImportDir, { source, paths, settings, options }: ImportRequest): Promise<void> {
-  const stored: StoredImport = { version: 1, source, paths, settings: Object.keys(settings), options };
+  // What stands behind a question mark may be a signature that opens the address.
+  const shown = paths.map((path) => (/^https?:/.test(path) ? path.replace(/\?.*$/s, '?…') : path));
+  const stored: StoredImport = { version: 1, source, paths: shown, settings: Object.keys(settings), options };
   const file = join(dir.path, descriptionFile);
   await writeFile(`${file}.new`, `${JSON.stringify(stored, null, 2)}\n`, { mode: 0o600 });
   await rename(`${file}.new`, file);
@@ -82,7 +84,10 @@ export async function commandOf(dir: ImportDir): Promise<string> {
   const stored = JSON.parse(await readFile(join(dir.path, descriptionFile), 'utf8')) as StoredImport;
   const { format, formatOptions, range, limit, target, names } = stored.options;
   const words = [
-    ...['millrace', 'import', format, ...stored.paths],
+    'millrace',
+    'import',
+    format,
+    ...stored.paths,
     ...(stored.source === 'files' ? [] : ['--source', stored.source]),
     ...stored.settings.flatMap((key) => ['--setting', `${key}=…`]),
     ...Object.keys(formatOptions).flatMap((key) => ['--format-option', `${key}=…`]),
@@ -91,7 +96,8 @@ export async function commandOf(dir: ImportDir): Promise<string> {
     ...(range.to === undefined ? [] : ['--to-date', range.to]),
     ...(limit === undefined ? [] : ['--limit', String(limit)]),
     ...(target.kind === 'http' ? ['--to', target.url] : []),
-    ...['--api-key', '…'],
+    '--api-key',
+    '…',
   ];
   return words.map((word) => (/^[\w@%+=:,./…-]+$/.test(word) ? word : quoted(word))).join(' ');
 }

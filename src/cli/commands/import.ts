@@ -1,0 +1,141 @@
+import type { Command } from 'commander';
+import { findFormat, formats } from '../../formats/registry.ts';
+import { CommandError } from '../exit-codes.ts';
+import {
+  addRunOptions,
+  addSourceOptions,
+  addTargetOptions,
+  trialRecords,
+  type ImportOptions,
+} from '../import/import-options.ts';
+import { countOf, shareOf, timeOf } from '../import/read-arguments.ts';
+import { requestOf } from '../import/request.ts';
+import {
+  addActCommands,
+  addReadCommands,
+  addRunsOptions,
+  addServerOptions,
+  serverRunsOf,
+  watchRun,
+  type RunsOptions,
+} from '../import/run-commands.ts';
+import { showRuns } from '../import/show-run.ts';
+import type { Terminal } from '../terminal.ts';
+
+/** Historical imports: by this process to any service that speaks `/batch/`, or by a server's import app. */
+export function importCommand(parent: Command, terminal: Terminal): void {
+  const imports = parent
+    .command('import')
+    .description('import history: from files or another tool, to any service that speaks /batch/, exactly once')
+    .usage('[options] <format> [paths...] | [command]')
+    .addHelpText('after', '\nmillrace import help run: the options of an import');
+  addHere(imports, terminal);
+  addStart(imports, terminal);
+  addReadCommands(imports, terminal);
+  addActCommands(imports, terminal);
+  addExample(imports, terminal);
+}
+
+/** What this process does itself. The engine takes longer to load than most commands take to run. */
+const loadRunHere = () => import('../import/run-here.ts');
+
+function addHere(imports: Command, terminal: Terminal): void {
+  const run = imports.command('run', { isDefault: true }).description('import records; the same command again goes on');
+  addRunOptions(addTargetOptions(addSourceOptions(run, true)))
+    .option('--check', 'convert and examine everything, send nothing')
+    .option('--report <file>', 'write the report; .html gives the page, anything else JSON')
+    .action(async (format: string, paths: readonly string[], options: ImportOptions) => {
+      const { runHere } = await loadRunHere();
+      await runHere(terminal, requestOf(format, paths, options, process.cwd()), options);
+    });
+
+  const check = imports.command('check').description('convert and examine everything, send nothing, say what is wrong');
+  addRunOptions(addServerOptions(addTargetOptions(addSourceOptions(check, false)))).action(
+    async (format: string | undefined, paths: readonly string[], given: ImportOptions & StartOptions) => {
+      const options = { ...given, check: true };
+      if (options.config !== undefined) return start(terminal, { ...options, watch: true }, options.config);
+      if (format === undefined) throw new CommandError('usage', 'expected a format and paths, or --config');
+      const { runHere } = await loadRunHere();
+      await runHere(terminal, requestOf(format, paths, options, process.cwd()), options);
+    },
+  );
+
+  const plan = imports
+    .command('plan')
+    .description('show what would be fetched, and how long it may take; send nothing');
+  addTargetOptions(addSourceOptions(plan, true))
+    .option('--json', 'print JSON')
+    .action(async (format: string, paths: readonly string[], options: ImportOptions) => {
+      const { showPlan } = await import('../import/plan.ts');
+      const request = requestOf(format, paths, { ...options, check: true }, process.cwd());
+      await showPlan(terminal, request, options.json === true);
+    });
+}
+
+interface StartOptions extends RunsOptions {
+  readonly fromDate?: string;
+  readonly toDate?: string;
+  readonly limit?: string;
+  readonly trial?: boolean;
+  readonly check?: boolean;
+  readonly rejectedMax?: string;
+  readonly speed?: string;
+  readonly watch?: boolean;
+}
+
+function addStart(imports: Command, terminal: Terminal): void {
+  addRunsOptions(imports.command('start'))
+    .description("start a run of a server's import app config")
+    .option('--from-date <time>', 'only from this day or time on (UTC), where the source can choose')
+    .option('--to-date <time>', 'only before this day or time (UTC)')
+    .option('--limit <records>', 'a trial: only so many records, from the first parts')
+    .option('--trial', `short for --limit ${trialRecords}`)
+    .option('--check', 'up to the check: nothing is sent')
+    .option('--rejected-max <share>', 'share of the records that may be rejected: 1% or 0.01')
+    .option('--speed <events>', 'events per second at most; 0: as fast as the target takes them')
+    .option('--watch', 'follow it until nothing happens any more')
+    .action((options: StartOptions) => {
+      if (options.config === undefined) {
+        throw new CommandError('usage', 'expected --config; "millrace import <format> <paths>" needs no server');
+      }
+      return start(terminal, options, options.config);
+    });
+}
+
+/** Unset options leave what the config's settings say. */
+async function start(terminal: Terminal, options: StartOptions, config: string): Promise<void> {
+  const { fromDate, toDate, limit, trial, check, rejectedMax, speed } = options;
+  const records = limit ?? (trial === true ? String(trialRecords) : undefined);
+  const runs = serverRunsOf(options, config);
+  const view = await runs.create({
+    ...(fromDate === undefined ? {} : { from: timeOf('--from-date', fromDate) }),
+    ...(toDate === undefined ? {} : { to: timeOf('--to-date', toDate) }),
+    ...(records === undefined ? {} : { limit: countOf('--limit', records, 1) }),
+    ...(check === true ? { last: 'check' as const } : {}),
+    ...(rejectedMax === undefined ? {} : { rejected_max: shareOf('--rejected-max', rejectedMax) }),
+    ...(speed === undefined ? {} : { events_per_second: countOf('--speed', speed, 0) }),
+  });
+  if (options.watch === true) return watchRun(terminal, runs, options, view);
+  if (options.json) terminal.json(view);
+  else showRuns(terminal, [view]);
+}
+
+function addExample(imports: Command, terminal: Terminal): void {
+  imports
+    .command('example')
+    .argument('<format>', `one of ${formats.map(({ slug }) => slug).join(', ')}`)
+    .description('print the example records of a format as NDJSON: made up, in the shape of a real export')
+    .action((slug: string) => {
+      const format = findFormat(slug);
+      if (format === undefined) {
+        throw new CommandError(
+          'usage',
+          `expected a format: ${formats.map((each) => each.slug).join(', ')}; got: ${slug}`,
+        );
+      }
+      for (const record of format.example.records) terminal.data(JSON.stringify(record));
+      for (const [key, value] of Object.entries(format.example.options ?? {})) {
+        terminal.note(`meant with --format-option '${key}=${value.replaceAll("'", String.raw`'\''`)}'`);
+      }
+    });
+}

@@ -1,0 +1,62 @@
+import type { ChildProcess } from 'node:child_process';
+import { describe, expect, it } from 'vitest';
+import { exitCodes } from '../exit-codes.ts';
+import { startEndpoint } from '../send/test-endpoint.ts';
+import type { Finished } from '../test-command.ts';
+import { count, newImport, numbersOf, resultOf, storedNumbers, upTo } from './test-import.ts';
+
+describe.concurrent('an import of the command line that is interrupted', () => {
+  it.each([1, 4])(
+    'killed with kill -9 at request %i, the same command goes on and the set is exact',
+    async (at) => {
+      let child: ChildProcess | undefined;
+      await using endpoint = await startEndpoint((_batch, attempt) => {
+        if (attempt === at) child?.kill('SIGKILL');
+        return 'keep';
+      });
+      await using made = await newImport();
+      const killed = await made.start(endpoint.url, [], { onStart: (started) => (child = started) });
+      expect(killed.code).toBe(null);
+      const before = endpoint.kept.length;
+      expect(before).toBeLessThan(count);
+      const again = await made.start(endpoint.url);
+      expect([again.code, again.stderr]).toEqual([0, expect.stringContaining('goes on in load')]);
+      expect(resultOf(again).totals).toMatchObject({ records: count, loaded: count, rejected: 0 });
+      expect(storedNumbers(endpoint.kept)).toEqual(upTo(count));
+    },
+    60_000,
+  );
+
+  it('Ctrl-C pauses, the exit code says so, and the same command goes on without sending again what was answered', async () => {
+    let child: ChildProcess | undefined;
+    await using endpoint = await startEndpoint((_batch, attempt) => {
+      if (attempt === 3) child?.kill('SIGINT');
+      return 'keep';
+    });
+    await using made = await newImport();
+    const paused = await made.start(endpoint.url, ['--speed', '1500'], { onStart: (started) => (child = started) });
+    expect([paused.code, paused.stderr]).toEqual([exitCodes.paused.code, expect.stringContaining('paused in load')]);
+    expect(resultOf(paused)).toMatchObject({ state: 'paused', stage: 'load' });
+    const sent = endpoint.kept.length;
+    expect(sent).toBeLessThan(count);
+    const again = await made.start(endpoint.url);
+    expect(again.code).toBe(0);
+    expect(storedNumbers(endpoint.kept)).toEqual(upTo(count));
+    // At most the frames that were on their way.
+    expect(endpoint.kept.length - count).toBeLessThanOrEqual(4000);
+  }, 30_000);
+
+  it.concurrent('two commands at once: the second one says that the first is at work', async () => {
+    let second: Promise<Finished> | undefined;
+    await using made = await newImport();
+    await using endpoint = await startEndpoint((_batch, attempt) => {
+      if (attempt === 1) second = made.start(endpoint.url);
+      return 'keep';
+    });
+    const first = await made.start(endpoint.url, ['--speed', '500']);
+    expect(first.code).toBe(0);
+    const other = await second;
+    expect([other?.code, other?.stderr]).toEqual([1, expect.stringContaining('another process is at work')]);
+    expect(numbersOf(endpoint.kept).toSorted((a, b) => a - b)).toEqual(upTo(count));
+  }, 60_000);
+});

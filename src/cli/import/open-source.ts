@@ -1,0 +1,112 @@
+import { parseAllowList } from '../../outbound/allow-list.ts';
+import { resolveAllAllowed } from '../../outbound/resolve-allowed.ts';
+import { createOutboundFetch } from '../../outbound/safe-fetch.ts';
+import { createOutboundStream } from '../../outbound/stream.ts';
+import type { Source, SourceHost } from '../../imports/source.ts';
+import { checkSettings, missingRequired, withDefaults } from '../../plugins/check-settings.ts';
+import type { SettingValues } from '../../plugins/fields.ts';
+import { files } from '../../plugins/import-apps/files.ts';
+import { s3 } from '../../plugins/import-apps/s3.ts';
+import { urls } from '../../plugins/import-apps/urls.ts';
+import { isImportSource, SettingsError, type ImportSourcePlugin } from '../../plugins/plugin.ts';
+import { builtInPlugins } from '../../plugins/registry.ts';
+import { CommandError } from '../exit-codes.ts';
+import { combineSources } from './combine-sources.ts';
+import { isAddress, type ImportRequest } from './request.ts';
+
+export interface OpenedSource {
+  readonly source: Source;
+  close(): Promise<void>;
+}
+
+const answerMsMax = 120_000;
+const connectTimeoutMs = 10_000;
+const idleMs = 120_000;
+const answerBytesMax = 64 * 1024 * 1024;
+
+/**
+ * The source that a command names. It runs for the person at the terminal, so it may read that person's files and reach private
+ * addresses; only addresses at which clouds hand out credentials stay out of reach.
+ * @param tempDir for what has to lie on disk while it is read
+ * @throws CommandError usage, when the settings cannot work
+ */
+export function openSource(request: ImportRequest, tempDir: string): OpenedSource {
+  const allow = parseAllowList('0.0.0.0/0,::/0');
+  const fetch = createOutboundFetch({ allow, timeoutMs: answerMsMax, bytesMax: answerBytesMax });
+  const stream = createOutboundStream({ allow, connectTimeoutMs, idleMs });
+  const host: SourceHost = {
+    fetch,
+    stream,
+    allowedDirs: undefined,
+    resolve: async (name) => (await resolveAllAllowed(name, 0, allow))[0].address,
+    now: () => Date.now(),
+    tempDir,
+  };
+  return {
+    source: combineSources(pluginsOf(request).map(({ plugin, settings }) => create(plugin, settings, request, host))),
+    close: async () => {
+      await Promise.all([fetch.close(), stream.close()]);
+    },
+  };
+}
+
+interface Chosen {
+  readonly plugin: ImportSourcePlugin;
+  readonly settings: SettingValues;
+}
+
+/** One per kind of path, in the order of their first path; or the app that `--source` names. */
+function pluginsOf({ source, paths, settings }: ImportRequest): readonly Chosen[] {
+  if (source !== 'files') return [{ plugin: findSource(source), settings }];
+  const chosen: Chosen[] = [];
+  const local = paths.filter((path) => !isAddress(path));
+  const addresses = paths.filter((path) => /^https?:/.test(path));
+  if (local.length > 0) chosen.push({ plugin: files, settings: { paths: local.join('\n') } });
+  if (addresses.length > 0) chosen.push({ plugin: urls, settings: { urls: addresses.join('\n') } });
+  const buckets = paths.filter((path) => path.startsWith('s3:'));
+  for (const path of buckets) {
+    const { hostname: bucket, pathname } = new URL(path);
+    const prefix = decodeURIComponent(pathname.slice(1));
+    chosen.push({ plugin: s3, settings: { ...settings, bucket, prefix } });
+  }
+  const [unused] = buckets.length > 0 ? [] : Object.keys(settings);
+  if (unused === undefined) return chosen;
+  throw new CommandError('usage', `--setting ${unused}: files and addresses have no settings; s3:// and --source do`);
+}
+
+function findSource(slug: string): ImportSourcePlugin {
+  const sources = builtInPlugins.filter(isImportSource);
+  const found = sources.find((plugin) => plugin.slug === slug);
+  if (found !== undefined) return found;
+  throw new CommandError(
+    'usage',
+    `--source: expected one of ${sources.map((each) => each.slug).join(', ')}; got: ${slug}`,
+  );
+}
+
+function create(plugin: ImportSourcePlugin, given: SettingValues, request: ImportRequest, host: SourceHost): Source {
+  const { range, format } = request.options;
+  if (plugin.formats.length > 0 && !plugin.formats.includes(format)) {
+    throw new CommandError(
+      'usage',
+      `${plugin.slug} gives records of ${plugin.formats.join(' or ')}; got the format ${format}`,
+    );
+  }
+  if (plugin.range === undefined && (range.from ?? range.to) !== undefined) {
+    throw new CommandError('usage', `--from-date, --to-date: the source ${plugin.slug} has no times to choose by`);
+  }
+  const [problem] = checkSettings(plugin.fields, given);
+  if (problem !== undefined) {
+    throw new CommandError('usage', `--setting ${problem.attr?.replace('settings.', '') ?? ''}: ${problem.detail}`);
+  }
+  const missing = missingRequired(plugin.fields, given);
+  if (missing.length > 0) {
+    throw new CommandError('usage', `${plugin.slug} needs ${missing.map((key) => `--setting ${key}=…`).join(', ')}`);
+  }
+  try {
+    return plugin.createSource(withDefaults(plugin.fields, given), host);
+  } catch (error) {
+    if (error instanceof SettingsError) throw new CommandError('usage', error.message, { cause: error });
+    throw error;
+  }
+}

@@ -1,0 +1,162 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseNames } from '../../formats/names.ts';
+import { findFormat } from '../../formats/registry.ts';
+import type { RecordReader } from '../../formats/format.ts';
+import { SourceError, SourceWaitError, type Source, type SourcePart } from '../../imports/source.ts';
+import { CommandError } from '../exit-codes.ts';
+import { durationText, numberText } from '../progress-line.ts';
+import { stopSignal } from '../stop-signal.ts';
+import type { Terminal } from '../terminal.ts';
+import { openSource } from './open-source.ts';
+import type { ImportRequest } from './request.ts';
+
+/** What an import would fetch. Figures that begin with `estimated` follow from a sample of the first records. */
+export interface ImportPlan {
+  readonly source: string;
+  readonly format: string;
+  readonly target: string;
+  readonly parts: readonly { readonly key: string; readonly bytes: number | null }[];
+  /** Null: some part does not say. */
+  readonly bytes_total: number | null;
+  readonly sampled_records: number;
+  readonly sampled_events: number;
+  readonly estimated_records: number | null;
+  readonly estimated_events: number | null;
+  readonly events_per_second: number;
+  readonly estimated_seconds: number | null;
+}
+
+const sampleRecordsMax = 20_000;
+const samplePartsMax = 3;
+/** Where no speed is asked for. */
+const usualSpeed = 5000;
+const partsShown = 30;
+
+/** Lists and samples; sends nothing, keeps nothing. Errors: CommandError. */
+export async function showPlan(terminal: Terminal, request: ImportRequest, json: boolean): Promise<void> {
+  const stop = stopSignal();
+  const temp = await mkdtemp(join(tmpdir(), 'millrace-plan-'));
+  const { source, close } = openSource(request, temp);
+  try {
+    const plan = await planOf(request, source, stop.signal);
+    if (json) terminal.json(plan);
+    else show(terminal, plan);
+  } catch (error) {
+    stop.rethrow();
+    if (!(error instanceof SourceError) && !(error instanceof SourceWaitError)) throw error;
+    throw new CommandError('failed', error.message, { cause: error });
+  } finally {
+    stop.release();
+    await close();
+    await rm(temp, { recursive: true, force: true });
+  }
+}
+
+async function planOf(request: ImportRequest, source: Source, signal: AbortSignal): Promise<ImportPlan> {
+  const { range, format, target, eventsPerSecond, limit } = request.options;
+  const parts = await source.listParts(range, { signal });
+  const sizes = parts.map(({ bytes }) => bytes ?? null);
+  const bytesTotal = sizes.includes(null) ? null : sizes.reduce<number>((sum, bytes) => sum + (bytes ?? 0), 0);
+  const sample = await takeSample(request, source, parts, signal);
+  const counted = sample.parts === parts.length ? sample.records : estimated(sample, parts.length, bytesTotal);
+  const records = counted === null ? null : Math.round(Math.min(counted, limit ?? Number.POSITIVE_INFINITY));
+  const events = records === null ? null : Math.round(records * (sample.events / Math.max(1, sample.records)));
+  const speed = eventsPerSecond === 0 ? usualSpeed : eventsPerSecond;
+  return {
+    source: request.source,
+    format,
+    target: target.kind === 'http' ? target.url : 'this project',
+    parts: parts.map(({ key, bytes }) => ({ key, bytes: bytes ?? null })),
+    bytes_total: bytesTotal,
+    sampled_records: sample.records,
+    sampled_events: sample.events,
+    estimated_records: records,
+    estimated_events: events,
+    events_per_second: speed,
+    estimated_seconds: events === null ? null : Math.ceil(events / speed),
+  };
+}
+
+/** By bytes where the source tells them, else by parts. */
+function estimated({ records, bytes, parts }: Sample, partsTotal: number, bytesTotal: number | null): number | null {
+  if (bytesTotal !== null) return bytes === 0 ? null : (bytesTotal / bytes) * records;
+  return parts === 0 ? null : (partsTotal / parts) * records;
+}
+
+interface Sample {
+  readonly records: number;
+  readonly events: number;
+  /** Of the source, for these records. */
+  readonly bytes: number;
+  /** Read to their end. */
+  readonly parts: number;
+}
+
+async function takeSample(
+  { options }: ImportRequest,
+  source: Source,
+  parts: readonly SourcePart[],
+  signal: AbortSignal,
+): Promise<Sample> {
+  const reader = readerOf(options);
+  let [records, events, bytes, read] = [0, 0, 0, 0];
+  for (const part of parts) {
+    let partBytes = 0;
+    for await (const { lines, bytesRead } of source.open(part, { signal })) {
+      for (const line of lines.toString('utf8').split('\n')) {
+        if (line.trim() === '') continue;
+        records += 1;
+        events += eventsOf(reader, line);
+      }
+      partBytes = bytesRead;
+      if (records >= sampleRecordsMax) return { records, events, bytes: bytes + partBytes, parts: read };
+    }
+    bytes += partBytes;
+    read += 1;
+    // Every part may cost a request that is counted.
+    if (part.bytes === undefined && read === samplePartsMax) break;
+  }
+  return { records, events, bytes, parts: read };
+}
+
+function readerOf({ format, formatOptions, names }: ImportRequest['options']): RecordReader {
+  const found = findFormat(format);
+  if (found === undefined) throw new CommandError('usage', `expected a format, got: ${format}`);
+  return found.createReader(formatOptions, names === undefined ? found.names : parseNames(found.names, names));
+}
+
+/** A line that is no record becomes no event; the check says why. */
+function eventsOf(read: RecordReader, line: string): number {
+  let record: unknown;
+  try {
+    record = JSON.parse(line);
+  } catch {
+    return 0;
+  }
+  const result = read(record);
+  return result.kind === 'events' ? result.events.length : 0;
+}
+
+function show(terminal: Terminal, plan: ImportPlan): void {
+  terminal.table(
+    ['PART', 'BYTES'],
+    plan.parts.slice(0, partsShown).map(({ key, bytes }) => [key, bytes === null ? '-' : numberText(bytes)]),
+  );
+  if (plan.parts.length > partsShown)
+    terminal.note(`and ${plan.parts.length - partsShown} more; --json lists them all`);
+  const rows: [string, number | null][] = [
+    ['parts', plan.parts.length],
+    ['bytes', plan.bytes_total],
+    ['records', plan.estimated_records],
+    ['events', plan.estimated_events],
+  ];
+  terminal.data('');
+  for (const [name, count] of rows)
+    terminal.data(`${name.padEnd(10)}${count === null ? 'not known' : numberText(count)}`);
+  if (plan.estimated_seconds === null) return;
+  const speed = `${numberText(plan.events_per_second)} events/s`;
+  terminal.data(`loading   ${durationText(plan.estimated_seconds)} at ${speed}, to ${plan.target}`);
+  terminal.note(`estimated from ${numberText(plan.sampled_records)} records; nothing was sent`);
+}

@@ -1,0 +1,229 @@
+import { createWriteStream } from 'node:fs';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { Option, type Command } from 'commander';
+import type { ImportRunResume } from '../../contract/import-runs.ts';
+import { defaultUrl, projectApi } from '../api-options.ts';
+import { confirm } from '../confirm.ts';
+import { CommandError } from '../exit-codes.ts';
+import { stopSignal } from '../stop-signal.ts';
+import type { Terminal } from '../terminal.ts';
+import { follow } from './follow.ts';
+import type { ImportRuns, RunAction } from './import-runs.ts';
+import { addStateDir } from './import-options.ts';
+import { endOf, type Findings } from './outcome.ts';
+import { countOf, shareOf } from './read-arguments.ts';
+import { isFinal, type RunView } from './run-view.ts';
+import { serverRuns, type ServerRuns } from './server-runs.ts';
+import { showCheck, showVerify } from './show-check.ts';
+import { runLine, showRuns, totalsLines } from './show-run.ts';
+
+export interface RunsOptions {
+  readonly url: string;
+  readonly token?: string;
+  readonly project: string;
+  /** Absent: runs of the state directory. */
+  readonly config?: string;
+  readonly stateDir: string;
+  readonly json?: boolean;
+}
+
+interface OneRunOptions extends RunsOptions {
+  readonly run?: string;
+  readonly out?: string;
+  readonly html?: boolean;
+  readonly yes?: boolean;
+  readonly again?: boolean;
+  readonly speed?: string;
+  readonly rejectedMax?: string;
+}
+
+/** Options of commands that act on runs that are there already. */
+export function addRunsOptions(command: Command): Command {
+  return addStateDir(addServerOptions(command).option('--json', 'print JSON'));
+}
+
+/** `--token`, because `--api-key` is the project's key wherever events are sent. */
+export function addServerOptions(command: Command): Command {
+  return command
+    .option('--config <id>', 'import app config of a server; without it: what was begun on this machine')
+    .addOption(new Option('--url <url>', 'address of the service').env('MILLRACE_URL').default(defaultUrl))
+    .addOption(new Option('--token <key>', 'personal API key (phx_…) of the service').env('MILLRACE_API_KEY'))
+    .option('--project <id>', 'number of the project, or @current', '@current');
+}
+
+/** Errors: usage. */
+export function serverRunsOf(options: Omit<RunsOptions, 'stateDir'>, config: string): ServerRuns {
+  const { url, token, project } = options;
+  const api = projectApi({ url, project, ...(token === undefined ? {} : { apiKey: token }) });
+  return serverRuns(api, countOf('--config', config, 1));
+}
+
+async function runsOf(options: RunsOptions): Promise<ImportRuns> {
+  if (options.config !== undefined) return serverRunsOf(options, options.config);
+  // The metadata store takes longer to load than most commands take to run.
+  const { localRuns } = await import('./local-runs.ts');
+  return localRuns(options.stateDir);
+}
+
+function oneRun(parent: Command, name: string, description: string): Command {
+  return addRunsOptions(parent.command(name))
+    .description(description)
+    .option('--run <id>', 'the run, as "millrace import list" shows it; the newest otherwise');
+}
+
+/** `list`, `watch`, `report`, `verify`, `rejected`. */
+export function addReadCommands(parent: Command, terminal: Terminal): void {
+  addRunsOptions(parent.command('list'))
+    .description('list the runs of a config, or those begun on this machine')
+    .action(async (options: RunsOptions) => {
+      const found = await (await runsOf(options)).list();
+      if (options.json) terminal.json(found);
+      else showRuns(terminal, found);
+    });
+  oneRun(parent, 'watch', 'follow a run until nothing happens any more').action((options: OneRunOptions) =>
+    watch(terminal, options),
+  );
+  oneRun(parent, 'report', 'show the report of a run')
+    .option('--html', 'as one page of HTML')
+    .option('--out <file>', 'into a file; .html gives the page')
+    .action(async (options: OneRunOptions) => {
+      const runs = await runsOf(options);
+      const { id } = await runs.find(options.run);
+      const form = options.html === true || options.out?.endsWith('.html') === true ? 'html' : 'json';
+      await deliver(terminal, (signal) => runs.report(id, form, signal), options.out);
+    });
+  oneRun(parent, 'verify', 'show what the comparison of what is stored with what was sent has found')
+    .option('--again', 'compare once more')
+    .action((options: OneRunOptions) => verify(terminal, options));
+  oneRun(parent, 'rejected', 'records that did not get in, with the reason, as NDJSON')
+    .option('--out <file>', 'into a file')
+    .action(async (options: OneRunOptions) => {
+      const runs = await runsOf(options);
+      const { id } = await runs.find(options.run);
+      await deliver(terminal, (signal) => runs.rejected(id, signal), options.out);
+    });
+}
+
+/** `pause`, `cancel`, `retry-rejected`; `resume` of a server's run. */
+export function addActCommands(parent: Command, terminal: Terminal): void {
+  oneRun(parent, 'pause', 'pause a run; nothing is lost').action((options: OneRunOptions) =>
+    act(terminal, 'pause', options),
+  );
+  addChanges(oneRun(parent, 'resume', 'go on with a run that is paused or has failed')).action(
+    (options: OneRunOptions) => act(terminal, 'resume', options),
+  );
+  oneRun(parent, 'cancel', 'end a run for good; what was loaded stays')
+    .option('--yes', 'do not ask')
+    .action(async (options: OneRunOptions) => {
+      await confirm('Cancel the run for good?', options.yes === true);
+      await act(terminal, 'cancel', options);
+    });
+  oneRun(parent, 'retry-rejected', 'try rejected records again, after a change of format options or names').action(
+    (options: OneRunOptions) => act(terminal, 'retry_rejected', options),
+  );
+  oneRun(parent, 'promote', 'do the full form of a trial (with --config)').action((options: OneRunOptions) =>
+    act(terminal, 'promote', options),
+  );
+}
+
+function addChanges(command: Command): Command {
+  return command
+    .option('--rejected-max <share>', 'share of the records that may be rejected: 1% or 0.01')
+    .option('--speed <events>', 'events per second at most; 0: as fast as the target takes them');
+}
+
+async function act(terminal: Terminal, action: RunAction, options: OneRunOptions): Promise<void> {
+  const runs = await runsOf(options);
+  const { id } = await runs.find(options.run);
+  const view = await runs.act(id, action, changesOf(options));
+  if (options.json) terminal.json(view);
+  else showRuns(terminal, [view]);
+}
+
+function changesOf({ rejectedMax, speed }: OneRunOptions): ImportRunResume {
+  return {
+    ...(rejectedMax === undefined ? {} : { rejected_max: shareOf('--rejected-max', rejectedMax) }),
+    ...(speed === undefined ? {} : { events_per_second: countOf('--speed', speed, 0) }),
+  };
+}
+
+async function watch(terminal: Terminal, options: OneRunOptions): Promise<void> {
+  const runs = await runsOf(options);
+  await watchRun(terminal, runs, options, await runs.find(options.run));
+}
+
+/** Errors: CommandError as the run ended; Ctrl-C ends the watching, not the run. */
+export async function watchRun(
+  terminal: Terminal,
+  runs: ImportRuns,
+  { json }: Pick<RunsOptions, 'json'>,
+  first: RunView,
+): Promise<void> {
+  const stop = stopSignal();
+  try {
+    const steps = isFinal(first) ? none() : runs.steps(first.id, stop.signal);
+    const view = await follow(terminal, first, steps, { json, progress: true });
+    const check = view.state === 'completed' && view.stages === 2 ? await runs.check(view.id) : undefined;
+    const compared = view.state === 'completed' && view.stages > 2 ? await runs.verify(view.id) : undefined;
+    if (json) terminal.data(JSON.stringify({ type: 'result', ...view, check, verify: compared }));
+    else showEnd(terminal, { view, check, verify: compared });
+    const end = endOf(view, { check, verify: compared }, '"millrace import resume" goes on with it');
+    if (end !== undefined) throw end;
+  } catch (error) {
+    stop.rethrow();
+    throw error;
+  } finally {
+    stop.release();
+  }
+}
+
+async function* none(): AsyncIterable<never> {}
+
+export interface RunEnd extends Findings {
+  readonly view: RunView;
+}
+
+/** The figures of a run that has ended, and what its last stage found. */
+export function showEnd(terminal: Terminal, { view, check, verify: compared }: RunEnd): void {
+  if (view.state !== 'completed') terminal.note(runLine(view));
+  for (const line of totalsLines(view)) terminal.data(line);
+  if (check !== undefined) showCheck(terminal, check);
+  if (compared !== undefined) showVerify(terminal, compared);
+}
+
+async function verify(terminal: Terminal, options: OneRunOptions): Promise<void> {
+  const runs = await runsOf(options);
+  const { id } = await runs.find(options.run);
+  if (options.again === true) {
+    const view = await runs.verifyAgain(id);
+    if (options.config !== undefined) return watchRun(terminal, runs, options, view);
+    return terminal.note(`${id} will be compared once more when its command is given again`);
+  }
+  const result = await runs.verify(id);
+  if (options.json) terminal.json(result);
+  else showVerify(terminal, result);
+  if (result.verdict === 'different') throw new CommandError('different', result.detail);
+}
+
+/** To stdout or into a file. */
+async function deliver(
+  terminal: Terminal,
+  open: (signal: AbortSignal) => AsyncIterable<Uint8Array>,
+  out: string | undefined,
+): Promise<void> {
+  const stop = stopSignal();
+  try {
+    const chunks = Readable.from(open(stop.signal), { objectMode: false });
+    if (out === undefined) await pipeline(chunks, process.stdout, { end: false });
+    else {
+      await pipeline(chunks, createWriteStream(out));
+      terminal.note(`written to ${out}`);
+    }
+  } catch (error) {
+    stop.rethrow();
+    throw error;
+  } finally {
+    stop.release();
+  }
+}

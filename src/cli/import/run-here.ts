@@ -1,0 +1,139 @@
+import { createWriteStream } from 'node:fs';
+import { isDeepStrictEqual } from 'node:util';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { CheckResult, VerifyResult } from '../../imports/results.ts';
+import { pauseRun, RunTransitionError } from '../../imports/run-store.ts';
+import { stagingKeys, type Staging } from '../../imports/staging.ts';
+import { openDirStaging } from '../../imports/staging/dir-staging.ts';
+import type { Metadata } from '../../metadata/database.ts';
+import { CommandError } from '../exit-codes.ts';
+import { stopSignal } from '../stop-signal.ts';
+import type { Terminal } from '../terminal.ts';
+import { startEngine } from './engine.ts';
+import { follow } from './follow.ts';
+import { identityOf } from './identity.ts';
+import type { ImportOptions } from './import-options.ts';
+import { readResult, readText, rejectedLines } from './local-results.ts';
+import { runIn, withStore } from './local-store.ts';
+import { endOf, type Findings } from './outcome.ts';
+import { prepareRun } from './prepare-run.ts';
+import type { ImportRequest } from './request.ts';
+import { showEnd } from './run-commands.ts';
+import { isFinal, viewOfRun, type RunView } from './run-view.ts';
+import { commandOf, openImport, type ImportDir } from './state-dir.ts';
+
+export type HereOptions = Pick<ImportOptions, 'stateDir' | 'again' | 'json' | 'progress' | 'report' | 'rejected'>;
+
+const pollMs = 200;
+/** After a pause a worker lets go within a second; what it was writing may take a little. */
+const letGoMsMax = 30_000;
+
+/** Does an import in this process, or goes on with it. Errors: CommandError as it ended. */
+export async function runHere(terminal: Terminal, request: ImportRequest, options: HereOptions): Promise<void> {
+  const dir = await openImport(options.stateDir, identityOf(request), request, options.again === true);
+  await withStore(dir, async (db) => {
+    const { run, how } = await prepareRun(db, dir, request, (sentence) => terminal.note(sentence));
+    const first = viewOfRun(run, Date.now());
+    if (how === 'done') terminal.note(`${dir.id} is done already; --again starts anew`);
+    else terminal.note(how === 'new' ? `import ${dir.id} begins` : `import ${dir.id} goes on in ${run.stage}`);
+    const view = how === 'done' ? first : await work(terminal, { db, dir, request, first }, options);
+    await finish(terminal, dir, view, options);
+  });
+}
+
+interface Work {
+  readonly db: Metadata;
+  readonly dir: ImportDir;
+  readonly request: ImportRequest;
+  readonly first: RunView;
+}
+
+/** Until nothing happens any more. The first Ctrl-C pauses, the second ends the process. */
+async function work(terminal: Terminal, { db, dir, request, first }: Work, options: HereOptions): Promise<RunView> {
+  const stop = stopSignal();
+  const engine = await startEngine({ db, dir, request });
+  const pause = (): void => {
+    terminal.note('pausing; Ctrl-C once more ends at once');
+    pauseRun(db, dir.id, 'stopped by the person at the terminal').catch((error: unknown) => {
+      // It has just ended by itself.
+      if (!(error instanceof RunTransitionError)) engine.fail(error);
+    });
+  };
+  stop.signal.addEventListener('abort', pause, { once: true });
+  if (stop.signal.aborted) pause();
+  try {
+    return await follow(terminal, first, steps(db, dir, engine.failed), options);
+  } finally {
+    stop.signal.removeEventListener('abort', pause);
+    await Promise.race([engine.close(), sleep(letGoMsMax, undefined, { ref: false })]);
+    stop.release();
+  }
+}
+
+/** Every change of the run, until nothing happens any more; ends with an error when the engine fails. */
+async function* steps(db: Metadata, dir: ImportDir, failed: AbortSignal): AsyncIterable<RunView> {
+  let last: RunView | undefined;
+  while (last === undefined || !isFinal(last)) {
+    failed.throwIfAborted();
+    const view = viewOfRun(await runIn(dir, db), Date.now());
+    if (!isDeepStrictEqual(view, last)) yield view;
+    last = view;
+    if (!isFinal(view)) await sleep(pollMs);
+  }
+}
+
+/** Shows how it ended, and writes the files that were asked for. */
+async function finish(terminal: Terminal, dir: ImportDir, view: RunView, options: HereOptions): Promise<void> {
+  const staging = await openDirStaging(dir.staging);
+  const findings = await findingsOf(staging, dir.id, view);
+  if (options.json) terminal.data(JSON.stringify({ type: 'result', ...view, ...findings }));
+  else showEnd(terminal, { view, ...findings });
+  await writeFiles(terminal, staging, dir.id, view, options);
+  const end = endOf(view, findings, `the same command goes on: ${await commandOf(dir)}`);
+  if (end !== undefined) throw end;
+}
+
+async function findingsOf(staging: Staging, id: string, view: RunView): Promise<Findings> {
+  const [check, verify] = await Promise.all([
+    orUndefined(readResult(staging, stagingKeys.check(id), 'check')),
+    orUndefined(readResult(staging, stagingKeys.verify(id), 'verify')),
+  ]);
+  const isChecked = view.stages === 2 || view.state === 'failed';
+  return {
+    ...(isChecked && check !== undefined ? { check: check as CheckResult } : {}),
+    ...(view.stages > 2 && view.state === 'completed' ? { verify: verify as VerifyResult } : {}),
+  };
+}
+
+async function orUndefined(result: Promise<unknown>): Promise<unknown> {
+  try {
+    return await result;
+  } catch (error) {
+    if (error instanceof CommandError && error.reason === 'notFound') return undefined;
+    throw error;
+  }
+}
+
+async function writeFiles(
+  terminal: Terminal,
+  staging: Staging,
+  id: string,
+  view: RunView,
+  { report, rejected }: HereOptions,
+): Promise<void> {
+  if (rejected !== undefined) {
+    const lines = rejectedLines(staging, id, new AbortController().signal);
+    await pipeline(Readable.from(lines, { objectMode: false }), createWriteStream(rejected));
+    terminal.note(`rejected records: ${rejected}`);
+  }
+  if (report === undefined) return;
+  if (view.state !== 'completed' || view.stages === 2) {
+    return terminal.note('no report: the import has not come to its end');
+  }
+  const form = report.endsWith('.html') ? 'html' : 'json';
+  const text = await readText(staging, stagingKeys.report(id, form), 'report');
+  await pipeline(Readable.from([text]), createWriteStream(report));
+  terminal.note(`report: ${report}`);
+}
