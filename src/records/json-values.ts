@@ -11,6 +11,9 @@ export type ValueLayout = 'objects' | 'array' | 'batch';
 const [newline, quote, backslash, comma, colon] = [0x0a, 0x22, 0x5c, 0x2c, 0x3a];
 const [openBrace, closeBrace, openBracket, closeBracket] = [0x7b, 0x7d, 0x5b, 0x5d];
 const keyBytesMax = 16;
+/** 1: the byte means something within a record. */
+const structural = new Uint8Array(256);
+for (const byte of [quote, comma, openBrace, closeBrace, openBracket, closeBracket]) structural[byte] = 1;
 
 /** Where the scanner is. Depth counts open containers; records begin at `base`, -1: none here. */
 interface Scan {
@@ -129,7 +132,7 @@ function cut(scan: Scan, chunk: Buffer, pending: Pending): void {
       continue;
     }
     const byte = chunk[at] as number;
-    if (byte <= 0x20) continue;
+    if (byte <= 0x20 || (scan.inRecord && structural[byte] === 0)) continue;
     if (!scan.inRecord && scan.depth === scan.base && startsRecord(scan, byte)) {
       scan.inRecord = true;
       from = at;
@@ -148,18 +151,22 @@ function cut(scan: Scan, chunk: Buffer, pending: Pending): void {
 /** Position of the last byte of the string, or of the chunk. */
 function skipString(scan: Scan, chunk: Buffer, from: number): number {
   const takesKey = scan.layout === 'batch' && scan.depth === 1 && scan.base === -1;
-  for (let at = from; at < chunk.length; at += 1) {
-    const byte = chunk[at] as number;
-    if (scan.escaped) scan.escaped = false;
-    else if (byte === backslash) scan.escaped = true;
-    else if (byte === quote) {
-      scan.inString = false;
-      scan.before = quote;
-      return at;
-    }
-    if (takesKey && scan.key.length < keyBytesMax) scan.key.push(byte);
+  let at = from;
+  if (scan.escaped && at < chunk.length) {
+    scan.escaped = false;
+    at += 1;
   }
-  return chunk.length;
+  for (; at < chunk.length; at += 1) {
+    const byte = chunk[at] as number;
+    if (byte === quote) break;
+    if (byte === backslash) at += 1;
+  }
+  scan.escaped = at > chunk.length;
+  if (takesKey) scan.key.push(...chunk.subarray(from, Math.min(at, chunk.length, from + keyBytesMax)));
+  if (at >= chunk.length) return chunk.length;
+  scan.inString = false;
+  scan.before = quote;
+  return at;
 }
 
 function startsRecord(scan: Scan, byte: number): boolean {

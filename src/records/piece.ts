@@ -69,7 +69,7 @@ export function createLineWriter(): LineWriter {
       for (const part of parts) {
         reserve(part.length);
         part.copy(buffer, length);
-        flatten(buffer, length, length + part.length);
+        flatten(buffer.subarray(length, length + part.length));
         length += part.length;
       }
       endLine();
@@ -91,10 +91,9 @@ export function createLineWriter(): LineWriter {
   };
 }
 
-function flatten(bytes: Buffer, from: number, to: number): void {
+/** Only within the record: beyond it the buffer holds whatever was there. */
+function flatten(record: Buffer): void {
   for (const lineBreak of [newline, carriageReturn]) {
-    for (let at = bytes.indexOf(lineBreak, from); at !== -1 && at < to; at = bytes.indexOf(lineBreak, at + 1)) {
-      bytes[at] = space;
-    }
+    for (let at = record.indexOf(lineBreak); at !== -1; at = record.indexOf(lineBreak, at + 1)) record[at] = space;
   }
 }
