@@ -141,13 +141,16 @@ describe('runs of an import app', () => {
     expect(jobs.every((job) => job.run === run)).toBe(true);
   });
 
-  it('rejected records of a completed run are tried again', async () => {
+  it('a completed run tries its rejected records again, and verifies again', async () => {
     await using api = await startImportsApp();
     const id = await api.config();
     const run = await startRun(api, id);
     await finish(api, run);
     const { body } = await api.call('POST', `${apps}/${id}/runs/${run}/retry_rejected/`);
     expect(body).toMatchObject({ state: 'queued', stage: 'check' });
+    await finish(api, run);
+    const verified = await api.call('POST', `${apps}/${id}/runs/${run}/verify/`);
+    expect(verified.body).toMatchObject({ state: 'queued', stage: 'verify' });
   });
 
   it('a trial is promoted once, with the target of the settings as they are now', async () => {

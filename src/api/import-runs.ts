@@ -10,7 +10,7 @@ import { pageOf, toPage } from '../contract/pagination.ts';
 import { pluginConfigIdSchema } from '../contract/plugin-configs.ts';
 import { apiRoute, type ApiReply, type ApiRoute } from '../http/api-route.ts';
 import { resumeChangesOf } from '../imports/resume-changes.ts';
-import { cancelRun, listRuns, pauseRun, resumeRun, retryRejected } from '../imports/run-store.ts';
+import { cancelRun, listRuns, pauseRun, resumeRun, retryRejected, verifyAgain } from '../imports/run-store.ts';
 import type { Run } from '../imports/run.ts';
 import { guarded, promoteRun, startRun } from '../imports/steer-run.ts';
 import type { Work } from '../plugin-configs/save.ts';
@@ -146,6 +146,15 @@ const steerings: readonly Steering[] = [
       'A completed run is checked and loaded anew from what is staged: rejected records get in where they now can, ' +
       'what the target has is not sent again. Honours Idempotency-Key.',
     act: ({ tx }, { id }) => retryRejected(tx, id),
+  },
+  {
+    verb: 'verify',
+    job: 'verify',
+    summary: 'Verify an import run again',
+    description:
+      'What is stored is compared once more with what a completed run has staged, and the report is made anew. Honours ' +
+      'Idempotency-Key.',
+    act: ({ tx }, { id }) => verifyAgain(tx, id),
   },
 ];
 
