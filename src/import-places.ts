@@ -17,15 +17,15 @@ export interface ImportDirs {
 }
 
 export function importDirs(settings: Pick<Settings, 'dataDir' | 'importStaging' | 'importDirs'>): ImportDirs {
-  const files = join(settings.dataDir, 'import-files');
   const named = settings.importDirs
     .split(',')
     .map((each) => each.trim())
     .filter((each) => each !== '');
   return {
     staging: settings.importStaging || join(settings.dataDir, 'imports'),
-    allowed: (named.length > 0 ? named : [files]).map((each) => resolve(each)),
-    uploads: resolve(files, 'uploads'),
+    allowed: (named.length > 0 ? named : [join(settings.dataDir, 'import-files')]).map((each) => resolve(each)),
+    // Not below a directory from which every project may read.
+    uploads: resolve(settings.dataDir, 'import-uploads'),
     temp: resolve(settings.dataDir, 'import-temp'),
   };
 }

@@ -109,6 +109,7 @@ async function openSource(parts: ImportParts, run: Run, tempDir: string): Promis
     fetch,
     stream,
     allowedDirs: dirs.allowed,
+    uploadsDir: join(dirs.uploads, String(run.projectId)),
     resolve: async (host) => (await resolveAllowed(host, 0, allow)).address,
     now: () => clock.now(),
     tempDir,
