@@ -1,4 +1,4 @@
-import { startProgressLine } from '../progress-line.ts';
+import { numberText, startProgressLine } from '../progress-line.ts';
 import type { Terminal } from '../terminal.ts';
 import type { RunView } from './run-view.ts';
 import { runLine } from './show-run.ts';
@@ -22,7 +22,9 @@ export async function follow(
   let said = '';
   try {
     for await (const step of steps) {
-      if (step.stage !== view.stage) line?.say(`${view.stage} done: ${runLine({ ...view, rate: 0 })}`);
+      for (const { stage, done, unit } of step.behind.slice(view.behind.length)) {
+        line?.say(`${stage} done: ${numberText(done)} ${unit}`);
+      }
       view = step;
       if (json && progress) {
         const text = JSON.stringify({ type: 'progress', ...step });

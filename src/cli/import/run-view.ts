@@ -22,8 +22,16 @@ export interface RunView {
   /** `unit` per second. */
   readonly rate: number;
   readonly eta_seconds: number | null;
+  /** Stages that are behind it, and what they came to. */
+  readonly behind: readonly StageEnd[];
   readonly totals: ImportRunRecord['totals'];
   readonly created_at: string;
+}
+
+export interface StageEnd {
+  readonly stage: Stage;
+  readonly done: number;
+  readonly unit: 'records' | 'events';
 }
 
 /** @param now ms since the epoch */
@@ -45,10 +53,11 @@ export function viewOfRun(run: Run, now: number): RunView {
     parts_total: progress?.partsTotal ?? null,
     done: progress?.done ?? 0,
     total: progress?.total ?? null,
-    unit: run.stage === 'export' || run.stage === 'check' ? 'records' : 'events',
+    unit: unitOf(run.stage),
     share: progress === undefined ? null : (shareDone(progress) ?? null),
     rate: Math.round(progress?.rate ?? 0),
     eta_seconds: etaMs === undefined ? null : Math.ceil(etaMs / 1000),
+    behind: endsOf(run),
     totals: { ...totals, verified: totals.verified ?? null },
     created_at: new Date(run.createdAt).toISOString(),
   };
@@ -72,9 +81,22 @@ export function viewOfRecord(record: ImportRunRecord): RunView {
     share: present?.share ?? null,
     rate: Math.round(present?.rate ?? 0),
     eta_seconds: record.eta_seconds,
+    behind: record.stages
+      .filter(({ state }) => state === 'done')
+      .map(({ stage, done, unit }) => ({ stage, done, unit })),
     totals: record.totals,
     created_at: record.created_at,
   };
+}
+
+function unitOf(stage: Stage): 'records' | 'events' {
+  return stage === 'export' || stage === 'check' ? 'records' : 'events';
+}
+
+function endsOf(run: Run): StageEnd[] {
+  const all = stagesOf(run);
+  const behind = run.state === 'completed' ? all : all.slice(0, Math.max(0, all.indexOf(run.stage)));
+  return behind.map((stage) => ({ stage, done: run.progress[stage]?.done ?? 0, unit: unitOf(stage) }));
 }
 
 function place(stage: Stage, all: readonly Stage[]): Pick<RunView, 'stage' | 'stage_number' | 'stages'> {

@@ -15,37 +15,37 @@ export function showCheck(terminal: Terminal, result: CheckResult): void {
   for (const problem of result.problems) terminal.data(`  problem: ${printable(problem)}`);
   for (const warning of result.warnings) terminal.data(`  warning: ${printable(warning)}`);
   if (result.firstTime !== null) terminal.data(`times: ${result.firstTime} to ${result.lastTime ?? ''}`);
-  if (result.events.length > 0) {
-    terminal.data('');
-    terminal.table(
-      ['EVENT', 'COUNT', 'FIRST', 'LAST', 'NEW'],
-      result.events
-        .slice(0, eventsShown)
-        .map((each) => [each.event, numberText(each.count), each.firstTime, each.lastTime, newText(each.isNew)]),
-    );
-    sayRest(terminal, result.events.length - eventsShown, 'names');
-  }
+  showEvents(terminal, result);
   showIds(terminal, result.identity);
   showErrors(terminal, result);
   showSamples(terminal, result);
+}
+
+function showEvents(terminal: Terminal, { events }: CheckResult): void {
+  if (events.length === 0) return;
+  // Nobody can tell what is new in a target that cannot be asked.
+  const isAsked = events.some(({ isNew }) => isNew !== undefined);
+  const rows = events
+    .slice(0, eventsShown)
+    .map(({ event, count, firstTime, lastTime, isNew }) =>
+      [event, numberText(count), firstTime, lastTime].concat(isAsked ? [isNew === true ? 'yes' : 'no'] : []),
+    );
+  terminal.data('');
+  terminal.table(['EVENT', 'COUNT', 'FIRST', 'LAST', ...(isAsked ? ['NEW'] : [])], rows);
+  sayRest(terminal, events.length - eventsShown, 'names');
 }
 
 /** Ids that stand out: the busiest are often default values, those of several persons shared devices. */
 function showIds(terminal: Terminal, { distinctIds, busiest, idsOfSeveralPersons }: CheckResult['identity']): void {
   if (distinctIds === 0) return;
   terminal.data('');
-  terminal.data(`${numberText(distinctIds)} distinct ids; the busiest:`);
+  terminal.data(`distinct ids: ${numberText(distinctIds)}; the busiest:`);
   for (const { id, events } of busiest.slice(0, idsShown)) {
     terminal.data(`  ${printable(id)}: ${numberText(events)} events`);
   }
   for (const { id, persons } of idsOfSeveralPersons.slice(0, idsShown)) {
     terminal.data(`  ${printable(id)} belongs to ${numberText(persons)} persons`);
   }
-}
-
-function newText(isNew: boolean | undefined): string {
-  if (isNew === undefined) return '-';
-  return isNew ? 'yes' : 'no';
 }
 
 function showErrors(terminal: Terminal, { errors }: CheckResult): void {
