@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Metadata } from '../metadata/database.ts';
 import type { Queries } from '../metadata/queries.ts';
 import { RunLostError, type HeldRun, type StoredPart } from './held-run.ts';
+import { createLateWrite } from './late-write.ts';
 import { dayColumns, newDayColumns, partColumns, toDay, toPart } from './run-rows.ts';
 import { leave, type Claim } from './run-lease.ts';
 import type { Run, RunTotals, Stage, StageProgress, Waiting } from './run.ts';
@@ -133,46 +134,18 @@ function showProgress({ db, clock, onLost, onTrouble }: ShowDeps, claim: Claim) 
   let progress: Run['progress'] = run.progress;
   let totals: RunTotals = run.totals;
   let waiting: Waiting | null = run.waiting;
-  let dirty = false;
-  let writtenAt = -Infinity;
-  let timer: NodeJS.Timeout | undefined;
-  let writing: Promise<void> = Promise.resolve();
-
   const write = async (): Promise<void> => {
-    if (!dirty) return;
-    dirty = false;
-    writtenAt = performance.now();
     const columns = {
       progress: JSON.stringify(progress),
       totals: JSON.stringify(totals),
       waiting: waiting === null ? null : JSON.stringify(waiting),
     };
-    try {
-      if (!(await leave(db, claim, columns))) throw lost(run, onLost);
-    } catch (error) {
-      dirty = !(error instanceof RunLostError);
-      throw error;
-    }
+    if (!(await leave(db, claim, columns))) throw lost(run, onLost);
   };
-  const next = (): Promise<void> => {
-    clearTimeout(timer);
-    timer = undefined;
-    const attempt = writing.then(write);
-    writing = attempt.catch(() => undefined);
-    return attempt;
-  };
-  const soon = (): void => {
-    dirty = true;
-    if (timer !== undefined) return;
-    const delay = Math.max(0, writtenAt + writeEveryMs - performance.now());
+  const { soon, now: flush } = createLateWrite(writeEveryMs, write, (error) => {
     // A run that is lost is told through the signal; any other trouble is met again by the next write.
-    timer = setTimeout(() => {
-      next().catch((error: unknown) => {
-        if (!(error instanceof RunLostError)) onTrouble(error);
-      });
-    }, delay);
-    timer.unref();
-  };
+    if (!(error instanceof RunLostError)) onTrouble(error);
+  });
   return {
     progress(stage: StageProgress, changed: Partial<RunTotals> = {}) {
       progress = { ...progress, [stage.stage]: withTimes(stage, progress[stage.stage], clock.now()) };
@@ -197,7 +170,7 @@ function showProgress({ db, clock, onLost, onTrouble }: ShowDeps, claim: Claim) 
       progress = { ...progress, [stage]: { ...of, finishedAt: clock.now() } };
       soon();
     },
-    flush: next,
+    flush,
   };
 }
 
