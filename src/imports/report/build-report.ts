@@ -59,7 +59,8 @@ export function buildReport(sources: ReportSources): ReportResult {
     ...judged,
     totals,
     balance: lines,
-    stages: stagesOf(run).map((stage) => stageLine(stage, run.progress[stage], now)),
+    // The report itself is being made.
+    stages: stagesOf(run).flatMap((stage) => (stage === 'report' ? [] : stageLine(stage, run.progress[stage], now))),
     parts: { list: parts.slice(0, partsMax).map(partLine), more: Math.max(0, parts.length - partsMax) },
     ...eventMatrix(days, { check, verify, refused }),
     ...findingsOf(check),

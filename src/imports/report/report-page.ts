@@ -100,7 +100,7 @@ function eventSection({ events }: ReportResult): Markup {
 
 function findings({ errors, problems, warnings, totals }: ReportResult): Markup {
   const lists: (readonly [string, readonly string[]])[] = [
-    ['Problems', problems],
+    ['Problems that the check found', problems],
     ['Worth a look', warnings],
     ['Skipped on purpose', Object.entries(totals.records.skippedByReason).map(([why, n]) => `${why}: ${integer(n)}`)],
   ];
