@@ -88,7 +88,7 @@ const vendors: readonly (readonly [name: RegExp, places: RegExp])[] = [
   [/^maxmind$/, /^src\/plugin-services\//],
   [/^tar$/, /^src\/plugin-packages\//],
   [/^yauzl$/, /^src\/(plugin-packages|records)\//],
-  [/^(csv-parse.*|hyparquet.*)$/, /^src\/records\//],
+  [/^hyparquet.*$/, /^src\/records\//],
   [/^@aws-sdk\/.*$/, /^src\/s3\//],
 ];
 

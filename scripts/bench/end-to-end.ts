@@ -1,12 +1,9 @@
-import { fork } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { EventRowWriter } from '../../src/eventstore/rows.ts';
 import { bodies, type BatchShape } from './events.ts';
 import { load, percentile } from './load.ts';
 import { thousands } from './pairs.ts';
 import { cpuSecondsOfTree } from './process.ts';
+import { insertRaw, type RawEvent } from './raw-insert.ts';
 import {
   benchDataDir,
   benchProjectKey,
@@ -25,7 +22,6 @@ interface Run {
 }
 
 const eventsPerBody = 1000;
-const rowsPerFile = 100_000;
 /** Sent before anything is measured: both sides run warm. */
 const warmUpBodies = 200;
 
@@ -69,57 +65,11 @@ async function throughMillrace(sent: readonly Buffer[], shape: BatchShape, reque
   };
 }
 
-/** The same rows as files for the baseline. */
-function rowFiles(dir: string, sent: readonly Buffer[]): string[] {
-  const writer = new EventRowWriter();
-  const files: string[] = [];
-  const flush = (): void => {
-    const file = join(dir, `rows-${files.length}.native`);
-    writeFileSync(file, Buffer.concat(writer.take().chunks));
-    files.push(file);
-  };
+function* eventsOf(sent: readonly Buffer[]): Generator<RawEvent> {
   for (const body of sent) {
-    const root = JSON.parse(gunzipSync(body).toString()) as { historical_migration?: boolean; batch: BenchEvent[] };
-    for (const event of root.batch) {
-      const micros = Date.parse(event.timestamp) * 1000;
-      writer.write({
-        projectId: 1,
-        historical: root.historical_migration === true,
-        receivedAtMicros: Date.now() * 1000,
-        timestampMicros: micros,
-        keyDay: Math.floor(micros / 86_400_000_000),
-        uuid: event.uuid,
-        event: event.event,
-        distinctId: event.distinct_id,
-        properties: JSON.stringify(event.properties),
-      });
-      if (writer.rows === rowsPerFile) flush();
-    }
+    const root = JSON.parse(gunzipSync(body).toString()) as { historical_migration?: boolean; batch: RawEvent[] };
+    for (const event of root.batch) yield { ...event, historical: root.historical_migration === true };
   }
-  if (writer.rows > 0) flush();
-  return files;
-}
-
-interface BenchEvent {
-  readonly event: string;
-  readonly uuid: string;
-  readonly distinct_id: string;
-  readonly timestamp: string;
-  readonly properties: object;
-}
-
-async function throughDoor(sent: readonly Buffer[]): Promise<{ perCpuSecond: number; perSecond: number }> {
-  const dir = benchDataDir();
-  const list = join(dir.path, 'files');
-  writeFileSync(list, rowFiles(dir.path, sent).join('\n'));
-  const child = fork(new URL('./door.ts', import.meta.url), [dir.path, list], { stdio: 'inherit' });
-  const result = await new Promise<{ rows: number; wallSeconds: number; cpuSeconds: number }>((resolve, reject) => {
-    child.once('message', (message) => resolve(message as { rows: number; wallSeconds: number; cpuSeconds: number }));
-    child.once('exit', (code) => reject(new Error(`expected figures of the baseline, it ended with ${code}`)));
-  });
-  dir.remove();
-  if (result.rows !== sent.length * eventsPerBody) throw new Error(`expected every row once, got: ${result.rows}`);
-  return { perCpuSecond: result.rows / result.cpuSeconds, perSecond: result.rows / result.wallSeconds };
 }
 
 /** (b) From request to queryable row, persons on. */
@@ -138,7 +88,7 @@ export async function benchEndToEnd(eventCount: number): Promise<string> {
   for (const [name, one] of shapes) {
     const sent = bodies(benchProjectKey, Math.ceil(eventCount / eventsPerBody), one);
     const ours = await throughMillrace(sent, one);
-    const door = await throughDoor(sent);
+    const door = await insertRaw(eventsOf(sent));
     speeds.push(ours.perSecond);
     rows.push(
       `| ${name} | ${thousands(ours.perCpuSecond)} | ${thousands(door.perCpuSecond)} | **${(ours.perCpuSecond / door.perCpuSecond).toFixed(2)}** | ${thousands(ours.perSecond)} | ${thousands(door.perSecond)} | ${megabytes(ours.peakBytes)} |`,

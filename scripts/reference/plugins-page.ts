@@ -1,4 +1,5 @@
 import type { PluginField } from '../../src/plugins/fields.ts';
+import { fieldsOf } from '../../src/plugins/import-apps/common-fields.ts';
 import { notBuiltIn } from '../../src/plugins/not-built-in.ts';
 import type { Plugin } from '../../src/plugins/plugin.ts';
 import { builtInPlugins } from '../../src/plugins/registry.ts';
@@ -52,7 +53,7 @@ function index(kind: string, title: string): string[] {
 function pluginPage(plugin: Plugin): string {
   const parts = [
     `${code(plugin.slug)}, ${plugin.kind === 'transformation' ? 'a transformation' : 'an import app'}, version ${plugin.version}.`,
-    ...section('Settings', settings(plugin.fields)),
+    ...section('Settings', settings(fieldsOf(plugin))),
     ...(plugin.kind === 'transformation' ? example(plugin) : []),
     ...command(plugin),
     ...(plugin.kind === 'import-app' ? section('Jobs', jobs(plugin)) : []),

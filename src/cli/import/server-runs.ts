@@ -33,10 +33,7 @@ export function serverRuns(api: ProjectApi, config: number): ServerRuns {
     },
     act: async (run, action, body = {}) =>
       viewOfRecord(await api.send<ImportRunRecord>('POST', path(run, `${action}/`), body)),
-    verifyAgain: async (run) => {
-      await api.send('POST', `${root}/job/`, { type: 'verify' });
-      return viewOfRecord(await api.get<ImportRunRecord>(path(run)));
-    },
+    verifyAgain: async (run) => viewOfRecord(await api.send<ImportRunRecord>('POST', path(run, 'verify/'), {})),
     check: (run) => api.get<CheckResult>(path(run, 'check/')),
     verify: (run) => api.get<VerifyResult>(path(run, 'verify/')),
     report: (run, form, signal) =>

@@ -1,0 +1,150 @@
+import { fork } from 'node:child_process';
+import { createWriteStream, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { ImportRunRecord } from '../../src/contract/import-runs.ts';
+import { mixpanel } from '../../src/formats/mixpanel.ts';
+import { mixpanelRecords } from '../../src/formats/test-mixpanel-records.ts';
+import { megabytes } from './end-to-end.ts';
+import { thousands } from './pairs.ts';
+import { cpuSecondsOfTree } from './process.ts';
+import { insertRaw, type RawEvent } from './raw-insert.ts';
+import { benchDataDir, benchPersonalKey, delay, startMillrace, untilIdle, watchMemory } from './server.ts';
+
+const seed = 1;
+
+/**
+ * A whole import run, export to report, of generated Mixpanel records, beside (a) the raw insert of the same rows and (b) the
+ * npm package mixpanel-import reading and transforming the same file without sending; (b) is left out unless
+ * MILLRACE_BENCH_MIXPANEL_IMPORT names the directory of the package.
+ */
+export async function benchImports(records: number): Promise<string> {
+  const dir = benchDataDir();
+  const file = join(dir.path, 'import-files', 'mixpanel.ndjson');
+  mkdirSync(join(dir.path, 'import-files'));
+  await pipeline(Readable.from(lines(records)), createWriteStream(file));
+  const ours = await wholeRun(dir.path);
+  const raw = await insertRaw(events(records));
+  const packaged = await throughPackage(file);
+  dir.remove();
+  const row = (name: string, perCpu: number, perSecond: number): string =>
+    `| ${name} | ${thousands(perCpu)} | **${(ours.perCpuSecond / perCpu).toFixed(2)}** | ${thousands(perSecond)} |`;
+  return [
+    `${records.toLocaleString('en-US')} records of Mixpanel, ${ours.events.toLocaleString('en-US')} events; verified: ${ours.verdict}.`,
+    '',
+    '| | events per CPU-s | the run, of this | events/s |',
+    '|---|---|---|---|',
+    row('the run: export, check, load, verify, report', ours.perCpuSecond, ours.perSecond),
+    row('(a) raw insert of the same rows', raw.perCpuSecond, raw.perSecond),
+    ...(packaged === undefined
+      ? []
+      : [row('(b) mixpanel-import, nothing sent', records / packaged.cpuSeconds, records / packaged.wallSeconds)]),
+    '',
+    `Peak memory: the service ${megabytes(ours.peakBytes)}${packaged === undefined ? '' : `, mixpanel-import ${megabytes(packaged.peakBytes)}`}.`,
+    `Seconds by stage: ${ours.stages}.`,
+  ].join('\n');
+}
+
+function* lines(records: number): Generator<string> {
+  let text = '';
+  for (const record of mixpanelRecords(seed, records)) {
+    text += `${JSON.stringify(record)}\n`;
+    if (text.length < 1_000_000) continue;
+    yield text;
+    text = '';
+  }
+  yield text;
+}
+
+function* events(records: number): Generator<RawEvent> {
+  const read = mixpanel.createReader({}, mixpanel.names);
+  const seen = new Set<string>();
+  for (const record of mixpanelRecords(seed, records)) {
+    const result = read(record);
+    if (result.kind !== 'events') continue;
+    for (const event of result.events) {
+      const key = `${event.uuid}${event.event}${event.timestamp.slice(0, 10)}`;
+      if (seen.has(key)) continue;
+      seen.add(key);
+      yield { ...event, historical: true };
+    }
+  }
+}
+
+interface WholeRun {
+  readonly events: number;
+  readonly verdict: string;
+  readonly perCpuSecond: number;
+  readonly perSecond: number;
+  readonly peakBytes: number;
+  readonly stages: string;
+}
+
+async function wholeRun(dataDir: string): Promise<WholeRun> {
+  const server = await startMillrace(dataDir);
+  await untilIdle(server.pid);
+  const memory = watchMemory(server.pid);
+  const configs = `${server.url}/api/projects/@current/pipeline_import_apps_configs`;
+  const plugins = await call<{ results: { id: number; slug: string }[] }>(
+    'GET',
+    `${server.url}/api/projects/@current/plugins/?limit=200`,
+  );
+  const plugin = plugins.results.find(({ slug }) => slug === 'files')?.id;
+  const settings = { paths: 'mixpanel.ndjson', format: 'mixpanel', rejected_max: '5' };
+  const config = await call<{ id: number }>('POST', `${configs}/`, { plugin, name: 'bench', config: settings });
+  const before = cpuSecondsOfTree(server.pid);
+  const started = performance.now();
+  let run = await call<ImportRunRecord>('POST', `${configs}/${config.id}/runs/`, {});
+  while (run.state === 'queued' || run.state === 'running') {
+    await delay(250);
+    run = await call<ImportRunRecord>('GET', `${configs}/${config.id}/runs/${run.id}/`);
+  }
+  const wallSeconds = (performance.now() - started) / 1000;
+  if (run.state !== 'completed') throw new Error(`expected the run to end well, got: ${run.state}, ${run.reason}`);
+  await untilIdle(server.pid);
+  const cpuSeconds = cpuSecondsOfTree(server.pid) - before;
+  const verify = await call<{ verdict: string }>('GET', `${configs}/${config.id}/runs/${run.id}/verify/`);
+  memory.stop();
+  await server.stop();
+  const { loaded } = run.totals;
+  return {
+    events: loaded,
+    verdict: verify.verdict,
+    perCpuSecond: loaded / cpuSeconds,
+    perSecond: loaded / wallSeconds,
+    peakBytes: memory.peakBytes(),
+    stages: run.stages.map(({ stage, ...times }) => `${stage} ${secondsOf(times)}`).join(', '),
+  };
+}
+
+function secondsOf(times: { readonly started_at: string | null; readonly finished_at: string | null }): string {
+  if (times.started_at === null || times.finished_at === null) return '–';
+  return ((Date.parse(times.finished_at) - Date.parse(times.started_at)) / 1000).toFixed(1);
+}
+
+async function call<T>(method: string, url: string, body?: object): Promise<T> {
+  const headers = { authorization: `Bearer ${benchPersonalKey}`, 'content-type': 'application/json' };
+  const answer = await fetch(url, { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
+  const text = await answer.text();
+  if (!answer.ok) throw new Error(`expected ${method} ${url} to go well, got: ${answer.status} ${text.slice(0, 500)}`);
+  return JSON.parse(text) as T;
+}
+
+interface PackageRun {
+  readonly wallSeconds: number;
+  readonly cpuSeconds: number;
+  readonly peakBytes: number;
+}
+
+async function throughPackage(file: string): Promise<PackageRun | undefined> {
+  const place = process.env['MILLRACE_BENCH_MIXPANEL_IMPORT'];
+  if (place === undefined) return undefined;
+  const child = fork(new URL('./mixpanel-import.ts', import.meta.url), [place, file], {
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
+  return new Promise((resolve, reject) => {
+    child.once('message', (message) => resolve(message as PackageRun));
+    child.once('exit', (code) => reject(new Error(`expected figures of mixpanel-import, it ended with ${code}`)));
+  });
+}
