@@ -7,6 +7,8 @@ export type TextForm =
   | { readonly kind: 'lines' }
   | { readonly kind: 'values'; readonly layout: ValueLayout }
   | { readonly kind: 'csv'; readonly delimiter: string }
+  /** Each line is a record as it is, and no JSON. */
+  | { readonly kind: 'texts' }
   /** One sentence: what came and what to do. */
   | { readonly kind: 'unknown'; readonly reason: string };
 
@@ -83,10 +85,19 @@ function isMostlyObjects(start: string): boolean {
   return rest.length > 0 && rest.filter((line) => line.trimStart().startsWith('{')).length * 2 > rest.length;
 }
 
+const enrichedColumns = 131;
+
+/** An enriched event of Snowplow: its columns are known, so its files have no line that names them. */
+function isEnrichedEvent(line: string): boolean {
+  const columns = line.split('\t');
+  return columns.length === enrichedColumns && columns[0] !== 'app_id';
+}
+
 function csvForm(start: string, name: string): TextForm {
   const header = start.slice(0, start.search(/\r?\n|$/));
   const bare = header.replaceAll(/"(?:[^"]|"")*"/g, '');
   const counts = [',', ';', '\t', '|'].map((delimiter) => ({ delimiter, count: bare.split(delimiter).length - 1 }));
+  if (isEnrichedEvent(header)) return { kind: 'texts' };
   const best = counts.toSorted((a, b) => b.count - a.count)[0];
   if (best !== undefined && best.count > 0) return { kind: 'csv', delimiter: best.delimiter };
   if (/\.(csv|tsv)(\.|$)/i.test(name)) return { kind: 'csv', delimiter: ',' };

@@ -20,6 +20,18 @@ export async function* readLines(
   if (last !== undefined) yield last;
 }
 
+/** Lines of plain text, each as a JSON string; blank ones stay blank. */
+export async function* readTexts(
+  chunks: AsyncIterable<Buffer>,
+  place: (line: number) => string,
+): AsyncGenerator<Piece> {
+  for await (const piece of readLines(chunks, place)) {
+    const texts = piece.lines.toString().split('\n').slice(0, -1);
+    const lines = texts.map((text) => `${text.trim() === '' ? '' : JSON.stringify(text.replace(/\r$/, ''))}\n`);
+    yield { ...piece, lines: Buffer.from(lines.join('')) };
+  }
+}
+
 interface Splitter {
   push(chunk: Buffer): Piece | undefined;
   end(): Piece | undefined;

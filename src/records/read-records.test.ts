@@ -236,3 +236,19 @@ describe('damage', () => {
     expect(String(error)).toMatch(new RegExp(word));
   });
 });
+
+describe('enriched events of Snowplow', () => {
+  it('have no header: the first line is an event like the others', async () => {
+    const columns = Array.from({ length: 131 }, (_, index) => (index === 5 ? 'page_view' : ''));
+    const [first, second] = [['shop', ...columns.slice(1)].join('\t'), ['"q"', ...columns.slice(1)].join('\t')];
+    const read = await readText(`${first}\n\n${second}\r\n`);
+    expect(read.lines.map((line) => (line === '' ? line : (JSON.parse(line) as unknown)))).toEqual([first, '', second]);
+  });
+
+  it('with a line of names are a table', async () => {
+    const names = ['app_id', ...Array.from({ length: 130 }, (_, index) => `c${index}`)].join('\t');
+    const read = await readText(`${names}\n${names}\n`);
+    expect(parsed(read)).toHaveLength(1);
+    expect(parsed(read)[0]).toMatchObject({ app_id: 'app_id' });
+  });
+});

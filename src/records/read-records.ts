@@ -4,7 +4,7 @@ import { readCsv } from './csv.ts';
 import { gunzipChunks, guardRatio, unzstdChunks } from './decompress.ts';
 import { byteOrderMark, containerOf, textFormOf, type Container } from './detect.ts';
 import { readValues } from './json-values.ts';
-import { readLines } from './lines.ts';
+import { readLines, readTexts } from './lines.ts';
 import { readParquet } from './parquet.ts';
 import type { Piece, ReadHints } from './piece.ts';
 import { spool } from './spool.ts';
@@ -147,6 +147,7 @@ async function* readText(head: Buffer, chunks: AsyncIterable<Buffer>, context: C
   const place = (line: number): string => at(`line ${line}`);
   if (form.kind === 'unknown') throw new SourceError(`${name} cannot be read: ${form.reason}`);
   if (form.kind === 'lines') return yield* readLines(rest, place);
+  if (form.kind === 'texts') return yield* readTexts(rest, place);
   if (form.kind === 'csv') return yield* readCsv(rest, { delimiter: form.delimiter, place });
   yield* readValues(rest, form.layout, { name, place: (record) => at(`record ${record}`) });
 }
