@@ -117,7 +117,7 @@ const failpoints = [
   'import_load_committed:2',
 ];
 
-it('a run that is killed at every point of every stage imports each record once, and its report adds up', async () => {
+it('a run killed at ten points of export, check and load imports each record once, and its report adds up', async () => {
   await using dataDir = await tempDataDir();
   const expected = await writeExport(dataDir.path);
   let server = await startServer(dataDir.path);
