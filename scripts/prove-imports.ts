@@ -25,6 +25,8 @@ const personalKey = 'phx_provePersonalKey0123456789';
 const port = 18_000 + Math.floor(Math.random() * 1000);
 const url = `http://127.0.0.1:${port}`;
 const minutesMax = 30;
+const stageOrder = ['start', 'export', 'check', 'load', 'verify', 'report'];
+const killPlan = ['start', 'export', 'check', 'check', 'load', 'load', 'load', 'load', 'verify', 'verify'];
 
 const [slug = 'mixpanel', recordsText = '20000', killsText = '5', victim = 'importer'] = process.argv.slice(2);
 const [records, kills] = [Number(recordsText), Number(killsText)];
@@ -39,12 +41,11 @@ const proxy = victim === 'restless' ? await startProxy(url) : undefined;
 const started = performance.now();
 const stages = new Map<string, number>();
 let killed = 0;
-let longestMs = 4000;
 for (;;) {
   const importer = startImporter(proxy?.url ?? url);
   const over = new Promise<number | null>((resolve) => importer.process.once('exit', (code) => resolve(code)));
   const killing = killed < kills && victim !== 'restless';
-  const code = killing ? await Promise.race([over, delay(200 + Math.random() * longestMs)]) : await over;
+  const code = killing ? await Promise.race([over, momentToKill(importer)]) : await over;
   if (code !== 'time') {
     // 0: exact; 3: done, with rejected records, which were planted.
     if (code === 0 || code === 3) {
@@ -58,7 +59,6 @@ for (;;) {
   }
   killed += 1;
   stages.set(importer.stage(), (stages.get(importer.stage()) ?? 0) + 1);
-  longestMs = Math.min(longestMs * 1.05, 20_000);
   if (victim !== 'importer') {
     server.kill('SIGKILL');
     if (victim === 'target') await delay(Math.random() * 3000);
@@ -87,6 +87,13 @@ if (missing.length + surplus.length > 0) {
 } else {
   console.log('exact');
   rmSync(dir, { recursive: true, force: true });
+}
+
+/** The kills are spread over the stages; within a stage the moment is random. */
+async function momentToKill(importer: Importer): Promise<'time'> {
+  const wanted = stageOrder.indexOf(killPlan[Math.floor((killed / kills) * killPlan.length)] ?? 'load');
+  while (stageOrder.indexOf(importer.stage()) < wanted) await delay(20);
+  return delay(Math.random() * (wanted >= 3 ? 400 : 3000));
 }
 
 async function startServer(): Promise<ChildProcess> {
