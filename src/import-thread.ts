@@ -15,7 +15,7 @@ import { movableMemory } from './import-calls.ts';
 import { freeStagingBytes, importDirs, openImportStaging } from './import-places.ts';
 import { createImportStages } from './import-stages.ts';
 import { createStagingRoom } from './imports/export/staging-room.ts';
-import { removeOldStaging } from './imports/keep-staging.ts';
+import { removeOfDeletedProjects, removeOldStaging } from './imports/keep-staging.ts';
 import { expireLeases } from './imports/run-lease.ts';
 import { startRunWorker } from './imports/run-worker.ts';
 import { sleep } from './imports/sleep.ts';
@@ -111,6 +111,7 @@ async function removeStaging(): Promise<void> {
   while (!stop.signal.aborted) {
     try {
       await removeOldStaging({ db, staging, keepDays: settings.importKeepDays }, clock.now());
+      await removeOfDeletedProjects({ db, staging }, dirs.uploads, clock.now());
     } catch (error) {
       log.error({ err: error }, 'files of imports that ended could not be removed; trying again');
     }

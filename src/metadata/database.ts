@@ -40,6 +40,7 @@ export interface Database {
   import_runs: ImportRunTable;
   import_parts: ImportPartTable;
   import_days: ImportDayTable;
+  import_leftovers: ImportLeftoverTable;
 }
 
 export type Metadata = Kysely<Database>;
@@ -448,4 +449,9 @@ interface ImportDayTable {
   verified: Flag;
   /** JSON: event → { count, checksum }. */
   expected: string;
+}
+/** A run whose project was deleted: what it left in staging is to be removed. */
+interface ImportLeftoverTable {
+  run_id: string;
+  created_at: string;
 }

@@ -4,11 +4,12 @@ import type { Metadata } from './database.ts';
 import { init } from './migrations/0001-init.ts';
 import { plugins } from './migrations/0002-plugins.ts';
 import { imports } from './migrations/0003-imports.ts';
+import { importLeftovers } from './migrations/0004-import-leftovers.ts';
 import { columnTypes, type Dialect, type Migration } from './migrations/migration.ts';
 import type { Queries } from './queries.ts';
 
 /** In order of version, without gaps. */
-const migrations: readonly Migration[] = [init, plugins, imports];
+const migrations: readonly Migration[] = [init, plugins, imports, importLeftovers];
 
 /** The schema version that this program needs. */
 export const schemaVersion = migrations.length;

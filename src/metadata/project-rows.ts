@@ -1,5 +1,6 @@
 import { setImmediate as otherWork } from 'node:timers/promises';
 import { sql } from 'kysely';
+import { isoMicros } from '../base/clock.ts';
 import type { Database } from './database.ts';
 import type { Queries } from './queries.ts';
 
@@ -30,6 +31,7 @@ const rowsPerPiece = 10_000;
  * writers get their turn.
  */
 export async function deleteProjectRows(db: Queries, projectId: number): Promise<void> {
+  await rememberRuns(db, projectId);
   for (const [table, key] of tables) {
     while ((await deletePiece(db, table, key, projectId)) >= rowsPerPiece) await otherWork();
   }
@@ -41,4 +43,19 @@ async function deletePiece(db: Queries, table: string, key: string, projectId: n
   const deletion = sql`delete from ${from} where project_id = ${projectId} and ${column} in (${piece})`;
   const { numAffectedRows } = await deletion.execute(db);
   return Number(numAffectedRows ?? 0);
+}
+
+/** Their files lie outside of this store; who removes them has to know of which runs (imports/keep-staging.ts). */
+async function rememberRuns(db: Queries, projectId: number): Promise<void> {
+  await db
+    .insertInto('import_leftovers')
+    .columns(['run_id', 'created_at'])
+    .expression((eb) =>
+      eb
+        .selectFrom('import_runs')
+        .select((of) => ['id', of.val(isoMicros(Date.now())).as('created_at')])
+        .where('project_id', '=', projectId),
+    )
+    .onConflict((conflict) => conflict.column('run_id').doNothing())
+    .execute();
 }
