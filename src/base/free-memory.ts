@@ -11,3 +11,13 @@ export function freeMemory(view: ArrayBufferView): void {
   if (byteLength < worthwhileBytes || byteLength <= Buffer.poolSize) return;
   if (buffer instanceof ArrayBuffer) buffer.transfer(0);
 }
+
+/** A copy of what a view shows, when the memory behind it is much larger and nobody else's; that memory is given back at once. */
+export function compacted(view: Buffer): Buffer {
+  const { buffer } = view;
+  const isWorthwhile = buffer.byteLength >= worthwhileBytes && buffer.byteLength > Buffer.poolSize;
+  if (!isWorthwhile || !(buffer instanceof ArrayBuffer) || view.byteLength * 2 > buffer.byteLength) return view;
+  const copy = Buffer.from(view);
+  buffer.transfer(0);
+  return copy;
+}

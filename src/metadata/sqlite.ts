@@ -23,6 +23,10 @@ import { createWriteLock, type Release } from './write-lock.ts';
 const statementsMax = 500;
 const statementCharsMax = 1_000_000;
 const sqliteBusy = 5;
+/** Memory that the pages of the writer may take. */
+const cacheKibibytes = 64 * 1024;
+/** Pages of 4 KiB in the WAL before they are folded into the file. */
+const pagesPerCheckpoint = 8192;
 
 export interface SqliteOptions {
   /** How long a statement waits for another thread or process that holds the file. Default 10 s. */
@@ -270,6 +274,10 @@ async function openWriter(file: string, whenFree: WhenFree): Promise<Handle> {
     const handle = new Handle(new DatabaseSync(file, { timeout: 0, enableForeignKeyConstraints: true }));
     await whenFree(() => handle.exec('pragma journal_mode = wal'));
     handle.exec('pragma synchronous = full');
+    // A window of events changes tens of thousands of rows in one transaction: with the default cache of 2 MB its pages would
+    // go to the WAL several times, and with the default limit all of them into the file after every commit.
+    handle.exec(`pragma cache_size = -${cacheKibibytes}`);
+    handle.exec(`pragma wal_autocheckpoint = ${pagesPerCheckpoint}`);
     return handle;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);

@@ -11,8 +11,11 @@ interface SourceTextJson {
 }
 const json = JSON as unknown as SourceTextJson;
 
-/** Sixteen digits or an exponent: a JavaScript number may not hold it. */
-const atRisk = /\d[\d.]{15}|\d[eE]/;
+/**
+ * Sixteen digits or an exponent where a number may stand: a JavaScript number may not hold it. Ids in strings, which are full
+ * of both, rarely stand after one of these characters.
+ */
+const atRisk = /(?:^|[:,[])\s*-?(?:\d[\d.]{15}|\d[\d.]*[eE])/;
 
 /**
  * As JSON.parse, but a number that JavaScript would change becomes an opaque value which JSON.stringify writes as it was:

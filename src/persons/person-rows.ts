@@ -56,7 +56,10 @@ export async function loadPersons(
 
 /** Writes the changes of one window. Belongs into the transaction that moves the cursor. */
 export async function writePersonChanges(tx: Queries, changes: PersonChanges): Promise<void> {
-  for (const rows of chunks(changes.persons, rowsPerInsert)) {
+  for (const rows of chunks(
+    inOrder(changes.persons, (row) => row.uuid),
+    rowsPerInsert,
+  )) {
     await tx
       .insertInto('persons')
       .values([...rows])
@@ -69,7 +72,10 @@ export async function writePersonChanges(tx: Queries, changes: PersonChanges): P
       )
       .execute();
   }
-  for (const rows of chunks(changes.distinctIds, rowsPerInsert)) {
+  for (const rows of chunks(
+    inOrder(changes.distinctIds, (row) => row.distinct_id),
+    rowsPerInsert,
+  )) {
     await tx
       .insertInto('person_distinct_ids')
       .values([...rows])
@@ -81,6 +87,14 @@ export async function writePersonChanges(tx: Queries, changes: PersonChanges): P
       .execute();
   }
   for (const merge of changes.merges) await writeMerge(tx, merge);
+}
+
+/** In the order of the table's key: rows that lie on one page are written one after the other. The stores keep no other order. */
+function inOrder<T>(rows: readonly T[], keyOf: (row: T) => string): readonly T[] {
+  return rows.toSorted((a, b) => {
+    const [one, other] = [keyOf(a), keyOf(b)];
+    return one < other ? -1 : Number(one > other);
+  });
 }
 
 async function writeMerge(tx: Queries, { projectId, from, to }: MergeRow): Promise<void> {

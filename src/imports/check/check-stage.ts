@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Failpoint } from '../../base/failpoint.ts';
+import { freeMemory } from '../../base/free-memory.ts';
 import { FormatOptionsError, type Format, type NameTable, type RecordReader } from '../../formats/format.ts';
 import { parseNames } from '../../formats/names.ts';
 import { findFormat, formats } from '../../formats/registry.ts';
@@ -197,6 +198,7 @@ async function checkPart(
     const lines = await read(index);
     if (index < part.checked) await replaySegment(checking, lines);
     else await checkSegment(deps, held, checking, { part, index, linesBefore, lines });
+    freeMemory(lines);
     linesBefore += records;
     progress.segment(records, rawBytes);
   }

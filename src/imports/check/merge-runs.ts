@@ -1,5 +1,5 @@
 import type { Staging } from '../staging.ts';
-import { blockBytes, readBlock, type Block } from './spill-block.ts';
+import { blockBytes, freeBlock, readBlock, type Block } from './spill-block.ts';
 import type { SpillBlock } from './spill-buffer.ts';
 import { RunFailedError } from '../held-run.ts';
 
@@ -21,7 +21,7 @@ export interface Stretch {
 
 /**
  * Events of several runs as one sequence: by time, those of the same time in the order of the runs. A block of each run
- * is in memory at a time.
+ * is in memory at a time; a stretch is empty once the next one is asked for.
  */
 export async function* mergeRuns(staging: Staging, runs: readonly DayRun[], bytesMax: number): AsyncGenerator<Stretch> {
   const readAhead = Math.max(1, Math.floor(bytesMax / Math.max(1, runs.length)));
@@ -73,6 +73,7 @@ function createCursor(staging: Staging, run: DayRun, order: number, readAhead: n
     load: async () => {
       const place = run.blocks[next];
       // Lets go of what was read, also at the end.
+      freeBlock(cursor.block);
       cursor.block = noBlock;
       cursor.at = 0;
       if (place === undefined) return false;

@@ -1,4 +1,5 @@
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import { compacted, freeMemory } from '../../base/free-memory.ts';
 
 /**
  * A block: some events of one day in the order of their time, as what merging needs of them beside their JSON, so that
@@ -88,7 +89,9 @@ export function createBlockWriter(jsonBytesMax: number): BlockWriter {
       if (json.length > jsonBytesMax) json = Buffer.allocUnsafe(jsonBytesMax);
       count = 0;
       jsonBytes = 0;
-      return compress(raw, level);
+      const block = compress(raw, level);
+      freeMemory(raw);
+      return block;
     },
   };
 }
@@ -109,7 +112,7 @@ function copyColumn(
 export function compress(raw: Buffer, compressionLevel: number): Buffer {
   const params = { [constants.ZSTD_c_compressionLevel]: compressionLevel };
   // In one piece: room for what does not compress.
-  return zstdCompressSync(raw, { chunkSize: raw.length + (raw.length >> 7) + 1024, params });
+  return compacted(zstdCompressSync(raw, { chunkSize: raw.length + (raw.length >> 7) + 1024, params }));
 }
 
 /** Throws when the bytes are no block. */
@@ -140,6 +143,12 @@ export function readBlock(bytes: Buffer, rawBytes: number): Block {
     start,
     json: raw.subarray(jsonAt),
   };
+}
+
+/** Nobody may look into the block afterwards. */
+export function freeBlock({ micros, name, json }: Block): void {
+  // All whole numbers lie in one piece of memory.
+  for (const view of [micros, name, json]) freeMemory(view);
 }
 
 /** Bytes of a block before compression. */

@@ -1,4 +1,5 @@
 import { zstdCompressSync } from 'node:zlib';
+import { freeMemory } from '../../base/free-memory.ts';
 import { stagingKeys, type RejectedRecord, type Staging } from '../staging.ts';
 import type { Delivered, LoadBatch, Target } from '../target.ts';
 import { splitLines } from '../targets/lines.ts';
@@ -23,7 +24,7 @@ export interface DeliveredFrame {
 
 /**
  * Brings one frame to the target; what it refuses lies in staging before this resolves. `inDoubt`: the target may have the
- * frame already, so it is asked first, if it can tell.
+ * frame already, so it is asked first, if it can tell. The frame's lines are given back.
  */
 export async function deliverFrame(deps: DeliverFrameDeps, frame: DayFrame, inDoubt: boolean): Promise<DeliveredFrame> {
   const { target, patiently, admit, signal } = deps;
@@ -35,6 +36,7 @@ export async function deliverFrame(deps: DeliverFrameDeps, frame: DayFrame, inDo
   }
   const rejected = delivered.rejected.map((each) => ({ ...each, index: indexes?.[each.index] ?? each.index }));
   await keepRejected(deps, frame, rejected, inDoubt);
+  freeMemory(frame.lines);
   return {
     frame: { index: frame.index, events: frame.events, bytes: frame.bytes },
     accepted: delivered.accepted + known,

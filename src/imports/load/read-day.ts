@@ -44,7 +44,7 @@ export async function* readDayFrames(
     for (; from < to; from += 1) {
       const frame = index.frames[from];
       if (frame === undefined) break;
-      const lines = await linesOf(staging, key, bytes.subarray(frame.start - start, frame.end - start));
+      const lines = await linesOf(staging, key, bytes.subarray(frame.start - start, frame.end - start), frame.bytes);
       yield { day: index.day, index: from, lines, events: frame.events, bytes: frame.bytes };
     }
   }
@@ -65,10 +65,11 @@ async function readRange(staging: Staging, key: string, start: number, end: numb
   return bytes;
 }
 
-async function linesOf(staging: Staging, key: string, frame: Buffer): Promise<Buffer> {
+async function linesOf(staging: Staging, key: string, frame: Buffer, rawBytes: number): Promise<Buffer> {
   let lines: Buffer;
   try {
-    lines = await decompress(frame);
+    // In one piece, with room for a \n.
+    lines = await decompress(frame, { chunkSize: Math.max(64, rawBytes + 1) });
   } catch (cause) {
     throw damaged(staging, key, cause);
   }

@@ -8,7 +8,7 @@ import {
 } from '../../eventstore/import-reads.ts';
 import { storedId } from '../checksum.ts';
 import { TargetError, TargetWaitError, type LoadBatch, type Target, type TargetReader } from '../target.ts';
-import { splitLines, withCommas } from './lines.ts';
+import { arrayOf, splitLines } from './lines.ts';
 import type { ProjectDoor } from './project-door.ts';
 
 export interface ProjectTargetOptions {
@@ -20,8 +20,6 @@ export interface ProjectTargetOptions {
   readonly drained: (signal: AbortSignal) => Promise<void>;
 }
 
-const open = Buffer.from('[');
-const close = Buffer.from(']');
 const identitiesPerPage = 10_000;
 
 /** The service's own project: through the door into the historical lane, as fast as the agreement allows. */
@@ -31,7 +29,7 @@ export function openProjectTarget(options: ProjectTargetOptions): Target {
     description: `project ${projectId}`,
     deliver: async (batch, signal) => {
       signal.throwIfAborted();
-      const answer = await door.accept(Buffer.concat([open, withCommas(batch.lines), close]), batch.events);
+      const answer = await door.accept(arrayOf(batch.lines), batch.events);
       if (answer.kind === 'refused') throw new TargetError(answer.reason);
       if (answer.kind === 'wait') throw new TargetWaitError(answer.reason, { retryAfterMs: answer.retryAfterMs });
       return { accepted: batch.events, rejected: [] };
