@@ -65,6 +65,10 @@ export interface VerifyResult {
   readonly detail: string;
   readonly expected: number;
   readonly found: number;
+  /** Of `found`: stored by another import or by live capture; the store keeps what came first. Results of old versions lack it. */
+  readonly storedByOthers?: number;
+  /** Of these: with another time than this run has for them. No fault, but each is in `differences`, as `earlier`. */
+  readonly otherTimes?: number;
   readonly cells: readonly VerifyCell[];
   /** To the record, at most 10,000; `truncated` says how many more there are. */
   readonly differences: readonly VerifyDifference[];
@@ -80,7 +84,8 @@ export interface VerifyCell {
 }
 
 export interface VerifyDifference {
-  readonly kind: 'missing' | 'changed' | 'unexpected';
+  /** `earlier`: somebody else stored the same event with another time before; that is what stays. */
+  readonly kind: 'missing' | 'changed' | 'unexpected' | 'earlier';
   readonly day: string;
   readonly event: string;
   readonly uuid: string;

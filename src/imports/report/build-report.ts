@@ -92,6 +92,7 @@ function totalsOf({ run, parts, days, check, verify }: ReportSources): ReportTot
       rejected: refused + sum(days, (day) => day.rejected),
       loaded: sum(days, (day) => day.accepted),
       verified: isRead ? verify.found : null,
+      storedByOthers: isRead ? (verify.storedByOthers ?? 0) : null,
     },
     sourceBytes: run.progress.export?.bytes ?? sum(parts, ({ bytes }) => bytes ?? 0),
   };
@@ -131,7 +132,9 @@ function judge({ run, check, verify, isLoaded, off }: Judged): Pick<ReportResult
   if (verify.verdict === 'different') {
     return { verdict: 'different', summary: `What is stored differs from what was loaded. ${verify.detail}` };
   }
-  return { verdict: 'exact', summary: 'Every sum agrees, and the store holds exactly what was loaded.' };
+  const there = verify.storedByOthers ?? 0;
+  const others = there === 0 ? '' : ` ${there} of the events are stored by another import or by live capture.`;
+  return { verdict: 'exact', summary: `Every sum agrees, and the store holds exactly what was loaded.${others}` };
 }
 
 function stageLine(stage: Stage, progress: StageProgress | undefined, now: number): StageLine {

@@ -68,9 +68,10 @@ function figures({ totals: { records, events, sourceBytes } }: ReportResult): Ma
   return markup`<dl class="figures">${tiles}</dl>`;
 }
 
-function foundNote({ verified, loaded }: ReportResult['totals']['events']): string {
+function foundNote({ verified, loaded, storedByOthers }: ReportResult['totals']['events']): string {
   if (verified === null) return 'not looked at';
-  return verified === loaded ? 'all that was loaded' : `${integer(Math.abs(loaded - verified))} apart`;
+  const note = verified === loaded ? 'all that was loaded' : `${integer(Math.abs(loaded - verified))} apart`;
+  return storedByOthers === null || storedByOthers === 0 ? note : `${note}; ${integer(storedByOthers)} by others`;
 }
 
 function balanceSection({ balance }: ReportResult): Markup {

@@ -36,6 +36,24 @@ describe('the stage of the report', () => {
     expect(seen.totals).toEqual(report.totals);
   });
 
+  it.each(['import_report_json_written', 'import_report_written'])(
+    'killed at %s and taken up again, it leaves the report behind that it would have at once',
+    async (place) => {
+      await using test = await startReported();
+      const { staging, held, run } = test;
+      const failpoint = (name: string): void => {
+        if (name === place) throw new Error('killed');
+      };
+      await expect(createReportStage({ staging, clock, failpoint })(held)).rejects.toThrow('killed');
+      await createReportStage({ staging, clock })(held);
+      const again = await bothForms(staging, run);
+      await staging.remove(stagingKeys.report(run, 'json'));
+      await staging.remove(stagingKeys.report(run, 'html'));
+      await createReportStage({ staging, clock })(held);
+      expect(again).toEqual(await bothForms(staging, run));
+    },
+  );
+
   it('a difference between the store of rows and the files of rejected records is no exact report', async () => {
     await using test = await startReported();
     const { staging, held, run } = test;
@@ -55,6 +73,13 @@ describe('the stage of the report', () => {
     expect(await staging.list(`${run}/report`)).toEqual([]);
   });
 });
+
+async function bothForms(staging: Staging, run: string): Promise<readonly string[]> {
+  return [
+    await textOf(staging, stagingKeys.report(run, 'json')),
+    await textOf(staging, stagingKeys.report(run, 'html')),
+  ];
+}
 
 async function textOf(staging: Staging, key: string): Promise<string> {
   const chunks: Buffer[] = [];

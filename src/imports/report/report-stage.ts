@@ -1,4 +1,5 @@
 import type { Clock } from '../../base/clock.ts';
+import type { Failpoint } from '../../base/failpoint.ts';
 import type { HeldRun, RunStage, StoredDay } from '../held-run.ts';
 import type { Run } from '../run.ts';
 import { stagingKeys, type Staging } from '../staging.ts';
@@ -14,10 +15,11 @@ export interface ReportStageDeps {
   readonly clock: Clock;
   /** The run with the progress of its stages as it is now; default: as the worker holds it. */
   readonly current?: (runId: string) => Promise<Run | undefined>;
+  readonly failpoint?: Failpoint;
 }
 
 /** The last stage: report.json and report.html in staging. The same again replaces them. */
-export function createReportStage({ staging, clock, current }: ReportStageDeps): RunStage {
+export function createReportStage({ staging, clock, current, failpoint }: ReportStageDeps): RunStage {
   return async (held) => {
     const startedAt = clock.now();
     await held.flush();
@@ -26,7 +28,9 @@ export function createReportStage({ staging, clock, current }: ReportStageDeps):
     const json = Buffer.from(`${JSON.stringify(report)}\n`);
     const page = Buffer.from(reportPage(report));
     await staging.write(stagingKeys.report(held.run.id, 'json'), [json]);
+    failpoint?.('import_report_json_written');
     await staging.write(stagingKeys.report(held.run.id, 'html'), [page]);
+    failpoint?.('import_report_written');
     const finishedAt = clock.now();
     held.progress({
       stage: 'report',

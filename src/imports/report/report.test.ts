@@ -70,6 +70,15 @@ describe('the report of a run', () => {
     expect(unverified.summary).toContain('personal key');
   });
 
+  it('says how many events were there already, stored by others', () => {
+    const { verify } = small;
+    const report = buildReport({ ...small, verify: verify && { ...verify, storedByOthers: 1234, otherTimes: 0 } });
+    expect(report).toMatchObject({ verdict: 'exact', totals: { events: { storedByOthers: 1234 } } });
+    expect(report.summary).toContain('1234 of the events are stored by another import or by live capture.');
+    expect(reportPage(report)).toContain('all that was loaded; 1,234 by others');
+    expect(reportPage(buildReport(small))).not.toContain('by others');
+  });
+
   it('is made of what there is when a run failed before its check', () => {
     const report = buildReport({ ...small, days: [], check: undefined, verify: undefined });
     expect(report).toMatchObject({ verdict: 'unfinished', days: [], balance: [] });

@@ -61,6 +61,8 @@ export interface ReportTotals {
     readonly loaded: number;
     /** Null: not looked at. */
     readonly verified: number | null;
+    /** Of these: stored by another import or by live capture; null: not looked at. */
+    readonly storedByOthers: number | null;
   };
   /** Of the source, before decompression where it says so; else of what was staged. */
   readonly sourceBytes: number;

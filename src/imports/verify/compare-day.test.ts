@@ -44,13 +44,14 @@ describe('comparing a day to the record', () => {
       signal: new AbortController().signal,
       identitiesMax,
     });
-    expect([...found]).toEqual([
+    expect([...found.counts]).toEqual([
       ['viewed', 90],
       ['paid', 100],
       ['left "early"', 100],
     ]);
-    expect(differences.count()).toBe(10);
-    expect(differences.kept).toHaveLength(4);
+    expect(found.byOthers).toBe(0);
+    expect(differences.faults()).toBe(10);
+    expect(differences.kept()).toHaveLength(4);
     expect(differences.of('viewed', 'missing')).toBe(10);
     expect(reader.reads).toBe(3 * Math.ceil(300 / identitiesMax));
   });

@@ -2,7 +2,7 @@ import { readDayFrames, readDayIndex } from '../load/read-day.ts';
 import type { Staging } from '../staging.ts';
 import type { TargetReader } from '../target.ts';
 import { splitLines } from '../targets/lines.ts';
-import { changed, missing, unexpected, type Differences, type StoredEvent } from './differences.ts';
+import { changed, earlier, missing, unexpected, type Differences, type StoredEvent } from './differences.ts';
 import { expectedIdentity, expectedKey, type ExpectedIdentity } from './expected.ts';
 
 export interface CompareDay {
@@ -30,13 +30,20 @@ interface Expected {
   matched: boolean;
 }
 
+export interface FoundOnDay {
+  /** By event name, whoever stored them. */
+  readonly counts: Map<string, number>;
+  /** Of these: stored by another import or by live capture. */
+  byOthers: number;
+}
+
 /**
- * Compares a day event by event. Returns how many of each name are stored exactly as expected, whoever stored them. Large days
- * are read several times, each time for another share of the uuids.
+ * Compares a day event by event. Returns how many of each name are stored as expected. Large days are read several times, each
+ * time for another share of the uuids.
  */
-export async function compareDay(options: CompareDay): Promise<Map<string, number>> {
+export async function compareDay(options: CompareDay): Promise<FoundOnDay> {
   const parts = Math.max(1, Math.ceil(options.expected / (options.identitiesMax ?? identitiesMaxDefault)));
-  const found = new Map<string, number>(options.events.map((event) => [event, 0]));
+  const found = { counts: new Map<string, number>(options.events.map((event) => [event, 0])), byOthers: 0 };
   for (let part = 0; part < parts; part += 1) {
     await comparePart(options, (uuid) => partOf(uuid, parts) === part, found);
   }
@@ -50,7 +57,7 @@ function partOf(uuid: string, parts: number): number {
 
 type InPart = (uuid: string) => boolean;
 
-async function comparePart(options: CompareDay, inPart: InPart, found: Map<string, number>): Promise<void> {
+async function comparePart(options: CompareDay, inPart: InPart, found: FoundOnDay): Promise<void> {
   const { day, differences } = options;
   const expected = await expectedByUuid(options, inPart);
   const strays: StoredEvent[] = [];
@@ -63,9 +70,16 @@ async function comparePart(options: CompareDay, inPart: InPart, found: Map<strin
       continue;
     }
     match.matched = true;
-    if (match.identity.timestamp === stored.timestamp) {
-      found.set(stored.event, (found.get(stored.event) ?? 0) + 1);
-    } else differences.add(changed(day, match.identity, stored));
+    const isSameTime = match.identity.timestamp === stored.timestamp;
+    const isOwn = stored.runId === options.run;
+    if (isOwn && !isSameTime) {
+      differences.add(changed(day, match.identity, stored));
+      continue;
+    }
+    found.counts.set(stored.event, (found.counts.get(stored.event) ?? 0) + 1);
+    if (isOwn) continue;
+    found.byOthers += 1;
+    if (!isSameTime) differences.add(earlier(day, match.identity, stored));
   }
   for (const stray of strays) {
     const match = expected.get(stray.uuid)?.find(({ matched }) => !matched);

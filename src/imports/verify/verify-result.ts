@@ -5,6 +5,8 @@ import type { Differences } from './differences.ts';
 export interface VerifiedSums {
   readonly expected: number;
   readonly found: number;
+  /** Of `found`: stored by another import or by live capture. */
+  readonly byOthers: number;
   readonly cells: readonly VerifyCell[];
 }
 
@@ -15,16 +17,30 @@ export function verifyResult(
 ): VerifyResult {
   const expected = days.reduce((sum, day) => sum + day.expected, 0);
   const found = days.reduce((sum, day) => sum + day.found, 0);
-  const count = differences.count();
+  const faults = differences.faults();
+  const others = {
+    storedByOthers: days.reduce((sum, day) => sum + day.byOthers, 0),
+    otherTimes: differences.earlier(),
+  };
+  const kept = differences.kept();
+  const sentence = faults === 0 ? exact(days, expected) : different(faults, expected, found, transformations);
   return {
-    verdict: count === 0 ? 'exact' : 'different',
-    detail: count === 0 ? exact(days, expected) : different(count, expected, found, transformations),
+    verdict: faults === 0 ? 'exact' : 'different',
+    detail: sentence + ofOthers(others),
     expected,
     found,
+    ...others,
     cells: days.flatMap(({ cells }) => cells),
-    differences: differences.kept,
-    truncated: count - differences.kept.length,
+    differences: kept,
+    truncated: faults + others.otherTimes - kept.length,
   };
+}
+
+function ofOthers({ storedByOthers, otherTimes }: { storedByOthers: number; otherTimes: number }): string {
+  if (storedByOthers === 0) return '';
+  const there = ` ${storedByOthers} of them are stored by another import or by live capture, and not a second time by this run`;
+  if (otherTimes === 0) return `${there}.`;
+  return `${there}; of these ${otherTimes} keep the time that came there first, which is not the one of this run.`;
 }
 
 function exact(days: readonly VerifiedSums[], expected: number): string {

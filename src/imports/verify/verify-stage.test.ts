@@ -108,6 +108,8 @@ describe('verifying what a project stored', () => {
       detail: 'All 320 events of 2 days are stored with the id, the time and the name that they should have.',
       expected: 320,
       found: 320,
+      storedByOthers: 0,
+      otherTimes: 0,
       cells: [],
       differences: [],
       truncated: 0,
@@ -122,7 +124,65 @@ describe('verifying what a project stored', () => {
       Object.assign({}, event, { properties: n % 2 === 0 ? { $import_run_id: 'run-0' } : {} }),
     );
     await using loaded = await load(undefined, (insert) => insert(there));
-    expect(await loaded.verify()).toMatchObject({ verdict: 'exact', expected: 320, found: 320, cells: [] });
+    const result = await loaded.verify();
+    expect(result).toMatchObject({ verdict: 'exact', expected: 320, found: 320, storedByOthers: 40, otherTimes: 0 });
+    expect(result).toMatchObject({ cells: [], differences: [], truncated: 0 });
+    expect(result.detail).toContain(' 40 of them are stored by another import or by live capture');
+    // The numbers of such a day are kept nowhere but in the result.
+    expect([...loaded.test.days.values()].map(({ verified }) => verified)).toEqual([false, true]);
+    expect(await loaded.verify()).toEqual(result);
+  });
+
+  it('an event that came first from elsewhere with another time stays, is listed, and is no fault of the run', async () => {
+    const [one, other] = eventsOf('run-1', '2024-03-01', 2);
+    if (one === undefined || other === undefined) throw new Error('expected two events');
+    await using loaded = await load(undefined, (insert) =>
+      insert([
+        { ...one, timestamp: '2024-03-01T05:00:00.000001Z', properties: {} },
+        { ...other, timestamp: '2024-03-01T06:00:00.000002Z', properties: { $import_run_id: 'run-0' } },
+      ]),
+    );
+    const result = await loaded.verify();
+    expect(result).toMatchObject({ verdict: 'exact', found: 320, storedByOthers: 2, otherTimes: 2, truncated: 0 });
+    expect(result.cells).toEqual([]);
+    expect(result.detail).toContain('of these 2 keep the time that came there first');
+    const expected = ({ timestamp }: TestEvent, by: string, at: string): string =>
+      `Expected the time ${timestamp}; it was stored ${by} at ${at}, which stays.`;
+    expect(new Map(result.differences.map(({ kind, uuid, detail }) => [`${kind} ${uuid}`, detail]))).toEqual(
+      new Map([
+        [`earlier ${one.uuid}`, expected(one, 'outside of imports', '2024-03-01T05:00:00.000001Z')],
+        [`earlier ${other.uuid}`, expected(other, 'by the import run run-0', '2024-03-01T06:00:00.000002Z')],
+      ]),
+    );
+  });
+
+  it('killed after any day or write and taken up again, it finds the same', async () => {
+    await using loaded = await load(
+      (events) => events.filter(({ uuid }) => uuid !== uuidOf('run-1 2024-03-01 7')),
+      (insert) =>
+        insert(eventsOf('run-1', '2024-03-01', 3).map((event) => Object.assign({}, event, { properties: {} }))),
+    );
+    const whole = await loaded.verify();
+    expect(whole).toMatchObject({ verdict: 'different', found: 319, storedByOthers: 3 });
+    await loaded.test.hold().held.resetDays('verified');
+    const killedAt: string[] = [];
+    // Each attempt gets one step further than the one before.
+    for (let steps = 0; ; steps += 1) {
+      let done = 0;
+      const failpoint = (name: string): void => {
+        done += 1;
+        if (done <= steps) return;
+        killedAt.push(name);
+        throw new Error('killed');
+      };
+      const outcome = await loaded.verify({ failpoint }).catch((error: unknown) => error);
+      if (outcome instanceof Error && outcome.message === 'killed') continue;
+      expect(outcome).toEqual(whole);
+      break;
+    }
+    expect(new Set(killedAt)).toEqual(
+      new Set(['import_verify_compared', 'import_verify_committed', 'import_verify_written']),
+    );
   });
 
   it('names every event that is missing, changed or too many', async () => {

@@ -1,11 +1,12 @@
 import type { Clock } from '../../base/clock.ts';
+import type { Failpoint } from '../../base/failpoint.ts';
 import type { HeldRun, RunStage, StoredDay } from '../held-run.ts';
 import { createPatience, type Patiently, type Sleep } from '../load/patience.ts';
 import { createRate } from '../load/speed.ts';
 import type { VerifyCell, VerifyResult } from '../results.ts';
 import { stagingKeys, type Staging } from '../staging.ts';
 import { TargetUnreadableError, type StoredCount, type Target, type TargetReader } from '../target.ts';
-import { compareDay } from './compare-day.ts';
+import { compareDay, type FoundOnDay } from './compare-day.ts';
 import { createDifferences, type Differences } from './differences.ts';
 import { differingEvents, expectedCounts, expectedKey, refusedAtLoad } from './expected.ts';
 import { unreadableResult, verifyResult } from './verify-result.ts';
@@ -18,20 +19,24 @@ export interface VerifyDeps {
   /** Names of what changes the target's events on their way into its store; empty: nothing does, or nobody can tell. */
   readonly activeTransformations?: () => Promise<readonly string[]>;
   readonly random?: () => number;
+  readonly failpoint?: Failpoint;
 }
 
 interface Verify extends VerifyDeps {
   readonly held: HeldRun;
   readonly reader: TargetReader;
   readonly patiently: Patiently;
+  readonly failpoint: Failpoint;
   /** When what the target shows last changed; ms since the epoch. */
   changedAt: number;
 }
 
 export interface VerifiedDay {
   readonly expected: number;
-  /** Stored exactly as expected. */
+  /** Stored as expected. */
   readonly found: number;
+  /** Of these: stored by another import or by live capture. */
+  readonly byOthers: number;
   readonly cells: readonly VerifyCell[];
 }
 
@@ -45,6 +50,7 @@ export function createVerifyStage(deps: VerifyDeps): RunStage {
     const days = (await held.days()).toSorted((a, b) => (a.day < b.day ? -1 : 1));
     const result = await verifyDays(deps, held, days);
     await deps.staging.write(stagingKeys.verify(held.run.id), [Buffer.from(JSON.stringify(result))]);
+    deps.failpoint?.('import_verify_written');
     await held.flush();
   };
 }
@@ -54,7 +60,8 @@ async function verifyDays(deps: VerifyDeps, held: HeldRun, days: readonly Stored
   const expected = days.reduce((sum, day) => sum + day.accepted, 0);
   if (target.reader === undefined) return unreadableResult(target, expected);
   const patiently = createPatience({ ...deps, held });
-  const verify: Verify = { ...deps, held, reader: target.reader, patiently, changedAt: clock.now() };
+  const failpoint = deps.failpoint ?? (() => {});
+  const verify: Verify = { ...deps, held, reader: target.reader, patiently, failpoint, changedAt: clock.now() };
   const progress = createProgress(verify, days, expected);
   const differences = createDifferences(differencesMax);
   const verified: VerifiedDay[] = [];
@@ -63,8 +70,12 @@ async function verifyDays(deps: VerifyDeps, held: HeldRun, days: readonly Stored
     await patiently(() => target.settled(held.signal));
     for (const day of days) {
       const done = await verifyDay(verify, day, differences);
-      // A day with differences is looked at again after a crash, for they are kept nowhere yet.
-      if (!day.verified && done.cells.length === 0) await held.saveDay(day.day, { verified: true });
+      failpoint('import_verify_compared');
+      // A day of which there is more to say is looked at again after a crash, for that is kept nowhere yet.
+      if (!day.verified && isPlain(done)) {
+        await held.saveDay(day.day, { verified: true });
+        failpoint('import_verify_committed');
+      }
       verified.push(done);
       progress.add(done);
     }
@@ -76,19 +87,24 @@ async function verifyDays(deps: VerifyDeps, held: HeldRun, days: readonly Stored
   return verifyResult(verified, differences, (await deps.activeTransformations?.()) ?? []);
 }
 
+/** Nothing to say about it but that all of it is there. */
+function isPlain({ cells, byOthers }: VerifiedDay): boolean {
+  return cells.length === 0 && byOthers === 0;
+}
+
 async function verifyDay(verify: Verify, day: StoredDay, all: Differences): Promise<VerifiedDay> {
   const { held, staging } = verify;
   const refused = day.rejected === 0 ? [] : await refusedAtLoad(staging, held.run.id, day.day);
   const expected = expectedCounts(day, refused);
   const total = sumOf(expected);
-  if (day.verified) return { expected: total, found: total, cells: [] };
+  if (day.verified) return { expected: total, found: total, byOthers: 0, cells: [] };
   const stored = await settledCounts(verify, day.day, expected);
   const events = differingEvents(expected, stored);
   const differing = new Set(events);
   const agreeing = total - sumOf(new Map([...expected].filter(([event]) => differing.has(event))));
-  if (events.length === 0) return { expected: total, found: agreeing, cells: [] };
+  if (events.length === 0) return { expected: total, found: agreeing, byOthers: 0, cells: [] };
   const refusedKeys = new Set(refused.map(expectedKey));
-  const compare = (differences: Differences): Promise<Map<string, number>> =>
+  const compare = (differences: Differences): Promise<FoundOnDay> =>
     compareDay({
       staging,
       reader: verify.reader,
@@ -107,10 +123,10 @@ async function verifyDay(verify: Verify, day: StoredDay, all: Differences): Prom
   all.merge(differences);
   const cells = [...differences.events()].toSorted().map((event): VerifyCell => {
     const expectedCount = expected.get(event)?.count ?? 0;
-    const stored = (found.get(event) ?? 0) + differences.of(event, 'unexpected');
+    const stored = (found.counts.get(event) ?? 0) + differences.of(event, 'unexpected');
     return { day: day.day, event, expected: expectedCount, found: stored };
   });
-  return { expected: total, found: agreeing + sum(found.values()), cells };
+  return { expected: total, found: agreeing + sum(found.counts.values()), byOthers: found.byOthers, cells };
 }
 
 /** What the target shows of a day; where it may lag behind, read again until it agrees or has not changed for long. */
