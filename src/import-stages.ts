@@ -10,7 +10,7 @@ import { projectDoorOver } from './import-calls.ts';
 import type { ImportDirs } from './import-places.ts';
 import { createCheckStage } from './imports/check/check-stage.ts';
 import { createExportStage } from './imports/export/export-stage.ts';
-import type { StagingRoom } from './imports/export/staging-room.ts';
+import { withRoom, type StagingRoom } from './imports/export/staging-room.ts';
 import { RunFailedError, type RunStage } from './imports/held-run.ts';
 import { knownEventNames } from './imports/known-event-names.ts';
 import { createLoadStage } from './imports/load/load-stage.ts';
@@ -70,7 +70,13 @@ export function createImportStages(parts: ImportParts, run: Run): OpenStages {
       const known = await knownNames(parts, run);
       const project = known === undefined ? {} : { project: { knownEvents: async () => known } };
       const eventBytesMax = settings.captureEventBytesMax;
-      await createCheckStage({ staging, clock, failpoint, eventBytesMax, ...project })(held);
+      await createCheckStage({
+        staging: withRoom(staging, parts.room, held),
+        clock,
+        failpoint,
+        eventBytesMax,
+        ...project,
+      })(held);
     },
     load: async (held) => {
       const target = await openTarget(parts, run);

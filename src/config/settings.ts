@@ -294,7 +294,7 @@ export const settingDefinitions = {
     default: 0,
     min: 0,
     max: 1_125_899_906_842_624,
-    help: 'Bytes that imports may stage in all before they wait. 0: no limit but the disk, of which 1 GiB stays free.',
+    help: 'Bytes that imports may have in staging in all before they wait. 0: no limit but the disk, of which 1 GiB stays free.',
   },
   importKeepDays: {
     env: 'MILLRACE_IMPORT_KEEP_DAYS',

@@ -2,7 +2,7 @@ import { statfs } from 'node:fs/promises';
 import { systemClock } from '../../base/clock.ts';
 import { createCheckStage } from '../../imports/check/check-stage.ts';
 import { createExportStage } from '../../imports/export/export-stage.ts';
-import { createStagingRoom } from '../../imports/export/staging-room.ts';
+import { createStagingRoom, withRoom } from '../../imports/export/staging-room.ts';
 import { RunFailedError, type RunStages } from '../../imports/held-run.ts';
 import { createLoadStage } from '../../imports/load/load-stage.ts';
 import { createReportStage } from '../../imports/report/report-stage.ts';
@@ -81,7 +81,7 @@ async function assemble({ db, dir, request }: EngineDeps, source: Source): Promi
   const failpoint = (): void => {};
   return {
     export: createExportStage({ source, staging, room, clock, sleep, failpoint }),
-    check: createCheckStage({ staging, eventBytesMax, clock }),
+    check: (held) => createCheckStage({ staging: withRoom(staging, room, held), eventBytesMax, clock })(held),
     load: (held) => createLoadStage({ target: needed(target), staging, clock, sleep, failpoint })(held),
     verify: (held) => createVerifyStage({ target: needed(target), staging, clock, sleep })(held),
     report: createReportStage({ staging, clock, current: (id) => getRun(db, id) }),

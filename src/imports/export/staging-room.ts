@@ -7,6 +7,14 @@ export interface StagingRoom {
   wait(held: Pick<HeldRun, 'signal' | 'waiting'>): Promise<void>;
   /** So many bytes more lie there. */
   wrote(bytes: number): void;
+  /** A file begins that is not listed before it is whole. */
+  begin(): UnfinishedFile;
+}
+
+export interface UnfinishedFile {
+  wrote(bytes: number): void;
+  /** It is whole, or gone. */
+  end(isWhole: boolean): void;
 }
 
 export interface RoomDeps {
@@ -28,6 +36,7 @@ const countEveryMs = 30_000;
 export function createStagingRoom(deps: RoomDeps): StagingRoom {
   const { staging, budgetBytes, freeBytes, reserveBytes = reserveBytesDefault } = deps;
   let used = 0;
+  let unfinished = 0;
   let countedAt = -Infinity;
   const shortage = async (force: boolean): Promise<string | undefined> => {
     const free = await freeBytes();
@@ -36,7 +45,7 @@ export function createStagingRoom(deps: RoomDeps): StagingRoom {
     }
     if (budgetBytes === 0) return undefined;
     if (force || performance.now() - countedAt > countEveryMs) {
-      used = (await staging.list('')).reduce((sum, { bytes }) => sum + bytes, 0);
+      used = unfinished + (await staging.list('')).reduce((sum, { bytes }) => sum + bytes, 0);
       countedAt = performance.now();
     }
     if (used < budgetBytes) return undefined;
@@ -47,6 +56,20 @@ export function createStagingRoom(deps: RoomDeps): StagingRoom {
   };
   return {
     wrote: (bytes) => void (used += bytes),
+    begin() {
+      let own = 0;
+      return {
+        wrote(bytes) {
+          own += bytes;
+          unfinished += bytes;
+          used += bytes;
+        },
+        end(isWhole) {
+          unfinished -= own;
+          if (!isWhole) used -= own;
+        },
+      };
+    },
     async wait(held) {
       for (let waited = false; ; waited = true) {
         held.signal.throwIfAborted();
@@ -64,4 +87,46 @@ export function createStagingRoom(deps: RoomDeps): StagingRoom {
 
 function megabytes(bytes: number): string {
   return `${Math.round(bytes / 1024 ** 2).toLocaleString('en-GB')} MiB`;
+}
+
+/** Whether a file is large: what a stage makes of all its records. Small ones are never waited for: some end the shortage. */
+const largeFile = /^[^/]+\/(?:spills|days)\/[^/]+\.zst$/;
+/** Written in between two looks at whether there is room. */
+const lookEveryBytes = 16 * 1024 * 1024;
+
+/** The same staging, in which a write of spilled events or of a day waits until there is room, also in its middle. */
+export function withRoom(staging: Staging, room: StagingRoom, held: Pick<HeldRun, 'signal' | 'waiting'>): Staging {
+  return {
+    ...staging,
+    async write(key, chunks) {
+      if (!largeFile.test(key)) return staging.write(key, chunks);
+      const file = room.begin();
+      let isWhole = false;
+      try {
+        const fitting = asThereIsRoom(chunks, file, () => room.wait(held));
+        const written = await staging.write(key, fitting);
+        isWhole = true;
+        return written;
+      } finally {
+        file.end(isWhole);
+      }
+    },
+  };
+}
+
+async function* asThereIsRoom(
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  file: UnfinishedFile,
+  wait: () => Promise<void>,
+): AsyncGenerator<Uint8Array> {
+  let unseen = Infinity;
+  for await (const chunk of chunks) {
+    if (unseen >= lookEveryBytes) {
+      await wait();
+      unseen = 0;
+    }
+    yield chunk;
+    unseen += chunk.length;
+    file.wrote(chunk.length);
+  }
 }
