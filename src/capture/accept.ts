@@ -1,12 +1,12 @@
-import type { Lane } from '../eventlog/eventlog.ts';
+import type { BodyEncoding, Lane } from '../eventlog/eventlog.ts';
 
 /** A body that has been scanned and validated; at least one of its events is good. */
 export interface AcceptedBatch {
   readonly lane: Lane;
   readonly projectId: number;
-  /** JSON as the batch scanner takes it (batch object, array or single event), perhaps gzipped. */
+  /** JSON as the batch scanner takes it (batch object, array or single event), perhaps gzipped; or lines (see BodyEncoding). */
   readonly body: Uint8Array;
-  readonly encoding: 'identity' | 'gzip';
+  readonly encoding: BodyEncoding;
   /** Good events in it. */
   readonly events: number;
   /** ms since the epoch. */

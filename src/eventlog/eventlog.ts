@@ -14,6 +14,10 @@
 export const lanes = ['live', 'historical'] as const;
 export type Lane = (typeof lanes)[number];
 
+/** `zstd-ndjson`: events as JSON, one a line without a \n at the end, as one frame of zstd; what imports stage. */
+export type BodyEncoding = (typeof bodyEncodings)[number];
+export const bodyEncodings = ['identity', 'gzip', 'zstd-ndjson'] as const;
+
 export interface RecordHeader {
   readonly projectId: number;
   /** Arrival, ms since the epoch. */
@@ -22,7 +26,7 @@ export interface RecordHeader {
   readonly sentAt?: number;
   /** Address of the sender; becomes `$ip` of live events that bring none. */
   readonly ip?: string;
-  readonly encoding: 'identity' | 'gzip';
+  readonly encoding: BodyEncoding;
   /** Events taken from this body; for back-pressure and gauges. */
   readonly events: number;
   /** Id of the HTTP request, to find it in the log. */

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
-import type { RecordHeader, StoredRecord } from './eventlog.ts';
+import { bodyEncodings, type RecordHeader, type StoredRecord } from './eventlog.ts';
 import { messageOf, recordChecksum, segmentFileName, sqliteFailure } from './sqlite-format.ts';
 
 const busyTimeoutMs = 5000;
@@ -148,7 +148,7 @@ function isHeader(value: unknown): value is RecordHeader {
     typeof header['receivedAt'] === 'number' &&
     Number.isInteger(header['events']) &&
     typeof header['requestId'] === 'string' &&
-    (header['encoding'] === 'identity' || header['encoding'] === 'gzip') &&
+    bodyEncodings.some((each) => each === header['encoding']) &&
     ['number', 'undefined'].includes(typeof header['sentAt']) &&
     ['string', 'undefined'].includes(typeof header['ip'])
   );

@@ -50,7 +50,7 @@ export function openRecord(lane: Lane, record: IntactRecord, limits: BodyLimits)
   return {
     context,
     scan,
-    isUnpacked: header.encoding === 'gzip',
+    isUnpacked: header.encoding !== 'identity',
     splicer: createSplicer(context, scan),
     items: Array.from<null>({ length: scan.count }).fill(null),
     micros: new Float64Array(scan.count),

@@ -110,7 +110,8 @@ function copyColumn(
 }
 
 export function compress(raw: Buffer, compressionLevel: number): Buffer {
-  const params = { [constants.ZSTD_c_compressionLevel]: compressionLevel };
+  // With a checksum: a damaged file must not be taken for a good one.
+  const params = { [constants.ZSTD_c_compressionLevel]: compressionLevel, [constants.ZSTD_c_checksumFlag]: 1 };
   // In one piece: room for what does not compress.
   return compacted(zstdCompressSync(raw, { chunkSize: raw.length + (raw.length >> 7) + 1024, params }));
 }

@@ -10,7 +10,6 @@ const decompress = promisify(zstdDecompress);
 /** Frames that are read from staging at once, for the sake of stores with a price per request. */
 const readBytesMax = 4 << 20;
 const readFramesMax = 32;
-const newline = 0x0a;
 
 export interface DayFrame extends LoadBatch {
   /** From 0, in the day. */
@@ -44,8 +43,10 @@ export async function* readDayFrames(
     for (; from < to; from += 1) {
       const frame = index.frames[from];
       if (frame === undefined) break;
-      const lines = await linesOf(staging, key, bytes.subarray(frame.start - start, frame.end - start), frame.bytes);
-      yield { day: index.day, index: from, lines, events: frame.events, bytes: frame.bytes };
+      const packed = bytes.subarray(frame.start - start, frame.end - start);
+      // Unpacked in any case: that shows whether it is what the check wrote, before anything of it is sent.
+      const lines = await linesOf(staging, key, packed, frame.bytes);
+      yield { day: index.day, index: from, lines, packed, events: frame.events, bytes: frame.bytes };
     }
   }
 }
@@ -68,12 +69,14 @@ async function readRange(staging: Staging, key: string, start: number, end: numb
 async function linesOf(staging: Staging, key: string, frame: Buffer, rawBytes: number): Promise<Buffer> {
   let lines: Buffer;
   try {
-    // In one piece, with room for a \n.
-    lines = await decompress(frame, { chunkSize: Math.max(64, rawBytes + 1) });
+    // In one piece, and never more than the check wrote.
+    const size = Math.max(64, rawBytes);
+    lines = await decompress(frame, { chunkSize: size, maxOutputLength: size });
   } catch (cause) {
     throw damaged(staging, key, cause);
   }
-  return lines.at(-1) === newline ? lines.subarray(0, -1) : lines;
+  if (lines.length !== rawBytes) throw damaged(staging, key);
+  return lines;
 }
 
 function damaged(staging: Staging, key: string, cause?: unknown): RunFailedError {

@@ -1,10 +1,8 @@
+import { commasForNewlines } from '../../base/json-lines.ts';
 import type { LoadBatch } from '../target.ts';
 import type { BatchEvents } from './send-batch.ts';
 
 const newline = 0x0a;
-const comma = 0x2c;
-const openArray = 0x5b;
-const closeArray = 0x5d;
 
 /** The lines of a batch as events of a JSON array, without parsing them. */
 export function batchEvents({ lines, events }: LoadBatch): BatchEvents {
@@ -22,22 +20,8 @@ export function batchEvents({ lines, events }: LoadBatch): BatchEvents {
 /** A copy with a comma for each newline: JSON on one line has no newline inside. */
 export function withCommas(lines: Uint8Array): Buffer<ArrayBuffer> {
   const copy = Buffer.from(lines);
-  putCommas(copy);
+  commasForNewlines(copy);
   return copy;
-}
-
-function putCommas(json: Buffer): void {
-  for (let at = json.indexOf(newline); at >= 0; at = json.indexOf(newline, at + 1)) json[at] = comma;
-}
-
-/** The lines as a JSON array, in memory of its own. */
-export function arrayOf(lines: Uint8Array): Buffer<ArrayBuffer> {
-  const array = Buffer.allocUnsafeSlow(lines.length + 2);
-  array[0] = openArray;
-  array.set(lines, 1);
-  array[lines.length + 1] = closeArray;
-  putCommas(array);
-  return array;
 }
 
 /** Line `index` as text. */

@@ -1,3 +1,4 @@
+import { zstdCompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tempMetadata, type TempMetadata } from '../../../test/support/metadata.ts';
 import type { AcceptedBatch } from '../../capture/accept.ts';
@@ -75,13 +76,15 @@ async function setUp(mode: 'optional' | 'required', historicalTotal = 0): Promis
   return test;
 }
 
-const body = Buffer.from('[{}]');
+const body = zstdCompressSync(Buffer.from('{}'));
 
 describe('the way of an import into its project', () => {
   it('leads into the historical lane', async () => {
     const { door, taken } = await setUp('optional');
     expect(await door.accept(body, 50_000)).toEqual({ kind: 'accepted' });
-    expect(taken).toMatchObject([{ lane: 'historical', events: 50_000, encoding: 'identity', receivedAt: 1_000_000 }]);
+    expect(taken).toMatchObject([
+      { lane: 'historical', events: 50_000, encoding: 'zstd-ndjson', receivedAt: 1_000_000 },
+    ]);
   });
 
   it('waits while the lane is full, and that costs nothing of the agreement', async () => {

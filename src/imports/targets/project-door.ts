@@ -9,7 +9,7 @@ import type { Queries } from '../../metadata/queries.ts';
  * may be in another thread.
  */
 export interface ProjectDoor {
-  /** `body`: a JSON array of `events` events. Resolves once they are durable, or with why they cannot be taken now. */
+  /** `body`: `events` events as `zstd-ndjson` (see BodyEncoding). Resolves once they are durable, or with why they cannot be taken now. */
   accept(body: Uint8Array, events: number): Promise<DoorAnswer>;
 }
 
@@ -48,7 +48,7 @@ export function createProjectDoor(deps: ProjectDoorDeps): ProjectDoor {
           lane: 'historical',
           projectId,
           body,
-          encoding: 'identity',
+          encoding: 'zstd-ndjson',
           events,
           receivedAt: clock.now(),
           requestId: `import-${runId}`,

@@ -1,3 +1,4 @@
+import { zstdCompressSync } from 'node:zlib';
 import { StoreUnavailableError, type EventStore } from '../../eventstore/eventstore.ts';
 import {
   identityKey,
@@ -8,7 +9,7 @@ import {
 } from '../../eventstore/import-reads.ts';
 import { storedId } from '../checksum.ts';
 import { TargetError, TargetWaitError, type LoadBatch, type Target, type TargetReader } from '../target.ts';
-import { arrayOf, splitLines } from './lines.ts';
+import { splitLines } from './lines.ts';
 import type { ProjectDoor } from './project-door.ts';
 
 export interface ProjectTargetOptions {
@@ -29,7 +30,7 @@ export function openProjectTarget(options: ProjectTargetOptions): Target {
     description: `project ${projectId}`,
     deliver: async (batch, signal) => {
       signal.throwIfAborted();
-      const answer = await door.accept(arrayOf(batch.lines), batch.events);
+      const answer = await door.accept(packedOf(batch), batch.events);
       if (answer.kind === 'refused') throw new TargetError(answer.reason);
       if (answer.kind === 'wait') throw new TargetWaitError(answer.reason, { retryAfterMs: answer.retryAfterMs });
       return { accepted: batch.events, rejected: [] };
@@ -41,6 +42,14 @@ export function openProjectTarget(options: ProjectTargetOptions): Target {
     settled: drained,
     reader: storeReader(options),
   };
+}
+
+/** In memory of its own, which moves to the thread of the door. */
+function packedOf({ packed, lines }: LoadBatch): Uint8Array {
+  const bytes = packed ?? zstdCompressSync(lines);
+  const own = Buffer.allocUnsafeSlow(bytes.length);
+  own.set(bytes);
+  return own;
 }
 
 /** Uuids of which every event in the batch is stored. */

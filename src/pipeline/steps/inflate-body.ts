@@ -1,12 +1,24 @@
-import { gunzipSync } from 'node:zlib';
+import { gunzipSync, zstdDecompressSync } from 'node:zlib';
+import { freeMemory } from '../../base/free-memory.ts';
+import { arrayOfLines } from '../../base/json-lines.ts';
 import type { IntactRecord } from '../../eventlog/eventlog.ts';
+
+const chunkMax = 64 * 1024 * 1024;
+/** Frames of imports hold about so much. */
+const linesChunk = 2 * 1024 * 1024;
 
 /** The JSON text of a record. Throws when the bytes are not what the header says: they were checked on arrival. */
 export function inflateBody({ header, body }: IntactRecord, bytesMax: number): Buffer {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   if (header.encoding === 'identity') return bytes;
+  if (header.encoding === 'zstd-ndjson') {
+    const lines = zstdDecompressSync(bytes, { maxOutputLength: bytesMax, chunkSize: Math.min(linesChunk, bytesMax) });
+    const array = arrayOfLines(lines);
+    freeMemory(lines);
+    return array;
+  }
   // Most bodies shrink to a tenth: one chunk of the stated size saves growing. The last four bytes state it, modulo 2^32.
   const stated = bytes.length >= 18 ? bytes.readUInt32LE(bytes.length - 4) : 0;
-  const chunkSize = Math.min(Math.max(stated + 1, 1024), bytesMax, 64 * 1024 * 1024);
+  const chunkSize = Math.min(Math.max(stated + 1, 1024), bytesMax, chunkMax);
   return gunzipSync(bytes, { maxOutputLength: bytesMax, chunkSize });
 }
