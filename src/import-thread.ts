@@ -25,6 +25,7 @@ import { readExtraCa } from './outbound/extra-ca.ts';
 import { createOutboundFetch } from './outbound/safe-fetch.ts';
 import { createOutboundStream } from './outbound/stream.ts';
 import type { PipelineThreadData } from './pipeline-thread.ts';
+import { forwardMetrics } from './telemetry/forwarded-metrics.ts';
 import { createLog } from './telemetry/log.ts';
 
 /** What the main thread gives this one. */
@@ -47,6 +48,7 @@ if (port === null) throw new Error('expected to run as a worker thread of the se
 const { settings, shared, store: embedded } = workerData as ImportThreadData;
 
 const log = createLog(settings.logLevel);
+const metrics = forwardMetrics(port);
 const clock = systemClock;
 const dirs = importDirs(settings);
 const { db } = openMetadata(settings, log);
@@ -103,6 +105,7 @@ async function workOnRuns(): Promise<void> {
     signal: stop.signal,
     concurrency: settings.importRuns,
     stagesOf: async (run) => createImportStages(parts, run),
+    onDone: (stage, more) => metrics.count('millrace_import_records_total', { stage }, more),
   });
   await worker.done;
 }
@@ -127,6 +130,7 @@ port.on('message', async (message: { stop?: true }) => {
   await working;
   await Promise.all([fetch.close(), stream.close(), store.close()]);
   await db.destroy();
+  metrics.flush();
   // The last open handle: without it the thread ends.
   port.close();
 });

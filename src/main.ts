@@ -105,6 +105,7 @@ async function startParts(settings: Settings, log: Log, parts: AsyncDisposableSt
       const ok = thread.running();
       return { ok, detail: ok ? '' : 'The pipeline is being started.' };
     },
+    imports: imports.health,
   };
   const httpParts = { settings, log, metrics, db, store: events.store, door, health, plugins, agreements, imports };
   const server = buildHttp(httpParts);

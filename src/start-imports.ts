@@ -6,18 +6,21 @@ import type { Settings } from './config/settings.ts';
 import type { ThreadHost } from './host-thread.ts';
 import { answersOfDoors } from './import-calls.ts';
 import { hostImports } from './import-host.ts';
+import type { HealthResult } from './http/health.ts';
 import { importDirs, openImportStaging } from './import-places.ts';
 import type { ImportThreadData } from './import-thread.ts';
+import { runFigures } from './imports/run-figures.ts';
+import { runStates } from './imports/run.ts';
 import type { Staging } from './imports/staging.ts';
 import { createProjectDoor } from './imports/targets/project-door.ts';
 import type { Metadata } from './metadata/database.ts';
 import type { Log } from './telemetry/log.ts';
-import type { Metrics } from './telemetry/metrics.ts';
+import type { Metrics, MetricsRegistry } from './telemetry/metrics.ts';
 
 export interface ImportsDeps {
   readonly settings: Settings;
   readonly log: Log;
-  readonly metrics: Metrics;
+  readonly metrics: MetricsRegistry;
   readonly db: Metadata;
   readonly door: Door;
   readonly agreements: Agreements;
@@ -28,6 +31,7 @@ export interface ImportsDeps {
 
 export interface Imports {
   readonly thread: ThreadHost;
+  readonly health: () => Promise<HealthResult>;
   /** What the API needs of them. */
   readonly places: { readonly staging: Staging; readonly uploadsDir: string; readonly uploadBytesMax: number };
 }
@@ -38,14 +42,31 @@ export async function prepareImports(deps: ImportsDeps): Promise<Imports> {
   const staging = await openImportStaging(settings);
   const isFiled = (projectId: number) => hasFiledAgreement(db, projectId);
   const answers = answersOfDoors((owner) => createProjectDoor({ ...owner, door, agreements, isFiled, clock }));
+  const thread = hostImports({ settings, shared, store }, { metrics, log, answers });
+  metrics.beforeText(() => gaugeRuns(metrics, db, clock.now()));
   return {
-    thread: hostImports({ settings, shared, store }, { metrics, log, answers }),
+    thread,
+    health: async () => healthOf(thread),
     places: {
       staging,
       uploadsDir: importDirs(settings).uploads,
       uploadBytesMax: settings.importUploadBytesMax,
     },
   };
+}
+
+/** Events are taken without it: that it is away makes the service no less ready. */
+function healthOf(thread: ThreadHost): HealthResult {
+  const detail =
+    'The thread of imports has ended and is being started again; runs wait for it and go on where they were.';
+  return thread.running() ? { ok: true, optional: true } : { ok: false, optional: true, detail };
+}
+
+async function gaugeRuns(metrics: Metrics, db: Metadata, now: number): Promise<void> {
+  const { byState, waiting, stalledMs } = await runFigures(db, now);
+  for (const state of runStates) metrics.set('millrace_import_runs', { state }, byState[state] ?? 0);
+  metrics.set('millrace_import_runs_waiting', {}, waiting);
+  metrics.set('millrace_import_stalled_seconds', {}, stalledMs / 1000);
 }
 
 async function hasFiledAgreement(db: Metadata, projectId: number): Promise<boolean> {

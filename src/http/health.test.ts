@@ -32,6 +32,21 @@ describe('health', () => {
     expect((await app.inject({ url: '/livez' })).statusCode).toBe(200);
   });
 
+  it('stays ready without a part that requests do not need, and names it', async () => {
+    const detail = 'It is being started again.';
+    await using app = await startTestApp(() => [], {
+      health: {
+        metadata: async () => ({ ok: true }),
+        imports: async () => ({ ok: false, optional: true, detail }),
+      },
+    });
+    const ready = await app.inject({ url: '/readyz?verbose' });
+    expect([ready.statusCode, ready.json()]).toEqual([
+      200,
+      { status: 'ok', checks: { metadata: { ok: true }, imports: { ok: false, optional: true, detail } } },
+    ]);
+  });
+
   it('gives metrics by route pattern, never by path', async () => {
     await using app = await startTestApp(() => []);
     await app.inject({ url: '/livez' });

@@ -5,6 +5,8 @@ export interface HealthResult {
   readonly ok: boolean;
   /** One sentence for an operator. */
   readonly detail?: string;
+  /** The service takes and answers requests without it: it is named, and the service stays ready. */
+  readonly optional?: true;
 }
 /** Whether each part can do its work, by name. */
 export type HealthChecks = Readonly<Record<string, () => Promise<HealthResult>>>;
@@ -18,7 +20,7 @@ export function serveHealth(app: FastifyInstance, health: HealthChecks, metrics:
   });
   app.get('/readyz', async (request, reply) => {
     const results = await runChecks(health);
-    const ok = Object.values(results).every((result) => result.ok);
+    const ok = Object.values(results).every((result) => result.ok || result.optional === true);
     const status = ok ? 'ok' : 'unavailable';
     const verbose = (request.query as Readonly<Record<string, unknown>>)['verbose'] !== undefined;
     await reply

@@ -79,6 +79,32 @@ async function until(state: RunState, id = 'r'): Promise<Run> {
 
 const forever: RunStage = ({ signal }: HeldRun) => sleep(600_000, signal);
 
+it('tells how much of each stage gets done, nothing twice after a pause in between', async () => {
+  const done: Partial<Record<Stage, number>> = {};
+  const onDone = (stage: Stage, more: number): void => void (done[stage] = (done[stage] ?? 0) + more);
+  const at = (stage: Stage, count: number) => ({ stage, partsDone: 0, done: count, bytes: 0, rate: 0 });
+  await createRun(store.db, newRun({ id: 'r' }));
+  const loads: number[] = [];
+  const load: RunStage = async (held) => {
+    loads.push(held.run.progress.load?.done ?? 0);
+    held.progress(at('load', loads.length === 1 ? 30 : 40));
+    await held.flush();
+    if (loads.length === 1) await forever(held);
+    held.progress(at('load', 100));
+  };
+  const check: RunStage = async (held) => {
+    for (const count of [20, 100, 0, 10]) held.progress(at('check', count));
+  };
+  const first = work({ check, load }, { onDone });
+  while (loads.length === 0 || done.load === undefined) await wait(10);
+  await first.stop();
+  work({ check, load }, { onDone });
+  await until('completed');
+  expect(loads).toEqual([0, 30]);
+  // A stage that begins anew is work that is done again.
+  expect(done).toEqual({ check: 110, load: 100 });
+});
+
 describe('what follows from a failure', () => {
   it('tells what ends the run from what waiting may cure', () => {
     const unlimited = new SourceWaitError('429', { unlimited: true, retryAfterMs: 7000 });

@@ -32,6 +32,8 @@ export interface RunWorkerDeps {
   /** How long a run is held without a sign of life, default 30,000. */
   readonly leaseMs?: number;
   readonly random?: () => number;
+  /** So much more of a stage is done: records in `export` and `check`, events in `load` and `verify`. */
+  readonly onDone?: (stage: Stage, more: number) => void;
 }
 
 export interface RunWorker {
@@ -117,12 +119,23 @@ async function doStages(parts: Parts, claim: Claim, held: WorkerHold): Promise<v
     const perform = async (): Promise<void> => {
       const run = { ...(before ?? held.current()), stage };
       before = undefined;
-      await stages.of[stage]({ ...held, run });
+      const done = run.progress[stage]?.done ?? 0;
+      await stages.of[stage]({ ...held, run, progress: countDone(held, done, parts.onDone) });
     };
     await patiently(parts, held, perform, stage);
     held.endStage(stage);
     await held.flush();
   }
+}
+
+/** As `held.progress`, and tells by how much `done` grew since it was `before`; a stage that begins anew counts anew. */
+function countDone(held: WorkerHold, before: number, onDone: RunWorkerDeps['onDone']): WorkerHold['progress'] {
+  let seen = before;
+  return (progress, totals) => {
+    if (progress.done > seen) onDone?.(progress.stage, progress.done - seen);
+    seen = progress.done;
+    held.progress(progress, totals);
+  };
 }
 
 function disposable(of: OpenStages): { readonly of: OpenStages } & AsyncDisposable {

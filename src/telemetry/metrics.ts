@@ -70,6 +70,22 @@ export const metricDefinitions = {
     labels: ['thread'],
     help: 'Times that the process of plugins ended and was made anew since the service started.',
   },
+  millrace_import_runs: { kind: 'gauge', labels: ['state'], help: 'Import runs, by state.' },
+  millrace_import_runs_waiting: {
+    kind: 'gauge',
+    labels: [],
+    help: 'Import runs that are at work and wait: for a rate limit, a server that is away, room on the disk. The run says which.',
+  },
+  millrace_import_stalled_seconds: {
+    kind: 'gauge',
+    labels: [],
+    help: 'Time since the run at work that has waited longest came any further; 0: none is at work.',
+  },
+  millrace_import_records_total: {
+    kind: 'counter',
+    labels: ['stage'],
+    help: 'What import runs got through: records of the source in export and check, events in load and verify.',
+  },
   millrace_http_requests_total: {
     kind: 'counter',
     labels: ['route', 'method', 'status'],
@@ -106,15 +122,15 @@ export interface Metrics {
 
 /** Where the values are kept: one per process, in the main thread. */
 export interface MetricsRegistry extends Metrics {
-  /** Called before every `text`, to set what is known only when asked for. */
-  beforeText(refresh: () => void): void;
+  /** Called before every `text`, to set what is known only when asked for. One that fails leaves the values as they were. */
+  beforeText(refresh: () => void | Promise<void>): void;
   /** Prometheus text format. */
   text(): Promise<string>;
 }
 
 export function createMetrics(): MetricsRegistry {
   const registry = new Registry();
-  const refreshers: (() => void)[] = [];
+  const refreshers: (() => void | Promise<void>)[] = [];
   const counters = new Map<MetricName, Counter>();
   const gauges = new Map<MetricName, Gauge>();
   const histograms = new Map<MetricName, Histogram>();
@@ -130,8 +146,8 @@ export function createMetrics(): MetricsRegistry {
     set: (name, labels, value) => gauges.get(name)?.set(labels, value),
     observe: (name, labels, seconds) => histograms.get(name)?.observe(labels, seconds),
     beforeText: (refresh) => void refreshers.push(refresh),
-    text: () => {
-      for (const refresh of refreshers) refresh();
+    text: async () => {
+      await Promise.allSettled(refreshers.map(async (refresh) => refresh()));
       return registry.metrics();
     },
   };

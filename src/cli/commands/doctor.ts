@@ -145,10 +145,11 @@ async function service(settings: Settings): Promise<Finding[]> {
 
 async function readiness(url: string): Promise<Finding[]> {
   const answer = await fetch(`${url}/readyz?verbose`, { signal: AbortSignal.timeout(10_000) });
-  const { checks = {} } = (await answer.json()) as { checks?: Record<string, { ok: boolean; detail?: string }> };
-  return Object.entries(checks).map(([part, { ok: isOk, detail }]) => ({
+  type Check = { readonly ok: boolean; readonly optional?: boolean; readonly detail?: string };
+  const { checks = {} } = (await answer.json()) as { checks?: Record<string, Check> };
+  return Object.entries(checks).map(([part, { ok: isOk, optional = false, detail }]) => ({
     name: `service ${part}`,
-    state: isOk ? 'ok' : 'failed',
+    state: isOk ? 'ok' : optional ? 'warning' : 'failed',
     detail: detail === undefined || detail === '' ? 'ready' : detail,
   }));
 }
