@@ -85,9 +85,9 @@ export function createImportStages(parts: ImportParts, run: Run): OpenStages {
     verify: async (held) => {
       const target = await openTarget(parts, run);
       const activeTransformations = () => transformationsOf(parts, run);
-      await createVerifyStage({ target, staging, clock, sleep, activeTransformations })(held);
+      await createVerifyStage({ target, staging, clock, sleep, failpoint, activeTransformations })(held);
     },
-    report: createReportStage({ staging, clock, current: (id) => getRun(db, id) }),
+    report: createReportStage({ staging, clock, failpoint, current: (id) => getRun(db, id) }),
     [Symbol.asyncDispose]: () => rm(tempDir, { recursive: true, force: true }),
   };
 }

@@ -115,9 +115,14 @@ const failpoints = [
   'import_check_written:1',
   'import_load_delivered:2',
   'import_load_committed:2',
+  'import_verify_compared:1',
+  'import_verify_committed:1',
+  'import_verify_written:1',
+  'import_report_json_written:1',
+  'import_report_written:1',
 ];
 
-it('a run killed at ten points of export, check and load imports each record once, and its report adds up', async () => {
+it('a run killed at fifteen points of its five stages imports each record once, and its report adds up', async () => {
   await using dataDir = await tempDataDir();
   const expected = await writeExport(dataDir.path);
   let server = await startServer(dataDir.path);

@@ -118,10 +118,13 @@ interface EventPage {
   }[];
 }
 
-/** Every stored event, page by page, as a user reads them. */
-export async function readAllEvents(server: Pick<TestServer, 'url'>): Promise<EventPage['results'][number][]> {
+/** Every stored event of a project, page by page, as a user reads them. */
+export async function readAllEvents(
+  server: Pick<TestServer, 'url'>,
+  project: string | number = '@current',
+): Promise<EventPage['results'][number][]> {
   const all: EventPage['results'][number][] = [];
-  let path: string | null = '/api/projects/@current/events/?limit=1000';
+  let path: string | null = `/api/projects/${project}/events/?limit=1000`;
   while (path) {
     const page: EventPage = await apiGet<EventPage>(server, path);
     all.push(...page.results);

@@ -55,13 +55,16 @@ function killWithStore(child: ChildProcess): void {
   if (store !== undefined) process.kill(store, 'SIGKILL');
 }
 
-/** Starts the real program on `dataDir` and waits until it is ready. It ends with the test that starts it. */
+/**
+ * Starts the real program on `dataDir` and waits until it is ready. It ends with the test that starts it. One that others know
+ * by its address gets its port in `env`.
+ */
 export async function startServer(
   dataDir: string,
   env: Readonly<Record<string, string>> = {},
   { waitForReady = true } = {},
 ): Promise<TestServer> {
-  const port = await freePort();
+  const port = Number(env['MILLRACE_PORT'] ?? (await freePort()));
   const child = spawn(process.execPath, [program, 'serve'], {
     env: {
       PATH: process.env['PATH'],

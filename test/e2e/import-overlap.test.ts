@@ -1,0 +1,305 @@
+/**
+ * Real: the whole program as a process, its thread of imports, SQLite, chDB, files, HTTP. Doubled: nothing.
+ * Observed: what the API reads back. What the format's reader makes of the records is the oracle.
+ */
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { mixpanelRecords } from '../../src/formats/test-mixpanel-records.ts';
+import {
+  apiSend,
+  createFilesConfig,
+  eventsOfRecords,
+  expectExactRun,
+  expectStored,
+  identityOf,
+  startImport,
+  untilRun,
+  writeRecords,
+  type ImportedEvent,
+} from '../support/import-runs.ts';
+import { readAllEvents } from '../support/ledger.ts';
+import {
+  apiGet,
+  delay,
+  personalKey,
+  projectKey,
+  startServer,
+  tempDataDir,
+  untilStored,
+  type TestServer,
+} from '../support/server.ts';
+
+let server: TestServer;
+let dataDir: Awaited<ReturnType<typeof tempDataDir>>;
+
+/** The service as `describe` finds it: empty. */
+function withServer(env: Readonly<Record<string, string>>): void {
+  beforeAll(async () => {
+    dataDir = await tempDataDir();
+    server = await startServer(dataDir.path, env);
+  });
+  afterAll(async () => {
+    await server.terminate();
+    await dataDir[Symbol.asyncDispose]();
+  });
+}
+
+/** Two exports whose ranges overlap: 23 hours and a bit more, in one stretch of a day and a half. */
+async function writeOverlapping(): Promise<{ first: Export; second: Export }> {
+  const records = [...mixpanelRecords(20_261_122, 14_000)];
+  const exportOf = async (name: string, from: number, to: number): Promise<Export> => {
+    const own = records.slice(from, to);
+    const paths = await writeRecords(dataDir.path, name, own);
+    return {
+      config: await createFilesConfig(server, { paths, format: 'mixpanel' }),
+      events: eventsOfRecords('mixpanel', own),
+    };
+  };
+  return { first: await exportOf('first.json.gz', 0, 8000), second: await exportOf('second.json.gz', 6000, 14_000) };
+}
+
+interface Export {
+  readonly config: string;
+  readonly events: readonly ImportedEvent[];
+}
+
+function timesByIdentity({ events }: Export): Map<string, string> {
+  return new Map(events.map((event) => [identityOf(event), event.timestamp]));
+}
+
+describe('imports one after the other', () => {
+  withServer({});
+
+  it('of overlapping ranges, and once more: each event is stored once, every report adds up and says what was there', async () => {
+    const { first, second } = await writeOverlapping();
+    const before = await expectExactRun(server, await startImport(server, first.config));
+    expect(before.verify).toMatchObject({ storedByOthers: 0, otherTimes: 0 });
+
+    const [there, own] = [timesByIdentity(first), timesByIdentity(second)];
+    const shared = [...own.keys()].filter((identity) => there.has(identity));
+    const after = await expectExactRun(server, await startImport(server, second.config));
+    await expectStored(server, [first.events, second.events]);
+    expect(shared.length).toBeGreaterThan(1900);
+    expect(after.verify.storedByOthers).toBe(shared.length);
+    expect(after.report.totals.events.storedByOthers).toBe(shared.length);
+    expect(after.report.summary).toContain(`${shared.length} of the events are stored by another import`);
+    // A link of two ids stands where its run first sees the pair: the later run sees some of them later that day.
+    const moved = shared.filter((identity) => there.get(identity) !== own.get(identity));
+    expect(moved.length).toBeGreaterThan(0);
+    expect(after.verify.otherTimes).toBe(moved.length);
+    expect(after.verify.differences.map(({ kind, event }) => [kind, event])).toEqual(
+      moved.map(() => ['earlier', '$identify']),
+    );
+
+    const again = await expectExactRun(server, await startImport(server, first.config));
+    await expectStored(server, [first.events, second.events]);
+    expect(again.verify).toMatchObject({ storedByOthers: again.verify.expected, otherTimes: 0 });
+    const { total } = await apiGet<{ total: object }>(server, '/api/projects/@current/usage/');
+    expect(total).toEqual({ standard: 0, historical: new Set([...there.keys(), ...own.keys()]).size });
+  });
+});
+
+describe('imports at the same time', () => {
+  withServer({ MILLRACE_IMPORT_RUNS: '3' });
+
+  it('two of one config and one that overlaps: each event is stored once, each run is exact, and each event has one owner', async () => {
+    const { first, second } = await writeOverlapping();
+    const runs = await Promise.all([first, second, first].map(({ config }) => startImport(server, config)));
+    const results = await Promise.all(runs.map((run) => expectExactRun(server, run)));
+    await expectStored(server, [first.events, second.events]);
+    const identities = new Set([first, second].flatMap(({ events }) => events.map(identityOf)));
+    const owned = results.map(({ verify }) => verify.found - (verify.storedByOthers ?? 0));
+    expect(owned.reduce((sum, count) => sum + count, 0)).toBe(identities.size);
+    const byRun = new Map<unknown, number>();
+    for (const { properties } of await readAllEvents(server)) {
+      const run = properties['$import_run_id'];
+      byRun.set(run, (byRun.get(run) ?? 0) + 1);
+    }
+    expect(results.map(({ run }) => byRun.get(run.id) ?? 0)).toEqual(owned);
+  });
+});
+
+const people = 60;
+const historyCount = 6000;
+const historyStart = Date.UTC(2021, 0, 1);
+/** Forty days, evenly. */
+const historyStepMs = 576_000;
+
+interface LiveEvent {
+  readonly uuid: string;
+  readonly event: string;
+  readonly distinct_id: string;
+  readonly timestamp: string;
+  readonly properties: Readonly<Record<string, unknown>>;
+}
+
+/** Every event says something about its person. */
+function historyEvent(index: number): LiveEvent {
+  return {
+    uuid: `00000000-0000-4000-8000-${index.toString(16).padStart(12, '0')}`,
+    event: `did ${index % 7}`,
+    distinct_id: `person-${index % people}`,
+    timestamp: historyTime(index),
+    properties: {
+      n: index,
+      $set: { plan: 'trial', city: `city ${index}` },
+      $set_once: { first_page: `/page-${index}` },
+    },
+  };
+}
+
+function historyTime(index: number): string {
+  return new Date(historyStart + index * historyStepMs).toISOString();
+}
+
+/** What every person does now; sent as the libraries for servers do. */
+function seenNow(round: number): LiveEvent[] {
+  return Array.from({ length: people }, (_, index) => ({
+    uuid: randomUUID(),
+    event: 'seen',
+    distinct_id: `person-${index}`,
+    timestamp: new Date().toISOString(),
+    properties: { $lib: 'posthog-node', $set: { plan: `live ${round}` }, $set_once: { first_page: '/now' } },
+  }));
+}
+
+async function sendLive(batch: readonly LiveEvent[], sentAt: Date = new Date()): Promise<void> {
+  const answer = await fetch(`${server.url}/batch/`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ api_key: projectKey, batch, sent_at: sentAt.toISOString() }),
+  });
+  expect([answer.status, await answer.text()]).toEqual([200, '{"status":"Ok"}']);
+}
+
+/** Copies of the history among live events, before, during and after. */
+const copies = {
+  before: Array.from({ length: 200 }, (_, index) => historyEvent(index * 3)),
+  /** From a machine whose clock is two minutes slow, so that other times are stored. */
+  skewed: Array.from({ length: 100 }, (_, index) => historyEvent(1000 + index * 3)),
+  during: Array.from({ length: 400 }, (_, index) => historyEvent(2000 + index * 9)),
+  after: Array.from({ length: 200 }, (_, index) => historyEvent(1 + index * 3)),
+};
+
+describe('an import over live data', () => {
+  withServer({});
+
+  it('of the same people, some of it sent live too, before, during and after: nothing twice, newer properties stand', async () => {
+    const history = Array.from({ length: historyCount }, (_, index) => historyEvent(index));
+    const live = new Map<string, LiveEvent>();
+    const sendSeen = async (round: number): Promise<void> => {
+      const batch = seenNow(round);
+      for (const event of batch) live.set(event.uuid, event);
+      await sendLive(batch);
+    };
+    await sendSeen(0);
+    await sendLive(copies.before);
+    await sendLive(copies.skewed, new Date(Date.now() - 120_000));
+    await untilStored(server, { standard: people + copies.before.length + copies.skewed.length });
+
+    const paths = await writeRecords(dataDir.path, 'history.json.gz', history);
+    const config = await createFilesConfig(server, { paths, format: 'posthog' });
+    const run = await startImport(server, config, { events_per_second: 2000 });
+    await untilRun(server, run, ({ stage }) => stage === 'load');
+    let round = 0;
+    for (let isLoading = true; isLoading; isLoading = (await apiGet<{ stage: string }>(server, run)).stage === 'load') {
+      await sendLive(copies.during.slice((round % 40) * 10, (round % 40) * 10 + 10));
+      await sendSeen((round += 1));
+      await delay(50);
+    }
+    const { verify } = await expectExactRun(server, run);
+    await sendSeen((round += 1));
+    await sendLive(copies.after);
+    expect(round).toBeGreaterThan(3);
+
+    await untilRows(history.length + live.size);
+    const rows = await readAllEvents(server);
+    const expected = new Map([...history, ...live.values()].map((event) => [event.uuid, event]));
+    expect(rows).toHaveLength(expected.size);
+    expect(new Map(rows.map(({ id, event, distinct_id }) => [id, `${event} ${distinct_id}`]))).toEqual(
+      new Map([...expected].map(([id, { event, distinct_id }]) => [id, `${event} ${distinct_id}`])),
+    );
+    const firstLive = copies.before.length + copies.skewed.length;
+    expectOwners(rows, live);
+    expect(verify.storedByOthers).toBeGreaterThanOrEqual(firstLive);
+    expect(verify.storedByOthers).toBeLessThanOrEqual(firstLive + copies.during.length);
+    expect(verify.otherTimes).toBeGreaterThanOrEqual(copies.skewed.length);
+    const { total } = await apiGet<{ total: object }>(server, '/api/projects/@current/usage/');
+    const standard = rows.filter((row) => !row.historical_migration).length;
+    expect(total).toEqual({ standard, historical: rows.length - standard });
+    await expectPeople(round);
+  });
+});
+
+async function untilRows(count: number): Promise<void> {
+  const total = async (): Promise<number> => {
+    const { total } = await apiGet<{ total: { standard: number; historical: number } }>(
+      server,
+      '/api/projects/@current/events/counts/',
+    );
+    return total.standard + total.historical;
+  };
+  for (const deadline = Date.now() + 30_000; (await total()) !== count && Date.now() < deadline;) await delay(100);
+}
+
+/** Whoever came first: live events and the copies before are standard, what was only imported or copied later historical. */
+function expectOwners(rows: Awaited<ReturnType<typeof readAllEvents>>, live: ReadonlyMap<string, LiveEvent>): void {
+  const kinds = new Map(rows.map(({ id, historical_migration: historical }) => [id, historical]));
+  const during = new Set(copies.during.map(({ uuid }) => uuid));
+  const first = new Set([...copies.before, ...copies.skewed].map(({ uuid }) => uuid));
+  const wrong = [...kinds].filter(([uuid, historical]) => {
+    if (live.has(uuid) || first.has(uuid)) return historical;
+    return !historical && !during.has(uuid);
+  });
+  expect(wrong).toEqual([]);
+}
+
+async function expectPeople(round: number): Promise<void> {
+  for (let index = 0; index < people; index += 1) {
+    const { results } = await apiGet<{ results: object[] }>(
+      server,
+      `/api/projects/@current/persons/?distinct_id=person-${index}`,
+    );
+    expect(results).toHaveLength(1);
+    expect(results[0]).toMatchObject({
+      created_at: historyTime(index).replace('Z', '000Z'),
+      properties: {
+        plan: `live ${round}`,
+        city: `city ${historyCount - people + index}`,
+        first_page: `/page-${index}`,
+      },
+    });
+  }
+}
+
+describe('a trial', () => {
+  withServer({ MILLRACE_OUTBOUND_ALLOW: '127.0.0.1' });
+
+  it('goes into a test project; promoted, the whole goes into the real one, each exact and apart from the other', async () => {
+    const records = [...mixpanelRecords(20_261_123, 5000)];
+    await writeRecords(dataDir.path, 'trial/a.json.gz', records.slice(0, 3000));
+    await writeRecords(dataDir.path, 'trial/b.json.gz', records.slice(3000));
+    const test = await apiSend<{ id: number; api_token: string }>(server, 'POST', '/api/projects/', { name: 'Test' });
+    const target = {
+      target_url: server.url,
+      target_api_key: test.api_token,
+      target_personal_api_key: personalKey,
+    };
+    const paths = `${dataDir.path}/import-files/trial`;
+    const config = await createFilesConfig(server, { paths, format: 'mixpanel', ...target });
+    const trial = await startImport(server, config, { limit: 3500 });
+    const tried = await expectExactRun(server, trial);
+    expect(tried.report.totals.records.read).toBe(3500);
+    const some = eventsOfRecords('mixpanel', records.slice(0, 3500));
+    await expectStored(server, [some], test.id);
+    await expectStored(server, [[]]);
+
+    await apiSend(server, 'PATCH', `${config}settings/`, { target_url: '', target_api_key: '' });
+    const { id } = await apiSend<{ id: string }>(server, 'POST', `${trial}promote/`);
+    const full = await expectExactRun(server, `${config}runs/${id}/`);
+    expect(full.report.totals.records.read).toBe(records.length);
+    expect(full.verify.storedByOthers).toBe(0);
+    await expectStored(server, [eventsOfRecords('mixpanel', records)]);
+    await expectStored(server, [some], test.id);
+  });
+});

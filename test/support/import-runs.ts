@@ -1,0 +1,145 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { expect } from 'vitest';
+import { findFormat } from '../../src/formats/registry.ts';
+import type { ReportResult } from '../../src/imports/report/report.ts';
+import type { VerifyResult } from '../../src/imports/results.ts';
+import { readAllEvents } from './ledger.ts';
+import { apiGet, delay, personalKey, type TestServer } from './server.ts';
+
+/** An import run as the API shows it. */
+export interface RunAnswer {
+  readonly id: string;
+  readonly state: string;
+  readonly stage: string;
+  readonly reason: string;
+  readonly waiting: { readonly reason: string } | null;
+  readonly totals: Readonly<Record<string, unknown>>;
+}
+
+export interface ImportedEvent {
+  readonly uuid: string;
+  readonly event: string;
+  readonly distinctId: string;
+  /** ISO 8601, milliseconds. */
+  readonly timestamp: string;
+}
+
+const family = '/api/projects/@current/pipeline_import_apps_configs/';
+
+type Served = Pick<TestServer, 'url'>;
+
+/** A call of the management API with a body; throws on anything but success. */
+export async function apiSend<T>(server: Served, method: string, path: string, body: object = {}): Promise<T> {
+  const answer = await fetch(server.url + path, {
+    method,
+    headers: { authorization: `Bearer ${personalKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  const text = await answer.text();
+  if (!answer.ok) throw new Error(`expected ${method} ${path} to succeed, got: ${answer.status} ${text}`);
+  return JSON.parse(text) as T;
+}
+
+/** Records into a file that an import may read. Returns its path. */
+export async function writeRecords(dataDir: string, name: string, records: readonly object[]): Promise<string> {
+  const path = join(dataDir, 'import-files', name);
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, gzipSync(records.map((record) => `${JSON.stringify(record)}\n`).join('')));
+  return path;
+}
+
+/** What an import has to make of records that are read in this order: what the format's own reader does. */
+export function eventsOfRecords(slug: string, records: Iterable<object>): ImportedEvent[] {
+  const format = findFormat(slug);
+  if (format === undefined) throw new Error(`expected the format ${slug}`);
+  const read = format.createReader({}, format.names);
+  return [...records].flatMap((record) => {
+    const result = read(record);
+    if (result.kind !== 'events') return [];
+    return result.events.map(({ uuid, event, distinct_id: distinctId, timestamp }) => ({
+      uuid: String(uuid).toLowerCase(),
+      event,
+      distinctId,
+      timestamp: new Date(String(timestamp)).toISOString(),
+    }));
+  });
+}
+
+/** Makes a config of the import app Files. Returns its path in the API. */
+export async function createFilesConfig(server: Served, settings: Readonly<Record<string, string>>): Promise<string> {
+  const { results } = await apiGet<{ results: { id: number; name: string }[] }>(
+    server,
+    '/api/projects/@current/plugins/?limit=100',
+  );
+  const plugin = results.find(({ name }) => name === 'Files')?.id;
+  const { id } = await apiSend<{ id: number }>(server, 'POST', family, { plugin });
+  await apiSend(server, 'PATCH', `${family}${id}/settings/`, settings);
+  return `${family}${id}/`;
+}
+
+/** Returns the path of the run in the API. */
+export async function startImport(server: Served, config: string, payload: object = {}): Promise<string> {
+  const { id } = await apiSend<RunAnswer>(server, 'POST', `${config}runs/`, payload);
+  return `${config}runs/${id}/`;
+}
+
+/** Waits until the run is so; throws with how it is after a minute and a half. A server that is away is asked again. */
+export async function untilRun(server: Served, run: string, is: (run: RunAnswer) => boolean): Promise<RunAnswer> {
+  let last: RunAnswer | undefined;
+  for (const deadline = Date.now() + 90_000; Date.now() < deadline; await delay(100)) {
+    last = await apiGet<RunAnswer>(server, run);
+    if (is(last)) return last;
+    if (last.state === 'failed') break;
+  }
+  throw new Error(`expected the import run to come further, got: ${JSON.stringify(last)}`);
+}
+
+export interface ImportResults {
+  readonly run: RunAnswer;
+  readonly verify: VerifyResult;
+  readonly report: ReportResult;
+}
+
+/** Waits for the end of a run that has to be exact, with a report of which every sum agrees. */
+export async function expectExactRun(server: Served, path: string): Promise<ImportResults> {
+  const run = await untilRun(server, path, ({ state }) => state === 'completed');
+  const verify = await apiGet<VerifyResult>(server, `${path}verify/`);
+  const report = await apiGet<ReportResult>(server, `${path}report/`);
+  expect({ ...verify, detail: '' }).toMatchObject({ verdict: 'exact', cells: [], found: verify.expected });
+  expect(report.balance.filter(({ holds }) => !holds)).toEqual([]);
+  expect(report.balance).toHaveLength(7);
+  expect(report).toMatchObject({ verdict: 'exact', totals: { events: { verified: verify.found } } });
+  expect(run).toMatchObject({ stage: 'report', reason: '', totals: { rejected: 0, verified: verify.found } });
+  return { run, verify, report };
+}
+
+/** What makes two events the same: day, name, distinct_id, uuid. */
+export function identityOf({ uuid, event, distinctId, timestamp }: ImportedEvent): string {
+  return [timestamp.slice(0, 10), event, distinctId, uuid].join(' ');
+}
+
+/** Everything that a project stores is what these imports make, each event once, with a time that one of them has for it. */
+export async function expectStored(
+  server: Served,
+  imports: readonly (readonly ImportedEvent[])[],
+  project: string | number = '@current',
+): Promise<void> {
+  const times = new Map<string, Set<string>>();
+  for (const event of imports.flat()) {
+    const identity = identityOf(event);
+    times.set(identity, (times.get(identity) ?? new Set()).add(event.timestamp));
+  }
+  const stored = (await readAllEvents(server, project)).map(
+    ({ id: uuid, event, distinct_id: distinctId, timestamp }): ImportedEvent => ({
+      uuid,
+      event,
+      distinctId,
+      timestamp: new Date(timestamp).toISOString(),
+    }),
+  );
+  expect(stored).toHaveLength(times.size);
+  expect(new Set(stored.map(identityOf))).toEqual(new Set(times.keys()));
+  expect(stored.filter((event) => times.get(identityOf(event))?.has(event.timestamp) !== true)).toEqual([]);
+}
