@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { zstdDecompress } from 'node:zlib';
 import { RunFailedError, type Segment, type StoredPart } from './held-run.ts';
+import { inOnePiece } from './one-piece.ts';
 import { stagingKeys, StagingMissingError, type Staging } from './staging.ts';
 
 const decompress = promisify(zstdDecompress);
@@ -48,8 +49,7 @@ async function unpack(
   if (rawBytes === 0) return Buffer.alloc(0);
   let lines: Buffer;
   try {
-    // In one piece, and never more than was staged.
-    lines = await decompress(bytes, { chunkSize: Math.max(64, rawBytes), maxOutputLength: Math.max(64, rawBytes) });
+    lines = await decompress(bytes, inOnePiece(rawBytes));
   } catch (cause) {
     throw fault('a file that is no zstd', cause);
   }

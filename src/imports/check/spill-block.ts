@@ -1,5 +1,6 @@
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { compacted, freeMemory } from '../../base/free-memory.ts';
+import { inOnePiece } from '../one-piece.ts';
 
 /**
  * A block: some events of one day in the order of their time, as what merging needs of them beside their JSON, so that
@@ -118,7 +119,7 @@ export function compress(raw: Buffer, compressionLevel: number): Buffer {
 
 /** Throws when the bytes are no block. */
 export function readBlock(bytes: Buffer, rawBytes: number): Block {
-  const raw = zstdDecompressSync(bytes, { chunkSize: Math.max(64, rawBytes), maxOutputLength: Math.max(64, rawBytes) });
+  const raw = zstdDecompressSync(bytes, inOnePiece(rawBytes));
   const count = raw.readUInt32LE(0);
   const jsonBytes = raw.readUInt32LE(4);
   if (raw.length !== headerBytes + count * wordsPerEvent * 4 + jsonBytes) {

@@ -1,6 +1,7 @@
 import { promisify } from 'node:util';
 import { zstdDecompress } from 'node:zlib';
 import { RunFailedError } from '../held-run.ts';
+import { inOnePiece } from '../one-piece.ts';
 import { stagingKeys, type DayIndex, type Staging } from '../staging.ts';
 import type { LoadBatch } from '../target.ts';
 import { readJson } from './read-json.ts';
@@ -69,9 +70,7 @@ async function readRange(staging: Staging, key: string, start: number, end: numb
 async function linesOf(staging: Staging, key: string, frame: Buffer, rawBytes: number): Promise<Buffer> {
   let lines: Buffer;
   try {
-    // In one piece, and never more than the check wrote.
-    const size = Math.max(64, rawBytes);
-    lines = await decompress(frame, { chunkSize: size, maxOutputLength: size });
+    lines = await decompress(frame, inOnePiece(rawBytes));
   } catch (cause) {
     throw damaged(staging, key, cause);
   }

@@ -26,6 +26,6 @@ describe('the body of a record', () => {
     ['zstd-ndjson', zstdCompressSync('x'.repeat(bytesMax + 1))],
     ['zstd-ndjson', zstdCompressSync(lines).subarray(0, -3)],
   ])('is refused where it unpacks to more than the limit, or breaks off: %s', (encoding, body) => {
-    expect(() => inflateBody(record(encoding, body), bytesMax)).toThrow();
+    expect(() => inflateBody(record(encoding, body), bytesMax)).toThrow(expect.anything());
   });
 });
