@@ -53,6 +53,8 @@ export interface SourceFault {
 export interface SourceContext {
   /** Aborted at pause, cancel and shutdown: `open` and `listParts` end with its reason. */
   readonly signal: AbortSignal;
+  /** For a source that waits by itself: shows people why and how long, until its next chunk. */
+  readonly waiting?: (reason: string, waitMs: number) => void;
 }
 
 /** What the program gives to sources. */

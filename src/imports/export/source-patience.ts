@@ -42,11 +42,16 @@ export async function withPatience<T>(
       if (brokenTries >= brokenTriesMax) throw givenUp(error);
       const waitMs = waitFor(error, tries, random);
       tries += 1;
-      const until = clock.now() + waitMs;
-      held.waiting({ reason: `${error.message}; trying again at ${timeOf(until)}`, until });
+      showWait({ held, clock }, error.message, waitMs);
       await sleep(waitMs, held.signal);
     }
   }
+}
+
+/** Says what the run waits for, and when it goes on. */
+export function showWait({ held, clock }: Pick<PatienceDeps, 'held' | 'clock'>, reason: string, waitMs: number): void {
+  const until = clock.now() + waitMs;
+  held.waiting({ reason: `${reason}; trying again at ${timeOf(until)}`, until });
 }
 
 function waitFor(error: SourceWaitError, tries: number, random: (() => number) | undefined): number {

@@ -1,3 +1,4 @@
+import type { Clock } from '../../base/clock.ts';
 import type { Failpoint } from '../../base/failpoint.ts';
 import { RunFailedError, type HeldRun, type Segment, type StoredPart } from '../held-run.ts';
 import type { Source, SourcePart } from '../source.ts';
@@ -5,11 +6,13 @@ import { stagingKeys, type Staging } from '../staging.ts';
 import type { ExportProgress } from './export-progress.ts';
 import { createFaultFile, type FaultFile } from './fault-file.ts';
 import { createLineFeed, type LineFeed } from './line-feed.ts';
+import { showWait } from './source-patience.ts';
 import type { StagingRoom } from './staging-room.ts';
 import { writeSegment, type SegmentLimits } from './write-segment.ts';
 
 export interface StagePartDeps {
   readonly held: HeldRun;
+  readonly clock: Clock;
   readonly source: Source;
   readonly staging: Staging;
   readonly room: StagingRoom;
@@ -54,7 +57,8 @@ export async function stagePart(deps: StagePartDeps, part: PartState): Promise<v
   const { held, source, staging } = deps;
   if (!part.listed.stable && part.segments.length > 0) await forgetPart(deps, part);
   const faults = createFaultFile(staging, held.run.id, { seq: part.seq, key: part.listed.key });
-  const chunks = source.open(part.listed, { signal: held.signal });
+  const waiting = (reason: string, waitMs: number): void => showWait(deps, reason, waitMs);
+  const chunks = source.open(part.listed, { signal: held.signal, waiting });
   const feed = createLineFeed(chunks, (found) => faults.add(found));
   try {
     await passStaged(feed, part);

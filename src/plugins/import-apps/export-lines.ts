@@ -1,10 +1,8 @@
-import { pipeline, Readable } from 'node:stream';
-import { createGunzip } from 'node:zlib';
 import { SourceWaitError, type RecordChunk } from '../../imports/source.ts';
+import { withoutGzip } from './export-gzip.ts';
 import { brokenError } from './export-requests.ts';
 
 const lineBytesMax = 64 * 1024 * 1024;
-const layersMax = 3;
 const newline = 0x0a;
 
 /**
@@ -20,7 +18,7 @@ export async function* ndjsonChunks(
   let pendingBytes = 0;
   let bytesRead = 0;
   let lastLine: Buffer = Buffer.alloc(0);
-  for await (const chunk of typedErrors(plain(body), name, signal)) {
+  for await (const chunk of typedErrors(withoutGzip(body), name, signal)) {
     bytesRead += chunk.length;
     const end = chunk.lastIndexOf(newline) + 1;
     if (end > 0) {
@@ -90,39 +88,5 @@ async function* typedErrors(body: AsyncIterable<Buffer>, name: string, signal: A
     yield* body;
   } catch (error) {
     throw brokenError(error, name, signal);
-  }
-}
-
-/** Without the layers of gzip around it. */
-async function* plain(body: AsyncIterable<Buffer>, layer = 0): AsyncGenerator<Buffer> {
-  const source = body[Symbol.asyncIterator]();
-  const head = await readHead(source);
-  const whole = joined(head, source);
-  if (head[0] !== 0x1f || head[1] !== 0x8b || layer === layersMax) {
-    yield* whole;
-    return;
-  }
-  const gunzip = createGunzip();
-  // Its error is also the one with which reading from `gunzip` ends.
-  pipeline(Readable.from(whole), gunzip, () => undefined);
-  yield* plain(gunzip, layer + 1);
-}
-
-async function readHead(source: AsyncIterator<Buffer>): Promise<Buffer> {
-  let head: Buffer = Buffer.alloc(0);
-  while (head.length < 2) {
-    const next = await source.next();
-    if (next.done === true) break;
-    head = Buffer.concat([head, next.value]);
-  }
-  return head;
-}
-
-async function* joined(head: Buffer, source: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
-  try {
-    if (head.length > 0) yield head;
-    for (let next = await source.next(); next.done !== true; next = await source.next()) yield next.value;
-  } finally {
-    await source.return?.();
   }
 }

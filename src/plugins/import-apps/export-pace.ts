@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { SourceWaitError } from '../../imports/source.ts';
+import { SourceWaitError, type SourceContext } from '../../imports/source.ts';
 
 /** So many requests in any stretch of so many ms. */
 export interface PaceRule {
@@ -13,7 +13,7 @@ const shortMs = 5000;
  * Waits until one more request is within what a service allows; call it before each. A long wait is a SourceWaitError, so that
  * people see it; with `patient` it is waited for here.
  */
-export type Pace = (signal: AbortSignal, patient?: boolean) => Promise<void>;
+export type Pace = (context: SourceContext, patient?: boolean) => Promise<void>;
 
 export function createPace(name: string, rules: readonly PaceRule[], now: () => number): Pace {
   const keep = Math.max(0, ...rules.map(({ requests }) => requests));
@@ -26,13 +26,12 @@ export function createPace(name: string, rules: readonly PaceRule[], now: () => 
         return oldest === undefined ? 0 : oldest + windowMs - now();
       }),
     );
-  return async (signal, patient = false) => {
+  return async ({ signal, waiting }, patient = false) => {
     for (let waitMs = freeInMs(); waitMs > 0; waitMs = freeInMs()) {
-      if (waitMs > shortMs && !patient) {
-        throw new SourceWaitError(`${name} allows no more requests at the moment`, {
-          unlimited: true,
-          retryAfterMs: waitMs,
-        });
+      if (waitMs > shortMs) {
+        const reason = `${name} allows no more requests at the moment`;
+        if (!patient) throw new SourceWaitError(reason, { unlimited: true, retryAfterMs: waitMs });
+        waiting?.(reason, waitMs);
       }
       await sleep(waitMs, undefined, { signal }).catch((reason: unknown) => {
         throw signal.aborted ? signal.reason : reason;

@@ -5,10 +5,12 @@ import {
   SourceWaitError,
   type OutboundStreamRequest,
   type OutboundStreamResponse,
+  type SourceContext,
   type SourceHost,
 } from '../../imports/source.ts';
 import { OutboundError } from '../../outbound/outbound.ts';
 import { SettingsError } from '../plugin.ts';
+import { withoutGzip } from './export-gzip.ts';
 
 /** Asking the export APIs of other services: what came is the answer, or an error that says whether waiting helps. */
 export interface ExportApi {
@@ -31,6 +33,7 @@ const wordsBytesMax = 16_384;
 const wordsMax = 300;
 const inPlaceMsMax = 3_700_000;
 const inPlaceTries = 8;
+const brokenTriesMax = 3;
 const waitStatuses = new Set([408, 425, 429]);
 
 /** `name`: of the service, for people. Secrets (of one character or more) never appear in an error, whatever the service says. */
@@ -75,10 +78,13 @@ export function basicAuth(user: string, password: string): string {
 }
 
 /** The whole body, for pages of JSON. */
-export async function readWhole(response: OutboundStreamResponse, name: string, bytesMax: number): Promise<Buffer> {
+export async function readWhole(
+  response: OutboundStreamResponse,
+  { name, bytesMax, signal }: { readonly name: string; readonly bytesMax: number; readonly signal: AbortSignal },
+): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of response.body) {
+  for await (const chunk of guardedBody(withoutGzip(response.body), name, signal)) {
     bytes += chunk.length;
     if (bytes > bytesMax) throw new SourceError(`${name}: expected a page of at most ${bytesMax} bytes, got more`);
     chunks.push(chunk);
@@ -88,16 +94,19 @@ export async function readWhole(response: OutboundStreamResponse, name: string, 
 
 /**
  * Tries one page again where it is: beginning its part anew would cost all pages before it. Gives up with the last error after
- * a few tries, or when the source wants more patience than an hour.
+ * a few tries (fewer where the page itself is broken), or when the source wants more patience than an hour.
  */
-export async function askPatiently<T>(signal: AbortSignal, ask: () => Promise<T>): Promise<T> {
+export async function askPatiently<T>({ signal, waiting }: SourceContext, ask: () => Promise<T>): Promise<T> {
+  let brokenTries = 0;
   for (let attempt = 0; ; attempt += 1) {
     try {
       return await ask();
     } catch (error) {
       if (!(error instanceof SourceWaitError) || attempt >= inPlaceTries) throw error;
+      if (!error.unlimited) brokenTries += 1;
       const delayMs = error.retryAfterMs ?? backoffMs(attempt, 500, 60_000);
-      if (delayMs > inPlaceMsMax) throw error;
+      if (delayMs > inPlaceMsMax || brokenTries >= brokenTriesMax) throw error;
+      waiting?.(error.message, delayMs);
       await sleep(delayMs, undefined, { signal }).catch((reason: unknown) => {
         throw signal.aborted ? signal.reason : reason;
       });

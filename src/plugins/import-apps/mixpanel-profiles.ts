@@ -1,4 +1,4 @@
-import { SourceWaitError, type RecordChunk } from '../../imports/source.ts';
+import { SourceWaitError, type RecordChunk, type SourceContext } from '../../imports/source.ts';
 import type { Pace } from './export-pace.ts';
 import { chunkOf, parsePage } from './export-pages.ts';
 import { askPatiently, readWhole, type ExportApi } from './export-requests.ts';
@@ -18,12 +18,12 @@ export interface ProfileAsking {
  * Profiles of users, page by page. The session that the first page names holds the result still, so what all pages have must be
  * the total that they name; anything less throws SourceWaitError.
  */
-export async function* profileChunks(asking: ProfileAsking, signal: AbortSignal): AsyncGenerator<RecordChunk> {
+export async function* profileChunks(asking: ProfileAsking, context: SourceContext): AsyncGenerator<RecordChunk> {
   let session = '';
   let bytesRead = 0;
   let records = 0;
   for (let page = 0; ; page += 1) {
-    const bytes = await askPatiently(signal, () => readPage(asking, { session, page }, signal));
+    const bytes = await askPatiently(context, () => readPage(asking, { session, page }, context));
     bytesRead += bytes.length;
     const { results, sessionId, pageSize, total } = contentOf(bytes);
     session = sessionId;
@@ -39,9 +39,9 @@ export async function* profileChunks(asking: ProfileAsking, signal: AbortSignal)
 async function readPage(
   { api, profilesPace, headers, profilesUrl, project }: ProfileAsking,
   { session, page }: { readonly session: string; readonly page: number },
-  signal: AbortSignal,
+  context: SourceContext,
 ): Promise<Buffer> {
-  await profilesPace(signal, true);
+  await profilesPace(context, true);
   const body = new URLSearchParams(session === '' ? {} : { session_id: session, page: String(page) });
   const response = await api.ask(
     {
@@ -50,9 +50,9 @@ async function readPage(
       headers: { ...headers, 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' },
       body: body.toString(),
     },
-    signal,
+    context.signal,
   );
-  return readWhole(response, name, pageBytesMax);
+  return readWhole(response, { name, bytesMax: pageBytesMax, signal: context.signal });
 }
 
 function contentOf(bytes: Buffer) {

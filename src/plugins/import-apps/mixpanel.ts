@@ -146,7 +146,7 @@ function createSource(settings: SettingValues, host: SourceHost): Source {
       return [...parts, ...slices.map((slice) => ({ key: keyOf(slice), stable: false, detail: detail(slice) }))];
     },
     open: (part, context) =>
-      part.key === profilesKey ? profileChunks(asking, context.signal) : eventChunks(asking, part, context),
+      part.key === profilesKey ? profileChunks(asking, context) : eventChunks(asking, part, context),
   };
 }
 
@@ -187,13 +187,14 @@ function neededSetting(settings: SettingValues, key: string): string {
 async function* eventChunks(
   { api, pace, headers, dataUrl, project }: Asking,
   part: SourcePart,
-  { signal }: SourceContext,
+  context: SourceContext,
 ): AsyncGenerator<RecordChunk> {
+  const { signal } = context;
   const { from, to } = part.detail ?? {};
   if (typeof from !== 'string' || typeof to !== 'string') {
     throw new SourceError(`${name}: the part ${part.key} does not say its days; start a new run`);
   }
-  await pace(signal);
+  await pace(context);
   const query = new URLSearchParams({ from_date: from, to_date: to, ...project });
   const response = await api.ask({ url: `${dataUrl}/api/2.0/export?${query}`, headers }, signal);
   yield* ndjsonChunks(response.body, name, signal);

@@ -1,4 +1,4 @@
-import { SourceError, SourceWaitError, type RecordChunk } from '../../imports/source.ts';
+import { SourceError, SourceWaitError, type RecordChunk, type SourceContext } from '../../imports/source.ts';
 import { OutboundError } from '../../outbound/outbound.ts';
 import { chunkOf, parsePage } from './export-pages.ts';
 import { askPatiently, readWhole, type ExportApi } from './export-requests.ts';
@@ -62,13 +62,13 @@ const slowStatuses = new Set([408, 504, 524]);
 export async function* eventPages(
   events: EventsApi,
   slice: MicroSlice,
-  signal: AbortSignal,
+  context: SourceContext,
 ): AsyncGenerator<RecordChunk> {
   const walk: Walk = { to: slice.to, seen: new Set(), floors: [slice.from], limit: events.limit, cursor: undefined };
   let bytesRead = 0;
   for (let floor = walk.floors.at(-1); floor !== undefined; floor = walk.floors.at(-1)) {
     const stretch = { from: floor, to: walk.to };
-    const page = await askPatiently(signal, () => readPage(events, stretch, walk, signal));
+    const page = await askPatiently(context, () => readPage(events, stretch, walk, context.signal));
     if (page === 'too slow') {
       halve(walk, stretch, events.name);
       continue;
@@ -151,7 +151,9 @@ async function readPage(
       { url: `${url}?${query}`, headers, accepted, idleMs: events.idleMs ?? idleMs },
       signal,
     );
-    if (response.status === 200) return pageOf(await readWhole(response, name, pageBytesMax), name);
+    if (response.status === 200) {
+      return pageOf(await readWhole(response, { name, bytesMax: pageBytesMax, signal }), name);
+    }
     const error = await api.refusal(response);
     const tooSlow =
       slowStatuses.has(response.status) || /memory|too (large|slow|long)|time(d )?out/i.test(error.message);

@@ -138,13 +138,37 @@ describe('trouble of the other service', () => {
     const pages = eventPages(
       { name: 'It', api, url, headers: {}, limit: 1000, idleMs: 300 },
       { from: start, to: start + 2 * dayMicros },
-      new AbortController().signal,
+      { signal: new AbortController().signal },
     );
     const chunks = await Array.fromAsync(pages);
     expect(
       ids(new Map([['all', chunks.flatMap(({ lines }) => lines.toString().trim().split('\n'))]])).toSorted(),
     ).toEqual(wanted(stored));
     expect(server.asked.length).toBe(3);
+  });
+
+  it('says what it waits for, and gives a page up that is broken three times in a row', async () => {
+    await using server = await startExportServer(eventsApi(stored, kinds[0]));
+    Object.assign(server, { retryAfter: '1' });
+    Object.assign(server.trouble, { rateLimited: 1, truncatedGzip: 3 });
+    const waits: (readonly [string, number])[] = [];
+    const context = {
+      signal: new AbortController().signal,
+      waiting: (reason: string, waitMs: number) => void waits.push([reason, waitMs]),
+    };
+    const source = sourceOf(server);
+    const [part] = await source.listParts(range, context);
+    if (part === undefined) throw new Error('expected a part');
+    await expect(Array.fromAsync(source.open(part, context))).rejects.toThrow(/complete gzip data/);
+    expect(waits[0]).toEqual(['The other service answers 429: Too many requests', 1000]);
+    expect(waits.slice(1).map(([reason]) => reason)).toEqual(Array(2).fill(expect.stringContaining('cut off')));
+    expect(server.asked).toHaveLength(4);
+  });
+
+  it('pages in gzip within gzip are read', async () => {
+    await using server = await startExportServer(eventsApi(stored, kinds[0]));
+    server.layers = 2;
+    expect(ids(await readSource(sourceOf(server), range)).toSorted()).toEqual(wanted(stored));
   });
 
   it('a page of something else is no page', async () => {

@@ -4,13 +4,19 @@ import { gzipSync } from 'node:zlib';
 
 /** What goes wrong, and at which requests; each takes away one of what is left. */
 export interface Trouble {
-  /** Answers 429 with Retry-After 0. */
+  /** Answers 429 with Retry-After. */
   rateLimited: number;
   /** Answers 503. */
   unavailable: number;
+  /** Answers 502 with a page of a proxy, which says nothing of when to come again. */
+  badGateway: number;
+  /** Answers 404, as if the address did not exist. */
+  notFound: number;
   /** Sends half of the body, then resets the connection. */
   reset: number;
-  /** Ends the body properly, in the middle. */
+  /** Sends half of the body, then nothing more for as long as the other side waits. */
+  stalled: number;
+  /** Ends the body properly, in the middle of a record. */
   truncated: number;
   /** The gzip data ends early, the answer does not. */
   truncatedGzip: number;
@@ -21,7 +27,10 @@ export interface Trouble {
 export const noTrouble: Trouble = {
   rateLimited: 0,
   unavailable: 0,
+  badGateway: 0,
+  notFound: 0,
   reset: 0,
+  stalled: 0,
   truncated: 0,
   truncatedGzip: 0,
   tooSlow: 0,
@@ -56,6 +65,8 @@ export interface ExportServer extends AsyncDisposable {
   readonly asked: Asked[];
   /** Gzip around the content, besides the content-encoding. */
   layers: number;
+  /** What 429 and 503 say about when to come again. */
+  retryAfter: string;
 }
 
 /**
@@ -64,18 +75,14 @@ export interface ExportServer extends AsyncDisposable {
  */
 export async function startExportServer(api: ExportApiOf, seed = 1): Promise<ExportServer> {
   const random = seededRandom(seed);
-  const state = { trouble: { ...noTrouble }, asked: [] as Asked[], layers: 0 };
+  const state = { trouble: { ...noTrouble }, asked: [] as Asked[], layers: 0, retryAfter: '0' };
   const server = createServer((request, response) => {
     void answer(request, response);
   });
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const asked = await readRequest(request);
     state.asked.push(asked);
-    if (takeOne(state.trouble, 'rateLimited'))
-      return refuse(response, 429, 'Too many requests', { 'retry-after': '0' });
-    if (takeOne(state.trouble, 'unavailable'))
-      return refuse(response, 503, 'Service unavailable', { 'retry-after': '0' });
-    send(response, api(asked), { ...state, random });
+    if (!refused(response, state)) send(response, api(asked), { ...state, random });
   };
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
   // Sound: a server that listens on a port has such an address.
@@ -106,6 +113,20 @@ function takeOne(trouble: Trouble, kind: keyof Trouble): boolean {
   return true;
 }
 
+/** Whether the request is refused before anything looks at it. */
+function refused(
+  response: ServerResponse,
+  { trouble, retryAfter }: Pick<ExportServer, 'trouble' | 'retryAfter'>,
+): boolean {
+  const later = { 'retry-after': retryAfter };
+  if (takeOne(trouble, 'rateLimited')) refuse(response, 429, 'Too many requests', later);
+  else if (takeOne(trouble, 'unavailable')) refuse(response, 503, 'Service unavailable', later);
+  else if (takeOne(trouble, 'badGateway')) refuse(response, 502, '<html>', { 'content-type': 'text/html' });
+  else if (takeOne(trouble, 'notFound')) refuse(response, 404, '<html>', { 'content-type': 'text/html' });
+  else return false;
+  return true;
+}
+
 function refuse(
   response: ServerResponse,
   status: number,
@@ -127,19 +148,23 @@ function send(response: ServerResponse, answer: Answer, sending: Sending): void 
   const content = contentOf(answer, sending.random);
   let { bytes } = content;
   if (takeOne(sending.trouble, 'truncated')) {
-    bytes = bytes.subarray(0, Math.floor(bytes.length * (0.2 + 0.6 * sending.random())));
+    const cut = Math.floor(bytes.length * (0.2 + 0.6 * sending.random()));
+    // Between two records nobody could tell.
+    const atLineEnd = bytes.subarray(cut - 1, cut + 1).includes(0x0a);
+    bytes = bytes.subarray(0, atLineEnd ? cut - 4 : cut);
   }
   for (let layer = 0; layer < sending.layers; layer += 1) bytes = gzipSync(bytes);
   const zipped = gzipSync(bytes);
   const cut = takeOne(sending.trouble, 'truncatedGzip') ? zipped.subarray(0, Math.floor(zipped.length * 0.6)) : zipped;
   const reset = takeOne(sending.trouble, 'reset');
+  const stalled = !reset && takeOne(sending.trouble, 'stalled');
   response.writeHead(200, {
     'content-type': content.contentType,
     'content-encoding': 'gzip',
-    ...(reset ? { 'content-length': String(zipped.length) } : {}),
+    ...(reset || stalled ? { 'content-length': String(zipped.length) } : {}),
   });
-  if (!reset) return void response.end(cut);
-  response.write(zipped.subarray(0, Math.floor(zipped.length / 2)), () => response.destroy());
+  if (!reset && !stalled) return void response.end(cut);
+  response.write(zipped.subarray(0, Math.floor(zipped.length / 2)), () => void (reset && response.destroy()));
 }
 
 function contentOf(answer: Exclude<Answer, { status: number } | { silent: true }>, random: () => number) {
