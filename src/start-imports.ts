@@ -33,7 +33,12 @@ export interface Imports {
   readonly thread: ThreadHost;
   readonly health: () => Promise<HealthResult>;
   /** What the API needs of them. */
-  readonly places: { readonly staging: Staging; readonly uploadsDir: string; readonly uploadBytesMax: number };
+  readonly places: {
+    readonly staging: Staging;
+    readonly uploadsDir: string;
+    readonly uploadBytesMax: number;
+    readonly uploadsBytesMax: number;
+  };
 }
 
 /** Does not start the thread yet. Errors: the place of staging is none. */
@@ -51,6 +56,7 @@ export async function prepareImports(deps: ImportsDeps): Promise<Imports> {
       staging,
       uploadsDir: importDirs(settings).uploads,
       uploadBytesMax: settings.importUploadBytesMax,
+      uploadsBytesMax: settings.importUploadsBytesMax,
     },
   };
 }

@@ -26,7 +26,10 @@ export interface ImportPlaces {
   readonly staging: Staging;
   /** Uploaded files lie below it, a directory per project. */
   readonly uploadsDir: string;
+  /** Of one file. */
   readonly uploadBytesMax: number;
+  /** Of all files of one project. */
+  readonly uploadsBytesMax: number;
   /** How often a stream of progress looks; default 1 s. */
   readonly progressMs?: number;
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdir, open, readdir, rename, rm, stat, truncate } from 'node:fs/promises';
+import { mkdir, open, readdir, rename, rm, stat, statfs, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -13,6 +13,8 @@ const filesMax = 1_000;
 /** Of an upload that was cut off together with the process. */
 const staleMs = 24 * 3_600_000;
 const pieceForm = /^\.piece-/;
+/** So much of the disk stays free: the service writes its log there. */
+const reserveBytes = 1024 ** 3;
 
 export interface StoredFile {
   readonly name: string;
@@ -38,13 +40,37 @@ interface Place {
   /** Of this project alone. */
   readonly dir: string;
   readonly fileBytesMax: number;
+  /** Of all files of the project. */
+  readonly totalBytesMax: number;
   readonly clock: Clock;
-  /** Paths that are being written; shared by all places of a process. */
+  readonly uploads: Uploads;
+}
+
+/** What the uploads of a process know of each other. */
+export interface Uploads {
+  /** Paths that are being written. */
   readonly busy: Set<string>;
+  /** One after the other: what two see as room is there once. */
+  inTurn<Result>(work: () => Promise<Result>): Promise<Result>;
+}
+
+export function createUploads(): Uploads {
+  let last: Promise<unknown> = Promise.resolve();
+  return {
+    busy: new Set(),
+    inTurn(work) {
+      const turn = last.then(work);
+      // Whoever asked for it is told of its failure.
+      last = turn.catch(() => undefined);
+      return turn;
+    },
+  };
 }
 
 /** Files of one project that are uploaded for imports. */
-export function createImportFiles({ dir, fileBytesMax, clock, busy }: Place): ImportFiles {
+export function createImportFiles(place: Place): ImportFiles {
+  const { dir, clock } = place;
+  const { busy, inTurn } = place.uploads;
   const list = async (): Promise<StoredFile[]> => {
     const names = (await namesIn(dir)).filter((name) => !name.startsWith('.')).sort();
     const files = await Promise.all(names.slice(0, filesMax).map((name) => describe(dir, name)));
@@ -61,8 +87,12 @@ export function createImportFiles({ dir, fileBytesMax, clock, busy }: Place): Im
         await mkdir(dir, { recursive: true });
         await removeStale(dir, clock.now());
         await refuseMisplaced(dir, name, offset);
-        const sha256 = await receive(content, piece, fileBytesMax - offset);
-        await (offset === 0 ? replace(piece, path) : append(piece, path, offset));
+        const { sha256, bytes } = await receive(content, piece, await roomFor(place, name, offset));
+        await inTurn(async () => {
+          // Others that came meanwhile count as well.
+          refuseTooLarge(bytes, await roomFor(place, name, offset));
+          await (offset === 0 ? replace(piece, path) : append(piece, path, offset));
+        });
         await syncDir(dir);
         const file = await describe(dir, name);
         if (file === undefined) throw new ApiError('conflict', `"${name}" was removed while it was uploaded.`);
@@ -105,25 +135,56 @@ async function refuseMisplaced(dir: string, name: string, offset: number): Promi
   throw new ApiError('conflict', detail, { attr: 'offset' });
 }
 
-/** Returns the hash of what came. */
-async function receive(content: Readable, piece: string, bytesMax: number): Promise<string> {
+/** How many bytes may come, and the sentence for more. */
+interface Room {
+  readonly bytes: number;
+  readonly refusal: string;
+}
+
+/** The tightest of the limits, for a piece that begins at `offset`; 0 replaces the file. */
+async function roomFor({ dir, fileBytesMax, totalBytesMax }: Place, name: string, offset: number): Promise<Room> {
+  const kept = (await namesIn(dir)).filter((each) => !each.startsWith('.') && (each !== name || offset > 0));
+  const files = await Promise.all(kept.map((each) => describe(dir, each)));
+  const used = files.reduce((sum, file) => sum + (file?.bytes ?? 0), 0);
+  const { bavail, bsize } = await statfs(dir);
+  const [left, free] = [totalBytesMax - used, bavail * bsize - reserveBytes];
+  const rooms: Room[] = [
+    {
+      bytes: fileBytesMax - offset,
+      refusal: `Expected a file of at most ${fileBytesMax} bytes (MILLRACE_IMPORT_UPLOAD_BYTES_MAX), got more.`,
+    },
+    {
+      bytes: left,
+      refusal:
+        `Expected uploaded files of at most ${totalBytesMax} bytes in all (MILLRACE_IMPORT_UPLOADS_BYTES_MAX), of which ` +
+        `${Math.max(0, left)} are left; delete files that are imported: DELETE import_files/<name>/.`,
+    },
+    {
+      bytes: free,
+      refusal: 'Expected a file for which there is room on the disk of the service, got more; make room.',
+    },
+  ];
+  return rooms.reduce((tightest, room) => (room.bytes < tightest.bytes ? room : tightest));
+}
+
+function refuseTooLarge(bytes: number, room: Room): void {
+  if (bytes > room.bytes) throw new ApiError('request_too_large', room.refusal);
+}
+
+/** Returns the hash of what came, and how much it was. */
+async function receive(content: Readable, piece: string, room: Room): Promise<{ sha256: string; bytes: number }> {
   const hash = createHash('sha256');
   let bytes = 0;
   const measured = async function* (chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     for await (const chunk of chunks) {
       bytes += chunk.length;
-      if (bytes > bytesMax) {
-        throw new ApiError(
-          'request_too_large',
-          `Expected a file within the limit of this service; ${bytesMax} bytes are left.`,
-        );
-      }
+      refuseTooLarge(bytes, room);
       hash.update(chunk);
       yield chunk;
     }
   };
   await pipeline(content, measured, createWriteStream(piece, { flags: 'wx', mode: 0o600, flush: true }));
-  return hash.digest('hex');
+  return { sha256: hash.digest('hex'), bytes };
 }
 
 async function replace(piece: string, path: string): Promise<void> {

@@ -73,6 +73,25 @@ describe('files to import', () => {
     expect((await upload(api, '?name=a.bin', Buffer.from('after'))).status).toBe(201);
   });
 
+  it('of a project are bounded in all; what is deleted or replaced makes room, and two at once do not slip past', async () => {
+    await using api = await startImportsApp({ uploadsBytesMax: 10_000 });
+    expect((await upload(api, '?name=a.bin', randomBytes(6_000))).status).toBe(201);
+    const refused = await upload(api, '?name=b.bin', randomBytes(4_001));
+    expect([refused.status, refused.body['detail']]).toEqual([
+      413,
+      expect.stringMatching(/at most 10000 bytes in all .* 4000 are left; delete files/),
+    ]);
+    expect((await upload(api, '?name=a.bin&offset=6000', randomBytes(4_001))).status).toBe(413);
+    const list = await api.call('GET', '/import_files/');
+    expect(list.body).toMatchObject({ count: 1, total_bytes: 6_000, total_bytes_max: 10_000 });
+    // In the place of the old one.
+    expect((await upload(api, '?name=a.bin', randomBytes(9_000))).status).toBe(201);
+    await api.call('DELETE', '/import_files/a.bin/');
+    const both = await Promise.all(['c.bin', 'd.bin'].map((name) => upload(api, `?name=${name}`, randomBytes(6_000))));
+    expect(both.map(({ status }) => status).toSorted()).toEqual([201, 413]);
+    expect((await readdir(join(api.uploadsDir, String(api.app.project.id)))).length).toBe(1);
+  });
+
   it('are refused without a name and as any other type; other routes take no bytes', async () => {
     await using api = await startImportsApp();
     expect((await upload(api, '', Buffer.from('x'))).body).toMatchObject({ code: 'required', attr: 'name' });

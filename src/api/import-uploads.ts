@@ -9,18 +9,30 @@ import {
 } from '../contract/import-runs.ts';
 import { apiRoute, type ApiRequest, type ApiRoute } from '../http/api-route.ts';
 import { requirePlaces, type ImportRouteDeps } from './import-runs-deps.ts';
-import { createImportFiles, fileNameOf, type ImportFiles, type StoredFile } from './import-uploads-store.ts';
+import {
+  createImportFiles,
+  createUploads,
+  fileNameOf,
+  type ImportFiles,
+  type StoredFile,
+} from './import-uploads-store.ts';
 
 const path = '/api/projects/:project_id/import_files';
 const tag = 'Import files';
 
 /** Files that are brought to the service to be imported. */
 export function importUploadRoutes(deps: ImportRouteDeps): ApiRoute[] {
-  const busy = new Set<string>();
+  const uploads = createUploads();
   const filesOf = (request: ApiRequest): ImportFiles => {
-    const { uploadsDir, uploadBytesMax } = requirePlaces(deps);
+    const { uploadsDir, uploadBytesMax, uploadsBytesMax } = requirePlaces(deps);
     const dir = join(uploadsDir, String(request.project().id));
-    return createImportFiles({ dir, fileBytesMax: uploadBytesMax, clock: deps.clock, busy });
+    return createImportFiles({
+      dir,
+      fileBytesMax: uploadBytesMax,
+      totalBytesMax: uploadsBytesMax,
+      clock: deps.clock,
+      uploads,
+    });
   };
   return [
     apiRoute({
@@ -33,8 +45,10 @@ export function importUploadRoutes(deps: ImportRouteDeps): ApiRoute[] {
       responses: { 200: importFileListSchema },
       handler: async (request) => {
         const results = (await filesOf(request).list()).map((file) => toRecord(file, null));
-        const bytes_max = requirePlaces(deps).uploadBytesMax;
-        return { status: 200, body: { count: results.length, bytes_max, results } };
+        const { uploadBytesMax, uploadsBytesMax } = requirePlaces(deps);
+        const total_bytes = results.reduce((sum, { bytes }) => sum + bytes, 0);
+        const limits = { bytes_max: uploadBytesMax, total_bytes, total_bytes_max: uploadsBytesMax };
+        return { status: 200, body: { count: results.length, ...limits, results } };
       },
     }),
     uploadRoute(filesOf),

@@ -71,14 +71,15 @@ export interface ImportsApp extends AsyncDisposable {
 
 /** The real server with the routes of imports; the files of runs and uploads lie in a temp directory. */
 export async function startImportsApp(
-  more: { readonly uploadBytesMax?: number; readonly hasPlaces?: boolean } = {},
+  more: { readonly uploadBytesMax?: number; readonly uploadsBytesMax?: number; readonly hasPlaces?: boolean } = {},
 ): Promise<ImportsApp> {
   const dir = await mkdtemp(join(tmpdir(), 'millrace-imports-'));
   const staging = await openStaging(join(dir, 'staging'));
   const uploadsDir = join(dir, 'uploads');
   const plugins = [testSource, testApp];
   const registry = createRegistry(plugins);
-  const places = { staging, uploadsDir, uploadBytesMax: more.uploadBytesMax ?? 1_000_000, progressMs: 20 };
+  const { uploadBytesMax = 1_000_000, uploadsBytesMax = 5_000_000 } = more;
+  const places = { staging, uploadsDir, uploadBytesMax, uploadsBytesMax, progressMs: 20 };
   const imports = more.hasPlaces === false ? undefined : places;
   const app = await startTestApp((db, { clock }) => [
     ...pluginConfigRoutes({ db, clock, registry }),

@@ -318,6 +318,14 @@ export const settingDefinitions = {
     max: 1_125_899_906_842_624,
     help: 'Largest file that may be uploaded to be imported, in bytes.',
   },
+  importUploadsBytesMax: {
+    env: 'MILLRACE_IMPORT_UPLOADS_BYTES_MAX',
+    type: 'integer',
+    default: 107_374_182_400,
+    min: 1024,
+    max: 1_125_899_906_842_624,
+    help: 'Bytes that the uploaded files of one project may have together. 1 GiB of the disk stays free in any case.',
+  },
   importRuns: {
     env: 'MILLRACE_IMPORT_RUNS',
     type: 'integer',

@@ -156,6 +156,8 @@ export type ImportFileRecord = Static<typeof importFileSchema>;
 export const importFileListSchema = Type.Object({
   count,
   bytes_max: Type.Integer({ description: 'How large a file may be.' }),
+  total_bytes: Type.Integer({ description: 'Of all of them.' }),
+  total_bytes_max: Type.Integer({ description: 'How much the files of the project may be together.' }),
   results: Type.Array(importFileSchema),
 });
 
