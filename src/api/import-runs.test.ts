@@ -21,6 +21,23 @@ async function finish(api: ImportsApp, run: string): Promise<void> {
 }
 
 describe('runs of an import app', () => {
+  it('settings with which the source cannot be made are refused when the run is asked for, by their name', async () => {
+    await using api = await startImportsApp();
+    const id = await api.config({ place: 'nowhere' });
+    const refusal = { status: 400, body: { code: 'invalid_input', attr: 'settings.place' } };
+    const started = await api.call('POST', `${apps}/${id}/runs/`, {});
+    expect(started).toMatchObject(refusal);
+    expect(started.body['detail']).toBe('setting "place": expected a place, got: nowhere');
+    expect(await api.call('POST', `${apps}/${id}/job/`, { job: { type: 'run' } })).toMatchObject(refusal);
+    expect((await api.call('GET', `${apps}/${id}/runs/`)).body['count']).toBe(0);
+    // A trial that was made with others is not promoted with them either.
+    await api.call('PATCH', `${apps}/${id}/settings/`, { place: 'here' });
+    const trial = await startRun(api, id, { limit: 10 });
+    await finish(api, trial);
+    await api.call('PATCH', `${apps}/${id}/settings/`, { place: 'nowhere' });
+    expect(await api.call('POST', `${apps}/${id}/runs/${trial}/promote/`)).toMatchObject(refusal);
+  });
+
   it('a run is started with the settings and what the body says, and shows no secrets', async () => {
     await using api = await startImportsApp();
     const id = await api.config({

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { startTestApp, type TestApp } from '../../test/support/app.ts';
 import { openStaging } from '../imports/staging/open-staging.ts';
 import type { Staging } from '../imports/staging.ts';
-import { definePlugin, importRunJobs, type Plugin } from '../plugins/plugin.ts';
+import { definePlugin, importRunJobs, SettingsError, type Plugin } from '../plugins/plugin.ts';
 import { createRegistry } from '../plugins/registry.ts';
 import { syncPlugins } from '../plugins/sync-plugins.ts';
 import { activityLogRoutes } from './activity-log.ts';
@@ -12,7 +12,7 @@ import { importRunRoutes } from './import-runs.ts';
 import { jobRoutes } from './jobs.ts';
 import { pluginConfigRoutes } from './plugin-configs.ts';
 
-/** A source of nothing; what runs do with it is the worker's affair. */
+/** A source of nothing, at any place but nowhere; what runs do with it is the worker's affair. */
 const testSource: Plugin = definePlugin({
   slug: 'test-source',
   kind: 'import-app',
@@ -24,13 +24,16 @@ const testSource: Plugin = definePlugin({
   formats: ['mixpanel'],
   range: 'The time of the event.',
   example: { place: 'here' },
-  createSource: () => ({
-    concurrency: 1,
-    listParts: async () => [],
-    async *open() {
-      // Nothing.
-    },
-  }),
+  createSource: ({ place }) => {
+    if (place === 'nowhere') throw new SettingsError('setting "place": expected a place, got: nowhere');
+    return {
+      concurrency: 1,
+      listParts: async () => [],
+      async *open() {
+        // Nothing.
+      },
+    };
+  },
 });
 
 /** An import app with a job for a runner. */

@@ -13,6 +13,7 @@ import {
   type JsonObject,
 } from '../plugins/plugin.ts';
 import type { PluginRegistry } from '../plugins/registry.ts';
+import { refuseSettings } from './refuse-settings.ts';
 import { resumeChangesOf } from './resume-changes.ts';
 import {
   allowedActions,
@@ -156,6 +157,7 @@ export interface RunOrder {
 /** @throws ApiError when the settings cannot work */
 export async function startRun(source: ImportSourcePlugin, { tx, config, payload, now }: RunOrder): Promise<Run> {
   refuseUnfit(config);
+  refuseSettings(source, config, now);
   const options = optionsOf(source, config, payload);
   return createRun(tx, { ...ownerOf(config), options, secrets: targetSecrets(config), now });
 }
@@ -181,6 +183,7 @@ export async function promoteRun(
     .executeTakeFirst();
   if (twin !== undefined) throw new ApiError('conflict', `The trial has its full form already: run ${twin.id}.`);
   refuseUnfit(config);
+  refuseSettings(source, config, now);
   const { limit: _limit, ...asked } = trial.options;
   const { target, eventsPerSecond } = optionsOf(source, config, recordsOf(trial.options));
   const options: RunOptions = { ...asked, target, eventsPerSecond, last: 'report' };
