@@ -101,10 +101,16 @@ describe('imports one after the other', () => {
 
 describe('imports at the same time', () => {
   withServer({ MILLRACE_IMPORT_RUNS: '3' });
+  /** So that they are still at it when the service is killed. */
+  const slowly = { events_per_second: 4000 };
 
-  it('two of one config and one that overlaps: each event is stored once, each run is exact, and each event has one owner', async () => {
+  it('two of one config and one that overlaps, and kill -9 while they load: each event is stored once and has one owner, each run is exact', async () => {
     const { first, second } = await writeOverlapping();
-    const runs = await Promise.all([first, second, first].map(({ config }) => startImport(server, config)));
+    const runs = await Promise.all([first, second, first].map(({ config }) => startImport(server, config, slowly)));
+    const [one = ''] = runs;
+    await untilRun(server, one, ({ totals }) => Number(totals['loaded']) > 0);
+    await server.kill();
+    server = await startServer(dataDir.path, { MILLRACE_IMPORT_RUNS: '3' });
     const results = await Promise.all(runs.map((run) => expectExactRun(server, run)));
     await expectStored(server, [first.events, second.events]);
     const identities = new Set([first, second].flatMap(({ events }) => events.map(identityOf)));
