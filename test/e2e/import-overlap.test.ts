@@ -158,15 +158,29 @@ function historyTime(index: number): string {
   return new Date(historyStart + index * historyStepMs).toISOString();
 }
 
-/** What every person does now; sent as the libraries for servers do. */
+/** History says that a device is a person's, which live data does not know. */
+function historyLink(index: number): LiveEvent {
+  return {
+    uuid: `00000000-0000-4000-9000-${index.toString(16).padStart(12, '0')}`,
+    event: '$identify',
+    distinct_id: `person-${index}`,
+    timestamp: historyTime(historyCount / 2 + index),
+    properties: { $anon_distinct_id: `device-${index}` },
+  };
+}
+
+/** What every person does now, and at first their devices; sent as the libraries for servers do. */
 function seenNow(round: number): LiveEvent[] {
-  return Array.from({ length: people }, (_, index) => ({
+  const seen = (id: string, $set: object): LiveEvent => ({
     uuid: randomUUID(),
     event: 'seen',
-    distinct_id: `person-${index}`,
+    distinct_id: id,
     timestamp: new Date().toISOString(),
-    properties: { $lib: 'posthog-node', $set: { plan: `live ${round}` }, $set_once: { first_page: '/now' } },
-  }));
+    properties: { $lib: 'posthog-node', $set, $set_once: { first_page: '/now' } },
+  });
+  const persons = Array.from({ length: people }, (_, index) => seen(`person-${index}`, { plan: `live ${round}` }));
+  if (round > 0) return persons;
+  return [...persons, ...Array.from({ length: people }, (_, index) => seen(`device-${index}`, { device: 'phone' }))];
 }
 
 async function sendLive(batch: readonly LiveEvent[], sentAt: Date = new Date()): Promise<void> {
@@ -191,7 +205,10 @@ describe('an import over live data', () => {
   withServer({});
 
   it('of the same people, some of it sent live too, before, during and after: nothing twice, newer properties stand', async () => {
-    const history = Array.from({ length: historyCount }, (_, index) => historyEvent(index));
+    const history = [
+      ...Array.from({ length: historyCount }, (_, index) => historyEvent(index)),
+      ...Array.from({ length: people }, (_, index) => historyLink(index)),
+    ];
     const live = new Map<string, LiveEvent>();
     const sendSeen = async (round: number): Promise<void> => {
       const batch = seenNow(round);
@@ -201,7 +218,7 @@ describe('an import over live data', () => {
     await sendSeen(0);
     await sendLive(copies.before);
     await sendLive(copies.skewed, new Date(Date.now() - 120_000));
-    await untilStored(server, { standard: people + copies.before.length + copies.skewed.length });
+    await untilStored(server, { standard: 2 * people + copies.before.length + copies.skewed.length });
 
     const paths = await writeRecords(dataDir.path, 'history.json.gz', history);
     const config = await createFilesConfig(server, { paths, format: 'posthog' });
@@ -264,13 +281,15 @@ async function expectPeople(round: number): Promise<void> {
   for (let index = 0; index < people; index += 1) {
     const { results } = await apiGet<{ results: object[] }>(
       server,
-      `/api/projects/@current/persons/?distinct_id=person-${index}`,
+      `/api/projects/@current/persons/?distinct_id=device-${index}`,
     );
     expect(results).toHaveLength(1);
     expect(results[0]).toMatchObject({
+      distinct_ids: expect.arrayContaining([`person-${index}`, `device-${index}`]) as string[],
       created_at: historyTime(index).replace('Z', '000Z'),
       properties: {
         plan: `live ${round}`,
+        device: 'phone',
         city: `city ${historyCount - people + index}`,
         first_page: `/page-${index}`,
       },
