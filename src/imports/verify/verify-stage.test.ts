@@ -1,3 +1,4 @@
+import { zstdDecompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestApp, type TestApp } from '../../../test/support/app.ts';
 import { importedEventsRoutes } from '../../api/imported-counts.ts';
@@ -49,7 +50,8 @@ async function load(
     runId: 'run-1',
     door: {
       accept: async (body) => {
-        await insert(change(JSON.parse(Buffer.from(body).toString('utf8')) as SentEvent[]));
+        const lines = zstdDecompressSync(body).toString('utf8').split('\n');
+        await insert(change(lines.map((line) => JSON.parse(line) as SentEvent)));
         return { kind: 'accepted' };
       },
     },
