@@ -1,3 +1,4 @@
+import { networkFault } from '../base/network-fault.ts';
 import { CommandError } from './exit-codes.ts';
 
 /** The management API as the commands use it. Errors: CommandError with the exit code that fits. */
@@ -63,17 +64,6 @@ async function reach(url: string, request: RequestInit): Promise<Response> {
       },
     );
   }
-}
-
-/** The innermost reason of a failed fetch, e.g. `ECONNREFUSED`. */
-export function networkFault(error: unknown): string {
-  let cause = error;
-  while (cause instanceof Error && cause.cause !== undefined) cause = cause.cause;
-  const { code, message } = (cause instanceof Error ? cause : { message: String(cause) }) as {
-    code?: string;
-    message: string;
-  };
-  return code ?? message;
 }
 
 function queryString(query: Readonly<Record<string, string | undefined>>): string {

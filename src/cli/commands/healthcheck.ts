@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import { checkedUrl, networkFault } from '../api-client.ts';
+import { networkFault } from '../../base/network-fault.ts';
+import { checkedUrl } from '../api-client.ts';
 import { CommandError } from '../exit-codes.ts';
 import { addSettingOptions, settingsFrom } from '../setting-options.ts';
 import type { Terminal } from '../terminal.ts';

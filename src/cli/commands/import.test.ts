@@ -16,7 +16,8 @@ import {
 import { startEndpoint, type Behaviour } from '../send/test-endpoint.ts';
 import { runCommand, type Finished } from '../test-command.ts';
 
-describe('millrace import', () => {
+// Concurrent: most of the time is spent in processes that start, and in waits for a service that said no.
+describe.concurrent('millrace import', () => {
   it('brings every record in once, oldest first, marked as history; the same command again says that it is done', async () => {
     await using endpoint = await startEndpoint(() => 'keep');
     await using made = await newImport();
@@ -41,7 +42,7 @@ describe('millrace import', () => {
     expect(endpoint.kept).toHaveLength(count);
   });
 
-  it.concurrent.each<[string, Behaviour]>([
+  it.each<[string, Behaviour]>([
     [
       '429 and 503',
       (_batch, attempt) =>
@@ -96,15 +97,24 @@ describe('millrace import', () => {
     await using made = await newImport(mixpanelLines(50));
     const { id } = resultOf(await made.start(endpoint.url));
     const on = (...args: string[]): Promise<Finished> => runCommand(['import', ...args, '--state-dir', made.state]);
-    expect((await on('list')).stdout).toContain(id);
-    expect(JSON.parse((await on('report')).stdout)).toMatchObject({ run: { id }, totals: { events: { loaded: 50 } } });
-    expect((await on('report', '--html', '--run', id.slice(0, 6))).stdout).toContain('<html');
-    expect(await on('rejected')).toMatchObject({ code: 0, stdout: '' });
-    expect((await on('verify')).stdout).toContain('unreadable');
-    expect(await on('pause')).toMatchObject({ code: 1, stderr: expect.stringContaining('"pause"') as string });
-    const resume = await on('resume');
+    const [list, report, page, rejected, verify, pause, resume, watch] = await Promise.all([
+      on('list'),
+      on('report'),
+      on('report', '--html', '--run', id.slice(0, 6)),
+      on('rejected'),
+      on('verify'),
+      on('pause'),
+      on('resume'),
+      on('watch', '--run', 'ffff'),
+    ]);
+    expect(list.stdout).toContain(id);
+    expect(JSON.parse(report.stdout)).toMatchObject({ run: { id }, totals: { events: { loaded: 50 } } });
+    expect(page.stdout).toContain('<html');
+    expect(rejected).toMatchObject({ code: 0, stdout: '' });
+    expect(verify.stdout).toContain('unreadable');
+    expect(pause).toMatchObject({ code: 1, stderr: expect.stringContaining('"pause"') as string });
     expect([resume.code, resume.stderr]).toEqual([2, expect.stringContaining(`millrace import mixpanel ${made.file}`)]);
-    expect((await on('watch', '--run', 'ffff')).code).toBe(exitCodes.notFound.code);
+    expect(watch.code).toBe(exitCodes.notFound.code);
     const anew = await made.start(endpoint.url, ['--again']);
     expect(resultOf(anew).id).toBe(`${id}-2`);
   });

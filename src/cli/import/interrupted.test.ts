@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { exitCodes } from '../exit-codes.ts';
 import { startEndpoint } from '../send/test-endpoint.ts';
 import type { Finished } from '../test-command.ts';
-import { count, newImport, numbersOf, resultOf, storedNumbers, upTo } from './test-import.ts';
+import { count, mixpanelLines, newImport, numbersOf, resultOf, storedNumbers, upTo } from './test-import.ts';
 
 describe.concurrent('an import of the command line that is interrupted', () => {
   it.each([1, 4])(
@@ -48,7 +48,8 @@ describe.concurrent('an import of the command line that is interrupted', () => {
 
   it.concurrent('two commands at once: the second one says that the first is at work', async () => {
     let second: Promise<Finished> | undefined;
-    await using made = await newImport();
+    const records = 2000;
+    await using made = await newImport(mixpanelLines(records));
     await using endpoint = await startEndpoint((_batch, attempt) => {
       if (attempt === 1) second = made.start(endpoint.url);
       return 'keep';
@@ -57,6 +58,6 @@ describe.concurrent('an import of the command line that is interrupted', () => {
     expect(first.code).toBe(0);
     const other = await second;
     expect([other?.code, other?.stderr]).toEqual([1, expect.stringContaining('another process is at work')]);
-    expect(numbersOf(endpoint.kept).toSorted((a, b) => a - b)).toEqual(upTo(count));
+    expect(numbersOf(endpoint.kept).toSorted((a, b) => a - b)).toEqual(upTo(records));
   }, 60_000);
 });

@@ -76,7 +76,8 @@ function showSamples(terminal: Terminal, { samples }: CheckResult): void {
 /** What verify found, for a person. */
 export function showVerify(terminal: Terminal, result: VerifyResult): void {
   terminal.data(`verify ${result.verdict}: ${printable(result.detail)}`);
-  terminal.data(`expected ${numberText(result.expected)}, found ${numberText(result.found)}`);
+  const found = result.verdict === 'unreadable' ? 'nothing read' : `found ${numberText(result.found)}`;
+  terminal.data(`expected ${numberText(result.expected)}, ${found}`);
   if (result.differences.length === 0) return;
   terminal.data('');
   terminal.table(

@@ -3,8 +3,8 @@ import { printable, type Terminal } from '../terminal.ts';
 import type { RunView } from './run-view.ts';
 
 /**
- * `export 1/5  [####      ]  42 %  3/12 parts  120,000 records  5,300/s  ETA 0:31  3 rejected`, or what it waits for. The stage, what
- * keeps it and the bar come first: a narrow terminal cuts the end.
+ * `export 1/5  [####      ]  42 %  ETA 0:31  3/12 parts  120,000 records  5,300/s  3 rejected`, or what it waits for. The stage, what
+ * keeps it, the bar and the time left come first: a narrow terminal cuts the end.
  */
 export function runLine(view: RunView): string {
   const { share, waiting, unit } = view;
@@ -16,10 +16,10 @@ export function runLine(view: RunView): string {
     ...(view.state === 'running' ? [] : [view.state]),
     ...(waiting === null ? [] : [`waits: ${printable(waiting.reason)}`]),
     ...(share === null ? [] : [bar(share), percent(share)]),
+    ...(view.eta_seconds === null || view.eta_seconds === 0 ? [] : [`ETA ${durationText(view.eta_seconds)}`]),
     ...(view.parts_done === 0 && view.parts_total === null ? [] : [`${numberText(view.parts_done)}${total} ${parts}`]),
     `${numberText(view.done)} ${unit}`,
     ...(view.rate === 0 || waiting !== null ? [] : [`${numberText(view.rate)}/s`]),
-    ...(view.eta_seconds === null || view.eta_seconds === 0 ? [] : [`ETA ${durationText(view.eta_seconds)}`]),
     ...(view.totals.rejected === 0 ? [] : [`${numberText(view.totals.rejected)} rejected`]),
   ].join('  ');
 }

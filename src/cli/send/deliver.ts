@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { backoffMs } from '../../base/backoff.ts';
+import { networkFault } from '../../base/network-fault.ts';
 import { isTransient, type Answer } from '../../imports/targets/batch-answer.ts';
 import { directRequest, type HttpRequest } from '../../imports/targets/post.ts';
 import { BatchRefusedError, createBatchSender } from '../../imports/targets/send-batch.ts';
-import { detailOf, networkFault } from '../api-client.ts';
+import { detailOf } from '../api-client.ts';
 import { CommandError } from '../exit-codes.ts';
 import type { OutgoingEvent } from './to-events.ts';
 

@@ -1,8 +1,9 @@
+import { networkFault } from '../../base/network-fault.ts';
 import { TargetError, TargetWaitError, type Delivered, type Target } from '../target.ts';
 import { detailIn, isTransient, type Answer } from './batch-answer.ts';
 import { createHttpReader } from './http-reader.ts';
 import { batchEvents } from './lines.ts';
-import { networkFault, type HttpRequest } from './post.ts';
+import type { HttpRequest } from './post.ts';
 import { BatchRefusedError, createBatchSender, type BatchOutcome } from './send-batch.ts';
 
 export interface HttpTargetOptions {

@@ -1,0 +1,87 @@
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { exitCodes } from '../exit-codes.ts';
+import { startEndpoint } from '../send/test-endpoint.ts';
+import { count, newImport, storedNumbers, upTo, type TestImport } from './test-import.ts';
+
+const bin = fileURLToPath(new URL('../../../bin/millrace.js', import.meta.url));
+// Of util-linux; elsewhere there is another program of this name.
+const hasTerminal = spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout?.includes('util-linux') === true;
+const reason = hasTerminal ? '' : ' (skipped: there is no util-linux script)';
+
+interface Seen {
+  readonly code: number | null;
+  /** Everything that the terminal was told. */
+  readonly screen: string;
+}
+
+/** The command at a terminal of its own, without --json: as a person runs it. */
+function atTerminal(
+  made: TestImport,
+  args: readonly string[],
+  onScreen: (screen: string, child: ChildProcess) => void = () => {},
+): Promise<Seen> {
+  const command = [process.execPath, bin, 'import', 'mixpanel', made.file, ...args, '--state-dir', made.state];
+  // In the place of the shell, which would take Ctrl-C as its own.
+  const quoted = `exec ${command.map((word) => `'${word}'`).join(' ')}`;
+  const child = spawn('script', ['-qfec', quoted, '/dev/null'], {
+    env: { PATH: '/usr/bin:/bin', TERM: 'xterm', SHELL: '/bin/sh' },
+  });
+  let screen = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    screen += text;
+    onScreen(screen, child);
+  });
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code) => resolve({ code, screen }));
+  });
+}
+
+/** Presses the keys once, when this is on the screen. */
+function pressAt(text: string, keys: string): (screen: string, child: ChildProcess) => void {
+  let isPressed = false;
+  return (screen, child) => {
+    if (isPressed || !screen.includes(text)) return;
+    isPressed = true;
+    child.stdin?.write(keys);
+  };
+}
+
+const ctrlC = '\u0003';
+const drawOver = '\r\u001b[K';
+
+describe.skipIf(!hasTerminal).concurrent(`an import at a terminal${reason}`, () => {
+  it('draws one line over and over, Ctrl-C pauses it, and the same command goes on to the end', async () => {
+    await using endpoint = await startEndpoint(() => 'keep');
+    await using made = await newImport();
+    const to = ['--to', endpoint.url, '--api-key', 'phc_test'];
+    const paused = await atTerminal(made, [...to, '--speed', '1000'], pressAt('load 3/5', ctrlC));
+    expect([paused.code, paused.screen]).toEqual([exitCodes.paused.code, expect.stringContaining('paused in load')]);
+    // Drawn over, with a bar; what is done has a line of its own.
+    expect(paused.screen).toContain(`${drawOver}load 3/5  [`);
+    expect(paused.screen).toContain(`${drawOver}export done: 5,000 records\r\n`);
+    expect(paused.screen).toContain('pausing; Ctrl-C once more ends at once');
+    expect(endpoint.kept.length).toBeLessThan(count);
+    const again = await atTerminal(made, to);
+    expect([again.code, again.screen]).toEqual([0, expect.stringContaining('goes on in load')]);
+    expect(storedNumbers(endpoint.kept)).toEqual(upTo(count));
+  }, 60_000);
+
+  it('a second Ctrl-C ends it at once, and the same command goes on: the set is exact', async () => {
+    await using endpoint = await startEndpoint(() => 'keep');
+    await using made = await newImport();
+    const to = ['--to', endpoint.url, '--api-key', 'phc_test'];
+    const [first, second] = [pressAt('load 3/5', ctrlC), pressAt('Ctrl-C once more', ctrlC)];
+    const ended = await atTerminal(made, [...to, '--speed', '1000'], (screen, child) => {
+      first(screen, child);
+      second(screen, child);
+    });
+    expect(ended.code).toBe(exitCodes.interrupted.code);
+    expect(ended.screen).not.toContain('paused in');
+    const again = await atTerminal(made, to);
+    expect(again.code).toBe(0);
+    expect(storedNumbers(endpoint.kept)).toEqual(upTo(count));
+  }, 60_000);
+});
