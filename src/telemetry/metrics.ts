@@ -84,7 +84,7 @@ export const metricDefinitions = {
   millrace_import_records_total: {
     kind: 'counter',
     labels: ['stage'],
-    help: 'What import runs got through: records of the source in export and check, events in load and verify.',
+    help: 'What import runs got through: records of the source in export and check, events in the stages that follow.',
   },
   millrace_http_requests_total: {
     kind: 'counter',

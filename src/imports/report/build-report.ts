@@ -123,7 +123,7 @@ function judge({ run, check, verify, isLoaded, off }: Judged): Pick<ReportResult
     return { verdict: 'checked', summary: `${found.replace(/\.$/, '')}. Nothing was sent, and nothing was to be.` };
   }
   if (!isLoaded) {
-    return { verdict: 'unfinished', summary: `The run is not finished: it is in the stage ${run.stage}.` };
+    return { verdict: 'unfinished', summary: unfinished(run) };
   }
   if (verify === undefined || verify.verdict === 'unreadable') {
     const why = verify === undefined ? 'The store has not been looked into.' : verify.detail;
@@ -135,6 +135,21 @@ function judge({ run, check, verify, isLoaded, off }: Judged): Pick<ReportResult
   const there = verify.storedByOthers ?? 0;
   const others = there === 0 ? '' : ` ${there} of the events are stored by another import or by live capture.`;
   return { verdict: 'exact', summary: `Every sum agrees, and the store holds exactly what was loaded.${others}` };
+}
+
+function unfinished({ state, stage, reason, waiting }: Run): string {
+  switch (state) {
+    case 'failed':
+      return `The run has failed in the stage ${stage}: ${reason}`;
+    case 'cancelled':
+      return `The run was cancelled in the stage ${stage}; what was loaded until then stays.`;
+    case 'paused':
+      return `The run is not finished: it is paused in the stage ${stage}.`;
+    default: {
+      const why = waiting === null ? '' : `, and waits: ${waiting.reason}`;
+      return `The run is not finished: it is in the stage ${stage}${why}.`;
+    }
+  }
 }
 
 function stageLine(stage: Stage, progress: StageProgress | undefined, now: number): StageLine {

@@ -19,8 +19,8 @@ export function timeChart({ bins, unit, series }: TimeBins, isStored: boolean): 
   const y = (count: number): number => round(chart.top + plot.height * (1 - count / top));
   const bars = bins.map((bin, index) => timeBar(bin, { x: chart.left + index * step, step, y, isStored }));
   const summary = `Events per ${unit}, ${bins.length} in all, at most ${integer(highest)}; the figures are in the table of days.`;
-  return markup`<svg viewBox="0 0 ${chart.width} ${chart.height}" role="img" aria-label="${summary}">
-${yAxis(top, y)}${bars}${xAxis(bins, step)}</svg>
+  return markup`<div class="chart"><svg viewBox="0 0 ${chart.width} ${chart.height}" role="img" aria-label="${summary}">
+${yAxis(top, y)}${bars}${xAxis(bins, step)}</svg></div>
 ${legend(series, isStored)}`;
 }
 
@@ -110,7 +110,7 @@ function barRow(index: number, name: string, share: number, figure: string): Mar
 
 function barChart(rows: readonly Markup[], summary: string): Markup {
   if (rows.length === 0) return nothing;
-  return markup`<svg viewBox="0 0 ${chart.width} ${rows.length * row.height}" role="img" aria-label="${summary}">${rows}</svg>`;
+  return markup`<div class="chart"><svg viewBox="0 0 ${chart.width} ${rows.length * row.height}" role="img" aria-label="${summary}">${rows}</svg></div>`;
 }
 
 export function shownName(name: string): Markup {

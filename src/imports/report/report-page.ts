@@ -142,7 +142,7 @@ function verifySection({ verify, differences }: ReportResult): Markup {
 function stageSection({ stages }: ReportResult): Markup {
   const rows = stages.map(
     ({ stage, startedAt, durationMs, done, bytes, rate }) =>
-      markup`<tr><th class="name" scope="row">${stage}</th><td>${startedAt === null ? 'not begun' : timeText(startedAt)}</td>
+      markup`<tr><th class="name" scope="row">${stage}</th><td class="day">${startedAt === null ? 'not begun' : timeText(startedAt)}</td>
 <td class="n">${durationMs === null ? '–' : durationText(durationMs)}</td><td class="n">${integer(done)}</td>
 <td class="n">${bytesText(bytes)}</td><td class="n">${rate === null ? '–' : integer(rate)}</td></tr>`,
   );

@@ -43,15 +43,18 @@ th, td { text-align: left; padding: .32rem .7rem .32rem 0; border-bottom: 1px so
 th { font-weight: 600; }
 thead th { color: var(--soft); font-size: .85rem; white-space: nowrap; }
 td.n, th.n { text-align: right; white-space: nowrap; }
-td.n + td:not(.n) { padding-left: .6rem; }
+td.n + td:not(.n), th.n + th:not(.n) { padding-left: .6rem; }
 td.day { white-space: nowrap; }
-td.name, th.name { overflow-wrap: anywhere; min-width: 8rem; max-width: 26rem; font-weight: 400; }
+td.name, tbody th { overflow-wrap: anywhere; min-width: 8rem; max-width: 26rem; font-weight: 400; }
 td.hash { font: 12px/1.5 ui-monospace, Menlo, Consolas, monospace; overflow-wrap: anywhere; min-width: 12rem; }
 tr.off td, tr.off th { color: var(--bad); }
 code { font: 13px/1.5 ui-monospace, Menlo, Consolas, monospace; overflow-wrap: anywhere; }
-svg + .scroll { margin-top: 1rem; }
+/* Of a narrow screen the chart is moved, not shrunk until nobody can read it. */
+.chart { overflow: auto hidden; }
+.chart svg { min-width: 36rem; }
+.chart + .scroll { margin-top: 1rem; }
 details > summary { cursor: pointer; font-weight: 600; margin: .2rem 0 .7rem; }
-svg { display: block; width: 100%; height: auto; overflow: visible; }
+svg { display: block; width: 100%; height: auto; }
 svg text { font: 11px system-ui, sans-serif; fill: var(--soft); }
 svg text.ink { fill: var(--ink); }
 svg .axis { stroke: var(--line); stroke-width: 1; }
@@ -63,7 +66,17 @@ ul.legend li { display: flex; align-items: center; gap: .45rem; min-width: 0; ov
 ul.legend svg { width: 12px; height: 12px; flex: none; }
 ul.plain-list { margin: 0; padding-left: 1.2rem; }
 :focus-visible { outline: 3px solid var(--c0); outline-offset: 2px; }
+@media (max-width: 40rem) {
+  main { padding: 1.5rem .8rem 3rem; }
+  section { padding: 1rem .9rem; }
+  dl.figures { grid-template-columns: 1fr 1fr; gap: .6rem; }
+  dl.figures dd { font-size: 1.2rem; }
+  th, td { padding-right: .5rem; font-size: .9rem; }
+  td.name, tbody th { min-width: 6.5rem; }
+  thead th, thead th.n { white-space: normal; vertical-align: bottom; }
+}
 @media print {
+  .chart svg { min-width: 0; }
   :root {
     color-scheme: light;
     --ink: #000; --soft: #444; --line: #bbb; --page: #fff; --card: #fff; --dot: #000;

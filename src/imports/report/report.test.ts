@@ -64,6 +64,11 @@ describe('the report of a run', () => {
       'checked',
     );
     expect(buildReport({ ...small, run: { ...run, stage: 'load' }, verify: undefined }).verdict).toBe('unfinished');
+    const failed = { ...run, stage: 'load', state: 'failed', reason: 'the key is wrong; set another one.' } as const;
+    expect(buildReport({ ...small, run: failed, verify: undefined })).toMatchObject({
+      verdict: 'unfinished',
+      summary: 'The run has failed in the stage load: the key is wrong; set another one.',
+    });
     const unverified = buildReport({ ...small, verify: unread });
     expect(unverified.verdict).toBe('unverified');
     expect(unverified.totals.events.verified).toBeNull();
