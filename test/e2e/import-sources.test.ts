@@ -3,7 +3,8 @@
  * moved away from, which misbehave on request. Observed: what the API reads back. The format's reader is the oracle.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { apiGet, delay, personalKey, startServer, tempDataDir, type TestServer } from '../support/server.ts';
+import { apiSend, createImportConfig, startImport, type RunAnswer } from '../support/import-runs.ts';
+import { apiGet, delay, startServer, tempDataDir, type TestServer } from '../support/server.ts';
 import {
   identity,
   serviceNames,
@@ -13,17 +14,8 @@ import {
   type ServiceName,
 } from './import-sources.fixture.ts';
 
-const family = '/api/projects/@current/pipeline_import_apps_configs/';
 const env = { MILLRACE_OUTBOUND_ALLOW: '127.0.0.1', MILLRACE_IMPORT_RUNS: '8' };
 
-interface Run {
-  readonly id: string;
-  readonly state: string;
-  readonly stage: string;
-  readonly reason: string;
-  readonly waiting: { readonly reason: string } | null;
-  readonly totals: Readonly<Record<string, unknown>>;
-}
 interface Page {
   readonly next: string | null;
   readonly results: readonly { id: string; event: string; distinct_id: string; timestamp: string }[];
@@ -42,35 +34,16 @@ afterAll(async () => {
   await data[Symbol.asyncDispose]();
 });
 
-async function api<T>(server: TestServer, method: string, path: string, body: object = {}): Promise<T> {
-  const answer = await fetch(server.url + path, {
-    method,
-    headers: { authorization: `Bearer ${personalKey}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
-  const text = await answer.text();
-  if (!answer.ok) throw new Error(`expected ${method} ${path} to succeed, got: ${answer.status} ${text}`);
-  return JSON.parse(text) as T;
-}
-
 /** Starts a run of the whole range; its address. */
-async function start(server: TestServer, { plugin: name, settings, range }: Service): Promise<string> {
-  const { results } = await apiGet<{ results: { id: number; name: string }[] }>(
-    server,
-    '/api/projects/@current/plugins/?limit=100',
-  );
-  const plugin = results.find((each) => each.name === name)?.id;
-  const { id } = await api<{ id: number }>(server, 'POST', family, { plugin });
-  await api(server, 'PATCH', `${family}${id}/settings/`, settings);
-  const run = await api<Run>(server, 'POST', `${family}${id}/runs/`, range);
-  return `${family}${id}/runs/${run.id}/`;
+async function start(server: TestServer, { plugin, settings, range }: Service): Promise<string> {
+  return startImport(server, await createImportConfig(server, plugin, settings), range);
 }
 
 /** The run when it does nothing any more, and every reason for which it waited until then. */
-async function ended(server: TestServer, path: string): Promise<{ run: Run; waits: string[] }> {
+async function ended(server: TestServer, path: string): Promise<{ run: RunAnswer; waits: string[] }> {
   const waits = new Set<string>();
   for (const deadline = Date.now() + 60_000; ;) {
-    const run = await apiGet<Run>(server, path);
+    const run = await apiGet<RunAnswer>(server, path);
     if (run.waiting) waits.add(run.waiting.reason);
     if (['completed', 'failed', 'paused', 'cancelled'].includes(run.state)) return { run, waits: [...waits] };
     if (Date.now() > deadline) throw new Error(`expected a run that ends, got: ${JSON.stringify(run)}`);
@@ -158,7 +131,7 @@ describe.concurrent.each(serviceNames)('a whole import from %s', (name: ServiceN
       expect(run).toMatchObject({ state: 'failed', stage: 'export', reason: expect.stringMatching(reason) });
       expect(await stored(shared, number)).toEqual([]);
       Object.assign(service.server.trouble, { truncatedGzip: 0, notFound: 0 });
-      await api(shared, 'POST', `${path}resume/`);
+      await apiSend(shared, 'POST', `${path}resume/`);
       await expectExact(shared, path, service, number);
     },
   );
@@ -169,11 +142,14 @@ describe.concurrent.each(serviceNames)('a whole import from %s', (name: ServiceN
     service.trouble({ stalled: 1 });
     const path = await start(shared, service);
     await untilStalled(service);
-    expect(await api<Run>(shared, 'POST', `${path}pause/`)).toMatchObject({ state: 'paused', stage: 'export' });
+    expect(await apiSend<RunAnswer>(shared, 'POST', `${path}pause/`)).toMatchObject({
+      state: 'paused',
+      stage: 'export',
+    });
     const asked = service.server.asked.length;
     await delay(1500);
     expect(service.server.asked.length).toBe(asked);
-    await api(shared, 'POST', `${path}resume/`);
+    await apiSend(shared, 'POST', `${path}resume/`);
     await expectExact(shared, path, service, number);
   });
 });
@@ -189,7 +165,7 @@ it('killed with kill -9 in the middle of three exports the service goes on with 
   }
   await Promise.all(services.map(untilStalled));
   for (const path of paths)
-    expect(await apiGet<Run>(server, path)).toMatchObject({ state: 'running', stage: 'export' });
+    expect(await apiGet<RunAnswer>(server, path)).toMatchObject({ state: 'running', stage: 'export' });
   await server.kill();
   server = await startServer(dataDir.path, env);
   for (const [number, service] of services.entries()) {

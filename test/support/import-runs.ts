@@ -2,6 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'vitest';
+import type { FormatOptions } from '../../src/formats/format.ts';
 import { findFormat } from '../../src/formats/registry.ts';
 import type { ReportResult } from '../../src/imports/report/report.ts';
 import type { VerifyResult } from '../../src/imports/results.ts';
@@ -51,10 +52,10 @@ export async function writeRecords(dataDir: string, name: string, records: reado
 }
 
 /** What an import has to make of records that are read in this order: what the format's own reader does. */
-export function eventsOfRecords(slug: string, records: Iterable<object>): ImportedEvent[] {
+export function eventsOfRecords(slug: string, records: Iterable<object>, options: FormatOptions = {}): ImportedEvent[] {
   const format = findFormat(slug);
   if (format === undefined) throw new Error(`expected the format ${slug}`);
-  const read = format.createReader({}, format.names);
+  const read = format.createReader(options, format.names);
   return [...records].flatMap((record) => {
     const result = read(record);
     if (result.kind !== 'events') return [];
@@ -68,12 +69,17 @@ export function eventsOfRecords(slug: string, records: Iterable<object>): Import
 }
 
 /** Makes a config of the import app Files. Returns its path in the API. */
-export async function createFilesConfig(server: Served, settings: Readonly<Record<string, string>>): Promise<string> {
+export function createFilesConfig(server: Served, settings: Readonly<Record<string, string>>): Promise<string> {
+  return createImportConfig(server, 'Files', settings);
+}
+
+/** The same of the import app with this name. */
+export async function createImportConfig(server: Served, app: string, settings: object): Promise<string> {
   const { results } = await apiGet<{ results: { id: number; name: string }[] }>(
     server,
     '/api/projects/@current/plugins/?limit=100',
   );
-  const plugin = results.find(({ name }) => name === 'Files')?.id;
+  const plugin = results.find(({ name }) => name === app)?.id;
   const { id } = await apiSend<{ id: number }>(server, 'POST', family, { plugin });
   await apiSend(server, 'PATCH', `${family}${id}/settings/`, settings);
   return `${family}${id}/`;
