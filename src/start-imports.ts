@@ -51,7 +51,7 @@ export async function prepareImports(deps: ImportsDeps): Promise<Imports> {
   metrics.beforeText(() => gaugeRuns(metrics, db, clock.now()));
   return {
     thread,
-    health: async () => healthOf(thread),
+    health: async () => importHealth(thread),
     places: {
       staging,
       uploadsDir: importDirs(settings).uploads,
@@ -62,7 +62,7 @@ export async function prepareImports(deps: ImportsDeps): Promise<Imports> {
 }
 
 /** Events are taken without it: that it is away makes the service no less ready. */
-function healthOf(thread: ThreadHost): HealthResult {
+export function importHealth(thread: ThreadHost): HealthResult {
   const detail =
     'The thread of imports has ended and is being started again; runs wait for it and go on where they were.';
   return thread.running() ? { ok: true, optional: true } : { ok: false, optional: true, detail };

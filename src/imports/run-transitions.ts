@@ -6,6 +6,11 @@ import type { Run, RunOptions, RunState } from './run.ts';
 /** What people may ask of a run; see the table in run.ts. */
 export type RunAction = 'pause' | 'resume' | 'cancel' | 'retry' | 'verify';
 
+/** As the API and the guide call it. */
+function shownAction(action: RunAction): string {
+  return action === 'retry' ? 'retry_rejected' : action;
+}
+
 /** The run is not in a state where that is possible. The message tells which it is in and what is possible. */
 export class RunTransitionError extends Error {
   override name = 'RunTransitionError';
@@ -13,9 +18,14 @@ export class RunTransitionError extends Error {
   readonly allowed: readonly RunAction[];
 
   constructor(run: Run, action: RunAction, allowed: readonly RunAction[]) {
-    const instead = allowed.length === 0 ? 'nothing can be done with it any more' : `possible: ${allowed.join(', ')}`;
+    const instead =
+      allowed.length === 0
+        ? 'nothing can be done with it any more'
+        : `possible: ${allowed.map(shownAction).join(', ')}`;
     const removed = run.stagingRemovedAt === null ? '' : ' and its staged records are removed';
-    super(`expected a run for which "${action}" is possible, got one that is ${run.state}${removed}; ${instead}`);
+    super(
+      `expected a run for which "${shownAction(action)}" is possible, got one that is ${run.state}${removed}; ${instead}`,
+    );
     this.state = run.state;
     this.allowed = allowed;
   }
