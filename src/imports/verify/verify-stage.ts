@@ -141,6 +141,8 @@ async function settledCounts(
   while (differingEvents(expected, counts).length > 0) {
     const restMs = verify.changedAt + lagMs - clock.now();
     if (restMs <= 0) break;
+    const reason = `looking again at ${day}, of which the target may not show everything yet`;
+    held.waiting({ reason, until: clock.now() + restMs });
     await sleep(Math.min(lookAgainMs, restMs), held.signal);
     const again = await patiently(() => reader.dayCounts(day, held.signal));
     if (differingEvents(counts, again).length > 0) verify.changedAt = clock.now();
