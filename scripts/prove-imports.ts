@@ -37,6 +37,8 @@ const file = join(dir, 'export.ndjson');
 await pipeline(Readable.from(faultyExport(slug, 7, records).chunks), createWriteStream(file));
 
 let server = await startServer();
+// Whatever goes wrong here leaves no service behind.
+process.once('exit', () => server.kill('SIGKILL'));
 const proxy = victim === 'restless' ? await startProxy(url) : undefined;
 const started = performance.now();
 const stages = new Map<string, number>();

@@ -21,7 +21,7 @@ import type { Run } from './imports/run.ts';
 import { sleep } from './imports/sleep.ts';
 import type { Source, SourceHost } from './imports/source.ts';
 import type { Staging } from './imports/staging.ts';
-import type { Target } from './imports/target.ts';
+import type { Target, TargetReader } from './imports/target.ts';
 import { openHttpTarget } from './imports/targets/http.ts';
 import { outboundRequest } from './imports/targets/post.ts';
 import { openProjectTarget } from './imports/targets/project.ts';
@@ -75,6 +75,7 @@ export function createImportStages(parts: ImportParts, run: Run): OpenStages {
         clock,
         failpoint,
         eventBytesMax,
+        reader: await readerOf(parts, run),
         ...project,
       })(held);
     },
@@ -135,6 +136,13 @@ async function openTarget({ db, store, call, drained, fetch }: ImportParts, run:
     );
   }
   return openHttpTarget({ url: target.url, apiKey, personalApiKey, runId, request: outboundRequest(fetch) });
+}
+
+/** A run that lacks a key is told so when it loads. */
+async function readerOf(parts: ImportParts, run: Run): Promise<TargetReader | undefined> {
+  if (run.options.target.kind === 'http' && (await getRunSecrets(parts.db, run.id)).apiKey === undefined)
+    return undefined;
+  return (await openTarget(parts, run)).reader;
 }
 
 /** Undefined: nobody can tell, and the check does without. */

@@ -1,12 +1,19 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { Session } from 'chdb';
+import { isUuid } from '../../src/formats/derived-uuids.ts';
+import { ownTime } from '../../src/capture/event-time.ts';
+import { scanBatch } from '../../src/capture/scan.ts';
+import { distinctIdText, fieldFrom, fieldTo } from '../../src/capture/spans.ts';
+import { validateEvent } from '../../src/capture/validate.ts';
 import type { Format, FormatOptions } from '../../src/formats/format.ts';
+import type { WireEvent } from '../../src/formats/segment.ts';
+import { storedId } from '../../src/imports/checksum.ts';
 
 /** Identity (day, event, distinct_id, uuid) → µs since the epoch. */
 export type EventSet = Map<string, string>;
 
-const eventBytesMax = 1_048_576;
+const limits = { eventBytesMax: 1_048_576, depthMax: 64, keysMax: 10_000 };
 
 /** What the format makes of a file, by the plainest way: line by line, the earliest of equal identities stays. */
 export function expectedSet(format: Format, options: FormatOptions, file: string): EventSet {
@@ -18,12 +25,12 @@ export function expectedSet(format: Format, options: FormatOptions, file: string
     const result = read(record);
     if (result.kind !== 'events') continue;
     for (const event of result.events) {
-      if (Buffer.byteLength(JSON.stringify(event)) > eventBytesMax) continue;
-      const micros = microsOf(event.timestamp);
-      const day = new Date(Number(micros / 1000n)).toISOString().slice(0, 10);
-      const key = [day, event.event, event.distinct_id, event.uuid].join('\u0001');
+      const stored = throughDoor(event);
+      if (stored === undefined) continue;
+      const day = new Date(stored.micros / 1000).toISOString().slice(0, 10);
+      const key = [day, event.event.toWellFormed(), stored.distinctId, event.uuid.toLowerCase()].join('\u0001');
       const before = set.get(key);
-      if (before === undefined || BigInt(before) > micros) set.set(key, String(micros));
+      if (before === undefined || Number(before) > stored.micros) set.set(key, String(stored.micros));
     }
   }
   return set;
@@ -51,10 +58,15 @@ export async function storedSet(dataDir: string): Promise<EventSet> {
   return set;
 }
 
-function microsOf(timestamp: string): bigint {
-  const fraction = /\.(\d+)/.exec(timestamp)?.[1] ?? '';
-  const seconds = BigInt(Math.floor(Date.parse(timestamp) / 1000));
-  return seconds * 1_000_000n + BigInt(fraction.padEnd(6, '0').slice(0, 6));
+/** As capture would take the event, which judges it byte by byte; undefined: it would not, or it has no uuid or time of its own. */
+function throughDoor(event: WireEvent): { readonly micros: number; readonly distinctId: string } | undefined {
+  const marked = { ...event, properties: { ...event.properties, $import_run_id: '0123456789abcdef' } };
+  const scan = scanBatch(Buffer.from(`[${JSON.stringify(marked)}]`), limits);
+  if (!validateEvent(scan, 0, 'historical', Date.now()).ok || !isUuid(event.uuid)) return undefined;
+  const micros = ownTime(scan, 0);
+  if (typeof micros !== 'number') return undefined;
+  const id = distinctIdText(scan.json, fieldFrom(scan, 0, 'distinctId'), fieldTo(scan, 0, 'distinctId'));
+  return { micros, distinctId: storedId(id) };
 }
 
 function parsed(line: string): unknown {

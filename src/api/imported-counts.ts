@@ -7,7 +7,7 @@ import {
 } from '../contract/imported-events.ts';
 import { isUuid } from '../eventstore/cursor.ts';
 import type { EventStore } from '../eventstore/eventstore.ts';
-import { importedDayCounts, importedDayEvents, type IdentityKey } from '../eventstore/import-reads.ts';
+import { importedDayCounts, importedEvents, type IdentityKey } from '../eventstore/import-reads.ts';
 import { isoOfMicros, parseMicros } from '../eventstore/micros.ts';
 import { apiRoute, type ApiRoute } from '../http/api-route.ts';
 import { fromStore } from './events.ts';
@@ -19,6 +19,7 @@ export interface ImportedEventsRouteDeps {
 const base = '/api/projects/:project_id/events';
 const common = { method: 'GET', scope: 'query:read', tag: 'events' } as const;
 const pageEvents = 10_000;
+const dayForm = /^\d{4}-\d\d-\d\d$/;
 
 /** What another service that loads history into this one needs to see whether all of it arrived. */
 export function importedEventsRoutes(deps: ImportedEventsRouteDeps): ApiRoute[] {
@@ -46,14 +47,16 @@ function eventsRoute({ store }: ImportedEventsRouteDeps): ApiRoute {
   return apiRoute({
     ...common,
     path: `${base}/imported_events`,
-    summary: 'List the identities of the events of one name and day',
+    summary: 'List the identities of the events of one name, on one day or on all',
     description: 'Whoever stored them, in no particular order. `next` is the `cursor` of the page after.',
     query: importedEventsQuerySchema,
     responses: { 200: importedEventsSchema },
     handler: async ({ project, query }) => {
-      const where = { day: existingDay(query.day), event: query.event, after: readCursor(query.cursor) };
-      const page = await fromStore(() => importedDayEvents(store, project().id, where, query.limit ?? pageEvents));
-      const results = page.events.map(({ uuid, distinctId, timestampMicros, runId }) => ({
+      const day = query.day === undefined ? undefined : existingDay(query.day);
+      const where = { day, event: query.event, after: readCursor(query.cursor) };
+      const page = await fromStore(() => importedEvents(store, project().id, where, query.limit ?? pageEvents));
+      const results = page.events.map(({ day: on, uuid, distinctId, timestampMicros, runId }) => ({
+        day: on,
         uuid,
         distinct_id: distinctId,
         timestamp: isoOfMicros(timestampMicros),
@@ -69,15 +72,18 @@ function existingDay(day: string): string {
   throw new ApiError('invalid_input', `expected a day such as 2024-03-01, got: ${day}`, { attr: 'day' });
 }
 
-function cursorOf({ uuid, distinctId }: IdentityKey): string {
-  return Buffer.from(JSON.stringify([uuid, distinctId])).toString('base64url');
+function cursorOf({ day, uuid, distinctId }: IdentityKey): string {
+  return Buffer.from(JSON.stringify([day, uuid, distinctId])).toString('base64url');
 }
 
 function readCursor(text: string | undefined): IdentityKey | undefined {
   if (text === undefined) return undefined;
   const parts = jsonOf(Buffer.from(text, 'base64url').toString('utf8'));
-  const [uuid, distinctId] = Array.isArray(parts) ? (parts as unknown[]) : [];
-  if (typeof uuid === 'string' && isUuid(uuid) && typeof distinctId === 'string') return { uuid, distinctId };
+  const [day, uuid, distinctId] = Array.isArray(parts) ? (parts as unknown[]) : [];
+  const isDay = typeof day === 'string' && dayForm.test(day) && parseMicros(day) !== undefined;
+  if (isDay && typeof uuid === 'string' && isUuid(uuid) && typeof distinctId === 'string') {
+    return { day, uuid, distinctId };
+  }
   throw new ApiError('invalid_input', 'Expected a cursor that `next` gave.', { attr: 'cursor' });
 }
 

@@ -26,7 +26,7 @@ export const importedCountsSchema = Type.Object({
 });
 
 export const importedEventsQuerySchema = Type.Object({
-  day,
+  day: Type.Optional(day),
   event: Type.String({ maxLength: 1000, description: 'Only events of this name.' }),
   cursor: Type.Optional(
     Type.String({ maxLength: 10_000, description: 'Where the page before ended; taken from `next`.' }),
@@ -38,6 +38,7 @@ export const importedEventsSchema = Type.Object({
   next: Type.Union([Type.String(), Type.Null()], { description: '`cursor` of the next page; null: there is none.' }),
   results: Type.Array(
     Type.Object({
+      day: Type.String({ description: 'UTC day that is part of its identity.' }),
       uuid: Type.String({ format: 'uuid' }),
       distinct_id: Type.String(),
       timestamp: Type.String({ format: 'date-time', description: 'ISO 8601 UTC with microseconds.' }),

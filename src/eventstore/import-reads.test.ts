@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { identityKey, importedDayCounts, importedDayEvents, storedOnDay } from './import-reads.ts';
+import { identityKey, importedDayCounts, importedEvents, storedOnDay, type IdentityKey } from './import-reads.ts';
 import { EventRowWriter } from './rows.ts';
 import { tempChdb, type TempChdb } from './test-chdb.ts';
 
@@ -82,15 +82,27 @@ describe('what an import stored, read back', () => {
 
   it('lists every event of a name page by page, also those of others', async () => {
     const seen: string[] = [];
-    let after: { uuid: string; distinctId: string } | undefined;
+    let after: IdentityKey | undefined;
     do {
-      const page = await importedDayEvents(chdb.store, 1, { day, event: 'paid', after }, 7);
+      const page = await importedEvents(chdb.store, 1, { day, event: 'paid', after }, 7);
       seen.push(...page.events.map(({ uuid, runId }) => `${uuid} ${runId}`));
       expect(page.events.length).toBeLessThanOrEqual(7);
       after = page.next;
     } while (after !== undefined);
     const expected = [...mine.map(({ n }) => `${uuidOf(n)} run-a`), `${uuidOf(100)} run-b`, `${uuidOf(101)} `];
     expect(seen.toSorted()).toEqual(expected.toSorted());
+  });
+
+  it('lists the events of a name on every day, page by page, with the day of their identity', async () => {
+    const seen: string[] = [];
+    let after: IdentityKey | undefined;
+    do {
+      const page = await importedEvents(chdb.store, 1, { event: 'paid', after }, 7);
+      seen.push(...page.events.map(({ uuid, day: on }) => `${uuid} ${on}`));
+      after = page.next;
+    } while (after !== undefined);
+    const onDay = [...mine.map(({ n }) => n), 100, 101].map((n) => `${uuidOf(n)} ${day}`);
+    expect(seen.toSorted()).toEqual([...onDay, `${uuidOf(104)} 2024-03-02`].toSorted());
   });
 
   it('tells which identities are stored already', async () => {

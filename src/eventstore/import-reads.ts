@@ -13,6 +13,8 @@ export interface ImportedCount {
 }
 
 export interface ImportedIdentity {
+  /** UTC day of its identity: that of the event's own time. */
+  readonly day: string;
   readonly uuid: string;
   readonly distinctId: string;
   /** µs since the epoch. */
@@ -24,7 +26,8 @@ export interface ImportedIdentity {
 const identitySum = `lower(hex(groupBitXor(reinterpretAsUInt64(substring(
   MD5(concat(toString(uuid), '\\0', distinct_id, '\\0', toString(toUnixTimestamp64Micro(timestamp)))), 1, 8)))))`;
 
-const ofDay = 'project_id = {project:Int32} AND day = toDate32({day:String})';
+const ofProject = 'project_id = {project:Int32}';
+const ofDay = `${ofProject} AND day = toDate32({day:String})`;
 const runId = "JSONExtractString(properties, '$import_run_id')";
 
 /** Events of one UTC day (`2024-03-01`, the day of their own time) that one run stored, by name. */
@@ -54,35 +57,38 @@ export interface IdentityPage {
 
 /** Where a page ends. */
 export interface IdentityKey {
+  readonly day: string;
   readonly uuid: string;
   readonly distinctId: string;
 }
 
-/** Events of this name on this day, whoever stored them, in the order of the table's key. */
-export async function importedDayEvents(
+/** Events of this name on one day or on all of them, whoever stored them, in the order of the table's key. */
+export async function importedEvents(
   store: EventStore,
   projectId: number,
-  where: { readonly day: string; readonly event: string; readonly after?: IdentityKey | undefined },
+  where: { readonly day?: string | undefined; readonly event: string; readonly after?: IdentityKey | undefined },
   limit: number,
 ): Promise<IdentityPage> {
   const { day, event, after } = where;
-  const beyond = `AND (cityHash64(distinct_id), uuid, distinct_id) >
-  (cityHash64({after_id:String}), {after_uuid:UUID}, {after_id:String})`;
-  const rows = await store.query<{ uuid_text: string; distinct_id: string; micros: string; run: string }>(
-    `SELECT toString(uuid) AS uuid_text, distinct_id, toUnixTimestamp64Micro(timestamp) AS micros, ${runId} AS run
+  const beyond = `AND day >= toDate32({after_day:String}) AND (day, cityHash64(distinct_id), uuid, distinct_id) >
+  (toDate32({after_day:String}), cityHash64({after_id:String}), {after_uuid:UUID}, {after_id:String})`;
+  const rows = await store.query<IdentityRow>(
+    `SELECT toString(day) AS day_text, toString(uuid) AS uuid_text, distinct_id,
+  toUnixTimestamp64Micro(timestamp) AS micros, ${runId} AS run
 FROM events FINAL
-PREWHERE ${ofDay} AND event = {event:String} ${after === undefined ? '' : beyond}
-ORDER BY cityHash64(distinct_id), uuid, distinct_id
+PREWHERE ${day === undefined ? ofProject : ofDay} AND event = {event:String} ${after === undefined ? '' : beyond}
+ORDER BY day, cityHash64(distinct_id), uuid, distinct_id
 LIMIT {limit:UInt32}`,
     {
       project: projectId,
-      day,
       event,
       limit,
-      ...(after === undefined ? {} : { after_id: after.distinctId, after_uuid: after.uuid }),
+      ...(day === undefined ? {} : { day }),
+      ...(after === undefined ? {} : { after_day: after.day, after_id: after.distinctId, after_uuid: after.uuid }),
     },
   );
   const events = rows.map((row) => ({
+    day: row.day_text,
     uuid: row.uuid_text,
     distinctId: row.distinct_id,
     timestampMicros: BigInt(row.micros),
@@ -90,6 +96,14 @@ LIMIT {limit:UInt32}`,
   }));
   const last = events.at(-1);
   return { events, next: last !== undefined && events.length === limit ? last : undefined };
+}
+
+interface IdentityRow {
+  readonly day_text: string;
+  readonly uuid_text: string;
+  readonly distinct_id: string;
+  readonly micros: string;
+  readonly run: string;
 }
 
 /** Which of these identities are stored on this day: keys of `identityKey`. Without FINAL: a row is enough. */

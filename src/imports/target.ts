@@ -35,11 +35,20 @@ export interface TargetReader {
   dayCounts(day: string, signal: AbortSignal): Promise<ReadonlyMap<string, StoredCount>>;
   /** Identities of the events with this name on this day, in any order. */
   dayEvents(day: string, event: string, signal: AbortSignal): AsyncIterable<readonly StoredIdentity[]>;
+  /** All events with this name and the days that their identities name, in any order. */
+  eventsNamed(event: string, signal: AbortSignal): AsyncIterable<readonly StoredPlace[]>;
 }
 
 export interface StoredCount {
   readonly count: number;
   readonly checksum: string;
+}
+
+/** Where an event is stored. */
+export interface StoredPlace {
+  readonly day: string;
+  readonly uuid: string;
+  readonly distinctId: string;
 }
 
 export interface StoredIdentity {

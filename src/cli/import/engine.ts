@@ -81,7 +81,10 @@ async function assemble({ db, dir, request }: EngineDeps, source: Source): Promi
   const failpoint = (): void => {};
   return {
     export: createExportStage({ source, staging, room, clock, sleep, failpoint }),
-    check: (held) => createCheckStage({ staging: withRoom(staging, room, held), eventBytesMax, clock })(held),
+    check: (held) => {
+      const { reader } = target ?? { reader: undefined };
+      return createCheckStage({ staging: withRoom(staging, room, held), reader, eventBytesMax, clock })(held);
+    },
     load: (held) => createLoadStage({ target: needed(target), staging, clock, sleep, failpoint })(held),
     verify: (held) => createVerifyStage({ target: needed(target), staging, clock, sleep })(held),
     report: createReportStage({ staging, clock, current: (id) => getRun(db, id) }),

@@ -11,6 +11,7 @@ import { RunFailedError } from '../held-run.ts';
 import { stagingKeys } from '../staging.ts';
 import type { CheckLimits } from './check-stage.ts';
 import { createTimeReader, dayOfMicros } from './event-times.ts';
+import { TargetUnreadableError, type StoredPlace } from '../target.ts';
 import { bytesOf, checkTest, type CheckTest, type LoadedEvent } from './test-check.ts';
 
 /** Small enough that every limit is met: several flushes per segment, many blocks, merges of merges, small frames. */
@@ -190,6 +191,48 @@ describe('the check', () => {
     expect(result.duplicates).toBe(1);
     expect(result.totals).toMatchObject({ records: 3, converted: 3, events: 3, duplicates: 1, rejected: 0 });
     expect(result.warnings.join(' ')).toContain('on several days');
+  });
+
+  it('a link of two ids that the target has on another day is left out; one of its own day, and any other event, is not', async () => {
+    const link = (n: number, day: number, event = '$identify') => ({
+      uuid: `0190a000-0000-4000-8000-00000000000${n}`,
+      event,
+      distinct_id: 'u',
+      timestamp: `2024-03-0${day}T12:00:00Z`,
+      properties: { $anon_distinct_id: `d${n}` },
+    });
+    const own = [link(1, 1), link(2, 2), link(3, 2), link(4, 3, 'bought')];
+    const place = (n: number, day: number) => ({ day: `2024-03-0${day}`, uuid: link(n, 1).uuid, distinctId: 'u' });
+    const asked: string[] = [];
+    const reader = {
+      eventsNamed: async function* (event: string) {
+        asked.push(event);
+        yield [place(1, 1), place(2, 1)];
+        yield [place(4, 1)];
+      },
+    };
+    await using posthog = await checkTest({ format: 'posthog' });
+    await posthog.stage(
+      'a',
+      own.map((each) => JSON.stringify(each)),
+      2,
+    );
+    const result = await posthog.check({ limits: small, reader });
+    expect((await posthog.events()).map(({ uuid }) => uuid)).toEqual([1, 3, 4].map((n) => link(n, 1).uuid));
+    expect(result.totals).toMatchObject({ records: 4, events: 4, duplicates: 1 });
+    expect(asked).toEqual(['$identify']);
+  });
+
+  it('a target that cannot be read leaves the check without', async () => {
+    const reader = {
+      eventsNamed: async function* () {
+        yield await Promise.reject<readonly StoredPlace[]>(new TargetUnreadableError('no such address'));
+      },
+    };
+    await using test = await checkTest({ format: 'mixpanel' });
+    const lines = [...mixpanelRecords(3, 50)].map((record) => JSON.stringify(record));
+    await test.stage('a', lines, 50);
+    expect((await test.check({ reader })).totals.records).toBe(50);
   });
 
   it('what cannot be read or would be refused is put aside with its original, and never stops the run', async () => {

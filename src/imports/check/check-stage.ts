@@ -5,10 +5,13 @@ import { FormatOptionsError, type Format, type NameTable, type RecordReader } fr
 import { parseNames } from '../../formats/names.ts';
 import { findFormat, formats } from '../../formats/registry.ts';
 import { RunFailedError, type HeldRun, type RunStage, type StoredPart } from '../held-run.ts';
+import { createPatience } from '../load/patience.ts';
 import { readSegment as standardReadSegment, type ReadSegment } from '../read-segment.ts';
 import type { CheckResult } from '../results.ts';
 import type { Run } from '../run.ts';
+import { sleep } from '../sleep.ts';
 import { stagingKeys, type Staging } from '../staging.ts';
+import { TargetUnreadableError, type TargetReader } from '../target.ts';
 import { createCheckProgress, type CheckProgress } from './check-progress.ts';
 import { checkResult } from './check-result.ts';
 import { replaySegment, startSegment, type CheckParts } from './check-segment.ts';
@@ -19,6 +22,7 @@ import type { DayRun } from './merge-runs.ts';
 import { prepareDays, type DayLimits, type SpilledDays } from './prepare-days.ts';
 import { createSharedDevices } from './shared-devices.ts';
 import { createSpillBuffer, type SpillLimits } from './spill-buffer.ts';
+import { addedOnce, noStoredEvents, readStoredEvents, type StoredEvents } from './stored-elsewhere.ts';
 import { readSpillIndex, writeSpillIndex } from './spill-index.ts';
 
 export interface CheckLimits extends SpillLimits, DayLimits {}
@@ -36,6 +40,8 @@ export interface CheckDeps {
   readonly staging: Staging;
   /** The target's project; undefined: it cannot be asked. */
   readonly project?: { knownEvents(): Promise<ReadonlySet<string>> };
+  /** Reads back what the target has stored; undefined: nobody can. */
+  readonly reader?: Pick<TargetReader, 'eventsNamed'> | undefined;
   /** Of JSON, one event: what the door takes. */
   readonly eventBytesMax: number;
   readonly clock: Clock;
@@ -49,8 +55,9 @@ export interface CheckDeps {
   readonly limits?: Partial<CheckLimits>;
 }
 
-type Ready = Required<Omit<CheckDeps, 'project' | 'limits'>> & {
+type Ready = Required<Omit<CheckDeps, 'project' | 'reader' | 'limits'>> & {
   readonly project: CheckDeps['project'];
+  readonly reader: CheckDeps['reader'];
   readonly limits: CheckLimits;
 };
 
@@ -64,6 +71,7 @@ export function createCheckStage(deps: CheckDeps): RunStage {
   const ready: Ready = {
     ...deps,
     project: deps.project,
+    reader: deps.reader,
     readSegment: deps.readSegment ?? standardReadSegment,
     failpoint: deps.failpoint ?? (() => {}),
     limits: { ...standardLimits, ...deps.limits },
@@ -82,7 +90,8 @@ export function createCheckStage(deps: CheckDeps): RunStage {
     const spilled = await readSpills(ready.staging, held.run.id, parts, sum);
     const faults = await addFaults(ready.staging, held.run.id, parts, sum.errors);
     const onDay = progress.day;
-    const repeated = await prepareDays({ ...ready, onDay }, held, spilled);
+    const stored = sum.counts.identifies > 0 ? await storedEvents(ready, held) : noStoredEvents();
+    const repeated = await prepareDays({ ...ready, onDay, stored }, held, spilled);
     const result = checkResult({
       sum,
       days: await held.days(),
@@ -98,6 +107,18 @@ export function createCheckStage(deps: CheckDeps): RunStage {
     progress.finish(result.totals);
     await held.flush();
   };
+}
+
+/** A target that cannot be read leaves the run without: it is loaded all the same. */
+async function storedEvents({ reader, clock }: Ready, held: HeldRun): Promise<StoredEvents> {
+  if (reader === undefined) return noStoredEvents();
+  const patiently = createPatience({ held, clock, sleep });
+  try {
+    return await patiently(() => readStoredEvents(reader.eventsNamed(addedOnce, held.signal)));
+  } catch (error) {
+    if (error instanceof TargetUnreadableError) return noStoredEvents();
+    throw error;
+  }
 }
 
 /** A new reader by the options of the run. Throws RunFailedError. */

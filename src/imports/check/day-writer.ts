@@ -35,12 +35,14 @@ export interface DayWriterOptions {
   readonly eventsMax: number;
   /** Hears the key of every event, of duplicates too. */
   readonly onKey: (low: number, high: number) => void;
+  /** Whether the target has the event already, on another day; `name` is its index. */
+  readonly isElsewhere: (name: number, low: number, high: number) => boolean;
 }
 
 const level = 1;
 
 export function createDayWriter(options: DayWriterOptions): DayWriter {
-  const { frameEvents, frameBytes, onKey } = options;
+  const { frameEvents, frameBytes, onKey, isElsewhere } = options;
   const keys = createKeySet(options.eventsMax);
   const frames: DayIndex['frames'][number][] = [];
   const expected = new Map<number, ExpectedSum>();
@@ -75,8 +77,10 @@ export function createDayWriter(options: DayWriterOptions): DayWriter {
       // What lies side by side is copied in one piece.
       let from = first;
       for (let at = first; at < to; at += 1) {
-        onKey(block.keyLow[at] as number, block.keyHigh[at] as number);
-        const isNew = keys.add(block.keyLow[at] as number, block.keyHigh[at] as number);
+        const [low, high] = [block.keyLow[at] as number, block.keyHigh[at] as number];
+        const name = nameAt(block, at, names);
+        onKey(low, high);
+        const isNew = keys.add(low, high) && !isElsewhere(name, low, high);
         const size = (block.start[at + 1] as number) - (block.start[at] as number);
         const isFull = events === frameEvents || bytes + size > frameBytes;
         if (!isNew || isFull) {
@@ -90,7 +94,7 @@ export function createDayWriter(options: DayWriterOptions): DayWriter {
         if (isFull) makeRoom(size, done);
         events += 1;
         bytes += size;
-        addExpected(expected, nameAt(block, at, names), block.sumLow[at] as number, block.sumHigh[at] as number);
+        addExpected(expected, name, block.sumLow[at] as number, block.sumHigh[at] as number);
       }
       copy(block, from, to);
       return done;

@@ -2,6 +2,8 @@
 export interface FirstValues {
   /** Undefined: there is no more room, and the key is new. */
   firstOf(low: number, high: number, value: number): number | undefined;
+  /** Undefined: the key is not there. */
+  get(low: number, high: number): number | undefined;
 }
 
 const wordsPerSlot = 3;
@@ -21,9 +23,12 @@ export function createFirstValues(sizeMax: number): FirstValues {
     }
   };
   return {
+    get: (low, givenHigh) => {
+      const at = find(table, slots, low, stored(givenHigh));
+      return table[at + 1] === 0 ? undefined : table[at + 2];
+    },
     firstOf: (low, givenHigh, value) => {
-      // Zero means that a slot is free.
-      const high = givenHigh === 0 ? 1 : givenHigh;
+      const high = stored(givenHigh);
       const at = find(table, slots, low, high);
       if (table[at + 1] !== 0) return table[at + 2];
       if (size >= sizeMax) return undefined;
@@ -35,6 +40,11 @@ export function createFirstValues(sizeMax: number): FirstValues {
       return value;
     },
   };
+}
+
+/** Zero means that a slot is free. */
+function stored(high: number): number {
+  return high === 0 ? 1 : high;
 }
 
 function find(table: Uint32Array, slots: number, low: number, high: number): number {

@@ -7,6 +7,7 @@ import { mergeRuns, type DayRun } from './merge-runs.ts';
 import { createRepeatedKeys } from './repeated-keys.ts';
 import { createBlockWriter } from './spill-block.ts';
 import { closeBlock, type SpillBlock } from './spill-buffer.ts';
+import { elsewhereThan, type StoredEvents } from './stored-elsewhere.ts';
 
 /** Where the events of every day lie, and the names that they mean. */
 export interface SpilledDays {
@@ -30,6 +31,8 @@ export interface PrepareDeps {
   readonly staging: Staging;
   readonly limits: DayLimits;
   readonly failpoint: Failpoint;
+  /** Events that the target has already. */
+  readonly stored: StoredEvents;
   /** Called after every day. */
   readonly onDay: (day: string, events: number) => void;
 }
@@ -63,7 +66,13 @@ async function prepareDay(deps: PrepareDeps, held: HeldRun, task: DayTask): Prom
   const { staging, limits, failpoint } = deps;
   const run = held.run.id;
   const { frameEvents, frameBytes } = limits;
-  const writer = createDayWriter({ frameEvents, frameBytes, eventsMax: eventsOf(task.runs), onKey: task.onKey });
+  const writer = createDayWriter({
+    frameEvents,
+    frameBytes,
+    eventsMax: eventsOf(task.runs),
+    onKey: task.onKey,
+    isElsewhere: elsewhereThan(task.day, deps.stored, task.names),
+  });
   const runs = await narrow(deps, held, task.day, task.runs);
   await staging.write(stagingKeys.day(run, task.day), dayChunks(deps, held.signal, runs, writer));
   failpoint('import_day_written');

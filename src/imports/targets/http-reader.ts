@@ -1,5 +1,11 @@
 import { parseMicros } from '../../eventstore/micros.ts';
-import { TargetUnreadableError, type StoredCount, type StoredIdentity, type TargetReader } from '../target.ts';
+import {
+  TargetUnreadableError,
+  type StoredCount,
+  type StoredIdentity,
+  type StoredPlace,
+  type TargetReader,
+} from '../target.ts';
 import { detailIn, type Answer } from './batch-answer.ts';
 
 export interface HttpReaderOptions {
@@ -33,15 +39,25 @@ export function createHttpReader(options: HttpReaderOptions): TargetReader {
       return new Map(listOf(answer).map(countOf));
     },
     dayEvents: async function* (day, event, signal) {
-      let cursor: string | undefined;
-      do {
-        const query = { day, event, ...(cursor === undefined ? {} : { cursor }) };
-        const answer = await events('imported_events', query, signal);
-        yield listOf(answer).map(identityOf);
-        cursor = typeof answer['next'] === 'string' ? answer['next'] : undefined;
-      } while (cursor !== undefined);
+      for await (const rows of pages({ day, event }, signal)) yield rows.map(identityOf);
+    },
+    eventsNamed: async function* (event, signal) {
+      for await (const rows of pages({ event }, signal)) yield rows.map(placeOf);
     },
   };
+
+  async function* pages(
+    where: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): AsyncGenerator<readonly JsonRecord[]> {
+    let cursor: string | undefined;
+    do {
+      const query = { ...where, ...(cursor === undefined ? {} : { cursor }) };
+      const answer = await events('imported_events', query, signal);
+      yield listOf(answer);
+      cursor = typeof answer['next'] === 'string' ? answer['next'] : undefined;
+    } while (cursor !== undefined);
+  }
 }
 
 /** The id of the project with this key. */
@@ -92,6 +108,10 @@ function identityOf(row: JsonRecord): StoredIdentity {
   }
   const { uuid, distinct_id: distinctId, import_run_id: runId } = row;
   return { uuid: String(uuid), distinctId: String(distinctId), timestamp, runId: String(runId) };
+}
+
+function placeOf({ day, uuid, distinct_id: distinctId }: JsonRecord): StoredPlace {
+  return { day: String(day), uuid: String(uuid), distinctId: String(distinctId) };
 }
 
 function listOf(answer: JsonRecord): readonly JsonRecord[] {

@@ -3,9 +3,10 @@ import { StoreUnavailableError, type EventStore } from '../../eventstore/eventst
 import {
   identityKey,
   importedDayCounts,
-  importedDayEvents,
+  importedEvents,
   storedOnDay,
   type IdentityKey,
+  type ImportedIdentity,
 } from '../../eventstore/import-reads.ts';
 import { storedId } from '../checksum.ts';
 import { TargetError, TargetWaitError, type LoadBatch, type Target, type TargetReader } from '../target.ts';
@@ -74,16 +75,28 @@ function storeReader({ projectId, runId, store }: ProjectTargetOptions): TargetR
       return new Map(rows.map(({ event, count, checksum }) => [event, { count, checksum }]));
     },
     dayEvents: async function* (day, event, signal) {
-      let after: IdentityKey | undefined;
-      do {
-        signal.throwIfAborted();
-        const where = { day, event, after };
-        const page = await read(() => importedDayEvents(store, projectId, where, identitiesPerPage));
-        yield page.events.map(({ timestampMicros, ...rest }) => ({ ...rest, timestamp: timestampMicros }));
-        after = page.next;
-      } while (after !== undefined);
+      for await (const events of pages({ day, event }, signal)) {
+        yield events.map(({ uuid, distinctId, timestampMicros: timestamp, runId: by }) => {
+          return { uuid, distinctId, timestamp, runId: by };
+        });
+      }
     },
+    eventsNamed: (event, signal) => pages({ event }, signal),
   };
+
+  async function* pages(
+    where: { readonly day?: string; readonly event: string },
+    signal: AbortSignal,
+  ): AsyncGenerator<readonly ImportedIdentity[]> {
+    let after: IdentityKey | undefined;
+    do {
+      signal.throwIfAborted();
+      const asked = { ...where, after };
+      const page = await read(() => importedEvents(store, projectId, asked, identitiesPerPage));
+      yield page.events;
+      after = page.next;
+    } while (after !== undefined);
+  }
 }
 
 async function read<T>(work: () => Promise<T>): Promise<T> {

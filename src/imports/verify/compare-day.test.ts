@@ -11,6 +11,7 @@ function readerOf(events: readonly TestEvent[]): TargetReader & { reads: number 
   const reader = {
     reads: 0,
     dayCounts: async () => new Map(),
+    eventsNamed: async function* () {},
     dayEvents: async function* (_day: string, name: string) {
       reader.reads += 1;
       const named = events.filter(({ event }) => event === name);
