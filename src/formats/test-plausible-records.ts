@@ -1,11 +1,14 @@
 import { createDraw } from './test-draw.ts';
 
 const startMs = Date.UTC(2023, 0, 1);
-const pagesOfDay = 20;
+/** Days of an export: many records must not reach into the future. */
+const daysMax = 1000;
+const pagesOfDayMin = 20;
 
 /** Rows of the CSV files, texts only: pages of day after day, now and then a total of another table. */
 export function* plausibleRecords(seed: number, count: number): Generator<Record<string, unknown>> {
   const draw = createDraw(seed);
+  const pagesOfDay = Math.max(pagesOfDayMin, Math.ceil(count / daysMax));
   for (let index = 0; index < count; index += 1) {
     const date = new Date(startMs + Math.floor(index / pagesOfDay) * 86_400_000).toISOString().slice(0, 10);
     const pageviews = draw.int(12);

@@ -112,8 +112,11 @@ describe.concurrent.each(serviceNames)('a whole import from %s', (name: ServiceN
     const found = await stored(shared, number);
     expect(found.length).toBeGreaterThan(before.size);
     expect(found.filter(isOfSource)).toEqual(all.filter(isOfSource));
-    // That a device belongs to a user is said where it is seen first, which may be an earlier day now: once a day at most.
+    // What the import adds where it sees something first, which may be on an earlier day now: links of devices once ever, what
+    // a group is once a day at most.
     expect(new Set(found.map(dayIdentity)).size).toBe(found.length);
+    const links = found.filter((each) => each.includes(' $identify '));
+    expect(new Set(links.map(uuidOf)).size).toBe(links.length);
     expect(new Set(found.map(uuidOf))).toEqual(new Set(all.map(uuidOf)));
   });
 
