@@ -37,8 +37,10 @@ function noEvents({ records, rejected }: RunTotals): string {
 function tooManyRejected({ records, rejected }: RunTotals, share: number, rejectedMax: number): string {
   // Rounded up, so that the number given is enough.
   const enough = Math.min(1, Math.ceil(share * 10_000) / 10_000);
+  // A record may become several events.
+  const what = rejected > records ? `${rejected} events of ${records} records` : `${rejected} of ${records} records`;
   return (
-    `${rejected} of ${records} records were rejected by the check (${percent(share)}); rejected_max allows ` +
+    `${what} were rejected by the check (${percent(share)}); rejected_max allows ` +
     `${percent(rejectedMax)}. Read the errors in the check's result and correct the format's options or names ` +
     `in a new run (after a run that only checks: retry_rejected), ` +
     `or resume this one with rejected_max ${enough} to leave them out.`
