@@ -22,7 +22,7 @@ import type { DayRun } from './merge-runs.ts';
 import { prepareDays, type DayLimits, type SpilledDays } from './prepare-days.ts';
 import { createSharedDevices } from './shared-devices.ts';
 import { createSpillBuffer, type SpillLimits } from './spill-buffer.ts';
-import { addedOnce, noStoredEvents, readStoredEvents, type StoredEvents } from './stored-elsewhere.ts';
+import { noStoredEvents, readStoredEvents, type StoredEvents } from './stored-elsewhere.ts';
 import { readSpillIndex, writeSpillIndex } from './spill-index.ts';
 
 export interface CheckLimits extends SpillLimits, DayLimits {}
@@ -90,7 +90,7 @@ export function createCheckStage(deps: CheckDeps): RunStage {
     const spilled = await readSpills(ready.staging, held.run.id, parts, sum);
     const faults = await addFaults(ready.staging, held.run.id, parts, sum.errors);
     const onDay = progress.day;
-    const stored = sum.counts.identifies > 0 ? await storedEvents(ready, held) : noStoredEvents();
+    const stored = await storedEvents(ready, held, sum);
     const repeated = await prepareDays({ ...ready, onDay, stored }, held, spilled);
     const result = checkResult({
       sum,
@@ -110,13 +110,13 @@ export function createCheckStage(deps: CheckDeps): RunStage {
 }
 
 /** A target that cannot be read leaves the run without: it is loaded all the same. */
-async function storedEvents({ reader, clock }: Ready, held: HeldRun): Promise<StoredEvents> {
-  if (reader === undefined) return noStoredEvents();
+async function storedEvents({ reader, clock }: Ready, held: HeldRun, { counts }: Sum): Promise<StoredEvents> {
+  if (reader === undefined) return noStoredEvents;
   const patiently = createPatience({ held, clock, sleep });
   try {
-    return await patiently(() => readStoredEvents(reader.eventsNamed(addedOnce, held.signal)));
+    return await patiently(() => readStoredEvents(counts, (event) => reader.eventsNamed(event, held.signal)));
   } catch (error) {
-    if (error instanceof TargetUnreadableError) return noStoredEvents();
+    if (error instanceof TargetUnreadableError) return noStoredEvents;
     throw error;
   }
 }
