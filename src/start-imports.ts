@@ -12,7 +12,7 @@ import type { ImportThreadData } from './import-thread.ts';
 import { runFigures } from './imports/run-figures.ts';
 import { runStates } from './imports/run.ts';
 import type { Staging } from './imports/staging.ts';
-import { createProjectDoor } from './imports/targets/project-door.ts';
+import { createProjectDoor, hasFiledAgreement } from './imports/targets/project-door.ts';
 import type { Metadata } from './metadata/database.ts';
 import type { Log } from './telemetry/log.ts';
 import type { Metrics, MetricsRegistry } from './telemetry/metrics.ts';
@@ -73,14 +73,4 @@ async function gaugeRuns(metrics: Metrics, db: Metadata, now: number): Promise<v
   for (const state of runStates) metrics.set('millrace_import_runs', { state }, byState[state] ?? 0);
   metrics.set('millrace_import_runs_waiting', {}, waiting);
   metrics.set('millrace_import_stalled_seconds', {}, stalledMs / 1000);
-}
-
-async function hasFiledAgreement(db: Metadata, projectId: number): Promise<boolean> {
-  const row = await db
-    .selectFrom('historical_migrations')
-    .select('id')
-    .where('project_id', '=', projectId)
-    .where('state', '=', 'filed')
-    .executeTakeFirst();
-  return row !== undefined;
 }
