@@ -21,6 +21,8 @@ import {
 } from './server.ts';
 
 const seed = 1;
+/** As on a website: people come, do a few things, and perhaps come again another day. */
+const recordsPerVisit = 5;
 
 /**
  * A whole import run, export to report, of generated Mixpanel records, beside (a) the raw insert of the same rows and (b) the
@@ -56,7 +58,7 @@ export async function benchImports(records: number): Promise<string> {
 
 function* lines(records: number): Generator<string> {
   let text = '';
-  for (const record of mixpanelRecords(seed, records)) {
+  for (const record of mixpanelRecords(seed, records, recordsPerVisit)) {
     text += `${JSON.stringify(record)}\n`;
     if (text.length < 1_000_000) continue;
     yield text;
@@ -68,7 +70,7 @@ function* lines(records: number): Generator<string> {
 function* events(records: number): Generator<RawEvent> {
   const read = mixpanel.createReader({}, mixpanel.names);
   const seen = new Set<string>();
-  for (const record of mixpanelRecords(seed, records)) {
+  for (const record of mixpanelRecords(seed, records, recordsPerVisit)) {
     const result = read(record);
     if (result.kind !== 'events') continue;
     for (const event of result.events) {

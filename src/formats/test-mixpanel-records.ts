@@ -2,11 +2,15 @@ import { createDraw, type Draw } from './test-draw.ts';
 
 const startS = 1_609_459_200;
 
-/** Lines of the Raw Event Export, now and then a profile of the Engage API; the same for the same seed. */
-export function* mixpanelRecords(seed: number, count: number): Generator<Record<string, unknown>> {
+/**
+ * Lines of the Raw Event Export, now and then a profile of the Engage API; the same for the same seed. So many in a row are of
+ * one visit of one person.
+ */
+export function* mixpanelRecords(seed: number, count: number, recordsPerVisit = 1): Generator<Record<string, unknown>> {
   const draw = createDraw(seed);
+  let user = 0;
   for (let index = 0; index < count; index += 1) {
-    const user = draw.int(1 + Math.floor(count / 8));
+    if (index % recordsPerVisit === 0) user = draw.int(1 + Math.floor(count / 8));
     const kind = draw.int(100);
     if (kind < 3) yield profile(draw, user, index);
     else if (kind < 6) yield verb(draw, user, index);

@@ -4,15 +4,17 @@ import { arrayOfLines } from '../../base/json-lines.ts';
 import type { IntactRecord } from '../../eventlog/eventlog.ts';
 
 const chunkMax = 64 * 1024 * 1024;
-/** Frames of imports hold about so much. */
+/** Frames of imports hold about so much, */
 const linesChunk = 2 * 1024 * 1024;
+/** and never more than this: a few megabytes, or one event of the largest size that the settings allow. */
+const linesMax = 64 * 1024 * 1024;
 
-/** The JSON text of a record. Throws when the bytes are not what the header says: they were checked on arrival. */
+/** The JSON text of a record; `bytesMax` is the limit of bodies that came from outside. Throws when the bytes are not what the header says: they were checked on arrival. */
 export function inflateBody({ header, body }: IntactRecord, bytesMax: number): Buffer {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   if (header.encoding === 'identity') return bytes;
   if (header.encoding === 'zstd-ndjson') {
-    const lines = zstdDecompressSync(bytes, { maxOutputLength: bytesMax, chunkSize: Math.min(linesChunk, bytesMax) });
+    const lines = zstdDecompressSync(bytes, { maxOutputLength: linesMax, chunkSize: linesChunk });
     const array = arrayOfLines(lines);
     freeMemory(lines);
     return array;
