@@ -29,7 +29,7 @@ const stageOrder = ['start', 'export', 'check', 'load', 'verify', 'report'];
 const killPlan = ['start', 'export', 'check', 'check', 'load', 'load', 'load', 'load', 'verify', 'verify'];
 
 const [slug = 'mixpanel', recordsText = '20000', killsText = '5', victim = 'importer'] = process.argv.slice(2);
-const [records, kills] = [Number(recordsText), Number(killsText)];
+const [records, kills] = [Number(recordsText), victim === 'restless' ? 0 : Number(killsText)];
 const format = findFormat(slug);
 if (format === undefined) throw new Error(`expected a format, got: ${slug}`);
 const dir = mkdtempSync(join(tmpdir(), 'millrace-prove-'));
@@ -43,31 +43,32 @@ const proxy = victim === 'restless' ? await startProxy(url) : undefined;
 const started = performance.now();
 const stages = new Map<string, number>();
 let killed = 0;
+let importer = startImporter(proxy?.url ?? url);
 for (;;) {
-  const importer = startImporter(proxy?.url ?? url);
-  const over = new Promise<number | null>((resolve) => importer.process.once('exit', (code) => resolve(code)));
-  const killing = killed < kills && victim !== 'restless';
-  const code = killing ? await Promise.race([over, momentToKill(importer)]) : await over;
-  if (code !== 'time') {
-    // 0: exact; 3: done, with rejected records, which were planted.
-    if (code === 0 || code === 3) {
-      console.log(importer.last());
-      break;
+  const code = killed < kills ? await Promise.race([importer.over, momentToKill(importer)]) : await importer.over;
+  if (code === 'time') {
+    killed += 1;
+    stages.set(importer.stage(), (stages.get(importer.stage()) ?? 0) + 1);
+    if (victim !== 'target') {
+      importer.process.kill('SIGKILL');
+      await importer.over;
     }
-    if (victim === 'importer' || victim === 'restless')
-      throw new Error(`the import ended with ${code}: ${importer.said()}`);
-    if ((performance.now() - started) / 60_000 > minutesMax) throw new Error(`not done in ${minutesMax} minutes`);
+    if (victim !== 'importer') {
+      server.kill('SIGKILL');
+      await delay(Math.random() * 1000);
+      server = await startServer();
+    }
+    if (victim !== 'target') importer = startImporter(url);
     continue;
   }
-  killed += 1;
-  stages.set(importer.stage(), (stages.get(importer.stage()) ?? 0) + 1);
-  if (victim !== 'importer') {
-    server.kill('SIGKILL');
-    if (victim === 'target') await delay(Math.random() * 3000);
-    server = await startServer();
+  // 0: exact; 3: done, with rejected records, which were planted.
+  if (code === 0 || code === 3) {
+    console.log(importer.last());
+    break;
   }
-  if (victim === 'target') await over;
-  else importer.process.kill('SIGKILL');
+  if (victim !== 'both') throw new Error(`the import ended with ${code}: ${importer.said()}`);
+  if ((performance.now() - started) / 60_000 > minutesMax) throw new Error(`not done in ${minutesMax} minutes`);
+  importer = startImporter(url);
 }
 const seconds = (performance.now() - started) / 1000;
 await proxy?.close();
@@ -121,6 +122,8 @@ async function startServer(): Promise<ChildProcess> {
 
 interface Importer {
   readonly process: ChildProcess;
+  /** Its exit code. */
+  readonly over: Promise<number | null>;
   stage(): string;
   said(): string;
   last(): string;
@@ -152,6 +155,7 @@ function startImporter(to: string): Importer {
   child.stderr.setEncoding('utf8').on('data', (text: string) => (said = (said + text).slice(-2000)));
   return {
     process: child,
+    over: new Promise((resolve) => child.once('exit', resolve)),
     stage: () => stage,
     said: () => `${said}\n${last.slice(0, 1000)}`,
     last: () => last.slice(0, 600),

@@ -8,10 +8,12 @@ export function cpuSecondsOfTree(pid: number): number {
 
 /** Resident memory in bytes of a process and all its living descendants. */
 export function residentBytesOfTree(pid: number): number {
-  return processTree(pid).reduce((sum, member) => {
-    const pages = Number(readProc(member, 'statm').split(' ')[1] ?? 0);
-    return sum + pages * 4096;
-  }, 0);
+  return processTree(pid).reduce((sum, member) => sum + residentBytes(member), 0);
+}
+
+/** Of one process, without its children. */
+export function residentBytes(pid: number): number {
+  return Number(readProc(pid, 'statm').split(' ')[1] ?? 0) * 4096;
 }
 
 const ticksPerSecond = 100;

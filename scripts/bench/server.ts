@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { cpuSecondsOfTree, residentBytesOfTree } from './process.ts';
+import { cpuSecondsOfTree, residentBytes, residentBytesOfTree } from './process.ts';
 
 const program = fileURLToPath(new URL('../../bin/millrace.js', import.meta.url));
 
@@ -105,9 +105,13 @@ export async function untilIdle(pid: number): Promise<void> {
   }
 }
 
-/** Highest resident memory of the process tree until stopped, sampled five times a second. */
-export function watchMemory(pid: number): { peakBytes: () => number; stop: () => void } {
+/** Highest resident memory of the process tree, and of the process alone, until stopped, sampled five times a second. */
+export function watchMemory(pid: number): { peakBytes: () => number; ownPeakBytes: () => number; stop: () => void } {
   let peak = 0;
-  const timer = setInterval(() => (peak = Math.max(peak, residentBytesOfTree(pid))), 200);
-  return { peakBytes: () => peak, stop: () => clearInterval(timer) };
+  let own = 0;
+  const timer = setInterval(() => {
+    peak = Math.max(peak, residentBytesOfTree(pid));
+    own = Math.max(own, residentBytes(pid));
+  }, 200);
+  return { peakBytes: () => peak, ownPeakBytes: () => own, stop: () => clearInterval(timer) };
 }
