@@ -70,7 +70,7 @@ export const ga4: Format = {
     'user, time, name and place in the batch (in rows from before 2024, which have no place, from the parameters ' +
     'instead), so a daily table that Google amended later gives the same events again. Values `(not set)` and ' +
     '`(not provided)` are left out.',
-  source: 'The tables `events_YYYYMMDD` of a BigQuery dataset `analytics_…`, exported as JSON lines, Parquet or Avro.',
+  source: 'The tables `events_YYYYMMDD` of a BigQuery dataset `analytics_…`, exported as JSON lines or Parquet.',
   options: [
     {
       key: 'without_user',

@@ -124,7 +124,7 @@ function addExample(imports: Command, terminal: Terminal): void {
   imports
     .command('example')
     .argument('<format>', `one of ${formats.map(({ slug }) => slug).join(', ')}`)
-    .description('print the example records of a format as NDJSON: made up, in the shape of a real export')
+    .description('print the example records of a format, one a line: made up, in the shape of a real export')
     .action((slug: string) => {
       const format = findFormat(slug);
       if (format === undefined) {
@@ -133,7 +133,10 @@ function addExample(imports: Command, terminal: Terminal): void {
           `expected a format: ${formats.map((each) => each.slug).join(', ')}; got: ${slug}`,
         );
       }
-      for (const record of format.example.records) terminal.data(JSON.stringify(record));
+      // Records that are lines of text come as the lines that they are.
+      for (const record of format.example.records) {
+        terminal.data(typeof record === 'string' ? record : JSON.stringify(record));
+      }
       for (const [key, value] of Object.entries(format.example.options ?? {})) {
         terminal.note(`meant with --format-option '${key}=${value.replaceAll("'", String.raw`'\''`)}'`);
       }

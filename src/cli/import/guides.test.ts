@@ -1,45 +1,128 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { matomoRecords } from '../../formats/test-matomo-records.ts';
 import { startEndpoint } from '../send/test-endpoint.ts';
+import { layExport, toolsWithExport } from './test-guide-exports.ts';
 
 const guides = fileURLToPath(new URL('../../../docs/guides/', import.meta.url));
 const bin = fileURLToPath(new URL('../../../bin/millrace.js', import.meta.url));
 const names = (await readdir(guides)).filter((name) => /^migrate-.*\.md$/.test(name));
 const run = promisify(execFile);
 
-/** The commands below the heading, as a person would copy them. */
-function commandsOf(text: string, heading: string): string {
-  const section = text.split(/^## /m).find((each) => each.startsWith(heading)) ?? '';
-  return [...section.matchAll(/^```sh\n([^]*?)^```/gm)].map((match) => match[1] ?? '').join('\n');
+/** The commands below the heading, block by block, as a person would copy them. */
+async function blocksOf(name: string, heading: string): Promise<string[]> {
+  const guide = await readFile(join(guides, name), 'utf8');
+  const section = guide.split(/^## /m).find((each) => each.startsWith(heading)) ?? '';
+  return [...section.matchAll(/^```sh\n([^]*?)^```/gm)].map((match) => match[1] ?? '');
+}
+
+async function runIn(folder: string, commands: string, url: string): Promise<string> {
+  const script = commands
+    .replaceAll('npx millrace', `"${process.execPath}" "${bin}"`)
+    .replaceAll('http://127.0.0.1:8000', url)
+    .replaceAll('<project key>', 'phc_test');
+  const env = { PATH: '/usr/bin:/bin', NO_COLOR: '1' };
+  return (await run('/bin/sh', ['-euc', script], { cwd: folder, env })).stdout;
+}
+
+async function inFolder(work: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'millrace-guide-'));
+  try {
+    await work(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+interface Sent {
+  readonly uuid: string;
+  readonly event: string;
+  readonly distinct_id: string;
+  readonly timestamp: string;
+  readonly properties: Readonly<Record<string, unknown>>;
+}
+
+/** What an import may not change. A link of two ids stands at their first event, wherever the reader wrote it. */
+function sorted(events: readonly Sent[]): string[] {
+  const lines = events.map(({ uuid, event, distinct_id, timestamp, properties }) => {
+    const { $import_run_id: _, ...own } = properties;
+    const time = event === '$identify' ? undefined : Date.parse(timestamp);
+    return JSON.stringify([uuid, event, distinct_id, time, Object.entries(own).toSorted()]);
+  });
+  return lines.toSorted();
 }
 
 describe.concurrent('the guides for those who move from another tool', () => {
   it('there is one per source', () => {
-    expect(names).toHaveLength(7);
+    expect(names).toHaveLength(15);
   });
 
   it.each(names)('%s: its example can be run as written', async (name) => {
     await using endpoint = await startEndpoint(() => 'keep');
-    const folder = await mkdtemp(join(tmpdir(), 'millrace-guide-'));
-    try {
-      const commands = commandsOf(await readFile(join(guides, name), 'utf8'), 'Try it with made-up records');
+    await inFolder(async (folder) => {
+      const commands = (await blocksOf(name, 'Try it with made-up records')).join('\n');
       expect(commands).toContain('npx millrace import ');
-      const script = commands
-        .replaceAll('npx millrace', `"${process.execPath}" "${bin}"`)
-        .replaceAll('http://127.0.0.1:8000', endpoint.url)
-        .replaceAll('<project key>', 'phc_test');
-      const env = { PATH: '/usr/bin:/bin', NO_COLOR: '1' };
-      const { stdout } = await run('/bin/sh', ['-euc', script], { cwd: folder, env });
-      expect(stdout).toContain('check passed');
+      expect(await runIn(folder, commands, endpoint.url)).toContain('check passed');
       expect(endpoint.kept.length).toBeGreaterThan(1);
       expect(await readFile(join(folder, 'report.html'), 'utf8')).toContain('<html');
-    } finally {
-      await rm(folder, { recursive: true, force: true });
-    }
+    });
+  });
+
+  it.each(toolsWithExport)(
+    '%s: the import, run as written on a generated export, sends each of its events once',
+    async (tool) => {
+      await using endpoint = await startEndpoint(() => 'keep');
+      await inFolder(async (folder) => {
+        const expected = await layExport(tool, folder);
+        const [commands = ''] = await blocksOf(`migrate-${tool}.md`, 'Bring it in');
+        await runIn(folder, commands, endpoint.url);
+        expect(expected.length).toBeGreaterThan(100);
+        expect(sorted(endpoint.kept as unknown as readonly Sent[])).toEqual(sorted(expected));
+      });
+    },
+  );
+
+  it('Matomo: visits are fetched page by page to the last one, with the token in the body', async () => {
+    const visits = [...matomoRecords(5, 2300)];
+    const asked: string[] = [];
+    const matomo = createServer((request, response) => {
+      void text(request).then((body) => {
+        const query = new URL(request.url ?? '', 'http://matomo.example').searchParams;
+        const from = Number(query.get('filter_offset'));
+        asked.push(`${query.get('method')} ${from} ${body}`);
+        response.end(JSON.stringify(visits.slice(from, from + Number(query.get('filter_limit')))));
+      });
+    });
+    await using _ = await listening(matomo);
+    await inFolder(async (folder) => {
+      await writeFile(join(folder, 'token.txt'), 'token_auth=abc\n');
+      const [commands = ''] = await blocksOf('migrate-matomo.md', 'Get the export');
+      const { port } = matomo.address() as AddressInfo;
+      await runIn(folder, commands.replace('https://matomo.example', `http://127.0.0.1:${port}`), '');
+      expect(asked).toEqual([0, 1000, 2000, 3000].map((from) => `Live.getLastVisitsDetails ${from} token_auth=abc`));
+      const files = (await readdir(join(folder, 'exports'))).toSorted();
+      const read = async (file: string) =>
+        JSON.parse(await readFile(join(folder, 'exports', file), 'utf8')) as unknown[];
+      expect((await Promise.all(files.map(read))).flat()).toEqual(visits);
+    });
   });
 });
+
+async function listening(server: Server): Promise<AsyncDisposable> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    [Symbol.asyncDispose]: () =>
+      new Promise((resolve) => {
+        server.closeAllConnections();
+        server.close(() => resolve());
+      }),
+  };
+}
