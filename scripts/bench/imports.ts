@@ -27,7 +27,7 @@ const recordsPerVisit = 5;
 /**
  * A whole import run, export to report, of generated Mixpanel records, beside (a) the raw insert of the same rows and (b) the
  * npm package mixpanel-import reading and transforming the same file without sending; (b) is left out unless
- * MILLRACE_BENCH_MIXPANEL_IMPORT names the directory of the package.
+ * BENCH_MIXPANEL_IMPORT names the directory of the package.
  */
 export async function benchImports(records: number): Promise<string> {
   const dir = benchDataDir();
@@ -186,7 +186,7 @@ interface PackageRun {
 }
 
 async function throughPackage(file: string): Promise<PackageRun | undefined> {
-  const place = process.env['MILLRACE_BENCH_MIXPANEL_IMPORT'];
+  const place = process.env['BENCH_MIXPANEL_IMPORT'];
   if (place === undefined) return undefined;
   const child = fork(new URL('./mixpanel-import.ts', import.meta.url), [place, file], {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
