@@ -89,7 +89,7 @@ describe('files to import', () => {
     await api.call('DELETE', '/import_files/a.bin/');
     const both = await Promise.all(['c.bin', 'd.bin'].map((name) => upload(api, `?name=${name}`, randomBytes(6_000))));
     expect(both.map(({ status }) => status).toSorted()).toEqual([201, 413]);
-    expect((await readdir(join(api.uploadsDir, String(api.app.project.id)))).length).toBe(1);
+    await expect.poll(() => readdir(join(api.uploadsDir, String(api.app.project.id)))).toHaveLength(1);
   });
 
   it('are refused without a name and as any other type; other routes take no bytes', async () => {
