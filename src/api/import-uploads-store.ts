@@ -183,7 +183,14 @@ async function receive(content: Readable, piece: string, room: Room): Promise<{ 
       yield chunk;
     }
   };
-  await pipeline(content, measured, createWriteStream(piece, { flags: 'wx', mode: 0o600, flush: true }));
+  // Not a stream of its own: one that breaks off early would make the file after the caller has removed it.
+  const file = await open(piece, 'wx', 0o600);
+  try {
+    for await (const chunk of measured(content)) await file.appendFile(chunk);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
   return { sha256: hash.digest('hex'), bytes };
 }
 
