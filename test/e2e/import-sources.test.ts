@@ -47,7 +47,8 @@ async function ended(server: TestServer, path: string): Promise<{ run: RunAnswer
     if (run.waiting) waits.add(run.waiting.reason);
     if (['completed', 'failed', 'paused', 'cancelled'].includes(run.state)) return { run, waits: [...waits] };
     if (Date.now() > deadline) throw new Error(`expected a run that ends, got: ${JSON.stringify(run)}`);
-    await delay(100);
+    // A wait may be short.
+    await delay(20);
   }
 }
 
