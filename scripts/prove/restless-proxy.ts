@@ -8,7 +8,7 @@ export interface RestlessProxy {
   close(): Promise<void>;
 }
 
-const bodyBytesMax = 400_000;
+const bodyBytesMax = 60_000;
 
 /** Stands before a service and is in a bad mood: a third of the requests to `/batch/` goes wrong, one way or another. */
 export async function startProxy(target: string): Promise<RestlessProxy> {
