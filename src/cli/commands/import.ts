@@ -2,14 +2,15 @@ import type { Command } from 'commander';
 import { findFormat, formats } from '../../formats/registry.ts';
 import { CommandError } from '../exit-codes.ts';
 import {
+  addRangeOptions,
   addRunOptions,
   addSourceOptions,
   addTargetOptions,
-  trialRecords,
   type ImportOptions,
+  type RunScopeOptions,
 } from '../import/import-options.ts';
-import { countOf, shareOf, timeOf } from '../import/read-arguments.ts';
-import { requestOf } from '../import/request.ts';
+import { countOf, shareOf } from '../import/read-arguments.ts';
+import { limitOf, rangeOf, requestOf } from '../import/request.ts';
 import {
   addActCommands,
   addReadCommands,
@@ -72,24 +73,13 @@ function addHere(imports: Command, terminal: Terminal): void {
     });
 }
 
-interface StartOptions extends RunsOptions {
-  readonly fromDate?: string;
-  readonly toDate?: string;
-  readonly limit?: string;
-  readonly trial?: boolean;
-  readonly check?: boolean;
-  readonly rejectedMax?: string;
-  readonly speed?: string;
+interface StartOptions extends RunsOptions, RunScopeOptions {
   readonly watch?: boolean;
 }
 
 function addStart(imports: Command, terminal: Terminal): void {
-  addRunsOptions(imports.command('start'))
+  addRangeOptions(addRunsOptions(imports.command('start')))
     .description("start a run of a server's import app config")
-    .option('--from-date <time>', 'only from this day or time on (UTC), where the source can choose')
-    .option('--to-date <time>', 'only before this day or time (UTC)')
-    .option('--limit <records>', 'a trial: only so many records, from the first parts')
-    .option('--trial', `short for --limit ${trialRecords}`)
     .option('--check', 'up to the check: nothing is sent')
     .option('--rejected-max <share>', 'share of the records that may be rejected: 1% or 0.01')
     .option('--speed <events>', 'events per second at most; 0: as fast as the target takes them')
@@ -104,13 +94,11 @@ function addStart(imports: Command, terminal: Terminal): void {
 
 /** Unset options leave what the config's settings say. */
 async function start(terminal: Terminal, options: StartOptions, config: string): Promise<void> {
-  const { fromDate, toDate, limit, trial, check, rejectedMax, speed } = options;
-  const records = limit ?? (trial === true ? String(trialRecords) : undefined);
+  const { check, rejectedMax, speed } = options;
   const runs = serverRunsOf(options, config);
   const view = await runs.create({
-    ...(fromDate === undefined ? {} : { from: timeOf('--from-date', fromDate) }),
-    ...(toDate === undefined ? {} : { to: timeOf('--to-date', toDate) }),
-    ...(records === undefined ? {} : { limit: countOf('--limit', records, 1) }),
+    ...rangeOf(options),
+    ...limitOf(options),
     ...(check === true ? { last: 'check' as const } : {}),
     ...(rejectedMax === undefined ? {} : { rejected_max: shareOf('--rejected-max', rejectedMax) }),
     ...(speed === undefined ? {} : { events_per_second: countOf('--speed', speed, 0) }),

@@ -2,13 +2,8 @@ import { Option, type Command } from 'commander';
 import { formats } from '../../formats/registry.ts';
 import { defaultUrl } from '../api-options.ts';
 
-/** What `millrace import`, `import check` and `import plan` are told, as commander gives it. */
-export interface ImportOptions {
-  readonly source: string;
-  readonly setting?: readonly string[];
-  readonly to: string;
-  readonly apiKey?: string;
-  readonly personalApiKey?: string;
+/** How much of the source, how far and how fast: of every run, here or on a server. As commander gives it. */
+export interface RunScopeOptions {
   readonly fromDate?: string;
   readonly toDate?: string;
   readonly limit?: string;
@@ -16,6 +11,15 @@ export interface ImportOptions {
   readonly check?: boolean;
   readonly rejectedMax?: string;
   readonly speed?: string;
+}
+
+/** What `millrace import`, `import check` and `import plan` are told. */
+export interface ImportOptions extends RunScopeOptions {
+  readonly source: string;
+  readonly setting?: readonly string[];
+  readonly to: string;
+  readonly apiKey?: string;
+  readonly personalApiKey?: string;
   readonly formatOption?: readonly string[];
   readonly names?: string;
   readonly stateDir: string;
@@ -43,14 +47,20 @@ export function addSourceOptions(command: Command, isRequired: boolean): Command
     .argument(argument('format'), `what the records are: ${formats.map(({ slug }) => slug).join(', ')}`)
     .argument('[paths...]', 'files, directories, patterns (*, **, ?), http(s):// and s3:// addresses')
     .option('--source <app>', 'import app that fetches the records; files reads the paths', 'files')
-    .option('--setting <key=value>', 'setting of the import app; key=@file takes the value from a file', collect)
-    .option('--from-date <time>', 'only from this day or time on (UTC), where the source can choose')
-    .option('--to-date <time>', 'only before this day or time (UTC)')
-    .option('--limit <records>', 'only so many records, from the first parts')
-    .option('--trial', `a trial: short for --limit ${trialRecords}`)
+    .option('--setting <key=value>', 'setting of the import app; key=@file takes the value from a file', collect);
+  addRangeOptions(command)
     .option('--format-option <key=value>', 'option of the format; key=@file takes the value from a file', collect)
     .option('--names <file>', "JSON to take the place of the format's table of names");
   return addStateDir(command);
+}
+
+/** The part of the source that is to be imported. */
+export function addRangeOptions(command: Command): Command {
+  return command
+    .option('--from-date <time>', 'only from this day or time on (UTC), where the source can choose')
+    .option('--to-date <time>', 'only before this day or time (UTC)')
+    .option('--limit <records>', 'only so many records, from the first parts')
+    .option('--trial', `a trial: short for --limit ${trialRecords}`);
 }
 
 /** Where the events go, and how fast. */

@@ -6,7 +6,7 @@ import type { RunOptions, TimeRange } from '../../imports/run.ts';
 import type { JsonObject } from '../../plugins/plugin.ts';
 import { checkedUrl } from '../api-client.ts';
 import { CommandError } from '../exit-codes.ts';
-import { trialRecords, type ImportOptions } from './import-options.ts';
+import { trialRecords, type ImportOptions, type RunScopeOptions } from './import-options.ts';
 import { countOf, pairsOf, shareOf, textOf, textOrFile, timeOf } from './read-arguments.ts';
 
 /** What the command line asks for, checked. */
@@ -73,7 +73,8 @@ function targetUrl(to: string): string {
   return url.replace(/\/batch$/, '');
 }
 
-function rangeOf({ fromDate, toDate }: RequestOptions): TimeRange {
+/** Errors: CommandError usage, for a time that is none, or an end before the beginning. */
+export function rangeOf({ fromDate, toDate }: Pick<RunScopeOptions, 'fromDate' | 'toDate'>): TimeRange {
   const from = fromDate === undefined ? undefined : timeOf('--from-date', fromDate);
   const to = toDate === undefined ? undefined : timeOf('--to-date', toDate);
   if (from !== undefined && to !== undefined && from >= to) {
@@ -82,7 +83,8 @@ function rangeOf({ fromDate, toDate }: RequestOptions): TimeRange {
   return { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
 }
 
-function limitOf({ limit, trial }: RequestOptions): Pick<RunOptions, 'limit'> {
+/** Of a trial that says how many records, or not. */
+export function limitOf({ limit, trial }: Pick<RunScopeOptions, 'limit' | 'trial'>): Pick<RunOptions, 'limit'> {
   if (limit !== undefined) return { limit: countOf('--limit', limit, 1) };
   return trial === true ? { limit: trialRecords } : {};
 }
