@@ -15,9 +15,9 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { expectedSet, storedSet } from './prove/sets.ts';
 import { startProxy } from './prove/restless-proxy.ts';
-import { findFormat } from '../src/formats/registry.ts';
-import { faultyExport } from '../src/formats/test-planted-faults.ts';
-import { plans } from '../src/formats/test-planted-plans.ts';
+import { findFormat } from '../src/imports/formats/registry.ts';
+import { faultyExport } from '../test/support/planted-faults.ts';
+import { plans } from '../test/support/planted-plans.ts';
 
 const program = fileURLToPath(new URL('../bin/millrace.js', import.meta.url));
 const projectKey = 'phc_proveProjectKey0123456789';

@@ -7,8 +7,8 @@ import { settingDefinitions } from '../src/config/settings.ts';
 import { apiErrors } from '../src/contract/errors.ts';
 import { allScopes } from '../src/contract/scopes.ts';
 import { ingestionWarnings } from '../src/contract/warnings.ts';
-import { formats } from '../src/formats/registry.ts';
-import { builtInPlugins } from '../src/plugins/registry.ts';
+import { formats } from '../src/imports/formats/registry.ts';
+import { builtInPlugins } from '../src/plugins/built-in/registry.ts';
 import { metricDefinitions } from '../src/telemetry/metrics.ts';
 
 const pages = allFiles().filter((path) => path.endsWith('.md'));

@@ -6,94 +6,79 @@ function words(text: TemplateStringsArray): string[] {
 }
 
 /**
- * Who may import whom, by folder of src. Read downwards, the table follows the flow of an event; a folder imports only
- * what it lists (and itself). Files straight in src (main.ts and the entries of processes and threads) put the parts
- * together and may import everything.
+ * The rooms of src and whom each imports: a room is a folder, or a folder in it that has a row of its own. Read downwards, the
+ * table goes from the ground floor to the roof; a room knows only rooms above its row, so there is no circle. The table is
+ * exact: an arrow that nobody uses is removed.
  */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
-  contract: ['base'],
-  base: ['contract'],
-  config: ['contract', 'base'],
-  telemetry: ['contract', 'base', 'config'],
-  metadata: ['contract', 'base', 'config', 'telemetry'],
-  eventlog: ['contract', 'base', 'config', 'telemetry'],
-  eventstore: ['contract', 'base', 'config', 'telemetry'],
-  formats: ['contract', 'base'],
-  records: ['contract', 'base'],
-  s3: ['contract', 'base'],
-  http: ['contract', 'base', 'config', 'telemetry', 'metadata'],
-  capture: ['contract', 'base', 'config', 'telemetry', 'metadata', 'eventlog', 'http'],
-  plugins: ['contract', 'base', 'config', 'telemetry', 'formats', 'records', 's3'],
-  outbound: ['contract', 'base', 'config', 'telemetry', 'plugins'],
-  sandbox: ['contract', 'base', 'config', 'telemetry', 'plugins', 'outbound'],
-  'plugin-services': words`contract base config telemetry metadata plugins outbound`,
-  'plugin-packages': words`contract base config telemetry metadata plugins plugin-configs outbound`,
-  'plugin-configs': ['contract', 'base', 'config', 'telemetry', 'metadata', 'plugins'],
-  jobs: words`contract base config telemetry metadata plugins plugin-configs plugin-services`,
-  transform: words`contract base config telemetry metadata plugins plugin-configs plugin-services`,
-  persons: ['contract', 'base', 'config', 'telemetry', 'metadata'],
-  pipeline: words`contract base config telemetry metadata eventlog eventstore capture plugins plugin-configs
-    plugin-services jobs transform persons`,
-  imports: words`contract base config telemetry metadata eventlog eventstore formats capture plugins plugin-configs
-    outbound records s3 persons`,
-  api: words`contract base config telemetry metadata eventstore http capture plugins plugin-configs
-    plugin-services plugin-packages jobs transform persons pipeline imports`,
-  cli: words`contract base config telemetry metadata formats imports records plugins plugin-services plugin-packages outbound sandbox
-    transform`,
+  contract: [],
+  base: [],
+  config: [],
+  telemetry: [],
+  metadata: words`contract base config telemetry`,
+  eventlog: words`base`,
+  eventstore: words`base telemetry`,
+  outbound: words`base`,
+  batch: words`contract base eventlog`,
+  http: words`contract base config telemetry metadata eventlog eventstore`,
+  capture: words`contract base config telemetry metadata eventlog batch`,
+  imports: words`base outbound`,
+  plugins: words`contract base telemetry outbound batch imports`,
+  sandbox: words`base telemetry metadata outbound plugins`,
+  'plugins/services': words`base telemetry metadata outbound batch plugins sandbox`,
+  'plugins/configs': words`contract base metadata plugins`,
+  'plugins/packages': words`contract base metadata outbound plugins sandbox plugins/configs`,
+  'plugins/transformations': words`base plugins`,
+  'imports/formats': words`contract base`,
+  'imports/records': words`imports`,
+  'imports/s3': [],
+  'imports/sources': words`base outbound imports plugins imports/records imports/s3`,
+  'imports/staging': words`imports imports/s3`,
+  'imports/targets': words`contract base metadata eventstore outbound batch capture imports`,
+  'imports/run': words`contract base telemetry metadata imports plugins plugins/configs imports/formats`,
+  'imports/stages': words`contract base metadata eventstore batch imports imports/formats imports/records imports/targets imports/run`,
+  'plugins/built-in': words`contract base metadata plugins plugins/transformations imports/sources imports/run`,
+  transform: words`contract base telemetry metadata outbound plugins sandbox plugins/services plugins/configs`,
+  jobs: words`contract base telemetry metadata batch plugins sandbox plugins/services plugins/configs`,
+  persons: words`contract base metadata`,
+  pipeline: words`contract base config telemetry metadata eventlog eventstore batch plugins/services transform jobs persons`,
+  api: words`contract base metadata eventstore batch http imports plugins plugins/services plugins/configs plugins/packages imports/run imports/stages transform jobs persons pipeline`,
+  service: words`contract base config telemetry metadata eventlog eventstore outbound batch http capture imports plugins sandbox plugins/services plugins/configs plugins/packages imports/staging imports/targets imports/run imports/stages plugins/built-in transform jobs pipeline api`,
+  cli: words`contract base config telemetry metadata outbound imports plugins sandbox plugins/packages imports/formats imports/sources imports/staging imports/targets imports/run imports/stages plugins/built-in transform service`,
 };
+const rooms = Object.keys(mayImport);
 
-/** Types that hold folders together; anybody but contract and base may import them. */
-const treaties = new Set([
-  'src/pipeline/outcome.ts',
-  'src/capture/accept.ts',
-  'src/capture/scanned-batch.ts',
-  'src/http/api-route.ts',
-  'src/plugins/plugin.ts',
-  'src/plugins/fields.ts',
-  'src/plugins/host.ts',
-  'src/sandbox/sandbox.ts',
-  'src/outbound/outbound.ts',
-  'src/eventlog/eventlog.ts',
-  'src/eventstore/eventstore.ts',
-  'src/metadata/database.ts',
-  'src/imports/run.ts',
-  'src/imports/source.ts',
-]);
-
-/** Adapters of the ports: only their own folder and the place that puts the program together know them. */
+/** Adapters of the ports: only their own folder and the composition root know them. */
 const adapters = /^src\/(eventlog\/(sqlite|memory|kafka)|eventstore\/(chdb|clickhouse)|metadata\/(sqlite|postgres))/;
 /** The commands that start or describe the whole program. */
-const alsoImportsMain = new Set([
-  'src/cli/commands/serve.ts',
-  'src/cli/commands/openapi.ts',
-  // Names the entry of the process that it starts.
-  'src/sandbox/host/plugin-process.ts',
-]);
+const knowTheWhole = new Set(['src/cli/commands/serve.ts', 'src/cli/commands/openapi.ts']);
+/** The composition root, and the entry that hands settings to it. */
+const isRoot = (path: string): boolean => path.startsWith('src/service/') || path === 'src/main.ts';
 
 /** Vendor clients and the only places that may name them. */
 const vendors: readonly (readonly [name: RegExp, places: RegExp])[] = [
-  [/^chdb$/, /^src\/eventstore\/chdb/],
+  [/^chdb$/, /^src\/eventstore\/chdb\//],
   [/^@clickhouse\/client$/, /^src\/eventstore\/clickhouse\.ts$/],
-  [/^pg$/, /^src\/(metadata\/postgres|sandbox\/ops\/postgres-connection|plugins\/import-apps\/postgres[^/]*)\.ts$/],
-  [/^node:sqlite$/, /^src\/(metadata|eventlog)\/sqlite/],
+  [/^pg$/, /^src\/(metadata\/postgres|sandbox\/ops\/postgres-connection|imports\/sources\/postgres[^/]*)\.ts$/],
+  [/^node:sqlite$/, /^src\/(metadata\/sqlite|eventlog\/sqlite\/)/],
   [/^@platformatic\/kafka$/, /^src\/eventlog\/kafka\.ts$/],
   [/^(fastify|@fastify\/.*|@scalar\/.*)$/, /^src\/(http\/|api\/|capture\/routes[^/]*\.ts$)/],
   [/^commander$/, /^src\/cli\//],
   [/^pino$/, /^src\/telemetry\/log\.ts$/],
   [/^prom-client$/, /^src\/telemetry\/metrics\.ts$/],
-  [/^ajv/, /^src\/(http|plugins|plugin-configs)\//],
+  [/^ajv/, /^src\/(http|plugins)\//],
   [/^isolated-vm$/, /^src\/sandbox\//],
-  [/^esbuild$/, /^src\/(sandbox|plugin-packages)\//],
+  [/^esbuild$/, /^src\/(sandbox|plugins\/packages)\//],
   [/^undici$/, /^src\/outbound\//],
-  [/^maxmind$/, /^src\/plugin-services\//],
-  [/^tar$/, /^src\/plugin-packages\//],
-  [/^yauzl$/, /^src\/(plugin-packages|records)\//],
-  [/^hyparquet.*$/, /^src\/records\//],
-  [/^@aws-sdk\/.*$/, /^src\/s3\//],
+  [/^maxmind$/, /^src\/plugins\/geoip\.ts$/],
+  [/^tar$/, /^src\/plugins\/packages\//],
+  [/^yauzl$/, /^src\/(plugins\/packages|imports\/records)\//],
+  [/^hyparquet.*$/, /^src\/imports\/records\//],
+  [/^@aws-sdk\/.*$/, /^src\/imports\/s3\//],
 ];
 
 /** Entries of processes of their own, which end themselves. */
-const processEntries = new Set(['src/eventstore/chdb-process.ts']);
+const processEntries = new Set(['src/eventstore/chdb/process.ts']);
 
 const sources = parseFiles(
   allFiles().filter((path) => path.startsWith('src/') && path.endsWith('.ts') && !isTestSide(path)),
@@ -103,8 +88,11 @@ function isTestSide(path: string): boolean {
   return /(\.(test|fixture)|[/-]conformance)\.ts$/.test(path) || /(^|\/)test[-.]/.test(path);
 }
 
-function folderOf(path: string): string | undefined {
-  return /^src\/([^/]+)\//.exec(path)?.[1];
+/** The room of a file: the longest row of the table that its path begins with; undefined: straight in src. */
+function roomOf(path: string): string | undefined {
+  const inSrc = path.slice('src/'.length);
+  const own = rooms.filter((room) => inSrc.startsWith(`${room}/`)).sort((a, b) => b.length - a.length)[0];
+  return own ?? /^([^/]+)\//.exec(inSrc)?.[1];
 }
 
 function refused(judge: (file: SourceFile, each: Import) => string | undefined): string[] {
@@ -116,50 +104,67 @@ function refused(judge: (file: SourceFile, each: Import) => string | undefined):
   );
 }
 
+/** The arrow that an import is, from room to room; undefined: it stays in its room or leaves src. */
+function arrowOf(file: SourceFile, { target }: Import): readonly [from: string, to: string] | undefined {
+  const from = roomOf(file.path);
+  const to = target?.startsWith('src/') === true ? roomOf(target) : undefined;
+  return from === undefined || to === undefined || from === to ? undefined : [from, to];
+}
+
 describe('who may import whom', () => {
   it('every folder of src has a row in the table', () => {
-    const folders = new Set(sources.map((file) => folderOf(file.path)).filter((folder) => folder !== undefined));
-    expect([...folders].filter((folder) => !(folder in mayImport))).toEqual([]);
+    const seen = new Set(sources.map((file) => roomOf(file.path)).filter((room) => room !== undefined));
+    expect([...seen].filter((room) => !rooms.includes(room))).toEqual([]);
   });
 
-  it('the table itself has no circle besides contract and base', () => {
-    expect(circles()).toEqual([]);
+  it('a room knows only rooms above its row', () => {
+    const upwards = rooms.flatMap((room, row) =>
+      (mayImport[room] ?? []).filter((to) => rooms.indexOf(to) >= row || !rooms.includes(to)).map((to) => [room, to]),
+    );
+    expect(upwards).toEqual([]);
   });
 
-  it('a folder imports only what the table allows', () => {
+  it('a room imports only what the table allows', () => {
     expect(
-      refused((file, { target }) => {
-        const from = folderOf(file.path);
-        const to = target === undefined ? undefined : folderOf(target);
-        if (from === undefined || to === undefined || from === to) return undefined;
-        const allowed = mayImport[from] ?? [];
-        if (allowed.includes(to)) return undefined;
-        if (treaties.has(target ?? '') && !['contract', 'base'].includes(from)) return undefined;
-        return `${from} may import ${allowed.join(', ')}`;
+      refused((file, each) => {
+        const [from, to] = arrowOf(file, each) ?? [];
+        if (from === undefined || to === undefined || mayImport[from]?.includes(to) === true) return undefined;
+        return `${from} may import ${mayImport[from]?.join(', ') ?? 'nothing'}`;
       }),
     ).toEqual([]);
   });
 
-  it('main.ts is known to the commands that start or describe the program only', () => {
+  it('the table allows nothing that nobody needs', () => {
+    const used = new Set(sources.flatMap((file) => file.imports.map((each) => arrowOf(file, each)?.join(' → '))));
+    const unused = rooms.flatMap((room) => (mayImport[room] ?? []).map((to) => `${room} → ${to}`));
+    expect(unused.filter((arrow) => !used.has(arrow))).toEqual([]);
+  });
+
+  it('no file reaches itself, except through types within one folder', () => {
+    expect(circles()).toEqual([]);
+  });
+
+  it('the composition root is known to the commands that start or describe the program only', () => {
     expect(
       refused((file, { target }) =>
-        target?.startsWith('src/') === true &&
-        folderOf(target) === undefined &&
-        folderOf(file.path) !== undefined &&
-        !alsoImportsMain.has(file.path)
+        target !== undefined && isRoot(target) && !isRoot(file.path) && !knowTheWhole.has(file.path)
           ? 'parts do not know the whole'
           : undefined,
       ),
     ).toEqual([]);
   });
 
+  it('nothing lies loose in src beside main.ts', () => {
+    expect(
+      sources.map(({ path }) => path).filter((path) => /^src\/[^/]+$/.test(path) && path !== 'src/main.ts'),
+    ).toEqual([]);
+  });
+
   it('ports, never adapters', () => {
     expect(
       refused((file, { target }) => {
-        if (target === undefined || !adapters.test(target)) return undefined;
-        const from = folderOf(file.path);
-        if (from === undefined || from === folderOf(target)) return undefined;
-        return 'import the port instead and take the adapter as a parameter';
+        if (target === undefined || !adapters.test(target) || isRoot(file.path)) return undefined;
+        return roomOf(file.path) === roomOf(target) ? undefined : 'import the port and take the adapter as a parameter';
       }),
     ).toEqual([]);
   });
@@ -168,7 +173,7 @@ describe('who may import whom', () => {
     expect(
       refused((file, { specifier, target, typeOnly }) => {
         // Types may be named where the parts are put together.
-        if (target !== undefined || (typeOnly && folderOf(file.path) === undefined)) return undefined;
+        if (target !== undefined || (typeOnly && isRoot(file.path))) return undefined;
         const rule = vendors.find(([name]) => name.test(specifier));
         return rule === undefined || rule[1].test(file.path) ? undefined : `belongs to ${rule[1].source}`;
       }),
@@ -207,16 +212,27 @@ function uses(object: string, property: string, allowed: RegExp): string[] {
     );
 }
 
-/** Folders that reach themselves through the table. */
+/** Files that reach themselves through imports; through types alone they may, as long as all of them lie in one folder. */
 function circles(): string[] {
-  const reaches = (from: string, goal: string, seen: Set<string>): boolean =>
-    (mayImport[from] ?? []).some((to) => {
-      if (to === goal) return true;
-      if (seen.has(to)) return false;
-      seen.add(to);
-      return reaches(to, goal, seen);
-    });
-  return Object.keys(mayImport).filter(
-    (folder) => !['contract', 'base'].includes(folder) && reaches(folder, folder, new Set()),
-  );
+  const all = new Map(sources.map(({ path, imports }) => [path, imports]));
+  const targetsOf = (path: string, withTypes: boolean): string[] =>
+    (all.get(path) ?? []).flatMap(({ target, typeOnly }) =>
+      target !== undefined && (withTypes || !typeOnly) ? [target] : [],
+    );
+  const reachable = (start: string, withTypes: boolean): Set<string> => {
+    const seen = new Set<string>();
+    const queue = targetsOf(start, withTypes);
+    for (let path = queue.pop(); path !== undefined; path = queue.pop()) {
+      if (seen.has(path)) continue;
+      seen.add(path);
+      queue.push(...targetsOf(path, withTypes));
+    }
+    return seen;
+  };
+  const folder = (path: string): string => path.slice(0, path.lastIndexOf('/'));
+  return [...all.keys()].flatMap((path) => {
+    if (reachable(path, false).has(path)) return [`${path} reaches itself`];
+    const others = [...reachable(path, true)].filter((other) => reachable(other, true).has(path));
+    return others.every((other) => folder(other) === folder(path)) ? [] : [`${path} and ${others.join(', ')}`];
+  });
 }

@@ -1,5 +1,6 @@
 import { isIPv4 } from 'node:net';
-import type { JsonObject, JsonValue, TransformEvent } from '../../src/plugins/plugin.ts';
+import type { TransformEvent } from '../../src/plugins/plugin.ts';
+import { isObject, type JsonObject } from '../../src/base/json.ts';
 
 /**
  * What the ten built-ins of the bench do with the settings given there, written out for these events and nothing else: the
@@ -93,8 +94,4 @@ function removeNulls(holder: JsonObject): void {
     if (value === null) delete holder[key];
     else if (isObject(value)) removeNulls(value);
   }
-}
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

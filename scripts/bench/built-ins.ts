@@ -1,8 +1,8 @@
 import { deepEqual } from 'node:assert/strict';
 import { withDefaults } from '../../src/plugins/check-settings.ts';
 import type { SettingValues } from '../../src/plugins/fields.ts';
-import type { JsonObject } from '../../src/plugins/plugin.ts';
-import { builtInRegistry } from '../../src/plugins/registry.ts';
+import type { JsonObject } from '../../src/base/json.ts';
+import { builtInRegistry } from '../../src/plugins/built-in/registry.ts';
 import { trialHost } from '../../src/plugins/trial-host.ts';
 import { runChain, type ChainTally } from '../../src/transform/chain.ts';
 import { ChainEvent } from '../../src/transform/chain-event.ts';

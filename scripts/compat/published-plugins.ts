@@ -8,7 +8,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { writeCityDatabase } from '../../src/plugin-services/test-mmdb.ts';
+import { writeCityDatabase } from '../../test/support/mmdb.ts';
 import { prepareDatabase } from './database.ts';
 import { trialSettings } from './plugin-settings.ts';
 import { startService } from './service.ts';

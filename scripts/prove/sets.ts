@@ -1,13 +1,13 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { Session } from 'chdb';
-import { isUuid } from '../../src/formats/derived-uuids.ts';
-import { ownTime } from '../../src/capture/event-time.ts';
-import { scanBatch } from '../../src/capture/scan.ts';
-import { distinctIdText, fieldFrom, fieldTo } from '../../src/capture/spans.ts';
-import { validateEvent } from '../../src/capture/validate.ts';
-import type { Format, FormatOptions } from '../../src/formats/format.ts';
-import type { WireEvent } from '../../src/formats/segment.ts';
+import { isUuid } from '../../src/imports/formats/derived-uuids.ts';
+import { ownTime } from '../../src/batch/event-time.ts';
+import { scanBatch } from '../../src/batch/scan.ts';
+import { distinctIdText, fieldFrom, fieldTo } from '../../src/batch/spans.ts';
+import { validateEvent } from '../../src/batch/validate.ts';
+import type { Format, FormatOptions } from '../../src/imports/formats/format.ts';
+import type { WireEvent } from '../../src/contract/wire-event.ts';
 import { storedId } from '../../src/imports/checksum.ts';
 
 /** Identity (day, event, distinct_id, uuid) → µs since the epoch. */

@@ -1,5 +1,5 @@
-import type { Format, FormatOption } from '../../src/formats/format.ts';
-import { formats } from '../../src/formats/registry.ts';
+import type { Format, FormatOption } from '../../src/imports/formats/format.ts';
+import { formats } from '../../src/imports/formats/registry.ts';
 import { code, json, page, table } from './markdown.ts';
 
 /** The index of all formats. */

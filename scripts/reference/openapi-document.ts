@@ -2,7 +2,7 @@ import { buildOpenApi } from '../../src/api/openapi.ts';
 import { apiRoutes } from '../../src/api/routes.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { openSqlite } from '../../src/metadata/sqlite.ts';
-import { builtInRegistry } from '../../src/plugins/registry.ts';
+import { builtInRegistry } from '../../src/plugins/built-in/registry.ts';
 
 /** The OpenAPI description of the management API, from the very route tables that serve it. */
 export function openApiDocument(): string {

@@ -1,8 +1,8 @@
 import type { PluginField } from '../../src/plugins/fields.ts';
-import { fieldsOf } from '../../src/plugins/import-apps/common-fields.ts';
-import { notBuiltIn } from '../../src/plugins/not-built-in.ts';
+import { fieldsOf } from '../../src/imports/run/run-settings.ts';
+import { notBuiltIn } from '../../src/plugins/built-in/not-built-in.ts';
 import type { Plugin } from '../../src/plugins/plugin.ts';
-import { builtInPlugins } from '../../src/plugins/registry.ts';
+import { builtInPlugins } from '../../src/plugins/built-in/registry.ts';
 import { code, json, page, table } from './markdown.ts';
 
 const kinds: Readonly<Record<Plugin['kind'], string>> = {

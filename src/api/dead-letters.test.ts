@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startTestApp, type TestApp } from '../../test/support/app.ts';
-import type { AcceptedBatch } from '../capture/accept.ts';
+import type { AcceptedBatch } from '../batch/door.ts';
 import { ApiError } from '../contract/errors.ts';
 import { addDeadLetters, deadRecord } from '../pipeline/dead-letters.ts';
 import { deadLetterRoutes } from './dead-letters.ts';

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { Type } from 'typebox';
 import type { Clock } from '../base/clock.ts';
-import type { Door } from '../capture/accept.ts';
+import type { Door } from '../batch/door.ts';
 import {
   deadLetterChoiceSchema,
   deadLetterPageSchema,
@@ -30,7 +30,7 @@ import {
   type ListedDeadLetter,
 } from '../pipeline/dead-letter-queries.ts';
 import { prepareReplay } from '../pipeline/replay.ts';
-import type { JsonObject } from '../plugins/plugin.ts';
+import type { JsonObject } from '../base/json.ts';
 import { timeFilter } from './time-filter.ts';
 
 export interface DeadLetterDeps {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestApp, type TestApp } from '../../test/support/app.ts';
 import { insertRows, testRow } from '../eventstore/conformance.ts';
 import { StoreUnavailableError, type EventStore } from '../eventstore/eventstore.ts';
-import { tempChdb, type TempChdb } from '../eventstore/test-chdb.ts';
+import { tempChdb, type TempChdb } from '../../test/support/chdb.ts';
 import { eventRoutes, type EventPerson } from './events.ts';
 import { usageRoutes } from './usage.ts';
 

@@ -18,7 +18,7 @@ import { isoOfMicros, parseMicros } from '../eventstore/micros.ts';
 import { parsePropertyFilters } from '../eventstore/property-filters.ts';
 import { getEvent, listEvents, type EventKey, type StoredEvent } from '../eventstore/reads.ts';
 import { apiRoute, type ApiRequest, type ApiRoute } from '../http/api-route.ts';
-import type { JsonObject } from '../plugins/plugin.ts';
+import type { JsonObject } from '../base/json.ts';
 import { parseExact } from '../persons/exact-json.ts';
 
 export interface EventPerson {

@@ -1,17 +1,17 @@
 import type { Clock } from '../base/clock.ts';
 import { ApiError } from '../contract/errors.ts';
 import type { ApiReply, ApiRequest } from '../http/api-route.ts';
-import { getRun } from '../imports/run-store.ts';
-import type { Run } from '../imports/run.ts';
+import { getRun } from '../imports/run/run-store.ts';
+import type { Run } from '../imports/run/run.ts';
 import type { Staging } from '../imports/staging.ts';
-import { sourceOf } from '../imports/steer-run.ts';
+import { sourceOf } from '../imports/run/steer-run.ts';
 import type { Metadata } from '../metadata/database.ts';
 import type { Queries } from '../metadata/queries.ts';
-import type { Work } from '../plugin-configs/save.ts';
-import { saveChange } from '../plugin-configs/save.ts';
-import type { StoredConfig } from '../plugin-configs/stored-config.ts';
+import type { Work } from '../plugins/configs/save.ts';
+import { saveChange } from '../plugins/configs/save.ts';
+import type { StoredConfig } from '../plugins/configs/stored-config.ts';
 import type { ImportSourcePlugin } from '../plugins/plugin.ts';
-import type { PluginRegistry } from '../plugins/registry.ts';
+import type { PluginRegistry } from '../plugins/plugin-registry.ts';
 import { requireConfig } from './plugin-configs-deps.ts';
 
 export interface ImportRouteDeps {

@@ -1,9 +1,9 @@
 import { request, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { cancelRun, createRun, pauseRun, resumeRun } from '../imports/run-store.ts';
-import { runOptions } from '../imports/test-runs.ts';
-import { startImportsApp, type ImportsApp } from './test-imports-app.ts';
+import { cancelRun, createRun, pauseRun, resumeRun } from '../imports/run/run-store.ts';
+import { runOptions } from '../../test/support/runs.ts';
+import { startImportsApp, type ImportsApp } from '../../test/support/imports-app.ts';
 
 interface Watcher {
   readonly response: IncomingMessage;

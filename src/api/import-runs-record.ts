@@ -1,7 +1,7 @@
 import type { ImportRunRecord, ImportStageRecord } from '../contract/import-runs.ts';
-import { runEtaMs, shareDone, stagesOf } from '../imports/eta.ts';
-import { withoutCredentials } from '../imports/report/shown-url.ts';
-import type { Run, RunOptions, Stage, StageProgress } from '../imports/run.ts';
+import { runEtaMs, shareDone, stagesOf } from '../imports/run/eta.ts';
+import { withoutCredentials } from '../imports/stages/report/shown-url.ts';
+import type { Run, RunOptions, Stage, StageProgress } from '../imports/run/run.ts';
 
 /** A run as clients see it. `now` in ms. */
 export function toRunRecord(run: Run, now: number): ImportRunRecord {

@@ -3,11 +3,11 @@ import { Type } from 'typebox';
 import { ApiError } from '../contract/errors.ts';
 import { importReportQuerySchema, importRunIdSchema } from '../contract/import-runs.ts';
 import { apiRoute, type ApiRequest, type ApiRoute } from '../http/api-route.ts';
-import { rejectedLines } from '../imports/report/rejected-lines.ts';
-import { makeReport } from '../imports/report/report-stage.ts';
-import { reportPage, reportPolicy } from '../imports/report/report-page.ts';
-import { readRunRows } from '../imports/report/run-rows.ts';
-import type { Run } from '../imports/run.ts';
+import { rejectedLines } from '../imports/stages/report/rejected-lines.ts';
+import { makeReport } from '../imports/stages/report/report-stage.ts';
+import { reportPage, reportPolicy } from '../imports/stages/report/report-page.ts';
+import { readRunRows } from '../imports/stages/report/run-rows.ts';
+import type { Run } from '../imports/run/run.ts';
 import { StagingMissingError, stagingKeys, type Staging } from '../imports/staging.ts';
 import {
   headOnly,

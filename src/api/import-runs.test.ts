@@ -1,8 +1,8 @@
 import { zstdCompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { claimRun, completeRun, enterStage, failRun, getRunSecrets } from '../imports/run-store.ts';
+import { claimRun, completeRun, enterStage, failRun, getRunSecrets } from '../imports/run/run-store.ts';
 import { stagingKeys } from '../imports/staging.ts';
-import { startImportsApp, type ImportsApp } from './test-imports-app.ts';
+import { startImportsApp, type ImportsApp } from '../../test/support/imports-app.ts';
 
 const apps = '/pipeline_import_apps_configs';
 

@@ -9,13 +9,13 @@ import {
 import { pageOf, toPage } from '../contract/pagination.ts';
 import { pluginConfigIdSchema } from '../contract/plugin-configs.ts';
 import { apiRoute, type ApiReply, type ApiRoute } from '../http/api-route.ts';
-import { resumeChangesOf } from '../imports/resume-changes.ts';
-import { cancelRun, listRuns, pauseRun, resumeRun, retryRejected, verifyAgain } from '../imports/run-store.ts';
-import type { Run } from '../imports/run.ts';
-import { guarded, promoteRun, startRun } from '../imports/steer-run.ts';
-import type { Work } from '../plugin-configs/save.ts';
-import { runOverrides } from '../plugins/import-apps/common-fields.ts';
-import type { JsonObject } from '../plugins/plugin.ts';
+import { resumeChangesOf } from '../imports/run/resume-changes.ts';
+import { cancelRun, listRuns, pauseRun, resumeRun, retryRejected, verifyAgain } from '../imports/run/run-store.ts';
+import type { Run } from '../imports/run/run.ts';
+import { guarded, promoteRun, startRun } from '../imports/run/steer-run.ts';
+import type { Work } from '../plugins/configs/save.ts';
+import { runOverrides } from '../imports/run/run-settings.ts';
+import type { JsonObject } from '../base/json.ts';
 import {
   family,
   recordRun,

@@ -4,7 +4,7 @@ import { connect, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { fileNameOf } from './import-uploads-store.ts';
-import { startImportsApp, type ImportsApp } from './test-imports-app.ts';
+import { startImportsApp, type ImportsApp } from '../../test/support/imports-app.ts';
 
 const binary = { 'content-type': 'application/octet-stream' };
 

@@ -1,3 +1,4 @@
+import { hourMs } from '../base/time.ts';
 import { isoMicros, type Clock } from '../base/clock.ts';
 import {
   ingestionWarningListSchema,
@@ -10,7 +11,6 @@ import type { Metadata } from '../metadata/database.ts';
 import { summarizeWarnings, type WarningSummary } from '../pipeline/read-warnings.ts';
 import { timeFilter } from './time-filter.ts';
 
-const hourMs = 3_600_000;
 const defaultMs = 7 * 24 * hourMs;
 
 interface Known {

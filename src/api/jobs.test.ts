@@ -2,8 +2,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { addDeliveries } from '../jobs/deliveries.ts';
 import { claim, enqueue, fail, succeed, type Job } from '../jobs/queue.ts';
 import { createSchedule } from '../jobs/schedule.ts';
-import { addApp, deliveryEvent } from '../jobs/test-jobs.ts';
-import { startConfigsApp, type Answer, type ConfigsApp } from './test-configs-app.ts';
+import { addApp, deliveryEvent } from '../../test/support/jobs.ts';
+import { startConfigsApp, type Answer, type ConfigsApp } from '../../test/support/configs-app.ts';
 
 let configs: ConfigsApp;
 let authorization: string;

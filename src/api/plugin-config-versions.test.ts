@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { testSandbox } from '../plugin-packages/test-describe.ts';
-import { startConfigsApp, type Answer, type ConfigsApp } from './test-configs-app.ts';
+import { testSandbox } from '../../test/support/describe-plugin.ts';
+import { startConfigsApp, type Answer, type ConfigsApp } from '../../test/support/configs-app.ts';
 
 let configs: ConfigsApp;
 beforeAll(async () => {

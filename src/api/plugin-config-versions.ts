@@ -2,8 +2,8 @@ import { Type } from 'typebox';
 import { pluginConfigIdSchema, pluginConfigSchema } from '../contract/plugin-configs.ts';
 import { familyPaths, type Family } from '../contract/plugins.ts';
 import { apiRoute, type ApiRoute } from '../http/api-route.ts';
-import { rollBackConfig, upgradeConfig } from '../plugin-configs/change-version.ts';
-import { toRecord } from '../plugin-configs/record.ts';
+import { rollBackConfig, upgradeConfig } from '../plugins/configs/change-version.ts';
+import { toRecord } from '../plugins/configs/record.ts';
 import { changing, requireConfig, type PluginConfigDeps } from './plugin-configs-deps.ts';
 
 const upgradeSchema = Type.Object({

@@ -2,11 +2,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestApp, type TestApp } from '../../test/support/app.ts';
 import { isoMicros } from '../base/clock.ts';
 import type { PluginLogLevel } from '../metadata/database.ts';
-import { recordErrors } from '../plugin-services/errors.ts';
-import { createPluginLogs } from '../plugin-services/logs.ts';
-import { addOwnMetrics } from '../plugin-services/own-metrics.ts';
-import { testPlugins } from '../plugin-configs/test-plugins.ts';
-import { syncPlugins } from '../plugins/sync-plugins.ts';
+import { recordErrors } from '../plugins/services/errors.ts';
+import { createPluginLogs } from '../plugins/services/logs.ts';
+import { addOwnMetrics } from '../plugins/services/own-metrics.ts';
+import { testPlugins } from '../../test/support/plugin-rows.ts';
+import { syncPlugins } from '../plugins/built-in/sync-plugins.ts';
 import { createLog } from '../telemetry/log.ts';
 import { pluginConfigViewRoutes } from './plugin-config-view.ts';
 

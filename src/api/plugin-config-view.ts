@@ -1,3 +1,4 @@
+import { dayMs } from '../base/time.ts';
 import { isoMicros, type Clock } from '../base/clock.ts';
 import { ApiError } from '../contract/errors.ts';
 import { pluginConfigIdSchema } from '../contract/plugin-configs.ts';
@@ -22,10 +23,10 @@ import { hasScope } from '../contract/scopes.ts';
 import { isUuid } from '../eventstore/cursor.ts';
 import { apiRoute, type ApiRequest, type ApiRoute } from '../http/api-route.ts';
 import type { Metadata } from '../metadata/database.ts';
-import { listConfigMetrics, type MetricCounts } from '../plugin-services/config-metrics.ts';
-import { listErrors, type StoredError } from '../plugin-services/errors.ts';
-import { listLogs, type LogFilter, type StoredLogLine } from '../plugin-services/logs.ts';
-import { listOwnMetrics, type StoredOwnMetric } from '../plugin-services/own-metrics.ts';
+import { listConfigMetrics, type MetricCounts } from '../plugins/services/config-metrics.ts';
+import { listErrors, type StoredError } from '../plugins/services/errors.ts';
+import { listLogs, type LogFilter, type StoredLogLine } from '../plugins/services/logs.ts';
+import { listOwnMetrics, type StoredOwnMetric } from '../plugins/services/own-metrics.ts';
 import { requireConfig, type IdParams } from './plugin-configs-deps.ts';
 import { timeFilter } from './time-filter.ts';
 
@@ -102,7 +103,6 @@ function errorsRoute(deps: PluginConfigViewDeps, family: Family): ApiRoute {
   });
 }
 
-const dayMs = 86_400_000;
 const defaultMs = { hour: dayMs, day: 30 * dayMs } as const;
 
 function rangeOf({ date_from, date_to, interval = 'hour' }: PluginMetricsQuery, now: number) {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { familyPaths, pluginFamilies } from '../contract/plugins.ts';
-import { startConfigsApp, type ConfigsApp } from './test-configs-app.ts';
+import { startConfigsApp, type ConfigsApp } from '../../test/support/configs-app.ts';
 
 let configs: ConfigsApp;
 beforeAll(async () => {

@@ -5,11 +5,11 @@ import type { Family } from '../contract/plugins.ts';
 import type { ApiReply, ApiRequest } from '../http/api-route.ts';
 import type { Database, Metadata } from '../metadata/database.ts';
 import type { Queries } from '../metadata/queries.ts';
-import type { Actor } from '../plugin-configs/activity.ts';
-import { beginWork, type Work } from '../plugin-configs/save.ts';
-import { findConfig, type StoredConfig } from '../plugin-configs/stored-config.ts';
-import { createTrial, type GeoIpState } from '../plugin-configs/trial.ts';
-import type { PluginRegistry } from '../plugins/registry.ts';
+import type { Actor } from '../plugins/configs/activity.ts';
+import { beginWork, type Work } from '../plugins/configs/save.ts';
+import { findConfig, type StoredConfig } from '../plugins/configs/stored-config.ts';
+import { createTrial, type GeoIpState } from '../plugins/configs/trial.ts';
+import type { PluginRegistry } from '../plugins/plugin-registry.ts';
 import { idempotent } from './idempotency.ts';
 
 export interface PluginConfigDeps {

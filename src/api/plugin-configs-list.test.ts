@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { pluginFamilies } from '../contract/plugins.ts';
-import { recordKeys, startConfigsApp } from './test-configs-app.ts';
+import { recordKeys, startConfigsApp } from '../../test/support/configs-app.ts';
 
 describe.each(pluginFamilies)('list of %s configs', (family) => {
   it('pages by order, then id, with absolute links', async () => {

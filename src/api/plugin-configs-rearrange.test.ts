@@ -1,7 +1,7 @@
 import { array, assert, asyncProperty, integer, nat, record } from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { pluginFamilies, type Family } from '../contract/plugins.ts';
-import { startConfigsApp, type ConfigsApp } from './test-configs-app.ts';
+import { startConfigsApp, type ConfigsApp } from '../../test/support/configs-app.ts';
 
 let configs: ConfigsApp;
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { pluginConfigSchema } from '../contract/plugin-configs.ts';
 import { pluginFamilies } from '../contract/plugins.ts';
-import { recordKeys, siteUrl, startConfigsApp, type ConfigsApp, type Method } from './test-configs-app.ts';
+import { recordKeys, siteUrl, startConfigsApp, type ConfigsApp, type Method } from '../../test/support/configs-app.ts';
 
 // Real: server, validation, keys, SQLite. Doubled: the clock, and two plugins that have a setting of every type.
 

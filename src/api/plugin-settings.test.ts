@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { pluginFamilies, type Family } from '../contract/plugins.ts';
 import { secretMask } from '../plugins/fields.ts';
-import { startConfigsApp, type Answer, type ConfigsApp, type Method } from './test-configs-app.ts';
+import { startConfigsApp, type Answer, type ConfigsApp, type Method } from '../../test/support/configs-app.ts';
 
 const secret = 'hunter2-do-not-show';
 

@@ -1,10 +1,10 @@
 import { pluginConfigIdSchema, pluginSettingsSchema } from '../contract/plugin-configs.ts';
 import { familyPaths, type Family } from '../contract/plugins.ts';
 import { apiRoute, type ApiRequest, type ApiRoute, type UploadedFile } from '../http/api-route.ts';
-import { shownSettings } from '../plugin-configs/record.ts';
-import { writeSettings, type SettingsInput } from '../plugin-configs/settings.ts';
+import { shownSettings } from '../plugins/configs/record.ts';
+import { writeSettings, type SettingsInput } from '../plugins/configs/settings.ts';
 import type { SettingValues } from '../plugins/fields.ts';
-import type { JsonValue } from '../plugins/plugin.ts';
+import type { JsonValue } from '../base/json.ts';
 import { changing, requireConfig, type PluginConfigDeps } from './plugin-configs-deps.ts';
 
 const attachmentName = /^(add|remove)_attachment\[(.+)\]$/;

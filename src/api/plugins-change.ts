@@ -4,9 +4,9 @@ import { ApiError } from '../contract/errors.ts';
 import { pluginInstallSchema, pluginSchema, pluginUpdateSchema, type PluginInstall } from '../contract/plugins.ts';
 import { apiRoute, type ApiReply, type ApiRequest, type ApiRoute } from '../http/api-route.ts';
 import type { Database } from '../metadata/database.ts';
-import { PluginPackageError } from '../plugin-packages/plugin-error.ts';
-import { preparePlugin, type PreparedPlugin } from '../plugin-packages/prepare.ts';
-import type { PackageSource } from '../plugin-packages/read-package.ts';
+import { PluginPackageError } from '../plugins/packages/plugin-error.ts';
+import { preparePlugin, type PreparedPlugin } from '../plugins/packages/prepare.ts';
+import type { PackageSource } from '../plugins/packages/read-package.ts';
 import {
   beginPluginWork,
   deletePlugin,
@@ -15,7 +15,7 @@ import {
   storeUpdate,
   switchVersion,
   type PluginWork,
-} from '../plugin-packages/store.ts';
+} from '../plugins/packages/store.ts';
 import { idempotent, idempotentAfter } from './idempotency.ts';
 import { actorOf, type IdParams } from './plugin-configs-deps.ts';
 import type { PluginDeps } from './plugins-deps.ts';

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { loadProgram } from '../plugin-packages/programs.ts';
-import { makeTgz, makeZip, members } from '../plugin-packages/test-archives.ts';
-import { testSandbox } from '../plugin-packages/test-describe.ts';
-import { startPackageServer, type PackageServer } from '../plugin-packages/test-package-server.ts';
-import { startConfigsApp, type Answer, type ConfigsApp } from './test-configs-app.ts';
+import { loadProgram } from '../plugins/packages/programs.ts';
+import { makeTgz, makeZip, members } from '../../test/support/archives.ts';
+import { testSandbox } from '../../test/support/describe-plugin.ts';
+import { startPackageServer, type PackageServer } from '../../test/support/package-server.ts';
+import { startConfigsApp, type Answer, type ConfigsApp } from '../../test/support/configs-app.ts';
 
 let server: PackageServer;
 let configs: ConfigsApp;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startConfigsApp, type ConfigsApp } from './test-configs-app.ts';
+import { startConfigsApp, type ConfigsApp } from '../../test/support/configs-app.ts';
 
 let configs: ConfigsApp;
 beforeAll(async () => {

@@ -10,8 +10,8 @@ import {
 } from '../contract/plugins.ts';
 import { apiRoute, type ApiRequest, type ApiRoute } from '../http/api-route.ts';
 import type { Metadata } from '../metadata/database.ts';
-import { findPluginRecord, listPluginRecords } from '../plugin-packages/plugin-records.ts';
-import { findVersion, listVersions } from '../plugin-packages/versions.ts';
+import { findPluginRecord, listPluginRecords } from '../plugins/packages/plugin-records.ts';
+import { findVersion, listVersions } from '../plugins/packages/versions.ts';
 import type { IdParams } from './plugin-configs-deps.ts';
 import { pluginChangeRoutes } from './plugins-change.ts';
 import type { PluginDeps } from './plugins-deps.ts';

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { wrongAnswers } from '../../test/support/access-matrix.ts';
 import { startTestApp, type TestApp } from '../../test/support/app.ts';
-import type { Door } from '../capture/accept.ts';
+import type { Door } from '../batch/door.ts';
 import { StoreUnavailableError, type EventStore } from '../eventstore/eventstore.ts';
 import type { ApiRoute } from '../http/api-route.ts';
-import { builtInRegistry } from '../plugins/registry.ts';
+import { builtInRegistry } from '../plugins/built-in/registry.ts';
 import { apiRoutes } from './routes.ts';
 
 const down = async (): Promise<never> => {

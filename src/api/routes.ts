@@ -1,10 +1,10 @@
 import type { Clock } from '../base/clock.ts';
-import type { Door } from '../capture/accept.ts';
+import type { Door } from '../batch/door.ts';
 import type { EventStore } from '../eventstore/eventstore.ts';
 import type { ApiRoute } from '../http/api-route.ts';
 import type { Metadata } from '../metadata/database.ts';
-import type { PrepareDeps } from '../plugin-packages/prepare.ts';
-import type { PluginRegistry } from '../plugins/registry.ts';
+import type { PrepareDeps } from '../plugins/packages/prepare.ts';
+import type { PluginRegistry } from '../plugins/plugin-registry.ts';
 import { personsByDistinctIds } from '../persons/read.ts';
 import { serviceTrialParts, type TrialSource } from '../transform/trial-parts.ts';
 import { activityLogRoutes } from './activity-log.ts';

@@ -1,4 +1,4 @@
-import { parseTimestamp } from '../capture/timestamps.ts';
+import { parseTimestamp } from '../batch/timestamps.ts';
 import { ApiError } from '../contract/errors.ts';
 import { isoOfMicros } from '../persons/event-time.ts';
 

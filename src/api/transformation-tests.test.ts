@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestApp, type TestApp } from '../../test/support/app.ts';
 import { insertRows, testRow } from '../eventstore/conformance.ts';
-import { tempChdb, type TempChdb } from '../eventstore/test-chdb.ts';
+import { tempChdb, type TempChdb } from '../../test/support/chdb.ts';
 import type { Metadata } from '../metadata/database.ts';
-import { createRegistry } from '../plugins/registry.ts';
-import { syncPlugins } from '../plugins/sync-plugins.ts';
-import { testHost } from '../plugins/transformations/test-host.ts';
-import { testPlugins } from '../plugin-configs/test-plugins.ts';
+import { createRegistry } from '../plugins/plugin-registry.ts';
+import { syncPlugins } from '../plugins/built-in/sync-plugins.ts';
+import { testHost } from '../../test/support/transformation-host.ts';
+import { testPlugins } from '../../test/support/plugin-rows.ts';
 import { rename } from '../plugins/transformations/rename.ts';
 import { dropEvents } from '../plugins/transformations/drop-events.ts';
 import { serviceTrialParts } from '../transform/trial-parts.ts';

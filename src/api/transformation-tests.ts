@@ -16,11 +16,11 @@ import { listEvents } from '../eventstore/reads.ts';
 import { apiRoute, type ApiReply, type ApiRequest, type ApiRoute } from '../http/api-route.ts';
 import { checkScope } from '../http/auth.ts';
 import type { Metadata } from '../metadata/database.ts';
-import { shownName } from '../plugin-configs/record.ts';
-import { attachedKeys, listConfigs, type StoredConfig } from '../plugin-configs/stored-config.ts';
+import { shownName } from '../plugins/configs/record.ts';
+import { attachedKeys, listConfigs, type StoredConfig } from '../plugins/configs/stored-config.ts';
 import { checkSettings, isGiven } from '../plugins/check-settings.ts';
 import type { SettingValues } from '../plugins/fields.ts';
-import type { JsonObject } from '../plugins/plugin.ts';
+import type { JsonObject, JsonValue } from '../base/json.ts';
 import { readTrialEvent, TrialEventError, withoutMarkers, type TrialEvent } from '../transform/trial-event.ts';
 import { toRunRecord, toTrialRecord } from '../transform/trial-record.ts';
 import { runTrial, type TrialConfig, type TrialParts } from '../transform/trial-run.ts';
@@ -143,7 +143,7 @@ async function subjectOf(
   request: ApiRequest<unknown, unknown, ConfigTest | ChainTest>,
 ): Promise<TrialEvent> {
   const { event, match = {} } = request.body;
-  if (event !== undefined) return givenEvent(event, clock.now());
+  if (event !== undefined) return givenEvent(event as JsonObject, clock.now());
   // Whoever may not read stored events is not shown one here either.
   checkScope(request.principal, 'query:read');
   const filter = {
@@ -167,7 +167,7 @@ async function subjectOf(
   });
 }
 
-function givenEvent(event: unknown, now: number): TrialEvent {
+function givenEvent(event: JsonValue, now: number): TrialEvent {
   try {
     return readTrialEvent(event, now);
   } catch (cause) {

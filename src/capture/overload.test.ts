@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Settings } from '../config/settings.ts';
-import { startTestCapture, type TestCapture, type TestCaptureOptions } from './test-capture.ts';
+import { startTestCapture, type TestCapture, type TestCaptureOptions } from './capture.fixture.ts';
 
 /** What a sender sees when the service cannot take events: always 503 with Retry-After, so that it keeps them. */
 let capture: TestCapture;

@@ -1,6 +1,6 @@
 import { PostHog, type PostHogOptions } from 'posthog-node';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { startTestCapture, type TestCapture } from './test-capture.ts';
+import { startTestCapture, type TestCapture } from './capture.fixture.ts';
 
 /** The client library that most servers use, unchanged, against the real server over a socket. */
 let capture: TestCapture;

@@ -2,7 +2,7 @@ import { request as httpRequest, Agent, type IncomingMessage } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTestCapture, type TestCapture } from './test-capture.ts';
+import { startTestCapture, type TestCapture } from './capture.fixture.ts';
 
 /** Real sockets against the real server: what a client may do to a body on its way. */
 const bodyBytesMax = 100_000;

@@ -3,8 +3,8 @@ import { ApiError, type ApiErrorCode } from '../contract/errors.ts';
 import type { WarningType } from '../contract/warnings.ts';
 import type { Lane } from '../eventlog/eventlog.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import type { ScannedBatch } from './scanned-batch.ts';
-import type { Refusal } from './validate.ts';
+import type { ScannedBatch } from '../batch/scanned-batch.ts';
+import type { Refusal } from '../batch/validate.ts';
 
 /** The events of a request that cannot be taken. A hostile body may hold half a million: only the first are listed. */
 export interface Rejections {

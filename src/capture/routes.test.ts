@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib';
 import lz from 'lz-string';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { apiErrors } from '../contract/errors.ts';
-import { startTestCapture, type TestCapture } from './test-capture.ts';
+import { startTestCapture, type TestCapture } from './capture.fixture.ts';
 
 let capture: TestCapture;
 let token: string;

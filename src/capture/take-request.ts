@@ -5,19 +5,19 @@ import type { CaptureAnswer } from '../contract/capture.ts';
 import { ApiError } from '../contract/errors.ts';
 import type { Lane } from '../eventlog/eventlog.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import type { AcceptedBatch, Door } from './accept.ts';
+import type { AcceptedBatch, Door } from '../batch/door.ts';
 import type { Agreements } from './agreements.ts';
 import { decodeBody, type BodyHints, type DecodedBody } from './decode.ts';
 import { isGzip, type InflateLimits } from './gunzip.ts';
 import type { ProjectKeys } from './project-key.ts';
 import { answerFor, countRejected, noRejections, reject, requestRefused, type Rejections } from './refusals.ts';
-import { asIdentify, isNameless, withoutEvents } from './rewrite.ts';
-import { BodySyntaxError, scanBatch, type ScanLimits } from './scan.ts';
-import type { ScannedBatch } from './scanned-batch.ts';
-import { fieldFrom, fieldTo } from './spans.ts';
-import { parseTimestamp } from './timestamps.ts';
+import { asIdentify, isNameless, withoutEvents } from '../batch/rewrite.ts';
+import { BodySyntaxError, scanBatch, type ScanLimits } from '../batch/scan.ts';
+import type { ScannedBatch } from '../batch/scanned-batch.ts';
+import { fieldFrom, fieldTo } from '../batch/spans.ts';
+import { parseTimestamp } from '../batch/timestamps.ts';
 import { tokenOf } from './tokens.ts';
-import { validateEvent } from './validate.ts';
+import { validateEvent } from '../batch/validate.ts';
 
 export interface CaptureDeps {
   readonly door: Door;

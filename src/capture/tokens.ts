@@ -1,6 +1,6 @@
 import { ApiError } from '../contract/errors.ts';
-import type { ScannedBatch } from './scanned-batch.ts';
-import { fieldFrom, fieldTo, isNullAt, isStringAt, stringAt, textAt } from './spans.ts';
+import type { ScannedBatch } from '../batch/scanned-batch.ts';
+import { fieldFrom, fieldTo, isNullAt, isStringAt, stringAt, textAt } from '../batch/spans.ts';
 
 /**
  * The project key that a body carries: of the batch root when there is one, otherwise the one key that its events agree

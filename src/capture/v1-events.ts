@@ -1,6 +1,6 @@
-import { scanProblems, span, spanStride, type ScannedBatch } from './scanned-batch.ts';
-import { fieldFrom, fieldTo, isNullAt, isObjectAt, isStringAt, stringAt } from './spans.ts';
-import { parseTimestamp } from './timestamps.ts';
+import { scanProblems, span, spanStride, type ScannedBatch } from '../batch/scanned-batch.ts';
+import { fieldFrom, fieldTo, isNullAt, isObjectAt, isStringAt, stringAt } from '../batch/spans.ts';
+import { parseTimestamp } from '../batch/timestamps.ts';
 import { isUuid, rfc3339, type V1Headers } from './v1-headers.ts';
 import { V1Error } from './v1-error.ts';
 

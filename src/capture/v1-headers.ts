@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { parseTimestamp } from './timestamps.ts';
+import { parseTimestamp } from '../batch/timestamps.ts';
 import { V1Error } from './v1-error.ts';
 
 export interface V1Headers {

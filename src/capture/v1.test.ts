@@ -1,6 +1,6 @@
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTestCapture, type TestCapture } from './test-capture.ts';
+import { startTestCapture, type TestCapture } from './capture.fixture.ts';
 
 /** The v1 endpoint over the real server: headers, results per event, and what the log holds afterwards. */
 let capture: TestCapture;

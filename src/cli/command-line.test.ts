@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { exitCodes } from './exit-codes.ts';
-import { runCommand } from './test-command.ts';
+import { runCommand } from '../../test/support/command.ts';
 
 describe('the command line as a person and a script meet it', () => {
   it.each([

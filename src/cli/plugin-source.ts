@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { PluginPackageError } from '../plugin-packages/plugin-error.ts';
-import { readFolder } from '../plugin-packages/read-folder.ts';
+import { PluginPackageError } from '../plugins/packages/plugin-error.ts';
+import { readFolder } from '../plugins/packages/read-folder.ts';
 import { CommandError } from './exit-codes.ts';
 
 const pathForm = /^(\.{0,2}[/\\]|~|\.{1,2}$)|\.(zip|tgz|tar|tar\.gz)$/;

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { identityKey, importedDayCounts, importedEvents, storedOnDay, type IdentityKey } from './import-reads.ts';
 import { EventRowWriter } from './rows.ts';
-import { tempChdb, type TempChdb } from './test-chdb.ts';
+import { tempChdb, type TempChdb } from '../../test/support/chdb.ts';
 
 const day = '2024-03-01';
 const dayStart = Date.parse(`${day}T00:00:00Z`) * 1000;

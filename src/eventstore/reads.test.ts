@@ -1,4 +1,4 @@
 import { readsConformance } from './reads-conformance.ts';
-import { tempChdb } from './test-chdb.ts';
+import { tempChdb } from '../../test/support/chdb.ts';
 
 readsConformance('chDB', () => tempChdb());

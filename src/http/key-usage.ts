@@ -1,6 +1,6 @@
+import { hourMs } from '../base/time.ts';
 import { isoMicros, type Clock } from '../base/clock.ts';
 
-const hourMs = 3_600_000;
 const flushMs = 10_000;
 const keysMax = 10_000;
 

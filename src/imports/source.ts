@@ -1,6 +1,11 @@
-import type { OutboundFetch } from '../outbound/outbound.ts';
-import type { JsonObject } from '../plugins/plugin.ts';
-import type { TimeRange } from './run.ts';
+import type { OutboundFetch, OutboundStream } from '../outbound/outbound.ts';
+import type { JsonObject } from '../base/json.ts';
+
+/** Half open: from ≤ time < to; ISO 8601 UTC. Left out: without bound. What the time is (event, upload) is the source's affair. */
+export interface TimeRange {
+  readonly from?: string;
+  readonly to?: string;
+}
 
 /** Port: where records come from. One adapter per source in sources/; settings are checked before it is made. */
 export interface Source {
@@ -74,26 +79,6 @@ export interface SourceHost {
   /** A directory for what has to lie on disk while it is read (zip archives); removed when the run ends. */
   readonly tempDir: string;
 }
-
-export interface OutboundStreamRequest {
-  readonly url: string;
-  readonly method?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: Uint8Array | string;
-  readonly signal: AbortSignal;
-  /** Without a byte for so long it is an error. */
-  readonly idleMs?: number;
-}
-
-export interface OutboundStreamResponse {
-  readonly status: number;
-  /** Lower-case names. */
-  readonly headers: Readonly<Record<string, string>>;
-  /** As it came over the wire after content-encoding was undone. A connection that breaks ends it with an error. */
-  readonly body: AsyncIterable<Buffer>;
-}
-
-export type OutboundStream = (request: OutboundStreamRequest) => Promise<OutboundStreamResponse>;
 
 /** Waiting may help: 429, 5xx, a broken connection, a truncated answer. The part is tried again, with growing pauses. */
 export class SourceWaitError extends Error {

@@ -1,11 +1,20 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { tempMetadata, type TempMetadata } from '../../test/support/metadata.ts';
-import { findAnyConfig, type StoredConfig } from '../plugin-configs/stored-config.ts';
+import { findAnyConfig, type StoredConfig } from '../plugins/configs/stored-config.ts';
 import { secretMask } from '../plugins/fields.ts';
 import { createLog } from '../telemetry/log.ts';
 import { AppInstances } from './app-instances.ts';
-import { addApp, addProject, changeApp, errorOf, failuresOf, fakeSandbox, retryError, testClock } from './test-jobs.ts';
-import { thrownError, type FakePlugin, type TestClock } from './test-jobs.ts';
+import {
+  addApp,
+  addProject,
+  changeApp,
+  errorOf,
+  failuresOf,
+  fakeSandbox,
+  retryError,
+  testClock,
+} from '../../test/support/jobs.ts';
+import { thrownError, type FakePlugin, type TestClock } from '../../test/support/jobs.ts';
 
 // Real: SQLite and the following of configs. Doubled: the sandbox, because it has to fail on request.
 

@@ -1,8 +1,8 @@
 import { newId } from '../base/ids.ts';
 import type { Capabilities } from '../contract/plugins.ts';
 import { readConfigRevision } from '../metadata/config-revision.ts';
-import { findAnyConfig, type StoredConfig } from '../plugin-configs/stored-config.ts';
-import { recordErrors } from '../plugin-services/errors.ts';
+import { findAnyConfig, type StoredConfig } from '../plugins/configs/stored-config.ts';
+import { recordErrors } from '../plugins/services/errors.ts';
 import type { LogLine, SandboxInstance } from '../sandbox/sandbox.ts';
 import { listApps, type AppRow } from './list-apps.ts';
 import { missingOf, openApp, type AppParts } from './open-app.ts';

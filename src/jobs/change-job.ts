@@ -1,9 +1,9 @@
 import { isoMicros } from '../base/clock.ts';
 import type { Queries } from '../metadata/queries.ts';
-import { writeActivities, type Actor } from '../plugin-configs/activity.ts';
-import { shownName, toRecord } from '../plugin-configs/record.ts';
-import type { ConfigSnapshot } from '../plugin-configs/save.ts';
-import { findAnyConfig, type StoredConfig } from '../plugin-configs/stored-config.ts';
+import { writeActivities, type Actor } from '../plugins/configs/activity.ts';
+import { shownName, toRecord } from '../plugins/configs/record.ts';
+import type { ConfigSnapshot } from '../plugins/configs/save.ts';
+import { findAnyConfig, type StoredConfig } from '../plugins/configs/stored-config.ts';
 import { findJob, type Job, type JobSummary } from './queue.ts';
 
 export const cancelledError = 'cancelled before it ran';

@@ -1,7 +1,7 @@
 import { testFlows } from './flow-conformance.ts';
 import { testKeeping } from './keep-conformance.ts';
 import { testQueue } from './queue-conformance.ts';
-import type { OpenStore } from './test-jobs.ts';
+import type { OpenStore } from '../../test/support/jobs.ts';
 
 /** What jobs promise on every metadata store. Real stores only. */
 export function testJobs(open: OpenStore): void {

@@ -3,7 +3,7 @@ import { SandboxError, type SandboxInstance } from '../sandbox/sandbox.ts';
 import { deliver, type DeliveryMethod } from './deliveries.ts';
 import type { RunOutcome } from './outcome.ts';
 import type { Job } from './queue.ts';
-import { deliveryEvent, fakeSandbox, retryError, thrownError, type FakePlugin } from './test-jobs.ts';
+import { deliveryEvent, fakeSandbox, retryError, thrownError, type FakePlugin } from '../../test/support/jobs.ts';
 
 // Doubled: the instance, because it has to fail on request.
 

@@ -1,5 +1,5 @@
 import type { Queries } from '../metadata/queries.ts';
-import type { JsonObject } from '../plugins/plugin.ts';
+import type { JsonObject } from '../base/json.ts';
 import type { SandboxEvent, SandboxInstance } from '../sandbox/sandbox.ts';
 import { asError, isAborted, isWorthRetry, pluginAttemptsMax, pluginRetryDelayMs } from './outcome.ts';
 import type { Failure, RunOutcome } from './outcome.ts';

@@ -1,6 +1,6 @@
 import type { Metadata } from '../metadata/database.ts';
 import type { Queries } from '../metadata/queries.ts';
-import type { JsonObject } from '../plugins/plugin.ts';
+import type { JsonObject } from '../base/json.ts';
 import { enqueue } from './queue.ts';
 
 export const pluginJobsMax = 10_000;

@@ -4,9 +4,10 @@ import { addDeliveries, backlogMax, charsPerJobMax, eventsPerJobMax, type Delive
 import { enqueuePluginJob, pluginJobsMax } from './enqueue-plugin-job.ts';
 import { claim, enqueue, findJob, listJobs, succeed, type Job } from './queue.ts';
 import { createSchedule } from './schedule.ts';
-import { addApp, changeApp, deliveryEvent, start, testClock } from './test-jobs.ts';
-import type { OpenStore, TestClock } from './test-jobs.ts';
-import { dayMs, hourMs, leaseMs, minuteMs, useStore, type JobsFixture } from './test-store.ts';
+import { addApp, changeApp, deliveryEvent, start, testClock } from '../../test/support/jobs.ts';
+import type { OpenStore, TestClock } from '../../test/support/jobs.ts';
+import { leaseMs, useStore, type JobsFixture } from './store.fixture.ts';
+import { dayMs, hourMs, minuteMs } from '../base/time.ts';
 
 /** How jobs come about. */
 export function testFlows(open: OpenStore): void {

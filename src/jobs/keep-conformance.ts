@@ -1,14 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { isoMicros } from '../base/clock.ts';
-import { findAnyConfig } from '../plugin-configs/stored-config.ts';
+import { findAnyConfig } from '../plugins/configs/stored-config.ts';
 import { cancelJob, retryJob } from './change-job.ts';
 import { failedDeliveriesMax, keptMs, keptPerConfigMax, pruneJobs, redate } from './keep-queue.ts';
 import { claim, enqueue, fail, findJob, succeed, type Job } from './queue.ts';
 import { countRun, reportFailure, reportSuccess } from './report.ts';
 import { createSchedule } from './schedule.ts';
-import { addApp, errorOf, start, testClock } from './test-jobs.ts';
-import type { OpenStore } from './test-jobs.ts';
-import { dayMs, hourMs, leaseMs, minuteMs, useStore, type JobsFixture } from './test-store.ts';
+import { addApp, errorOf, start, testClock } from '../../test/support/jobs.ts';
+import type { OpenStore } from '../../test/support/jobs.ts';
+import { leaseMs, useStore, type JobsFixture } from './store.fixture.ts';
+import { dayMs, hourMs, minuteMs } from '../base/time.ts';
 
 /** What happens to jobs besides running. */
 export function testKeeping(open: OpenStore): void {

@@ -1,4 +1,5 @@
-import { SettingsError, type JsonObject } from '../plugins/plugin.ts';
+import { SettingsError } from '../plugins/plugin.ts';
+import type { JsonObject } from '../base/json.ts';
 import { SandboxError } from '../sandbox/sandbox.ts';
 import type { Job } from './queue.ts';
 

@@ -1,3 +1,4 @@
+import { dayMs } from '../base/time.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
   attemptsMax,
@@ -13,10 +14,9 @@ import {
   succeed,
 } from './queue.ts';
 import type { Job, NewJob } from './queue.ts';
-import { addProject, start, type JobsStore, type OpenStore } from './test-jobs.ts';
+import { addProject, start, type JobsStore, type OpenStore } from '../../test/support/jobs.ts';
 
 const leaseMs = 1000;
-const dayMs = 86_400_000;
 
 export function testQueue(open: OpenStore): void {
   let store: JobsStore;

@@ -3,7 +3,7 @@ import { isoMicros } from '../base/clock.ts';
 import { newId } from '../base/ids.ts';
 import type { Database, JobKind, JobState, Metadata } from '../metadata/database.ts';
 import type { Queries } from '../metadata/queries.ts';
-import type { JsonObject } from '../plugins/plugin.ts';
+import type { JsonObject } from '../base/json.ts';
 
 /**
  * Jobs of plugin configs on the metadata store.

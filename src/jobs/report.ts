@@ -1,13 +1,13 @@
+import { hourMs } from '../base/time.ts';
 import { isoMicros } from '../base/clock.ts';
 import type { Queries } from '../metadata/queries.ts';
-import { setConfigError } from '../plugin-configs/set-error.ts';
-import type { StoredConfig } from '../plugin-configs/stored-config.ts';
-import type { PluginFailure } from '../plugin-services/errors.ts';
+import { setConfigError } from '../plugins/configs/set-error.ts';
+import type { StoredConfig } from '../plugins/configs/stored-config.ts';
+import type { PluginFailure } from '../plugins/services/errors.ts';
 import { withoutSecrets } from '../plugins/mask-secrets.ts';
 import { SandboxError } from '../sandbox/sandbox.ts';
 import type { Failure } from './outcome.ts';
 
-const hourMs = 3_600_000;
 const errorLengthMax = 1000;
 
 /**

@@ -1,11 +1,11 @@
 import { backoffMs } from '../base/backoff.ts';
 import type { Clock } from '../base/clock.ts';
-import type { AcceptedBatch } from '../capture/accept.ts';
+import type { AcceptedBatch } from '../batch/door.ts';
 import type { Metadata } from '../metadata/database.ts';
-import type { StoredConfig } from '../plugin-configs/stored-config.ts';
+import type { StoredConfig } from '../plugins/configs/stored-config.ts';
 import { withDefaults } from '../plugins/check-settings.ts';
 import { isImportSource, type ImportAppPlugin, type PluginJob } from '../plugins/plugin.ts';
-import type { PluginRegistry } from '../plugins/registry.ts';
+import type { PluginRegistry } from '../plugins/plugin-registry.ts';
 import type { CallTarget, SandboxInstance } from '../sandbox/sandbox.ts';
 import { AppSetupError, type AppInstances } from './app-instances.ts';
 import { deliver } from './deliveries.ts';

@@ -5,11 +5,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { systemClock } from '../base/clock.ts';
 import { openSqlite } from '../metadata/sqlite.ts';
-import { createRegistry } from '../plugins/registry.ts';
+import { createRegistry } from '../plugins/plugin-registry.ts';
 import type { CallTarget } from '../sandbox/sandbox.ts';
 import { createLog } from '../telemetry/log.ts';
 import { startJobRunner } from './runner.ts';
-import { fakeSandbox } from './test-jobs.ts';
+import { fakeSandbox } from '../../test/support/jobs.ts';
 
 const [file = '', mode = ''] = process.argv.slice(2);
 

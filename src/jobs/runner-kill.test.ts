@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { tempMetadata, type TempMetadata } from '../../test/support/metadata.ts';
 import { addDeliveries } from './deliveries.ts';
 import { enqueue, listJobs, type JobSummary } from './queue.ts';
-import { addApp, addProject, deliveryEvent } from './test-jobs.ts';
+import { addApp, addProject, deliveryEvent } from '../../test/support/jobs.ts';
 
 // Real: processes, kill -9, SQLite, the runner. Doubled: the plugin.
 

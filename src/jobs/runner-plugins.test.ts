@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { tempMetadata, type TempMetadata } from '../../test/support/metadata.ts';
 import type { Metadata } from '../metadata/database.ts';
 import { openSqlite } from '../metadata/sqlite.ts';
-import { createRegistry } from '../plugins/registry.ts';
+import { createRegistry } from '../plugins/plugin-registry.ts';
 import { SandboxError } from '../sandbox/sandbox.ts';
 import { createLog } from '../telemetry/log.ts';
 import { addDeliveries } from './deliveries.ts';
@@ -19,8 +19,15 @@ import {
   failuresOf,
   fakeSandbox,
   retryError,
-} from './test-jobs.ts';
-import { testClock, thrownError, type FakePlugin, type FakeSandbox, type NewApp, type TestClock } from './test-jobs.ts';
+} from '../../test/support/jobs.ts';
+import {
+  testClock,
+  thrownError,
+  type FakePlugin,
+  type FakeSandbox,
+  type NewApp,
+  type TestClock,
+} from '../../test/support/jobs.ts';
 
 // Real: SQLite, queue, schedules, runner and its timers (short ones). Doubled: the sandbox, because it has to fail on
 // request, and the time of day, which stands still until it is moved.

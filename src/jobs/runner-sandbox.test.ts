@@ -2,15 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { tempMetadata, type TempMetadata } from '../../test/support/metadata.ts';
 import { systemClock } from '../base/clock.ts';
-import { createStorage } from '../plugin-services/storage.ts';
-import { createRegistry } from '../plugins/registry.ts';
+import { createStorage } from '../plugins/services/storage.ts';
+import { createRegistry } from '../plugins/plugin-registry.ts';
 import { createSandbox, type IsolatedSandbox } from '../sandbox/isolated.ts';
 import { createLog } from '../telemetry/log.ts';
 import { addDeliveries } from './deliveries.ts';
 import { enqueuePluginJob } from './enqueue-plugin-job.ts';
 import { enqueue, findJob, listJobs, type Job } from './queue.ts';
 import { startJobRunner } from './runner.ts';
-import { addApp, addProject, deliveryEvent, errorOf, fakeSandbox } from './test-jobs.ts';
+import { addApp, addProject, deliveryEvent, errorOf, fakeSandbox } from '../../test/support/jobs.ts';
 
 // Everything real: isolates, SQLite, storage, queue, runner.
 

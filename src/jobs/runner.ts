@@ -1,9 +1,9 @@
 import { backoffMs } from '../base/backoff.ts';
 import type { Clock } from '../base/clock.ts';
-import type { AcceptedBatch } from '../capture/accept.ts';
+import type { AcceptedBatch } from '../batch/door.ts';
 import type { JobKind, Metadata } from '../metadata/database.ts';
-import { findAnyConfig, type StoredConfig } from '../plugin-configs/stored-config.ts';
-import type { PluginRegistry } from '../plugins/registry.ts';
+import { findAnyConfig, type StoredConfig } from '../plugins/configs/stored-config.ts';
+import type { PluginRegistry } from '../plugins/plugin-registry.ts';
 import type { Log } from '../telemetry/log.ts';
 import { AppInstances } from './app-instances.ts';
 import { pruneJobs, redate } from './keep-queue.ts';

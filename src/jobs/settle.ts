@@ -1,8 +1,8 @@
 import type { Clock } from '../base/clock.ts';
 import type { Metadata } from '../metadata/database.ts';
 import type { Queries } from '../metadata/queries.ts';
-import type { StoredConfig } from '../plugin-configs/stored-config.ts';
-import { recordErrors } from '../plugin-services/errors.ts';
+import type { StoredConfig } from '../plugins/configs/stored-config.ts';
+import { recordErrors } from '../plugins/services/errors.ts';
 import type { InstanceServices } from '../sandbox/sandbox.ts';
 import type { Log } from '../telemetry/log.ts';
 import { labelOf, type RunOutcome } from './outcome.ts';

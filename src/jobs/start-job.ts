@@ -1,11 +1,11 @@
 import { ApiError } from '../contract/errors.ts';
 import type { PluginConfigUpdate } from '../contract/plugin-configs.ts';
 import type { Family } from '../contract/plugins.ts';
-import { saveChange, type Work } from '../plugin-configs/save.ts';
-import type { StoredConfig } from '../plugin-configs/stored-config.ts';
-import { applyFields } from '../plugin-configs/update.ts';
+import { saveChange, type Work } from '../plugins/configs/save.ts';
+import type { StoredConfig } from '../plugins/configs/stored-config.ts';
+import { applyFields } from '../plugins/configs/update.ts';
 import type { Queries } from '../metadata/queries.ts';
-import type { JsonObject } from '../plugins/plugin.ts';
+import type { JsonObject } from '../base/json.ts';
 import { enqueue } from './queue.ts';
 
 const payloadCharsMax = 100_000;

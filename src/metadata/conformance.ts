@@ -3,9 +3,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Database, Metadata } from './database.ts';
 import { migrate, schemaVersion, SchemaTooNewError } from './migrate.ts';
 import type { Dialect } from './migrations/migration.ts';
-import { organizationRow, sampleConfig, samplePlugin } from './test-rows.ts';
-import { testCredentials } from './test-credentials.ts';
-import { testProjects } from './test-projects.ts';
+import { organizationRow, sampleConfig, samplePlugin } from '../../test/support/metadata-rows.ts';
+import { testCredentials } from './credentials.fixture.ts';
+import { testProjects } from './projects.fixture.ts';
 import { isUniqueViolation } from './unique-violation.ts';
 
 /** An empty store, not migrated yet. */

@@ -12,7 +12,7 @@ import type { Metadata } from './database.ts';
 import { migrate } from './migrate.ts';
 import { createProject, deleteProject } from './projects.ts';
 import { openSqlite } from './sqlite.ts';
-import { createAccount, now, organizationRow } from './test-rows.ts';
+import { createAccount, now, organizationRow } from '../../test/support/metadata-rows.ts';
 
 describe('the metadata store on SQLite', () => {
   testMetadata({

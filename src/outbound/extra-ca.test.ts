@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readExtraCa } from './extra-ca.ts';
-import { certificate, privateKey } from './test-certificate.ts';
+import { certificate, privateKey } from './certificate.fixture.ts';
 
 let directory: string;
 beforeAll(async () => {

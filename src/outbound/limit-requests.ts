@@ -1,3 +1,4 @@
+import { minuteMs } from '../base/time.ts';
 import { isFresh } from '../base/clock.ts';
 import { OutboundError, type OutboundFetch } from './outbound.ts';
 
@@ -8,8 +9,6 @@ export interface RequestLimits {
   /** ms since the epoch. */
   readonly now?: () => number;
 }
-
-const minuteMs = 60_000;
 
 /** A fetch for one user of it, who may send so many requests. @throws OutboundError `limit` beyond */
 export function limitRequests(

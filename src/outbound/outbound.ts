@@ -1,5 +1,48 @@
 /** Requests to the world outside, made for plugins and for people who name an address: see safe-fetch.ts. */
-export type { OutboundFetch, OutboundRequest, OutboundResponse } from '../plugins/host.ts';
+
+/** An HTTP request. Reaches public addresses only. */
+export interface OutboundRequest {
+  readonly url: string;
+  /** Default GET. */
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: Uint8Array | string;
+  /** Default and most: as the service is configured. */
+  readonly timeoutMs?: number;
+}
+
+export interface OutboundResponse {
+  readonly status: number;
+  readonly statusText: string;
+  /** Lower-case names; several values are joined by `, `. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+  /** Where redirects ended. */
+  readonly url: string;
+}
+
+/** @throws OutboundError naming the address and the rule, and whether trying again can help. */
+export type OutboundFetch = (request: OutboundRequest) => Promise<OutboundResponse>;
+
+export interface OutboundStreamRequest {
+  readonly url: string;
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: Uint8Array | string;
+  readonly signal: AbortSignal;
+  /** Without a byte for so long it is an error. */
+  readonly idleMs?: number;
+}
+
+export interface OutboundStreamResponse {
+  readonly status: number;
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** As it came over the wire after content-encoding was undone. A connection that breaks ends it with an error. */
+  readonly body: AsyncIterable<Buffer>;
+}
+
+export type OutboundStream = (request: OutboundStreamRequest) => Promise<OutboundStreamResponse>;
 
 /**
  * - address: the address is none that may be reached (private, loopback, metadata service, not http)

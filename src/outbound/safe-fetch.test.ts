@@ -7,8 +7,8 @@ import { parseAllowList } from './allow-list.ts';
 import { OutboundError } from './outbound.ts';
 import type { Resolver } from './resolve-allowed.ts';
 import { createOutboundFetch, type ClosableFetch, type OutboundOptions } from './safe-fetch.ts';
-import { certificate, privateKey } from './test-certificate.ts';
-import { testServer } from './test-server.ts';
+import { certificate, privateKey } from './certificate.fixture.ts';
+import { testServer } from '../../test/support/outbound-server.ts';
 
 const opened: ClosableFetch[] = [];
 afterEach(async () => {

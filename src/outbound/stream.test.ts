@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { gzipSync } from 'node:zlib';
-import type { OutboundStreamResponse } from '../imports/source.ts';
+import type { OutboundStreamResponse } from './outbound.ts';
 import { parseAllowList } from './allow-list.ts';
 import { OutboundError } from './outbound.ts';
 import { createOutboundStream, type ClosableStream } from './stream.ts';
-import { testServer, type TestServer } from './test-server.ts';
+import { testServer, type TestServer } from '../../test/support/outbound-server.ts';
 
 const undo: (() => Promise<unknown>)[] = [];
 const signal = new AbortController().signal;

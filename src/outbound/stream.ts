@@ -1,7 +1,7 @@
 import { pipeline, type Readable, type Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { Agent, type Dispatcher } from 'undici';
-import type { OutboundStream, OutboundStreamRequest, OutboundStreamResponse } from '../imports/source.ts';
+import type { OutboundStream, OutboundStreamRequest, OutboundStreamResponse } from './outbound.ts';
 import type { AllowList } from './allow-list.ts';
 import { OutboundError } from './outbound.ts';
 import { firstHop, nextHop, type Hop } from './request-target.ts';

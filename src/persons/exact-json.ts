@@ -1,4 +1,4 @@
-import type { JsonValue } from '../plugins/plugin.ts';
+import type { JsonValue } from '../base/json.ts';
 
 /** Parts of JSON that the type library does not know yet (ECMAScript 2026); Node has them since version 21. */
 interface SourceTextJson {

@@ -1,5 +1,5 @@
 import type { Queries } from '../metadata/queries.ts';
-import type { JsonObject } from '../plugins/plugin.ts';
+import type { JsonObject } from '../base/json.ts';
 import { loadGroups, loadGroupTypes, type GroupChanges, type GroupRow, type GroupTypeRow } from './group-rows.ts';
 import { applyChanges, formatRegisters, parseRegisters, type Registers } from './registers.ts';
 

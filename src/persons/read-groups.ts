@@ -1,5 +1,5 @@
 import type { Queries } from '../metadata/queries.ts';
-import type { JsonObject } from '../plugins/plugin.ts';
+import type { JsonObject } from '../base/json.ts';
 import { isoOfMicros } from './event-time.ts';
 import { parseRegisters, propertiesOf } from './registers.ts';
 

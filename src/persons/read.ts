@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Queries } from '../metadata/queries.ts';
-import type { JsonObject } from '../plugins/plugin.ts';
+import type { JsonObject } from '../base/json.ts';
 import { paddedChunks } from './chunks.ts';
 import { isoOfMicros } from './event-time.ts';
 import { parseRegisters, propertiesOf } from './registers.ts';

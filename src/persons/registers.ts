@@ -1,5 +1,5 @@
 import { parseExact } from './exact-json.ts';
-import type { JsonObject, JsonValue } from '../plugins/plugin.ts';
+import type { JsonObject, JsonValue } from '../base/json.ts';
 
 /**
  * What is known of one property, so that the same events give the same value in whatever order they arrive.

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { StoreUnavailableError } from '../eventstore/eventstore.ts';
-import { createBench, receivedAt, uuid, type Bench } from './test-bench.ts';
+import { createBench, receivedAt, uuid, type Bench } from '../../test/support/pipeline.ts';
 
 let bench: Bench;
 beforeEach(async () => {

@@ -6,7 +6,7 @@ import type { Settings } from '../config/settings.ts';
 import { lanes, type EventLogReader, type Lane } from '../eventlog/eventlog.ts';
 import { StoreUnavailableError, type EventStore } from '../eventstore/eventstore.ts';
 import type { Metadata } from '../metadata/database.ts';
-import type { WindowStorage } from '../plugin-services/window-storage.ts';
+import type { WindowStorage } from '../plugins/services/window-storage.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { TransformChains } from '../transform/chains.ts';

@@ -1,8 +1,8 @@
 /** Exactly once: whatever is cut short at any failpoint, the end state is that of an undisturbed run. */
 import { describe, expect, it } from 'vitest';
 import { definePlugin, type TransformEvent } from '../plugins/plugin.ts';
-import { createBench, receivedAt, uuid, type Bench } from './test-bench.ts';
-import type { StoredRow } from './test-store.ts';
+import { createBench, receivedAt, uuid, type Bench } from '../../test/support/pipeline.ts';
+import type { StoredRow } from '../../test/support/event-store-double.ts';
 
 const dropOdd = definePlugin({
   kind: 'transformation',

@@ -1,7 +1,7 @@
 import { isoMicros } from '../base/clock.ts';
 import { derivedId } from '../base/ids.ts';
-import { span, spanStride, type ScannedBatch } from '../capture/scanned-batch.ts';
-import { distinctIdText, isNullAt, isStringAt, stringAt } from '../capture/spans.ts';
+import { span, spanStride, type ScannedBatch } from '../batch/scanned-batch.ts';
+import { distinctIdText, isNullAt, isStringAt, stringAt } from '../batch/spans.ts';
 import type { WarningType } from '../contract/warnings.ts';
 import type { Lane } from '../eventlog/eventlog.ts';
 import type { Queries } from '../metadata/queries.ts';

@@ -1,7 +1,7 @@
 import type { WarningOccurrence } from '../contract/warnings.ts';
 import type { Lane } from '../eventlog/eventlog.ts';
 import type { PropertyChanges } from '../persons/registers.ts';
-import type { JsonObject } from '../plugins/plugin.ts';
+import type { JsonObject } from '../base/json.ts';
 
 /** What the events of one record share. */
 export interface RecordContext {

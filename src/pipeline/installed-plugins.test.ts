@@ -1,7 +1,7 @@
 /** Installed plugins in the pipeline, with a sandbox of the test's own: when they run, what is counted, what is kept. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { bumpConfigRevision } from '../metadata/config-revision.ts';
-import { memoryStorage } from '../plugins/transformations/test-host.ts';
+import { memoryStorage } from '../../test/support/transformation-host.ts';
 import { definePlugin } from '../plugins/plugin.ts';
 import {
   SandboxError,
@@ -11,7 +11,7 @@ import {
   type Sandbox,
   type SandboxEvent,
 } from '../sandbox/sandbox.ts';
-import { createBench, receivedAt, uuid, type Bench } from './test-bench.ts';
+import { createBench, receivedAt, uuid, type Bench } from '../../test/support/pipeline.ts';
 
 const installed = definePlugin({
   kind: 'transformation',

@@ -1,5 +1,5 @@
-import { scanBatch, type ScanLimits } from '../capture/scan.ts';
-import type { ScannedBatch } from '../capture/scanned-batch.ts';
+import { scanBatch, type ScanLimits } from '../batch/scan.ts';
+import type { ScannedBatch } from '../batch/scanned-batch.ts';
 import type { IntactRecord, Lane } from '../eventlog/eventlog.ts';
 import type { Person } from '../persons/person.ts';
 import type { EventDraft, RecordContext } from './draft.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { findGroup, listGroupTypes } from '../persons/read-groups.ts';
-import { createBench, uuid, type Bench } from './test-bench.ts';
+import { createBench, uuid, type Bench } from '../../test/support/pipeline.ts';
 
 let bench: Bench;
 let made = 0;

@@ -7,7 +7,7 @@ import { migrate } from '../metadata/migrate.ts';
 import { findGroup } from '../persons/read-groups.ts';
 import { decideDeadLetters, listDeadLetters } from './dead-letter-queries.ts';
 import { summarizeWarnings } from './read-warnings.ts';
-import { createBench, uuid, type Bench } from './test-bench.ts';
+import { createBench, uuid, type Bench } from '../../test/support/pipeline.ts';
 
 let db: Kysely<Database>;
 let bench: Bench;

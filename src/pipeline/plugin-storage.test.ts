@@ -1,7 +1,7 @@
 /** What transformations keep, when windows fail and are processed again. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { definePlugin } from '../plugins/plugin.ts';
-import { createBench, receivedAt, uuid, type Bench } from './test-bench.ts';
+import { createBench, receivedAt, uuid, type Bench } from '../../test/support/pipeline.ts';
 
 /** Numbers the events that it sees, across windows. */
 const counter = definePlugin({

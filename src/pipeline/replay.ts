@@ -1,10 +1,10 @@
 import { derivedId } from '../base/ids.ts';
-import type { AcceptedBatch } from '../capture/accept.ts';
-import { BodySyntaxError, scanBatch, type ScanLimits } from '../capture/scan.ts';
-import { fieldFrom, isNullAt } from '../capture/spans.ts';
-import { validateEvent } from '../capture/validate.ts';
+import type { AcceptedBatch } from '../batch/door.ts';
+import { BodySyntaxError, scanBatch, type ScanLimits } from '../batch/scan.ts';
+import { fieldFrom, isNullAt } from '../batch/spans.ts';
+import { validateEvent } from '../batch/validate.ts';
 import type { WarningType } from '../contract/warnings.ts';
-import type { JsonObject } from '../plugins/plugin.ts';
+import type { JsonObject } from '../base/json.ts';
 import { formLimits } from './open-record.ts';
 import type { DeadLetter } from './dead-letter-queries.ts';
 

@@ -6,8 +6,8 @@ import type { Database, Metadata } from '../metadata/database.ts';
 import { migrate } from '../metadata/migrate.ts';
 import { createProject, deleteProject, getProject } from '../metadata/projects.ts';
 import { definePlugin, type TransformEvent } from '../plugins/plugin.ts';
-import { createBench, receivedAt, uuid, type Bench } from './test-bench.ts';
-import { createRecordingStore } from './test-store.ts';
+import { createBench, receivedAt, uuid, type Bench } from '../../test/support/pipeline.ts';
+import { createRecordingStore } from '../../test/support/event-store-double.ts';
 
 const dropSome = definePlugin({
   kind: 'transformation',

@@ -1,3 +1,4 @@
+import { hourMs } from '../base/time.ts';
 import { isoMicros, type Clock } from '../base/clock.ts';
 import type { Failpoint } from '../base/failpoint.ts';
 import type { EventLogReader } from '../eventlog/eventlog.ts';
@@ -6,7 +7,7 @@ import type { Metadata } from '../metadata/database.ts';
 import type { Queries } from '../metadata/queries.ts';
 import { writeGroupChanges } from '../persons/group-rows.ts';
 import { writePersonChanges } from '../persons/person-rows.ts';
-import { writeStorageChanges } from '../plugin-services/window-storage.ts';
+import { writeStorageChanges } from '../plugins/services/window-storage.ts';
 import { writeChainChanges } from '../transform/chains.ts';
 import { addConfigCounts } from '../transform/metrics-rows.ts';
 import { advanceCursor, notePending } from './cursors.ts';
@@ -14,8 +15,6 @@ import { addDeadLetters } from './dead-letters.ts';
 import { addWarnings } from './warning-tally.ts';
 import { changesToWrite } from './window-projects.ts';
 import type { Window } from './window.ts';
-
-const hourMs = 3_600_000;
 
 export interface StoreParts {
   readonly db: Metadata;

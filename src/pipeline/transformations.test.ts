@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { bumpConfigRevision } from '../metadata/config-revision.ts';
 import { definePlugin, SettingsError, type TransformationPlugin, type TransformEvent } from '../plugins/plugin.ts';
-import { createBench, receivedAt, uuid, type Bench } from './test-bench.ts';
+import { createBench, receivedAt, uuid, type Bench } from '../../test/support/pipeline.ts';
 
 function plugin(slug: string, create: TransformationPlugin['create'], fields: TransformationPlugin['fields'] = []) {
   const example = { settings: {}, before: { event: 'a', distinct_id: 'b', properties: {} }, after: null };

@@ -1,8 +1,8 @@
+import { hourMs } from '../base/time.ts';
 import { isoMicros } from '../base/clock.ts';
 import type { WarningOccurrence, WarningType } from '../contract/warnings.ts';
 import type { Queries } from '../metadata/queries.ts';
 
-const hourMs = 3_600_000;
 export const samplesMax = 5;
 
 /** Warnings of one project, type and hour. */

@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../base/clock.ts';
 import { freeMemory } from '../base/free-memory.ts';
-import { eventFlag, span, spanStride, type ScannedBatch } from '../capture/scanned-batch.ts';
-import { fieldFrom, fieldTo, stringAt } from '../capture/spans.ts';
-import { validateEvent } from '../capture/validate.ts';
+import { eventFlag, span, spanStride, type ScannedBatch } from '../batch/scanned-batch.ts';
+import { fieldFrom, fieldTo, stringAt } from '../batch/spans.ts';
+import { validateEvent } from '../batch/validate.ts';
 import type { DamagedRecord, IntactRecord } from '../eventlog/eventlog.ts';
 import type { RowBatch } from '../eventstore/eventstore.ts';
 import { EventRowWriter } from '../eventstore/rows.ts';
@@ -26,7 +26,7 @@ import { readEvent, readForChain } from './steps/read-event.ts';
 import { outOfChain } from './steps/transform-event.ts';
 import { createWindowResults, type WindowResults } from './window-results.ts';
 import type { Selection, Window, WindowInput } from './window.ts';
-import type { WindowStorage } from '../plugin-services/window-storage.ts';
+import type { WindowStorage } from '../plugins/services/window-storage.ts';
 
 const dayMicros = 86_400_000_000;
 /** A window is full with this much JSON. */

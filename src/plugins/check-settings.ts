@@ -1,6 +1,6 @@
 import type { FieldError } from '../contract/errors.ts';
 import { secretMask, type FieldCondition, type PluginField, type SettingValues } from './fields.ts';
-import type { JsonValue } from './plugin.ts';
+import type { JsonValue } from '../base/json.ts';
 
 const textLengthMax = 100_000;
 const jsonLengthMax = 1_000_000;

@@ -1,4 +1,4 @@
-import type { JsonValue } from './plugin.ts';
+import type { JsonValue } from '../base/json.ts';
 
 /** One setting of a plugin, as in the published `plugin.json` config schema. */
 export interface PluginField {

@@ -1,4 +1,5 @@
-import type { JsonValue } from './plugin.ts';
+import type { JsonValue } from '../base/json.ts';
+import type { OutboundFetch } from '../outbound/outbound.ts';
 
 /** What the service offers to a plugin at work, built in or in the sandbox. Each is made for one config. */
 
@@ -76,30 +77,6 @@ export interface GeoIp {
   /** Null: not in the database, or no address at all. */
   locate(ip: string): CityRecord | null;
 }
-
-/** An HTTP request of a plugin. Reaches public addresses only. */
-export interface OutboundRequest {
-  readonly url: string;
-  /** Default GET. */
-  readonly method?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: Uint8Array | string;
-  /** Default and most: as the service is configured. */
-  readonly timeoutMs?: number;
-}
-
-export interface OutboundResponse {
-  readonly status: number;
-  readonly statusText: string;
-  /** Lower-case names; several values are joined by `, `. */
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: Uint8Array;
-  /** Where redirects ended. */
-  readonly url: string;
-}
-
-/** @throws OutboundError naming the address and the rule, and whether trying again can help. */
-export type OutboundFetch = (request: OutboundRequest) => Promise<OutboundResponse>;
 
 /** What a built-in transformation may use besides the event. */
 export interface TransformationHost {

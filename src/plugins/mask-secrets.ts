@@ -1,6 +1,6 @@
 import { isGiven, ownValue } from './check-settings.ts';
 import { secretMask, type PluginField, type SettingValues } from './fields.ts';
-import type { JsonValue } from './plugin.ts';
+import type { JsonValue } from '../base/json.ts';
 
 /** Settings as they may be shown: only what the plugin declares, in its order; secrets that are set show as the mask. */
 export function maskSettings(fields: readonly PluginField[], values: SettingValues): Record<string, JsonValue> {

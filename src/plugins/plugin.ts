@@ -1,10 +1,8 @@
-import type { AcceptedBatch } from '../capture/accept.ts';
+import type { AcceptedBatch } from '../batch/door.ts';
 import type { Source, SourceHost } from '../imports/source.ts';
+import type { JsonObject } from '../base/json.ts';
 import type { PluginField, SettingValues } from './fields.ts';
 import type { TransformationHost } from './host.ts';
-
-export type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue };
-export type JsonObject = { [key: string]: JsonValue };
 
 /** An event as a transformation sees it and may change it. `team_id` is restored afterwards whatever the plugin does. */
 export interface TransformEvent {
@@ -87,7 +85,7 @@ export interface ImportSourcePlugin extends PluginBase {
   readonly jobs: typeof importRunJobs;
   /** Settings of its own; those that every import has (format, target, speed, …) are added to them. */
   readonly fields: readonly PluginField[];
-  /** Slugs of src/formats that its records may have; the first is the default. Empty: any, and one must be chosen. */
+  /** Slugs of src/imports/formats that its records may have; the first is the default. Empty: any, and one must be chosen. */
   readonly formats: readonly string[];
   /** What `range` means here, one sentence; undefined: the source has no times to choose by. */
   readonly range: string | undefined;

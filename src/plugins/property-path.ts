@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from './plugin.ts';
+import { isObject, type JsonObject, type JsonValue } from '../base/json.ts';
 
 /** Where a property lies: `a.b` is the property of that very name if there is one, else `b` inside the object `a`. */
 export interface PropertyPath {
@@ -44,10 +44,6 @@ export function writePath(properties: JsonObject, path: PropertyPath, value: Jso
 export function setOwn(object: JsonObject, key: string, value: JsonValue): void {
   if (key !== '__proto__') object[key] = value;
   else Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
-}
-
-export function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** The object that holds the property, and its name there. */

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from './plugin.ts';
+import type { JsonObject, JsonValue } from '../base/json.ts';
 import { locate, propertyPath, readPath, setOwn, writePath, type PropertyPath } from './property-path.ts';
 
 interface Entry {

@@ -1,5 +1,5 @@
-import { SettingsError, type JsonValue } from './plugin.ts';
-import { isObject } from './property-path.ts';
+import { SettingsError } from './plugin.ts';
+import { isObject, type JsonValue } from '../base/json.ts';
 
 /** A segment of a route: text, or a parameter (`:id`, `:id.json`), or everything that follows (`*`). */
 type Segment =

@@ -1,6 +1,7 @@
 import { isGiven, ownValue } from './check-settings.ts';
 import type { SettingValues } from './fields.ts';
-import { SettingsError, type JsonValue } from './plugin.ts';
+import { SettingsError } from './plugin.ts';
+import type { JsonValue } from '../base/json.ts';
 
 /** Settings travel as text; these read them as what they mean. All throw SettingsError with the setting's key. */
 

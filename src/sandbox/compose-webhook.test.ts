@@ -1,8 +1,8 @@
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
-import { testServer } from '../outbound/test-server.ts';
+import { testServer } from '../../test/support/outbound-server.ts';
 import type { IsolatedSandbox } from './isolated.ts';
-import { eventOf, openTestSandbox, specOf } from './test-sandbox.ts';
+import { eventOf, openTestSandbox, specOf } from '../../test/support/sandbox.ts';
 
 let sandbox: IsolatedSandbox;
 afterEach(() => sandbox.close());

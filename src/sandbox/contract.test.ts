@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { IsolatedSandbox } from './isolated.ts';
 import type { EventOutcome, SandboxEvent } from './sandbox.ts';
-import { errorOf, eventOf, openTestSandbox, propertiesOf, specOf } from './test-sandbox.ts';
+import { errorOf, eventOf, openTestSandbox, propertiesOf, specOf } from '../../test/support/sandbox.ts';
 
 let sandbox: IsolatedSandbox;
 beforeAll(() => {

@@ -1,5 +1,5 @@
 /** A service with plugins at work that tells the number of their process, and waits to be killed. */
-import { openTestSandbox, specOf } from './test-sandbox.ts';
+import { openTestSandbox, specOf } from '../../test/support/sandbox.ts';
 
 const sandbox = openTestSandbox();
 await sandbox.open(specOf('exports.processEvent = (event) => event'));

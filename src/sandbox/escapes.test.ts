@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { IsolatedSandbox } from './isolated.ts';
 import { hopsMax, hopsProperty, type SandboxInstance } from './sandbox.ts';
-import { errorOf, eventOf, openTestSandbox, propertiesOf, specOf } from './test-sandbox.ts';
+import { errorOf, eventOf, openTestSandbox, propertiesOf, specOf } from '../../test/support/sandbox.ts';
 
 /**
  * Each known way out of a sandbox: it leads nowhere, the service stays as it was, and another config goes on with its work right

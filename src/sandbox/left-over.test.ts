@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { IsolatedSandbox } from './isolated.ts';
-import { eventOf, openTestSandbox, specOf } from './test-sandbox.ts';
+import { eventOf, openTestSandbox, specOf } from '../../test/support/sandbox.ts';
 
 let sandbox: IsolatedSandbox;
 afterEach(() => sandbox.close());

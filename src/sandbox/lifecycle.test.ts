@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { IsolatedSandbox, SandboxOptions } from './isolated.ts';
-import { errorOf, eventOf, openTestSandbox, propertiesOf, specOf } from './test-sandbox.ts';
+import { errorOf, eventOf, openTestSandbox, propertiesOf, specOf } from '../../test/support/sandbox.ts';
 
 const opened: IsolatedSandbox[] = [];
 function open(options: Partial<SandboxOptions> = {}): IsolatedSandbox {

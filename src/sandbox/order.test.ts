@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { IsolatedSandbox } from './isolated.ts';
-import { eventOf, openTestSandbox, propertiesOf, specOf, type TestSpec } from './test-sandbox.ts';
+import { eventOf, openTestSandbox, propertiesOf, specOf, type TestSpec } from '../../test/support/sandbox.ts';
 
 let sandbox: IsolatedSandbox;
 beforeAll(() => {

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { bundle } from '../plugin-packages/bundle.ts';
+import { bundle } from '../plugins/packages/bundle.ts';
 import { createLog } from '../telemetry/log.ts';
 import { createSandbox, type IsolatedSandbox } from './isolated.ts';
 import type { InstanceServices, InstanceSpec, SandboxEvent, SandboxInstance } from './sandbox.ts';

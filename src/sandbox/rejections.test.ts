@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { IsolatedSandbox } from './isolated.ts';
-import { errorOf, eventOf, openTestSandbox, propertiesOf, specOf, type TestSpec } from './test-sandbox.ts';
+import { errorOf, eventOf, openTestSandbox, propertiesOf, specOf, type TestSpec } from '../../test/support/sandbox.ts';
 
 /** A promise that is rejected and that nothing waits for is a line in the plugin's log, and changes nothing else. */
 let sandbox: IsolatedSandbox;

@@ -1,7 +1,8 @@
 import type { PluginLogLevel } from '../metadata/database.ts';
 import type { SettingValues } from '../plugins/fields.ts';
-import type { Attachment, OutboundResponse, PluginCache, PluginStorage } from '../plugins/host.ts';
-import type { JsonObject, JsonValue } from '../plugins/plugin.ts';
+import type { Attachment, PluginCache, PluginStorage } from '../plugins/host.ts';
+import type { OutboundResponse } from '../outbound/outbound.ts';
+import type { JsonObject, JsonValue } from '../base/json.ts';
 
 /**
  * The port to where plugins run that are not part of this program: published ones and people's own. Each config has an

@@ -35,3 +35,8 @@ export function createLog(level: LogLevel, destination: DestinationStream = proc
     destination,
   );
 }
+
+/** Where to tell an operator; a telemetry Log is one. */
+export interface WarnLog {
+  warn(about: object, message: string): void;
+}

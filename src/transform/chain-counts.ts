@@ -1,11 +1,11 @@
+import { hourMs } from '../base/time.ts';
 import { isoMicros, type Clock } from '../base/clock.ts';
-import type { PluginFailure } from '../plugin-services/errors.ts';
-import type { JsonObject } from '../plugins/plugin.ts';
+import type { PluginFailure } from '../plugins/services/errors.ts';
+import type { JsonObject } from '../base/json.ts';
 import { SandboxError } from '../sandbox/sandbox.ts';
 import type { ChainEvent } from './chain-event.ts';
 import type { ConfigCounts } from './metrics-rows.ts';
 
-const hourMs = 3_600_000;
 /** Kinds of failures of a config that one window keeps apart. */
 const kindsMax = 20;
 

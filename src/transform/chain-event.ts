@@ -1,4 +1,5 @@
-import type { JsonObject, JsonValue, TransformEvent } from '../plugins/plugin.ts';
+import type { TransformEvent } from '../plugins/plugin.ts';
+import type { JsonObject, JsonValue } from '../base/json.ts';
 import type { SandboxEvent } from '../sandbox/sandbox.ts';
 import type { Step } from './step.ts';
 

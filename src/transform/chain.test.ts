@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonObject, TransformEvent, Transformation } from '../plugins/plugin.ts';
+import type { TransformEvent, Transformation } from '../plugins/plugin.ts';
+import type { JsonObject } from '../base/json.ts';
 import { SandboxError } from '../sandbox/sandbox.ts';
 import { ChainEvent } from './chain-event.ts';
 import { runChain, type ChainTally } from './chain.ts';

@@ -1,4 +1,5 @@
-import type { JsonObject, JsonValue, TransformEvent } from '../plugins/plugin.ts';
+import type { TransformEvent } from '../plugins/plugin.ts';
+import { isObject } from '../base/json.ts';
 import type { ChainEvent } from './chain-event.ts';
 import { batchEventsMax, type DirectStep, type Step, type StepOutcome } from './step.ts';
 
@@ -213,10 +214,6 @@ export function checkResult(
   if (uuid !== before.uuid && (typeof uuid !== 'string' || !uuidForm.test(uuid))) {
     throw invalid('an event with a lower-case "uuid"', uuid);
   }
-}
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function invalid(expected: string, got: unknown): InvalidResultError {

@@ -1,6 +1,6 @@
 import { assert, constantFrom, dictionary, jsonValue, property, tuple } from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { JsonValue } from '../plugins/plugin.ts';
+import type { JsonValue } from '../base/json.ts';
 import { diffJson, type Difference } from './diff.ts';
 
 /** What the diff claims to be: a recipe. */

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../plugins/plugin.ts';
+import { isObject, type JsonObject, type JsonValue } from '../base/json.ts';
 
 /** One difference between two JSON values. */
 export interface Difference {
@@ -43,10 +43,6 @@ function diffArrays(before: readonly JsonValue[], after: readonly JsonValue[], p
   }
   after.slice(both).forEach((is, i) => found.push({ path: `${path}/${both + i}`, op: 'add', after: is }));
   return found;
-}
-
-function isObject(value: JsonValue): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function escaped(key: string): string {

@@ -1,6 +1,6 @@
 import { isoMicros } from '../base/clock.ts';
 import { newId } from '../base/ids.ts';
-import type { JsonObject, JsonValue } from '../plugins/plugin.ts';
+import { isObject, type JsonObject, type JsonValue } from '../base/json.ts';
 
 /** An event as a trial takes and shows it. */
 export type TrialEvent = {
@@ -25,7 +25,7 @@ const exactTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
  * distinct_id must be there; `$set`, `$set_once` and `ip` beside the properties move into them. `now` in ms.
  * @throws TrialEventError
  */
-export function readTrialEvent(given: unknown, now: number): TrialEvent {
+export function readTrialEvent(given: JsonValue | undefined, now: number): TrialEvent {
   if (!isObject(given)) throw expected('an event: a JSON object', given);
   const properties = readProperties(given);
   const { event } = given;
@@ -76,10 +76,6 @@ function readTime(given: JsonValue | undefined, now: number): string {
   const ms = typeof given === 'string' ? Date.parse(given) : NaN;
   if (Number.isNaN(ms)) throw expected('an ISO 8601 "timestamp"', given);
   return isoMicros(ms);
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function expected(what: string, got: unknown): TrialEventError {

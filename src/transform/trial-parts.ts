@@ -1,6 +1,6 @@
 import type { Metadata } from '../metadata/database.ts';
-import { createCacheStore } from '../plugin-services/cache.ts';
-import { createStorage } from '../plugin-services/storage.ts';
+import { createCacheStore } from '../plugins/services/cache.ts';
+import { createStorage } from '../plugins/services/storage.ts';
 import { loadFiles } from './configs.ts';
 import type { TrialParts } from './trial-run.ts';
 

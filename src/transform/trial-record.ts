@@ -1,5 +1,5 @@
 import { isoMicros } from '../base/clock.ts';
-import type { JsonObject, JsonValue } from '../plugins/plugin.ts';
+import type { JsonObject, JsonValue } from '../base/json.ts';
 import type { Difference } from './diff.ts';
 import type { TrialEvent } from './trial-event.ts';
 import type { TrialError, TrialOutcome, TrialResult, TrialStepResult } from './trial-run.ts';

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { secretMask, type PluginField, type SettingValues } from '../plugins/fields.ts';
-import type { JsonValue, TransformationPlugin } from '../plugins/plugin.ts';
-import { memoryStorage, testHost } from '../plugins/transformations/test-host.ts';
+import type { TransformationPlugin } from '../plugins/plugin.ts';
+import type { JsonValue } from '../base/json.ts';
+import { memoryStorage, testHost } from '../../test/support/transformation-host.ts';
 import { SandboxError, type InstanceSpec, type Sandbox, type SandboxInstance } from '../sandbox/sandbox.ts';
 import { readTrialEvent, type TrialEvent } from './trial-event.ts';
 import { openTrial, runTrial, type TrialConfig, type TrialParts } from './trial-run.ts';
@@ -289,6 +290,6 @@ describe('an event to try', () => {
     ['an ISO 8601 "timestamp", got: "soon"', { event: 'e', distinct_id: 'd', timestamp: 'soon' }],
     ['got: "1"', { event: 'e', distinct_id: 'd', uuid: '1' }],
   ])('otherwise is refused: expected %s', (message, given) => {
-    expect(() => readTrialEvent(given, now)).toThrow(message);
+    expect(() => readTrialEvent(given as JsonValue, now)).toThrow(message);
   });
 });

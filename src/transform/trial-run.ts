@@ -1,7 +1,8 @@
 import { withDefaults } from '../plugins/check-settings.ts';
-import type { OutboundFetch, PluginCache, PluginStorage, TransformationHost } from '../plugins/host.ts';
+import type { PluginCache, PluginStorage, TransformationHost } from '../plugins/host.ts';
+import type { OutboundFetch } from '../outbound/outbound.ts';
 import { withoutSecrets } from '../plugins/mask-secrets.ts';
-import type { JsonObject, JsonValue } from '../plugins/plugin.ts';
+import type { JsonObject, JsonValue } from '../base/json.ts';
 import { SandboxError, type InstanceServices } from '../sandbox/sandbox.ts';
 import { ChainEvent } from './chain-event.ts';
 import { runChain } from './chain.ts';

@@ -1,6 +1,6 @@
 import type { PluginCache, PluginStorage } from '../plugins/host.ts';
-import type { JsonObject, JsonValue } from '../plugins/plugin.ts';
-import { parseStored, storedKey, storedValue, sumOf } from '../plugin-services/storage-text.ts';
+import type { JsonObject, JsonValue } from '../base/json.ts';
+import { parseStored, storedKey, storedValue, sumOf } from '../plugins/services/storage-text.ts';
 import type { CapturedEvent, InstanceServices, LogLine } from '../sandbox/sandbox.ts';
 
 /** What a config did besides changing the event. None of it has happened outside the trial. */

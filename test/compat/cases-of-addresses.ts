@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import type { JsonValue } from '../../src/plugins/plugin.ts';
+import type { JsonValue } from '../../src/base/json.ts';
 import { languageSplitter } from '../../src/plugins/transformations/language-splitter.ts';
 import { referrer } from '../../src/plugins/transformations/referrer.ts';
 import { routeCensor } from '../../src/plugins/transformations/route-censor.ts';

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import type { JsonValue } from '../../src/plugins/plugin.ts';
+import type { JsonValue } from '../../src/base/json.ts';
 import { anonymise } from '../../src/plugins/transformations/anonymise.ts';
 import { campaignCleaning } from '../../src/plugins/transformations/campaign-cleaning.ts';
 import { currency } from '../../src/plugins/transformations/currency.ts';

@@ -1,8 +1,9 @@
-import type { JsonObject, TransformationPlugin, TransformEvent } from '../../src/plugins/plugin.ts';
+import type { TransformationPlugin, TransformEvent } from '../../src/plugins/plugin.ts';
+import type { JsonObject } from '../../src/base/json.ts';
 import type { TransformationHost } from '../../src/plugins/host.ts';
 import type { SettingValues } from '../../src/plugins/fields.ts';
 import { withDefaults } from '../../src/plugins/check-settings.ts';
-import { testHost } from '../../src/plugins/transformations/test-host.ts';
+import { testHost } from '../support/transformation-host.ts';
 import type { Outcome, PublishedMeta } from './published-plugin.ts';
 import { startPublished } from './published-plugin.ts';
 

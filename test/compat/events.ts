@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
-import type { JsonObject, JsonValue, TransformEvent } from '../../src/plugins/plugin.ts';
+import type { TransformEvent } from '../../src/plugins/plugin.ts';
+import type { JsonObject, JsonValue } from '../../src/base/json.ts';
 
 /** Words in which names and values come from a small set, so that they meet each other and the settings. */
 export const word = fc.constantFrom('a', 'b', 'plan', 'Plan', 'x_y', 'x', 'y', 'Signed Up', 'constructor', 'e-mail');

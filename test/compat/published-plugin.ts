@@ -3,7 +3,8 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { createContext, Script } from 'node:vm';
 import { transformSync } from 'esbuild';
-import type { JsonObject, TransformEvent } from '../../src/plugins/plugin.ts';
+import type { TransformEvent } from '../../src/plugins/plugin.ts';
+import type { JsonObject } from '../../src/base/json.ts';
 
 /**
  * Runs the source of a published plugin as its own service does: setupPlugin, then events one after the other. The sources are

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { exitCodes } from '../../src/cli/exit-codes.ts';
-import { runCommand, type Finished } from '../../src/cli/test-command.ts';
+import { runCommand, type Finished } from '../support/command.ts';
 
 /** A first day with the program: everything is the real command in processes of its own, on one data directory. */
 let dataDir: string;

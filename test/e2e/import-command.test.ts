@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { count, newImport, resultOf } from '../../src/cli/import/test-import.ts';
+import { count, newImport, resultOf } from '../support/import-command.ts';
 import {
   apiGet,
   delay,

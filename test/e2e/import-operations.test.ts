@@ -3,7 +3,7 @@
  * Observed: what an operator looks at: /metrics, /readyz, the run.
  */
 import { expect, it } from 'vitest';
-import { mixpanelRecords } from '../../src/formats/test-mixpanel-records.ts';
+import { mixpanelRecords } from '../../src/imports/formats/mixpanel/records.fixture.ts';
 import { createFilesConfig, expectExactRun, startImport, untilRun, writeRecords } from '../support/import-runs.ts';
 import { delay, startServer, tempDataDir, type TestServer } from '../support/server.ts';
 

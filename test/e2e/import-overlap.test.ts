@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { mixpanelRecords } from '../../src/formats/test-mixpanel-records.ts';
+import { mixpanelRecords } from '../../src/imports/formats/mixpanel/records.fixture.ts';
 import {
   apiSend,
   createFilesConfig,

@@ -5,8 +5,8 @@
  */
 import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { mixpanelRecords } from '../../src/formats/test-mixpanel-records.ts';
-import { testBucketServer } from '../../src/s3/test-bucket-server.ts';
+import { mixpanelRecords } from '../../src/imports/formats/mixpanel/records.fixture.ts';
+import { testBucketServer } from '../support/bucket-server.ts';
 import {
   createFilesConfig,
   eventsOfRecords,

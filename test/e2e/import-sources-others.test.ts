@@ -7,9 +7,9 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { mixpanelRecords } from '../../src/formats/test-mixpanel-records.ts';
-import { startPostgresServer } from '../../src/plugins/import-apps/test-postgres-server.ts';
-import { testBucketServer } from '../../src/s3/test-bucket-server.ts';
+import { mixpanelRecords } from '../../src/imports/formats/mixpanel/records.fixture.ts';
+import { startPostgresServer } from '../support/postgres-source.ts';
+import { testBucketServer } from '../support/bucket-server.ts';
 import {
   createImportConfig,
   eventsOfRecords,

@@ -1,9 +1,10 @@
+import { dayMs, hourMs } from '../../src/base/time.ts';
 import { gzipSync } from 'node:zlib';
-import { findFormat } from '../../src/formats/registry.ts';
-import { amplitudeRecords } from '../../src/formats/test-amplitude-records.ts';
-import { createDraw } from '../../src/formats/test-draw.ts';
-import { mixpanelRecords } from '../../src/formats/test-mixpanel-records.ts';
-import { isoOfMicros, microsOf } from '../../src/plugins/import-apps/posthog-pages.ts';
+import { findFormat } from '../../src/imports/formats/registry.ts';
+import { amplitudeRecords } from '../../src/imports/formats/amplitude/records.fixture.ts';
+import { createDraw } from '../support/draw.ts';
+import { mixpanelRecords } from '../../src/imports/formats/mixpanel/records.fixture.ts';
+import { isoOfMicros, microsOf } from '../../src/imports/sources/posthog-pages.ts';
 import {
   seededRandom,
   startExportServer,
@@ -11,11 +12,9 @@ import {
   type ExportRequestOf,
   type ExportServer,
   type Trouble,
-} from '../../src/plugins/import-apps/test-export-server.ts';
-import { makeZip } from '../../src/plugin-packages/test-archives.ts';
+} from '../support/export-server.ts';
+import { makeZip } from '../support/archives.ts';
 
-const dayMs = 86_400_000;
-const hourMs = 3_600_000;
 const recordsCount = 480;
 /** Of the five days that are asked for, the fourth has nothing. */
 const filledDays = [0, 1, 2, 4];

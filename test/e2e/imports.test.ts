@@ -5,7 +5,7 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { mixpanelRecords } from '../../src/formats/test-mixpanel-records.ts';
+import { mixpanelRecords } from '../../src/imports/formats/mixpanel/records.fixture.ts';
 import {
   apiSend,
   createFilesConfig,

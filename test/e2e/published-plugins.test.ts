@@ -9,8 +9,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { PluginConfigRecord } from '../../src/contract/plugin-configs.ts';
 import type { PluginMetricsRecord } from '../../src/contract/plugin-view.ts';
 import type { PluginRecord } from '../../src/contract/plugins.ts';
-import { startPackageServer, type PackageServer } from '../../src/plugin-packages/test-package-server.ts';
-import { writeCityDatabase } from '../../src/plugin-services/test-mmdb.ts';
+import { startPackageServer, type PackageServer } from '../support/package-server.ts';
+import { writeCityDatabase } from '../support/mmdb.ts';
 import { readAllEvents } from '../support/ledger.ts';
 import { apiGet, personalKey, projectKey, startServer, tempDataDir, type TestServer } from '../support/server.ts';
 

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { exitCodes } from '../exit-codes.ts';
-import { runCommand, type Finished } from '../test-command.ts';
+import { runCommand, type Finished } from '../../../test/support/command.ts';
 
 /** A service in little: what it is asked is kept, what it answers is set by each test. */
 let server: Server;

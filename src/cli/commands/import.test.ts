@@ -12,9 +12,9 @@ import {
   storedNumbers,
   upTo,
   uuidsOf,
-} from '../import/test-import.ts';
-import { startEndpoint, type Behaviour } from '../send/test-endpoint.ts';
-import { runCommand, type Finished } from '../test-command.ts';
+} from '../../../test/support/import-command.ts';
+import { startEndpoint, type Behaviour } from '../../../test/support/capture-endpoint.ts';
+import { runCommand, type Finished } from '../../../test/support/command.ts';
 
 // Concurrent: most of the time is spent in processes that start, and in waits for a service that said no.
 describe.concurrent('millrace import', () => {

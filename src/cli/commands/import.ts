@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { findFormat, formats } from '../../formats/registry.ts';
+import { findFormat, formats } from '../../imports/formats/registry.ts';
 import { CommandError } from '../exit-codes.ts';
 import {
   addRangeOptions,

@@ -10,7 +10,7 @@ import { openMetadata } from '../../metadata/open.ts';
 import { findPersonalApiKey } from '../../metadata/personal-api-keys.ts';
 import { createLog } from '../../telemetry/log.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { runCommand, type Finished } from '../test-command.ts';
+import { runCommand, type Finished } from '../../../test/support/command.ts';
 import { expiryOf } from './keys.ts';
 
 let db: Metadata;

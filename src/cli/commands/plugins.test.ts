@@ -3,12 +3,12 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startConfigsApp, type ConfigsApp } from '../../api/test-configs-app.ts';
-import { makeTgz, makeZip, members } from '../../plugin-packages/test-archives.ts';
-import { testSandbox } from '../../plugin-packages/test-describe.ts';
-import { startPackageServer, type PackageServer } from '../../plugin-packages/test-package-server.ts';
+import { startConfigsApp, type ConfigsApp } from '../../../test/support/configs-app.ts';
+import { makeTgz, makeZip, members } from '../../../test/support/archives.ts';
+import { testSandbox } from '../../../test/support/describe-plugin.ts';
+import { startPackageServer, type PackageServer } from '../../../test/support/package-server.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { runCommand, type Finished } from '../test-command.ts';
+import { runCommand, type Finished } from '../../../test/support/command.ts';
 
 let folder: string;
 let server: PackageServer;

@@ -7,8 +7,8 @@ import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { exitCodes } from '../exit-codes.ts';
-import { startEndpoint } from '../send/test-endpoint.ts';
-import { runCommand, type Finished } from '../test-command.ts';
+import { startEndpoint } from '../../../test/support/capture-endpoint.ts';
+import { runCommand, type Finished } from '../../../test/support/command.ts';
 
 let folder: string;
 beforeAll(async () => {

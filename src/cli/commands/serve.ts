@@ -28,7 +28,10 @@ export function serveCommand(parent: Command, terminal: Terminal): void {
       const { settings } = settingsFrom(options);
       const stop = stopSignal();
       // The whole service is loaded here and not for the other commands.
-      const [{ createLog }, main] = await Promise.all([import('../../telemetry/log.ts'), import('../../main.ts')]);
+      const [{ createLog }, main] = await Promise.all([
+        import('../../telemetry/log.ts'),
+        import('../../service/service.ts'),
+      ]);
       const createApp: CreateApp = main.createApp;
       const log = createLog(settings.logLevel);
       const app = await createApp(settings, log);

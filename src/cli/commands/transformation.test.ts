@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { exitCodes } from '../exit-codes.ts';
-import { runCommand, type Finished } from '../test-command.ts';
+import { runCommand, type Finished } from '../../../test/support/command.ts';
 
 // Everything is the real command, with the real bundler and sandbox.
 let dir: string;
@@ -36,7 +36,7 @@ const files: Readonly<Record<string, string>> = {
   'observer.js': 'module.exports.onEvent = (event) => { throw new Error(event.event); };',
   'plugin/plugin.json': JSON.stringify({
     name: 'Table',
-    main: 'src/main.ts',
+    main: 'src/service/service.ts',
     config: [
       { markdown: 'Says things' },
       { key: 'word', type: 'string', required: true },
@@ -44,7 +44,7 @@ const files: Readonly<Record<string, string>> = {
       { key: 'table', type: 'attachment' },
     ],
   }),
-  'plugin/src/main.ts': `
+  'plugin/src/service/service.ts': `
     import { look } from './look';
     export function processEvent(event: any, { config, attachments }: any) {
       if (event.properties.fail) throw new Error('no ' + config.token);

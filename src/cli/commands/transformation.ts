@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { JsonValue } from '../../plugins/plugin.ts';
+import type { JsonValue } from '../../base/json.ts';
 import type { TrialRecord } from '../../transform/trial-record.ts';
 import { addApiOptions, projectApi, type ApiOptions } from '../api-options.ts';
 import { CommandError } from '../exit-codes.ts';

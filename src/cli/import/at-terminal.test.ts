@@ -2,8 +2,8 @@ import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { exitCodes } from '../exit-codes.ts';
-import { startEndpoint } from '../send/test-endpoint.ts';
-import { count, newImport, storedNumbers, upTo, type TestImport } from './test-import.ts';
+import { startEndpoint } from '../../../test/support/capture-endpoint.ts';
+import { count, newImport, storedNumbers, upTo, type TestImport } from '../../../test/support/import-command.ts';
 
 const bin = fileURLToPath(new URL('../../../bin/millrace.js', import.meta.url));
 // Of util-linux; elsewhere there is another program of this name.

@@ -8,9 +8,9 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { matomoRecords } from '../../formats/test-matomo-records.ts';
-import { startEndpoint } from '../send/test-endpoint.ts';
-import { layExport, toolsWithExport } from './test-guide-exports.ts';
+import { matomoRecords } from '../../imports/formats/matomo/records.fixture.ts';
+import { startEndpoint } from '../../../test/support/capture-endpoint.ts';
+import { layExport, toolsWithExport } from './guide-exports.fixture.ts';
 
 const guides = fileURLToPath(new URL('../../../docs/guides/', import.meta.url));
 const bin = fileURLToPath(new URL('../../../bin/millrace.js', import.meta.url));

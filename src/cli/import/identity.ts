@@ -1,5 +1,5 @@
 import { scryptSync } from 'node:crypto';
-import { canonicalJson } from '../../formats/canonical-json.ts';
+import { canonicalJson } from '../../imports/formats/canonical-json.ts';
 import type { ImportRequest } from './request.ts';
 
 /**

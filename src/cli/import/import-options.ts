@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander';
-import { formats } from '../../formats/registry.ts';
+import { formats } from '../../imports/formats/registry.ts';
 import { defaultUrl } from '../api-options.ts';
 
 /** How much of the source, how far and how fast: of every run, here or on a server. As commander gives it. */

@@ -1,5 +1,5 @@
 import type { ImportRunResume } from '../../contract/import-runs.ts';
-import type { CheckResult, VerifyResult } from '../../imports/results.ts';
+import type { CheckResult, VerifyResult } from '../../imports/run/results.ts';
 import type { RunView } from './run-view.ts';
 
 /** Runs that exist: of one import app config on a server (server-runs.ts), or of a state directory (local-runs.ts). */

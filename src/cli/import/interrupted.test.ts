@@ -1,9 +1,17 @@
 import type { ChildProcess } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { exitCodes } from '../exit-codes.ts';
-import { startEndpoint } from '../send/test-endpoint.ts';
-import type { Finished } from '../test-command.ts';
-import { count, mixpanelLines, newImport, numbersOf, resultOf, storedNumbers, upTo } from './test-import.ts';
+import { startEndpoint } from '../../../test/support/capture-endpoint.ts';
+import type { Finished } from '../../../test/support/command.ts';
+import {
+  count,
+  mixpanelLines,
+  newImport,
+  numbersOf,
+  resultOf,
+  storedNumbers,
+  upTo,
+} from '../../../test/support/import-command.ts';
 
 describe.concurrent('an import of the command line that is interrupted', () => {
   it.each([1, 4])(

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { CheckResult, VerifyResult } from '../../imports/results.ts';
-import { cancelRun, pauseRun, retryRejected, RunTransitionError, verifyAgain } from '../../imports/run-store.ts';
-import type { Run } from '../../imports/run.ts';
+import type { CheckResult, VerifyResult } from '../../imports/run/results.ts';
+import { cancelRun, pauseRun, retryRejected, RunTransitionError, verifyAgain } from '../../imports/run/run-store.ts';
+import type { Run } from '../../imports/run/run.ts';
 import { stagingKeys, type Staging } from '../../imports/staging.ts';
 import { openDirStaging } from '../../imports/staging/dir-staging.ts';
 import type { Metadata } from '../../metadata/database.ts';

@@ -1,8 +1,8 @@
 import { openMetadata } from '../../metadata/open.ts';
 import { migrate } from '../../metadata/migrate.ts';
 import type { Metadata } from '../../metadata/database.ts';
-import { getRun } from '../../imports/run-store.ts';
-import type { Run } from '../../imports/run.ts';
+import { getRun } from '../../imports/run/run-store.ts';
+import type { Run } from '../../imports/run/run.ts';
 import { createLog } from '../../telemetry/log.ts';
 import { CommandError } from '../exit-codes.ts';
 import type { ImportDir } from './state-dir.ts';

@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseNames } from '../../formats/names.ts';
-import { findFormat } from '../../formats/registry.ts';
-import type { RecordReader } from '../../formats/format.ts';
+import { parseNames } from '../../imports/formats/names.ts';
+import { findFormat } from '../../imports/formats/registry.ts';
+import type { RecordReader } from '../../imports/formats/format.ts';
 import { SourceError, SourceWaitError, type Source, type SourcePart } from '../../imports/source.ts';
 import { CommandError } from '../exit-codes.ts';
 import { durationText, numberText } from '../progress-line.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createRun, getRun, pauseRun, resumeRun, type ResumeChanges } from '../../imports/run-store.ts';
-import type { Run } from '../../imports/run.ts';
+import { createRun, getRun, pauseRun, resumeRun, type ResumeChanges } from '../../imports/run/run-store.ts';
+import type { Run } from '../../imports/run/run.ts';
 import type { Metadata } from '../../metadata/database.ts';
 import { CommandError } from '../exit-codes.ts';
 import type { ImportRequest } from './request.ts';

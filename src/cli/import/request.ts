@@ -1,9 +1,10 @@
 import { resolve } from 'node:path';
-import { FormatOptionsError } from '../../formats/format.ts';
-import { parseNames } from '../../formats/names.ts';
-import { findFormat, formats } from '../../formats/registry.ts';
-import type { RunOptions, TimeRange } from '../../imports/run.ts';
-import type { JsonObject } from '../../plugins/plugin.ts';
+import { FormatOptionsError } from '../../imports/formats/format.ts';
+import { parseNames } from '../../imports/formats/names.ts';
+import { findFormat, formats } from '../../imports/formats/registry.ts';
+import type { RunOptions } from '../../imports/run/run.ts';
+import type { TimeRange } from '../../imports/source.ts';
+import type { JsonObject } from '../../base/json.ts';
 import { checkedUrl } from '../api-client.ts';
 import { CommandError } from '../exit-codes.ts';
 import { trialRecords, type ImportOptions, type RunScopeOptions } from './import-options.ts';

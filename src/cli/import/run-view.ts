@@ -1,6 +1,6 @@
 import type { ImportRunRecord } from '../../contract/import-runs.ts';
-import { runEtaMs, shareDone, stagesOf } from '../../imports/eta.ts';
-import type { Run, RunState, Stage } from '../../imports/run.ts';
+import { runEtaMs, shareDone, stagesOf } from '../../imports/run/eta.ts';
+import type { Run, RunState, Stage } from '../../imports/run/run.ts';
 
 /** A run as the commands show it, whether it is done here or by a server. Also what `--json` prints of a step. */
 export interface RunView {

@@ -1,11 +1,11 @@
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startImportsApp, type ImportsApp } from '../../api/test-imports-app.ts';
-import { claimRun, completeRun, failRun } from '../../imports/run-store.ts';
+import { startImportsApp, type ImportsApp } from '../../../test/support/imports-app.ts';
+import { claimRun, completeRun, failRun } from '../../imports/run/run-store.ts';
 import { stagingKeys } from '../../imports/staging.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { runCommand, type Finished } from '../test-command.ts';
+import { runCommand, type Finished } from '../../../test/support/command.ts';
 
 let server: ImportsApp;
 let env: Record<string, string>;

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { backoffMs } from '../../base/backoff.ts';
 import type { ImportRunCreate, ImportRunRecord } from '../../contract/import-runs.ts';
-import type { CheckResult, VerifyResult } from '../../imports/results.ts';
+import type { CheckResult, VerifyResult } from '../../imports/run/results.ts';
 import type { ProjectApi } from '../api-options.ts';
 import { CommandError } from '../exit-codes.ts';
 import type { ImportRuns } from './import-runs.ts';

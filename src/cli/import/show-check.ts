@@ -1,4 +1,4 @@
-import type { CheckResult, VerifyResult } from '../../imports/results.ts';
+import type { CheckResult, VerifyResult } from '../../imports/run/results.ts';
 import { numberText } from '../progress-line.ts';
 import { printable, type Terminal } from '../terminal.ts';
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import type { RunOptions } from '../../imports/run.ts';
+import type { RunOptions } from '../../imports/run/run.ts';
 import { CommandError } from '../exit-codes.ts';
 import type { ImportRequest } from './request.ts';
 

@@ -2,7 +2,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { createDeliver, type DeliverOptions } from './deliver.ts';
 import { sendRecords, type LostRecord } from './send-records.ts';
 import type { RawRecord } from './split-records.ts';
-import { startEndpoint, type Behaviour } from './test-endpoint.ts';
+import { startEndpoint, type Behaviour } from '../../../test/support/capture-endpoint.ts';
 import { createConverter } from './to-events.ts';
 import { newTotals, type Totals } from './totals.ts';
 

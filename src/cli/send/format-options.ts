@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { FormatOptionsError, type FormatOptions, type NameTable } from '../../formats/format.ts';
-import { parseNames } from '../../formats/names.ts';
-import { findFormat } from '../../formats/registry.ts';
+import { FormatOptionsError, type FormatOptions, type NameTable } from '../../imports/formats/format.ts';
+import { parseNames } from '../../imports/formats/names.ts';
+import { findFormat } from '../../imports/formats/registry.ts';
 import { CommandError } from '../exit-codes.ts';
 import { createConverter } from './to-events.ts';
 

@@ -1,8 +1,8 @@
 import { derivedId } from '../../base/ids.ts';
-import { FormatOptionsError, type Format, type FormatOptions, type NameTable } from '../../formats/format.ts';
-import { createOccurrences } from '../../formats/occurrences.ts';
-import { findFormat, formats } from '../../formats/registry.ts';
-import { repeatedMessage } from '../../formats/segment.ts';
+import { FormatOptionsError, type Format, type FormatOptions, type NameTable } from '../../imports/formats/format.ts';
+import { createOccurrences } from '../../imports/formats/occurrences.ts';
+import { findFormat, formats } from '../../imports/formats/registry.ts';
+import { repeatedMessage } from '../../imports/formats/segment/segment.ts';
 import type { RawRecord } from './split-records.ts';
 
 /** One event on its way, with what it came from. */

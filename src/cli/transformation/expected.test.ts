@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonValue } from '../../plugins/plugin.ts';
+import type { JsonValue } from '../../base/json.ts';
 import type { TrialEvent } from '../../transform/trial-event.ts';
 import { differences } from './expected.ts';
 

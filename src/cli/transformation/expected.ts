@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../plugins/plugin.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
 import { diffJson, type Difference } from '../../transform/diff.ts';
 import type { TrialEvent } from '../../transform/trial-event.ts';
 import { CommandError } from '../exit-codes.ts';
@@ -38,10 +38,6 @@ function readExpected(expected: JsonValue): JsonObject {
   if (unknown.length === 0) return expected;
   const known = `only ${parts.join(', ')} are compared`;
   throw new CommandError('usage', `--expect: ${known}; take ${unknown.join(', ')} out, or put it into the properties`);
-}
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function shown(value: JsonValue): string {

@@ -1,4 +1,4 @@
-import type { JsonValue } from '../../plugins/plugin.ts';
+import type { JsonValue } from '../../base/json.ts';
 import { CommandError } from '../exit-codes.ts';
 import { openInput } from '../send/open-input.ts';
 

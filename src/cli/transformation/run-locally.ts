@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import type { PluginField } from '../../plugins/fields.ts';
-import type { JsonValue, TransformationPlugin } from '../../plugins/plugin.ts';
-import { builtInPlugins } from '../../plugins/registry.ts';
+import type { TransformationPlugin } from '../../plugins/plugin.ts';
+import type { JsonValue } from '../../base/json.ts';
+import { builtInPlugins } from '../../plugins/built-in/registry.ts';
 import { readTrialEvent, TrialEventError, type TrialEvent } from '../../transform/trial-event.ts';
 import { toTrialRecord, type TrialRecord } from '../../transform/trial-record.ts';
 import { openTrial, type TrialConfig } from '../../transform/trial-run.ts';

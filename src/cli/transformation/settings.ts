@@ -3,7 +3,7 @@ import { basename, extname } from 'node:path';
 import { checkSettings } from '../../plugins/check-settings.ts';
 import type { PluginField, SettingValues } from '../../plugins/fields.ts';
 import type { Attachment } from '../../plugins/host.ts';
-import type { JsonValue } from '../../plugins/plugin.ts';
+import type { JsonValue } from '../../base/json.ts';
 import { CommandError } from '../exit-codes.ts';
 
 export interface GivenSettings {

@@ -1,5 +1,5 @@
 import { styleText } from 'node:util';
-import type { JsonValue } from '../../plugins/plugin.ts';
+import type { JsonValue } from '../../base/json.ts';
 import { diffJson, type Difference } from '../../transform/diff.ts';
 import type { TrialRecord, TrialStepRecord } from '../../transform/trial-record.ts';
 import { withoutMarkers } from '../../transform/trial-event.ts';

@@ -1,4 +1,4 @@
-import type { BucketKeys } from '../../s3/bucket.ts';
+import type { BucketKeys } from '../s3/bucket.ts';
 import type { Staging } from '../staging.ts';
 import { openDirStaging } from './dir-staging.ts';
 import { openS3Staging } from './s3-staging.ts';

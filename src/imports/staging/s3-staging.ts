@@ -1,5 +1,5 @@
-import { connectBucket, type BucketSettings } from '../../s3/bucket.ts';
-import { BucketError } from '../../s3/errors.ts';
+import { connectBucket, type BucketSettings } from '../s3/bucket.ts';
+import { BucketError } from '../s3/errors.ts';
 import { StagingMissingError, type Staging } from '../staging.ts';
 import { checkKey } from './staging-keys.ts';
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { TargetError, TargetWaitError, type LoadBatch } from '../target.ts';
 import { openHttpTarget } from './http.ts';
 import { directRequest } from './post.ts';
-import { startBatchService, type Treatment } from './test-batch-service.ts';
+import { startBatchService, type Treatment } from '../../../test/support/batch-service.ts';
 
 function batchOf(count: number): LoadBatch {
   const lines = Array.from({ length: count }, (_, n) =>

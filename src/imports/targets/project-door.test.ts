@@ -1,7 +1,7 @@
 import { zstdCompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tempMetadata, type TempMetadata } from '../../../test/support/metadata.ts';
-import type { AcceptedBatch } from '../../capture/accept.ts';
+import type { AcceptedBatch } from '../../batch/door.ts';
 import { createAgreements, freeEventsInAll } from '../../capture/agreements.ts';
 import { findApprovedAgreement } from '../../capture/find-approved.ts';
 import { unavailable } from '../../capture/project-key.ts';

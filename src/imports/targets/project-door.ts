@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.ts';
-import type { Door } from '../../capture/accept.ts';
+import type { Door } from '../../batch/door.ts';
 import { freeEventsInAll, type Agreements } from '../../capture/agreements.ts';
 import { ApiError } from '../../contract/errors.ts';
 import type { Queries } from '../../metadata/queries.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createBench, receivedAt, type Bench } from '../test-bench.ts';
+import { createBench, receivedAt, type Bench } from '../../../test/support/pipeline.ts';
 
 let bench: Bench;
 beforeEach(async () => {

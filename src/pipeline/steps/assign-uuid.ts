@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { fieldFrom, fieldTo } from '../../capture/spans.ts';
-import type { ScannedBatch } from '../../capture/scanned-batch.ts';
+import { fieldFrom, fieldTo } from '../../batch/spans.ts';
+import type { ScannedBatch } from '../../batch/scanned-batch.ts';
 import type { RecordContext } from '../draft.ts';
 
 /**

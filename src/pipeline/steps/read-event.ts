@@ -1,9 +1,9 @@
-import { ownTime, resolveTimestamp } from '../../capture/event-time.ts';
-import { eventFlag, span, spanStride, type ScannedBatch } from '../../capture/scanned-batch.ts';
-import { distinctIdText, fieldFrom, fieldTo, isNullAt, isStringAt, stringAt, textAt } from '../../capture/spans.ts';
+import { ownTime, resolveTimestamp } from '../../batch/event-time.ts';
+import { eventFlag, span, spanStride, type ScannedBatch } from '../../batch/scanned-batch.ts';
+import { distinctIdText, fieldFrom, fieldTo, isNullAt, isStringAt, stringAt, textAt } from '../../batch/spans.ts';
 import type { WarningOccurrence } from '../../contract/warnings.ts';
 import { exactNumber } from '../../persons/exact-json.ts';
-import type { JsonObject, JsonValue } from '../../plugins/plugin.ts';
+import type { JsonObject, JsonValue } from '../../base/json.ts';
 import type { EventDraft, RecordContext } from '../draft.ts';
 import { assignUuid } from './assign-uuid.ts';
 import { cutId } from './cut-id.ts';

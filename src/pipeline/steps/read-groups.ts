@@ -1,6 +1,6 @@
 import { groupKeyLengthMax } from '../../persons/groups.ts';
 import { exactNumber } from '../../persons/exact-json.ts';
-import type { JsonValue } from '../../plugins/plugin.ts';
+import type { JsonValue } from '../../base/json.ts';
 import type { EventDraft } from '../draft.ts';
 import { deadLetter, ok, type Outcome } from '../outcome.ts';
 import { isObject } from './read-event.ts';

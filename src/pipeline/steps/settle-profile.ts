@@ -1,5 +1,5 @@
 import { noChanges, type PropertyChanges } from '../../persons/registers.ts';
-import type { JsonObject, JsonValue } from '../../plugins/plugin.ts';
+import type { JsonObject, JsonValue } from '../../base/json.ts';
 import type { EventDraft, PersonIntent } from '../draft.ts';
 import { deadLetter, ok, type Outcome } from '../outcome.ts';
 import { cutId } from './cut-id.ts';

@@ -1,14 +1,14 @@
 /** The fast path and the other one give the same row: the fast one may only take what the other leaves as it is. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { validateEvent } from '../../capture/validate.ts';
+import { validateEvent } from '../../batch/validate.ts';
 import type { Lane } from '../../eventlog/eventlog.ts';
 import { EventRowWriter } from '../../eventstore/rows.ts';
 import { parseExact } from '../../persons/exact-json.ts';
 import { noChanges } from '../../persons/registers.ts';
 import { openRecord, type RecordPlan } from '../open-record.ts';
-import { receivedAt, uuid } from '../test-bench.ts';
-import { decodeRows } from '../test-store.ts';
+import { receivedAt, uuid } from '../../../test/support/pipeline.ts';
+import { decodeRows } from '../../../test/support/event-store-double.ts';
 import { readEvent } from './read-event.ts';
 import { readGroups } from './read-groups.ts';
 import { settleProfile } from './settle-profile.ts';

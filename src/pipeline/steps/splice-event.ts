@@ -1,6 +1,6 @@
-import { isStorableTime, isTooFarAhead } from '../../capture/event-time.ts';
-import { eventFlag, span, spanStride, type ScannedBatch } from '../../capture/scanned-batch.ts';
-import { parseIsoBytes } from '../../capture/timestamps.ts';
+import { isStorableTime, isTooFarAhead } from '../../batch/event-time.ts';
+import { eventFlag, span, spanStride, type ScannedBatch } from '../../batch/scanned-batch.ts';
+import { parseIsoBytes } from '../../batch/timestamps.ts';
 import type { EventRowWriter } from '../../eventstore/rows.ts';
 import type { RecordContext } from '../draft.ts';
 import { distinctIdCharsMax } from './cut-id.ts';

@@ -1,5 +1,5 @@
-import { isStorableTime } from '../../capture/event-time.ts';
-import { parseTimestamp } from '../../capture/timestamps.ts';
+import { isStorableTime } from '../../batch/event-time.ts';
+import { parseTimestamp } from '../../batch/timestamps.ts';
 import { isoOfMicros } from '../../persons/event-time.ts';
 import { ChainEvent } from '../../transform/chain-event.ts';
 import type { EventDraft } from '../draft.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../plugin.ts';
+import type { JsonObject } from '../../base/json.ts';
 import { advancedGeoip } from './advanced-geoip.ts';
-import { testHost } from './test-host.ts';
-import { transform, transformed } from './test-transformation.ts';
+import { testHost } from '../../../test/support/transformation-host.ts';
+import { transform, transformed } from './transformation.fixture.ts';
 
 const place: JsonObject = {
   $geoip_city_name: 'Bern',

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { anonymise } from './anonymise.ts';
-import { parsed, transform, transformed } from './test-transformation.ts';
-import { testHost } from './test-host.ts';
+import { parsed, transform, transformed } from './transformation.fixture.ts';
+import { testHost } from '../../../test/support/transformation-host.ts';
 
 const salt = 'some-salt';
 const hashed = (text: string): string =>

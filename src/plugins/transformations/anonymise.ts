@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto';
 import type { PluginField } from '../fields.ts';
 import { idProperties, replaceIds } from '../person-ids.ts';
-import { definePlugin, SettingsError, type JsonValue, type TransformationPlugin } from '../plugin.ts';
-import { isObject, setOwn } from '../property-path.ts';
+import { definePlugin, SettingsError, type TransformationPlugin } from '../plugin.ts';
+import { isObject, type JsonValue } from '../../base/json.ts';
+import { setOwn } from '../property-path.ts';
 import { listSetting, textSetting, yesSetting } from '../setting-values.ts';
 
 const fields = [

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { SettingValues } from '../fields.ts';
-import type { JsonObject } from '../plugin.ts';
+import type { JsonObject } from '../../base/json.ts';
 import { botFilter } from './bot-filter.ts';
-import { testHost } from './test-host.ts';
-import { transform } from './test-transformation.ts';
+import { testHost } from '../../../test/support/transformation-host.ts';
+import { transform } from './transformation.fixture.ts';
 
 const chrome = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36';
 const google = 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)';

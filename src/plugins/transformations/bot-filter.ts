@@ -3,7 +3,8 @@ import { isbot } from 'isbot';
 import { crawlerNetworks } from '../crawler-networks.ts';
 import type { PluginField, SettingValues } from '../fields.ts';
 import { guardedPattern, type GuardedPattern } from '../guarded-pattern.ts';
-import { definePlugin, SettingsError, type JsonObject, type JsonValue, type TransformationPlugin } from '../plugin.ts';
+import { definePlugin, SettingsError, type TransformationPlugin } from '../plugin.ts';
+import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { propertyPath, readPath } from '../property-path.ts';
 import { listSetting, textSetting, yesSetting } from '../setting-values.ts';
 

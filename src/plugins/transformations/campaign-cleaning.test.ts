@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonValue } from '../plugin.ts';
+import type { JsonValue } from '../../base/json.ts';
 import { campaignCleaning } from './campaign-cleaning.ts';
-import { transform, transformed } from './test-transformation.ts';
-import { testHost } from './test-host.ts';
+import { transform, transformed } from './transformation.fixture.ts';
+import { testHost } from '../../../test/support/transformation-host.ts';
 
 function campaign(name: string, settings: Record<string, JsonValue>): unknown {
   const { $set, $set_once, utm_campaign } = transformed(campaignCleaning, settings, { utm_campaign: name });

@@ -1,7 +1,8 @@
+import { isObject } from '../../base/json.ts';
 import type { PluginField, SettingValues } from '../fields.ts';
 import { personProperties } from '../person-properties.ts';
 import { definePlugin, SettingsError, type TransformationPlugin } from '../plugin.ts';
-import { isObject, propertyPath, readPath, setOwn } from '../property-path.ts';
+import { propertyPath, readPath, setOwn } from '../property-path.ts';
 import { integerSetting, jsonSetting, textSetting } from '../setting-values.ts';
 
 const fields = [

@@ -1,14 +1,8 @@
 import type { PluginField, SettingValues } from '../fields.ts';
 import type { TransformationHost } from '../host.ts';
-import {
-  definePlugin,
-  SettingsError,
-  type JsonObject,
-  type JsonValue,
-  type TransformationPlugin,
-  type TransformEvent,
-} from '../plugin.ts';
-import { isObject, propertyPath, readPath, setOwn, writePath, type PropertyPath } from '../property-path.ts';
+import { definePlugin, SettingsError, type TransformationPlugin, type TransformEvent } from '../plugin.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
+import { propertyPath, readPath, setOwn, writePath, type PropertyPath } from '../property-path.ts';
 import { jsonSetting, textSetting } from '../setting-values.ts';
 
 const fields = [

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { PluginField } from '../fields.ts';
-import { definePlugin, type JsonObject, type TransformationPlugin, type TransformEvent } from '../plugin.ts';
+import { definePlugin, type TransformationPlugin, type TransformEvent } from '../plugin.ts';
+import type { JsonObject } from '../../base/json.ts';
 import { listSetting, textSetting } from '../setting-values.ts';
 
 const allProperties = 'All Properties';

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { downsampling } from './downsampling.ts';
-import { transform } from './test-transformation.ts';
-import { testHost } from './test-host.ts';
+import { transform } from './transformation.fixture.ts';
+import { testHost } from '../../../test/support/transformation-host.ts';
 
 const ids = Array.from({ length: 4000 }, (_, index) => `user-${index}`);
 const uuidOf = (index: number): string => `01900000-0000-7000-8000-${index.toString(16).padStart(12, '0')}`;

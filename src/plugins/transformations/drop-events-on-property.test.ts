@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../plugin.ts';
+import type { JsonObject } from '../../base/json.ts';
 import { dropEventsOnProperty } from './drop-events-on-property.ts';
-import { parsed, transform } from './test-transformation.ts';
-import { testHost } from './test-host.ts';
+import { parsed, transform } from './transformation.fixture.ts';
+import { testHost } from '../../../test/support/transformation-host.ts';
 
 function drops(settings: Record<string, string>, properties: JsonObject): boolean {
   return transform(dropEventsOnProperty, settings, { properties }) === null;

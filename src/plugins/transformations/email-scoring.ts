@@ -2,14 +2,8 @@ import { hash } from 'node:crypto';
 import type { PluginField } from '../fields.ts';
 import type { TransformationHost } from '../host.ts';
 import { personProperties, personPropertiesIfAny } from '../person-properties.ts';
-import {
-  definePlugin,
-  SettingsError,
-  type JsonValue,
-  type TransformEvent,
-  type TransformationPlugin,
-} from '../plugin.ts';
-import { isObject } from '../property-path.ts';
+import { definePlugin, SettingsError, type TransformEvent, type TransformationPlugin } from '../plugin.ts';
+import { isObject, type JsonValue } from '../../base/json.ts';
 import { textSetting } from '../setting-values.ts';
 
 const apiUrl = 'https://apilayer.net/api/check';

@@ -1,14 +1,7 @@
 import type { PluginField } from '../fields.ts';
-import { definePlugin, SettingsError, type JsonObject, type JsonValue, type TransformationPlugin } from '../plugin.ts';
-import {
-  deletePath,
-  isObject,
-  propertyPath,
-  readPath,
-  setOwn,
-  writePath,
-  type PropertyPath,
-} from '../property-path.ts';
+import { definePlugin, SettingsError, type TransformationPlugin } from '../plugin.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
+import { deletePath, propertyPath, readPath, setOwn, writePath, type PropertyPath } from '../property-path.ts';
 import { listSetting, textSetting, yesSetting } from '../setting-values.ts';
 
 const keepOnly = 'Keep only these';

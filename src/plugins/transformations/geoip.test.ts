@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { CityRecord } from '../host.ts';
 import type { SettingValues } from '../fields.ts';
-import type { JsonObject } from '../plugin.ts';
+import type { JsonObject } from '../../base/json.ts';
 import { geoip } from './geoip.ts';
-import { testHost } from './test-host.ts';
-import { parsed, transform } from './test-transformation.ts';
+import { testHost } from '../../../test/support/transformation-host.ts';
+import { parsed, transform } from './transformation.fixture.ts';
 
 function located(record: CityRecord | null, properties: JsonObject, settings: SettingValues = {}): JsonObject {
   const asked: string[] = [];

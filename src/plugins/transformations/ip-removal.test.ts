@@ -1,8 +1,8 @@
 import { isIP } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { ipRemoval } from './ip-removal.ts';
-import { transform, transformed } from './test-transformation.ts';
-import { testHost } from './test-host.ts';
+import { transform, transformed } from './transformation.fixture.ts';
+import { testHost } from '../../../test/support/transformation-host.ts';
 
 describe('IP removal', () => {
   it('does what its example shows', () => {

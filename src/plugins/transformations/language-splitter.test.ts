@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { languageSplitter } from './language-splitter.ts';
-import { testHost } from './test-host.ts';
-import { transform, transformed } from './test-transformation.ts';
+import { testHost } from '../../../test/support/transformation-host.ts';
+import { transform, transformed } from './transformation.fixture.ts';
 
 describe('Language splitter', () => {
   it('does what its example shows', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonObject, JsonValue } from '../plugin.ts';
+import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { propertyFlattener } from './property-flattener.ts';
-import { parsed, transform, transformed } from './test-transformation.ts';
+import { parsed, transform, transformed } from './transformation.fixture.ts';
 
 /** What the transformation added. */
 function added(before: JsonObject, separator = '__'): JsonObject {

@@ -1,6 +1,7 @@
 import type { PluginField } from '../fields.ts';
-import { definePlugin, SettingsError, type JsonObject, type JsonValue, type TransformationPlugin } from '../plugin.ts';
-import { isObject, setOwn } from '../property-path.ts';
+import { definePlugin, SettingsError, type TransformationPlugin } from '../plugin.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
+import { setOwn } from '../property-path.ts';
 import { textSetting } from '../setting-values.ts';
 
 /** They would make very many properties that nobody asks for. */

@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { redactPersonalData } from './redact-personal-data.ts';
-import { parsed, transform, transformed } from './test-transformation.ts';
-import { testHost } from './test-host.ts';
+import { parsed, transform, transformed } from './transformation.fixture.ts';
+import { testHost } from '../../../test/support/transformation-host.ts';
 
 const salt = 'a salt that is long enough';
 const hash = (text: string): string => createHmac('sha256', salt).update(text).digest('hex');

@@ -2,7 +2,8 @@ import { createHmac } from 'node:crypto';
 import { isIP } from 'node:net';
 import type { PluginField, SettingValues } from '../fields.ts';
 import { replaceIds } from '../person-ids.ts';
-import { definePlugin, SettingsError, type JsonValue, type TransformationPlugin } from '../plugin.ts';
+import { definePlugin, SettingsError, type TransformationPlugin } from '../plugin.ts';
+import type { JsonValue } from '../../base/json.ts';
 import { deletePath, propertyPath, readPath, replacePath, setOwn } from '../property-path.ts';
 import { listSetting, textSetting, yesSetting } from '../setting-values.ts';
 

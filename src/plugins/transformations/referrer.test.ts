@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../plugin.ts';
+import type { JsonObject } from '../../base/json.ts';
 import { referrerSource } from '../referrer-sources.ts';
 import { referrer } from './referrer.ts';
-import { transform, transformed } from './test-transformation.ts';
+import { transform, transformed } from './transformation.fixture.ts';
 
 const onEvent = (properties: JsonObject): JsonObject => transformed(referrer, { person: 'No' }, properties);
 

@@ -1,6 +1,7 @@
 import type { PluginField } from '../fields.ts';
 import { personProperties } from '../person-properties.ts';
-import { definePlugin, type JsonObject, type TransformationPlugin } from '../plugin.ts';
+import { definePlugin, type TransformationPlugin } from '../plugin.ts';
+import type { JsonObject } from '../../base/json.ts';
 import { referrerSource } from '../referrer-sources.ts';
 import { listSetting, yesSetting } from '../setting-values.ts';
 

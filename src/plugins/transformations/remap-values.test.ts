@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { remapValues } from './remap-values.ts';
-import { parsed, transform, transformed } from './test-transformation.ts';
-import { testHost } from './test-host.ts';
+import { parsed, transform, transformed } from './transformation.fixture.ts';
+import { testHost } from '../../../test/support/transformation-host.ts';
 
 const settings = { propertyNames: 'a, b.c', valueMapping: { x: 'y', y: 'z', '5': null, true: [1] } };
 

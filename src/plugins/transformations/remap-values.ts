@@ -1,6 +1,7 @@
 import type { PluginField } from '../fields.ts';
-import { definePlugin, SettingsError, type JsonObject, type JsonValue, type TransformationPlugin } from '../plugin.ts';
-import { isObject, locate, propertyPath, setOwn, type PropertyPath } from '../property-path.ts';
+import { definePlugin, SettingsError, type TransformationPlugin } from '../plugin.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
+import { locate, propertyPath, setOwn, type PropertyPath } from '../property-path.ts';
 import { jsonSetting, listSetting } from '../setting-values.ts';
 
 const fields = [

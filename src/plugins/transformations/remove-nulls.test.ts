@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { removeNulls } from './remove-nulls.ts';
-import { parsed, transform, transformed } from './test-transformation.ts';
-import { testHost } from './test-host.ts';
+import { parsed, transform, transformed } from './transformation.fixture.ts';
+import { testHost } from '../../../test/support/transformation-host.ts';
 
 const deep = { a: null, l2: { a: null, b: 0, l3: { a: null, l4: { a: null, b: '' } } } };
 

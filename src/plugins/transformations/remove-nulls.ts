@@ -1,5 +1,6 @@
 import type { PluginField } from '../fields.ts';
-import { definePlugin, type JsonObject, type JsonValue, type TransformationPlugin } from '../plugin.ts';
+import { definePlugin, type TransformationPlugin } from '../plugin.ts';
+import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { integerSetting } from '../setting-values.ts';
 
 const fields = [

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { rename } from './rename.ts';
-import { parsed, transform, transformed } from './test-transformation.ts';
-import { testHost } from './test-host.ts';
+import { parsed, transform, transformed } from './transformation.fixture.ts';
+import { testHost } from '../../../test/support/transformation-host.ts';
 
 const properties = (table: object, more: Record<string, string> = {}) => ({
   properties: JSON.stringify(table),

@@ -1,6 +1,6 @@
 import type { PluginField, SettingValues } from '../fields.ts';
-import { definePlugin, SettingsError, type JsonObject, type JsonValue, type TransformationPlugin } from '../plugin.ts';
-import { isObject } from '../property-path.ts';
+import { definePlugin, SettingsError, type TransformationPlugin } from '../plugin.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
 import { propertyRenaming } from '../property-renaming.ts';
 import { jsonSetting, textSetting, yesSetting } from '../setting-values.ts';
 

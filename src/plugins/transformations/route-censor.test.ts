@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { routeCensor } from './route-censor.ts';
-import { testHost } from './test-host.ts';
-import { transform, transformed } from './test-transformation.ts';
+import { testHost } from '../../../test/support/transformation-host.ts';
+import { transform, transformed } from './transformation.fixture.ts';
 
 const routesJson = [{ path: '/users/:name', include: ['name'] }];
 

@@ -1,7 +1,8 @@
 import type { PluginField, SettingValues } from '../fields.ts';
 import type { TransformationHost } from '../host.ts';
 import { personPropertiesIfAny } from '../person-properties.ts';
-import { definePlugin, SettingsError, type JsonObject, type JsonValue, type TransformationPlugin } from '../plugin.ts';
+import { definePlugin, SettingsError, type TransformationPlugin } from '../plugin.ts';
+import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { setOwn } from '../property-path.ts';
 import { createRouteCensor, type RouteCensor } from '../route-patterns.ts';
 import { jsonSetting, listSetting } from '../setting-values.ts';

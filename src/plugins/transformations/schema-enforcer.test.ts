@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonObject, JsonValue } from '../plugin.ts';
+import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { schemaEnforcer } from './schema-enforcer.ts';
-import { parsed, transform } from './test-transformation.ts';
-import { testHost } from './test-host.ts';
+import { parsed, transform } from './transformation.fixture.ts';
+import { testHost } from '../../../test/support/transformation-host.ts';
 
 const schemas = {
   eventSchemas: {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonValue } from '../plugin.ts';
+import type { JsonValue } from '../../base/json.ts';
 import { semverFlattener } from './semver-flattener.ts';
-import { parsed, transform, transformed } from './test-transformation.ts';
-import { testHost } from './test-host.ts';
+import { parsed, transform, transformed } from './transformation.fixture.ts';
+import { testHost } from '../../../test/support/transformation-host.ts';
 
 describe('semver flattener', () => {
   it('does what its example shows', () => {

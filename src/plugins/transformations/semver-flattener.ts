@@ -1,5 +1,6 @@
 import type { PluginField } from '../fields.ts';
-import { definePlugin, SettingsError, type JsonObject, type TransformationPlugin } from '../plugin.ts';
+import { definePlugin, SettingsError, type TransformationPlugin } from '../plugin.ts';
+import type { JsonObject } from '../../base/json.ts';
 import { locate, propertyPath, setOwn } from '../property-path.ts';
 import { listSetting } from '../setting-values.ts';
 

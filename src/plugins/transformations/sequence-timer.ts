@@ -1,12 +1,7 @@
 import type { PluginField } from '../fields.ts';
 import type { PluginStorage } from '../host.ts';
-import {
-  definePlugin,
-  SettingsError,
-  type JsonValue,
-  type TransformationPlugin,
-  type TransformEvent,
-} from '../plugin.ts';
+import { definePlugin, SettingsError, type TransformationPlugin, type TransformEvent } from '../plugin.ts';
+import type { JsonValue } from '../../base/json.ts';
 import { setOwn } from '../property-path.ts';
 import { textSetting, yesSetting } from '../setting-values.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { taxonomy } from './taxonomy.ts';
-import { transform } from './test-transformation.ts';
-import { testHost } from './test-host.ts';
+import { transform } from './transformation.fixture.ts';
+import { testHost } from '../../../test/support/transformation-host.ts';
 
 const written: Readonly<Record<string, string>> = {
   camelCase: 'helloThereWorld',

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonValue } from '../plugin.ts';
-import { transform, transformed } from './test-transformation.ts';
-import { testHost } from './test-host.ts';
+import type { JsonValue } from '../../base/json.ts';
+import { transform, transformed } from './transformation.fixture.ts';
+import { testHost } from '../../../test/support/transformation-host.ts';
 import { timestampParts } from './timestamp-parts.ts';
 
 function partsOf(timestamp: string, settings: Record<string, string> = {}) {

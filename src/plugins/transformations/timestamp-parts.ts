@@ -1,5 +1,6 @@
 import type { PluginField } from '../fields.ts';
-import { definePlugin, SettingsError, type JsonValue, type TransformationPlugin } from '../plugin.ts';
+import { definePlugin, SettingsError, type TransformationPlugin } from '../plugin.ts';
+import type { JsonValue } from '../../base/json.ts';
 import { propertyPath, readPath } from '../property-path.ts';
 import { textSetting } from '../setting-values.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { testHost } from './test-host.ts';
-import { transform, transformed } from './test-transformation.ts';
+import { testHost } from '../../../test/support/transformation-host.ts';
+import { transform, transformed } from './transformation.fixture.ts';
 import { urlMasking } from './url-masking.ts';
 
 describe('URL masking', () => {

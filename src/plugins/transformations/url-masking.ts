@@ -1,7 +1,8 @@
 import type { PluginField, SettingValues } from '../fields.ts';
 import { guardedPattern, type GuardedPattern } from '../guarded-pattern.ts';
-import { definePlugin, SettingsError, type JsonValue, type TransformationPlugin } from '../plugin.ts';
-import { isObject, propertyPath, readPath, replacePath, type PropertyPath } from '../property-path.ts';
+import { definePlugin, SettingsError, type TransformationPlugin } from '../plugin.ts';
+import { isObject, type JsonValue } from '../../base/json.ts';
+import { propertyPath, readPath, replacePath, type PropertyPath } from '../property-path.ts';
 import { jsonSetting, textSetting } from '../setting-values.ts';
 
 const fields = [

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { parsed, transform, transformed } from './test-transformation.ts';
-import { testHost } from './test-host.ts';
+import { parsed, transform, transformed } from './transformation.fixture.ts';
+import { testHost } from '../../../test/support/transformation-host.ts';
 import { urlParameters } from './url-parameters.ts';
 
 const at = (query: string) => ({ $current_url: `https://example.com/p${query}` });

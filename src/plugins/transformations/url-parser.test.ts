@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { transform, transformed } from './test-transformation.ts';
+import { transform, transformed } from './transformation.fixture.ts';
 import { urlParser } from './url-parser.ts';
 
 describe('URL parser', () => {

@@ -1,7 +1,8 @@
 import type { PluginField } from '../fields.ts';
 import { guardedPattern } from '../guarded-pattern.ts';
 import { personPropertiesIfAny } from '../person-properties.ts';
-import { definePlugin, SettingsError, type JsonObject, type TransformationPlugin } from '../plugin.ts';
+import { definePlugin, SettingsError, type TransformationPlugin } from '../plugin.ts';
+import type { JsonObject } from '../../base/json.ts';
 import { setOwn } from '../property-path.ts';
 import { listSetting, textSetting } from '../setting-values.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../plugin.ts';
-import { transform, transformed } from './test-transformation.ts';
+import type { JsonObject } from '../../base/json.ts';
+import { transform, transformed } from './transformation.fixture.ts';
 import { userAgent } from './user-agent.ts';
 
 const chrome =

@@ -1,6 +1,7 @@
 import { parseUserAgent } from 'detect-browser';
 import type { PluginField } from '../fields.ts';
-import { definePlugin, type JsonObject, type TransformationPlugin } from '../plugin.ts';
+import { definePlugin, type TransformationPlugin } from '../plugin.ts';
+import type { JsonObject } from '../../base/json.ts';
 import { textSetting } from '../setting-values.ts';
 
 const flags = ['false', 'true'] as const;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { testHost } from './test-host.ts';
-import { parsed, transform, transformed } from './test-transformation.ts';
+import { testHost } from '../../../test/support/transformation-host.ts';
+import { parsed, transform, transformed } from './transformation.fixture.ts';
 import { utm } from './utm.ts';
 
 const url = (query: string) => ({ $current_url: `https://a.b/${query}` });

@@ -1,7 +1,8 @@
 import type { PluginField } from '../fields.ts';
 import { personProperties } from '../person-properties.ts';
-import { definePlugin, SettingsError, type JsonObject, type TransformationPlugin } from '../plugin.ts';
-import { isObject, propertyPath, readPath, replacePath, setOwn } from '../property-path.ts';
+import { definePlugin, SettingsError, type TransformationPlugin } from '../plugin.ts';
+import { isObject, type JsonObject } from '../../base/json.ts';
+import { propertyPath, readPath, replacePath, setOwn } from '../property-path.ts';
 import { jsonSetting, listSetting, textSetting, yesSetting } from '../setting-values.ts';
 
 const yesNo = ['Yes', 'No'] as const;

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../plugins/plugin.ts';
+import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { hopsMax, hopsProperty, type ApiCall, type InstanceServices, type SandboxEvent } from '../sandbox.ts';
 
 export interface OpContext {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { newId } from '../../base/ids.ts';
-import type { JsonValue } from '../../plugins/plugin.ts';
+import type { JsonValue } from '../../base/json.ts';
 import {
   SandboxError,
   type CallTarget,

@@ -37,7 +37,7 @@ export interface ProcessParts {
   readonly onEnd: (ending: Ending) => void;
 }
 
-const entry = fileURLToPath(new URL('../../sandbox-process.ts', import.meta.url));
+const entry = fileURLToPath(new URL('../child/main.ts', import.meta.url));
 /** What an entry may run over its limit before the process counts as stuck: isolates cut themselves off. */
 const graceMs = 1000;
 const ownHeapMegabytes = 512;

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import type { OutboundFetch, OutboundRequest } from '../../plugins/host.ts';
+import type { OutboundFetch, OutboundRequest } from '../../outbound/outbound.ts';
 import { limitRequests, type RequestLimits } from '../../outbound/limit-requests.ts';
 import { OutboundError } from '../../outbound/outbound.ts';
 import type { FetchAnswer } from '../guest/lib/fetch.ts';

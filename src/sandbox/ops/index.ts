@@ -1,4 +1,5 @@
-import type { GeoIp, OutboundFetch } from '../../plugins/host.ts';
+import type { GeoIp } from '../../plugins/host.ts';
+import type { OutboundFetch } from '../../outbound/outbound.ts';
 import { textArgument } from './arguments.ts';
 import { cryptoOps } from './crypto-ops.ts';
 import { createFetchOps } from './fetch-ops.ts';

@@ -1,4 +1,4 @@
-import type { JsonValue } from '../../plugins/plugin.ts';
+import type { JsonValue } from '../../base/json.ts';
 import type { SandboxErrorKind } from '../sandbox.ts';
 
 /** What the service and the process of the plugins tell each other. In brackets: what is in the frame's body. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { SandboxError, type EventOutcome } from '../sandbox.ts';
-import { eventOf } from '../test-sandbox.ts';
+import { eventOf } from '../../../test/support/sandbox.ts';
 import { decodeResults } from './results-text.ts';
 
 const events = [eventOf('a'), eventOf('b'), eventOf('c')];

@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
-import type { OutboundRequest, OutboundResponse } from '../../../plugins/host.ts';
-import { openTestIsolate, type TestIsolate } from './test-isolate.ts';
+import type { OutboundRequest, OutboundResponse } from '../../../outbound/outbound.ts';
+import { openTestIsolate, type TestIsolate } from './isolate.fixture.ts';
 import { signedHeaders } from './lazy/aws-signature.ts';
 
 const sent: OutboundRequest[] = [];

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { openTestIsolate, type TestIsolate } from './test-isolate.ts';
+import { openTestIsolate, type TestIsolate } from './isolate.fixture.ts';
 
 let isolate: TestIsolate;
 

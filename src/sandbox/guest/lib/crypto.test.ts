@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import * as crypto from 'node:crypto';
 import { createRequire } from 'node:module';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openTestIsolate, type TestIsolate } from './test-isolate.ts';
+import { openTestIsolate, type TestIsolate } from './isolate.fixture.ts';
 
 let isolate: TestIsolate;
 

@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseAllowList } from '../../../outbound/allow-list.ts';
 import { createOutboundFetch, type ClosableFetch } from '../../../outbound/safe-fetch.ts';
-import { openTestIsolate, type TestIsolate } from './test-isolate.ts';
+import { openTestIsolate, type TestIsolate } from './isolate.fixture.ts';
 
 let server: Server;
 let outbound: ClosableFetch;

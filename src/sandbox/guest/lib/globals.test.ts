@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openTestIsolate, type TestIsolate } from './test-isolate.ts';
+import { openTestIsolate, type TestIsolate } from './isolate.fixture.ts';
 
 let isolate: TestIsolate;
 

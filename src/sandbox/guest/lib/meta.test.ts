@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openTestIsolate, type TestIsolate } from './test-isolate.ts';
+import { openTestIsolate, type TestIsolate } from './isolate.fixture.ts';
 
 /** What the service keeps, as far as these tests need it. */
 const kept = new Map<string, unknown>();

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseAllowList } from '../../../outbound/allow-list.ts';
 import { resolveAllowed } from '../../../outbound/resolve-allowed.ts';
-import { testPostgres, type TestPostgres } from '../../ops/test-postgres.ts';
-import { openTestIsolate, type TestIsolate } from './test-isolate.ts';
+import { testPostgres, type TestPostgres } from '../../../../test/support/plugin-postgres.ts';
+import { openTestIsolate, type TestIsolate } from './isolate.fixture.ts';
 
 let server: TestPostgres;
 let isolate: TestIsolate;

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import * as legacy from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openTestIsolate, type TestIsolate } from './test-isolate.ts';
+import { openTestIsolate, type TestIsolate } from './isolate.fixture.ts';
 
 let isolate: TestIsolate;
 

@@ -1,0 +1,78 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { answersOf, childCommand, startChild, survivors } from './child-log.fixture.ts';
+import { record } from '../conformance.ts';
+import { openSqliteLogWriter } from './sqlite.ts';
+
+// Real: processes, kill -9, files. Observed: what the child printed before it died, against what a fresh process reads.
+
+let dir: string;
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'millrace-crash-'));
+});
+afterEach(() => rm(dir, { recursive: true, force: true }));
+
+/** Small generator of repeatable numbers in [0, 1). */
+function seeded(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+describe('kill -9', () => {
+  it('every acknowledged record is readable once, and numbers go on above all used, in 10 rounds', async () => {
+    const random = seeded(20_261_120);
+    const all = new Map<number, string>();
+    let committed = 0;
+    let highest = 0;
+    for (let round = 0; round < 10; round += 1) {
+      const child = startChild(childCommand(dir, 'append', committed));
+      expect(await child.sees('ack ')).toBe(true);
+      await delay(random() * 300);
+      child.process.kill('SIGKILL');
+      await child.ended();
+      const answers = answersOf(child.lines);
+      const seqs = [...answers.acked.keys()];
+      expect(Math.min(...seqs)).toBeGreaterThan(highest);
+      for (const [seq, name] of answers.acked) all.set(seq, name);
+      committed = Math.max(committed, answers.committed);
+      const found = await survivors(dir, committed);
+      const lost = [...all].filter(([seq, name]) => seq > committed && found.get(seq) !== name);
+      expect(lost).toEqual([]);
+      highest = Math.max(...seqs, ...found.keys());
+    }
+    expect(all.size).toBeGreaterThan(100);
+  }, 30_000);
+});
+
+describe('close', () => {
+  it('a process that closes the log while it waits ends by itself', async () => {
+    const child = startChild(childCommand(dir, 'close'));
+    await child.ended();
+    expect(child.lines.at(-1)).toBe('closed');
+    expect(child.process.exitCode).toBe(0);
+  });
+});
+
+describe('exclusive ownership', () => {
+  it('a second process is refused with a sentence, and may write once the first is gone', async () => {
+    const child = startChild(childCommand(dir, 'append'));
+    expect(await child.sees('ack ')).toBe(true);
+    const options = { committed: { live: 0, historical: 0 } };
+    await expect(openSqliteLogWriter(join(dir, 'log'), options)).rejects.toMatchObject({
+      name: 'LogOpenError',
+      code: 'in_use',
+      message: expect.stringContaining('in use by another process'),
+    });
+    child.process.kill('SIGKILL');
+    await child.ended();
+    const writer = await openSqliteLogWriter(join(dir, 'log'), options);
+    expect(await writer.append('live', record('mine'))).toBeGreaterThan(0);
+    await writer.close();
+  });
+});

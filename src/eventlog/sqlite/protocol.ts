@@ -1,0 +1,36 @@
+import type { MessagePort } from 'node:worker_threads';
+import type { Lane } from '../eventlog.ts';
+import type { LogOpenErrorCode, PerLane } from './format.ts';
+import type { NewRow } from './segment.ts';
+
+/** What the writer thread starts with. */
+export interface WriterThreadData {
+  readonly dir: string;
+  readonly port: MessagePort;
+  readonly shared: SharedArrayBuffer;
+  readonly committed: PerLane<number>;
+  readonly segmentBytes: number;
+  readonly drainedFileBytes: number;
+}
+
+/** To the thread. Appends of a lane are answered in the order in which they came. */
+export type ToWriterThread =
+  | { readonly kind: 'append'; readonly lane: Lane; readonly rows: readonly NewRow[] }
+  | { readonly kind: 'close' };
+
+/** Sizes of waiting records, three numbers each: seq, events, bytes. */
+export interface WaitingSizes {
+  readonly lane: Lane;
+  readonly numbers: Float64Array;
+}
+
+/** From the thread. */
+export type FromWriterThread =
+  | { readonly kind: 'waiting'; readonly sizes: WaitingSizes }
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'refused'; readonly code: LogOpenErrorCode; readonly message: string }
+  /** The oldest `count` unanswered appends of the lane are durable, numbered from `firstSeq` on. */
+  | { readonly kind: 'appended'; readonly lane: Lane; readonly count: number; readonly firstSeq: number }
+  /** The oldest `count` unanswered appends of the lane failed. */
+  | { readonly kind: 'failed'; readonly lane: Lane; readonly count: number; readonly reason: string }
+  | { readonly kind: 'problem'; readonly sentence: string };

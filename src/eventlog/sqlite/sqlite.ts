@@ -1,0 +1,243 @@
+import { mkdirSync } from 'node:fs';
+import {
+  isMarkedAsUntransferable,
+  MessageChannel,
+  receiveMessageOnPort,
+  Worker,
+  type MessagePort,
+} from 'node:worker_threads';
+import { createBacklogQueue, type BacklogQueue } from '../backlog-queue.ts';
+import { lanes, LogUnavailableError, type EventLogWriter, type Lane, type LogRecord } from '../eventlog.ts';
+import { LogOpenError, type PerLane } from './format.ts';
+import type { FromWriterThread, ToWriterThread, WriterThreadData } from './protocol.ts';
+import type { NewRow } from './segment.ts';
+import { createSharedMemory, sharedPositions } from './shared.ts';
+
+export { LogOpenError } from './format.ts';
+export { openSqliteLogReader } from './reader.ts';
+
+export interface SqliteLogOptions {
+  /** The consumer's cursor per lane, from the store that keeps it; 0 when there is none yet. */
+  readonly committed: PerLane<number>;
+  /** A file of the log that uses more bytes is closed and a new one begun. Default 256 MiB. */
+  readonly segmentBytes?: number;
+  /** A drained file above this many bytes is replaced, so that its space comes back. Default 64 MiB. */
+  readonly drainedFileBytes?: number;
+  /** Body bytes that may be on their way to the disk; beyond them `append` rejects. Default 256 MiB. */
+  readonly inFlightBytesMax?: number;
+  /** Called with a sentence that an operator should see: damage, space not given back, the end of the writer thread. */
+  readonly onProblem?: (sentence: string) => void;
+}
+
+export interface SqliteLogWriter extends EventLogWriter {
+  /**
+   * As in the port. The body belongs to the log from the call on: its memory moves to the writer thread where possible,
+   * which leaves the caller's view empty.
+   */
+  append(lane: Lane, record: LogRecord): Promise<number>;
+  /** Hand it to openSqliteLogReader, in any thread. */
+  readonly shared: SharedArrayBuffer;
+}
+
+interface Pending {
+  readonly events: number;
+  readonly bytes: number;
+  readonly resolve: (seq: number) => void;
+  readonly reject: (error: LogUnavailableError) => void;
+}
+
+/** A row whose body's memory belongs to this side alone. */
+type OwnRow = NewRow & { readonly body: Uint8Array<ArrayBuffer> };
+
+const mebibyte = 1024 * 1024;
+
+/** Opens the log in `dir` for writing, made if absent. One process at a time. Rejects with LogOpenError. */
+export async function openSqliteLogWriter(dir: string, options: SqliteLogOptions): Promise<SqliteLogWriter> {
+  mkdirSync(dir, { recursive: true });
+  const { port1, port2 } = new MessageChannel();
+  const shared = createSharedMemory();
+  const workerData: WriterThreadData = {
+    dir,
+    port: port2,
+    shared,
+    committed: options.committed,
+    segmentBytes: options.segmentBytes ?? 256 * mebibyte,
+    drainedFileBytes: options.drainedFileBytes ?? 64 * mebibyte,
+  };
+  const worker = new Worker(new URL('./writer-thread.ts', import.meta.url), {
+    workerData,
+    transferList: [port2],
+  });
+  const writer = new MainThreadWriter(port1, worker, shared, options);
+  await writer.opened;
+  return writer;
+}
+
+/** The main thread's side: queues, promises and sums, no file ever. */
+class MainThreadWriter implements SqliteLogWriter {
+  readonly shared: SharedArrayBuffer;
+  readonly opened: Promise<void>;
+  readonly #port: MessagePort;
+  readonly #positions;
+  readonly #inFlightBytesMax: number;
+  readonly #onProblem: (sentence: string) => void;
+  readonly #backlogs: PerLane<BacklogQueue> = { live: createBacklogQueue(), historical: createBacklogQueue() };
+  /** Sent or to be sent, unanswered, oldest first. */
+  readonly #pending: PerLane<Pending[]> = { live: [], historical: [] };
+  readonly #unsent: Record<Lane, OwnRow[]> = { live: [], historical: [] };
+  readonly #ended: Promise<void>;
+  readonly #settleOpened: { resolve: () => void; reject: (error: Error) => void };
+  #inFlightBytes = 0;
+  #sendScheduled = false;
+  /** Why appends are refused from now on. */
+  #endedBecause: string | undefined;
+
+  constructor(port: MessagePort, worker: Worker, shared: SharedArrayBuffer, options: SqliteLogOptions) {
+    this.#port = port;
+    this.shared = shared;
+    this.#positions = sharedPositions(shared);
+    this.#inFlightBytesMax = options.inFlightBytesMax ?? 256 * mebibyte;
+    this.#onProblem = options.onProblem ?? (() => undefined);
+    const opened = Promise.withResolvers<void>();
+    this.opened = opened.promise;
+    this.#settleOpened = opened;
+    port.on('message', (message: FromWriterThread) => this.#receive(message));
+    worker.on('error', (error) => this.#end(`the event log's writer thread failed: ${error.message}; restart`));
+    const ended = Promise.withResolvers<void>();
+    this.#ended = ended.promise;
+    worker.on('exit', () => {
+      this.#end("the event log's writer thread ended; restart");
+      ended.resolve();
+    });
+  }
+
+  async append(lane: Lane, record: LogRecord): Promise<number> {
+    const bytes = record.body.byteLength;
+    if (this.#endedBecause !== undefined) throw new LogUnavailableError(this.#endedBecause);
+    if (this.#inFlightBytes > 0 && this.#inFlightBytes + bytes > this.#inFlightBytesMax) {
+      const limit = `${this.#inFlightBytesMax} bytes are on their way to the disk`;
+      throw new LogUnavailableError(`the disk is too slow: ${limit}; try again later`);
+    }
+    const { events } = record.header;
+    const row = { header: JSON.stringify(record.header), events, body: ownBytes(record.body) };
+    const { promise, resolve, reject } = Promise.withResolvers<number>();
+    this.#pending[lane].push({ events, bytes, resolve, reject });
+    this.#unsent[lane].push(row);
+    this.#inFlightBytes += bytes;
+    this.#scheduleSend();
+    return promise;
+  }
+
+  backlog(lane: Lane) {
+    const queue = this.#backlogs[lane];
+    queue.dropThrough(this.#positions.consumed(lane));
+    return queue.totals();
+  }
+
+  async close(): Promise<void> {
+    if (this.#endedBecause === undefined) {
+      this.#endedBecause = 'the event log is closed';
+      this.#send();
+      this.#post({ kind: 'close' }, []);
+    }
+    await this.#ended;
+    this.#port.close();
+  }
+
+  /** Appends of one turn of the event loop travel in one message. */
+  #scheduleSend(): void {
+    if (this.#sendScheduled) return;
+    this.#sendScheduled = true;
+    setImmediate(() => this.#send());
+  }
+
+  #send(): void {
+    this.#sendScheduled = false;
+    for (const lane of lanes) {
+      const rows = this.#unsent[lane];
+      if (rows.length === 0) continue;
+      this.#unsent[lane] = [];
+      this.#post(
+        { kind: 'append', lane, rows },
+        rows.map(({ body }) => body.buffer),
+      );
+    }
+  }
+
+  #post(message: ToWriterThread, transfer: ArrayBuffer[]): void {
+    this.#port.postMessage(message, transfer);
+  }
+
+  #receive(message: FromWriterThread): void {
+    switch (message.kind) {
+      case 'appended':
+        return this.#appended(message.lane, message.count, message.firstSeq);
+      case 'failed':
+        return this.#failed(message.lane, message.count, message.reason);
+      case 'waiting':
+        return this.#waiting(message.sizes.lane, message.sizes.numbers);
+      case 'problem':
+        return this.#onProblem(message.sentence);
+      case 'ready':
+        return this.#settleOpened.resolve();
+      case 'refused':
+        this.#endedBecause = message.message;
+        return this.#settleOpened.reject(new LogOpenError(message.code, message.message));
+    }
+  }
+
+  #appended(lane: Lane, count: number, firstSeq: number): void {
+    const queue = this.#backlogs[lane];
+    queue.dropThrough(this.#positions.consumed(lane));
+    let seq = firstSeq;
+    for (const { events, bytes, resolve } of this.#settle(lane, count)) {
+      queue.push({ seq, events, bytes });
+      resolve(seq);
+      seq += 1;
+    }
+  }
+
+  #failed(lane: Lane, count: number, reason: string): void {
+    for (const { reject } of this.#settle(lane, count)) {
+      reject(new LogUnavailableError(`the event log could not be written: ${reason}; nothing was taken, try again`));
+    }
+  }
+
+  #settle(lane: Lane, count: number): Pending[] {
+    const settled = this.#pending[lane].splice(0, count);
+    for (const { bytes } of settled) this.#inFlightBytes -= bytes;
+    return settled;
+  }
+
+  #waiting(lane: Lane, numbers: Float64Array): void {
+    for (let at = 0; at < numbers.length; at += 3) {
+      const [seq = 0, events = 0, bytes = 0] = numbers.subarray(at, at + 3);
+      this.#backlogs[lane].push({ seq, events, bytes });
+    }
+  }
+
+  /** The thread is gone. What it was doing may be on disk or not: the sender has to try again. */
+  #end(why: string): void {
+    for (;;) {
+      const answer = receiveMessageOnPort(this.#port) as { message: FromWriterThread } | undefined;
+      if (answer === undefined) break;
+      this.#receive(answer.message);
+    }
+    if (this.#endedBecause === undefined) this.#onProblem(why);
+    this.#endedBecause ??= why;
+    this.#settleOpened.reject(new LogOpenError('io', why));
+    for (const lane of lanes) {
+      for (const { reject } of this.#settle(lane, Infinity)) reject(new LogUnavailableError(why));
+    }
+    this.#port.close();
+  }
+}
+
+/** The given memory when nobody else's data lies in it and it can be moved, else a copy. */
+function ownBytes(body: Uint8Array): Uint8Array<ArrayBuffer> {
+  const { buffer } = body;
+  if (!(buffer instanceof ArrayBuffer) || buffer.byteLength !== body.byteLength) return new Uint8Array(body);
+  if (buffer.detached)
+    throw new TypeError('expected a body of its own for each append, got one that was appended before');
+  return isMarkedAsUntransferable(buffer) ? new Uint8Array(body) : new Uint8Array(buffer.transfer());
+}

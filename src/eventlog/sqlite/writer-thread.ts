@@ -1,0 +1,172 @@
+/** Entry of the writer thread: the only place that writes the log's files. It waits for the disk for everybody. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { receiveMessageOnPort, workerData } from 'node:worker_threads';
+import { lanes, type Lane } from '../eventlog.ts';
+import { LogOpenError, messageOf } from './format.ts';
+import { makeLogId } from './identity.ts';
+import { LaneWriter } from './lane-writer.ts';
+import { lockDirectory } from './lock.ts';
+import type { FromWriterThread, ToWriterThread, WriterThreadData } from './protocol.ts';
+import type { NewRow } from './segment.ts';
+import { sharedPositions } from './shared.ts';
+
+/** One commit takes no more than this, so that one lane cannot hold up the other for long. */
+const commitRowsMax = 4096;
+const commitBytesMax = 8 * 1024 * 1024;
+/** Commits of the consumer are gathered this long before their rows are deleted, when no append does it sooner. */
+const tidyAfterMs = 100;
+const roundsPerTidy = 64;
+const sizesPerMessage = 10_000;
+
+const data = workerData as WriterThreadData;
+const { port } = data;
+const positions = sharedPositions(data.shared);
+const queues: Record<Lane, NewRow[]> = { live: [], historical: [] };
+/** What was reported last, so that it is said once. */
+const tidyProblems: Record<Lane, string> = { live: '', historical: '' };
+const state = { closing: false };
+type LaneWriters = Readonly<Record<Lane, LaneWriter>>;
+
+function send(message: FromWriterThread, transfer: ArrayBuffer[] = []): void {
+  port.postMessage(message, transfer);
+}
+
+function take(message: ToWriterThread): void {
+  if (message.kind === 'close') state.closing = true;
+  else for (const row of message.rows) queues[message.lane].push(row);
+}
+
+function takeAll(): void {
+  for (;;) {
+    const next = receiveMessageOnPort(port) as { message: ToWriterThread } | undefined;
+    if (next === undefined) return;
+    take(next.message);
+  }
+}
+
+function nextBatch(queue: NewRow[]): NewRow[] {
+  let bytes = 0;
+  let count = 0;
+  for (const row of queue) {
+    bytes += row.body.byteLength;
+    if (count > 0 && (count === commitRowsMax || bytes > commitBytesMax)) break;
+    count += 1;
+  }
+  return queue.splice(0, count);
+}
+
+function appendBatch(lane: Lane, writer: LaneWriter): void {
+  const rows = nextBatch(queues[lane]);
+  if (rows.length === 0) return;
+  try {
+    send({ kind: 'appended', lane, count: rows.length, firstSeq: writer.append(rows) });
+  } catch (error) {
+    send({ kind: 'failed', lane, count: rows.length, reason: messageOf(error) });
+  }
+}
+
+function appendEverything(writers: LaneWriters): void {
+  takeAll();
+  for (let round = 1; lanes.some((lane) => queues[lane].length > 0); round += 1) {
+    for (const lane of lanes) {
+      appendBatch(lane, writers[lane]);
+      takeAll();
+      // Under constant load this loop does not end, and nobody else gives space back.
+      if (round % roundsPerTidy === 0) tidyOnce(lane, writers[lane]);
+    }
+  }
+}
+
+/** Runs until the thread ends: wakes when the consumer commits, and gives back space. */
+async function tidyForever(writers: LaneWriters, afterAppends: () => void): Promise<void> {
+  let seen = -1;
+  while (!state.closing) {
+    const count = positions.commitCount();
+    if (count === seen) await positions.commitCountChange(seen);
+    seen = count;
+    await delay(tidyAfterMs, undefined, { ref: false });
+    for (const lane of lanes) {
+      while (!state.closing && tidyOnce(lane, writers[lane])) {
+        appendEverything(writers);
+        afterAppends();
+      }
+    }
+  }
+}
+
+function tidyOnce(lane: Lane, writer: LaneWriter): boolean {
+  try {
+    const more = writer.tidy();
+    tidyProblems[lane] = '';
+    return more;
+  } catch (error) {
+    const sentence = `space of the ${lane} lane is not given back yet: ${messageOf(error)}`;
+    if (tidyProblems[lane] !== sentence) send({ kind: 'problem', sentence });
+    tidyProblems[lane] = sentence;
+    return false;
+  }
+}
+
+/** Tells the main thread what waits from before. */
+function sendWaiting(lane: Lane, writer: LaneWriter): void {
+  let numbers: number[] = [];
+  const flush = () => {
+    const packed = Float64Array.from(numbers);
+    if (packed.length > 0) send({ kind: 'waiting', sizes: { lane, numbers: packed } }, [packed.buffer]);
+    numbers = [];
+  };
+  for (const { seq, events, bytes } of writer.waiting()) {
+    numbers.push(seq, events, bytes);
+    if (numbers.length >= sizesPerMessage * 3) flush();
+  }
+  flush();
+}
+
+function openLane(lane: Lane): LaneWriter {
+  return new LaneWriter({
+    dir: data.dir,
+    lane,
+    segmentBytes: data.segmentBytes,
+    drainedFileBytes: data.drainedFileBytes,
+    committed: data.committed[lane],
+    positions,
+    onProblem: (sentence) => send({ kind: 'problem', sentence }),
+  });
+}
+
+function start(): void {
+  let unlock: (() => void) | undefined;
+  try {
+    unlock = lockDirectory(data.dir);
+    makeLogId(data.dir);
+    serve({ live: openLane('live'), historical: openLane('historical') }, unlock);
+  } catch (error) {
+    unlock?.();
+    const refusal =
+      error instanceof LogOpenError
+        ? error
+        : new LogOpenError('io', `expected to open the event log in ${data.dir}, got: ${messageOf(error)}`);
+    send({ kind: 'refused', code: refusal.code, message: refusal.message });
+    port.close();
+  }
+}
+
+function serve(writers: LaneWriters, unlock: () => void): void {
+  for (const lane of lanes) sendWaiting(lane, writers[lane]);
+  send({ kind: 'ready' });
+  const closeIfAsked = () => {
+    if (!state.closing) return;
+    for (const lane of lanes) writers[lane].close();
+    unlock();
+    port.close();
+    positions.wakeAll();
+  };
+  port.on('message', (message: ToWriterThread) => {
+    take(message);
+    appendEverything(writers);
+    closeIfAsked();
+  });
+  void tidyForever(writers, closeIfAsked);
+}
+
+start();

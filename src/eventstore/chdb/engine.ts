@@ -1,0 +1,165 @@
+import { join } from 'node:path';
+import type { ProcessOptions } from './messages.ts';
+import type { Engine } from './server.ts';
+import type { WireParam } from '../frames.ts';
+import { parseLines } from '../json-lines.ts';
+import { migrateStore } from '../schema.ts';
+import { damagedPartsSql, insertSql, type DamagedPart } from '../sql.ts';
+
+/**
+ * Sessions of the embedded engine. One session is one serial lane, so there is one for writing and several for reading.
+ *
+ * Reads go through the streaming call: the one-shot call with parameters runs one at a time in the whole process. Settings
+ * are set once per session and never changed by a call, except those of an insert, which stand in its text.
+ */
+const readers = 3;
+const waitingReadsMax = 200;
+const resultBytesMax = 256 * 1024 * 1024;
+const spoolName = /^[0-9a-f-]{36}\.native$/;
+
+/** As much of chDB's Session as is used here. */
+export interface Session {
+  queryAsync(sql: string): Promise<{ readonly rowsRead: number }>;
+  queryStreamBind(sql: string, params: object): AsyncIterable<{ readonly numBytes: number; raw(): Uint8Array }>;
+}
+
+export interface OpenEngine extends Engine {
+  /** Age of the oldest call at work in ms, 0 when idle. */
+  insertMs(): number;
+  queryMs(): number;
+}
+
+type OpenSession = (dir: string, connectionArgs: readonly string[]) => Session;
+
+export async function openEngine(open: OpenSession, options: ProcessOptions): Promise<OpenEngine> {
+  const connectionArgs = [
+    `--max_server_memory_usage=${options.memoryBytesMax}`,
+    `--mark_cache_size=${Math.floor(options.memoryBytesMax / 8)}`,
+    '--uncompressed_cache_size=0',
+  ];
+  const writer = open(options.dir, connectionArgs);
+  await run(writer, 'CREATE DATABASE IF NOT EXISTS millrace ENGINE = Atomic');
+  await run(writer, 'USE millrace');
+  await migrateStore({
+    command: (sql) => run(writer, sql),
+    rows: async <Row>(sql: string) => parseLines<Row>(await collect(writer, sql, {})),
+  });
+  const pool = readerPool(await openReaders(open, options, connectionArgs));
+  const inserts = stopwatch();
+  const queries = stopwatch();
+  let lastInsert: Promise<void> = Promise.resolve();
+  return {
+    insert(file, rows, token) {
+      const turn = lastInsert.then(() => inserts.time(() => insertFile(writer, options.spoolDir, file, rows, token)));
+      lastInsert = turn.catch(() => undefined);
+      return turn;
+    },
+    query: (sql, params) => pool((session) => queries.time(() => collect(session, sql, params))),
+    damagedParts: async () =>
+      parseLines<DamagedPart>(await pool((session) => queries.time(() => collect(session, damagedPartsSql, {})))),
+    insertMs: inserts.oldestMs,
+    queryMs: queries.oldestMs,
+  };
+}
+
+async function openReaders(open: OpenSession, options: ProcessOptions, args: readonly string[]): Promise<Session[]> {
+  const settings = [
+    `max_execution_time = ${options.queryTimeoutMs / 1000}`,
+    `max_memory_usage = ${Math.floor(options.memoryBytesMax / 2)}`,
+    `max_bytes_before_external_group_by = ${Math.floor(options.memoryBytesMax / 8)}`,
+    `max_bytes_before_external_sort = ${Math.floor(options.memoryBytesMax / 8)}`,
+    'output_format_json_quote_64bit_integers = 1',
+    // Equal identities share their day, and with it the partition.
+    'do_not_merge_across_partitions_select_final = 1',
+    'readonly = 1',
+  ];
+  const sessions: Session[] = [];
+  for (let i = 0; i < readers; i++) {
+    const session = open(options.dir, args);
+    await run(session, 'USE millrace');
+    await run(session, `SET ${settings.join(', ')}`);
+    sessions.push(session);
+  }
+  return sessions;
+}
+
+async function insertFile(writer: Session, spoolDir: string, file: string, rows: number, token: string): Promise<void> {
+  if (!spoolName.test(file)) throw new TypeError(`expected the name of a spool file, got ${JSON.stringify(file)}`);
+  const path = join(spoolDir, file).replace(/[\\']/g, '\\$&');
+  const result = await writer.queryAsync(insertSql(token, `FROM INFILE '${path}'`));
+  // An engine that found no file, or only a part of it, would otherwise look like success.
+  if (result.rowsRead !== rows) {
+    throw new Error(`expected the engine to read ${rows} rows from the spool file, it read ${result.rowsRead}`);
+  }
+}
+
+async function run(session: Session, sql: string): Promise<void> {
+  await session.queryAsync(sql);
+}
+
+async function collect(session: Session, sql: string, params: Readonly<Record<string, WireParam>>): Promise<Buffer> {
+  const bound: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(params)) {
+    bound[name] = typeof value === 'object' && 'bigint' in value ? BigInt(value.bigint) : value;
+  }
+  const stream = session.queryStreamBind(sql, bound);
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of stream) {
+    size += chunk.numBytes;
+    if (size > resultBytesMax) {
+      throw new Error(`Code: 396. The result is larger than ${resultBytesMax} bytes; ask for less at once.`);
+    }
+    chunks.push(Buffer.from(chunk.raw()));
+  }
+  return Buffer.concat(chunks);
+}
+
+/** Gives each call a session of its own; calls beyond the number of sessions wait their turn. */
+function readerPool(sessions: Session[]): <T>(use: (session: Session) => Promise<T>) => Promise<T> {
+  const free = [...sessions];
+  const waiting: ((session: Session) => void)[] = [];
+  const take = (): Promise<Session> => {
+    const session = free.pop();
+    if (session) return Promise.resolve(session);
+    if (waiting.length >= waitingReadsMax) {
+      return Promise.reject(new Error(`Code: 202. More than ${waitingReadsMax} queries are waiting; try again later.`));
+    }
+    return new Promise((resolve) => waiting.push(resolve));
+  };
+  return async (use) => {
+    const session = await take();
+    try {
+      return await use(session);
+    } finally {
+      const next = waiting.shift();
+      if (next) next(session);
+      else free.push(session);
+    }
+  };
+}
+
+interface Stopwatch {
+  time<T>(work: () => Promise<T>): Promise<T>;
+  oldestMs(): number;
+}
+
+function stopwatch(): Stopwatch {
+  const started = new Set<{ readonly at: number }>();
+  return {
+    async time(work) {
+      const entry = { at: performance.now() };
+      started.add(entry);
+      try {
+        return await work();
+      } finally {
+        started.delete(entry);
+      }
+    },
+    oldestMs: () => {
+      // A Set keeps the order of insertion.
+      const [oldest] = started;
+      return oldest ? performance.now() - oldest.at : 0;
+    },
+  };
+}

@@ -1,0 +1,110 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readdir, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, describe, expect, it } from 'vitest';
+import { countRows, insertRows, newProject, testRow } from '../conformance.ts';
+import { alive, tempChdb, until, type TempChdb } from '../../../test/support/chdb.ts';
+
+const opened: TempChdb[] = [];
+const removed: string[] = [];
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((chdb) => chdb.close()));
+  for (const dir of removed.splice(0)) await rm(dir, { recursive: true, force: true });
+});
+
+async function open(...args: Parameters<typeof tempChdb>): Promise<TempChdb> {
+  const chdb = await tempChdb(...args);
+  opened.push(chdb);
+  return chdb;
+}
+
+describe('opening the embedded engine', () => {
+  async function tempRoot(): Promise<string> {
+    const root = await mkdtemp(join(tmpdir(), 'eventstore-open-'));
+    removed.push(root);
+    return root;
+  }
+
+  it('finds what was stored, and clears spool files of a crashed run', async () => {
+    const root = await tempRoot();
+    const project = newProject();
+    const first = await tempChdb({}, root);
+    await insertRows(first.store, 'kept', [testRow(project)]);
+    await first.close();
+    await writeFile(join(root, 'spool', 'old.native'), 'half a row');
+    const second = await open({}, root);
+    expect(await readdir(second.spoolDir)).toEqual([]);
+    await insertRows(second.store, 'kept', [testRow(project)]);
+    expect(await countRows(second.store, project)).toEqual({ all: 1, shown: 1 });
+  });
+
+  it('a damaged part fails the health check by its path until it is removed; the rest stays readable', async () => {
+    const root = await tempRoot();
+    const project = newProject();
+    const first = await tempChdb({}, root);
+    await insertRows(first.store, 'good', [testRow(project, { keyDay: 10_000 })]);
+    await insertRows(first.store, 'bad', [testRow(project, { keyDay: 20_000 })]);
+    const sql = "SELECT path FROM system.parts WHERE table = 'events' AND active AND partition = '202410'";
+    const [part] = await first.store.query<{ path: string }>(sql);
+    await first.close();
+    await truncate(join(part?.path ?? '', 'checksums.txt'), 3);
+    const second = await open({}, root);
+    const health = await second.store.health();
+    expect(health.ok).toBe(false);
+    expect(health.detail).toMatch(/damaged parts of the table events \(.*202410_\d/);
+    expect(await countRows(second.store, project)).toEqual({ all: 1, shown: 1 });
+    const [, path] = /\(([^)]*)\)/.exec(health.detail) ?? [];
+    await rm(path ?? '', { recursive: true });
+    expect(await second.store.health()).toEqual({ ok: true, detail: '' });
+  });
+
+  it('refuses a schema of a newer program with a sentence', async () => {
+    const root = await tempRoot();
+    const first = await tempChdb({}, root);
+    await first.close();
+    const { Session } = await import('chdb');
+    const session = new Session(join(root, 'events'));
+    await session.queryAsync("INSERT INTO millrace.schema_version (version, name) SELECT 99, 'later'");
+    session.close();
+    await expect(tempChdb({}, root)).rejects.toThrow(/schema version 99, .* Start the newer version/);
+  });
+
+  it('refuses a directory that another process has open', async () => {
+    const root = await tempRoot();
+    await open({}, root);
+    const second = tempChdb({ lockWaitMs: 500 }, root);
+    await expect(second).rejects.toThrow(/in use by another process; stop that one first/);
+  });
+
+  it.each(['we*rd', 'a{b}', 'what?'])(
+    'refuses the directory name %s, which the engine would read as a pattern',
+    async (name) => {
+      const root = join(await tempRoot(), name);
+      await expect(tempChdb({}, root)).rejects.toThrow(/without the characters/);
+    },
+  );
+
+  it.each(["it's", 'back\\slash', 'späce [1] "x"'])('works in a directory named %s', async (name) => {
+    const root = join(await tempRoot(), name);
+    await mkdir(root);
+    const chdb = await open({}, root);
+    const project = newProject();
+    await insertRows(chdb.store, 'named', [testRow(project)]);
+    expect(await countRows(chdb.store, project)).toEqual({ all: 1, shown: 1 });
+  });
+
+  it('the engine ends when its parent is killed, and leaves the directory free', async () => {
+    const root = await tempRoot();
+    const parent = fork(fileURLToPath(new URL('../parent.fixture.ts', import.meta.url)), [root], { execArgv: [] });
+    const [message] = (await once(parent, 'message')) as [{ pid: number; socketPath: string }];
+    expect(alive(message.pid)).toBe(true);
+    parent.kill('SIGKILL');
+    await until(() => !alive(message.pid), 'the engine to end');
+    await expect(stat(dirname(message.socketPath))).rejects.toThrow(/ENOENT/);
+    const again = await tempChdb({}, root);
+    await again.close();
+  });
+});

@@ -1,0 +1,46 @@
+/**
+ * Entry of the process that hosts the embedded engine, which must not share a process with anything else: leaving with a
+ * query at work can abort or hang it. It is started and stopped (SIGKILL, which is safe) by chdb-supervisor.ts only.
+ */
+import { rmSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { FromProcess, ProcessOptions, StartFailure } from './messages.ts';
+import { openEngine, type OpenEngine } from './engine.ts';
+import { serveEngine } from './server.ts';
+import { StoreSchemaTooNewError } from '../schema.ts';
+
+function tell(message: FromProcess): void {
+  if (process.connected) process.send?.(message);
+}
+
+function startFailure(error: unknown): StartFailure {
+  return error instanceof StoreSchemaTooNewError ? 'schema' : 'engine';
+}
+
+async function main(options: ProcessOptions): Promise<void> {
+  // The parent is gone: nobody will stop us any more, or tidy up behind us.
+  process.on('disconnect', () => {
+    rmSync(dirname(options.socketPath), { recursive: true, force: true });
+    process.kill(process.pid, 'SIGKILL');
+  });
+  // Ctrl-C and service managers signal the whole group; the parent decides when this process ends.
+  process.on('SIGTERM', () => undefined);
+  process.on('SIGINT', () => undefined);
+  const chdb = await import('chdb').catch((error: unknown) => {
+    tell({ kind: 'failed', reason: 'platform', message: error instanceof Error ? error.message : String(error) });
+    return undefined;
+  });
+  if (!chdb) return;
+  let engine: OpenEngine;
+  try {
+    engine = await openEngine((dir, connectionArgs) => new chdb.Session(dir, { connectionArgs }), options);
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    tell({ kind: 'failed', reason: startFailure(error), message });
+    return;
+  }
+  process.on('message', () => tell({ kind: 'pong', insertMs: engine.insertMs(), queryMs: engine.queryMs() }));
+  serveEngine(engine).listen(options.socketPath, () => tell({ kind: 'ready' }));
+}
+
+await main(JSON.parse(process.argv[2] ?? '{}') as ProcessOptions);

@@ -1,9 +1,0 @@
-import { testHolding } from './hold-conformance.ts';
-import { testRuns } from './run-conformance.ts';
-import type { OpenRunsStore } from './test-runs.ts';
-
-/** What import runs promise on every metadata store. Real stores only. */
-export function testImportRuns(open: OpenRunsStore): void {
-  testRuns(open);
-  testHolding(open);
-}

@@ -1,0 +1,131 @@
+import { isObject } from '../../../base/json.ts';
+import { createColumns } from './columns.ts';
+import { amplitudeExample } from './example.ts';
+import { addGroups, createGroupReader } from './groups.ts';
+import { amplitudeNames } from './names.ts';
+import { createSessionIds } from './sessions.ts';
+import { isUuid } from '../derived-uuids.ts';
+import { createEventWriter, imported, leftOut, unreadable, type EventWriter } from '../event-writer.ts';
+import type { Format, FormatOptions, NameTable, RecordReader } from '../format.ts';
+import { namesOf, rename, type Names } from '../names.ts';
+import { personId } from '../person-ids.ts';
+import { addPersonOfEvent } from '../person-of-event.ts';
+import { readOptions } from '../read-options.ts';
+import { idOf, kindOf, setMember, type Json, type Properties } from '../read-values.ts';
+import { readObjects } from '../reading.ts';
+import { textTime } from '../times.ts';
+
+export const amplitude: Format = {
+  slug: 'amplitude',
+  name: 'Amplitude',
+  description:
+    'Events of the export with all properties of event, user and groups. distinct_id is user_id, else device_id, else ' +
+    'amplitude_id; the uuid is the export’s own. Sessions keep their start in `$session_id`. In the table of names, ' +
+    '`column:x` is the column x of the export.',
+  source: 'The Export API (`/api/2/export`): a zip of gzipped files with one JSON object per line.',
+  options: [
+    {
+      key: 'identify',
+      description: 'Whether `$identify` links each device to its user',
+      default: 'yes',
+      choices: ['yes', 'no'],
+    },
+    {
+      key: 'user_properties',
+      description: 'Whether every event carries the user properties of its moment in `$set`',
+      default: 'yes',
+      choices: ['yes', 'no'],
+    },
+  ],
+  names: amplitudeNames,
+  example: amplitudeExample,
+  createReader,
+};
+
+function createReader(given: FormatOptions, names: NameTable): RecordReader {
+  const options = readOptions('amplitude', amplitude.options, given);
+  const writer = createEventWriter('amplitude', names);
+  const propertyNames = namesOf(names.properties);
+  const personNames = options['user_properties'] === 'yes' ? namesOf(names.personProperties) : undefined;
+  const addColumns = createColumns(names);
+  const readGroups = createGroupReader(writer);
+  const sessionId = createSessionIds();
+  return readObjects((record) => {
+    const name = idOf(record['event_type']);
+    if (name === undefined)
+      return unreadable(`expected the name of the event in event_type, got ${kindOf(record['event_type'])}`);
+    const time = timeOf(record);
+    if (time === undefined)
+      return unreadable('expected a time in event_time, client_event_time or server_received_time');
+    const person = personId(record['user_id'], record['device_id'], record['amplitude_id']);
+    const distinctId = person ?? idOf(record['user_id']) ?? idOf(record['device_id']);
+    if (distinctId === undefined) return unreadable('expected an id in user_id, device_id or amplitude_id');
+    const user = personId(record['user_id']);
+    const device = personId(record['device_id']);
+    const links = options['identify'] === 'yes' && user !== undefined && device !== undefined;
+    const generated = [
+      ...(links ? writer.identify(user, device, time.timestamp) : []),
+      ...readGroups(record, time.timestamp),
+    ];
+    const event = writer.eventName(name);
+    if (event === null) return generated.length > 0 ? imported(generated) : leftOut(name);
+    const properties: Properties = {};
+    if (isObject(record['event_properties'])) rename(record['event_properties'], propertyNames, properties);
+    addColumns(record, properties);
+    if (time.from !== 'event_time') properties['$amplitude_time_from'] = time.from;
+    addEventType(name, event, properties);
+    addGroups(record, properties);
+    const session = sessionId(record['session_id'], device ?? distinctId);
+    if (session !== undefined) properties['$session_id'] ??= session;
+    if (person === undefined) properties['$process_person_profile'] = false;
+    else addPerson(record, personNames, properties);
+    generated.push(writer.event(uuidOf(record, writer), event, distinctId, time.timestamp, properties));
+    return imported(generated);
+  });
+}
+
+const times = ['event_time', 'client_event_time', 'server_received_time'] as const;
+
+/** Written in UTC without saying so. */
+function timeOf(record: Json): { readonly timestamp: string; readonly from: string } | undefined {
+  for (const from of times) {
+    const timestamp = textTime(record[from]);
+    if (timestamp !== undefined) return { timestamp, from };
+  }
+  return undefined;
+}
+
+function uuidOf(record: Json, writer: EventWriter): string {
+  const { uuid, $insert_id: insertId } = record;
+  if (isUuid(uuid)) return uuid;
+  const id = idOf(insertId);
+  // Amplitude itself takes two events of one device with the same $insert_id for one.
+  if (id !== undefined) return writer.id('$insert_id', idOf(record['device_id']) ?? '', id);
+  return writer.contentId(record) ?? writer.id(JSON.stringify(record));
+}
+
+/** Automatic events keep what happened to the element. */
+function addEventType(name: string, event: string, properties: Properties): void {
+  if (event !== '$autocapture') return;
+  properties['$event_type'] ??= name.endsWith('Changed') ? 'change' : 'click';
+}
+
+/** What Amplitude writes for "came from nowhere". */
+const none = 'EMPTY';
+
+function addPerson(record: Json, names: Names | undefined, properties: Properties): void {
+  const source = record['user_properties'];
+  if (names === undefined || !isObject(source)) return addPersonOfEvent(properties);
+  const set: Properties = {};
+  const setOnce: Properties = {};
+  const renamed: Properties = {};
+  rename(source, names, renamed);
+  for (const key of Object.keys(renamed)) {
+    const value = renamed[key];
+    if (value === null || value === undefined) continue;
+    const isInitial = key.startsWith('$initial_') || key.startsWith('initial_');
+    if (!isInitial) setMember(set, key, value);
+    else if (value !== none) setMember(setOnce, key, value);
+  }
+  addPersonOfEvent(properties, set, setOnce);
+}

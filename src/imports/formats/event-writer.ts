@@ -1,0 +1,132 @@
+import { canonicalJson } from './canonical-json.ts';
+import { fastId } from './derived-uuids.ts';
+import type { NameTable, RecordResult } from './format.ts';
+import { createOccurrences } from './occurrences.ts';
+import { setMember, type Json, type Properties } from './read-values.ts';
+import { settleProperties } from './settle-properties.ts';
+import type { WireEvent } from '../../contract/wire-event.ts';
+
+/**
+ * What every reader does with what it has read: translates names, derives ids, marks events as imported, and says once
+ * that a device belongs to a user. One writer per reader, because it remembers.
+ */
+export interface EventWriter {
+  /** The name of the event by the table; null: left out. */
+  eventName(sourceName: string): string | null;
+  /** Writes a property under its translated name, unless it is empty or left out by the table. */
+  put(target: Properties, sourceName: string, value: unknown): void;
+  putAll(target: Properties, source: Json): void;
+  /** The same with the table of person properties. */
+  putPerson(target: Properties, sourceName: string, value: unknown): void;
+  /** An event of the source. `properties` becomes part of it. */
+  event(uuid: string, event: string, distinctId: string, timestamp: string, properties: Properties): WireEvent;
+  /** An event that the source does not have as such; its id follows from what it says. */
+  generated(
+    idParts: readonly string[],
+    event: string,
+    distinctId: string,
+    timestamp: string,
+    properties: Properties,
+  ): WireEvent;
+  /** `$identify` at the first call with this pair, nothing at the later ones. */
+  identify(user: string, device: string, timestamp: string): readonly WireEvent[];
+  /** The id of a record that has one of its own. */
+  id(...parts: readonly string[]): string;
+  /** An id that stays apart from the earlier ones of the same parts: for records that have no id of their own. */
+  countedId(...parts: readonly string[]): string;
+  /** The counted id of a record by its content. */
+  contentId(record: unknown): string;
+}
+
+/** Pairs of user and device that are known without deriving an id; more are remembered in less memory. */
+const recentPairsMax = 50_000;
+
+export function createEventWriter(slug: string, names: NameTable): EventWriter {
+  const eventNames = new Map(Object.entries(names.events));
+  const writer: Omit<EventWriter, 'identify' | 'put' | 'putAll' | 'putPerson'> = {
+    eventName: (sourceName) => {
+      const name = eventNames.get(sourceName);
+      return name === undefined ? sourceName : name;
+    },
+    event: (uuid, event, distinctId, timestamp, properties) => {
+      settleProperties(properties);
+      return marked(slug, uuid, event, distinctId, timestamp, properties);
+    },
+    generated: (idParts, event, distinctId, timestamp, properties) =>
+      marked(slug, fastId(slug, ...idParts), event, distinctId, timestamp, properties),
+    id: (...parts) => fastId(slug, ...parts),
+    ...createCountedIds(slug),
+  };
+  return { ...writer, ...createPutters(names), identify: createIdentify(writer) };
+}
+
+function marked(
+  slug: string,
+  uuid: string,
+  event: string,
+  distinctId: string,
+  timestamp: string,
+  properties: Properties,
+): WireEvent {
+  properties['$geoip_disable'] = true;
+  properties['$import_source'] = slug;
+  return { uuid, event, distinct_id: distinctId, timestamp, properties };
+}
+
+function createPutters(names: NameTable): Pick<EventWriter, 'put' | 'putAll' | 'putPerson'> {
+  const putter = (table: Readonly<Record<string, string | null>>): EventWriter['put'] => {
+    const translated = new Map(Object.entries(table));
+    return (target, sourceName, value) => {
+      if (value === undefined || value === null || value === '') return;
+      const name = translated.get(sourceName);
+      if (name !== null) setMember(target, name ?? sourceName, value);
+    };
+  };
+  const put = putter(names.properties);
+  return {
+    put,
+    putAll: (target, source) => {
+      for (const key of Object.keys(source)) put(target, key, source[key]);
+    },
+    putPerson: putter(names.personProperties),
+  };
+}
+
+function createCountedIds(slug: string): Pick<EventWriter, 'countedId' | 'contentId'> {
+  const occurrences = createOccurrences();
+  const countedId = (...parts: readonly string[]): string => {
+    const first = fastId(...parts);
+    const occurrence = occurrences.next(first);
+    return occurrence === 1 ? first : fastId(...parts, String(occurrence));
+  };
+  return {
+    countedId: (...parts) => countedId(slug, ...parts),
+    contentId: (record) => countedId(`${slug}-content`, canonicalJson(record)),
+  };
+}
+
+function createIdentify(writer: Pick<EventWriter, 'generated'>): EventWriter['identify'] {
+  const occurrences = createOccurrences();
+  const recent = new Set<string>();
+  return (user, device, timestamp) => {
+    if (user === device) return [];
+    const pair = `${device}\u001f${user}`;
+    if (recent.has(pair)) return [];
+    if (recent.size >= recentPairsMax) recent.clear();
+    recent.add(pair);
+    const properties = { $anon_distinct_id: device };
+    const event = writer.generated(['identify', device, user], '$identify', user, timestamp, properties);
+    return occurrences.next(event.uuid) === 1 ? [event] : [];
+  };
+}
+
+export const imported = (events: readonly WireEvent[]): RecordResult => ({ kind: 'events', events });
+/** A record of which no event comes. */
+export type NoEvents = Exclude<RecordResult, { kind: 'events' }>;
+
+export const skipped = (reason: string): NoEvents => ({ kind: 'skipped', reason });
+export const unreadable = (reason: string): NoEvents => ({ kind: 'unreadable', reason });
+
+/** An event whose name the table of names leaves out. */
+export const leftOut = (sourceName: string): NoEvents =>
+  skipped(`the table of names leaves out events called ${sourceName.slice(0, 200)}`);

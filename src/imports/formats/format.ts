@@ -1,0 +1,55 @@
+import type { WireEvent } from '../../contract/wire-event.ts';
+
+/**
+ * How records of another tool become events. A format is code plus a table of names; the table is data that a user can print,
+ * edit and pass back.
+ */
+export interface Format {
+  /** Stable name, kebab-case: `mixpanel`. */
+  readonly slug: string;
+  readonly name: string;
+  readonly description: string;
+  /** What the source calls the export, where to get it. */
+  readonly source: string;
+  readonly options: readonly FormatOption[];
+  /** Names as they are translated by default. */
+  readonly names: NameTable;
+  /** Records as the source writes them, and what becomes of them; run by the tests and shown in the docs. */
+  readonly example: {
+    readonly options?: FormatOptions;
+    readonly records: readonly unknown[];
+    readonly events: readonly WireEvent[];
+  };
+  /** One reader per file or run; it may remember what it has seen. Throws FormatOptionsError. */
+  readonly createReader: (options: FormatOptions, names: NameTable) => RecordReader;
+}
+
+export interface FormatOption {
+  readonly key: string;
+  readonly description: string;
+  readonly default?: string;
+  readonly choices?: readonly string[];
+}
+export type FormatOptions = Readonly<Record<string, string>>;
+
+/** Source name → name in the event. Null: left out. What is not listed keeps its name. */
+export interface NameTable {
+  readonly events: Readonly<Record<string, string | null>>;
+  readonly properties: Readonly<Record<string, string | null>>;
+  readonly personProperties: Readonly<Record<string, string | null>>;
+}
+
+export type RecordReader = (record: unknown) => RecordResult;
+
+export type RecordResult =
+  /** In the order in which they belong, e.g. `$identify` before the event that made it known. Empty: nothing to import, on purpose. */
+  | { readonly kind: 'events'; readonly events: readonly WireEvent[] }
+  /** Left out on purpose; counted by reason. */
+  | { readonly kind: 'skipped'; readonly reason: string }
+  /** One sentence: what was expected and what came. */
+  | { readonly kind: 'unreadable'; readonly reason: string };
+
+/** An option is missing or wrong; the message says which and what it may be. */
+export class FormatOptionsError extends Error {
+  override name = 'FormatOptionsError';
+}

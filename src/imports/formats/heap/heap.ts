@@ -1,0 +1,210 @@
+import { canonicalJson } from '../canonical-json.ts';
+import { isUuid } from '../derived-uuids.ts';
+import { createEventWriter, imported, leftOut, unreadable, type EventWriter } from '../event-writer.ts';
+import type { Format, NameTable, RecordReader, RecordResult } from '../format.ts';
+import { heapExample } from './example.ts';
+import { personId } from '../person-ids.ts';
+import { readObjects } from '../reading.ts';
+import { readOptions } from '../read-options.ts';
+import { timeOfTextOrMs } from '../read-times.ts';
+import { firstId, idOf, kindOf, objectOfJson, type Json, type Properties } from '../read-values.ts';
+
+const slug = 'heap';
+
+const names: NameTable = {
+  events: { pageview: '$pageview', pageviews: '$pageview' },
+  properties: {
+    app_name: '$app_name',
+    app_version: '$app_version',
+    browser: '$browser',
+    browser_version: '$browser_version',
+    carrier: '$network_carrier',
+    city: '$geoip_city_name',
+    country: '$geoip_country_name',
+    current_url: '$current_url',
+    device: '$device_model',
+    device_type: '$device_type',
+    domain: '$host',
+    ip: '$ip',
+    landing_page: '$current_url',
+    library: '$lib',
+    path: '$pathname',
+    platform_name: '$os',
+    platform_version: '$os_version',
+    referrer: '$referrer',
+    region: '$geoip_subdivision_1_name',
+  },
+  personProperties: {
+    initial_browser: '$initial_browser',
+    initial_browser_version: '$initial_browser_version',
+    initial_city: '$initial_geoip_city_name',
+    initial_country: '$initial_geoip_country_name',
+    initial_device_type: '$initial_device_type',
+    initial_landing_page: '$initial_current_url',
+    initial_path: '$initial_pathname',
+    initial_platform_name: '$initial_os',
+    initial_platform_version: '$initial_os_version',
+    initial_referrer: '$initial_referrer',
+    initial_region: '$initial_geoip_subdivision_1_name',
+    initial_utm_campaign: '$initial_utm_campaign',
+    initial_utm_content: '$initial_utm_content',
+    initial_utm_medium: '$initial_utm_medium',
+    initial_utm_source: '$initial_utm_source',
+    initial_utm_term: '$initial_utm_term',
+  },
+};
+
+export const heap: Format = {
+  slug,
+  name: 'Heap',
+  description:
+    'Rows of Heap Connect (the tables of events, pageviews, users and user_migrations) and lines of the one-time ' +
+    'JSON export. A row of an event table does not say which event it is: give the name in the option `event`, ' +
+    'table by table. `platform` is taken apart into `platform_name` and `platform_version` for the table of ' +
+    'names. The address of a page is made of domain (with https), path, query and hash where the row has them, ' +
+    'else it is landing_page. Users become `$set` at last_modified, what they came with `$set_once`; identity ' +
+    'and user_id are linked.',
+  source:
+    'Heap Connect to a warehouse or bucket, its tables as CSV, JSON lines or Parquet (Avro converted); or the JSON export.',
+  options: [
+    {
+      key: 'event',
+      description:
+        'Name of the events whose rows have no event_name, event_table_name, type or object: often that of the table.',
+    },
+  ],
+  names,
+  example: heapExample,
+  createReader: (given, names) => {
+    const options = readOptions(slug, heap.options, given);
+    return createReader(createEventWriter(slug, names), options['event']);
+  },
+};
+
+function createReader(writer: EventWriter, nameOfAll: string | undefined): RecordReader {
+  return readObjects((row) => {
+    if (row['from_user_id'] !== undefined && row['to_user_id'] !== undefined) return readMigration(writer, row);
+    if (idOf(row['time']) === undefined && (row['last_modified'] ?? row['joindate']) !== undefined) {
+      return readUser(writer, row);
+    }
+    return readEvent(writer, row, nameOfAll);
+  });
+}
+
+function readMigration(writer: EventWriter, row: Json): RecordResult {
+  const from = personId(row['from_user_id']);
+  const to = personId(row['to_user_id']);
+  if (from === undefined || to === undefined) {
+    const which = from === undefined ? 'from_user_id' : 'to_user_id';
+    return unreadable(`expected an id in ${which}, got ${kindOf(row[which])}`);
+  }
+  const timestamp = timeOfTextOrMs(row['time']);
+  if (timestamp === undefined)
+    return unreadable(`expected time as ISO 8601 or milliseconds, got ${kindOf(row['time'])}`);
+  return imported(writer.identify(to, from, timestamp));
+}
+
+const userTimes = ['joindate', 'last_modified', 'lastseen', 'identity_time'] as const;
+const aboutUser = new Set(['id', 'user_id', 'identity', 'properties', 'initial_platform', ...userTimes]);
+
+function readUser(writer: EventWriter, row: Json): RecordResult {
+  const device = heapId(row);
+  const user = personId(row['identity']);
+  const distinctId = user ?? device;
+  if (distinctId === undefined) return unreadable('expected user_id, id or identity, got none');
+  const times = Object.fromEntries(userTimes.map((column) => [column, timeOfTextOrMs(row[column])]));
+  const timestamp = times['last_modified'] ?? times['joindate'];
+  if (timestamp === undefined) return unreadable('expected a time in last_modified or joindate');
+  const set: Properties = {};
+  const once: Properties = {};
+  for (const column of Object.keys(row)) {
+    if (!aboutUser.has(column)) writer.putPerson(column.startsWith('initial_') ? once : set, column, row[column]);
+  }
+  for (const column of userTimes) writer.putPerson(column === 'joindate' ? once : set, column, times[column]);
+  const own = objectOfJson(row['properties']);
+  if (own === undefined) writer.putPerson(set, 'properties', row['properties']);
+  else for (const key of Object.keys(own)) writer.putPerson(set, key, own[key]);
+  putPlatform(once, 'initial_platform', row['initial_platform'], writer.putPerson);
+  const since = times['identity_time'] ?? timestamp;
+  const identify = user !== undefined && device !== undefined ? writer.identify(user, device, since) : [];
+  const properties = { $set: set, $set_once: once };
+  const idParts = ['profile', distinctId, canonicalJson(properties)];
+  return imported([...identify, writer.generated(idParts, '$set', distinctId, timestamp, properties)]);
+}
+
+function readEvent(writer: EventWriter, row: Json, nameOfAll: string | undefined): RecordResult {
+  const sourceName =
+    firstId(row['event_name'], row['event_table_name'], row['type'], row['object']) ?? firstId(nameOfAll);
+  if (sourceName === undefined) return unreadable('expected the name of the event in a column or in the option event');
+  const timestamp = timeOfTextOrMs(row['time']);
+  if (timestamp === undefined)
+    return unreadable(`expected time as ISO 8601 or milliseconds, got ${kindOf(row['time'])}`);
+  const event = writer.eventName(sourceName);
+  if (event === null) return leftOut(sourceName);
+  const device = heapId(row);
+  const user = personId(row['identity']);
+  const distinctId = user ?? device;
+  if (distinctId === undefined) return unreadable('expected user_id, id or identity, got none');
+  const uuid = uuidOf(writer, row, sourceName);
+  const properties = propertiesOf(writer, row);
+  const identify = user !== undefined && device !== undefined ? writer.identify(user, device, timestamp) : [];
+  return imported([...identify, writer.event(uuid, event, distinctId, timestamp, properties)]);
+}
+
+/** Heap's own id of the user; the JSON export writes it as `(project,user)`. */
+function heapId(row: Json): string | undefined {
+  const { id } = row;
+  const pair = typeof id === 'string' ? pairPattern.exec(id) : null;
+  return personId(row['user_id'], pair === null ? id : pair[1]);
+}
+const pairPattern = /^\(\d{1,30}, ?(\d{1,30})\)$/;
+
+/** A labelled event lies in several tables under one id; its name keeps them apart. */
+function uuidOf(writer: EventWriter, row: Json, sourceName: string): string {
+  const id = firstId(row['event_id']);
+  if (id === undefined) return writer.contentId(row);
+  return isUuid(id) ? id.toLowerCase() : writer.id('event', id, sourceName);
+}
+
+const aboutEvent = new Set(
+  [
+    'event_id',
+    'event_name',
+    'event_table_name',
+    'id',
+    'identity',
+    'landing_page',
+    'platform',
+    'properties',
+    'time',
+  ].concat(['type', 'user_id']),
+);
+
+function propertiesOf(writer: EventWriter, row: Json): Properties {
+  const properties: Properties = {};
+  for (const column of Object.keys(row)) if (!aboutEvent.has(column)) writer.put(properties, column, row[column]);
+  putPlatform(properties, 'platform', row['platform'], writer.put);
+  const { domain, path, query, hash } = row;
+  if (typeof domain === 'string' && domain !== '' && typeof path === 'string' && path !== '') {
+    writer.put(properties, 'current_url', `https://${domain}${path}${prefixed('?', query)}${prefixed('#', hash)}`);
+    if (idOf(row['landing_page']) !== undefined) properties['landing_page'] = row['landing_page'];
+  } else writer.put(properties, 'landing_page', row['landing_page']);
+  const own = objectOfJson(row['properties']);
+  if (own === undefined) writer.put(properties, 'properties', row['properties']);
+  else writer.putAll(properties, own);
+  return properties;
+}
+
+function prefixed(mark: string, value: unknown): string {
+  if (typeof value !== 'string' || value === '') return '';
+  return value.startsWith(mark) ? value : `${mark}${value}`;
+}
+
+/** `Mac OS X 10.15.7` as a name and a version. */
+function putPlatform(target: Properties, column: string, value: unknown, put: EventWriter['put']): void {
+  if (typeof value !== 'string') return put(target, column, value);
+  const match = value.length > 200 ? null : platformPattern.exec(value);
+  put(target, `${column}_name`, match?.[1] ?? value);
+  put(target, `${column}_version`, match?.[2]);
+}
+const platformPattern = /^(\S.*?) +(\d[\w.]*)$/;

@@ -1,0 +1,35 @@
+import { isObject } from '../../../base/json.ts';
+import { setMember, type Json, type Properties } from '../read-values.ts';
+import { refuse, valueRule, type ValueRule } from './value-rule.ts';
+
+/** Several values under names of their own: properties, `$set`, groups. */
+export interface BagRule {
+  readonly addTo: (record: Json, target: Properties) => void;
+  readonly columns: readonly string[];
+}
+
+/** A list of columns, which keep their names, or an object of name → rule. Throws FormatOptionsError. */
+export function bagRule(rule: unknown, at: string): BagRule {
+  const rules = entriesOf(rule, at);
+  return {
+    addTo: (record, target) => {
+      for (const [name, { read }] of rules) {
+        const value = read(record);
+        if (value !== undefined) setMember(target, name, value);
+      }
+    },
+    columns: rules.flatMap(([, each]) => each.columns),
+  };
+}
+
+function entriesOf(rule: unknown, at: string): readonly (readonly [string, ValueRule])[] {
+  if (rule === undefined) return [];
+  if (Array.isArray(rule)) {
+    return (rule as readonly unknown[]).map((column, index) => {
+      if (typeof column !== 'string') refuse(`${at}[${index}]`, 'the name of a column', column);
+      return [column, valueRule({ path: column }, `${at}[${index}]`)] as const;
+    });
+  }
+  if (!isObject(rule)) refuse(at, 'a list of columns, or an object of names and rules', rule);
+  return Object.entries(rule).map(([name, each]) => [name, valueRule(each, `${at}.${name}`)] as const);
+}

@@ -1,0 +1,114 @@
+import { isObject } from '../../../base/json.ts';
+import { FormatOptionsError } from '../format.ts';
+import { type Json } from '../read-values.ts';
+import { bagRule, type BagRule } from './bag-rule.ts';
+import { timeRule, type ReadTime } from './time-rule.ts';
+import { refuse, textOf, valueRule, type ValueRule } from './value-rule.ts';
+
+/** A mapping, ready to read records. */
+export interface Rules {
+  readonly event: ValueRule;
+  readonly distinctId: ValueRule;
+  readonly anonymousId: ValueRule | undefined;
+  readonly timestamp: { readonly value: ValueRule; readonly readTime: ReadTime };
+  readonly uuid: ValueRule | undefined;
+  readonly source: string;
+  readonly properties: BagRule;
+  /** Whether columns that no rule takes become properties under their own names. */
+  readonly others: boolean;
+  readonly set: BagRule;
+  readonly setOnce: BagRule;
+  readonly groups: BagRule;
+  readonly skip: readonly SkipRule[];
+  /** Columns that some rule takes whole. */
+  readonly taken: ReadonlySet<string>;
+}
+
+interface SkipRule {
+  readonly matches: (record: Json) => boolean;
+  readonly reason: string;
+}
+
+const required = ['event', 'distinct_id', 'timestamp'] as const;
+const optional = [
+  'anonymous_id',
+  'uuid',
+  'source',
+  'properties',
+  'others',
+  '$set',
+  '$set_once',
+  'groups',
+  'skip',
+] as const;
+
+/** `text`: the mapping as JSON. Throws FormatOptionsError, which names the rule that is wrong. */
+export function parseRules(text: string): Rules {
+  const mapping = parsed(text);
+  const known: readonly string[] = [...required, ...optional];
+  const unknown = Object.keys(mapping).find((key) => !known.includes(key));
+  if (unknown !== undefined) refuse(unknown.slice(0, 60), `only ${known.join(', ')}`, unknown);
+  for (const key of required) if (mapping[key] === undefined) refuse(key, 'a rule', undefined);
+  const { source = '', others = mapping['properties'] === undefined } = mapping;
+  if (typeof source !== 'string') refuse('source', 'a name', source);
+  if (typeof others !== 'boolean') refuse('others', 'true or false', others);
+  const rules = {
+    event: valueRule(mapping['event'], 'event'),
+    distinctId: valueRule(mapping['distinct_id'], 'distinct_id'),
+    anonymousId: optionalRule(mapping['anonymous_id'], 'anonymous_id'),
+    timestamp: timeRule(mapping['timestamp'], 'timestamp'),
+    uuid: optionalRule(mapping['uuid'], 'uuid'),
+    source,
+    properties: bagRule(mapping['properties'], 'properties'),
+    others,
+    set: bagRule(mapping['$set'], '$set'),
+    setOnce: bagRule(mapping['$set_once'], '$set_once'),
+    groups: bagRule(mapping['groups'], 'groups'),
+    skip: skipRules(mapping['skip']),
+  };
+  return { ...rules, taken: new Set(columnsOf(rules)) };
+}
+
+function parsed(text: string): Json {
+  if (text.trim() === '') {
+    throw new FormatOptionsError('mapping: expected the rules as JSON, with event, distinct_id and timestamp');
+  }
+  try {
+    const mapping: unknown = JSON.parse(text);
+    if (isObject(mapping)) return mapping;
+  } catch (cause) {
+    throw new FormatOptionsError(`mapping: expected JSON; ${(cause as Error).message}`, { cause });
+  }
+  throw new FormatOptionsError('mapping: expected a JSON object with event, distinct_id and timestamp');
+}
+
+function optionalRule(rule: unknown, at: string): ValueRule | undefined {
+  return rule === undefined ? undefined : valueRule(rule, at);
+}
+
+function columnsOf(rules: Omit<Rules, 'taken' | 'skip' | 'source' | 'others'>): readonly string[] {
+  const { event, distinctId, anonymousId, timestamp, uuid, properties, set, setOnce, groups } = rules;
+  const all = [event, distinctId, anonymousId, timestamp.value, uuid, properties, set, setOnce, groups];
+  return all.flatMap((rule) => rule?.columns ?? []);
+}
+
+/** `[{"if": rule, "is": value or list of values, "reason": text}]`; without `is`: when there is any value. */
+function skipRules(list: unknown): readonly SkipRule[] {
+  if (list === undefined) return [];
+  if (!Array.isArray(list)) refuse('skip', 'a list of {"if": …, "is": …, "reason": …}', list);
+  return (list as readonly unknown[]).map((each, index) => {
+    const at = `skip[${index}]`;
+    if (!isObject(each)) refuse(at, 'an object with "if"', each);
+    const unknown = Object.keys(each).find((key) => !['if', 'is', 'reason'].includes(key));
+    if (unknown !== undefined) refuse(at, 'only if, is, reason', unknown);
+    const { is, reason = `${at} of the mapping` } = each;
+    if (typeof reason !== 'string') refuse(`${at}.reason`, 'a text', reason);
+    const { read } = valueRule(each['if'], `${at}.if`);
+    const values = is === undefined ? undefined : new Set((Array.isArray(is) ? is : [is]).map(textOf));
+    const matches = (record: Json): boolean => {
+      const value = read(record);
+      return value !== undefined && (values === undefined || values.has(textOf(value)));
+    };
+    return { matches, reason };
+  });
+}

@@ -1,0 +1,157 @@
+import { isObject } from '../../../base/json.ts';
+import { FormatOptionsError } from '../format.ts';
+import { numberOf, type Json } from '../read-values.ts';
+
+/** Finds a value in a record; undefined where there is none. */
+export interface ValueRule {
+  readonly read: (record: Json) => unknown;
+  /** Columns that it takes whole, so that they are no "other" columns any more. */
+  readonly columns: readonly string[];
+}
+
+const kinds = ['path', 'constant', 'template', 'first'] as const;
+const modifiers = ['default', 'table', 'else', 'type'] as const;
+const types = ['text', 'number', 'boolean', 'json'] as const;
+type ValueType = (typeof types)[number];
+
+/** Throws FormatOptionsError; `at` is the rule's place in the mapping, for the message. */
+export function refuse(at: string, expected: string, got: unknown): never {
+  const text = got === undefined ? 'nothing' : (JSON.stringify(got) ?? typeof got).slice(0, 80);
+  throw new FormatOptionsError(`mapping: ${at}: expected ${expected}, got ${text}`);
+}
+
+/**
+ * A rule as the mapping writes it: `"column"` or `"path.to.it"`, `"{a}-{b}"`, or an object with one of path, constant,
+ * template, first (a list of rules), and any of default, table, else, type. Throws FormatOptionsError.
+ */
+export function valueRule(rule: unknown, at: string, more: readonly string[] = []): ValueRule {
+  if (typeof rule === 'string') return rule.includes('{') ? template(rule, at) : path(rule, at);
+  if (!isObject(rule)) refuse(at, 'a column, a template or an object', rule);
+  const known: readonly string[] = [...kinds, ...modifiers, ...more];
+  const unknown = Object.keys(rule).find((key) => !known.includes(key));
+  if (unknown !== undefined) refuse(at, `only ${known.join(', ')}`, unknown);
+  const given = kinds.filter((kind) => rule[kind] !== undefined);
+  const [kind] = given;
+  if (kind === undefined || given.length > 1) refuse(at, `one of ${kinds.join(', ')}`, given);
+  return modified(base(kind, rule[kind], `${at}.${kind}`), rule, at);
+}
+
+function base(kind: (typeof kinds)[number], value: unknown, at: string): ValueRule {
+  switch (kind) {
+    case 'path':
+      return path(value, at);
+    case 'template':
+      return template(value, at);
+    case 'first':
+      return first(value, at);
+    case 'constant':
+      return { read: () => value, columns: [] };
+  }
+}
+
+/** A column whose name is the whole path comes before what the path leads to. */
+function path(text: unknown, at: string): ValueRule {
+  if (typeof text !== 'string' || text === '') refuse(at, 'the name of a column or a path to it', text);
+  const steps = text.split('.');
+  if (steps.length === 1) return { read: (record) => member(record, text), columns: [text] };
+  return {
+    read: (record) => {
+      const whole = member(record, text);
+      if (whole !== undefined) return whole;
+      let value: unknown = record;
+      for (const step of steps) value = member(value, step);
+      return value;
+    },
+    columns: [text],
+  };
+}
+
+function member(value: unknown, key: string): unknown {
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined;
+  const found = (value as Json)[key];
+  return found === null || found === '' ? undefined : found;
+}
+
+/** Nothing at all where one of the columns is missing: half an id is none. */
+function template(text: unknown, at: string): ValueRule {
+  if (typeof text !== 'string') refuse(at, 'a text such as "{a}-{b}"', text);
+  const pieces = text.split(/\{([^{}]*)\}/);
+  if (pieces.some((piece, index) => index % 2 === 0 && /[{}]/.test(piece))) refuse(at, 'every { to have its }', text);
+  const rules = pieces.map((piece, index) => (index % 2 === 0 ? piece : path(piece, at)));
+  return {
+    read: (record) => {
+      let result = '';
+      for (const rule of rules) {
+        const value = typeof rule === 'string' ? rule : rule.read(record);
+        if (value === undefined) return undefined;
+        result += textOf(value);
+      }
+      return result;
+    },
+    columns: rules.flatMap((rule) => (typeof rule === 'string' ? [] : rule.columns)),
+  };
+}
+
+function first(list: unknown, at: string): ValueRule {
+  if (!Array.isArray(list) || list.length === 0) refuse(at, 'a list of rules', list);
+  const rules = (list as readonly unknown[]).map((each, index) => valueRule(each, `${at}[${index}]`));
+  return {
+    read: (record) => {
+      for (const rule of rules) {
+        const value = rule.read(record);
+        if (value !== undefined) return value;
+      }
+      return undefined;
+    },
+    columns: rules.flatMap((rule) => rule.columns),
+  };
+}
+
+/** Table, then type, then default. */
+function modified(rule: ValueRule, { table, else: otherwise, type, default: standard }: Json, at: string): ValueRule {
+  if (table !== undefined && !isObject(table)) refuse(`${at}.table`, 'an object of values', table);
+  if (table === undefined && otherwise !== undefined) refuse(`${at}.else`, 'a table beside it', otherwise);
+  if (type !== undefined && !(types as readonly unknown[]).includes(type)) refuse(`${at}.type`, types.join(', '), type);
+  const entries = table === undefined ? undefined : new Map(Object.entries(table));
+  const convert = type === undefined ? undefined : conversions[type as ValueType];
+  const read = (record: Json): unknown => {
+    let value = rule.read(record);
+    if (value === undefined) return undefined;
+    if (entries !== undefined) {
+      const key = textOf(value);
+      value = entries.has(key) ? entries.get(key) : otherwise;
+    }
+    return value === undefined || convert === undefined ? value : convert(value);
+  };
+  return { columns: rule.columns, read: standard === undefined ? read : (record) => read(record) ?? standard };
+}
+
+/** Undefined: it cannot be one. */
+const conversions: Readonly<Record<ValueType, (value: unknown) => unknown>> = {
+  text: textOf,
+  number: numberOf,
+  boolean: (value) => booleans.get(textOf(value).toLowerCase()),
+  json: (value) => {
+    if (typeof value !== 'string') return value;
+    try {
+      return JSON.parse(value) as unknown;
+    } catch {
+      return undefined;
+    }
+  },
+};
+
+const booleans = new Map([
+  ['true', true],
+  ['false', false],
+  ['1', true],
+  ['0', false],
+  ['yes', true],
+  ['no', false],
+  ['t', true],
+  ['f', false],
+]);
+
+export function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+}

@@ -1,0 +1,137 @@
+import { isObject } from '../../../base/json.ts';
+import { createEventWriter, leftOut, unreadable, type EventWriter } from '../event-writer.ts';
+import type { Format, RecordReader } from '../format.ts';
+import { matomoExample } from './example.ts';
+import { isPresentation, matomoNames, matomoNumbers, matomoTypes } from './names.ts';
+import { personId } from '../person-ids.ts';
+import { readList, readable, type Readable } from '../read-list.ts';
+import { readObjects } from '../reading.ts';
+import { readOptions } from '../read-options.ts';
+import { timeOfEpoch } from '../read-times.ts';
+import { asNumber, firstId, idOf, kindOf, listOf, type Json, type Properties } from '../read-values.ts';
+
+const slug = 'matomo';
+
+export const matomo: Format = {
+  slug,
+  name: 'Matomo',
+  description:
+    'Visits with their actions: one event per action, with what is known of the visit. A page view is ' +
+    '`$pageview`, an event is called as its action, any other kind (search, outlink, download, ecommerceOrder …) ' +
+    'by its type; goals are left out by the table of names, because the action that reached them is there. ' +
+    'distinct_id is the userId, else the visitorId. Time is that of the action; the times of the visit, which ' +
+    'may be local, are not used. The uuid follows from site, visit, type and pageId (else order, goal or place ' +
+    'in the visit). A visit in which one action cannot be read is refused as a whole.',
+  source: 'The answers of the method Live.getLastVisitsDetails as JSON, visit by visit.',
+  options: [],
+  names: matomoNames,
+  example: matomoExample,
+  createReader: (given, names) => {
+    readOptions(slug, matomo.options, given);
+    return createReader(createEventWriter(slug, names));
+  },
+};
+
+interface Visit {
+  readonly visit: Json;
+  readonly user: string | undefined;
+  readonly device: string | undefined;
+  readonly distinctId: string;
+  readonly shared: Properties;
+}
+
+function createReader(writer: EventWriter): RecordReader {
+  return readObjects((visit) => {
+    const { actionDetails } = visit;
+    if (!Array.isArray(actionDetails)) {
+      return unreadable(`expected actionDetails as a list, got ${kindOf(actionDetails)}`);
+    }
+    const user = personId(visit['userId']);
+    const device = personId(visit['visitorId']);
+    const distinctId = user ?? device;
+    if (distinctId === undefined) return unreadable('expected userId or visitorId, got neither');
+    const parts: Visit = { visit, user, device, distinctId, shared: sharedOf(writer, visit) };
+    return readList(listOf(actionDetails), 'actionDetails', 'a visit without actions', (action, index) =>
+      readAction(writer, parts, action, index),
+    );
+  });
+}
+
+function readAction(writer: EventWriter, parts: Visit, action: Json, index: number): Readable {
+  const written = idOf(action['type']);
+  if (written === undefined) return unreadable(`expected type, got ${kindOf(action['type'])}`);
+  const type = Object.hasOwn(matomoTypes, written) ? (matomoTypes[written] ?? written) : written;
+  const sourceName = type === 'event' ? (firstId(action['eventAction'], action['eventName']) ?? type) : type;
+  const timestamp = timeOfEpoch(action['timestamp'], 's');
+  if (timestamp === undefined) {
+    return unreadable(`expected timestamp in seconds since 1970, got ${kindOf(action['timestamp'])}`);
+  }
+  // An event whose action is called like a type of action is none.
+  const isOwnName = type === 'event' && Object.hasOwn(matomoNames.events, sourceName);
+  const event = isOwnName ? sourceName : writer.eventName(sourceName);
+  if (event === null) return leftOut(sourceName);
+  return readable(() => {
+    const { user, device, distinctId, shared } = parts;
+    const properties: Properties = { ...shared };
+    putMembers(writer, properties, action, aboutAction);
+    const uuid = uuidOf(writer, parts, action, type, index);
+    const identify = user !== undefined && device !== undefined ? writer.identify(user, device, timestamp) : [];
+    return [...identify, writer.event(uuid, event, distinctId, timestamp, properties)];
+  });
+}
+
+const aboutAction: ReadonlySet<string> = new Set(['timestamp', 'type']);
+const aboutVisit: ReadonlySet<string> = new Set(['actionDetails', 'resolution']);
+
+function sharedOf(writer: EventWriter, visit: Json): Properties {
+  const properties: Properties = {};
+  putMembers(writer, properties, visit, aboutVisit);
+  const { resolution } = visit;
+  const size = typeof resolution === 'string' ? sizePattern.exec(resolution) : null;
+  if (size === null) writer.put(properties, 'resolution', resolution);
+  else {
+    writer.put(properties, 'resolution_width', Number(size[1]));
+    writer.put(properties, 'resolution_height', Number(size[2]));
+  }
+  return properties;
+}
+const sizePattern = /^(\d{1,5})x(\d{1,5})$/;
+
+function putMembers(writer: EventWriter, target: Properties, source: Json, apart: ReadonlySet<string>): void {
+  for (const member of Object.keys(source)) {
+    if (apart.has(member) || isPresentation(member)) continue;
+    const value = source[member];
+    if (member === 'customVariables') putVariables(writer, target, value);
+    else if (!isEmptyList(value)) writer.put(target, member, matomoNumbers.has(member) ? asNumber(value) : value);
+  }
+}
+
+/** PHP writes an object without members as an empty list. */
+function isEmptyList(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0;
+}
+
+/** `{"1": {customVariableName1, customVariableValue1}}` by the names that the customer gave them. */
+function putVariables(writer: EventWriter, target: Properties, value: unknown): void {
+  if (isEmptyList(value)) return;
+  const variables = isObject(value) ? Object.entries(value) : [];
+  const read = variables.map(([slot, each]) => {
+    const name = isObject(each)
+      ? (each[`customVariableName${slot}`] ?? each[`customVariablePageName${slot}`])
+      : undefined;
+    const content = isObject(each)
+      ? (each[`customVariableValue${slot}`] ?? each[`customVariablePageValue${slot}`])
+      : null;
+    return [idOf(name), content] as const;
+  });
+  if (read.length === 0 || read.some(([name]) => name === undefined)) writer.put(target, 'customVariables', value);
+  else for (const [name, content] of read) if (name !== undefined) writer.put(target, name, content);
+}
+
+function uuidOf(writer: EventWriter, { visit, distinctId }: Visit, action: Json, type: string, index: number): string {
+  const site = idOf(visit['idSite']) ?? '';
+  const visitId = idOf(visit['idVisit']);
+  if (visitId === undefined) return writer.contentId([distinctId, action]);
+  const id = firstId(action['pageId'], action['orderId'], action['goalPageId']);
+  return writer.id('action', site, visitId, type, id ?? `place ${index}`);
+}

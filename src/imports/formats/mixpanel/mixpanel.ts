@@ -1,0 +1,208 @@
+import { isObject } from '../../../base/json.ts';
+import { createUuids } from '../derived-uuids.ts';
+import { createEventWriter, imported, leftOut, unreadable, type EventWriter } from '../event-writer.ts';
+import type { Format, FormatOptions, NameTable, RecordReader, RecordResult } from '../format.ts';
+import { mixpanelExample } from './example.ts';
+import { deviceOf, distinctIdOf, userOf } from './ids.ts';
+import { mixpanelNames } from './names.ts';
+import { createProfileReader, isProfile } from './profiles.ts';
+import { mixpanelVerb } from './verbs.ts';
+import { namesOf, rename, type Names } from '../names.ts';
+import { addPersonOfEvent } from '../person-of-event.ts';
+import { readOptions } from '../read-options.ts';
+import { idOf, kindOf, objectOf, setMember, type Json, type Properties } from '../read-values.ts';
+import { isJunkId, readObjects } from '../reading.ts';
+import { epochTime, textTime, zoneOption, type Zone } from '../times.ts';
+
+/** A property of events that holds the key of a group, and the type of that group. */
+interface GroupProperty {
+  readonly property: string;
+  readonly type: string;
+}
+
+/** What a reader works with, made once. */
+interface Context {
+  readonly writer: EventWriter;
+  readonly properties: Names;
+  readonly zone: Zone;
+  readonly groups: readonly GroupProperty[];
+  readonly identify: boolean;
+}
+
+/** The namespace that PostHog's own importer uses: an event that both bring in is one event. */
+const uuidOfInsertId = createUuids(Buffer.from('posthog_mixpanel', 'latin1'));
+
+export const mixpanel: Format = {
+  slug: 'mixpanel',
+  name: 'Mixpanel',
+  description:
+    'Raw events, identity events ($identify, $create_alias, $merge), profiles of users and groups. The uuid follows from ' +
+    '$insert_id as in PostHog’s own importer. Ids that mean nobody (null, undefined, …) make no person.',
+  source:
+    'The Raw Event Export API (`/api/2.0/export`, one JSON object per line), the Data Pipelines’ flat rows, and the ' +
+    'results of the Engage API or its CSV as objects.',
+  options: [
+    {
+      key: 'time_zone',
+      description:
+        'Zone in which the project counts its seconds. Projects made before 2023 export local time as if it were UTC: give ' +
+        'their zone, e.g. America/Los_Angeles. `$last_seen` and `$created` of profiles are read in it too',
+      default: 'UTC',
+    },
+    {
+      key: 'groups',
+      description: 'Properties that hold keys of groups, e.g. `company_id` or `company_id:company` to name the type',
+    },
+    { key: 'group_type', description: 'Type of the groups in an export of group profiles that does not say it' },
+    {
+      key: 'identify',
+      description: 'Whether `$identify` links each device to its user',
+      default: 'yes',
+      choices: ['yes', 'no'],
+    },
+    {
+      key: 'profile_time',
+      description: 'Time of profiles that say neither `$last_seen` nor `$created`, e.g. the day of the export',
+    },
+  ],
+  names: mixpanelNames,
+  example: mixpanelExample,
+  createReader,
+};
+
+function createReader(given: FormatOptions, names: NameTable): RecordReader {
+  const options = readOptions('mixpanel', mixpanel.options, given);
+  const zone = zoneOption('time_zone', options['time_zone'] ?? 'UTC');
+  const writer = createEventWriter('mixpanel', names);
+  const context: Context = {
+    writer,
+    // These two stand beside the properties in an event.
+    properties: namesOf({ ...names.properties, time: null, distinct_id: null }),
+    zone,
+    groups: groupProperties(options['groups'] ?? ''),
+    identify: options['identify'] === 'yes',
+  };
+  const readProfile = createProfileReader(writer, names, zone, options);
+  return readObjects((record) => (isProfile(record) ? readProfile(record) : readEvent(record, context)));
+}
+
+function groupProperties(text: string): readonly GroupProperty[] {
+  return text
+    .split(',')
+    .map((each) => each.trim())
+    .filter((each) => each !== '')
+    .map((each) => {
+      const [property = '', type = property] = each.split(':');
+      return { property, type };
+    });
+}
+
+function readEvent(record: Json, context: Context): RecordResult {
+  const name = idOf(record['event'] ?? record['event_name']);
+  if (name === undefined)
+    return unreadable(`expected the name of the event in "event", got ${kindOf(record['event'])}`);
+  const source = isObject(record['event_name'] === undefined ? record['properties'] : undefined)
+    ? objectOf(record['properties'])
+    : flatProperties(record);
+  const timestamp = timeOf(source['time'], context.zone);
+  if (timestamp === undefined) {
+    return unreadable(`expected seconds or milliseconds since 1970 in properties.time, got ${kindOf(source['time'])}`);
+  }
+  const verb = mixpanelVerb(name, source);
+  if (verb?.kind === 'unreadable' || verb?.kind === 'skipped') return verb;
+  const uuid = uuidOf(record, source, context.writer);
+  if (verb !== undefined) {
+    return imported(
+      verb.links.map(({ event, distinctId, properties }, index) =>
+        context.writer.event(
+          index === 0 ? uuid : context.writer.id(uuid, event, String(index)),
+          event,
+          distinctId,
+          timestamp,
+          { ...ownProperties(source, context), ...properties },
+        ),
+      ),
+    );
+  }
+  const event = context.writer.eventName(name);
+  return event === null ? leftOut(name) : plainEvent(event, uuid, timestamp, source, context);
+}
+
+/** Rows of the Data Pipelines: what the export keeps in `properties` under `$` names stands beside them. */
+function flatProperties(record: Json): Json {
+  const { event_name: _, event: __, properties, time, distinct_id, device_id, user_id, insert_id, ...rest } = record;
+  return {
+    ...rest,
+    ...objectOf(properties),
+    ...(time === undefined ? {} : { time }),
+    ...(distinct_id === undefined ? {} : { distinct_id }),
+    ...(device_id === undefined ? {} : { $device_id: device_id }),
+    ...(user_id === undefined ? {} : { $user_id: user_id }),
+    ...(insert_id === undefined ? {} : { $insert_id: insert_id }),
+  };
+}
+
+function timeOf(value: unknown, zone: Zone): string | undefined {
+  return epochTime(value, undefined, zone) ?? textTime(value, zone);
+}
+
+function uuidOf(record: Json, source: Json, writer: EventWriter): string {
+  const insertId = idOf(source['$insert_id']);
+  // Nesting has been checked, so there always is a text of the content.
+  return insertId === undefined
+    ? (writer.contentId(record) ?? writer.id(JSON.stringify(record)))
+    : uuidOfInsertId(insertId);
+}
+
+function plainEvent(event: string, uuid: string, timestamp: string, source: Json, context: Context): RecordResult {
+  const distinctId = distinctIdOf(source);
+  if (distinctId === undefined) return unreadable('expected an id in distinct_id, $user_id or $device_id');
+  const properties = ownProperties(source, context);
+  const user = userOf(source);
+  const device = deviceOf(source);
+  if (user !== undefined) properties['$mixpanel_user_id'] = user;
+  if (device !== undefined) properties['$mixpanel_device_id'] = device;
+  if (isJunkId(distinctId)) properties['$process_person_profile'] = false;
+  else addPersonOfEvent(properties);
+  const groups = groupsOf(source, context.groups);
+  if (groups !== undefined) properties['$groups'] = groups;
+  const links =
+    context.identify && user !== undefined && device !== undefined
+      ? context.writer.identify(user, device, timestamp)
+      : [];
+  return imported([...links, context.writer.event(uuid, event, distinctId, timestamp, properties)]);
+}
+
+function ownProperties(source: Json, { properties: names }: Context): Properties {
+  const properties: Properties = {};
+  rename(source, names, properties);
+  const country = properties['$geoip_country_code'];
+  if (typeof country === 'string' && properties['$geoip_country_name'] === undefined) {
+    const name = countryName(country);
+    if (name !== undefined) properties['$geoip_country_name'] = name;
+  }
+  return properties;
+}
+
+function groupsOf(source: Json, groups: readonly GroupProperty[]): Properties | undefined {
+  let found: Properties | undefined;
+  for (const { property, type } of groups) {
+    const value = Object.hasOwn(source, property) ? source[property] : undefined;
+    // An event may belong to several groups of a type there, but only to one here.
+    const key = idOf(Array.isArray(value) ? (value as readonly unknown[])[0] : value);
+    if (key === undefined) continue;
+    found ??= {};
+    setMember(found, type, key);
+  }
+  return found;
+}
+
+const countries = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' });
+const countryNames = new Map<string, string | undefined>();
+
+function countryName(code: string): string | undefined {
+  if (!/^[a-z]{2}$/i.test(code)) return undefined;
+  const key = code.toUpperCase();
+  if (!countryNames.has(key)) countryNames.set(key, countries.of(key));
+  return countryNames.get(key);
+}

@@ -1,0 +1,77 @@
+import { isObject } from '../../../base/json.ts';
+import { canonicalJson } from '../canonical-json.ts';
+import { imported, unreadable, type EventWriter } from '../event-writer.ts';
+import { FormatOptionsError, type FormatOptions, type NameTable, type RecordResult } from '../format.ts';
+import { plainIdOf } from './ids.ts';
+import { namesOf, rename } from '../names.ts';
+import { idOf, kindOf, type Json, type Properties } from '../read-values.ts';
+import { isJunkId } from '../reading.ts';
+import { anyTime, textTime, type Zone } from '../times.ts';
+
+/** Whether a record is the profile of a user or a group: they name whom they are about with a `$`, events never do. */
+export function isProfile(record: Json): boolean {
+  return record['$distinct_id'] !== undefined || record['$group_id'] !== undefined;
+}
+
+/** Reads profiles of users (`$set`) and groups (`$groupidentify`). Throws FormatOptionsError for a wrong profile_time. */
+export function createProfileReader(
+  writer: EventWriter,
+  names: NameTable,
+  zone: Zone,
+  options: FormatOptions,
+): (record: Json) => RecordResult {
+  const personNames = namesOf(names.personProperties);
+  const given = options['profile_time'] ?? '';
+  const profileTime = given === '' ? undefined : textTime(given, zone);
+  if (given !== '' && profileTime === undefined) {
+    throw new FormatOptionsError(
+      `profile_time: expected a time such as 2024-05-01T00:00:00Z, got: ${given.slice(0, 60)}`,
+    );
+  }
+  const groupType = options['group_type'] ?? '';
+  return (record) => {
+    const values = valuesOf(record);
+    const timestamp = anyTime(values['$last_seen'], zone) ?? anyTime(values['$created'], zone) ?? profileTime;
+    if (timestamp === undefined) {
+      return unreadable('expected $last_seen or $created in the profile, or the option profile_time');
+    }
+    const properties: Properties = {};
+    rename(values, personNames, properties);
+    const type = idOf(record['$group_key']) ?? groupType;
+    return record['$group_id'] !== undefined || type !== ''
+      ? groupProfile(record, type, timestamp, properties, writer)
+      : userProfile(record, timestamp, properties, writer);
+  };
+}
+
+/** Results of the API keep the values in `$properties`; rows of the CSV have them beside the id. */
+function valuesOf(record: Json): Json {
+  if (isObject(record['$properties'])) return record['$properties'];
+  const { $distinct_id: _, $group_id: __, $group_key: ___, ...values } = record;
+  return values;
+}
+
+function userProfile(record: Json, timestamp: string, set: Properties, writer: EventWriter): RecordResult {
+  const distinctId = plainIdOf(record['$distinct_id']);
+  if (distinctId === undefined) return unreadable(`expected $distinct_id, got ${kindOf(record['$distinct_id'])}`);
+  if (isJunkId(distinctId)) return { kind: 'skipped', reason: 'profile of an id that means nobody' };
+  const idParts = ['$set', distinctId, canonicalJson(set) ?? ''];
+  return imported([writer.generated(idParts, '$set', distinctId, timestamp, { $set: set })]);
+}
+
+/** Groups API results call the key of the group `$distinct_id`. */
+function groupProfile(
+  record: Json,
+  type: string,
+  timestamp: string,
+  set: Properties,
+  writer: EventWriter,
+): RecordResult {
+  const key = idOf(record['$group_id'] ?? record['$distinct_id']);
+  if (key === undefined)
+    return unreadable(`expected the key of the group in $group_id, got ${kindOf(record['$group_id'])}`);
+  if (type === '') return unreadable('expected the type of the group in $group_key, or the option group_type');
+  const idParts = ['$groupidentify', type, key, canonicalJson(set) ?? ''];
+  const properties = { $group_type: type, $group_key: key, $group_set: set, $groups: { [type]: key } };
+  return imported([writer.generated(idParts, '$groupidentify', `$${type}_${key}`, timestamp, properties)]);
+}

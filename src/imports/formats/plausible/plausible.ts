@@ -1,0 +1,126 @@
+import { dayMs } from '../../../base/time.ts';
+import { createEventWriter, imported, leftOut, skipped, unreadable, type EventWriter } from '../event-writer.ts';
+import { FormatOptionsError, type Format, type RecordReader, type RecordResult } from '../format.ts';
+import { plausibleExample } from './example.ts';
+import { readObjects } from '../reading.ts';
+import { readOptions } from '../read-options.ts';
+import { idOf, kindOf, numberOf, type Json, type Properties } from '../read-values.ts';
+import type { WireEvent } from '../../../contract/wire-event.ts';
+import { textTime, zoneOption, type Zone } from '../times.ts';
+
+const slug = 'plausible';
+
+/** Page views of one row; a row becomes one event for each. */
+const pageviewsMax = 100_000;
+
+export const plausible: Format = {
+  slug,
+  name: 'Plausible',
+  description:
+    'Plausible exports totals per day, not events: which visitor viewed which page at what time is not in them, ' +
+    'so they are refused unless the option `synthesise` is `yes`. Then every row of `imported_pages` becomes as ' +
+    'many `$pageview` as it counts, spread evenly over the day and evenly over as many made-up visitors as it ' +
+    'counts; the visitors of a day are the same on all pages. Such events have `$synthetic: true` and make no ' +
+    'persons. Page views per day and page are then right; unique visitors over several pages or days, sessions, ' +
+    'paths and funnels are not. Rows of the other tables are left out: their totals are parts of the same views. ' +
+    'A row may count up to 100,000 views.',
+  source: 'The CSV files of the export of a site (Settings, Imports & Exports), of which `imported_pages` is needed.',
+  options: [
+    {
+      key: 'synthesise',
+      description: 'Whether to make up single page views that add up to the totals. Without yes nothing is imported.',
+      default: 'no',
+      choices: ['no', 'yes'],
+    },
+    { key: 'time_zone', description: 'The time zone of the site, in which its days begin.', default: 'UTC' },
+  ],
+  names: { events: { pageview: '$pageview' }, properties: { url: '$current_url' }, personProperties: {} },
+  example: plausibleExample,
+  createReader: (given, names) => {
+    const options = readOptions(slug, plausible.options, given);
+    if (options['synthesise'] !== 'yes') {
+      throw new FormatOptionsError(
+        'Plausible exports totals per day, not events, so there is nothing to import as it was. To make up page ' +
+          'views that add up to the totals (marked $synthetic), give the option synthesise=yes',
+      );
+    }
+    return createReader(createEventWriter(slug, names), zoneOption('time_zone', options['time_zone'] || 'UTC'));
+  },
+};
+
+function createReader(writer: EventWriter, zone: Zone): RecordReader {
+  return readObjects((row) => {
+    const { hostname, page } = row;
+    if (idOf(row['date']) === undefined) return unreadable(`expected date, got ${kindOf(row['date'])}`);
+    if (typeof page !== 'string' || typeof hostname !== 'string') {
+      return skipped('a total of another table than imported_pages');
+    }
+    const day = dayOf(row['date'], zone);
+    if (day === undefined) return unreadable(`expected date as yyyy-MM-dd, got ${kindOf(row['date'])}`);
+    const pageviews = countOf(row['pageviews']);
+    if (pageviews === undefined) return unreadable(`expected pageviews as a number, got ${kindOf(row['pageviews'])}`);
+    const visitors = countOf(row['visitors']);
+    if (visitors === undefined) return unreadable(`expected visitors as a number, got ${kindOf(row['visitors'])}`);
+    if (pageviews > pageviewsMax) return unreadable(`expected at most ${pageviewsMax} pageviews in a row`);
+    if (pageviews === 0) return skipped('a page without views');
+    return synthesise(writer, { row, hostname, page, day, pageviews, visitors: Math.max(visitors, 1) });
+  });
+}
+
+interface Total {
+  readonly row: Json;
+  readonly hostname: string;
+  readonly page: string;
+  readonly day: Day;
+  readonly pageviews: number;
+  readonly visitors: number;
+}
+
+function synthesise(writer: EventWriter, { row, hostname, page, day, pageviews, visitors }: Total): RecordResult {
+  const event = writer.eventName('pageview');
+  if (event === null) return leftOut('pageview');
+  const shared: Properties = {};
+  if (hostname !== '') writer.put(shared, 'url', `https://${hostname}${page}`);
+  else writer.put(shared, '$pathname', page);
+  for (const column of Object.keys(row)) if (!totals.has(column)) writer.put(shared, column, row[column]);
+  const events: WireEvent[] = [];
+  const stepMs = (day.endMs - day.startMs) / pageviews;
+  for (let index = 0; index < pageviews; index += 1) {
+    const uuid = writer.id('pageview', day.name, hostname, page, String(index));
+    const visitor = `plausible-${day.name}-${index % visitors}`;
+    const timestamp = new Date(day.startMs + (index + 0.5) * stepMs).toISOString();
+    const properties = { ...shared, $synthetic: true, $process_person_profile: false };
+    events.push(writer.event(uuid, event, visitor, timestamp, properties));
+  }
+  return imported(events);
+}
+
+const totals = new Set(
+  ['bounces', 'date', 'exits', 'hostname', 'page', 'pageviews', 'time_on_page', 'total_scroll_depth'].concat([
+    'total_scroll_depth_visits',
+    'total_time_on_page',
+    'total_time_on_page_visits',
+    'visitors',
+    'visits',
+  ]),
+);
+
+interface Day {
+  readonly name: string;
+  readonly startMs: number;
+  readonly endMs: number;
+}
+
+/** From midnight to midnight where the site is: a day may have 23 or 25 hours. */
+function dayOf(value: unknown, zone: Zone): Day | undefined {
+  const time = typeof value === 'string' && datePattern.test(value) ? textTime(value) : undefined;
+  if (time === undefined) return undefined;
+  const localMs = Date.parse(time);
+  return { name: time.slice(0, 10), startMs: zone(localMs), endMs: zone(localMs + dayMs) };
+}
+const datePattern = /^\d{4}-\d\d-\d\d$/;
+
+function countOf(value: unknown): number | undefined {
+  const count = numberOf(value);
+  return count !== undefined && Number.isSafeInteger(count) && count >= 0 ? count : undefined;
+}

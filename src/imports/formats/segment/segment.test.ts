@@ -1,0 +1,225 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createMapper } from '../../../../docs/guides/first-history.mjs';
+import { derivedId } from '../../../base/ids.ts';
+import { createSegmentReader } from './segment.ts';
+import type { WireEvent } from '../../../contract/wire-event.ts';
+
+const base = { messageId: 'm1', userId: 'u1', timestamp: '2021-03-04T05:06:07.089Z' };
+
+function convert(message: unknown): WireEvent {
+  const result = createSegmentReader('keep')(message);
+  if (result.kind !== 'event') throw new Error(JSON.stringify(result));
+  return result.event;
+}
+
+describe('Segment messages as events', () => {
+  it.each([
+    ['track', { type: 'track', event: 'Order Done', properties: { total: 7 } }, 'Order Done', { total: 7 }],
+    ['page', { type: 'page', name: 'Home', properties: { url: 'x' } }, '$pageview', { name: 'Home', url: 'x' }],
+    ['screen', { type: 'screen', name: 'Main' }, '$screen', { $screen_name: 'Main' }],
+    ['identify', { type: 'identify', traits: { plan: 'pro' } }, '$identify', { $set: { plan: 'pro' } }],
+    ['alias', { type: 'alias', previousId: 'old' }, '$create_alias', { alias: 'old' }],
+    [
+      'group',
+      { type: 'group', groupId: 'g1', traits: { groupType: 'company', size: 3 } },
+      '$groupidentify',
+      { $group_type: 'company', $group_key: 'g1', $group_set: { size: 3 }, $groups: { company: 'g1' } },
+    ],
+    [
+      'group without a type',
+      { type: 'group', groupId: 4 },
+      '$groupidentify',
+      { $group_type: 'group', $group_key: '4', $group_set: {}, $groups: { group: '4' } },
+    ],
+  ])('%s', (_name, message, event, properties) => {
+    expect(convert({ ...base, ...message })).toEqual({
+      uuid: derivedId('segment', 'm1'),
+      event,
+      distinct_id: 'u1',
+      timestamp: base.timestamp,
+      properties,
+    });
+  });
+
+  it('takes what the context knows, and lets the event’s own properties win', () => {
+    const context = {
+      ip: '192.0.2.1',
+      os: { name: 'iOS', version: '17' },
+      page: { url: 'https://shop.example/cart?x=1', path: '/cart', referrer: '' },
+      campaign: { name: 'spring', source: 'mail' },
+      traits: { email: 'a@b.example' },
+      screen: { width: 100, height: null },
+    };
+    const message = { ...base, anonymousId: 'a1', type: 'track', event: 'x', context, properties: { $os: 'mine' } };
+    expect(convert(message).properties).toEqual({
+      $current_url: 'https://shop.example/cart?x=1',
+      $host: 'shop.example',
+      $os: 'mine',
+      $os_version: '17',
+      $pathname: '/cart',
+      $referrer: '',
+      $screen_width: 100,
+      utm_campaign: 'spring',
+      utm_source: 'mail',
+      $ip: '192.0.2.1',
+      $anon_distinct_id: 'a1',
+      $set: { email: 'a@b.example' },
+    });
+  });
+
+  it.each([
+    [{ userId: undefined, anonymousId: 'a1' }, 'a1'],
+    [{ userId: '', anonymousId: 'a1' }, 'a1'],
+    [{ userId: 42 }, '42'],
+  ])('distinct_id is userId else anonymousId: %j', (ids, expected) => {
+    expect(convert({ ...base, type: 'page', ...ids }).distinct_id).toBe(expected);
+  });
+
+  it.each([
+    [{ timestamp: undefined, originalTimestamp: '2020-01-01T00:00:00Z' }, '2020-01-01T00:00:00Z'],
+    [{ timestamp: null, originalTimestamp: '', sentAt: '2020-01-02T00:00:00Z' }, '2020-01-02T00:00:00Z'],
+    [{ originalTimestamp: '2019-01-01T00:00:00Z', receivedAt: '2020-01-01T00:00:00Z' }, base.timestamp],
+  ])('the time is timestamp, then what stands in for it: %j', (times, expected) => {
+    expect(convert({ ...base, type: 'page', ...times }).timestamp).toBe(expected);
+  });
+
+  it.each([
+    ['a text', 'expected a JSON object'],
+    [[], 'expected a JSON object'],
+    [{ ...base, type: 'track' }, 'expected the name of the event in "event"'],
+    [{ ...base, type: 'video' }, 'expected type track, identify, page, screen, group or alias, got: "video"'],
+    [{ ...base, type: 'alias' }, 'expected previousId'],
+    [{ ...base, type: 'group' }, 'expected groupId'],
+    [{ ...base, type: 'page', userId: ' ' }, 'expected userId or anonymousId'],
+    [{ type: 'page', userId: 'u' }, 'expected a timestamp'],
+  ])('what cannot become an event says why: %j', (message, reason) => {
+    expect(createSegmentReader('keep')(message)).toEqual({ kind: 'unreadable', reason });
+  });
+});
+
+describe('ids', () => {
+  const page = (messageId: string) => ({ ...base, messageId, type: 'page' });
+  const messages = [page('m1'), page('m2'), page('m1'), page('m1')];
+
+  it('a messageId that comes again is kept under an id of its own, the same in every run', () => {
+    const run = () => messages.map(createSegmentReader('keep')).map((each) => each.kind === 'event' && each.event.uuid);
+    expect(run()).toEqual([
+      derivedId('segment', 'm1'),
+      derivedId('segment', 'm2'),
+      derivedId('segment', 'm1', '2'),
+      derivedId('segment', 'm1', '3'),
+    ]);
+    expect(run()).toEqual(run());
+  });
+
+  it('--duplicates drop keeps the first only', () => {
+    expect(messages.map(createSegmentReader('drop')).map((each) => each.kind)).toEqual([
+      'event',
+      'event',
+      'duplicate',
+      'duplicate',
+    ]);
+  });
+
+  it('without a messageId the content decides', () => {
+    const { messageId: _, ...anonymous } = base;
+    const reader = createSegmentReader('keep');
+    const uuids = [1, 1, 2].map((n) => {
+      const result = reader({ ...anonymous, type: 'track', event: 'x', properties: { n } });
+      return result.kind === 'event' ? result.event.uuid : result.kind;
+    });
+    expect(new Set(uuids).size).toBe(3);
+  });
+
+  it('occurrences are counted exactly over many ids', () => {
+    const reader = createSegmentReader('keep');
+    const uuids = new Set<string>();
+    for (let index = 0; index < 20_000; index += 1) {
+      const result = reader({ ...base, type: 'page', messageId: `m${index % 7000}` });
+      if (result.kind === 'event') uuids.add(result.event.uuid);
+    }
+    expect(uuids.size).toBe(20_000);
+    expect(uuids).toContain(derivedId('segment', 'm5', '3'));
+    expect(uuids).not.toContain(derivedId('segment', 'm6001', '3'));
+  });
+});
+
+describe('whatever comes in', () => {
+  it('is an event or has a reason, is the same in every run, and changes no prototype', () => {
+    fc.assert(
+      fc.property(fc.array(fc.jsonValue(), { maxLength: 5 }), (messages) => {
+        const run = () => messages.map(createSegmentReader('keep'));
+        expect(run()).toEqual(run());
+        const reasons = run().flatMap((result) => (result.kind === 'unreadable' ? [result.reason] : []));
+        expect(reasons.filter((reason) => !reason.startsWith('expected '))).toEqual([]);
+        expect(Object.keys(Object.prototype)).toEqual([]);
+      }),
+    );
+  });
+
+  it('a property called __proto__ is a property', () => {
+    const message = JSON.parse(
+      '{"type":"track","event":"x","userId":"u","timestamp":"t","properties":{"__proto__":1}}',
+    );
+    expect(JSON.stringify(convert(message).properties)).toBe('{"__proto__":1}');
+  });
+});
+
+describe('the script of the guide', () => {
+  const text = fc.oneof(fc.string(), fc.constantFrom('', ' ', 'a', 'b'), fc.integer(), fc.constant(null));
+  const bag = fc.dictionary(
+    fc.oneof(fc.string(), fc.constantFrom('__proto__', 'name', '$os', 'groupType')),
+    fc.jsonValue(),
+  );
+  const message = fc.record(
+    {
+      type: fc.constantFrom('track', 'identify', 'page', 'screen', 'group', 'alias', 'other'),
+      event: text,
+      name: text,
+      category: text,
+      userId: text,
+      anonymousId: text,
+      messageId: text,
+      groupId: text,
+      previousId: text,
+      timestamp: fc.oneof(text, fc.constant('2021-01-01T00:00:00Z')),
+      originalTimestamp: text,
+      request_ip: text,
+      properties: fc.oneof(bag, fc.constant(null), fc.string()),
+      traits: fc.oneof(bag, fc.constant(null)),
+      context: fc.record(
+        {
+          ip: text,
+          traits: bag,
+          os: fc.oneof(bag, fc.record({ name: text, version: text })),
+          page: fc.record({ url: fc.oneof(fc.webUrl(), fc.string()), path: text }, { requiredKeys: [] }),
+          campaign: bag,
+          library: fc.constantFrom(null, 'x', { name: 'analytics.js' }),
+        },
+        { requiredKeys: [] },
+      ),
+    },
+    { requiredKeys: ['type'] },
+  );
+
+  it('maps every message exactly as the command does', () => {
+    fc.assert(
+      fc.property(fc.array(message, { minLength: 1, maxLength: 8 }), (messages) => {
+        const parsed = JSON.parse(JSON.stringify(messages)) as unknown[];
+        const ours = parsed
+          .map(createSegmentReader('keep'))
+          .map((each) => (each.kind === 'event' ? each.event : undefined));
+        const mapper = createMapper();
+        const theirs = parsed.map((each) => {
+          const mapped = mapper(each);
+          if (mapped === undefined) return undefined;
+          const { uuid, event, distinctId, timestamp, properties } = mapped;
+          return { uuid, event, distinct_id: distinctId, timestamp, properties };
+        });
+        expect(theirs).toEqual(ours);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});

@@ -1,0 +1,244 @@
+import { isObject } from '../../../base/json.ts';
+import { derivedId } from '../../../base/ids.ts';
+import type { WireEvent } from '../../../contract/wire-event.ts';
+import type { Format, FormatOptions, NameTable, RecordReader } from '../format.ts';
+import { namesOf, rename } from '../names.ts';
+import { createOccurrences } from '../occurrences.ts';
+import { readOptions } from '../read-options.ts';
+import { readObjects } from '../reading.ts';
+import { segmentExample } from './example.ts';
+
+export type FormatResult =
+  | { readonly kind: 'event'; readonly event: WireEvent }
+  /** A repetition of an earlier message, left out because that was asked for. */
+  | { readonly kind: 'duplicate' }
+  | { readonly kind: 'unreadable'; readonly reason: string };
+
+/** Why a message is left out that `duplicates: drop` takes for a repetition. */
+export const repeatedMessage = 'a messageId that came before';
+
+/**
+ * Messages of Segment and RudderStack (`track`, `identify`, `page`, `screen`, `group`, `alias`) as events.
+ *
+ * - The time of an event is `timestamp`, which the sender's library has corrected already; only where it is missing
+ *   `originalTimestamp`, `sentAt` or `receivedAt` stand in, in this order.
+ * - distinct_id is `userId`, else `anonymousId`.
+ * - The uuid follows from `messageId` and its occurrence in the file, so a file sent again changes nothing, and of an
+ *   archive in which a messageId comes several times every line is kept.
+ */
+export const segment: Format = {
+  slug: 'segment',
+  name: 'Segment and RudderStack',
+  description:
+    'The messages track, identify, page, screen, group and alias, with what their context says. distinct_id is userId, else ' +
+    'anonymousId; the uuid follows from messageId. Names in the table are those of the finished event.',
+  source: 'The raw archive in a warehouse’s or destination’s bucket: one JSON message per line, gzipped.',
+  options: [
+    {
+      key: 'duplicates',
+      description:
+        'What to do with a message whose messageId came before: keep it under an id of its own, or leave it out',
+      default: 'keep',
+      choices: ['keep', 'drop'],
+    },
+  ],
+  names: { events: {}, properties: {}, personProperties: {} },
+  example: segmentExample,
+  createReader,
+};
+
+function createReader(given: FormatOptions, names: NameTable): RecordReader {
+  const options = readOptions('segment', segment.options, given);
+  const read = createSegmentReader(options['duplicates'] === 'drop' ? 'drop' : 'keep');
+  const translate = createTranslation(names);
+  return readObjects((message) => {
+    const result = read(message);
+    if (result.kind === 'unreadable') return result;
+    if (result.kind === 'duplicate') return { kind: 'skipped', reason: repeatedMessage };
+    const event = translate(result.event);
+    if (event !== undefined) return { kind: 'events', events: [event] };
+    return {
+      kind: 'skipped',
+      reason: `the table of names leaves out events called ${result.event.event.slice(0, 200)}`,
+    };
+  });
+}
+
+/** Without a table the event itself, untouched. */
+function createTranslation(names: NameTable): (event: WireEvent) => WireEvent | undefined {
+  const events = namesOf(names.events);
+  const properties = namesOf(names.properties);
+  const person = namesOf(names.personProperties);
+  if (events.size + properties.size + person.size === 0) return (event) => event;
+  return (event) => {
+    const name = events.get(event.event);
+    if (name === null) return undefined;
+    const translated: Record<string, unknown> = {};
+    rename(event.properties, properties, translated);
+    if (isObject(translated['$set'])) {
+      const set: Record<string, unknown> = {};
+      rename(translated['$set'], person, set);
+      translated['$set'] = set;
+    }
+    return { ...event, event: name ?? event.event, properties: translated };
+  };
+}
+
+/** Converts one message after the other; `duplicates` says what to do with the second message of the same messageId. */
+export function createSegmentReader(duplicates: 'keep' | 'drop'): (message: unknown) => FormatResult {
+  const occurrences = createOccurrences();
+  return (message) => {
+    const mapped = mapSegmentMessage(message);
+    if (typeof mapped === 'string') return { kind: 'unreadable', reason: mapped };
+    const first = derivedId(...mapped.idParts);
+    const occurrence = occurrences.next(first);
+    if (occurrence > 1 && duplicates === 'drop') return { kind: 'duplicate' };
+    const uuid = occurrence === 1 ? first : derivedId(...mapped.idParts, String(occurrence));
+    return { kind: 'event', event: { uuid, ...mapped.event } };
+  };
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** What the message says, or one sentence about why it cannot become an event. */
+function mapSegmentMessage(message: unknown): { idParts: string[]; event: Omit<WireEvent, 'uuid'> } | string {
+  if (!isObject(message)) return 'expected a JSON object';
+  const body = bodyOf(message);
+  if (typeof body === 'string') return body;
+  const distinctId = textOf(message['userId']) ?? textOf(message['anonymousId']);
+  if (distinctId === undefined) return 'expected userId or anonymousId';
+  const timestamp = timeOf(message);
+  if (timestamp === undefined) return 'expected a timestamp';
+  const messageId = textOf(message['messageId']);
+  const idParts = messageId === undefined ? ['segment-content', JSON.stringify(message)] : ['segment', messageId];
+  const properties = { ...contextProperties(message), ...body.properties };
+  return { idParts, event: { event: body.event, distinct_id: distinctId, timestamp, properties } };
+}
+
+/** Name and own properties of the event, by type of message. */
+function bodyOf(message: Json): { event: string; properties: Json } | string {
+  const properties = objectOf(message['properties']);
+  const traits = { ...objectOf(at(message, 'context.traits')), ...objectOf(message['traits']) };
+  const set = Object.keys(traits).length > 0 ? { $set: traits } : {};
+  switch (message['type']) {
+    case 'track': {
+      const event = textOf(message['event']);
+      return event === undefined
+        ? 'expected the name of the event in "event"'
+        : { event, properties: { ...set, ...properties } };
+    }
+    case 'page':
+      return { event: '$pageview', properties: { ...set, ...given(message, 'category', 'name'), ...properties } };
+    case 'screen': {
+      const screen = textOf(message['name']) ?? textOf(properties['name']);
+      const name = screen === undefined ? {} : { $screen_name: screen };
+      return { event: '$screen', properties: { ...set, ...given(message, 'category'), ...name, ...properties } };
+    }
+    case 'identify':
+      return { event: '$identify', properties: { $set: traits } };
+    case 'alias': {
+      const alias = textOf(message['previousId']);
+      return alias === undefined ? 'expected previousId' : { event: '$create_alias', properties: { alias } };
+    }
+    case 'group':
+      return groupBody(message);
+    default:
+      return `expected type track, identify, page, screen, group or alias, got: ${JSON.stringify(message['type'])}`;
+  }
+}
+
+/** The type of the group is the trait `groupType`; sources without one have a single kind of group, called `group`. */
+function groupBody(message: Json): { event: string; properties: Json } | string {
+  const key = textOf(message['groupId']);
+  if (key === undefined) return 'expected groupId';
+  const { groupType, ...traits } = objectOf(message['traits']);
+  const type = textOf(groupType) ?? 'group';
+  const properties = { $group_type: type, $group_key: key, $group_set: traits, $groups: { [type]: key } };
+  return { event: '$groupidentify', properties };
+}
+
+/** Property ← where it stands in the message. The event's own properties win over these. */
+const contextPaths: Readonly<Record<string, string>> = {
+  $app_build: 'context.app.build',
+  $app_name: 'context.app.name',
+  $app_namespace: 'context.app.namespace',
+  $app_version: 'context.app.version',
+  $current_url: 'context.page.url',
+  $device_id: 'context.device.id',
+  $device_manufacturer: 'context.device.manufacturer',
+  $device_model: 'context.device.model',
+  $device_name: 'context.device.name',
+  $device_type: 'context.device.type',
+  $lib: 'context.library.name',
+  $lib_version: 'context.library.version',
+  $locale: 'context.locale',
+  $network_carrier: 'context.network.carrier',
+  $os: 'context.os.name',
+  $os_version: 'context.os.version',
+  $pathname: 'context.page.path',
+  $referrer: 'context.page.referrer',
+  $screen_density: 'context.screen.density',
+  $screen_height: 'context.screen.height',
+  $screen_width: 'context.screen.width',
+  $timezone: 'context.timezone',
+  $useragent: 'context.userAgent',
+  title: 'context.page.title',
+  utm_campaign: 'context.campaign.name',
+  utm_content: 'context.campaign.content',
+  utm_medium: 'context.campaign.medium',
+  utm_source: 'context.campaign.source',
+  utm_term: 'context.campaign.term',
+};
+
+function contextProperties(message: Json): Json {
+  const found: Record<string, unknown> = {};
+  for (const [property, path] of Object.entries(contextPaths)) {
+    const value = at(message, path);
+    if (value !== undefined && value !== null) found[property] = value;
+  }
+  const host = hostOf(found['$current_url']);
+  if (host !== undefined) found['$host'] = host;
+  const ip = textOf(at(message, 'context.ip')) ?? textOf(message['request_ip']);
+  if (ip !== undefined) found['$ip'] = ip;
+  const anonymousId = textOf(message['anonymousId']);
+  const userId = textOf(message['userId']);
+  if (userId !== undefined && anonymousId !== undefined && anonymousId !== userId) {
+    found['$anon_distinct_id'] = anonymousId;
+  }
+  return found;
+}
+
+function timeOf(message: Json): string | undefined {
+  for (const key of ['timestamp', 'originalTimestamp', 'sentAt', 'receivedAt']) {
+    const text = textOf(message[key]);
+    if (text !== undefined) return text;
+  }
+  return undefined;
+}
+
+function given(message: Json, ...keys: readonly string[]): Json {
+  return Object.fromEntries(keys.flatMap((key) => (textOf(message[key]) === undefined ? [] : [[key, message[key]]])));
+}
+
+function hostOf(url: unknown): string | undefined {
+  return typeof url === 'string' && URL.canParse(url) ? new URL(url).host || undefined : undefined;
+}
+
+function at(value: unknown, path: string): unknown {
+  let current = value;
+  for (const key of path.split('.')) {
+    if (!isObject(current) || !Object.hasOwn(current, key)) return undefined;
+    current = current[key];
+  }
+  return current;
+}
+
+/** A text that is not blank, or a number as text. */
+function textOf(value: unknown): string | undefined {
+  if (typeof value === 'number') return String(value);
+  return typeof value === 'string' && value.trim() !== '' ? value : undefined;
+}
+
+function objectOf(value: unknown): Json {
+  return isObject(value) ? value : {};
+}

@@ -1,0 +1,245 @@
+import { isObject } from '../../../base/json.ts';
+import { isUuid } from '../derived-uuids.ts';
+import { createEventWriter, imported, leftOut, skipped, unreadable, type EventWriter } from '../event-writer.ts';
+import type { Format, NameTable, RecordReader, RecordResult } from '../format.ts';
+import { personId } from '../person-ids.ts';
+import { readObjects } from '../reading.ts';
+import { readOptions } from '../read-options.ts';
+import { timeOfTextOrMs } from '../read-times.ts';
+import { asNumber, idOf, kindOf, listOf, objectOfJson, setMember, valueOfJson } from '../read-values.ts';
+import type { Json, Properties } from '../read-values.ts';
+import { snowplowColumns, snowplowFlags, snowplowNumbers } from './columns.ts';
+import { snowplowExample } from './example.ts';
+
+const slug = 'snowplow';
+
+const names: NameTable = {
+  events: { page_ping: null, page_view: '$pageview', screen_view: '$screen' },
+  properties: {
+    br_family: '$browser',
+    br_lang: '$browser_language',
+    br_version: '$browser_version',
+    br_viewheight: '$viewport_height',
+    br_viewwidth: '$viewport_width',
+    domain_sessionid: '$session_id',
+    domain_userid: '$device_id',
+    dvce_screenheight: '$screen_height',
+    dvce_screenwidth: '$screen_width',
+    dvce_type: '$device_type',
+    etl_tags: null,
+    etl_tstamp: null,
+    event_fingerprint: null,
+    event_format: null,
+    geo_city: '$geoip_city_name',
+    geo_country: '$geoip_country_code',
+    geo_latitude: '$geoip_latitude',
+    geo_longitude: '$geoip_longitude',
+    geo_region: '$geoip_subdivision_1_code',
+    geo_region_name: '$geoip_subdivision_1_name',
+    geo_timezone: '$geoip_time_zone',
+    geo_zipcode: '$geoip_postal_code',
+    load_tstamp: null,
+    mkt_campaign: 'utm_campaign',
+    mkt_content: 'utm_content',
+    mkt_medium: 'utm_medium',
+    mkt_source: 'utm_source',
+    mkt_term: 'utm_term',
+    os_family: '$os',
+    os_timezone: '$timezone',
+    page_referrer: '$referrer',
+    page_title: 'title',
+    page_url: '$current_url',
+    page_urlhost: '$host',
+    page_urlpath: '$pathname',
+    page_urlport: null,
+    page_urlquery: null,
+    page_urlscheme: null,
+    refr_urlhost: '$referring_domain',
+    user_ipaddress: '$ip',
+    useragent: '$useragent',
+    v_collector: null,
+    v_etl: null,
+  },
+  personProperties: {},
+};
+
+export const snowplow: Format = {
+  slug,
+  name: 'Snowplow',
+  description:
+    'Good enriched events, as lines of text with 131 columns or as rows with the names of the columns. The uuid ' +
+    'is event_id. Time is true_tstamp, else derived_tstamp, else collector_tstamp, in UTC. The data of a ' +
+    'self-describing event become its properties; contexts stay lists under `contexts_<vendor>_<name>_<model>`. ' +
+    'A structured event is called as its se_action. Page pings are left out by the table of names; failed events ' +
+    '(bad rows) are skipped.',
+  source: 'The enriched archive (`enriched/good`), or the `events` table of a warehouse as JSON lines or CSV.',
+  options: [],
+  names,
+  example: snowplowExample,
+  createReader: (given, names) => {
+    readOptions(slug, snowplow.options, given);
+    return createReader(createEventWriter(slug, names));
+  },
+};
+
+function createReader(writer: EventWriter): RecordReader {
+  const readRow = readObjects((row) => read(writer, row));
+  return (record) => {
+    if (typeof record !== 'string') return readRow(record);
+    const cells = record.replace(/[\r\n]+$/, '').split('\t');
+    if (cells.length !== snowplowColumns.length) {
+      return unreadable(`expected ${snowplowColumns.length} columns between tabs, got ${cells.length}`);
+    }
+    const row: Record<string, unknown> = {};
+    for (let column = 0; column < cells.length; column += 1) {
+      const cell = cells[column];
+      if (cell !== '') row[snowplowColumns[column] ?? ''] = cell;
+    }
+    return readRow(row);
+  };
+}
+
+function read(writer: EventWriter, row: Json): RecordResult {
+  const schema = row['schema'];
+  if (typeof schema === 'string' && schema.includes('com.snowplowanalytics.snowplow.badrows')) {
+    return skipped('a failed event (bad row)');
+  }
+  const timestamp =
+    timeOfTextOrMs(row['true_tstamp']) ??
+    timeOfTextOrMs(row['derived_tstamp']) ??
+    timeOfTextOrMs(row['collector_tstamp']);
+  if (timestamp === undefined) return unreadable('expected a time in true_tstamp, derived_tstamp or collector_tstamp');
+  const unstruct = unstructOf(row);
+  const sourceName = nameOf(row, unstruct);
+  if (sourceName === undefined) return unreadable(`expected the kind of event in event, got ${kindOf(row['event'])}`);
+  // Actions have names of their own, which mean nothing else even where they are called like a kind.
+  const isKind = row['event'] !== 'struct' || !Object.hasOwn(snowplow.names.events, sourceName);
+  const event = isKind ? writer.eventName(sourceName) : sourceName;
+  if (event === null) return leftOut(sourceName);
+  const user = personId(row['user_id']);
+  const device = personId(row['domain_userid'], mobileDevice(row), row['network_userid']);
+  const distinctId = user ?? device;
+  if (distinctId === undefined) return unreadable('expected user_id, domain_userid or network_userid, got none');
+  const properties = propertiesOf(writer, row, unstruct);
+  if (sourceName === 'screen_view') properties['$screen_name'] ??= idOf(unstruct?.data['name']);
+  const identify = user !== undefined && device !== undefined ? writer.identify(user, device, timestamp) : [];
+  return imported([...identify, writer.event(uuidOf(writer, row), event, distinctId, timestamp, properties)]);
+}
+
+function uuidOf(writer: EventWriter, row: Json): string {
+  const id = row['event_id'];
+  if (isUuid(id)) return id.toLowerCase();
+  const text = idOf(id);
+  return text === undefined ? writer.contentId(row) : writer.id('event', text);
+}
+
+function nameOf(row: Json, unstruct: SelfDescribing | undefined): string | undefined {
+  const kind = idOf(row['event']);
+  if (kind === 'struct') return idOf(row['se_action']) ?? kind;
+  if (kind === undefined || kind === 'unstruct') return idOf(row['event_name']) ?? unstruct?.name ?? kind;
+  return kind;
+}
+
+/** Columns that say who, what and when; the event has them in its own places. */
+const readApart = new Set([
+  'contexts',
+  'derived_contexts',
+  'derived_tstamp',
+  'event',
+  'event_id',
+  'true_tstamp',
+  'user_id',
+]);
+
+function propertiesOf(writer: EventWriter, row: Json, unstruct: SelfDescribing | undefined): Properties {
+  const properties: Properties = {};
+  for (const column of Object.keys(row)) {
+    if (!readApart.has(column) && column !== unstruct?.column)
+      writer.put(properties, column, cellOf(column, row[column]));
+  }
+  const contexts: Record<string, unknown[]> = {};
+  for (const column of ['contexts', 'derived_contexts']) {
+    if (!addContexts(contexts, column, row[column])) writer.put(properties, column, row[column]);
+  }
+  writer.putAll(properties, contexts);
+  if (unstruct !== undefined) writer.putAll(properties, unstruct.data);
+  return properties;
+}
+
+function cellOf(column: string, value: unknown): unknown {
+  if (snowplowNumbers.has(column)) return asNumber(value);
+  if (snowplowFlags.has(column))
+    return value === '1' || value === 1 ? true : value === '0' || value === 0 ? false : value;
+  if (column.startsWith('contexts_') || column.startsWith('unstruct_event_')) return valueOfJson(value) ?? value;
+  return value;
+}
+
+interface SelfDescribing {
+  readonly name: string;
+  readonly data: Json;
+  /** The column that holds it: `unstruct_event`, or one of its own in a row of a warehouse. */
+  readonly column: string;
+}
+
+/** `iglu:com.acme/cart_action/jsonschema/1-0-2` */
+const schemaPattern = /^iglu:([^/]{1,200})\/([^/]{1,200})\/[^/]{1,50}\/(\d+)(?:-\d+-\d+)?$/;
+
+/** Of `unstruct_event_com_acme_cart_action_1`, all but the name with its vendor. */
+const versionedColumn = /^unstruct_event_|_\d+$/g;
+
+function unstructOf(row: Json): SelfDescribing | undefined {
+  const inner = objectOfJson(row['unstruct_event'])?.['data'];
+  if (isObject(inner)) {
+    const match = typeof inner['schema'] === 'string' ? schemaPattern.exec(inner['schema']) : null;
+    const name = match?.[2] ?? 'unstruct';
+    return { name, data: isObject(inner['data']) ? inner['data'] : inner, column: 'unstruct_event' };
+  }
+  for (const column of Object.keys(row)) {
+    if (!column.startsWith('unstruct_event_')) continue;
+    const data = objectOfJson(row[column]);
+    if (data !== undefined) return { name: column.replace(versionedColumn, ''), data, column };
+  }
+  return undefined;
+}
+
+/** Adds a list of contexts to one list per schema. False: it is no such list. */
+function addContexts(bySchema: Record<string, unknown[]>, column: string, value: unknown): boolean {
+  if (value === undefined || value === null || value === '') return true;
+  const contexts = objectOfJson(value)?.['data'];
+  if (!Array.isArray(contexts)) return false;
+  for (const context of contexts as readonly unknown[]) {
+    const schema = isObject(context) ? context['schema'] : undefined;
+    const match = typeof schema === 'string' ? schemaPattern.exec(schema) : null;
+    const content = isObject(context) && match !== null ? context['data'] : context;
+    const name = match === null ? column : `contexts_${wordsOf(match[1])}_${wordsOf(match[2])}_${match[3] ?? ''}`;
+    const list = Object.hasOwn(bySchema, name) ? bySchema[name] : undefined;
+    if (list === undefined) setMember(bySchema, name, [content]);
+    else list.push(content);
+  }
+  return true;
+}
+
+/** `com.acme.CartAction` as `com_acme_cart_action`, as warehouses call their columns. */
+function wordsOf(text = ''): string {
+  return text
+    .replaceAll(/[.\-\s]/g, '_')
+    .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .toLowerCase();
+}
+
+/** Mobile trackers write the device into the context of the session. */
+function mobileDevice(row: Json): unknown {
+  const column = row['contexts_com_snowplowanalytics_snowplow_client_session_1'];
+  if (column !== undefined) {
+    const [session] = listOf(valueOfJson(column));
+    return isObject(session) ? (session['userId'] ?? session['user_id']) : undefined;
+  }
+  const text = row['contexts'];
+  if (idOf(row['domain_userid']) !== undefined || typeof text !== 'string' || !text.includes('/client_session/'))
+    return undefined;
+  const session = listOf(objectOfJson(text)?.['data']).find(
+    (context) => isObject(context) && String(context['schema']).includes('/client_session/'),
+  );
+  const data = isObject(session) ? session['data'] : undefined;
+  return isObject(data) ? data['userId'] : undefined;
+}

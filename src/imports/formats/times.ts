@@ -1,0 +1,148 @@
+import { dayMs } from '../../base/time.ts';
+import { FormatOptionsError } from './format.ts';
+import { offsetMinutes } from './time-zone-text.ts';
+
+/**
+ * Times of records as ISO 8601 in UTC, to the microsecond. Undefined: it is no time,
+ * or lies outside the years 1900 to 2299, which protocol and store know. Nothing ever becomes "now".
+ */
+export type TimeUnit = 's' | 'ms' | 'us' | 'ns';
+/** Wall-clock time as ms (as if it were UTC) → ms since the epoch. */
+export type Zone = (localMs: number) => number;
+
+const earliestMs = Date.UTC(1900, 0, 1);
+const endMs = Date.UTC(2300, 0, 1);
+const perMs: Readonly<Record<TimeUnit, number>> = { s: 0.001, ms: 1, us: 1000, ns: 1_000_000 };
+
+export const utc: Zone = (localMs) => localMs;
+
+/** A number, or a text that is one. Without a unit its size decides: above 10^10 ms, above 10^14 µs, else s. */
+export function epochTime(value: unknown, unit?: TimeUnit, zone: Zone = utc): string | undefined {
+  const number = typeof value === 'string' ? numberOf(value) : value;
+  if (typeof number !== 'number' || !Number.isFinite(number)) return undefined;
+  const divisor = perMs[unit ?? unitBySize(number)];
+  // Whole milliseconds and the microseconds beyond them, so that no digit is lost to a fraction.
+  const micros = divisor === 1000 ? Math.trunc(number) : Math.round((number / divisor) * 1000);
+  const ms = Math.floor(micros / 1000);
+  return isoTime(zone(ms), micros - ms * 1000);
+}
+
+function numberOf(text: string): number | undefined {
+  return /^\s*-?\d+(\.\d+)?\s*$/.test(text) ? Number(text) : undefined;
+}
+
+function unitBySize(number: number): TimeUnit {
+  const size = Math.abs(number);
+  if (size > 1e17) return 'ns';
+  if (size > 1e14) return 'us';
+  return size > 1e10 ? 'ms' : 's';
+}
+
+const datePattern =
+  /^\s*(\d{4})-(\d\d)-(\d\d)(?:[T ]+(\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?\s*(Z|UTC|[+-]\d\d(?::?\d\d)?)?)?\s*$/i;
+
+/** `2021-03-04T05:06:07.089Z`, `2021-03-04 05:06:07.089123`, with or without zone; without one, `zone` holds. */
+export function textTime(value: unknown, zone: Zone = utc): string | undefined {
+  if (typeof value !== 'string' || value.length > 64) return undefined;
+  const match = datePattern.exec(value);
+  if (match === null) return undefined;
+  const [, year, month, day, hour = '0', minute = '0', second = '0', fraction = '', offset] = match;
+  const localMs = wallClock(Number(year), Number(month), Number(day), Number(hour), Number(minute), Number(second));
+  if (localMs === undefined) return undefined;
+  const minutes = offset === undefined ? undefined : offsetMinutes(offset);
+  if (offset !== undefined && minutes === undefined) return undefined;
+  const ms = minutes === undefined ? zone(localMs) : localMs - minutes * 60_000;
+  return isoSeconds(ms, fraction);
+}
+
+/** Milliseconds as if in UTC; undefined when there is no such day or hour. Second 60 is the next minute's first. */
+export function wallClock(
+  year: number,
+  month: number,
+  day: number,
+  hour: number,
+  minute: number,
+  second: number,
+): number | undefined {
+  if (hour > 23 || minute > 59 || second > 60 || month < 1 || month > 12 || day < 1) return undefined;
+  const ms = Date.UTC(year, month - 1, day, hour, minute, second);
+  return day > 28 && new Date(Date.UTC(year, month - 1, day)).getUTCDate() !== day ? undefined : ms;
+}
+
+/** What a record holds as time: a number or text of digits by size, anything else as text. */
+export function anyTime(value: unknown, zone: Zone = utc): string | undefined {
+  return textTime(value, zone) ?? epochTime(value);
+}
+
+/** `micros`: 0 to 999, beyond the millisecond. */
+function isoTime(ms: number, micros: number): string | undefined {
+  if (!(ms >= earliestMs && ms < endMs)) return undefined;
+  const iso = new Date(ms).toISOString();
+  return micros === 0 ? iso : `${iso.slice(0, 23)}${String(micros).padStart(3, '0')}Z`;
+}
+
+/** `fraction`: digits below the second, as the source wrote them; what is beyond the microsecond is cut off. */
+export function isoSeconds(ms: number, fraction: string): string | undefined {
+  const micros = fraction === '' ? 0 : Number(fraction.slice(0, 6).padEnd(6, '0'));
+  return isoTime(ms + Math.floor(micros / 1000), micros % 1000);
+}
+
+/** Throws FormatOptionsError. `name`: an IANA name such as Europe/Berlin, UTC, or an offset such as +05:30. */
+export function zoneOption(option: string, name: string): Zone {
+  const minutes = offsetMinutes(name);
+  if (minutes === 0) return utc;
+  if (minutes !== undefined) return (localMs) => localMs - minutes * 60_000;
+  try {
+    return namedZone(name);
+  } catch (cause) {
+    throw new FormatOptionsError(
+      `${option}: expected a time zone such as Europe/Berlin, UTC or +05:30, got: ${name.slice(0, 60)}`,
+      { cause },
+    );
+  }
+}
+
+/** Clocks change on a quarter of an hour. */
+const slotMs = 900_000;
+const slotsMax = 50_000;
+
+/**
+ * A time that comes twice when clocks go back is the first of the two; one that is skipped is counted from before the
+ * change. Throws RangeError for an unknown name.
+ */
+function namedZone(name: string): Zone {
+  const clock = new Intl.DateTimeFormat('en-US', {
+    timeZone: name,
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
+    second: 'numeric',
+  });
+  const offsetAt = (ms: number): number => {
+    const part: Record<string, number> = {};
+    for (const { type, value } of clock.formatToParts(ms)) part[type] = Number(value);
+    const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = part;
+    return Date.UTC(year, month - 1, day, hour, minute, second) - Math.floor(ms / 1000) * 1000;
+  };
+  const resolve = (localMs: number): number => {
+    const before = offsetAt(localMs - dayMs);
+    if (offsetAt(localMs - before) === before) return before;
+    const after = offsetAt(localMs + dayMs);
+    return offsetAt(localMs - after) === after ? after : before;
+  };
+  const known = new Map<number, number>();
+  return (localMs) => {
+    if (!(localMs >= earliestMs - dayMs && localMs < endMs + dayMs)) return Number.NaN;
+    const slot = Math.floor(localMs / slotMs);
+    let offset = known.get(slot);
+    if (offset === undefined) {
+      offset = resolve(slot * slotMs);
+      if (known.size >= slotsMax) known.clear();
+      known.set(slot, offset);
+    }
+    return localMs - offset;
+  };
+}

@@ -1,0 +1,120 @@
+import { pipeline, Readable, type Transform } from 'node:stream';
+import { createGunzip, createZstdDecompress } from 'node:zlib';
+import { SourceError, SourceWaitError } from '../source.ts';
+
+const outputBytes = 256 * 1024;
+/** Small files compress as they like. */
+const unguardedBytes = 256 * 1024 * 1024;
+
+/**
+ * The bytes of a gzip file of any number of members.
+ * @throws SourceWaitError when it is damaged or ends early: the transfer may have been cut
+ */
+export async function* gunzipChunks(chunks: AsyncIterable<Buffer>, name: string): AsyncGenerator<Buffer> {
+  const decoder = createGunzip({ chunkSize: outputBytes });
+  // What the source throws reaches the reader of the decoder, which the pipeline destroys with it.
+  pipeline(Readable.from(chunks, { objectMode: false }), decoder, () => {});
+  try {
+    for await (const chunk of decoder) yield chunk as Buffer;
+  } catch (error) {
+    throw asDamage(error, 'gzip', name, decoder.bytesWritten);
+  }
+}
+
+/**
+ * The same for zstd. A decoder ends with its frame when another follows in the same piece; then a new one takes over, so that
+ * no frame is lost.
+ */
+export async function* unzstdChunks(chunks: AsyncIterable<Buffer>, name: string): AsyncGenerator<Buffer> {
+  const source = chunks[Symbol.asyncIterator]();
+  let rest: Buffer | undefined = Buffer.alloc(0);
+  let before = 0;
+  try {
+    while (rest !== undefined) {
+      const decoder = createZstdDecompress({ chunkSize: outputBytes });
+      const feeding = feedFrame(decoder, rest, source);
+      try {
+        for await (const chunk of decoder) yield chunk as Buffer;
+      } catch (error) {
+        throw asDamage(error, 'zstd', name, before + decoder.bytesWritten);
+      } finally {
+        decoder.destroy();
+      }
+      rest = await feeding;
+      before += decoder.bytesWritten;
+    }
+  } finally {
+    await source.return?.();
+  }
+}
+
+/** What the decoder left of the piece in which its frame ended; undefined: that was all, or it broke. Never rejects. */
+async function feedFrame(
+  decoder: Transform & { readonly bytesWritten: number },
+  first: Buffer,
+  source: AsyncIterator<Buffer>,
+): Promise<Buffer | undefined> {
+  let [chunk, fed] = [first, 0];
+  try {
+    for (;;) {
+      fed += chunk.length;
+      if (chunk.length > 0) await written(decoder, chunk);
+      if (decoder.errored !== null) return undefined;
+      if (decoder.bytesWritten < fed) return chunk.subarray(chunk.length - (fed - decoder.bytesWritten));
+      if (decoder.destroyed) return undefined;
+      const next = await source.next();
+      if (next.done === true) {
+        decoder.end();
+        return undefined;
+      }
+      chunk = next.value;
+    }
+  } catch (error) {
+    decoder.destroy(error instanceof Error ? error : new Error(String(error)));
+    return undefined;
+  }
+}
+
+/** Resolves when the piece is through, or the decoder is closed. */
+async function written(decoder: Transform, chunk: Buffer): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const done = (): void => {
+      decoder.off('close', done);
+      resolve();
+    };
+    decoder.once('close', done);
+    decoder.write(chunk, done);
+  });
+}
+
+/** Errors of zlib become what the source can be told; others (of the source itself) stay as they are. */
+function asDamage(error: unknown, kind: string, name: string, at: number): unknown {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  if (!/^(Z_|ZSTD_)/.test(code)) return error;
+  const what = code === 'Z_BUF_ERROR' ? 'ends too early' : 'is damaged';
+  return new SourceWaitError(
+    `the ${kind} data of ${name} ${what} at byte ${at} (${code}): fetch or export the file again`,
+    { unlimited: false, cause: error },
+  );
+}
+
+/** Stops what becomes much larger than it was: an archive made to fill memory and disks. */
+export async function* guardRatio(
+  chunks: AsyncIterable<Buffer>,
+  {
+    name,
+    sourceBytes,
+    ratioMax,
+  }: { readonly name: string; readonly sourceBytes: () => number; readonly ratioMax: number },
+): AsyncGenerator<Buffer> {
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    bytes += chunk.length;
+    if (bytes > unguardedBytes && bytes > ratioMax * sourceBytes()) {
+      throw new SourceError(
+        `expected at most ${ratioMax} decompressed bytes for each byte of ${name}, got more; if the file is sound, decompress it first`,
+      );
+    }
+    yield chunk;
+  }
+}

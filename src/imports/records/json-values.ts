@@ -1,0 +1,213 @@
+import { SourceWaitError } from '../source.ts';
+import { createLineWriter, recordBytesMax, tooLong, type LineWriter, type Piece } from './piece.ts';
+
+/**
+ * - objects: one after the other, over any number of lines
+ * - array: elements of arrays
+ * - batch: elements of the member `batch` of objects
+ */
+export type ValueLayout = 'objects' | 'array' | 'batch';
+
+const [newline, quote, backslash, comma, colon] = [0x0a, 0x22, 0x5c, 0x2c, 0x3a];
+const [openBrace, closeBrace, openBracket, closeBracket] = [0x7b, 0x7d, 0x5b, 0x5d];
+const keyBytesMax = 16;
+/** 1: the byte means something within a record. */
+const structural = new Uint8Array(256);
+for (const byte of [quote, comma, openBrace, closeBrace, openBracket, closeBracket]) structural[byte] = 1;
+
+/** Where the scanner is. Depth counts open containers; records begin at `base`, -1: none here. */
+interface Scan {
+  readonly layout: ValueLayout;
+  depth: number;
+  base: number;
+  inString: boolean;
+  escaped: boolean;
+  inRecord: boolean;
+  /** The value of the top level at hand holds (or is) the list of records. */
+  listed: boolean;
+  /** The member's name at hand and the last byte that is no white space: to know `"batch": [`. */
+  key: number[];
+  before: number;
+}
+
+/**
+ * Records of JSON that is not one per line, cut by brackets and strings without building anything. What is no JSON comes out
+ * as a record too, for the check to reject.
+ * @throws SourceWaitError when the file ends within a value
+ */
+export async function* readValues(
+  chunks: AsyncIterable<Buffer>,
+  layout: ValueLayout,
+  { name, place }: { readonly name: string; readonly place: (record: number) => string },
+): AsyncGenerator<Piece> {
+  const scan = startOf(layout);
+  const writer = createLineWriter();
+  const pending = createPending(writer, place);
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    bytes += chunk.length;
+    cut(scan, chunk, pending);
+    const piece = writer.take();
+    if (piece !== undefined) yield piece;
+  }
+  const [open, inString] = [scan.depth, scan.inString];
+  if (open === 0 && !inString) pending.end(Buffer.alloc(0));
+  const last = writer.take(true);
+  if (last !== undefined) yield last;
+  if (open > 0 || inString) {
+    const message = `${name} ends within a JSON value at byte ${bytes}: expected ${open} more closing brackets; is it truncated?`;
+    throw new SourceWaitError(message, { unlimited: false });
+  }
+}
+
+function startOf(layout: ValueLayout): Scan {
+  const base = layout === 'objects' ? 0 : -1;
+  const strings = { inString: false, escaped: false, inRecord: false };
+  return { layout, depth: 0, base, ...strings, listed: layout === 'objects', key: [], before: 0 };
+}
+
+/**
+ * What the first object of a head is: a batch, one over several lines, or one on a line.
+ * @param head begins with `{`
+ */
+export function layoutOfObject(head: Buffer): ValueLayout | 'lines' {
+  const scan = startOf('batch');
+  let lineDepth: number | undefined;
+  for (let at = 0; at < head.length; at += 1) {
+    if (scan.inString) {
+      at = skipString(scan, head, at);
+      continue;
+    }
+    const byte = head[at] as number;
+    if (byte === newline) lineDepth ??= scan.depth;
+    if (byte <= 0x20) continue;
+    step(scan, byte);
+    scan.before = byte;
+    if (scan.listed) return /^\s*[{\]]/.test(head.toString('latin1', at + 1, at + 200)) ? 'batch' : 'lines';
+    if (scan.depth === 0) break;
+  }
+  // A line that is cut off is followed by another object.
+  const next = head.toString('latin1', head.indexOf(newline) + 1).trimStart();
+  return lineDepth !== undefined && lineDepth > 0 && !next.startsWith('{') ? 'objects' : 'lines';
+}
+
+interface Pending {
+  /** Of the record at hand. */
+  add(bytes: Buffer): void;
+  /** The last bytes of it; nothing at all is no record. */
+  end(bytes: Buffer): void;
+  /** A value of the top level without records. */
+  stray(): void;
+}
+
+function createPending(writer: LineWriter, place: (record: number) => string): Pending {
+  let parts: Buffer[] = [];
+  let [size, records] = [0, 0];
+  const head = (): Buffer => parts[0] ?? Buffer.alloc(0);
+  return {
+    add(bytes) {
+      size += bytes.length;
+      if (bytes.length > 0 && (size <= recordBytesMax || parts.length === 0)) parts.push(bytes);
+      if (size > recordBytesMax) parts = [head().subarray(0, 4096)];
+    },
+    end(bytes) {
+      if (size + bytes.length === 0) return;
+      records += 1;
+      if (size + bytes.length > recordBytesMax) writer.fault(tooLong(place(records), parts[0] ?? bytes));
+      else writer.record([...parts, bytes]);
+      [parts, size] = [[], 0];
+    },
+    stray() {
+      const reason = 'expected a list of records, or an object with one in "batch"; got an object without';
+      writer.fault({ place: `after ${place(records)}`, reason, original: '' });
+    },
+  };
+}
+
+function cut(scan: Scan, chunk: Buffer, pending: Pending): void {
+  let from = 0;
+  for (let at = 0; at < chunk.length; at += 1) {
+    if (scan.inString) {
+      at = skipString(scan, chunk, at);
+      continue;
+    }
+    const byte = chunk[at] as number;
+    if (byte <= 0x20 || (scan.inRecord && structural[byte] === 0)) continue;
+    if (!scan.inRecord && scan.depth === scan.base && startsRecord(scan, byte)) {
+      scan.inRecord = true;
+      from = at;
+    }
+    const end = step(scan, byte);
+    scan.before = byte;
+    if (scan.depth === 0 && !scan.listed && (byte === closeBrace || byte === closeBracket)) pending.stray();
+    if (end === 'none') continue;
+    pending.end(chunk.subarray(from, end === 'after' ? at + 1 : at));
+    scan.inRecord = false;
+    from = at + 1;
+  }
+  if (scan.inRecord) pending.add(chunk.subarray(from));
+}
+
+/** Position of the last byte of the string, or of the chunk. */
+function skipString(scan: Scan, chunk: Buffer, from: number): number {
+  const takesKey = scan.layout === 'batch' && scan.depth === 1 && scan.base === -1;
+  let at = from;
+  if (scan.escaped && at < chunk.length) {
+    scan.escaped = false;
+    at += 1;
+  }
+  for (; at < chunk.length; at += 1) {
+    const byte = chunk[at] as number;
+    if (byte === quote) break;
+    if (byte === backslash) at += 1;
+  }
+  scan.escaped = at > chunk.length;
+  if (takesKey) scan.key.push(...chunk.subarray(from, Math.min(at, chunk.length, from + keyBytesMax)));
+  if (at >= chunk.length) return chunk.length;
+  scan.inString = false;
+  scan.before = quote;
+  return at;
+}
+
+function startsRecord(scan: Scan, byte: number): boolean {
+  if (byte === comma) return false;
+  return scan.layout === 'objects' || byte !== closeBracket;
+}
+
+/** Takes one byte outside strings. The record ends before it, after it, or not here. */
+function step(scan: Scan, byte: number): 'none' | 'before' | 'after' {
+  if (byte === quote) {
+    scan.inString = true;
+    scan.key = [];
+    return 'none';
+  }
+  if (byte === openBrace || byte === openBracket) return open(scan, byte);
+  if (byte === closeBrace || byte === closeBracket) return close(scan, byte);
+  return byte === comma && scan.inRecord && scan.base > 0 && scan.depth === scan.base ? 'before' : 'none';
+}
+
+function open(scan: Scan, byte: number): 'none' {
+  const begins = scan.base === -1 && byte === openBracket && isList(scan);
+  if (scan.depth === 0 && scan.layout !== 'objects') scan.listed = false;
+  scan.depth += 1;
+  if (begins) [scan.base, scan.listed] = [scan.depth, true];
+  return 'none';
+}
+
+/** Whether the bracket at hand opens the list of records. */
+function isList(scan: Scan): boolean {
+  if (scan.layout === 'array') return scan.depth === 0;
+  return scan.depth === 1 && scan.before === colon && Buffer.from(scan.key).toString('latin1') === 'batch';
+}
+
+function close(scan: Scan, byte: number): 'none' | 'before' | 'after' {
+  if (scan.base > 0 && scan.depth === scan.base) {
+    // A brace too many belongs to the record, which the check rejects; the list goes on.
+    if (byte === closeBrace) return 'none';
+    scan.depth -= 1;
+    scan.base = -1;
+    return scan.inRecord ? 'before' : 'none';
+  }
+  if (scan.depth > 0) scan.depth -= 1;
+  return scan.layout === 'objects' && scan.inRecord && scan.depth === 0 ? 'after' : 'none';
+}

@@ -1,0 +1,82 @@
+import type { SourceFault } from '../source.ts';
+import { pieceBytes, recordBytesMax, tooLong, type Piece } from './piece.ts';
+
+const newline = 0x0a;
+const lineEnd = Buffer.from('\n');
+
+/** Lines as they are: the bytes are handed on, only line breaks are looked for. `place` names a line for faults. */
+export async function* readLines(
+  chunks: AsyncIterable<Buffer>,
+  place: (line: number) => string,
+): AsyncGenerator<Piece> {
+  const splitter = createSplitter(place);
+  for await (const chunk of chunks) {
+    for (let from = 0; from < chunk.length; from += pieceBytes) {
+      const piece = splitter.push(chunk.subarray(from, from + pieceBytes));
+      if (piece !== undefined) yield piece;
+    }
+  }
+  const last = splitter.end();
+  if (last !== undefined) yield last;
+}
+
+/** Lines of plain text, each as a JSON string; blank ones stay blank. */
+export async function* readTexts(
+  chunks: AsyncIterable<Buffer>,
+  place: (line: number) => string,
+): AsyncGenerator<Piece> {
+  for await (const piece of readLines(chunks, place)) {
+    const texts = piece.lines.toString().split('\n').slice(0, -1);
+    const lines = texts.map((text) => `${text.trim() === '' ? '' : JSON.stringify(text.replace(/\r$/, ''))}\n`);
+    yield { ...piece, lines: Buffer.from(lines.join('')) };
+  }
+}
+
+interface Splitter {
+  push(chunk: Buffer): Piece | undefined;
+  end(): Piece | undefined;
+}
+
+function createSplitter(place: (line: number) => string): Splitter {
+  /** The beginning of a line whose end has not come yet. */
+  let carry: Buffer[] = [];
+  let carried = 0;
+  let overlong = false;
+  let linesDone = 0;
+  const piece = (lines: Buffer, faults: readonly SourceFault[]): Piece => {
+    const count = countLines(lines);
+    linesDone += count;
+    return { lines, count, faults };
+  };
+  /** An overlong line leaves an empty one behind, so that the lines after it keep their numbers. */
+  const giveUp = (): Piece => {
+    const fault = tooLong(place(linesDone + 1), carry[0] ?? lineEnd);
+    [carry, carried, overlong] = [[], 0, true];
+    return piece(lineEnd, [fault]);
+  };
+  return {
+    push(given) {
+      let chunk = given;
+      if (overlong) {
+        const end = chunk.indexOf(newline);
+        if (end === -1) return undefined;
+        overlong = false;
+        chunk = chunk.subarray(end + 1);
+      }
+      const end = chunk.lastIndexOf(newline) + 1;
+      const whole = end === 0 ? [] : [...carry, chunk.subarray(0, end)];
+      if (end > 0) [carry, carried] = [[], 0];
+      if (end < chunk.length) carry.push(chunk.subarray(end));
+      carried += chunk.length - end;
+      if (whole.length > 0) return piece(whole.length === 1 && whole[0] ? whole[0] : Buffer.concat(whole), []);
+      return carried > recordBytesMax ? giveUp() : undefined;
+    },
+    end: () => (carried === 0 ? undefined : piece(Buffer.concat([...carry, lineEnd]), [])),
+  };
+}
+
+function countLines(lines: Buffer): number {
+  let count = 0;
+  for (let at = lines.indexOf(newline); at !== -1; at = lines.indexOf(newline, at + 1)) count += 1;
+  return count;
+}

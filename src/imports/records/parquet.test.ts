@@ -1,0 +1,70 @@
+import { parquetWriteBuffer } from 'hyparquet-writer';
+import { describe, expect, it } from 'vitest';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { readRecordFile } from './read-records.ts';
+import { collect } from './record-files.fixture.ts';
+
+type Write = Parameters<typeof parquetWriteBuffer>[0];
+
+async function rowsOf(options: Write): Promise<unknown[]> {
+  const dir = await mkdtemp(join(tmpdir(), 'millrace-parquet-'));
+  try {
+    const path = join(dir, 'a.parquet');
+    await writeFile(path, Buffer.from(parquetWriteBuffer(options)));
+    const hints = { name: 'a', signal: new AbortController().signal, tempDir: dir };
+    return (await collect(readRecordFile(path, hints))).lines.map((line) => JSON.parse(line) as unknown);
+  } finally {
+    await rm(dir, { recursive: true });
+  }
+}
+
+describe('Parquet', () => {
+  it('times, integers and JSON become what JSON can hold exactly', async () => {
+    const micros = 1_709_251_200_123_456n;
+    const rows = await rowsOf({
+      columnData: [
+        { name: 'small', data: [1n, null] },
+        { name: 'large', data: [9_007_199_254_740_993n, -1n] },
+        { name: 'at', data: [new Date('2024-03-01T00:00:00.123Z'), new Date(0)] },
+        { name: 'micros', data: [micros, 1_000_000n] },
+        { name: 'props', data: [{ a: [1] }, { b: 'ü' }] },
+        { name: 'ok', data: [true, false] },
+        { name: 'bytes', data: [new Uint8Array([1, 2]), new Uint8Array([255, 254])] },
+        { name: 'price', data: [1999n, -5n] },
+        { name: 'exact', data: [12_345_678_901_234_567n, 1n] },
+        { name: 'day', data: [19_783, 0] },
+      ],
+      schema: [
+        { name: 'root', num_children: 10 },
+        { name: 'small', type: 'INT64', repetition_type: 'OPTIONAL' },
+        { name: 'large', type: 'INT64', repetition_type: 'REQUIRED' },
+        { name: 'at', type: 'INT64', converted_type: 'TIMESTAMP_MILLIS', repetition_type: 'REQUIRED' },
+        { name: 'micros', type: 'INT64', repetition_type: 'REQUIRED' },
+        { name: 'props', type: 'BYTE_ARRAY', converted_type: 'JSON', repetition_type: 'REQUIRED' },
+        { name: 'ok', type: 'BOOLEAN', repetition_type: 'REQUIRED' },
+        { name: 'bytes', type: 'FIXED_LEN_BYTE_ARRAY', type_length: 2, repetition_type: 'REQUIRED' },
+        { name: 'price', type: 'INT64', repetition_type: 'REQUIRED' },
+        { name: 'exact', type: 'INT64', repetition_type: 'REQUIRED' },
+        { name: 'day', type: 'INT32', repetition_type: 'REQUIRED' },
+      ],
+    });
+    expect(rows[0]).toMatchObject({ small: 1, large: '9007199254740993', at: '2024-03-01T00:00:00.123Z', ok: true });
+    expect(rows[0]).toMatchObject({ props: '{"a":[1]}', bytes: 'AQI=' });
+    expect(rows[1]).toMatchObject({ small: null, large: -1, at: '1970-01-01T00:00:00.000Z', props: '{"b":"ü"}' });
+  });
+
+  it('reads many row groups and many batches in order', async () => {
+    const count = 45_000;
+    const rows = await rowsOf({
+      columnData: [
+        { name: 'n', data: Array.from({ length: count }, (_, index) => index), type: 'INT32' },
+        { name: 'text', data: Array.from({ length: count }, (_, index) => `row ${index}`), type: 'STRING' },
+      ],
+      rowGroupSize: 30_000,
+    });
+    expect(rows.length).toBe(count);
+    expect(rows.every((row, index) => JSON.stringify(row) === `{"n":${index},"text":"row ${index}"}`)).toBe(true);
+  });
+});

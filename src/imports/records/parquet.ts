@@ -1,0 +1,136 @@
+import type { AsyncBuffer, FileMetaData, SchemaElement } from 'hyparquet';
+import { open, type FileHandle } from 'node:fs/promises';
+import { SourceError, SourceWaitError } from '../source.ts';
+import { createLineWriter, type Piece } from './piece.ts';
+import { jsonColumn, parquetParsers, plainSchema, type Convert } from './parquet-values.ts';
+
+/** Of values that are decoded at once, as the file counts them; a row group may be larger. */
+const batchBytes = 32 * 1024 * 1024;
+const batchRowsMax = 20_000;
+
+export interface ParquetHints {
+  readonly name: string;
+  readonly signal: AbortSignal;
+  /** Hears how many bytes of the file the rows read so far take, about. */
+  readonly onRead: (bytes: number) => void;
+}
+
+type Rows = Record<string, unknown>[];
+
+/**
+ * Rows as objects, some thousand at a time. Memory holds the compressed bytes of one row group and one batch of rows.
+ * Times become ISO 8601, dates YYYY-MM-DD, integers and decimals that a number does not hold exactly become text, bytes base64.
+ * @throws SourceWaitError when the file is truncated, SourceError when it uses what cannot be read
+ */
+export async function* readParquet(path: string, hints: ParquetHints): AsyncGenerator<Piece> {
+  const handle = await open(path);
+  try {
+    const { size } = await handle.stat();
+    yield* readRows(fileBuffer(handle, size), size, hints);
+  } finally {
+    await handle.close();
+  }
+}
+
+async function* readRows(file: AsyncBuffer, size: number, hints: ParquetHints): AsyncGenerator<Piece> {
+  const { parquetReadObjects } = await import('hyparquet');
+  const { compressors } = await import('hyparquet-compressors');
+  const { metadata, columns } = await readSchema(file, size, hints.name);
+  const total = Number(metadata.num_rows);
+  const writer = createLineWriter();
+  for (const { start, end } of batches(metadata)) {
+    hints.signal.throwIfAborted();
+    const range = { file, metadata, rowStart: start, rowEnd: end, useOffsetIndex: true };
+    const rows: Rows = await parquetReadObjects({ ...range, compressors, parsers: parquetParsers }).catch(
+      (error: unknown) => {
+        const reason = error instanceof Error ? error.message : String(error);
+        throw new SourceError(`the Parquet file ${hints.name} cannot be read at row ${start + 1}: ${reason}`, {
+          cause: error,
+        });
+      },
+    );
+    hints.onRead(Math.floor((size * end) / Math.max(1, total)));
+    for (const row of rows) {
+      writer.text(lineOf(row, columns));
+      const piece = writer.take();
+      if (piece !== undefined) yield piece;
+    }
+  }
+  const last = writer.take(true);
+  if (last !== undefined) yield last;
+}
+
+async function readSchema(
+  file: AsyncBuffer,
+  size: number,
+  name: string,
+): Promise<{ metadata: FileMetaData; columns: readonly (readonly [string, Convert])[] }> {
+  const { parquetMetadataAsync } = await import('hyparquet');
+  let metadata: FileMetaData;
+  try {
+    metadata = await parquetMetadataAsync(file, { geoparquet: false });
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new SourceWaitError(
+      `the Parquet file ${name} has no readable footer at byte ${size} (${reason}): is it truncated? fetch or export it again`,
+      { unlimited: false, cause: error },
+    );
+  }
+  const columns = topLevel(metadata.schema).map((element) => [element.name, jsonColumn(element)] as const);
+  return { metadata: { ...metadata, schema: metadata.schema.map(plainSchema) }, columns };
+}
+
+/** The schema is a tree, laid out in depth-first order below its root. */
+function topLevel(schema: readonly SchemaElement[]): SchemaElement[] {
+  const found: SchemaElement[] = [];
+  let at = 1;
+  const skip = (): void => {
+    const children = schema[at]?.num_children ?? 0;
+    at += 1;
+    for (let child = 0; child < children; child += 1) skip();
+  };
+  while (at < schema.length) {
+    const element = schema[at];
+    if (element !== undefined) found.push(element);
+    skip();
+  }
+  return found;
+}
+
+/** Never across row groups, so that each group's bytes are let go before the next one's come. */
+function* batches(metadata: FileMetaData): Generator<{ start: number; end: number }> {
+  let start = 0;
+  for (const group of metadata.row_groups) {
+    const rows = Number(group.num_rows);
+    const rowBytes = Math.max(1, Number(group.total_byte_size) / Math.max(1, rows));
+    const step = Math.max(100, Math.min(batchRowsMax, Math.floor(batchBytes / rowBytes)));
+    for (let from = 0; from < rows; from += step) {
+      yield { start: start + from, end: start + Math.min(rows, from + step) };
+    }
+    start += rows;
+  }
+}
+
+function lineOf(row: Record<string, unknown>, columns: readonly (readonly [string, Convert])[]): string {
+  const out: Record<string, unknown> = {};
+  for (const [name, convert] of columns) {
+    const value = row[name];
+    out[name] = value === undefined || value === null ? null : convert(value);
+  }
+  return JSON.stringify(out);
+}
+
+function fileBuffer(handle: FileHandle, size: number): AsyncBuffer {
+  return {
+    byteLength: size,
+    async slice(start, end = size) {
+      const bytes = new Uint8Array(Math.max(0, Math.min(end, size) - start));
+      for (let done = 0; done < bytes.length;) {
+        const { bytesRead } = await handle.read(bytes, done, bytes.length - done, start + done);
+        if (bytesRead === 0) throw new Error(`the file ends at byte ${start + done}`);
+        done += bytesRead;
+      }
+      return bytes.buffer;
+    },
+  };
+}

@@ -1,0 +1,99 @@
+import type { SourceFault } from '../source.ts';
+
+/** Some records of a file, each one line, and what could not become a line. */
+export interface Piece {
+  /** Whole lines: ends with \n. */
+  readonly lines: Buffer;
+  readonly count: number;
+  readonly faults: readonly SourceFault[];
+}
+
+export interface ReadHints {
+  /** For messages: `exports/a.json.gz`. */
+  readonly name: string;
+  /** Aborted: reading ends with its reason. */
+  readonly signal: AbortSignal;
+  /** Where archives and Parquet files that come as a stream lie while they are read; made when it is not there. */
+  readonly tempDir: string;
+  /** Decompressed bytes for one byte of the source, beyond which it is taken for a trap. Default 400. */
+  readonly ratioMax?: number;
+}
+
+/** Longer records are faults: an event above 1 MB is refused by every service anyway. */
+export const recordBytesMax = 20 * 1024 * 1024;
+/** About so much is handed on at once. */
+export const pieceBytes = 768 * 1024;
+/** Of what a fault shows of the source. */
+const originalCharsMax = 2000;
+const newline = 0x0a;
+const space = 0x20;
+const carriageReturn = 0x0d;
+
+export function faultOf(place: string, reason: string, original: string): SourceFault {
+  return { place, reason, original: original.slice(0, originalCharsMax) };
+}
+
+export function tooLong(place: string, head: Buffer): SourceFault {
+  const reason = `expected a record of at most ${recordBytesMax} bytes, got a longer one`;
+  return faultOf(place, reason, head.toString('utf8', 0, originalCharsMax));
+}
+
+/** Collects records of any shape as lines. */
+export interface LineWriter {
+  /** One record that may lie in several pieces; line breaks in it become spaces, which JSON does not tell apart. */
+  record(parts: readonly Buffer[]): void;
+  /** One record that holds no line break. */
+  text(line: string): void;
+  fault(fault: SourceFault): void;
+  /** Undefined: there is not enough yet. `all`: whatever there is. */
+  take(all?: boolean): Piece | undefined;
+}
+
+export function createLineWriter(): LineWriter {
+  let buffer = Buffer.allocUnsafe(pieceBytes + 256 * 1024);
+  let [length, count] = [0, 0];
+  let faults: SourceFault[] = [];
+  const reserve = (bytes: number): void => {
+    if (length + bytes + 1 <= buffer.length) return;
+    const larger = Buffer.allocUnsafe(Math.max(buffer.length * 2, length + bytes + 1));
+    buffer.copy(larger, 0, 0, length);
+    buffer = larger;
+  };
+  const endLine = (): void => {
+    buffer[length] = newline;
+    length += 1;
+    count += 1;
+  };
+  return {
+    record(parts) {
+      for (const part of parts) {
+        reserve(part.length);
+        part.copy(buffer, length);
+        flatten(buffer.subarray(length, length + part.length));
+        length += part.length;
+      }
+      endLine();
+    },
+    text(line) {
+      reserve(line.length * 3);
+      length += buffer.write(line, length);
+      endLine();
+    },
+    fault: (fault) => void faults.push(fault),
+    take(all = false) {
+      const enough = all ? length > 0 || faults.length > 0 : length >= pieceBytes || faults.length >= 1000;
+      if (!enough) return undefined;
+      const piece = { lines: buffer.subarray(0, length), count, faults };
+      buffer = Buffer.allocUnsafe(pieceBytes + 256 * 1024);
+      [length, count, faults] = [0, 0, []];
+      return piece;
+    },
+  };
+}
+
+/** Only within the record: beyond it the buffer holds whatever was there. */
+function flatten(record: Buffer): void {
+  for (const lineBreak of [newline, carriageReturn]) {
+    for (let at = record.indexOf(lineBreak); at !== -1; at = record.indexOf(lineBreak, at + 1)) record[at] = space;
+  }
+}

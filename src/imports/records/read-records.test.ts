@@ -1,0 +1,254 @@
+import * as fc from 'fast-check';
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync, zstdCompressSync } from 'node:zlib';
+import { afterAll, describe, expect, it } from 'vitest';
+import { SourceError, SourceWaitError } from '../source.ts';
+import { makeZip } from '../../../test/support/archives.ts';
+import { readRecordFile, type ReadHints } from './read-records.ts';
+import { collect, cutAt, readBack, wrapIn, writeAs, type ReadBack, type TextRecord } from './record-files.fixture.ts';
+
+const tempDir = mkdtempSync(join(tmpdir(), 'millrace-records-'));
+const hints: ReadHints = { name: 'a', signal: new AbortController().signal, tempDir };
+afterAll(() => rmSync(tempDir, { recursive: true, force: true }));
+
+const oddities = [
+  '',
+  'plain',
+  'a "quote"',
+  'comma, semicolon; tab\t',
+  'line\nbreak\r\n',
+  'ünï €😀',
+  '{"batch":[1,]}',
+  '\\"]}',
+];
+const value = fc.oneof(fc.constantFrom(...oddities), fc.string({ unit: 'binary', maxLength: 20 }));
+const records: fc.Arbitrary<TextRecord[]> = fc.array(
+  fc.record({ event: fc.constantFrom('signed up', 'paid'), id: value, note: value }),
+  { minLength: 1, maxLength: 25 },
+);
+const cuts = fc.array(fc.nat({ max: 4000 }), { maxLength: 12 });
+
+function parsed({ lines }: ReadBack): unknown[] {
+  return lines.map((line) => JSON.parse(line) as unknown);
+}
+
+async function readText(text: string | Buffer, more: Partial<ReadHints> = {}): Promise<ReadBack> {
+  return await readBack(cutAt(Buffer.from(text), [5, 17, 40]), { ...hints, ...more });
+}
+
+describe('records of a file', () => {
+  const forms = Object.keys(writeAs).flatMap((form) =>
+    Object.keys(wrapIn).map((wrapping) => [form, wrapping] as const),
+  );
+
+  it.each(forms)(
+    '%s in %s: the same records, however the bytes are cut and wherever they lie',
+    async (form, wrapping) => {
+      const path = join(tempDir, 'file');
+      await fc.assert(
+        fc.asyncProperty(records, cuts, async (given, at) => {
+          const bytes = wrapIn[wrapping]?.(writeAs[form]?.(given) ?? Buffer.alloc(0)) ?? Buffer.alloc(0);
+          const streamed = await readBack(cutAt(bytes, at), hints);
+          expect(parsed(streamed)).toEqual(given);
+          expect(streamed.faults).toEqual([]);
+          expect(streamed.bytesRead).toBe(bytes.length);
+          writeFileSync(path, bytes);
+          expect((await collect(readRecordFile(path, hints))).lines).toEqual(streamed.lines);
+        }),
+        { numRuns: 4 },
+      );
+    },
+  );
+
+  it('nothing is left behind where archives lie while they are read', async () => {
+    const bytes = wrapIn['zip']?.(Buffer.from('{"a":1}\n')) ?? Buffer.alloc(0);
+    expect(parsed(await readText(bytes))).toEqual([{ a: 1 }]);
+    expect(readdirSync(tempDir).filter((name) => name.endsWith('.spool'))).toEqual([]);
+  });
+
+  it('files of an archive come in its order, without what archivers add', async () => {
+    const files = ['b', 'a/1', '.DS_Store', 'a/._1'].map((path) => ({ path, content: `{"file":"${path}"}` }));
+    expect(parsed(await readText(makeZip(files)))).toEqual([{ file: 'b' }, { file: 'a/1' }]);
+  });
+
+  it('an empty file has no records, and neither have an empty array and an empty archive', async () => {
+    for (const empty of ['', '[]', ' [ ]\n', '{"batch":[]}', gzipSync(''), makeZip([])]) {
+      expect(await readText(empty)).toMatchObject({ lines: [], faults: [] });
+    }
+  });
+
+  it('an aborted signal ends reading with its reason', async () => {
+    const controller = new AbortController();
+    async function* endless(): AsyncGenerator<Buffer> {
+      for (;;) yield Buffer.from(`{"a":"${'x'.repeat(100_000)}"}\n`);
+    }
+    const reading = async (): Promise<void> => {
+      for await (const { count } of await Promise.resolve(readAll(endless(), controller.signal))) {
+        if (count > 0) controller.abort(new Error('paused'));
+      }
+    };
+    await expect(reading()).rejects.toThrow('paused');
+  });
+});
+
+async function* readAll(chunks: AsyncIterable<Buffer>, signal: AbortSignal) {
+  const { readRecords } = await import('./read-records.ts');
+  yield* readRecords(chunks, { ...hints, signal });
+}
+
+describe('what is no record', () => {
+  it('lines of NDJSON are handed on as they are, blank and broken ones too', async () => {
+    const text = '{"a":1}\n\n{"b":\nnonsense\r\n{"c":3}';
+    expect((await readText(text)).lines).toEqual(['{"a":1}', '', '{"b":', 'nonsense\r', '{"c":3}']);
+  });
+
+  it('a line that is too long is a fault, and the lines after it keep their numbers', async () => {
+    const long = `{"a":"${'x'.repeat(21 * 1024 * 1024)}"}`;
+    const { lines, faults } = await readBack(cutAt(Buffer.from(`{"a":1}\n${long}\n{"a":3}\n`), []), hints);
+    expect(lines).toEqual(['{"a":1}', '', '{"a":3}']);
+    expect(faults).toMatchObject([{ place: 'line 2', reason: expect.stringContaining('at most 20971520 bytes') }]);
+    expect(faults[0]?.original.length).toBeLessThan(3000);
+    const array = await readBack(cutAt(Buffer.from(`[{"a":1},${long},{"a":3}]`), [1e6, 2e6]), hints);
+    expect(array.lines).toEqual(['{"a":1}', '{"a":3}']);
+    expect(array.faults).toMatchObject([{ place: 'record 2' }]);
+  });
+
+  it('an element that is no JSON costs itself only', async () => {
+    expect((await readText('[{"a":1}, nonsense, {"b": }}, {"c":3},]')).lines).toEqual([
+      '{"a":1}',
+      'nonsense',
+      '{"b": }}',
+      '{"c":3}',
+    ]);
+  });
+
+  it('an object without records among batches is a fault', async () => {
+    const { lines, faults } = await readText('{"batch":[{"a":1}]}\n{"event":"b"}\n{"batch":[{"a":2}]}');
+    expect(lines).toEqual(['{"a":1}', '{"a":2}']);
+    expect(faults).toMatchObject([{ place: 'after record 1' }]);
+  });
+
+  it('a broken row of CSV costs its own line', async () => {
+    const rows = ['id,note', '1,"a"', '2,"stray', '3,"c ""d"""', '4', '5,e,f', '6,"g"h', '7,"two\nlines"', '8,end"'];
+    const { lines, faults } = await readText(rows.join('\n'));
+    expect(lines.map((line) => Object.values(JSON.parse(line) as object))).toEqual([
+      ['1', 'a'],
+      ['3', 'c "d"'],
+      ['7', 'two\nlines'],
+      ['8', 'end"'],
+    ]);
+    expect(faults.map(({ place, original }) => `${place}: ${original}`)).toEqual([
+      'line 3: 2,"stray',
+      'line 5: 4',
+      'line 6: 5,e,f',
+      'line 7: 6,"g"h',
+    ]);
+  });
+
+  it('a quote that is never closed costs one line, whatever follows', async () => {
+    const rows = Array.from({ length: 2000 }, (_, index) => `${index},${'x'.repeat(4000)}`);
+    const text = ['id,note', '-1,"open', ...rows].join('\n');
+    const { lines, faults } = await readBack(cutAt(Buffer.from(text), [1e5, 5e5, 1e6, 5e6]), hints);
+    expect([lines.length, faults.length]).toEqual([2000, 1]);
+  });
+
+  it('a row that is no UTF-8 is a fault', async () => {
+    const bytes = Buffer.concat([Buffer.from('id,note\n1,a\n2,'), Buffer.from([0xe9]), Buffer.from('\n3,é\n')]);
+    const { lines, faults } = await readBack(cutAt(bytes, []), hints);
+    expect(lines.map((line) => (JSON.parse(line) as { id: string }).id)).toEqual(['1', '3']);
+    expect(faults).toMatchObject([{ place: 'line 3', reason: expect.stringContaining('UTF-8') }]);
+  });
+
+  it('columns of CSV with the same name or none get names of their own', async () => {
+    expect((await readText('a,a,,b\n1,2,3,4')).lines).toEqual(['{"a":"1","a_2":"2","column_3":"3","b":"4"}']);
+  });
+});
+
+describe('damage', () => {
+  const sound = Buffer.from(
+    Array.from({ length: 3000 }, (_, a) => `{"a":${a},"b":"${randomBytes(9).toString('hex')}"}\n`).join(''),
+  );
+  const cut = (bytes: Buffer): Buffer => bytes.subarray(0, bytes.length >> 1);
+  const cases: readonly (readonly [string, Buffer, RegExp])[] = [
+    ['gzip', cut(gzipSync(sound)), /gzip data of a ends too early at byte \d+/],
+    ['zstd', cut(zstdCompressSync(sound)), /zstd data of a ends too early at byte \d+/],
+    ['zip', cut(makeZip([{ path: 'x', content: sound }])), /zip archive a is damaged or truncated/],
+    [
+      'Parquet',
+      cut(writeAs['parquet']?.([{ event: 'a', id: 'b', note: 'c' }]) ?? sound),
+      /no readable footer at byte \d+/,
+    ],
+    ['an array', Buffer.from('[{"a":1},{"b'), /ends within a JSON value at byte 12/],
+    ['gzip in the middle', flipped(gzipSync(sound)), /gzip data of a (is damaged|ends too early) at byte \d+/],
+  ];
+
+  function flipped(bytes: Buffer): Buffer {
+    return Buffer.concat([bytes.subarray(0, 1000), Buffer.alloc(50, 0xff), bytes.subarray(1050)]);
+  }
+
+  it.each(cases)('%s: says where, and is tried again a few times', async (_name, bytes, message) => {
+    const error = await readBack(cutAt(bytes, [100, 5000]), hints).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(SourceWaitError);
+    expect(error).toMatchObject({ unlimited: false, message: expect.stringMatching(message) });
+  });
+
+  it('an error of the source comes through as it is', async () => {
+    async function* broken(): AsyncGenerator<Buffer> {
+      yield zstdCompressSync(sound).subarray(0, 1000);
+      throw new SourceWaitError('the connection broke', { unlimited: true });
+    }
+    await expect(readBack(broken(), hints)).rejects.toThrow('the connection broke');
+    async function* brokenGzip(): AsyncGenerator<Buffer> {
+      yield gzipSync(sound).subarray(0, 1000);
+      throw new SourceWaitError('the connection broke', { unlimited: true });
+    }
+    await expect(readBack(brokenGzip(), hints)).rejects.toThrow('the connection broke');
+  });
+
+  it('what grows beyond measure is refused', async () => {
+    async function* zeros(): AsyncGenerator<Buffer> {
+      const member = gzipSync(Buffer.alloc(64 * 1024 * 1024, '{"a":1}\n'));
+      for (let times = 0; times < 6; times += 1) yield member;
+    }
+    await expect(readBack(wrapped(zeros()), { ...hints, ratioMax: 100 })).rejects.toThrow(
+      /at most 100 decompressed bytes/,
+    );
+  });
+
+  async function* wrapped(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    yield* chunks;
+  }
+
+  const refused: readonly (readonly [string, Buffer])[] = [
+    ['bzip2', Buffer.from('BZh91AY&SY')],
+    ['UTF-16', Buffer.from('\ufeff{"a":1}', 'utf16le')],
+    ['HTML', Buffer.from('<!DOCTYPE html><html>')],
+    ['binary', Buffer.from([1, 2, 0, 3, 4])],
+    ['begins', Buffer.from('just a sentence')],
+    ['layers', gzipSync(gzipSync(gzipSync(gzipSync('{}'))))],
+  ];
+  it.each(refused)('%s is refused with a sentence', async (word, bytes) => {
+    const error = await readBack(cutAt(bytes, []), hints).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(SourceError);
+    expect(String(error)).toMatch(new RegExp(word));
+  });
+});
+
+describe('enriched events of Snowplow', () => {
+  it('have no header: the first line is an event like the others', async () => {
+    const columns = Array.from({ length: 131 }, (_, index) => (index === 5 ? 'page_view' : ''));
+    const [first, second] = [['shop', ...columns.slice(1)].join('\t'), ['"q"', ...columns.slice(1)].join('\t')];
+    const read = await readText(`${first}\n\n${second}\r\n`);
+    expect(read.lines.map((line) => (line === '' ? line : (JSON.parse(line) as unknown)))).toEqual([first, '', second]);
+  });
+
+  it('with a line of names are a table', async () => {
+    const names = ['app_id', ...Array.from({ length: 130 }, (_, index) => `c${index}`)].join('\t');
+    const read = await readText(`${names}\n${names}\n`);
+    expect(parsed(read)).toHaveLength(1);
+    expect(parsed(read)[0]).toMatchObject({ app_id: 'app_id' });
+  });
+});

@@ -1,0 +1,177 @@
+import { createReadStream } from 'node:fs';
+import { SourceError, type RecordChunk } from '../source.ts';
+import { readCsv } from './csv.ts';
+import { gunzipChunks, guardRatio, unzstdChunks } from './decompress.ts';
+import { byteOrderMark, containerOf, textFormOf, type Container } from './detect.ts';
+import { readValues } from './json-values.ts';
+import { readLines, readTexts } from './lines.ts';
+import { readParquet } from './parquet.ts';
+import type { Piece, ReadHints } from './piece.ts';
+import { spool } from './spool.ts';
+import { zipMembers } from './zip-members.ts';
+
+export type { ReadHints } from './piece.ts';
+
+const headBytes = 64 * 1024;
+const fileReadBytes = 256 * 1024;
+/** Wrappings within each other: gzip in zip, gzip in gzip. */
+const layersMax = 3;
+const ratioMaxDefault = 400;
+
+/**
+ * The records of a file or an answer, whatever it is: NDJSON, JSON arrays, JSON objects, batch objects, CSV or Parquet, plain or
+ * wrapped in gzip, zstd or zip. What it is is seen by its bytes. The same bytes give the same lines, however they are cut.
+ * @throws SourceWaitError when it is truncated or damaged, SourceError when it is nothing of these
+ */
+export async function* readRecords(chunks: AsyncIterable<Buffer>, hints: ReadHints): AsyncGenerator<RecordChunk> {
+  const progress = { bytes: 0 };
+  yield* withBytes(readAny(watched(chunks, hints.signal, progress), contextOf(hints, progress)), progress);
+}
+
+/** The same for a file on disk; archives and Parquet files are read where they lie. Throws the file system's errors too. */
+export async function* readRecordFile(path: string, hints: ReadHints): AsyncGenerator<RecordChunk> {
+  const progress = { bytes: 0 };
+  const chunks = watched(fileChunks(path), hints.signal, progress);
+  yield* withBytes(readAny(chunks, { ...contextOf(hints, progress), path }), progress);
+}
+
+interface Context extends ReadHints {
+  readonly ratioMax: number;
+  readonly layer: number;
+  /** Bytes of the source read so far, before decompression. */
+  readonly progress: { bytes: number };
+  /** The bytes lie in a file, as they are. */
+  readonly path?: string | undefined;
+}
+
+function contextOf(hints: ReadHints, progress: { bytes: number }): Context {
+  return { ...hints, ratioMax: hints.ratioMax ?? ratioMaxDefault, layer: 0, progress };
+}
+
+async function* withBytes(pieces: AsyncIterable<Piece>, progress: { bytes: number }): AsyncGenerator<RecordChunk> {
+  for await (const { faults, ...piece } of pieces) {
+    yield { ...piece, ...(faults.length === 0 ? {} : { faults }), bytesRead: progress.bytes };
+  }
+}
+
+async function* fileChunks(path: string): AsyncGenerator<Buffer> {
+  for await (const chunk of createReadStream(path, { highWaterMark: fileReadBytes })) yield chunk as Buffer;
+}
+
+async function* watched(
+  chunks: AsyncIterable<Buffer>,
+  signal: AbortSignal,
+  progress: { bytes: number },
+): AsyncGenerator<Buffer> {
+  signal.throwIfAborted();
+  for await (const chunk of chunks) {
+    signal.throwIfAborted();
+    progress.bytes += chunk.length;
+    yield chunk;
+  }
+  signal.throwIfAborted();
+}
+
+async function* readAny(chunks: AsyncIterable<Buffer>, context: Context): AsyncGenerator<Piece> {
+  const source = chunks[Symbol.asyncIterator]();
+  try {
+    const head = await peek(source);
+    yield* readAs(containerOf(head), head, rejoin(head, source), context);
+  } finally {
+    await source.return?.();
+  }
+}
+
+async function* readAs(
+  container: Container,
+  head: Buffer,
+  chunks: AsyncGenerator<Buffer>,
+  context: Context,
+): AsyncGenerator<Piece> {
+  if (container === 'empty') return;
+  if (container === 'text') return yield* readText(head, chunks, context);
+  if (container === 'parquet') return yield* onDisk(chunks, context, readParquetFile);
+  const inner = { ...context, layer: context.layer + 1, path: undefined };
+  if (inner.layer > layersMax) {
+    throw new SourceError(`expected at most ${layersMax} layers of compression in ${context.name}, got more`);
+  }
+  if (container === 'zip') return yield* onDisk(chunks, inner, readZipFile, context.path);
+  const decompress = container === 'gzip' ? gunzipChunks : unzstdChunks;
+  yield* readAny(guarded(decompress(chunks, context.name), inner), inner);
+}
+
+function guarded(chunks: AsyncIterable<Buffer>, { name, ratioMax, progress }: Context): AsyncGenerator<Buffer> {
+  return guardRatio(chunks, { name, ratioMax, sourceBytes: () => progress.bytes });
+}
+
+/** For what is read from its end: where it lies, or where it is laid for the time. */
+async function* onDisk(
+  chunks: AsyncGenerator<Buffer>,
+  context: Context,
+  read: (path: string, context: Context) => AsyncGenerator<Piece>,
+  path = context.path,
+): AsyncGenerator<Piece> {
+  if (path !== undefined) {
+    // Only its head was read; from here on the reader counts.
+    context.progress.bytes = 0;
+    return yield* read(path, context);
+  }
+  const spooled = await spool(chunks, context.tempDir);
+  try {
+    yield* read(spooled.path, { ...context, progress: { bytes: context.progress.bytes } });
+  } finally {
+    await spooled.remove();
+  }
+}
+
+function readParquetFile(path: string, { name, signal, progress }: Context): AsyncGenerator<Piece> {
+  return readParquet(path, { name, signal, onRead: (bytes) => void (progress.bytes = bytes) });
+}
+
+async function* readZipFile(path: string, context: Context): AsyncGenerator<Piece> {
+  const onRead = (bytes: number): void => void (context.progress.bytes = bytes);
+  for await (const { name, chunks } of zipMembers(path, context.name, onRead)) {
+    context.signal.throwIfAborted();
+    yield* readAny(guarded(chunks, context), { ...context, name });
+  }
+}
+
+async function* readText(head: Buffer, chunks: AsyncIterable<Buffer>, context: Context): AsyncGenerator<Piece> {
+  const { name, layer } = context;
+  const bare = head.subarray(0, 3).equals(byteOrderMark) ? head.subarray(3) : head;
+  const rest = bare === head ? chunks : skip(chunks, 3);
+  // So much and no more, so that the same bytes are taken for the same however they are cut.
+  const form = textFormOf(bare.subarray(0, headBytes), name);
+  // Within an archive a line number alone does not say where it is.
+  const at = (what: string): string => (layer > 0 ? `${name}, ${what}` : what);
+  const place = (line: number): string => at(`line ${line}`);
+  if (form.kind === 'unknown') throw new SourceError(`${name} cannot be read: ${form.reason}`);
+  if (form.kind === 'lines') return yield* readLines(rest, place);
+  if (form.kind === 'texts') return yield* readTexts(rest, place);
+  if (form.kind === 'csv') return yield* readCsv(rest, { delimiter: form.delimiter, place });
+  yield* readValues(rest, form.layout, { name, place: (record) => at(`record ${record}`) });
+}
+
+async function peek(source: AsyncIterator<Buffer>): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  for (let size = 0; size < headBytes;) {
+    const { value, done } = await source.next();
+    if (done === true) break;
+    parts.push(value);
+    size += value.length;
+  }
+  return parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts);
+}
+
+async function* rejoin(head: Buffer, source: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
+  yield head;
+  for (let next = await source.next(); next.done !== true; next = await source.next()) yield next.value;
+}
+
+async function* skip(chunks: AsyncIterable<Buffer>, bytes: number): AsyncGenerator<Buffer> {
+  let left = bytes;
+  for await (const chunk of chunks) {
+    yield chunk.subarray(left);
+    left = 0;
+  }
+}

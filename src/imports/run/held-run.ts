@@ -1,0 +1,91 @@
+import type { Run, RunTotals, Stage, StageProgress, Waiting } from './run.ts';
+import type { SourcePart } from '../source.ts';
+
+/**
+ * A run in the hands of a worker: what the stages see of the metadata store. Every write happens under the lease and while the
+ * run is `running`, in one transaction each; after a pause, a cancel or a lost lease it throws RunLostError and changes nothing.
+ */
+export interface HeldRun {
+  /** As it was claimed; `stage` and `options` do not change while it is held. */
+  readonly run: Run;
+  /** Aborted within a second of a pause, a cancel or a lost lease, and when the program stops. */
+  readonly signal: AbortSignal;
+  parts(): Promise<readonly StoredPart[]>;
+  /** Numbers parts from 1 in this order; keys that are known stay as they are. */
+  addParts(parts: readonly SourcePart[]): Promise<readonly StoredPart[]>;
+  savePart(seq: number, change: Partial<PartState>): Promise<void>;
+  days(): Promise<readonly StoredDay[]>;
+  saveDay(day: string, change: Partial<DayState>): Promise<void>;
+  /** Before a stage is done anew: forgets days (check), or how far they came (load, verify). */
+  resetDays(what: 'days' | 'loaded' | 'verified'): Promise<void>;
+  /** What people see; written at most twice a second, the last one always. Totals given replace those that were there. */
+  progress(progress: StageProgress, totals?: Partial<RunTotals>): void;
+  /** Shown until the next `progress` or `waiting(null)`. */
+  waiting(waiting: Waiting | null): void;
+  /** Writes what `progress` and `waiting` put off. */
+  flush(): Promise<void>;
+}
+
+export interface StoredPart extends Omit<SourcePart, 'identity'>, PartState {
+  readonly seq: number;
+}
+
+export interface PartState {
+  readonly identity: string | undefined;
+  /** Staged so far; a part that is not stable and not `complete` starts anew. */
+  readonly segments: readonly Segment[];
+  /** Everything of it is staged. */
+  readonly complete: boolean;
+  /** Pieces that could not be staged as records; in the file of rejected records. */
+  readonly faults: number;
+  /** Segments that the check is done with. */
+  readonly checked: number;
+  /** What the check found in those segments: JSON of the check stage's own. */
+  readonly checkState: string;
+  readonly error: string;
+}
+
+export interface Segment {
+  /** Lines. */
+  readonly records: number;
+  /** Before compression. */
+  readonly rawBytes: number;
+  readonly bytes: number;
+  /** Of the file in staging. */
+  readonly sha256: string;
+}
+
+export interface StoredDay extends DayState {
+  /** YYYY-MM-DD, UTC. */
+  readonly day: string;
+}
+
+export interface DayState {
+  /** To be loaded: without duplicates and what was rejected. */
+  readonly events: number;
+  readonly bytes: number;
+  readonly duplicates: number;
+  readonly frames: number;
+  /** Frames that the target has acknowledged; the cursor of the load. */
+  readonly framesLoaded: number;
+  readonly accepted: number;
+  /** Refused by the target. */
+  readonly rejected: number;
+  readonly verified: boolean;
+  /** Of what was accepted, by event name: JSON of { [event]: { count, checksum } }, for verify. */
+  readonly expected: string;
+}
+
+/** Somebody paused or cancelled the run, or another worker has it: stop at once, write nothing. */
+export class RunLostError extends Error {
+  override name = 'RunLostError';
+}
+
+/** The run cannot go on; the message is its `reason`: what was expected, what came, what to do. */
+export class RunFailedError extends Error {
+  override name = 'RunFailedError';
+}
+
+/** One stage. Resolves when it is done; may be called again after any crash and goes on where it was. */
+export type RunStage = (held: HeldRun) => Promise<void>;
+export type RunStages = Readonly<Record<Stage, RunStage>>;

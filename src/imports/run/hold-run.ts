@@ -1,0 +1,186 @@
+import type { Clock } from '../../base/clock.ts';
+import type { Metadata } from '../../metadata/database.ts';
+import type { Queries } from '../../metadata/queries.ts';
+import { RunLostError, type HeldRun, type StoredPart } from './held-run.ts';
+import { createLateWrite } from './late-write.ts';
+import { dayColumns, newDayColumns, partColumns, toDay, toPart } from './run-rows.ts';
+import { leave, type Claim } from './run-lease.ts';
+import type { Run, RunTotals, Stage, StageProgress, Waiting } from './run.ts';
+import type { SourcePart } from '../source.ts';
+
+const writeEveryMs = 500;
+const rowsPerInsert = 500;
+
+export interface HoldDeps {
+  readonly db: Metadata;
+  readonly clock: Clock;
+  /** Aborted when the claim is lost or the program stops. */
+  readonly signal: AbortSignal;
+  /** Told when a write finds that the claim does not stand any more. */
+  readonly onLost?: () => void;
+  /** Writing progress failed for another reason; it is tried again with the next. */
+  readonly onTrouble?: (error: unknown) => void;
+}
+
+/** What the worker sees of a run beside what stages see. */
+export interface WorkerHold extends HeldRun {
+  /** Makes sure, durably with the next flush, that the stage is known to have begun. */
+  beginStage(stage: Stage): void;
+  /** With the progress and totals of now. */
+  current(): Run;
+  /** Notes when the stage ended, unless the stage did so itself. */
+  endStage(stage: Stage): void;
+}
+
+/** The run as its stages see it; every write in a transaction that first makes sure that the claim stands. */
+export function holdRun({ db, clock, signal, onLost, onTrouble }: HoldDeps, claim: Claim): WorkerHold {
+  const { run } = claim;
+  const write = <T>(work: (tx: Queries) => Promise<T>): Promise<T> =>
+    db.transaction().execute(async (tx) => {
+      if (!(await leave(tx, claim, { state: 'running' }))) throw lost(run, onLost);
+      return work(tx);
+    });
+  const shown = showProgress({ db, clock, onLost, onTrouble: onTrouble ?? (() => undefined) }, claim);
+  const parts = (from: Queries = db) => listParts(from, run.id);
+  return {
+    run,
+    signal,
+    parts: () => parts(),
+    addParts: (added) =>
+      write(async (tx) => {
+        await insertParts(tx, run, added);
+        return parts(tx);
+      }),
+    savePart: (seq, change) =>
+      write(async (tx) => {
+        const set = partColumns(change);
+        if (Object.keys(set).length === 0) return;
+        await tx.updateTable('import_parts').set(set).where('run_id', '=', run.id).where('seq', '=', seq).execute();
+      }),
+    days: async () => {
+      const rows = await db.selectFrom('import_days').selectAll().where('run_id', '=', run.id).orderBy('day').execute();
+      return rows.map(toDay);
+    },
+    saveDay: (day, change) =>
+      write(async (tx) => {
+        const columns = dayColumns(change);
+        await tx
+          .insertInto('import_days')
+          .values({ run_id: run.id, project_id: run.projectId, day, ...newDayColumns, ...columns })
+          .onConflict((conflict) => conflict.columns(['run_id', 'day']).doUpdateSet({ day, ...columns }))
+          .execute();
+      }),
+    resetDays: (what) => write((tx) => resetDays(tx, run.id, what)),
+    ...shown,
+  };
+}
+
+function lost(run: Run, onLost: (() => void) | undefined): RunLostError {
+  onLost?.();
+  return new RunLostError(`import run ${run.id} was paused, cancelled or taken over; this worker lets go of it`);
+}
+
+async function listParts(db: Queries, runId: string): Promise<StoredPart[]> {
+  const rows = await db.selectFrom('import_parts').selectAll().where('run_id', '=', runId).orderBy('seq').execute();
+  return rows.map(toPart);
+}
+
+async function insertParts(tx: Queries, run: Run, parts: readonly SourcePart[]): Promise<void> {
+  const known = await tx.selectFrom('import_parts').select(['key', 'seq']).where('run_id', '=', run.id).execute();
+  const keys = new Set(known.map(({ key }) => key));
+  let seq = known.reduce((max, row) => Math.max(max, row.seq), 0);
+  const added = parts.filter((part) => !keys.has(part.key) && keys.add(part.key));
+  const rows = added.map((part) => ({
+    run_id: run.id,
+    project_id: run.projectId,
+    seq: (seq += 1),
+    key: part.key,
+    bytes: part.bytes ?? null,
+    identity: part.identity ?? null,
+    stable: part.stable ? 1 : 0,
+    detail: part.detail === undefined ? null : JSON.stringify(part.detail),
+    segments: '[]',
+    complete: 0,
+    faults: 0,
+    checked: 0,
+    check_state: '',
+    error: '',
+  }));
+  for (let at = 0; at < rows.length; at += rowsPerInsert) {
+    await tx
+      .insertInto('import_parts')
+      .values(rows.slice(at, at + rowsPerInsert))
+      .execute();
+  }
+}
+
+async function resetDays(tx: Queries, runId: string, what: 'days' | 'loaded' | 'verified'): Promise<void> {
+  if (what === 'days') {
+    await tx.deleteFrom('import_days').where('run_id', '=', runId).execute();
+    return;
+  }
+  const set = what === 'verified' ? { verified: 0 } : { frames_loaded: 0, accepted: 0, rejected: 0, verified: 0 };
+  await tx.updateTable('import_days').set(set).where('run_id', '=', runId).execute();
+}
+
+interface ShowDeps extends Pick<HoldDeps, 'db' | 'clock'> {
+  readonly onLost: (() => void) | undefined;
+  readonly onTrouble: (error: unknown) => void;
+}
+
+/** Progress, totals and waiting of the run: kept here, written at most twice a second and one write at a time. */
+function showProgress({ db, clock, onLost, onTrouble }: ShowDeps, claim: Claim) {
+  const { run } = claim;
+  let progress: Run['progress'] = run.progress;
+  let totals: RunTotals = run.totals;
+  let waiting: Waiting | null = run.waiting;
+  const write = async (): Promise<void> => {
+    const columns = {
+      progress: JSON.stringify(progress),
+      totals: JSON.stringify(totals),
+      waiting: waiting === null ? null : JSON.stringify(waiting),
+    };
+    if (!(await leave(db, claim, columns))) throw lost(run, onLost);
+  };
+  const { soon, now: flush } = createLateWrite(writeEveryMs, write, (error) => {
+    // A run that is lost is told through the signal; any other trouble is met again by the next write.
+    if (!(error instanceof RunLostError)) onTrouble(error);
+  });
+  return {
+    progress(stage: StageProgress, changed: Partial<RunTotals> = {}) {
+      progress = { ...progress, [stage.stage]: withTimes(stage, progress[stage.stage], clock.now()) };
+      totals = { ...totals, ...changed };
+      waiting = null;
+      soon();
+    },
+    waiting(reason: Waiting | null) {
+      if (reason === null && waiting === null) return;
+      waiting = reason;
+      soon();
+    },
+    beginStage(stage: Stage) {
+      const { finishedAt: _, ...before } = progress[stage] ?? { stage, partsDone: 0, done: 0, bytes: 0, rate: 0 };
+      progress = { ...progress, [stage]: { ...before, startedAt: before.startedAt ?? clock.now() } };
+      soon();
+    },
+    current: (): Run => ({ ...run, progress, totals, waiting }),
+    endStage(stage: Stage) {
+      const of = progress[stage];
+      if (of === undefined || of.finishedAt !== undefined) return;
+      progress = { ...progress, [stage]: { ...of, finishedAt: clock.now() } };
+      soon();
+    },
+    flush,
+  };
+}
+
+/** Fills in when it began and last grew, where the stage leaves that to us. */
+function withTimes(stage: StageProgress, before: StageProgress | undefined, now: number): StageProgress {
+  const grew = before === undefined || stage.done > before.done;
+  const lastProgressAt = stage.lastProgressAt ?? (grew ? now : before.lastProgressAt);
+  return {
+    ...stage,
+    startedAt: stage.startedAt ?? before?.startedAt ?? now,
+    ...(lastProgressAt === undefined ? {} : { lastProgressAt }),
+  };
+}

@@ -1,0 +1,171 @@
+import { dayMs, hourMs } from '../../base/time.ts';
+import { access, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { tempMetadata } from '../../../test/support/metadata.ts';
+import type { Metadata } from '../../metadata/database.ts';
+import { createProject, deleteProject } from '../../metadata/projects.ts';
+import { createAccount, sampleConfig, samplePlugin } from '../../../test/support/metadata-rows.ts';
+import { removeOfDeletedProjects, removeOldStaging } from './keep-staging.ts';
+import {
+  cancelRun,
+  claimRun,
+  completeRun,
+  createRun,
+  enterStage,
+  failRun,
+  getRun,
+  pauseRun,
+  retryRejected,
+} from './run-store.ts';
+import { openDirStaging } from '../staging/dir-staging.ts';
+import { stagingKeys, type Staging } from '../staging.ts';
+import { newRun, start } from '../../../test/support/runs.ts';
+
+interface Kept {
+  readonly db: Metadata;
+  readonly staging: Staging;
+  readonly dir: string;
+  readonly project: { readonly projectId: number; readonly configId: number };
+}
+
+async function withStaging(work: (kept: Kept) => Promise<void>): Promise<void> {
+  await using store = await tempMetadata();
+  const { db } = store;
+  const dir = await mkdtemp(join(tmpdir(), 'millrace-keep-'));
+  try {
+    const { organizationId } = await createAccount(db);
+    const { id: projectId } = await createProject(db, { organizationId, name: 'Shop' }, start);
+    const plugin = await db.insertInto('plugins').values(samplePlugin).returning('id').executeTakeFirstOrThrow();
+    const config = sampleConfig(projectId, plugin.id);
+    const { id: configId } = await db
+      .insertInto('plugin_configs')
+      .values(config)
+      .returning('id')
+      .executeTakeFirstOrThrow();
+    await work({ db, staging: await openDirStaging(join(dir, 'staging')), dir, project: { projectId, configId } });
+  } finally {
+    await rm(dir, { recursive: true, force: true });
+  }
+}
+
+const ends = ['exact', 'different', 'unverified', 'checked', 'failed', 'cancelled'];
+
+/** One run for each way to end, with files of every kind. */
+async function endRuns({ db, staging, project }: Kept): Promise<void> {
+  for (const id of ends) {
+    await createRun(db, newRun({ id, ...project }));
+    for (const key of [stagingKeys.segment(id, 1, 0), stagingKeys.spill(id, 1, 0), stagingKeys.day(id, '2024-01-01')])
+      await staging.write(key, [Buffer.from('x')]);
+    await staging.write(stagingKeys.rejected(id, 'check'), [Buffer.from('x')]);
+    const claim = await claimRun(db, start, 1000, { onlyRun: id });
+    if (claim === undefined) throw new Error('expected the run to be due');
+    await enterStage(db, claim, id === 'checked' ? 'check' : 'report');
+    if (id === 'exact' || id === 'different') {
+      await staging.write(stagingKeys.verify(id), [Buffer.from(JSON.stringify({ verdict: id }))]);
+    }
+    if (id === 'cancelled') await cancelRun(db, id, start);
+    else if (id === 'failed') await failRun(db, claim, 'no', start);
+    else await completeRun(db, claim, start);
+  }
+}
+
+async function foldersOf(staging: Staging, id: string): Promise<(string | undefined)[]> {
+  return (await staging.list(`${id}/`)).map(({ key }) => key.split('/')[1]);
+}
+
+describe('staging of runs that ended', () => {
+  it('goes after its days, but for what was rejected, the results, and runs that somebody has to look at', () =>
+    withStaging(async (kept) => {
+      const { db, staging } = kept;
+      await endRuns(kept);
+      const deps = { db, staging, keepDays: 7 };
+      expect(await removeOldStaging(deps, start + 6 * dayMs)).toEqual([]);
+      expect((await removeOldStaging(deps, start + 8 * dayMs)).toSorted()).toEqual([
+        'cancelled',
+        'exact',
+        'unverified',
+      ]);
+      for (const id of ends) {
+        const files = await foldersOf(staging, id);
+        const gone = ['cancelled', 'exact', 'unverified'].includes(id);
+        expect(files.filter((folder) => ['parts', 'spills', 'days'].includes(folder ?? ''))).toHaveLength(gone ? 0 : 3);
+        expect(files).toContain('rejected');
+      }
+      await expect(retryRejected(db, 'exact')).rejects.toThrow('its staged records are removed');
+      // A removal that was cut short is done again, and then no more.
+      expect(await removeOldStaging(deps, start + 8 * dayMs)).toHaveLength(3);
+      expect(await removeOldStaging(deps, start + 10 * dayMs)).toEqual([]);
+    }));
+
+  it('goes of all runs in one pass, however many come before that keep theirs', () =>
+    withStaging(async ({ db, staging, project }) => {
+      const ids = Array.from({ length: 250 }, (_, index) => `r${String(index).padStart(3, '0')}`);
+      for (const id of ids) {
+        await createRun(db, newRun({ id, ...project }));
+        await staging.write(stagingKeys.segment(id, 1, 0), [Buffer.from('x')]);
+        await cancelRun(db, id, start);
+      }
+      // Of the first page none may go.
+      for (const id of ids.slice(0, 100)) {
+        await db.updateTable('import_runs').set({ state: 'completed', stage: 'report' }).where('id', '=', id).execute();
+        await staging.write(stagingKeys.verify(id), [Buffer.from(JSON.stringify({ verdict: 'different' }))]);
+      }
+      expect(await removeOldStaging({ db, staging, keepDays: 7 }, start + 8 * dayMs)).toEqual(ids.slice(100));
+      expect(await foldersOf(staging, 'r249')).toEqual([]);
+      expect(await foldersOf(staging, 'r000')).toContain('parts');
+    }));
+
+  it('goes of every run of a deleted config: none waits for a person any more', () =>
+    withStaging(async (kept) => {
+      const { db, staging, project } = kept;
+      await endRuns(kept);
+      await createRun(db, newRun({ id: 'paused', ...project }));
+      await pauseRun(db, 'paused');
+      await createRun(db, newRun({ id: 'queued', ...project }));
+      await db.deleteFrom('plugin_configs').where('id', '=', project.configId).execute();
+      const deps = { db, staging, keepDays: 7 };
+      await removeOldStaging(deps, start + 8 * dayMs);
+      expect([(await getRun(db, 'paused'))?.state, (await getRun(db, 'failed'))?.state]).toEqual([
+        'cancelled',
+        'cancelled',
+      ]);
+      // What is staged may still be loaded.
+      expect((await getRun(db, 'queued'))?.state).toBe('queued');
+      await removeOldStaging(deps, start + 16 * dayMs);
+      for (const id of ends) expect(await foldersOf(staging, id)).not.toContain('parts');
+    }));
+});
+
+describe('files of imports of a deleted project', () => {
+  it('go, staged, rejected and uploaded ones, also what a worker wrote late; those of others stay', () =>
+    withStaging(async (kept) => {
+      const { db, staging, dir, project } = kept;
+      await endRuns(kept);
+      await createRun(db, newRun({ id: 'other', projectId: 99, configId: 0 }));
+      await staging.write(stagingKeys.segment('other', 1, 0), [Buffer.from('x')]);
+      const { organizationId } = await createAccount(db);
+      const alive = await createProject(db, { organizationId, name: 'Alive' }, start);
+      const uploads = join(dir, 'uploads');
+      for (const id of [project.projectId, alive.id]) {
+        await mkdir(join(uploads, String(id)), { recursive: true });
+        await writeFile(join(uploads, String(id), 'a.ndjson'), '{}');
+      }
+      const remove = (now: number): Promise<void> => removeOfDeletedProjects({ db, staging }, uploads, now);
+      await remove(Date.now());
+      expect(await staging.list('exact/')).not.toEqual([]);
+
+      expect(await deleteProject(db, project.projectId)).toBe(true);
+      await remove(Date.now());
+      for (const id of ends) expect(await staging.list(`${id}/`)).toEqual([]);
+      expect(await staging.list('other/')).toHaveLength(1);
+      await expect(access(join(uploads, String(project.projectId)))).rejects.toThrow('ENOENT');
+      await access(join(uploads, String(alive.id), 'a.ndjson'));
+
+      await staging.write(stagingKeys.segment('exact', 1, 1), [Buffer.from('late')]);
+      await remove(Date.now() + 2 * hourMs);
+      expect(await staging.list('exact/')).toEqual([]);
+      expect(await db.selectFrom('import_leftovers').selectAll().execute()).toEqual([]);
+    }));
+});

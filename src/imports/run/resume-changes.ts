@@ -1,0 +1,43 @@
+import { ApiError } from '../../contract/errors.ts';
+import type { JsonObject } from '../../base/json.ts';
+import type { ResumeChanges } from './run-store.ts';
+
+const eventsPerSecondMax = 1_000_000;
+const known = ['rejected_max', 'events_per_second', 'last'];
+
+/**
+ * What a payload changes when a run goes on.
+ * @throws ApiError invalid_input
+ */
+export function resumeChangesOf(payload: JsonObject): ResumeChanges {
+  const unknown = Object.keys(payload).find((key) => !known.includes(key));
+  if (unknown !== undefined) {
+    refuse(unknown, `Only ${known.join(', ')} can be changed when a run goes on; start another run for the rest.`);
+  }
+  const { rejected_max: rejectedMax, events_per_second: eventsPerSecond, last } = payload;
+  if (isGiven(rejectedMax) && !isNumber(rejectedMax, 1)) refuse('rejected_max', 'Expected a share from 0 to 1.');
+  if (
+    isGiven(eventsPerSecond) &&
+    !(isNumber(eventsPerSecond, eventsPerSecondMax) && Number.isInteger(eventsPerSecond))
+  ) {
+    refuse('events_per_second', `Expected a whole number from 0 to ${eventsPerSecondMax}.`);
+  }
+  if (isGiven(last) && last !== 'check' && last !== 'report') refuse('last', 'Expected check or report.');
+  return {
+    ...(isNumber(rejectedMax, 1) && { rejectedMax }),
+    ...(isNumber(eventsPerSecond, eventsPerSecondMax) && { eventsPerSecond }),
+    ...((last === 'check' || last === 'report') && { last }),
+  };
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null;
+}
+
+function isNumber(value: unknown, max: number): value is number {
+  return typeof value === 'number' && value >= 0 && value <= max;
+}
+
+function refuse(key: string, detail: string): never {
+  throw new ApiError('invalid_input', detail, { attr: key });
+}

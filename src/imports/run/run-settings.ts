@@ -1,0 +1,244 @@
+import { FormatOptionsError } from '../formats/format.ts';
+import { parseNames } from '../formats/names.ts';
+import { findFormat, formats } from '../formats/registry.ts';
+import type { RunOptions, RunTarget } from './run.ts';
+import type { TimeRange } from '../source.ts';
+import { isGiven, ownValue, withDefaults } from '../../plugins/check-settings.ts';
+import type { PluginField, SettingValues } from '../../plugins/fields.ts';
+import { isImportSource, SettingsError, type ImportSourcePlugin, type Plugin } from '../../plugins/plugin.ts';
+import type { JsonObject, JsonValue } from '../../base/json.ts';
+import { integerSetting, jsonSetting, textSetting } from '../../plugins/setting-values.ts';
+
+const eventsPerSecondMax = 1_000_000;
+const limitMax = 1_000_000_000;
+
+/** What the payload of a run may say otherwise than the settings; `rejected_max` is a share there (0.01), in settings a percentage. */
+export const runOverrides = [
+  'from',
+  'to',
+  'limit',
+  'last',
+  'rejected_max',
+  'events_per_second',
+  'format',
+  'format_options',
+  'names',
+] as const;
+
+type Sourced = Pick<ImportSourcePlugin, 'slug' | 'formats' | 'range' | 'fields'>;
+
+/** Every setting of a plugin: its own, and for an import source those that all of them have. */
+export function fieldsOf(plugin: Plugin): readonly PluginField[] {
+  return isImportSource(plugin) ? [...plugin.fields, ...importFields(plugin)] : plugin.fields;
+}
+
+/** The settings that every import source has besides its own. */
+export function importFields(plugin: Pick<Sourced, 'formats'>): PluginField[] {
+  return [formatField(plugin), ...recordFields, ...speedFields, ...targetFields];
+}
+
+function formatField({ formats: own }: Pick<Sourced, 'formats'>): PluginField {
+  const [standard] = own;
+  return {
+    key: 'format',
+    name: 'Format',
+    type: 'choice',
+    choices: own.length > 0 ? own : formats.map(({ slug }) => slug),
+    hint: 'What the records look like; `mapping` takes any, by rules of your own.',
+    ...(standard === undefined ? { required: true } : { default: standard }),
+  };
+}
+
+const recordFields: readonly PluginField[] = [
+  {
+    key: 'format_options',
+    name: 'Options of the format',
+    type: 'json',
+    hint: 'A JSON object, for example {"time_zone": "Europe/Berlin"}; the reference has a page per format.',
+  },
+  {
+    key: 'names',
+    name: 'Names',
+    type: 'json',
+    hint: 'How events and properties are called: {"events": {"old": "new"}}; null leaves one out. Empty: as the format does.',
+  },
+];
+
+const speedFields: readonly PluginField[] = [
+  {
+    key: 'events_per_second',
+    name: 'Events per second',
+    type: 'string',
+    default: '0',
+    hint: `Highest speed of loading, 0 to ${eventsPerSecondMax}. 0: as fast as the target takes them.`,
+  },
+  {
+    key: 'rejected_max',
+    name: 'Rejected records, at most (%)',
+    type: 'string',
+    default: '0',
+    hint: 'Percentage of the records that may be unreadable before loading refuses to start, 0 to 100.',
+  },
+];
+
+const targetFields: readonly PluginField[] = [
+  {
+    key: 'target_url',
+    name: 'Target',
+    type: 'string',
+    hint: 'Base address of another service that takes `/batch/`, such as https://eu.example.com. Empty: this project.',
+  },
+  {
+    key: 'target_api_key',
+    name: 'Project key of the target',
+    type: 'string',
+    secret: true,
+    required_if: [['target_url']],
+    hint: 'Only with a target: the key of the project there that gets the events.',
+  },
+  {
+    key: 'target_personal_api_key',
+    name: 'Personal key of the target',
+    type: 'string',
+    secret: true,
+    hint: 'Only with a target, to read back what is stored there. Empty: nothing is compared.',
+  },
+];
+
+/**
+ * What a run is asked for, from the settings of a config and the payload of the operation that starts it, which has priority.
+ * Throws SettingsError. Settings of the source itself are not looked at.
+ */
+export function runOptionsOf(plugin: Sourced, given: SettingValues, payload: JsonObject): RunOptions {
+  const settings = withDefaults(importFields(plugin), given);
+  const unknown = Object.keys(payload).find((key) => !(runOverrides as readonly string[]).includes(key));
+  if (unknown !== undefined) {
+    throw new SettingsError(`expected only ${runOverrides.join(', ')}, got "${unknown.slice(0, 60)}"`);
+  }
+  // What describes records goes by the same names and shapes in both.
+  const records = withOverrides(settings, payload, ['format', 'format_options', 'names']);
+  const format = formatOf(plugin, records);
+  const formatOptions = formatOptionsOf(records);
+  const names = objectSetting(records, 'names');
+  tryFormat(format, formatOptions, names);
+  const limit = numberIn(payload, 'limit', { min: 1, max: limitMax, whole: true });
+  return {
+    range: rangeOf(plugin, payload),
+    format,
+    formatOptions,
+    ...(names === undefined ? {} : { names }),
+    last: lastOf(payload),
+    ...(limit === undefined ? {} : { limit }),
+    rejectedMax: numberIn(payload, 'rejected_max', { min: 0, max: 1 }) ?? rejectedShareOf(settings),
+    eventsPerSecond:
+      numberIn(payload, 'events_per_second', { min: 0, max: eventsPerSecondMax, whole: true }) ??
+      integerSetting(settings, 'events_per_second', { standard: 0, min: 0, max: eventsPerSecondMax }),
+    target: targetOf(settings),
+  };
+}
+
+function withOverrides(settings: SettingValues, payload: JsonObject, keys: readonly string[]): SettingValues {
+  const overrides = keys.flatMap((key) => {
+    const value = ownValue(payload, key);
+    return value !== undefined && isGiven(value) ? [[key, value] as const] : [];
+  });
+  return { ...settings, ...Object.fromEntries(overrides) };
+}
+
+function formatOf(plugin: Sourced, settings: SettingValues): string {
+  const slug = textSetting(settings, 'format');
+  const choices = plugin.formats.length > 0 ? plugin.formats : formats.map((format) => format.slug);
+  if (choices.includes(slug)) return slug;
+  const came = slug === '' ? 'none' : `"${slug.slice(0, 60)}"`;
+  throw new SettingsError(`setting "format": expected one of ${choices.join(', ')}, got ${came}`);
+}
+
+/** Options are texts; what is written as JSON (the rules of `mapping`) becomes one. */
+function formatOptionsOf(settings: SettingValues): Record<string, string> {
+  const given = objectSetting(settings, 'format_options') ?? {};
+  return Object.fromEntries(
+    Object.entries(given).map(([key, value]) => [key, typeof value === 'string' ? value : JSON.stringify(value)]),
+  );
+}
+
+function objectSetting(settings: SettingValues, key: string): JsonObject | undefined {
+  const value = jsonSetting(settings, key);
+  if (value === undefined || value === null) return undefined;
+  if (typeof value === 'object' && !Array.isArray(value)) return value;
+  throw new SettingsError(`setting "${key}": expected a JSON object`);
+}
+
+/** Better now than after hours of export. */
+function tryFormat(slug: string, options: Readonly<Record<string, string>>, names: JsonObject | undefined): void {
+  const format = findFormat(slug);
+  if (format === undefined) throw new SettingsError(`setting "format": this program has no format "${slug}"`);
+  try {
+    format.createReader(options, names === undefined ? format.names : parseNames(format.names, names));
+  } catch (error) {
+    if (!(error instanceof FormatOptionsError)) throw error;
+    throw new SettingsError(`settings "format_options" and "names": ${error.message}`, { cause: error });
+  }
+}
+
+function lastOf(payload: JsonObject): RunOptions['last'] {
+  const last = ownValue(payload, 'last') ?? 'report';
+  if (last === 'check' || last === 'report') return last;
+  throw new SettingsError('"last": expected check or report');
+}
+
+function rangeOf(plugin: Sourced, payload: JsonObject): TimeRange {
+  const from = timeIn(payload, 'from');
+  const to = timeIn(payload, 'to');
+  if (plugin.range === undefined && (from ?? to) !== undefined) {
+    throw new SettingsError(`"from" and "to": the source ${plugin.slug} has no times to choose by; leave them out`);
+  }
+  if (from !== undefined && to !== undefined && from >= to) {
+    throw new SettingsError(`"to": expected a time after "from" (${from}), got ${to}`);
+  }
+  return { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
+}
+
+/** A day, or a time; without a zone it is UTC. */
+const timePattern = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?$/;
+
+function timeIn(payload: JsonObject, key: string): string | undefined {
+  const value = ownValue(payload, key);
+  if (!isGiven(value)) return undefined;
+  if (typeof value === 'string' && timePattern.test(value)) {
+    const zoned = value.length === 10 || /(Z|[+-]\d\d:\d\d)$/.test(value.slice(10)) ? value : `${value}Z`;
+    const time = new Date(zoned);
+    if (!Number.isNaN(time.getTime())) return time.toISOString();
+  }
+  throw new SettingsError(`"${key}": expected a day or a time in ISO 8601, such as 2024-03-01 or 2024-03-01T12:00:00Z`);
+}
+
+function numberIn(
+  payload: JsonObject,
+  key: string,
+  { min, max, whole = false }: { readonly min: number; readonly max: number; readonly whole?: boolean },
+): number | undefined {
+  const value: JsonValue | undefined = ownValue(payload, key);
+  if (!isGiven(value)) return undefined;
+  if (typeof value === 'number' && value >= min && value <= max && (!whole || Number.isInteger(value))) return value;
+  throw new SettingsError(`"${key}": expected a ${whole ? 'whole ' : ''}number from ${min} to ${max}`);
+}
+
+function rejectedShareOf(settings: SettingValues): number {
+  const text = textSetting(settings, 'rejected_max', '0').trim();
+  const percent = Number(text);
+  if (text !== '' && percent >= 0 && percent <= 100) return percent / 100;
+  throw new SettingsError('setting "rejected_max": expected a percentage from 0 to 100');
+}
+
+function targetOf(settings: SettingValues): RunTarget {
+  const text = textSetting(settings, 'target_url').trim();
+  if (text === '') return { kind: 'project' };
+  const url = URL.parse(text);
+  if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') {
+    throw new SettingsError('setting "target_url": expected an address such as https://eu.example.com, without a key');
+  }
+  if (textSetting(settings, 'target_api_key') === '') {
+    throw new SettingsError('setting "target_api_key": expected the project key of the target, got none');
+  }
+  return { kind: 'http', url: url.href };
+}

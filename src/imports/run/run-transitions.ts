@@ -1,0 +1,155 @@
+import { isoMicros } from '../../base/clock.ts';
+import { inTransaction, type Queries } from '../../metadata/queries.ts';
+import { runColumns, toRun } from './run-rows.ts';
+import type { Run, RunOptions, RunState } from './run.ts';
+
+/** What people may ask of a run; see the table in run.ts. */
+export type RunAction = 'pause' | 'resume' | 'cancel' | 'retry' | 'verify';
+
+/** As the API and the guide call it. */
+function shownAction(action: RunAction): string {
+  return action === 'retry' ? 'retry_rejected' : action;
+}
+
+/** The run is not in a state where that is possible. The message tells which it is in and what is possible. */
+export class RunTransitionError extends Error {
+  override name = 'RunTransitionError';
+  readonly state: RunState;
+  readonly allowed: readonly RunAction[];
+
+  constructor(run: Run, action: RunAction, allowed: readonly RunAction[]) {
+    const instead =
+      allowed.length === 0
+        ? 'nothing can be done with it any more'
+        : `possible: ${allowed.map(shownAction).join(', ')}`;
+    const removed = run.stagingRemovedAt === null ? '' : ' and its staged records are removed';
+    super(
+      `expected a run for which "${shownAction(action)}" is possible, got one that is ${run.state}${removed}; ${instead}`,
+    );
+    this.state = run.state;
+    this.allowed = allowed;
+  }
+}
+
+export class RunMissingError extends Error {
+  override name = 'RunMissingError';
+}
+
+/** In the order in which they are offered. */
+export function allowedActions(run: Run): readonly RunAction[] {
+  switch (run.state) {
+    case 'queued':
+    case 'running':
+      return ['pause', 'cancel'];
+    case 'paused':
+    case 'failed':
+      return ['resume', 'cancel'];
+    case 'completed':
+      if (run.stagingRemovedAt !== null) return [];
+      return run.options.last === 'check' ? ['resume', 'retry'] : ['retry', 'verify'];
+    case 'cancelled':
+      return [];
+  }
+}
+
+/** A worker that holds it finds out at its next step. Errors of this and what follows: RunTransitionError, RunMissingError. */
+export function pauseRun(db: Queries, id: string, reason = 'paused by a person'): Promise<Run> {
+  return change(db, id, 'pause', () => ({ state: 'paused', reason, waiting: null, lease_until: null }));
+}
+
+/** What may be changed at a resume. */
+export type ResumeChanges = Partial<Pick<RunOptions, 'rejectedMax' | 'last' | 'eventsPerSecond'>>;
+
+/** Goes on in the stage where it was. A run that was to be checked only goes on with the load, unless told otherwise. */
+export function resumeRun(db: Queries, id: string, changes: ResumeChanges = {}): Promise<Run> {
+  return change(db, id, 'resume', (run) => {
+    const checkedOnly = run.state === 'completed';
+    const last = changes.last ?? (checkedOnly ? 'report' : run.options.last);
+    // A run that was paused beyond the check cannot go back to end there.
+    const beyond = last === 'check' && ['load', 'verify', 'report'].includes(run.stage);
+    const options = { ...run.options, ...defined(changes), last: beyond ? run.options.last : last };
+    const stage = checkedOnly && last === 'report' ? 'load' : run.stage;
+    return { ...queued, stage, options: JSON.stringify(options) };
+  });
+}
+
+/** For good. What was loaded stays. */
+export function cancelRun(db: Queries, id: string, now: number): Promise<Run> {
+  return change(db, id, 'cancel', () => ({
+    state: 'cancelled',
+    reason: 'cancelled by a person',
+    waiting: null,
+    lease_until: null,
+    finished_at: isoMicros(now),
+  }));
+}
+
+/**
+ * Everything staged is checked, loaded and verified anew, so that what was rejected gets in where it now can; what the
+ * target has already is not sent again.
+ */
+export function retryRejected(db: Queries, id: string): Promise<Run> {
+  return inTransaction(db, async (tx) => {
+    const run = await change(tx, id, 'retry', (before) => ({
+      ...queued,
+      stage: 'check',
+      retries: before.retries + 1,
+      progress: JSON.stringify({ export: before.progress.export }),
+    }));
+    await tx.updateTable('import_parts').set({ checked: 0, check_state: '' }).where('run_id', '=', id).execute();
+    await tx.deleteFrom('import_days').where('run_id', '=', id).execute();
+    return run;
+  });
+}
+
+/** Compares what is stored with what was staged once more, and reports anew. */
+export function verifyAgain(db: Queries, id: string): Promise<Run> {
+  return inTransaction(db, async (tx) => {
+    const run = await change(tx, id, 'verify', ({ progress }) => ({
+      ...queued,
+      stage: 'verify',
+      progress: JSON.stringify({ ...progress, verify: undefined, report: undefined }),
+    }));
+    await tx.updateTable('import_days').set({ verified: 0 }).where('run_id', '=', id).execute();
+    return run;
+  });
+}
+
+const queued = { state: 'queued', reason: '', waiting: null, lease_until: null, finished_at: null } as const;
+
+interface Changed {
+  readonly state: RunState;
+  readonly stage?: string;
+  readonly reason: string;
+  readonly waiting: null;
+  readonly options?: string;
+  readonly progress?: string;
+  readonly retries?: number;
+  readonly lease_until: null;
+  readonly finished_at?: string | null;
+}
+
+/** Guarded by the state that was read: whoever else changed it meanwhile is looked at again. */
+async function change(db: Queries, id: string, action: RunAction, to: (run: Run) => Changed): Promise<Run> {
+  for (;;) {
+    const row = await db.selectFrom('import_runs').select(runColumns).where('id', '=', id).executeTakeFirst();
+    if (row === undefined) throw new RunMissingError(`expected an import run ${id}, got none with this id`);
+    const run = toRun(row);
+    const allowed = allowedActions(run);
+    if (!allowed.includes(action)) throw new RunTransitionError(run, action, allowed);
+    const after = await db
+      .updateTable('import_runs')
+      .set(to(run))
+      .where('id', '=', id)
+      .where('state', '=', run.state)
+      .where('stage', '=', run.stage)
+      .where('retries', '=', run.retries)
+      .returning(runColumns)
+      .executeTakeFirst();
+    if (after !== undefined) return toRun(after);
+  }
+}
+
+function defined(changes: ResumeChanges): ResumeChanges {
+  return Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,230 @@
+import { backoffMs } from '../../base/backoff.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Metadata } from '../../metadata/database.ts';
+import type { Log } from '../../telemetry/log.ts';
+import { stagesOf } from './eta.ts';
+import { RunLostError, type RunStages } from './held-run.ts';
+import { holdRun, type WorkerHold } from './hold-run.ts';
+import { claimRun, completeRun, enterStage, failRun, readHold, releaseRun, renew, type Claim } from './run-lease.ts';
+import type { Run, Stage } from './run.ts';
+import { sleep } from '../sleep.ts';
+import { judgeFailure } from './stage-failure.ts';
+
+/** Stages of one run; what they hold open is closed when the worker lets go of the run. */
+export type OpenStages = RunStages & Partial<AsyncDisposable>;
+
+export interface RunWorkerDeps {
+  readonly db: Metadata;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Makes the stages of a run that was just taken. What it throws ends the run as what a stage throws. */
+  readonly stagesOf: (run: Run) => Promise<OpenStages>;
+  /** Aborting tells the stages, waits for them and gives their runs back. */
+  readonly signal: AbortSignal;
+  /** Runs worked on at the same time. */
+  readonly concurrency: number;
+  /** This run and no other. */
+  readonly onlyRun?: string;
+  /** How often to look for a run, default 1,000. */
+  readonly pollMs?: number;
+  /** How often to look whether the run was paused, default 300. */
+  readonly lookMs?: number;
+  /** How long a run is held without a sign of life, default 30,000. */
+  readonly leaseMs?: number;
+  readonly random?: () => number;
+  /** So much more of a stage is done: records in `export` and `check`, events in `load` and `verify`. */
+  readonly onDone?: (stage: Stage, more: number) => void;
+}
+
+export interface RunWorker {
+  /** Resolves when everything has stopped after the signal. */
+  readonly done: Promise<void>;
+}
+
+type Parts = RunWorkerDeps & { readonly pollMs: number; readonly lookMs: number; readonly leaseMs: number };
+
+const troubleMsMax = 10_000;
+
+/** Takes runs that are due and does their stages. Several workers, also in several processes, share the runs. */
+export function startRunWorker(deps: RunWorkerDeps): RunWorker {
+  const { pollMs = 1000, lookMs = 300, leaseMs = 30_000 } = deps;
+  return { done: takeRuns({ ...deps, pollMs, lookMs, leaseMs }) };
+}
+
+async function takeRuns(parts: Parts): Promise<void> {
+  const { db, clock, signal, log, leaseMs, onlyRun } = parts;
+  const inHand = new Map<string, Promise<void>>();
+  let wake = new AbortController();
+  let troubles = 0;
+  while (!signal.aborted) {
+    let claim: Claim | undefined;
+    try {
+      if (inHand.size < parts.concurrency) {
+        // A run that was paused and resumed is not taken while its stage is still ending here.
+        claim = await claimRun(db, clock.now(), leaseMs, { onlyRun, except: inHand.keys() });
+      }
+      troubles = 0;
+    } catch (error) {
+      if (troubles++ === 0) log.error({ err: error }, 'imports wait: the metadata store does not answer');
+    }
+    if (claim !== undefined) {
+      const { id } = claim.run;
+      const work = workOn(parts, claim).finally(() => {
+        inHand.delete(id);
+        wake.abort();
+      });
+      inHand.set(id, work);
+      continue;
+    }
+    await pause(
+      backoffMs(troubles, parts.pollMs, troubleMsMax, () => 1),
+      AbortSignal.any([signal, wake.signal]),
+    );
+    if (wake.signal.aborted) wake = new AbortController();
+  }
+  await Promise.all(inHand.values());
+}
+
+/** Never rejects: when the end cannot be written, the lease runs out and the run is taken up again. */
+async function workOn(parts: Parts, claim: Claim): Promise<void> {
+  const { db, clock, log } = parts;
+  const run = claim.run.id;
+  const lost = new AbortController();
+  const lose = (): void => lost.abort(new RunLostError(`import run ${run} was paused, cancelled or taken over`));
+  const signal = AbortSignal.any([parts.signal, lost.signal]);
+  const onTrouble = (err: unknown): void => log.warn({ err, run }, 'the progress of an import could not be written');
+  const held = holdRun({ db, clock, signal, onLost: lose, onTrouble }, claim);
+  const stopWatching = watchHold(parts, claim, lose);
+  try {
+    await doStages(parts, claim, held);
+    await settleDone(parts, claim, held);
+  } catch (error) {
+    await settleFailure(parts, claim, { held, lost: lost.signal.aborted, error });
+  } finally {
+    await stopWatching();
+  }
+}
+
+async function doStages(parts: Parts, claim: Claim, held: WorkerHold): Promise<void> {
+  await using stages = disposable(await patiently(parts, held, () => parts.stagesOf(claim.run)));
+  const asked = stagesOf(claim.run);
+  for (const stage of asked.slice(Math.max(0, asked.indexOf(claim.run.stage)))) {
+    held.signal.throwIfAborted();
+    if (!(await enterStage(parts.db, claim, stage))) throw new RunLostError(`import run ${claim.run.id} is lost`);
+    parts.log.info({ run: claim.run.id, stage }, 'import: stage begins');
+    // As it was before the stage began: stages look there for whether they are done again.
+    let before: Run | undefined = held.current();
+    held.beginStage(stage);
+    await held.flush();
+    const perform = async (): Promise<void> => {
+      const run = { ...(before ?? held.current()), stage };
+      before = undefined;
+      const done = run.progress[stage]?.done ?? 0;
+      await stages.of[stage]({ ...held, run, progress: countDone(held, done, parts.onDone) });
+    };
+    await patiently(parts, held, perform, stage);
+    held.endStage(stage);
+    await held.flush();
+  }
+}
+
+/** As `held.progress`, and tells by how much `done` grew since it was `before`; a stage that begins anew counts anew. */
+function countDone(held: WorkerHold, before: number, onDone: RunWorkerDeps['onDone']): WorkerHold['progress'] {
+  let seen = before;
+  return (progress, totals) => {
+    if (progress.done > seen) onDone?.(progress.stage, progress.done - seen);
+    seen = progress.done;
+    held.progress(progress, totals);
+  };
+}
+
+function disposable(of: OpenStages): { readonly of: OpenStages } & AsyncDisposable {
+  return { of, [Symbol.asyncDispose]: async () => of[Symbol.asyncDispose]?.() };
+}
+
+/** Does it again where waiting may help; what it waits for is shown. Throws what ends the run. */
+async function patiently<T>(parts: Parts, held: WorkerHold, work: () => Promise<T>, stage?: Stage): Promise<T> {
+  for (let failures = 0; ; failures += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      held.signal.throwIfAborted();
+      const verdict = judgeFailure(error, failures);
+      if (verdict.kind === 'end') throw error;
+      const { run } = held;
+      if (verdict.unexpected)
+        parts.log.error({ err: error, run: run.id, stage }, 'import: a stage failed; trying again');
+      const waitMs = Math.max(verdict.waitMsMin, backoffMs(failures, 1000, 600_000, parts.random));
+      held.waiting({ reason: verdict.reason, until: parts.clock.now() + waitMs });
+      await sleep(waitMs, held.signal);
+    }
+  }
+}
+
+async function settleDone({ db, clock, log }: Parts, claim: Claim, held: WorkerHold): Promise<void> {
+  await held.flush();
+  if (await completeRun(db, claim, clock.now())) log.info({ run: claim.run.id }, 'import: run completed');
+}
+
+async function settleFailure(
+  { db, clock, log, signal }: Parts,
+  claim: Claim,
+  { held, lost, error }: { readonly held: WorkerHold; readonly lost: boolean; readonly error: unknown },
+): Promise<void> {
+  const run = claim.run.id;
+  try {
+    if (lost || error instanceof RunLostError) {
+      log.info({ run }, 'import: let go of the run');
+      return;
+    }
+    await held.flush();
+    if (signal.aborted) {
+      await releaseRun(db, claim);
+      return;
+    }
+    const reason = error instanceof Error ? error.message : String(error);
+    log.error({ err: error, run }, 'import: run failed');
+    await failRun(db, claim, reason, clock.now());
+  } catch (trouble) {
+    if (trouble instanceof RunLostError) return;
+    log.error({ err: trouble, run }, 'import: the end of a run could not be written; it is taken up again');
+  }
+}
+
+/** Renews the lease, and notices within `lookMs` when the run is not ours any more. */
+function watchHold(parts: Parts, claim: Claim, lose: () => void): () => Promise<void> {
+  const { db, clock, log, lookMs, leaseMs } = parts;
+  const stop = new AbortController();
+  const watch = async (): Promise<void> => {
+    let renewedAt = performance.now();
+    for (let troubles = 0; !stop.signal.aborted;) {
+      await pause(lookMs, stop.signal);
+      if (stop.signal.aborted) return;
+      const begin = performance.now();
+      try {
+        const isDue = begin - renewedAt > leaseMs / 3;
+        const holds = isDue ? await renew(db, claim, clock.now(), leaseMs) : await readHold(db, claim);
+        if (!holds) return lose();
+        if (isDue) renewedAt = begin;
+        troubles = 0;
+      } catch (error) {
+        if (troubles++ === 0)
+          log.warn({ err: error, run: claim.run.id }, 'the lease of an import could not be renewed');
+        // Somebody else may take it from here on.
+        if (begin - renewedAt > leaseMs) return lose();
+      }
+    }
+  };
+  const watching = watch();
+  return async () => {
+    stop.abort();
+    await watching;
+  };
+}
+
+/** As `sleep`, but ends quietly. */
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(ms, signal).catch((reason: unknown) => {
+    if (!signal.aborted) throw reason;
+  });
+}

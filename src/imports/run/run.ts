@@ -1,0 +1,133 @@
+import type { JsonObject } from '../../base/json.ts';
+import type { TimeRange } from '../source.ts';
+
+/**
+ * An import run: one source, one range, five stages.
+ *
+ * | from                     | by       | to        | when                                                                  |
+ * | ------------------------ | -------- | --------- | --------------------------------------------------------------------- |
+ * | –                        | create   | queued    | somebody asked for it                                                 |
+ * | queued                   | claim    | running   | a worker takes it, under a lease                                      |
+ * | running                  | claim    | running   | the lease ran out: the worker that held it died                       |
+ * | running                  | release  | queued    | the worker stops; another takes it up where it was                    |
+ * | running                  | complete | completed | the last stage that was asked for is done                             |
+ * | running                  | fail     | failed    | nothing that waiting would cure: `reason` says what to do             |
+ * | queued, running          | pause    | paused    | somebody asked for it; a worker finds out at its next step, in < 1 s  |
+ * | paused, failed           | resume   | queued    | somebody asked for it; goes on in the stage where it was              |
+ * | completed (last = check) | resume   | queued    | somebody wants the stages that follow too                             |
+ * | completed                | retry    | queued    | rejected records are tried again, from the stage `check`              |
+ * | completed                | verify   | queued    | stored and staged are compared once more, from the stage `verify`     |
+ * | all but completed        | cancel   | cancelled | somebody asked for it; what was loaded stays                          |
+ *
+ * A rate limit, a server that is away, a full disk budget leave the run `running` with `waiting` set: nobody has to resume it.
+ * Whoever works on a run writes only under its lease and while it is `running`: a write after a pause changes nothing.
+ */
+export const runStates = ['queued', 'running', 'paused', 'failed', 'cancelled', 'completed'] as const;
+export type RunState = (typeof runStates)[number];
+
+export const stages = ['export', 'check', 'load', 'verify', 'report'] as const;
+export type Stage = (typeof stages)[number];
+
+/** Where the events go: this service's own project, or any service that speaks `/batch/`. */
+export type RunTarget =
+  | { readonly kind: 'project' }
+  /** The keys are in the run's secrets, never in what is shown. */
+  | { readonly kind: 'http'; readonly url: string };
+
+/** What a run was asked for; fixed when it is created, but for `rejectedMax`, `last` and `eventsPerSecond` at a resume. */
+export interface RunOptions {
+  readonly range: TimeRange;
+  /** Slug of src/imports/formats. */
+  readonly format: string;
+  readonly formatOptions: Readonly<Record<string, string>>;
+  /** JSON as `parseNames` takes it; undefined: the format's own table. */
+  readonly names?: JsonObject;
+  /** The last stage to do: `check` sends nothing. */
+  readonly last: 'check' | 'report';
+  /** A trial: only so many records of the source, from its first parts. */
+  readonly limit?: number;
+  /** Share of the records that may be rejected (0 to 1) before load refuses to start. */
+  readonly rejectedMax: number;
+  /** 0: as fast as the target takes them. */
+  readonly eventsPerSecond: number;
+  readonly target: RunTarget;
+}
+
+/** How far one stage has come. Parts are the source's parts in `export` and `check`, days in `load` and `verify`. */
+export interface StageProgress {
+  readonly stage: Stage;
+  readonly partsDone: number;
+  /** Undefined: not known yet. */
+  readonly partsTotal?: number;
+  /** Records in `export`, `check`; events in `load`, `verify`. */
+  readonly done: number;
+  readonly total?: number;
+  /** Bytes of the source in `export`, of JSON in the other stages; before compression. */
+  readonly bytes: number;
+  readonly bytesTotal?: number;
+  /** ms since the epoch. */
+  readonly startedAt?: number;
+  readonly finishedAt?: number;
+  /** `done` per second, over the last half minute or so. */
+  readonly rate: number;
+  /** ms since the epoch when `done` last grew. */
+  readonly lastProgressAt?: number;
+}
+
+export interface Waiting {
+  /** One sentence for a person: `the source answers 429; trying again at 12:03:10`. */
+  readonly reason: string;
+  /** ms since the epoch; undefined: until something changes. */
+  readonly until?: number;
+}
+
+export interface Run {
+  readonly id: string;
+  readonly projectId: number;
+  /** 0: a run of the command line, which has no config. */
+  readonly configId: number;
+  /** Slug of the import app. */
+  readonly source: string;
+  readonly state: RunState;
+  readonly stage: Stage;
+  /** Why it failed or is paused, one sentence; else empty. */
+  readonly reason: string;
+  readonly waiting: Waiting | null;
+  readonly options: RunOptions;
+  readonly progress: Readonly<Partial<Record<Stage, StageProgress>>>;
+  readonly totals: RunTotals;
+  /** Run whose trial this run is the full form of. */
+  readonly promotedFrom: string | null;
+  /** How often rejected records were tried again: from the first on the target may have any of the events already. */
+  readonly retries: number;
+  /** ms since the epoch when its staged records and days were removed, by the policy; null: they are there. */
+  readonly stagingRemovedAt: number | null;
+  /** ms since the epoch. */
+  readonly createdAt: number;
+  readonly startedAt: number | null;
+  readonly finishedAt: number | null;
+}
+
+/** Every record and every event is in exactly one of these; what does not add up is a defect. */
+export interface RunTotals {
+  /** Records of the source: staged + those that could not be staged as records. */
+  readonly records: number;
+  /** Records left out on purpose, by reason. */
+  readonly skipped: Readonly<Record<string, number>>;
+  /** Records or events that did not get in: unreadable, refused by the check, refused by the target. */
+  readonly rejected: number;
+  /** Records that became events, all or some of them; so records = converted + skipped + (rejected - rejectedEvents). */
+  readonly converted?: number;
+  /** Of `rejected`: events of readable records, refused by the check or the target; so events = loaded + duplicates + rejectedEvents. */
+  readonly rejectedEvents?: number;
+  /** Events that the records became, those that were refused included. */
+  readonly events: number;
+  /** Events that were there already in the same run (same day, event, distinct_id, uuid). */
+  readonly duplicates: number;
+  /** Events that the target acknowledged. */
+  readonly loaded: number;
+  /** Events found in the target's store; undefined: it was not or cannot be looked at. */
+  readonly verified?: number;
+}
+
+export const noTotals: RunTotals = { records: 0, skipped: {}, rejected: 0, events: 0, duplicates: 0, loaded: 0 };

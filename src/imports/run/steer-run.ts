@@ -1,0 +1,244 @@
+import { ApiError } from '../../contract/errors.ts';
+import type { Queries } from '../../metadata/queries.ts';
+import { healthOf } from '../../plugins/configs/health.ts';
+import { attachedKeys, type StoredConfig } from '../../plugins/configs/stored-config.ts';
+import { missingRequired } from '../../plugins/check-settings.ts';
+import { importFields, runOptionsOf } from './run-settings.ts';
+import { withoutSecrets } from '../../plugins/mask-secrets.ts';
+import { importRunJobs, isImportSource, SettingsError, type ImportSourcePlugin } from '../../plugins/plugin.ts';
+import type { JsonObject } from '../../base/json.ts';
+import type { PluginRegistry } from '../../plugins/plugin-registry.ts';
+import { refuseSettings } from './refuse-settings.ts';
+import { resumeChangesOf } from './resume-changes.ts';
+import {
+  allowedActions,
+  cancelRun,
+  createRun,
+  getRunSecrets,
+  listRuns,
+  pauseRun,
+  resumeRun,
+  RunTransitionError,
+  verifyAgain,
+  type RunAction,
+} from './run-store.ts';
+import type { Run, RunOptions } from './run.ts';
+
+export interface SteeringDeps {
+  readonly registry: Pick<PluginRegistry, 'get'>;
+}
+
+/** A job of a config, in the transaction that starts it. */
+export interface SteeredJob {
+  readonly tx: Queries;
+  readonly config: StoredConfig;
+  readonly type: string;
+  readonly payload: JsonObject;
+  /** ms since the epoch. */
+  readonly now: number;
+}
+
+export type ImportJob = keyof typeof importRunJobs;
+
+/** Runs of a config that are looked at when one is to be steered; older ones are steered by their id. */
+const latestMax = 20;
+
+/**
+ * Does what a job of an import source asks for; false: the config has no import source, a runner does the job.
+ * @throws ApiError when the settings cannot work, or no run of the config is in a state for it
+ */
+export function createSteering({ registry }: SteeringDeps): (job: SteeredJob) => Promise<boolean> {
+  return async (job) => {
+    const source = sourceOf(registry, job.config);
+    if (source === undefined) return false;
+    await steerRun(source, job);
+    return true;
+  };
+}
+
+/** The import source of a config; undefined: it has none. */
+export function sourceOf(
+  registry: Pick<PluginRegistry, 'get'>,
+  { plugin }: Pick<StoredConfig, 'plugin'>,
+): ImportSourcePlugin | undefined {
+  const code = plugin.versionId === null ? registry.get(plugin.slug) : undefined;
+  return code !== undefined && isImportSource(code) ? code : undefined;
+}
+
+async function steerRun(source: ImportSourcePlugin, job: SteeredJob): Promise<Run> {
+  const { tx, config, payload, now } = job;
+  const type = importJob(job.type);
+  const { runs } = await listRuns(
+    tx,
+    { projectId: config.projectId, configId: config.id },
+    { limit: latestMax, offset: 0 },
+  );
+  switch (type) {
+    case 'run':
+    case 'check':
+      return (
+        (await goOn(tx, runs, type, payload)) ?? startRun(source, { tx, config, payload: lastOf(type, payload), now })
+      );
+    case 'pause':
+      return guarded(() => pauseRun(tx, latest(runs, 'pause').id));
+    case 'resume':
+      return guarded(() => resumeRun(tx, latest(runs, 'resume').id, resumeChangesOf(payload)));
+    case 'cancel':
+      return guarded(() => cancelRun(tx, latest(runs, 'cancel').id, now));
+    case 'verify':
+      return guarded(() => verifyAgain(tx, latest(runs, 'verify').id));
+  }
+}
+
+function importJob(type: string): ImportJob {
+  if (Object.hasOwn(importRunJobs, type)) return type as ImportJob;
+  const detail = `Unknown job type "${type.slice(0, 100)}". The jobs are: ${Object.keys(importRunJobs).join(', ')}.`;
+  throw new ApiError('invalid_input', detail, { attr: 'job__type' });
+}
+
+function lastOf(type: 'run' | 'check', payload: JsonObject): JsonObject {
+  return type === 'check' ? { ...payload, last: 'check' } : payload;
+}
+
+/**
+ * The run that is there, if the job means it: one that goes on already, or that was paused or failed. Asked for with a range or
+ * a limit of its own, it is another run, which has to wait until nobody works on this one.
+ */
+async function goOn(
+  tx: Queries,
+  runs: readonly Run[],
+  type: 'run' | 'check',
+  payload: JsonObject,
+): Promise<Run | undefined> {
+  const open = runs.find(({ state }) => ['queued', 'running', 'paused', 'failed'].includes(state));
+  if (open === undefined) return type === 'run' ? loadChecked(tx, runs[0], payload) : undefined;
+  const isOwn = Object.keys(payload).some((key) => !resumable.has(key));
+  const isWorked = open.state === 'queued' || open.state === 'running';
+  if (isOwn && isWorked) {
+    const detail = `Run ${open.id} of this config is ${open.state}. Cancel it first, or start another one through runs/.`;
+    throw new ApiError('conflict', detail);
+  }
+  if (isOwn) return undefined;
+  if (isWorked) return open;
+  return guarded(() => resumeRun(tx, open.id, resumeChangesOf(lastOf(type, payload))));
+}
+
+const resumable: ReadonlySet<string> = new Set(['rejected_max', 'events_per_second', 'last']);
+
+/** After a check of everything `run` goes on with its load; after a trial it does not: that is to be promoted. */
+async function loadChecked(tx: Queries, run: Run | undefined, payload: JsonObject): Promise<Run | undefined> {
+  if (run === undefined || run.state !== 'completed' || !allowedActions(run).includes('resume')) return undefined;
+  if (run.options.limit !== undefined || Object.keys(payload).some((key) => !resumable.has(key))) return undefined;
+  return guarded(() => resumeRun(tx, run.id, resumeChangesOf(payload)));
+}
+
+function latest(runs: readonly Run[], action: RunAction): Run {
+  const found = runs.find((run) => allowedActions(run).includes(action));
+  if (found !== undefined) return found;
+  const [newest] = runs;
+  const there = newest === undefined ? 'it has no runs' : `its latest run is ${newest.state}`;
+  throw new ApiError('conflict', `Expected a run of this config for which "${action}" is possible; ${there}.`);
+}
+
+export interface RunOrder {
+  readonly tx: Queries;
+  readonly config: StoredConfig;
+  /** As `runOptionsOf` takes it. */
+  readonly payload: JsonObject;
+  /** ms since the epoch. */
+  readonly now: number;
+}
+
+/** @throws ApiError when the settings cannot work */
+export async function startRun(source: ImportSourcePlugin, { tx, config, payload, now }: RunOrder): Promise<Run> {
+  refuseUnfit(config);
+  refuseSettings(source, config, now);
+  const options = optionsOf(source, config, payload);
+  return createRun(tx, { ...ownerOf(config), options, secrets: targetSecrets(config), now });
+}
+
+/**
+ * The full form of a trial: what it said about records, without its limit; where the events go and how fast as the settings say
+ * now, so that a trial may have gone to a test project. Once only.
+ * @throws ApiError
+ */
+export async function promoteRun(
+  source: ImportSourcePlugin,
+  { tx, config, trial, now }: Omit<RunOrder, 'payload'> & { readonly trial: Run },
+): Promise<Run> {
+  if (trial.options.limit === undefined || trial.state !== 'completed') {
+    const was = trial.options.limit === undefined ? 'a run without a limit' : `one that is ${trial.state}`;
+    throw new ApiError('conflict', `Expected a trial (a run with a limit) that is completed, got ${was}.`);
+  }
+  const twin = await tx
+    .selectFrom('import_runs')
+    .select('id')
+    .where('promoted_from', '=', trial.id)
+    .where('state', '!=', 'cancelled')
+    .executeTakeFirst();
+  if (twin !== undefined) throw new ApiError('conflict', `The trial has its full form already: run ${twin.id}.`);
+  refuseUnfit(config);
+  refuseSettings(source, config, now);
+  const { limit: _limit, ...asked } = trial.options;
+  const { target, eventsPerSecond } = optionsOf(source, config, recordsOf(trial.options));
+  const options: RunOptions = { ...asked, target, eventsPerSecond, last: 'report' };
+  const promoted = { promotedFrom: trial.id, secrets: await secretsFor(tx, config, trial, options), now };
+  return createRun(tx, { ...ownerOf(config), options, ...promoted });
+}
+
+/** Of the config as it is now; those of the trial where its target is still the same and the settings have none. */
+async function secretsFor(
+  tx: Queries,
+  config: StoredConfig,
+  trial: Run,
+  { target }: RunOptions,
+): Promise<Readonly<Record<string, string>>> {
+  const own = targetSecrets(config);
+  const isSame = JSON.stringify(trial.options.target) === JSON.stringify(target);
+  return isSame ? { ...(await getRunSecrets(tx, trial.id)), ...own } : own;
+}
+
+/** What a run was told about its records, in the form of a payload. */
+function recordsOf({ format, formatOptions, names }: RunOptions): JsonObject {
+  return { format, format_options: { ...formatOptions }, ...(names === undefined ? {} : { names }) };
+}
+
+function ownerOf({ projectId, id, plugin }: StoredConfig) {
+  return { projectId, configId: id, source: plugin.slug };
+}
+
+function refuseUnfit(config: StoredConfig): void {
+  if (config.deleted) throw new ApiError('conflict', 'The config is in the bin; restore it first.');
+  const missing = missingRequired(config.plugin.fields, config.settings, attachedKeys(config));
+  if (missing.length > 0) throw new ApiError('invalid_input', `The config cannot run: ${healthOf(config)}.`);
+}
+
+function optionsOf(source: ImportSourcePlugin, { settings }: StoredConfig, payload: JsonObject): RunOptions {
+  try {
+    return runOptionsOf(source, settings, payload);
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    const fields = [...source.fields, ...importFields(source)];
+    throw new ApiError('invalid_input', withoutSecrets(error.message, fields, settings), { cause: error });
+  }
+}
+
+const secretSettings = { apiKey: 'target_api_key', personalApiKey: 'target_personal_api_key' } as const;
+
+/** Kept with the run: a change of the settings in between must not send half of it elsewhere. */
+function targetSecrets({ settings }: StoredConfig): Readonly<Record<string, string>> {
+  const given = Object.entries(secretSettings).map(([name, key]) => [name, settings[key]] as const);
+  return Object.fromEntries(
+    given.filter((pair): pair is readonly [string, string] => typeof pair[1] === 'string' && pair[1] !== ''),
+  ) as Readonly<Record<string, string>>;
+}
+
+/** What a run is not fit for is a conflict, with what it is fit for. */
+export async function guarded<Result>(act: () => Promise<Result>): Promise<Result> {
+  try {
+    return await act();
+  } catch (error) {
+    if (error instanceof RunTransitionError) throw new ApiError('conflict', `${error.message}.`, { cause: error });
+    throw error;
+  }
+}

@@ -1,0 +1,194 @@
+import { hourMs } from '../../base/time.ts';
+import {
+  SourceError,
+  SourceWaitError,
+  type RecordChunk,
+  type Source,
+  type SourceContext,
+  type SourceHost,
+  type SourcePart,
+} from '../source.ts';
+import type { OutboundStreamResponse } from '../../outbound/outbound.ts';
+import { readRecords } from '../records/read-records.ts';
+import type { PluginField, SettingValues } from '../../plugins/fields.ts';
+import { definePlugin, importRunJobs, SettingsError, type ImportSourcePlugin } from '../../plugins/plugin.ts';
+import { textSetting } from '../../plugins/setting-values.ts';
+import { daySlices, keyOf, type Slice } from './export-days.ts';
+import { dayMs } from '../../base/time.ts';
+import { baseUrlOf, basicAuth, createExportApi, type ExportApi } from './export-requests.ts';
+
+const name = 'Amplitude';
+/** Amplitude needs about two hours to make what it received ready. */
+const settledMs = 3 * hourMs;
+
+const hosts: Readonly<Record<string, string>> = {
+  us: 'https://amplitude.com',
+  eu: 'https://analytics.eu.amplitude.com',
+};
+
+const fields = [
+  {
+    key: 'region',
+    name: 'Region',
+    type: 'choice',
+    choices: ['us', 'eu'],
+    default: 'us',
+    hint: 'Where the Amplitude project keeps its data.',
+  },
+  {
+    key: 'api_key',
+    name: 'API key',
+    type: 'string',
+    required: true,
+    hint: 'Of the Amplitude project, in its settings.',
+  },
+  {
+    key: 'secret_key',
+    name: 'Secret key',
+    type: 'string',
+    required: true,
+    secret: true,
+    hint: 'Of the Amplitude project, in its settings.',
+  },
+  {
+    key: 'base_url',
+    name: 'Address',
+    type: 'string',
+    hint: 'Only for a proxy: where to ask instead of Amplitude itself.',
+  },
+] as const satisfies readonly PluginField[];
+
+/** Raw events by the hour at which Amplitude received them. */
+export const amplitude = definePlugin<ImportSourcePlugin>({
+  slug: 'amplitude',
+  kind: 'import-app',
+  name: 'Amplitude',
+  description:
+    'Imports raw events through the export API of Amplitude. The range is that of their arrival there, not of the events: ' +
+    'events that were sent late lie in later hours.',
+  version: '1.0.0',
+  fields,
+  jobs: importRunJobs,
+  formats: ['amplitude', 'mapping'],
+  range:
+    'Whole hours (UTC) in which Amplitude received the events (server_upload_time); their own times may lie outside. ' +
+    'Without an end: up to yesterday.',
+  example: { api_key: 'key', secret_key: 'secret' },
+  createSource,
+});
+
+interface Asking {
+  readonly api: ExportApi;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly tempDir: string;
+  /** Keys of days that are too large to be asked for at once. */
+  readonly large: Set<string>;
+}
+
+function createSource(settings: SettingValues, host: SourceHost): Source {
+  const standard = hosts[textSetting(settings, 'region', 'us')];
+  if (standard === undefined) throw new SettingsError('setting "region": expected us or eu');
+  const key = textSetting(settings, 'api_key').trim();
+  const secret = textSetting(settings, 'secret_key').trim();
+  if (key === '' || secret === '') throw new SettingsError('settings "api_key" and "secret_key": expected both');
+  const authorization = basicAuth(key, secret);
+  const asking: Asking = {
+    api: createExportApi(host, { name, secrets: [secret, authorization.slice('Basic '.length)] }),
+    url: `${baseUrlOf(textSetting(settings, 'base_url'), 'base_url', standard)}/api/2/export`,
+    headers: { authorization },
+    tempDir: host.tempDir,
+    large: new Set(),
+  };
+  return {
+    concurrency: 2,
+    listParts: async (range) =>
+      daySlices(range, { name, now: host.now(), unitMs: hourMs, settledMs }).map((slice) => ({
+        key: keyOf(slice),
+        stable: false,
+        detail: { from: slice.from, to: slice.to },
+      })),
+    open: (part, context) => partChunks(asking, part, context),
+  };
+}
+
+/** A day at once; one that Amplitude finds too large by the hour. */
+async function* partChunks(asking: Asking, part: SourcePart, { signal }: SourceContext): AsyncGenerator<RecordChunk> {
+  const slice = sliceOf(part);
+  if (!asking.large.has(part.key)) {
+    const whole = await askSlice(asking, slice, signal);
+    if (whole !== 'too large') {
+      if (whole !== 'empty') yield* recordsOf(asking, part.key, whole, signal);
+      return;
+    }
+    asking.large.add(part.key);
+  }
+  yield* byHour(asking, slice, signal);
+}
+
+async function* byHour(asking: Asking, slice: Slice, signal: AbortSignal): AsyncGenerator<RecordChunk> {
+  let bytesBefore = 0;
+  for (let from = slice.from; from < slice.to; from += hourMs) {
+    const hour = { from, to: from + hourMs };
+    const answer = await askSlice(asking, hour, signal);
+    if (answer === 'too large') {
+      throw new SourceError(
+        `${name}: the hour ${keyOf(hour)} is too large for its export API; export it to a bucket there and import that`,
+      );
+    }
+    if (answer === 'empty') continue;
+    let bytesRead = 0;
+    for await (const chunk of recordsOf(asking, keyOf(hour), answer, signal)) {
+      bytesRead = chunk.bytesRead;
+      yield { ...chunk, bytesRead: bytesBefore + bytesRead };
+    }
+    bytesBefore += bytesRead;
+  }
+}
+
+type Answer = OutboundStreamResponse | 'empty' | 'too large';
+
+async function askSlice(asking: Asking, slice: Slice, signal: AbortSignal): Promise<Answer> {
+  const { api, url, headers } = asking;
+  // Both hours are included.
+  const query = new URLSearchParams({ start: hourOf(slice.from), end: hourOf(slice.to - hourMs) });
+  const isHour = slice.to - slice.from <= hourMs;
+  const response = await api.ask({ url: `${url}?${query}`, headers, accepted: [200, 400, 404, 504] }, signal);
+  if (response.status === 200) return response;
+  const error = await api.refusal(response);
+  // A page of a proxy or of another service says nothing about data.
+  if (response.status === 404 && response.headers['content-type']?.includes('html') !== true) return 'empty';
+  if (response.status === 400 && /large|size|exceed/i.test(error.message)) return 'too large';
+  if (response.status === 504 && !isHour) return 'too large';
+  throw error;
+}
+
+async function* recordsOf(
+  { tempDir }: Asking,
+  key: string,
+  response: OutboundStreamResponse,
+  signal: AbortSignal,
+): AsyncGenerator<RecordChunk> {
+  let bytes = 0;
+  const counted = async function* (): AsyncGenerator<Buffer> {
+    for await (const chunk of response.body) {
+      bytes += chunk.length;
+      yield chunk;
+    }
+  };
+  yield* readRecords(counted(), { name: `${name} ${key}.zip`, signal, tempDir });
+  if (bytes === 0) {
+    throw new SourceWaitError(`${name}: expected a zip archive for ${key}, got nothing`, { unlimited: false });
+  }
+}
+
+function sliceOf({ key, detail }: SourcePart): Slice {
+  const { from, to } = detail ?? {};
+  if (typeof from === 'number' && typeof to === 'number' && to - from <= dayMs) return { from, to };
+  throw new SourceError(`${name}: the part ${key} does not say its hours; start a new run`);
+}
+
+/** `20240301T05` */
+function hourOf(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 13).replaceAll('-', '');
+}

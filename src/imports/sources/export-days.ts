@@ -1,0 +1,69 @@
+import { dayMs } from '../../base/time.ts';
+import type { TimeRange } from '../source.ts';
+import { SourceError } from '../source.ts';
+
+const partsMax = 100_000;
+
+/** Half open, ms since the epoch. */
+export interface Slice {
+  readonly from: number;
+  readonly to: number;
+}
+
+/**
+ * A range cut at UTC midnights, oldest first; its ends are first moved outwards to whole units (a day, an hour). Without an end
+ * it goes to the last midnight that was `settledMs` ago: what is younger may still change. Throws SourceError without a start.
+ */
+export function daySlices(
+  range: TimeRange,
+  {
+    name,
+    now,
+    unitMs,
+    settledMs,
+    days = 1,
+  }: {
+    readonly name: string;
+    readonly now: number;
+    readonly unitMs: number;
+    readonly settledMs: number;
+    /** Days in one slice. */
+    readonly days?: number;
+  },
+): Slice[] {
+  if (range.from === undefined) {
+    throw new SourceError(`${name} cannot say when its data begins: start the run with "from", such as 2024-01-01`);
+  }
+  const from = Math.floor(Date.parse(range.from) / unitMs) * unitMs;
+  const to =
+    range.to === undefined
+      ? Math.floor((now - settledMs) / dayMs) * dayMs
+      : Math.ceil(Date.parse(range.to) / unitMs) * unitMs;
+  const slices: Slice[] = [];
+  for (let start = from; start < to;) {
+    const midnight = Math.floor(start / dayMs) * dayMs + days * dayMs;
+    const end = Math.min(midnight, to);
+    slices.push({ from: start, to: end });
+    if (slices.length > partsMax)
+      throw new SourceError(`${name}: expected at most ${partsMax} parts; shorten the range`);
+    start = end;
+  }
+  return slices;
+}
+
+/** `2024-03-01` for a whole day, else both ends. */
+export function keyOf({ from, to }: Slice): string {
+  const [start, end] = [new Date(from).toISOString(), new Date(to).toISOString()];
+  if (to - from === dayMs && from % dayMs === 0) return start.slice(0, 10);
+  return `${shortTime(start)}..${shortTime(end)}`;
+}
+
+function shortTime(iso: string): string {
+  return iso.replace(/(T00:00)?:00\.000Z$/, (_match, midnight: string | undefined) =>
+    midnight === undefined ? 'Z' : '',
+  );
+}
+
+export function dayOf(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10);
+}

@@ -1,0 +1,43 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { SourceWaitError, type SourceContext } from '../source.ts';
+
+/** So many requests in any stretch of so many ms. */
+export interface PaceRule {
+  readonly requests: number;
+  readonly windowMs: number;
+}
+
+const shortMs = 5000;
+
+/**
+ * Waits until one more request is within what a service allows; call it before each. A long wait is a SourceWaitError, so that
+ * people see it; with `patient` it is waited for here.
+ */
+export type Pace = (context: SourceContext, patient?: boolean) => Promise<void>;
+
+export function createPace(name: string, rules: readonly PaceRule[], now: () => number): Pace {
+  const keep = Math.max(0, ...rules.map(({ requests }) => requests));
+  const sent: number[] = [];
+  const freeInMs = (): number =>
+    Math.max(
+      0,
+      ...rules.map(({ requests, windowMs }) => {
+        const oldest = sent.at(-requests);
+        return oldest === undefined ? 0 : oldest + windowMs - now();
+      }),
+    );
+  return async ({ signal, waiting }, patient = false) => {
+    for (let waitMs = freeInMs(); waitMs > 0; waitMs = freeInMs()) {
+      if (waitMs > shortMs) {
+        const reason = `${name} allows no more requests at the moment`;
+        if (!patient) throw new SourceWaitError(reason, { unlimited: true, retryAfterMs: waitMs });
+        waiting?.(reason, waitMs);
+      }
+      await sleep(waitMs, undefined, { signal }).catch((reason: unknown) => {
+        throw signal.aborted ? signal.reason : reason;
+      });
+    }
+    sent.push(now());
+    if (sent.length > keep) sent.shift();
+  };
+}

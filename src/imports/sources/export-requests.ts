@@ -1,0 +1,198 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { backoffMs } from '../../base/backoff.ts';
+import { SourceError, SourceWaitError, type SourceContext, type SourceHost } from '../source.ts';
+import type { OutboundStreamRequest, OutboundStreamResponse } from '../../outbound/outbound.ts';
+import { OutboundError } from '../../outbound/outbound.ts';
+import { SettingsError } from '../../plugins/plugin.ts';
+import { withoutGzip } from './export-gzip.ts';
+
+/** Asking the export APIs of other services: what came is the answer, or an error that says whether waiting helps. */
+export interface ExportApi {
+  /**
+   * Resolves with an answer whose status is in `accepted` (200 when left out). Its body ends with SourceWaitError where the
+   * connection breaks. Throws SourceError or SourceWaitError for any other answer, the signal's reason when it is aborted.
+   */
+  ask(request: ExportRequest, signal: AbortSignal): Promise<OutboundStreamResponse>;
+  /** The error for an answer that was accepted and turned out to be none. Reads its body. */
+  refusal(response: OutboundStreamResponse): Promise<SourceError | SourceWaitError>;
+}
+
+export interface ExportRequest extends Omit<OutboundStreamRequest, 'signal'> {
+  readonly accepted?: readonly number[];
+}
+
+const idleMs = 180_000;
+const retryAfterMsMax = 86_400_000;
+const wordsBytesMax = 16_384;
+const wordsMax = 300;
+const inPlaceMsMax = 3_700_000;
+const inPlaceTries = 8;
+const brokenTriesMax = 3;
+const waitStatuses = new Set([408, 425, 429]);
+
+/** `name`: of the service, for people. Secrets (of one character or more) never appear in an error, whatever the service says. */
+export function createExportApi(
+  host: Pick<SourceHost, 'stream' | 'now'>,
+  { name, secrets }: { readonly name: string; readonly secrets: readonly string[] },
+): ExportApi {
+  const hidden = hiddenForms(secrets);
+  const refusal: ExportApi['refusal'] = async (response) => {
+    const { status, headers } = response;
+    const words = masked(await wordsOf(response), hidden);
+    const said = `${name} answers ${status}${words === '' ? '' : `: ${words}`}`;
+    if (status < 500 && !waitStatuses.has(status)) return new SourceError(`${said}${adviceFor(status)}`);
+    const retryAfterMs = retryAfterOf(headers['retry-after'], host.now());
+    return new SourceWaitError(said, { unlimited: true, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) });
+  };
+  return {
+    refusal,
+    ask: async ({ accepted = [200], ...request }, signal) => {
+      signal.throwIfAborted();
+      const response = await host.stream({ idleMs, ...request, signal }).catch((error: unknown) => {
+        throw brokenError(error, name, signal);
+      });
+      const guarded = { ...response, body: guardedBody(response.body, name, signal) };
+      if (!accepted.includes(response.status)) throw await refusal(guarded);
+      return guarded;
+    },
+  };
+}
+
+/** Where to ask: an address of one's own or the standard one, without a slash at the end. Throws SettingsError. */
+export function baseUrlOf(given: string, key: string, standard: string): string {
+  const text = given.trim();
+  const url = URL.parse(text === '' ? standard : text);
+  const plain = url !== null && url.username === '' && url.password === '' && url.search === '' && url.hash === '';
+  if (plain && /^https?:$/.test(url.protocol)) return url.href.replace(/\/+$/, '');
+  throw new SettingsError(`setting "${key}": expected an address such as https://export.example.com, without a key`);
+}
+
+export function basicAuth(user: string, password: string): string {
+  return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
+}
+
+/** The whole body, for pages of JSON. */
+export async function readWhole(
+  response: OutboundStreamResponse,
+  { name, bytesMax, signal }: { readonly name: string; readonly bytesMax: number; readonly signal: AbortSignal },
+): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of guardedBody(withoutGzip(response.body), name, signal)) {
+    bytes += chunk.length;
+    if (bytes > bytesMax) throw new SourceError(`${name}: expected a page of at most ${bytesMax} bytes, got more`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+/**
+ * Tries one page again where it is: beginning its part anew would cost all pages before it. Gives up with the last error after
+ * a few tries (fewer where the page itself is broken), or when the source wants more patience than an hour.
+ */
+export async function askPatiently<T>({ signal, waiting }: SourceContext, ask: () => Promise<T>): Promise<T> {
+  let brokenTries = 0;
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!(error instanceof SourceWaitError) || attempt >= inPlaceTries) throw error;
+      if (!error.unlimited) brokenTries += 1;
+      const delayMs = error.retryAfterMs ?? backoffMs(attempt, 500, 60_000);
+      if (delayMs > inPlaceMsMax || brokenTries >= brokenTriesMax) throw error;
+      waiting?.(error.message, delayMs);
+      await sleep(delayMs, undefined, { signal }).catch((reason: unknown) => {
+        throw signal.aborted ? signal.reason : reason;
+      });
+    }
+  }
+}
+
+async function* guardedBody(body: AsyncIterable<Buffer>, name: string, signal: AbortSignal): AsyncGenerator<Buffer> {
+  try {
+    yield* body;
+  } catch (error) {
+    throw brokenError(error, name, signal);
+  }
+}
+
+/** What a failed request or a body that ended badly means. */
+export function brokenError(error: unknown, name: string, signal: AbortSignal): unknown {
+  if (signal.aborted) return signal.reason;
+  if (error instanceof SourceWaitError || error instanceof SourceError) return error;
+  if (error instanceof OutboundError && !error.retry) {
+    return new SourceError(`${name} cannot be asked: ${error.message}`, { cause: error });
+  }
+  const message = error instanceof Error ? error.message : String(error);
+  if (isBrokenCompression(error)) {
+    return new SourceWaitError(
+      `${name}: expected complete gzip data, got data that is cut off or damaged (${message})`,
+      {
+        unlimited: false,
+        cause: error,
+      },
+    );
+  }
+  return new SourceWaitError(`the connection to ${name} broke: ${message}`, { unlimited: true, cause: error });
+}
+
+function isBrokenCompression(error: unknown): boolean {
+  for (let each = error, depth = 0; each instanceof Error && depth < 5; each = each.cause, depth += 1) {
+    if ('code' in each && typeof each.code === 'string' && each.code.startsWith('Z_')) return true;
+  }
+  return false;
+}
+
+/** The beginning of what the service says, on one line; the message alone where it is JSON with one. */
+async function wordsOf({ body, headers }: OutboundStreamResponse): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of body) {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes >= wordsBytesMax) break;
+    }
+  } catch (error) {
+    // The status says enough; a reason that breaks off is no news. A pause is.
+    if (!(error instanceof SourceWaitError)) throw error;
+  }
+  if (headers['content-type']?.includes('html') === true) return '';
+  const text = Buffer.concat(chunks).toString('utf8');
+  return messageIn(text).replaceAll(/\s+/g, ' ').trim().slice(0, wordsMax);
+}
+
+function messageIn(text: string): string {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value !== 'object' || value === null) return text;
+    const found = Object.entries(value).find(
+      ([key, said]) => ['error', 'detail', 'message'].includes(key) && typeof said === 'string',
+    );
+    return typeof found?.[1] === 'string' ? found[1] : text;
+  } catch {
+    return text;
+  }
+}
+
+function hiddenForms(secrets: readonly string[]): readonly string[] {
+  const forms = secrets.flatMap((secret) => (secret === '' ? [] : [secret, encodeURIComponent(secret)]));
+  return [...new Set(forms)].toSorted((a, b) => b.length - a.length);
+}
+
+function masked(text: string, hidden: readonly string[]): string {
+  return hidden.reduce((safe, secret) => safe.replaceAll(secret, '***'), text);
+}
+
+function adviceFor(status: number): string {
+  if (status === 401 || status === 403) return '; check the credentials and what they may read';
+  if (status === 404) return '; check the address and the project';
+  return '';
+}
+
+function retryAfterOf(header: string | undefined, now: number): number | undefined {
+  if (header === undefined) return undefined;
+  const seconds = Number(header);
+  const ms = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(header) - now;
+  return Number.isFinite(ms) && header.trim() !== '' ? Math.min(Math.max(0, ms), retryAfterMsMax) : undefined;
+}

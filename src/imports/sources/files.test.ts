@@ -1,0 +1,161 @@
+import { mkdir, mkdtemp, rm, symlink, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Source, SourceHost } from '../source.ts';
+import { SourceError } from '../source.ts';
+import { SettingsError } from '../../plugins/plugin.ts';
+import { files } from './files.ts';
+import { shortKey } from './files-places.ts';
+import { readPart, readSource, testSourceHost } from './source-host.fixture.ts';
+
+let dir = '';
+let allowed = '';
+const context = { signal: new AbortController().signal };
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'millrace-files-'));
+  allowed = join(dir, 'allowed');
+  await mkdir(join(allowed, 'sub', 'deep'), { recursive: true });
+  await mkdir(join(dir, 'uploads'));
+  await put('allowed/b.json', '{"file":"b"}\n');
+  await put('allowed/a.json.gz', gzipSync('{"file":"a"}\n'));
+  await put('allowed/sub/deep/c.csv', 'file\nc\n');
+  await put('allowed/.hidden', '{"file":"hidden"}\n');
+  await put('outside.json', '{"file":"outside"}\n');
+  await put('uploads/up 1.json', '{"file":"up"}\n');
+});
+afterEach(async () => await rm(dir, { recursive: true, force: true }));
+
+async function put(path: string, content: string | Buffer): Promise<void> {
+  await writeFile(join(dir, path), content);
+}
+
+function open(paths: string, host: Partial<SourceHost> = {}): Source {
+  const places = { allowedDirs: [allowed], uploadsDir: join(dir, 'uploads'), tempDir: dir };
+  return files.createSource({ paths }, testSourceHost({ ...places, ...host }));
+}
+
+/** The records of each part, by key without the directory. */
+async function read(source: Source): Promise<Record<string, string>> {
+  const found = await readSource(source, {});
+  return Object.fromEntries([...found].map(([key, lines]) => [key.replace(`${dir}/`, ''), lines.join()]));
+}
+
+describe('files to import', () => {
+  const all = {
+    'allowed/a.json.gz': '{"file":"a"}',
+    'allowed/b.json': '{"file":"b"}',
+    'allowed/sub/deep/c.csv': '{"file":"c"}',
+  };
+
+  it('a directory is all its files by name, without hidden ones', async () => {
+    const found = await read(open(allowed));
+    expect(found).toEqual(all);
+    expect(Object.keys(found)).toEqual(Object.keys(all));
+  });
+
+  it('paths may be absolute, relative to an allowed directory, or patterns; each file comes once', async () => {
+    expect(Object.keys(await read(open(`b.json\n\n ${allowed}/*.json*\nb.json`)))).toEqual([
+      'allowed/b.json',
+      'allowed/a.json.gz',
+    ]);
+    expect(await read(open('**/*.{csv,gz}'))).toEqual({
+      'allowed/a.json.gz': '{"file":"a"}',
+      'allowed/sub/deep/c.csv': '{"file":"c"}',
+    });
+  });
+
+  it('a name that looks like a pattern is a file first', async () => {
+    await put('allowed/[1].json', '{"file":"1"}\n');
+    expect(await read(open('[1].json'))).toEqual({ 'allowed/[1].json': '{"file":"1"}' });
+  });
+
+  it('uploaded files have names of their own', async () => {
+    expect(await read(open('upload:up 1.json'))).toEqual({ 'upload:up 1.json': '{"file":"up"}' });
+    expect(Object.keys(await read(open('upload:*', { allowedDirs: [] })))).toEqual(['upload:up 1.json']);
+  });
+
+  it('parts say how large they are, whether they change, and that they begin again where they stopped', async () => {
+    const [before] = await open('b.json').listParts({}, context);
+    expect(before).toMatchObject({ key: join(allowed, 'b.json'), bytes: 13, stable: true });
+    await put('allowed/b.json', '{"file":"B"}\n');
+    await utimes(join(allowed, 'b.json'), 1, 1);
+    const [after] = await open('b.json').listParts({}, context);
+    expect(after?.identity).not.toBe(before?.identity);
+    if (before === undefined) throw new Error('expected a part');
+    await expect(readPart(open('b.json'), before)).rejects.toThrow('has changed while it was imported');
+  });
+
+  it('the command line reads whatever its user may read', async () => {
+    expect(await read(open(join(dir, 'outside.json'), { allowedDirs: undefined }))).toEqual({
+      'outside.json': '{"file":"outside"}',
+    });
+    expect(await read(open(`${allowed}/../outside.json`, { allowedDirs: undefined }))).toEqual({
+      'outside.json': '{"file":"outside"}',
+    });
+  });
+});
+
+describe('files that are not to be read', () => {
+  it.each([
+    '../outside.json',
+    'sub/../../outside.json',
+    '{a,..}/outside.json',
+    'upload:../outside.json',
+    'upload:a/b',
+    ' \n',
+  ])('%j is refused as a setting', (paths) => {
+    expect(() => open(paths)).toThrow(SettingsError);
+  });
+
+  it('uploads are refused where there are none', () => {
+    expect(() => open('upload:a', { uploadsDir: undefined })).toThrow('files cannot be uploaded here');
+  });
+
+  it('what lies outside says nothing of whether it is there', async () => {
+    for (const path of ['/etc/passwd', '/etc/none', '/etc/*', join(dir, 'outside.json'), `${allowed}-other/x`]) {
+      await expect(open(path).listParts({}, context)).rejects.toThrow('only files in');
+    }
+    await expect(open('b.json', { allowedDirs: [] }).listParts({}, context)).rejects.toThrow('reads no directory');
+  });
+
+  it('links that lead outside are refused, also as directories and in patterns', async () => {
+    await symlink(join(dir, 'outside.json'), join(allowed, 'link.json'));
+    for (const path of ['link.json', 'l*.json', allowed]) {
+      await expect(open(path).listParts({}, context)).rejects.toThrow(SourceError);
+    }
+    await rm(join(allowed, 'link.json'));
+    await symlink(dir, join(allowed, 'up'));
+    await expect(open('up/outside.json').listParts({}, context)).rejects.toThrow('may not be read');
+    await expect(open('up/*.json').listParts({}, context)).rejects.toThrow('may not be read');
+  });
+
+  it('a link that is put in place of a file after it was listed is refused', async () => {
+    const source = open('b.json');
+    const [part] = await source.listParts({}, context);
+    await rm(join(allowed, 'b.json'));
+    await symlink(join(dir, 'outside.json'), join(allowed, 'b.json'));
+    if (part === undefined) throw new Error('expected a part');
+    await expect(readPart(source, part)).rejects.toThrow('may not be read');
+  });
+
+  it('links within are followed, and are the file that they lead to', async () => {
+    await symlink(join(allowed, 'b.json'), join(allowed, 'link.json'));
+    expect(Object.values(await read(open('link.json\nb.json')))).toEqual(['{"file":"b"}']);
+  });
+
+  it('nothing found is an error that names the path', async () => {
+    await expect(open('none.json').listParts({}, context)).rejects.toThrow(/expected a file at none.json, found none/);
+    await expect(open('*.none').listParts({}, context)).rejects.toThrow(/found none/);
+  });
+});
+
+describe('keys of parts', () => {
+  it('long paths that differ keep keys that differ', () => {
+    const [one, two] = ['1', '2'].map((digit) => shortKey(`${'a'.repeat(400)}${digit}${'b'.repeat(400)}`));
+    expect(one).not.toBe(two);
+    expect(one?.length).toBeLessThanOrEqual(500);
+  });
+});

@@ -1,0 +1,71 @@
+import { SourceWaitError, type RecordChunk, type SourceContext } from '../source.ts';
+import type { Pace } from './export-pace.ts';
+import { chunkOf, parsePage } from './export-pages.ts';
+import { askPatiently, readWhole, type ExportApi } from './export-requests.ts';
+
+const name = 'Mixpanel';
+const pageBytesMax = 256 * 1024 * 1024;
+
+export interface ProfileAsking {
+  readonly api: ExportApi;
+  readonly profilesPace: Pace;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly profilesUrl: string;
+  readonly project: Readonly<Record<string, string>>;
+}
+
+/**
+ * Profiles of users, page by page. The session that the first page names holds the result still, so what all pages have must be
+ * the total that they name; anything less throws SourceWaitError.
+ */
+export async function* profileChunks(asking: ProfileAsking, context: SourceContext): AsyncGenerator<RecordChunk> {
+  let session = '';
+  let bytesRead = 0;
+  let records = 0;
+  for (let page = 0; ; page += 1) {
+    const bytes = await askPatiently(context, () => readPage(asking, { session, page }, context));
+    bytesRead += bytes.length;
+    const { results, sessionId, pageSize, total } = contentOf(bytes);
+    session = sessionId;
+    records += results.length;
+    if (results.length > 0) yield chunkOf(results, bytesRead);
+    if (results.length >= pageSize && results.length > 0 && session !== '') continue;
+    if (total === undefined || records >= total) return;
+    const message = `${name}: expected ${total} profiles, got ${records}; the answer was cut off`;
+    throw new SourceWaitError(message, { unlimited: false });
+  }
+}
+
+async function readPage(
+  { api, profilesPace, headers, profilesUrl, project }: ProfileAsking,
+  { session, page }: { readonly session: string; readonly page: number },
+  context: SourceContext,
+): Promise<Buffer> {
+  await profilesPace(context, true);
+  const body = new URLSearchParams(session === '' ? {} : { session_id: session, page: String(page) });
+  const response = await api.ask(
+    {
+      url: `${profilesUrl}/api/2.0/engage?${new URLSearchParams(project)}`,
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' },
+      body: body.toString(),
+    },
+    context.signal,
+  );
+  return readWhole(response, { name, bytesMax: pageBytesMax, signal: context.signal });
+}
+
+function contentOf(bytes: Buffer) {
+  const { results, session_id: session, page_size: size, total } = parsePage(bytes, name);
+  if (!Array.isArray(results) || !Number.isInteger(size)) {
+    const message = `${name}: expected a page of profiles with results and page_size, got none`;
+    throw new SourceWaitError(message, { unlimited: false });
+  }
+  return {
+    // Sound: an array whose items are passed on as they are.
+    results: results as readonly unknown[],
+    sessionId: typeof session === 'string' ? session : '',
+    pageSize: Number(size),
+    total: typeof total === 'number' ? total : undefined,
+  };
+}

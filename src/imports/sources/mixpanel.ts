@@ -1,0 +1,202 @@
+import { hourMs } from '../../base/time.ts';
+import type { RecordChunk, Source, SourceContext, SourceHost, SourcePart } from '../source.ts';
+import { SourceError } from '../source.ts';
+import type { PluginField, SettingValues } from '../../plugins/fields.ts';
+import { definePlugin, importRunJobs, SettingsError, type ImportSourcePlugin } from '../../plugins/plugin.ts';
+import { integerSetting, textSetting } from '../../plugins/setting-values.ts';
+import { dayOf, daySlices, keyOf } from './export-days.ts';
+import { dayMs } from '../../base/time.ts';
+import { ndjsonChunks } from './export-lines.ts';
+import { createPace, type Pace } from './export-pace.ts';
+import { baseUrlOf, basicAuth, createExportApi, type ExportApi } from './export-requests.ts';
+import { profileChunks } from './mixpanel-profiles.ts';
+
+const name = 'Mixpanel';
+/** What Mixpanel allows a project; one less each, because its clock is not ours. */
+const paceRules = [
+  { requests: 59, windowMs: hourMs },
+  { requests: 2, windowMs: 1000 },
+];
+const profilesKey = 'profiles';
+
+const hosts: Readonly<Record<string, { readonly data: string; readonly profiles: string }>> = {
+  us: { data: 'https://data.mixpanel.com', profiles: 'https://mixpanel.com' },
+  eu: { data: 'https://data-eu.mixpanel.com', profiles: 'https://eu.mixpanel.com' },
+  in: { data: 'https://data-in.mixpanel.com', profiles: 'https://in.mixpanel.com' },
+};
+
+const fields = [
+  {
+    key: 'region',
+    name: 'Region',
+    type: 'choice',
+    choices: ['us', 'eu', 'in'],
+    default: 'us',
+    hint: 'Where the Mixpanel project keeps its data: United States, European Union or India.',
+  },
+  {
+    key: 'records',
+    name: 'Records',
+    type: 'choice',
+    choices: ['events', 'profiles', 'both'],
+    default: 'both',
+    hint: 'Events of the range, profiles of users (as they are now), or both. Profiles come first.',
+  },
+  {
+    key: 'authentication',
+    name: 'Authentication',
+    type: 'choice',
+    choices: ['service account', 'project secret'],
+    default: 'service account',
+    hint: 'A service account works for every project; the project secret is the older way.',
+  },
+  {
+    key: 'service_account',
+    name: 'Service account',
+    type: 'string',
+    visible_if: [['authentication', 'service account']],
+    required: true,
+    hint: 'User name of the service account, such as import.a1b2c3.mp-service-account.',
+  },
+  {
+    key: 'service_secret',
+    name: 'Secret of the service account',
+    type: 'string',
+    secret: true,
+    visible_if: [['authentication', 'service account']],
+    required: true,
+    hint: 'Shown once, when the service account is made.',
+  },
+  {
+    key: 'project_id',
+    name: 'Project id',
+    type: 'string',
+    visible_if: [['authentication', 'service account']],
+    required: true,
+    hint: 'The number in the address of the Mixpanel project.',
+  },
+  {
+    key: 'project_secret',
+    name: 'Project secret',
+    type: 'string',
+    secret: true,
+    visible_if: [['authentication', 'project secret']],
+    required: true,
+    hint: 'API secret in the settings of the Mixpanel project.',
+  },
+  {
+    key: 'days_per_request',
+    name: 'Days per request',
+    type: 'string',
+    default: '1',
+    hint: '1 to 31. Mixpanel allows 60 requests an hour: with one day each, three years take 18 hours. More for small projects.',
+  },
+  {
+    key: 'base_url',
+    name: 'Address',
+    type: 'string',
+    hint: 'Only for a proxy: where to ask instead of Mixpanel itself.',
+  },
+] as const satisfies readonly PluginField[];
+
+/** Raw events by day, and profiles of users. */
+export const mixpanel = definePlugin<ImportSourcePlugin>({
+  slug: 'mixpanel',
+  kind: 'import-app',
+  name: 'Mixpanel',
+  description:
+    'Imports events and profiles of users through the export API of Mixpanel, at the speed that Mixpanel allows. For projects ' +
+    'from before 2023, whose times are local, set the option `time_zone` of the format.',
+  version: '1.0.0',
+  fields,
+  jobs: importRunJobs,
+  formats: ['mixpanel', 'mapping'],
+  range:
+    'Whole days of the event’s time as the Mixpanel project counts them: UTC, or its own time zone for projects from before 2023.',
+  example: { service_account: 'import.mp-service-account', service_secret: 'secret', project_id: '1234567' },
+  createSource,
+});
+
+interface Asking {
+  readonly api: ExportApi;
+  readonly pace: Pace;
+  /** Another limit of its own. */
+  readonly profilesPace: Pace;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly dataUrl: string;
+  readonly profilesUrl: string;
+  /** Parameters that every request has. */
+  readonly project: Readonly<Record<string, string>>;
+}
+
+function createSource(settings: SettingValues, host: SourceHost): Source {
+  const asking = askingOf(settings, host);
+  const records = textSetting(settings, 'records', 'both');
+  const days = integerSetting(settings, 'days_per_request', { standard: 1, min: 1, max: 31 });
+  return {
+    concurrency: 2,
+    listParts: async (range) => {
+      const parts: SourcePart[] = records === 'events' ? [] : [{ key: profilesKey, stable: false }];
+      if (records === 'profiles') return parts;
+      const slices = daySlices(range, { name, now: host.now(), unitMs: dayMs, settledMs: hourMs, days });
+      // Both ends are days of the range: `to` of the API is included.
+      const detail = (slice: { from: number; to: number }) => ({
+        from: dayOf(slice.from),
+        to: dayOf(slice.to - dayMs),
+      });
+      return [...parts, ...slices.map((slice) => ({ key: keyOf(slice), stable: false, detail: detail(slice) }))];
+    },
+    open: (part, context) =>
+      part.key === profilesKey ? profileChunks(asking, context) : eventChunks(asking, part, context),
+  };
+}
+
+function askingOf(settings: SettingValues, host: SourceHost): Asking {
+  const own = textSetting(settings, 'base_url');
+  const region = textSetting(settings, 'region', 'us');
+  const standard = hosts[region];
+  if (standard === undefined) throw new SettingsError('setting "region": expected us, eu or in');
+  const { authorization, secret, project } = credentialsOf(settings);
+  return {
+    api: createExportApi(host, { name, secrets: [secret, authorization.slice('Basic '.length)] }),
+    pace: createPace(name, paceRules, host.now),
+    profilesPace: createPace(name, paceRules, host.now),
+    headers: { authorization, 'accept-encoding': 'gzip' },
+    dataUrl: baseUrlOf(own, 'base_url', standard.data),
+    profilesUrl: baseUrlOf(own, 'base_url', standard.profiles),
+    project,
+  };
+}
+
+function credentialsOf(settings: SettingValues) {
+  if (textSetting(settings, 'authentication', 'service account') === 'project secret') {
+    const secret = neededSetting(settings, 'project_secret');
+    return { authorization: basicAuth(secret, ''), secret, project: {} };
+  }
+  const secret = neededSetting(settings, 'service_secret');
+  const authorization = basicAuth(neededSetting(settings, 'service_account'), secret);
+  return { authorization, secret, project: { project_id: neededSetting(settings, 'project_id') } };
+}
+
+function neededSetting(settings: SettingValues, key: string): string {
+  const value = textSetting(settings, key).trim();
+  if (value === '') throw new SettingsError(`setting "${key}": expected a text, got none`);
+  return value;
+}
+
+/** Records that lie outside of the days asked for (they came late) are kept: nothing is filtered. */
+async function* eventChunks(
+  { api, pace, headers, dataUrl, project }: Asking,
+  part: SourcePart,
+  context: SourceContext,
+): AsyncGenerator<RecordChunk> {
+  const { signal } = context;
+  const { from, to } = part.detail ?? {};
+  if (typeof from !== 'string' || typeof to !== 'string') {
+    throw new SourceError(`${name}: the part ${part.key} does not say its days; start a new run`);
+  }
+  await pace(context);
+  const query = new URLSearchParams({ from_date: from, to_date: to, ...project });
+  const response = await api.ask({ url: `${dataUrl}/api/2.0/export?${query}`, headers }, signal);
+  yield* ndjsonChunks(response.body, name, signal);
+}

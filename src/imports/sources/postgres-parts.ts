@@ -1,0 +1,143 @@
+import type { TimeRange } from '../source.ts';
+import { SourceError, type SourcePart } from '../source.ts';
+import { keyOf } from './export-days.ts';
+import { dayMs } from '../../base/time.ts';
+import type { PostgresSession } from './postgres-session.ts';
+
+export interface PostgresQuery {
+  /** A select, without a semicolon. */
+  readonly query: string;
+  readonly cursorColumn: string;
+  /** Values of an integer cursor that make one part. */
+  readonly partSize: number;
+  /** No two rows have one value, and rows that are there do not change: order and content are then always the same. */
+  readonly stable: boolean;
+}
+
+const partsMax = 100_000;
+const timeTypes = new Set(['date', 'timestamp without time zone', 'timestamp with time zone']);
+const integerTypes = new Set(['smallint', 'integer', 'bigint']);
+
+/**
+ * Cuts rows by their cursor column: times by UTC day, integers into blocks at multiples of `partSize`, so that the same rows lie in
+ * the same part whatever comes after them; anything else is one part. Rows without a value make a part of their own.
+ */
+export async function listRowParts(
+  session: PostgresSession,
+  source: PostgresQuery,
+  range: TimeRange,
+): Promise<SourcePart[]> {
+  const column = quotedName(source.cursorColumn);
+  const first = await session.query(`select pg_typeof(${column})::text from ${rowsOf(source)} limit 1`);
+  const type = first.rows[0]?.[0] ?? undefined;
+  if (type === undefined) return [];
+  const ranged = range.from !== undefined || range.to !== undefined;
+  if (ranged && !timeTypes.has(type)) {
+    throw new SourceError(
+      `"from" and "to" need a cursor column that is a time, but "${source.cursorColumn}" is ${type}; put the limits in the query`,
+    );
+  }
+  const parts = await partsByType(session, source, type, range);
+  return ranged ? parts : [...parts, ...(await nullPart(session, source))];
+}
+
+async function partsByType(
+  session: PostgresSession,
+  source: PostgresQuery,
+  type: string,
+  range: TimeRange,
+): Promise<SourcePart[]> {
+  const { stable } = source;
+  if (!timeTypes.has(type) && !integerTypes.has(type)) return [{ key: 'all', stable, detail: { type } }];
+  const column = quotedName(source.cursorColumn);
+  const ends = await session.query(`select min(${column})::text, max(${column})::text from ${rowsOf(source)}`);
+  const [low, high] = ends.rows[0] ?? [];
+  if (typeof low !== 'string' || typeof high !== 'string') return [];
+  const bounds = timeTypes.has(type)
+    ? dayBounds(timeOf(low), timeOf(high), range)
+    : blockBounds(BigInt(low), BigInt(high), BigInt(source.partSize));
+  return bounds.map(({ key, from, to }) => ({ key, stable, detail: { type, from, to } }));
+}
+
+interface Bounds {
+  readonly key: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+function dayBounds(low: number, high: number, range: TimeRange): Bounds[] {
+  const first = Math.floor(low / dayMs) * dayMs;
+  const start = range.from === undefined ? first : Math.max(first, Date.parse(range.from));
+  const end = Math.min(
+    Math.floor(high / dayMs) * dayMs + dayMs,
+    range.to === undefined ? Infinity : Date.parse(range.to),
+  );
+  const found: Bounds[] = [];
+  for (let from = start; from < end;) {
+    const to = Math.min(end, Math.floor(from / dayMs) * dayMs + dayMs);
+    found.push({ key: keyOf({ from, to }), from: new Date(from).toISOString(), to: new Date(to).toISOString() });
+    mustBeFew(found, 'choose a shorter range');
+    from = to;
+  }
+  return found;
+}
+
+function blockBounds(low: bigint, high: bigint, size: bigint): Bounds[] {
+  const found: Bounds[] = [];
+  // Rounded down, also below zero.
+  for (let from = low - (((low % size) + size) % size); from <= high; from += size) {
+    const to = from + size;
+    found.push({ key: `${from}..${to}`, from: String(from), to: String(to) });
+    mustBeFew(found, 'choose a greater "part_size"');
+  }
+  return found;
+}
+
+function mustBeFew(found: readonly Bounds[], advice: string): void {
+  if (found.length > partsMax) throw new SourceError(`expected at most ${partsMax} parts, got more: ${advice}`);
+}
+
+function timeOf(text: string): number {
+  const ms = /^\d{4}-/.test(text) ? Date.parse(`${text.slice(0, 10)}T00:00:00Z`) : NaN;
+  if (!Number.isNaN(ms)) return ms;
+  throw new SourceError(
+    `expected times from the year 0001 to 9999 in the cursor column, got ${text}; leave such rows out in the query`,
+  );
+}
+
+async function nullPart(session: PostgresSession, source: PostgresQuery): Promise<SourcePart[]> {
+  const column = quotedName(source.cursorColumn);
+  const some = await session.query(`select 1 from ${rowsOf(source)} where ${column} is null limit 1`);
+  if (some.rows.length === 0) return [];
+  return [{ key: `without ${source.cursorColumn}`.slice(0, 500), stable: false, detail: { type: 'null' } }];
+}
+
+/** The rows of one part, in the order of the cursor. Throws SourceError when the part is of another program's making. */
+export function selectOf(source: PostgresQuery, { key, detail }: SourcePart): string {
+  const column = quotedName(source.cursorColumn);
+  const { type, from, to } = detail ?? {};
+  const select = (condition: string): string => `select * from ${rowsOf(source)} where ${condition}`;
+  if (type === 'null') return select(`${column} is null`);
+  if (typeof type === 'string' && from === undefined) return `${select(`${column} is not null`)} order by ${column}`;
+  if (typeof type !== 'string' || typeof from !== 'string' || typeof to !== 'string') throw badPart(key);
+  const [low, high] = [literalOf(type, from, key), literalOf(type, to, key)];
+  return `${select(`${column} >= ${low} and ${column} < ${high}`)} order by ${column}`;
+}
+
+function literalOf(type: string, value: string, key: string): string {
+  if (integerTypes.has(type) && /^-?\d+$/.test(value)) return `(${value})`;
+  if (!timeTypes.has(type) || !/^[\dT:.Z-]+$/.test(value)) throw badPart(key);
+  return type === 'timestamp with time zone' ? `timestamptz '${value}'` : `timestamp '${value.replace('Z', '')}'`;
+}
+
+function badPart(key: string): SourceError {
+  return new SourceError(`the part ${key} does not say its rows; start a new run`);
+}
+
+function rowsOf({ query }: PostgresQuery): string {
+  return `(\n${query}\n) as source_rows`;
+}
+
+function quotedName(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}

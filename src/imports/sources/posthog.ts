@@ -1,0 +1,96 @@
+import {
+  SourceError,
+  type RecordChunk,
+  type Source,
+  type SourceContext,
+  type SourceHost,
+  type SourcePart,
+} from '../source.ts';
+import type { PluginField, SettingValues } from '../../plugins/fields.ts';
+import { definePlugin, importRunJobs, SettingsError, type ImportSourcePlugin } from '../../plugins/plugin.ts';
+import { integerSetting, textSetting } from '../../plugins/setting-values.ts';
+import { daySlices, keyOf } from './export-days.ts';
+import { baseUrlOf, createExportApi } from './export-requests.ts';
+import { eventPages, type EventsApi } from './posthog-pages.ts';
+
+const name = 'The other service';
+const settledMs = 3_600_000;
+
+const fields = [
+  {
+    key: 'host',
+    name: 'Address',
+    type: 'string',
+    required: true,
+    hint: 'Of the service to read from, such as https://eu.posthog.com, or another Millrace.',
+  },
+  { key: 'project_id', name: 'Project id', type: 'string', required: true, hint: 'Number of the project there.' },
+  {
+    key: 'personal_api_key',
+    name: 'Personal API key',
+    type: 'string',
+    required: true,
+    secret: true,
+    hint: 'A personal key there that may read events (scope `query:read`).',
+  },
+  {
+    key: 'page_size',
+    name: 'Events per page',
+    type: 'string',
+    default: '1000',
+    hint: '1 to 10000. Fewer where the other service answers slowly.',
+  },
+] as const satisfies readonly PluginField[];
+
+/** Events of another service that speaks the same API, day by day. */
+export const posthog = definePlugin<ImportSourcePlugin>({
+  slug: 'posthog',
+  kind: 'import-app',
+  name: 'PostHog or Millrace',
+  description:
+    'Imports the events of a project of another PostHog-compatible service through its events API. For many millions of ' +
+    'events use a batch export there, and the import app for its files or its bucket with the format posthog.',
+  version: '1.0.0',
+  fields,
+  jobs: importRunJobs,
+  formats: ['posthog', 'mapping'],
+  range: 'Time of the events. Without an end: up to yesterday (UTC).',
+  example: { host: 'https://eu.posthog.com', project_id: '42', personal_api_key: 'phx_key' },
+  createSource,
+});
+
+function createSource(settings: SettingValues, host: SourceHost): Source {
+  const key = textSetting(settings, 'personal_api_key').trim();
+  if (key === '') throw new SettingsError('setting "personal_api_key": expected a key, got none');
+  const projectId = textSetting(settings, 'project_id').trim();
+  if (!/^\d{1,18}$/.test(projectId)) throw new SettingsError('setting "project_id": expected a number');
+  const given = textSetting(settings, 'host');
+  if (given.trim() === '')
+    throw new SettingsError('setting "host": expected an address such as https://eu.posthog.com');
+  const events: EventsApi = {
+    name,
+    api: createExportApi(host, { name, secrets: [key] }),
+    url: `${baseUrlOf(given, 'host', '')}/api/projects/${projectId}/events`,
+    headers: { authorization: `Bearer ${key}`, accept: 'application/json' },
+    limit: integerSetting(settings, 'page_size', { standard: 1000, min: 1, max: 10_000 }),
+  };
+  return {
+    concurrency: 1,
+    listParts: async (range) =>
+      daySlices(range, { name, now: host.now(), unitMs: 1, settledMs }).map((slice) => ({
+        key: keyOf(slice),
+        // Events that arrive late move all that are older.
+        stable: false,
+        detail: { from: slice.from, to: slice.to },
+      })),
+    open: (part, context) => partPages(events, part, context),
+  };
+}
+
+function partPages(events: EventsApi, { key, detail }: SourcePart, context: SourceContext): AsyncIterable<RecordChunk> {
+  const { from, to } = detail ?? {};
+  if (typeof from !== 'number' || typeof to !== 'number') {
+    throw new SourceError(`the part ${key} does not say its times; start a new run`);
+  }
+  return eventPages(events, { from: from * 1000, to: to * 1000 }, context);
+}

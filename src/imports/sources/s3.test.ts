@@ -1,0 +1,101 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { SourceError, type Source, type SourceHost } from '../source.ts';
+import { OutboundError } from '../../outbound/outbound.ts';
+import { makeZip } from '../../../test/support/archives.ts';
+import { testBucketServer, type TestBucketServer } from '../../../test/support/bucket-server.ts';
+import type { SettingValues } from '../../plugins/fields.ts';
+import { SettingsError } from '../../plugins/plugin.ts';
+import { s3 } from './s3.ts';
+import { readPart, readSource, testSourceHost } from './source-host.fixture.ts';
+
+const context = { signal: new AbortController().signal };
+let server: TestBucketServer;
+let tempDir = '';
+
+beforeEach(async () => {
+  tempDir = await mkdtemp(join(tmpdir(), 'millrace-s3-'));
+  server = await testBucketServer({ bucket: 'exports', accessKeyId: 'AKIDEXAMPLE', pageSize: 2 });
+});
+afterEach(async () => {
+  await server[Symbol.asyncDispose]();
+  await rm(tempDir, { recursive: true, force: true });
+});
+
+function open(settings: SettingValues = {}, host: Partial<SourceHost> = {}): Source {
+  const keys = { access_key_id: 'AKIDEXAMPLE', secret_access_key: 'secret' };
+  const given = { bucket: 'exports', endpoint: server.endpoint, ...keys, ...settings };
+  return s3.createSource(given, testSourceHost({ tempDir, ...host }));
+}
+
+describe('objects of a bucket', () => {
+  it('are read in the order of their keys, whatever they are, those that prefix and suffix name', async () => {
+    server.objects.set('2024/b.json', Buffer.from('[{"b":1},\n{"b":2}]'));
+    server.objects.set('2024/a.json', gzipSync('{"a":1}\n'));
+    server.objects.set('2024/c.json', makeZip([{ path: 'c.csv', content: 'id\n3\n' }]));
+    server.objects.set('2024/empty.json', Buffer.alloc(0));
+    server.objects.set('2024/readme.txt', Buffer.from('no'));
+    server.objects.set('2023/x.json', Buffer.from('no'));
+    expect(await readSource(open({ prefix: '2024/', suffix: '.json' }), {})).toEqual(
+      new Map([
+        ['2024/a.json', ['{"a":1}']],
+        ['2024/b.json', ['{"b":1}', '{"b":2}']],
+        ['2024/c.json', ['{"id":"3"}']],
+      ]),
+    );
+  });
+
+  it('tell whether they have changed since they were listed', async () => {
+    server.objects.set('a', Buffer.from('{"a":1}\n'));
+    const source = open();
+    const [part] = await source.listParts({}, context);
+    expect(part).toMatchObject({
+      key: 'a',
+      bytes: 8,
+      stable: true,
+      identity: expect.stringMatching(/^"[0-9a-f]{32}"$/),
+    });
+    server.objects.set('a', Buffer.from('{"a":2}\n'));
+    if (part === undefined) throw new Error('expected a part');
+    await expect(readPart(source, part)).rejects.toThrow(SourceError);
+  });
+
+  it('errors say whether waiting helps', async () => {
+    const failure = async (source: Source): Promise<unknown> =>
+      await source.listParts({}, context).catch((error: unknown) => error);
+    expect(await failure(open())).toMatchObject({
+      name: 'SourceError',
+      message: expect.stringContaining('found none'),
+    });
+    expect(await failure(open({ bucket: 'other' }))).toMatchObject({ name: 'SourceError' });
+    const refused = await failure(open({ access_key_id: 'AKIDOTHER', secret_access_key: 'not-to-be-seen' }));
+    expect(refused).toMatchObject({ name: 'SourceError', message: expect.stringContaining('refused') });
+    expect(String(refused)).not.toContain('not-to-be-seen');
+    server.slowDown(5);
+    expect(await failure(open())).toMatchObject({ name: 'SourceWaitError', unlimited: true });
+  }, 15_000);
+
+  it('an endpoint that may not be reached is refused before it is asked', async () => {
+    const resolve = async (): Promise<string> => {
+      throw new OutboundError('address', 'that address may not be reached');
+    };
+    await expect(open({}, { resolve }).listParts({}, context)).rejects.toThrow('that address may not be reached');
+    expect(server.seen).toEqual([]);
+  });
+});
+
+describe('settings', () => {
+  it.each([
+    [{ bucket: 's3://exports' }],
+    [{ bucket: 'a/b' }],
+    [{ region: 'eu central' }],
+    [{ secret_access_key: '' }],
+    [{ endpoint: 'storage.example.com' }],
+    [{ endpoint: 'https://user:key@storage.example.com' }],
+  ])('%j is refused', (settings) => {
+    expect(() => open(settings)).toThrow(SettingsError);
+  });
+});

@@ -1,0 +1,198 @@
+import type { Source, SourceContext, SourceHost, SourcePart } from '../source.ts';
+import { SourceError, SourceWaitError } from '../source.ts';
+import { OutboundError } from '../../outbound/outbound.ts';
+import { readRecords } from '../records/read-records.ts';
+import { connectBucket, type Bucket, type BucketObject, type BucketSettings } from '../s3/bucket.ts';
+import { BucketError } from '../s3/errors.ts';
+import type { PluginField, SettingValues } from '../../plugins/fields.ts';
+import { definePlugin, importRunJobs, SettingsError, type ImportSourcePlugin } from '../../plugins/plugin.ts';
+import { textSetting, yesSetting } from '../../plugins/setting-values.ts';
+import { fileKinds } from './files.ts';
+import { shortKey } from './files-places.ts';
+
+const objectsMax = 100_000;
+
+const fields = [
+  { key: 'bucket', name: 'Bucket', type: 'string', required: true, hint: 'Its name, without s3://.' },
+  {
+    key: 'prefix',
+    name: 'Prefix',
+    type: 'string',
+    hint: 'Only objects whose keys begin so, such as exports/2024/. Empty: the whole bucket.',
+  },
+  {
+    key: 'suffix',
+    name: 'Suffix',
+    type: 'string',
+    hint: 'Only objects whose keys end so, such as .json.gz. Empty: all.',
+  },
+  {
+    key: 'region',
+    name: 'Region',
+    type: 'string',
+    default: 'us-east-1',
+    hint: 'As the provider names it; services of your own mostly take any.',
+  },
+  {
+    key: 'endpoint',
+    name: 'Endpoint',
+    type: 'string',
+    hint: 'For services that speak S3 and are not AWS, such as https://storage.example.com. Empty: AWS.',
+  },
+  {
+    key: 'access_key_id',
+    name: 'Access key id',
+    type: 'string',
+    hint: 'Of a key that may list the bucket and read its objects. Empty: a public bucket.',
+  },
+  {
+    key: 'secret_access_key',
+    name: 'Secret access key',
+    type: 'string',
+    secret: true,
+    required_if: [['access_key_id']],
+    hint: 'Belongs to the access key id.',
+  },
+  {
+    key: 'session_token',
+    name: 'Session token',
+    type: 'string',
+    secret: true,
+    hint: 'Only for temporary keys, which must last as long as the export does.',
+  },
+  {
+    key: 'path_style',
+    name: 'Bucket in the path',
+    type: 'choice',
+    choices: ['Yes', 'No'],
+    default: 'Yes',
+    visible_if: [['endpoint']],
+    hint: 'Yes: https://endpoint/bucket/key, which most services of your own want. No: https://bucket.endpoint/key.',
+  },
+] as const satisfies readonly PluginField[];
+
+/** Objects of an S3-compatible bucket. */
+export const s3 = definePlugin<ImportSourcePlugin>({
+  slug: 's3',
+  kind: 'import-app',
+  name: 'S3 bucket',
+  description: `Imports the objects of a bucket on AWS, or on any service that speaks S3: ${fileKinds}`,
+  version: '1.0.0',
+  fields,
+  jobs: importRunJobs,
+  formats: [],
+  range: undefined,
+  example: { bucket: 'my-exports', prefix: 'mixpanel/', access_key_id: 'AKIDEXAMPLE', secret_access_key: 'secret' },
+  createSource,
+});
+
+function createSource(settings: SettingValues, host: SourceHost): Source {
+  const place = placeOf(settings, host);
+  const [prefix, suffix] = [textSetting(settings, 'prefix'), textSetting(settings, 'suffix')];
+  return {
+    concurrency: 4,
+    listParts: (_range, { signal }) =>
+      withBucket(place, async (bucket) => await listObjects(bucket, { prefix, suffix, signal })),
+    open: (part, context) => readObject(place, part, { host, context }),
+  };
+}
+
+async function listObjects(
+  bucket: Bucket,
+  { prefix, suffix, signal }: { readonly prefix: string; readonly suffix: string; readonly signal: AbortSignal },
+): Promise<SourcePart[]> {
+  const found: BucketObject[] = [];
+  for await (const page of bucket.list(prefix, signal)) {
+    found.push(...page.filter(({ key, bytes }) => bytes > 0 && !key.endsWith('/') && key.endsWith(suffix)));
+    if (found.length > objectsMax) {
+      throw new SourceError(`expected at most ${objectsMax} objects, got more: import them in several runs, by prefix`);
+    }
+  }
+  if (found.length > 0) return found.map(partOf);
+  const named = `${prefix}…${suffix}`;
+  throw new SourceError(
+    `expected objects whose keys are like ${named} in the bucket, found none: check prefix and suffix`,
+  );
+}
+
+function partOf({ key, bytes, etag }: BucketObject): SourcePart {
+  const known = etag === '' ? { stable: false } : { stable: true, identity: etag };
+  return { key: shortKey(key), bytes, ...known, detail: { key } };
+}
+
+async function* readObject(
+  place: BucketSettings,
+  part: SourcePart,
+  { host, context: { signal } }: { readonly host: SourceHost; readonly context: SourceContext },
+) {
+  const key = part.detail?.['key'];
+  if (typeof key !== 'string') throw new SourceError(`${part.key} is no object of the bucket`);
+  const bucket = await connectBucket(place);
+  const same = part.identity === undefined ? {} : { etag: part.identity };
+  try {
+    yield* readRecords(bucket.read(key, { ...same, signal }), { name: part.key, signal, tempDir: host.tempDir });
+  } catch (error) {
+    throw asSourceError(error);
+  } finally {
+    bucket.close();
+  }
+}
+
+async function withBucket<T>(place: BucketSettings, work: (bucket: Bucket) => Promise<T>): Promise<T> {
+  const bucket = await connectBucket(place);
+  try {
+    return await work(bucket);
+  } catch (error) {
+    throw asSourceError(error);
+  } finally {
+    bucket.close();
+  }
+}
+
+function asSourceError(error: unknown): unknown {
+  if (error instanceof OutboundError && !error.retry) return new SourceError(error.message, { cause: error });
+  if (error instanceof OutboundError) return new SourceWaitError(error.message, { unlimited: true, cause: error });
+  if (!(error instanceof BucketError)) return error;
+  if (error.kind !== 'wait') return new SourceError(error.message, { cause: error });
+  const { retryAfterMs } = error;
+  return new SourceWaitError(error.message, {
+    unlimited: true,
+    cause: error,
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  });
+}
+
+function placeOf(settings: SettingValues, host: SourceHost): BucketSettings {
+  const text = (key: string): string => textSetting(settings, key).trim();
+  const [bucket, region, endpoint] = [
+    text('bucket'),
+    textSetting(settings, 'region', 'us-east-1').trim(),
+    text('endpoint'),
+  ];
+  if (!/^[a-zA-Z0-9][a-zA-Z0-9._-]{1,62}$/.test(bucket)) {
+    throw new SettingsError('setting "bucket": expected the name of a bucket, without s3:// and path');
+  }
+  if (!/^[a-z0-9-]{1,40}$/i.test(region))
+    throw new SettingsError('setting "region": expected a region such as eu-central-1');
+  const [id, secret, token] = [text('access_key_id'), text('secret_access_key'), text('session_token')];
+  if ((id === '') !== (secret === '')) {
+    throw new SettingsError('settings "access_key_id" and "secret_access_key": expected both or neither');
+  }
+  const keys = { accessKeyId: id, secretAccessKey: secret, ...(token === '' ? {} : { sessionToken: token }) };
+  return {
+    bucket,
+    region,
+    resolve: host.resolve,
+    ...(endpoint === ''
+      ? {}
+      : { endpoint: endpointOf(endpoint), forcePathStyle: yesSetting(settings, 'path_style', 'Yes') }),
+    ...(id === '' ? {} : { credentials: keys }),
+  };
+}
+
+function endpointOf(text: string): string {
+  const url = URL.parse(text);
+  const plain = url !== null && url.username === '' && url.password === '' && url.search === '' && url.hash === '';
+  if (plain && /^https?:$/.test(url.protocol)) return url.href;
+  throw new SettingsError('setting "endpoint": expected an address such as https://storage.example.com, without a key');
+}

@@ -1,0 +1,74 @@
+import type { RecordChunk, Source, SourceHost, SourcePart } from '../source.ts';
+import { SourceWaitError } from '../source.ts';
+import type { TimeRange } from '../source.ts';
+import { parseAllowList } from '../../outbound/allow-list.ts';
+import { createOutboundStream } from '../../outbound/stream.ts';
+
+/** A host for sources under test, whose servers are on this machine. */
+export function testSourceHost(changes: Partial<SourceHost> = {}): SourceHost {
+  return {
+    fetch: async () => {
+      throw new Error('not for sources under test');
+    },
+    stream,
+    allowedDirs: undefined,
+    resolve: async (host) => host,
+    now: () => Date.now(),
+    tempDir: '',
+    ...changes,
+  };
+}
+
+/** As the program has it, but for addresses of this machine. */
+const stream = createOutboundStream({
+  allow: parseAllowList('127.0.0.1'),
+  connectTimeoutMs: 5000,
+  idleMs: 5000,
+});
+
+/** What a source gives for a range, part by part, as texts of lines. */
+export async function readSource(
+  source: Source,
+  range: TimeRange,
+  signal: AbortSignal = new AbortController().signal,
+): Promise<Map<string, string[]>> {
+  const found = new Map<string, string[]>();
+  for (const part of await source.listParts(range, { signal })) {
+    found.set(part.key, await readPart(source, part, signal));
+  }
+  return found;
+}
+
+export async function readPart(
+  source: Source,
+  part: SourcePart,
+  signal: AbortSignal = new AbortController().signal,
+): Promise<string[]> {
+  const lines: string[] = [];
+  for await (const chunk of source.open(part, { signal })) lines.push(...linesOf(chunk));
+  return lines;
+}
+
+/** As the export stage does it: a part that has to wait is begun anew, at once, at most so many times. */
+export async function readStubbornly(source: Source, range: TimeRange, tries = 20): Promise<Map<string, string[]>> {
+  const signal = new AbortController().signal;
+  const found = new Map<string, string[]>();
+  for (const part of await source.listParts(range, { signal })) {
+    for (let attempt = 1; !found.has(part.key); attempt += 1) {
+      try {
+        found.set(part.key, await readPart(source, part, signal));
+      } catch (error) {
+        if (!(error instanceof SourceWaitError) || attempt === tries) throw error;
+      }
+    }
+  }
+  return found;
+}
+
+function linesOf({ lines, count }: RecordChunk): string[] {
+  const text = lines.toString('utf8');
+  if (!text.endsWith('\n')) throw new Error('expected whole lines');
+  const found = text.slice(0, -1).split('\n');
+  if (found.length !== count) throw new Error(`expected ${count} lines, got ${found.length}`);
+  return found;
+}

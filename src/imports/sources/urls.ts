@@ -1,0 +1,158 @@
+import type { Source, SourceContext, SourceHost, SourcePart } from '../source.ts';
+import { SourceError } from '../source.ts';
+import { readRecords } from '../records/read-records.ts';
+import type { PluginField, SettingValues } from '../../plugins/fields.ts';
+import { definePlugin, importRunJobs, SettingsError, type ImportSourcePlugin } from '../../plugins/plugin.ts';
+import { textSetting } from '../../plugins/setting-values.ts';
+import { createExportApi, type ExportApi } from './export-requests.ts';
+import { fileKinds } from './files.ts';
+import { shortKey } from './files-places.ts';
+
+const urlsMax = 10_000;
+const headsAtOnce = 8;
+/** To HEAD: the server does not answer it, though GET may work (signed addresses allow one method only). */
+const noHead = [400, 401, 403, 405, 501];
+
+const fields = [
+  {
+    key: 'urls',
+    name: 'Addresses',
+    type: 'string',
+    required: true,
+    hint: 'One a line, https:// or http://. What stands behind a question mark is not shown in runs and reports.',
+  },
+  {
+    key: 'headers',
+    name: 'Headers',
+    type: 'string',
+    secret: true,
+    hint: 'Sent with every request, one a line, for example Authorization: Bearer …',
+  },
+] as const satisfies readonly PluginField[];
+
+/** Files that a web server hands out. */
+export const urls = definePlugin<ImportSourcePlugin>({
+  slug: 'urls',
+  kind: 'import-app',
+  name: 'Web addresses',
+  description: `Imports files from a list of web addresses: ${fileKinds}`,
+  version: '1.0.0',
+  fields,
+  jobs: importRunJobs,
+  formats: [],
+  range: undefined,
+  example: { urls: 'https://files.example.com/2024-03.json.gz' },
+  createSource,
+});
+
+interface Address {
+  readonly key: string;
+  readonly url: string;
+  readonly api: ExportApi;
+}
+
+function createSource(settings: SettingValues, host: SourceHost): Source {
+  const headers = { 'accept-encoding': 'identity', ...headersOf(textSetting(settings, 'headers')) };
+  const addresses = addressesOf(textSetting(settings, 'urls'), Object.values(headers), host);
+  return {
+    concurrency: 4,
+    async listParts(_range, { signal }) {
+      const parts: SourcePart[] = [];
+      for (let from = 0; from < addresses.length; from += headsAtOnce) {
+        const some = addresses.slice(from, from + headsAtOnce);
+        parts.push(...(await Promise.all(some.map((address) => partOf(address, headers, signal)))));
+      }
+      return parts;
+    },
+    open: (part, context) => readAddress(addresses, part, { headers, host, context }),
+  };
+}
+
+async function* readAddress(
+  addresses: readonly Address[],
+  part: SourcePart,
+  {
+    headers,
+    host,
+    context: { signal },
+  }: { readonly headers: Readonly<Record<string, string>>; readonly host: SourceHost; readonly context: SourceContext },
+) {
+  const address = addresses.find(({ key }) => key === part.key);
+  if (address === undefined) throw new SourceError(`${part.key} is none of the addresses of this import`);
+  const answer = await address.api.ask({ url: address.url, headers }, signal);
+  if (part.identity !== undefined && identityOf(answer.headers) !== part.identity) {
+    throw new SourceError(`${part.key} has changed while it was imported; resume the run to import it as it is now`);
+  }
+  yield* readRecords(answer.body, { name: part.key, signal, tempDir: host.tempDir });
+}
+
+async function partOf(
+  { key, url, api }: Address,
+  headers: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<SourcePart> {
+  const answer = await api.ask({ url, method: 'HEAD', headers, accepted: [200, ...noHead] }, signal);
+  // An answer to HEAD has no body; reading it gives the connection back.
+  for await (const _chunk of answer.body) continue;
+  if (answer.status !== 200) return { key, stable: false };
+  const bytes = answer.headers['content-length'];
+  const identity = identityOf(answer.headers);
+  return {
+    key,
+    stable: identity !== undefined,
+    ...(bytes === undefined || !/^\d+$/.test(bytes) ? {} : { bytes: Number(bytes) }),
+    ...(identity === undefined ? {} : { identity }),
+  };
+}
+
+/** Undefined: the server says nothing by which a change could be seen. */
+function identityOf(headers: Readonly<Record<string, string>>): string | undefined {
+  const { etag, 'last-modified': modified, 'content-length': length } = headers;
+  if (etag !== undefined && etag !== '') return etag.slice(0, 300);
+  return modified === undefined ? undefined : `${modified} ${length ?? ''}`.slice(0, 300);
+}
+
+/** Keys leave out what may be secret; addresses that differ in that alone are numbered. */
+function addressesOf(text: string, secrets: readonly string[], host: SourceHost): Address[] {
+  const given = [...new Set(text.split(/\s+/).filter((each) => each !== ''))];
+  if (given.length === 0 || given.length > urlsMax) {
+    throw new SettingsError(`setting "urls": expected 1 to ${urlsMax} addresses, one a line, got ${given.length}`);
+  }
+  const seen = new Map<string, number>();
+  return given.map((each) => {
+    const url = URL.parse(each);
+    if (url === null || !/^https?:$/.test(url.protocol)) {
+      throw new SettingsError(
+        'setting "urls": expected addresses such as https://files.example.com/a.json, got a line that is none',
+      );
+    }
+    const shown = shortKey(url.origin + url.pathname).slice(0, 480);
+    const times = (seen.get(shown) ?? 0) + 1;
+    seen.set(shown, times);
+    const own = secretsIn(url);
+    const api = createExportApi(host, {
+      name: shown,
+      secrets: [...own, ...secrets.filter((value) => value !== 'identity')],
+    });
+    return { key: times === 1 ? shown : `${shown} (${times})`, url: each, api };
+  });
+}
+
+function secretsIn(url: URL): string[] {
+  return [url.search, url.password, ...url.searchParams.values()].filter((value) => value.length > 3);
+}
+
+function headersOf(text: string): Record<string, string> {
+  const lines = text.split('\n').filter((line) => line.trim() !== '');
+  return Object.fromEntries(
+    lines.map((line) => {
+      const [, name, value] = /^\s*([\w!#$%&'*+.^`|~-]+)\s*:\s*(.*?)\s*$/.exec(line) ?? [];
+      if (name === undefined || value === undefined) {
+        throw new SettingsError(
+          'setting "headers": expected lines such as Authorization: Bearer …, got a line that is none',
+        );
+      }
+      return [name.toLowerCase(), value];
+    }),
+  );
+}

@@ -1,0 +1,67 @@
+import type { Clock } from '../../../base/clock.ts';
+import type { HeldRun } from '../../run/held-run.ts';
+import type { RunTotals } from '../../run/run.ts';
+
+/** Shows how far the check is. Records are counted while they are converted, bytes again while days are made. */
+export interface CheckProgress {
+  /** A segment is done, now or before an interruption. */
+  segment(records: number, rawBytes: number): void;
+  part(): void;
+  day(): void;
+  finish(totals: RunTotals): void;
+}
+
+export interface CheckSize {
+  readonly parts: number;
+  readonly records: number;
+  readonly bytes: number;
+}
+
+const rateWindowMs = 30_000;
+const pointsMax = 600;
+
+export function createCheckProgress(held: HeldRun, clock: Clock, size: CheckSize): CheckProgress {
+  const startedAt = held.run.progress.check?.startedAt ?? clock.now();
+  const points: { at: number; done: number }[] = [{ at: clock.now(), done: 0 }];
+  let done = 0;
+  let bytes = 0;
+  let partsDone = 0;
+  const show = (finished?: RunTotals): void => {
+    const now = clock.now();
+    points.push({ at: now, done });
+    while (points.length > 2 && ((points[1]?.at ?? now) < now - rateWindowMs || points.length > pointsMax))
+      points.shift();
+    const progress = {
+      stage: 'check',
+      partsDone,
+      partsTotal: size.parts,
+      done,
+      total: size.records,
+      bytes,
+      bytesTotal: size.bytes,
+      startedAt,
+      rate: rateOf(points[0], now, done),
+      lastProgressAt: now,
+    } as const;
+    if (finished === undefined) held.progress(progress);
+    else held.progress({ ...progress, finishedAt: now }, finished);
+  };
+  return {
+    segment: (records, rawBytes) => {
+      done += records;
+      bytes += rawBytes;
+      show();
+    },
+    part: () => {
+      partsDone += 1;
+      show();
+    },
+    day: () => show(),
+    finish: show,
+  };
+}
+
+function rateOf(first: { readonly at: number; readonly done: number } | undefined, now: number, done: number): number {
+  if (first === undefined || now <= first.at) return 0;
+  return Math.round(((done - first.done) * 1000) / (now - first.at));
+}

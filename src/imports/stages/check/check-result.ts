@@ -1,0 +1,157 @@
+import type { StoredDay } from '../../run/held-run.ts';
+import type { CheckResult, EventSummary } from '../../run/results.ts';
+import type { RunTotals } from '../../run/run.ts';
+import { findProblems } from './assert-passed.ts';
+import { isoOfMicros } from './event-times.ts';
+import { mostOf, type Sum } from './findings.ts';
+import { expectedOf } from './prepare-days.ts';
+import type { SharedDevices } from './shared-devices.ts';
+
+export interface ResultParts {
+  readonly sum: Sum;
+  readonly days: readonly StoredDay[];
+  readonly devices: SharedDevices;
+  /** Pieces of the source that could not be staged as records; their groups are in `sum` already. */
+  readonly faults: number;
+  /** Events that are there on another day as well. */
+  readonly repeated: number;
+  readonly rejectedMax: number;
+  /** Undefined: nobody can tell. */
+  readonly knownEvents: ReadonlySet<string> | undefined;
+}
+
+const busiestShown = 20;
+const sharedShown = 100;
+/** Share of the events from which on an id stands out, and how many events there have to be. */
+const busyShare = 0.5;
+const busyEventsMin = 100;
+
+export function checkResult(parts: ResultParts): CheckResult {
+  const { sum, days, devices } = parts;
+  const totals = totalsOf(parts);
+  const problems = findProblems(totals, parts.rejectedMax);
+  const { first, last } = timesOf(sum);
+  return {
+    verdict: problems.length === 0 ? 'passed' : 'failed',
+    problems,
+    warnings: warningsOf(parts),
+    totals,
+    firstTime: first,
+    lastTime: last,
+    days: Object.fromEntries(days.map((day) => [day.day, Object.fromEntries(expectedOf(day))])),
+    events: summaries(sum, days, parts.knownEvents),
+    errors: sum.errors.list(),
+    duplicates: totals.duplicates,
+    unmapped: {
+      events: Object.fromEntries(mostOf(sum.unmappedEvents, sum.unmappedEvents.size)),
+      properties: Object.fromEntries(mostOf(sum.unmappedProperties, sum.unmappedProperties.size)),
+    },
+    identity: {
+      distinctIds: sum.ids.estimate,
+      identifies: sum.counts.identifies,
+      groupIdentifies: sum.counts.groupIdentifies,
+      idsOfSeveralPersons: devices.shared.slice(0, sharedShown),
+      busiest: mostOf(sum.busiest, busiestShown).map(([id, events]) => ({ id, events })),
+    },
+    samples: sum.samples,
+  };
+}
+
+function totalsOf({ sum, days, faults }: ResultParts): RunTotals {
+  const { records, unreadable, refused, events, converted } = sum.counts;
+  return {
+    records: records + faults,
+    skipped: Object.fromEntries(mostOf(sum.skipped, sum.skipped.size)),
+    rejected: faults + unreadable + refused,
+    converted,
+    rejectedEvents: refused,
+    events: events + refused,
+    duplicates: days.reduce((all, day) => all + day.duplicates, 0),
+    loaded: 0,
+  };
+}
+
+function timesOf({ byName }: Sum): { first: string | null; last: string | null } {
+  let first = Infinity;
+  let last = -Infinity;
+  for (const each of byName.values()) {
+    first = Math.min(first, each.first);
+    last = Math.max(last, each.last);
+  }
+  return byName.size === 0 ? { first: null, last: null } : { first: isoOfMicros(first), last: isoOfMicros(last) };
+}
+
+/** With the counts of what will be loaded; most frequent first. */
+function summaries(
+  { byName }: Sum,
+  days: readonly StoredDay[],
+  known: ReadonlySet<string> | undefined,
+): EventSummary[] {
+  const counts = new Map<string, number>();
+  for (const day of days)
+    for (const [name, count] of expectedOf(day)) counts.set(name, (counts.get(name) ?? 0) + count);
+  return mostOf(counts, counts.size).map(([event, count]) => {
+    const times = byName.get(event);
+    const summary = {
+      event,
+      count,
+      firstTime: isoOfMicros(times?.first ?? 0),
+      lastTime: isoOfMicros(times?.last ?? 0),
+    };
+    return known === undefined ? summary : Object.assign(summary, { isNew: !known.has(event) });
+  });
+}
+
+function warningsOf(parts: ResultParts): string[] {
+  const { sum, repeated, devices } = parts;
+  const { events, inFuture, before2000, cutIds } = sum.counts;
+  const [busiest] = mostOf(sum.busiest, 1);
+  const unmapped = sum.unmappedEvents.size + sum.unmappedProperties.size;
+  const standsOut = busiest !== undefined && events >= busyEventsMin && busiest[1] > events * busyShare;
+  const sentences: readonly (readonly [holds: boolean, sentence: () => string])[] = [
+    [repeated > 0, () => repeatedSentence(repeated)],
+    [
+      inFuture > 0,
+      () => `${inFuture} events lie in the future, by less than a day; see whether the time zone is right.`,
+    ],
+    [before2000 > 0, () => oldSentence(before2000)],
+    [cutIds > 0, () => `${cutIds} events have a distinct_id that is cut to 200 characters, as the store does.`],
+    [standsOut, () => busySentence(busiest, events)],
+    [devices.shared.length > 0, () => sharedSentence(devices)],
+    [unmapped > 0, () => unmappedSentence(unmapped)],
+  ];
+  return sentences.filter(([holds]) => holds).map(([, sentence]) => sentence());
+}
+
+function repeatedSentence(count: number): string {
+  return (
+    `About ${count} events are there on several days with the same uuid, name and distinct_id; ` +
+    'all of them will be stored.'
+  );
+}
+
+function oldSentence(count: number): string {
+  return `${count} events lie before the year 2000; see whether the source counts its time as the format expects it.`;
+}
+
+function sharedSentence({ shared, isIncomplete }: SharedDevices): string {
+  return (
+    `${isIncomplete ? 'At least ' : ''}${shared.length} anonymous ids were tied to more than one person: ` +
+    'shared devices make one person of many.'
+  );
+}
+
+function unmappedSentence(count: number): string {
+  return (
+    `${count} names look like the source's own and are not translated; see unmapped, and add them to the table of ` +
+    'names where they have a counterpart.'
+  );
+}
+
+function busySentence(busiest: readonly [string, number] | undefined, events: number): string {
+  const [id, count] = busiest ?? ['', 0];
+  return (
+    `The distinct_id ${JSON.stringify(id.slice(0, 60))} has at least ${count} of ${events} events; ` +
+    'an id that stands out is often a default value and makes one person of many.'
+  );
+}

@@ -1,0 +1,185 @@
+import { setImmediate } from 'node:timers/promises';
+import type { RecordReader, RecordResult } from '../../formats/format.ts';
+import type { WireEvent } from '../../../contract/wire-event.ts';
+import { identityWords } from '../../checksum.ts';
+import type { RejectedRecord } from '../../staging.ts';
+import { createConverter, type ReadyEvent, type RefusedEvent } from './convert-event.ts';
+import { hashIdentity, hashText } from './event-keys.ts';
+import type { UnmappedNames } from './known-names.ts';
+import { createRejectedFile, type RejectedFile } from './rejected-file.ts';
+import { segmentLines, type SegmentLine } from './segment-lines.ts';
+import { createSegmentTally, type SegmentTally } from './segment-tally.ts';
+import type { SharedDevices } from './shared-devices.ts';
+import type { SpillBuffer, SpillFile } from './spill-buffer.ts';
+
+/** What the segments of a run have in common; one at a time is checked. */
+export interface CheckParts {
+  readonly runId: string;
+  readonly read: RecordReader;
+  readonly buffer: SpillBuffer;
+  readonly devices: SharedDevices;
+  readonly unmapped: UnmappedNames;
+  /** Combinations of event names of which there are samples. */
+  readonly sampled: Set<string>;
+  readonly eventBytesMax: number;
+  readonly now: () => number;
+  readonly signal: AbortSignal;
+}
+
+export interface SegmentPlace {
+  /** Key of the part. */
+  readonly part: string;
+  /** Lines of the part before this segment. */
+  readonly linesBefore: number;
+}
+
+export interface SegmentCheck {
+  readonly file: SpillFile;
+  readonly tally: SegmentTally;
+  readonly rejected: RejectedFile;
+  /** Compressed blocks of the spill, converted while they are taken. */
+  chunks(lines: Buffer): AsyncGenerator<Buffer>;
+}
+
+/** Records between two looks at the signal; also how long others in the thread have to wait. */
+const recordsPerTurn = 500;
+const emptyResult = 'nothing to import in the record';
+
+export function startSegment(parts: CheckParts, place: SegmentPlace): SegmentCheck {
+  const tally = createSegmentTally(parts.unmapped, parts.sampled, parts.now);
+  const file: SpillFile = { length: 0, runs: [] };
+  const rejected = createRejectedFile();
+  const convert = createConverter({
+    runId: parts.runId,
+    eventBytesMax: parts.eventBytesMax,
+    now: parts.now,
+    onProperty: tally.property,
+  });
+  const put = createPut(parts.buffer, tally);
+  const reject = (record: RejectedRecord, kind: 'unreadable' | 'refused'): void => {
+    rejected.add(record);
+    tally.reject(record, kind);
+  };
+  return { file, tally, rejected, chunks };
+
+  async function* chunks(lines: Buffer): AsyncGenerator<Buffer> {
+    parts.buffer.clear();
+    let line = place.linesBefore;
+    for (const each of segmentLines(lines)) {
+      line += 1;
+      if (line % recordsPerTurn === 0) await turn(parts.signal);
+      tally.record();
+      const events = eventsOf(each, line);
+      for (const event of events) {
+        const converted = convert(event);
+        if (converted.kind === 'refused') reject(refusal(converted, line, each), 'refused');
+        else if (!put(converted)) {
+          yield* parts.buffer.flush(file);
+          put.again();
+        }
+      }
+    }
+    yield* parts.buffer.flush(file);
+  }
+
+  function eventsOf(each: SegmentLine, line: number): readonly WireEvent[] {
+    if (each.kind === 'blank') tally.skip('blank line');
+    else if (each.kind === 'broken') reject({ ...at(line), ...only(each), original: each.text }, 'unreadable');
+    else return convertRecord(each, line);
+    return [];
+  }
+
+  function convertRecord({ record, text }: SegmentLine & { kind: 'record' }, line: number): readonly WireEvent[] {
+    const result = readSafely(parts.read, record);
+    if (result.kind === 'skipped') tally.skip(result.reason);
+    else if (result.kind === 'unreadable') {
+      reject({ ...at(line), code: 'unreadable_record', reason: result.reason, original: text }, 'unreadable');
+    } else if (result.events.length === 0) tally.skip(emptyResult);
+    else {
+      tally.convert(place.part, line, text, result.events);
+      noteDevices(parts.devices, result.events);
+      return result.events;
+    }
+    return [];
+  }
+
+  function refusal(refused: RefusedEvent, line: number, each: SegmentLine): RejectedRecord {
+    return { ...at(line), ...only(refused), original: each.kind === 'record' ? each.text : '' };
+  }
+
+  function at(line: number): Pick<RejectedRecord, 'part' | 'line' | 'stage'> {
+    return { part: place.part, line, stage: 'check' };
+  }
+}
+
+function only({ code, reason }: { readonly code: string; readonly reason: string }): { code: string; reason: string } {
+  return { code, reason };
+}
+
+/** Takes what is checked already through the reader, which has to remember it, and writes nothing. */
+export async function replaySegment(parts: CheckParts, lines: Buffer): Promise<void> {
+  let count = 0;
+  for (const each of segmentLines(lines)) {
+    count += 1;
+    if (count % recordsPerTurn === 0) await turn(parts.signal);
+    if (each.kind !== 'record') continue;
+    const result = readSafely(parts.read, each.record);
+    if (result.kind === 'events') noteDevices(parts.devices, result.events);
+  }
+}
+
+async function turn(signal: AbortSignal): Promise<void> {
+  await setImmediate();
+  signal.throwIfAborted();
+}
+
+/** No record stops a run: one that a reader cannot cope with is one that it cannot read. */
+function readSafely(read: RecordReader, record: unknown): RecordResult {
+  try {
+    return read(record);
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    return { kind: 'unreadable', reason: `the reader of the format failed at this record: ${message.slice(0, 200)}` };
+  }
+}
+
+function noteDevices(devices: SharedDevices, events: readonly WireEvent[]): void {
+  for (const { event, distinct_id: id, properties } of events) {
+    if (event !== '$identify') continue;
+    const anonymous = properties['$anon_distinct_id'];
+    if (typeof anonymous === 'string') devices.add(anonymous, id);
+  }
+}
+
+interface Put {
+  /** False: the buffer is full; flush it, then call `again`. */
+  (event: ReadyEvent): boolean;
+  again(): void;
+}
+
+/** Counts an event and puts it into the buffer. */
+function createPut(buffer: SpillBuffer, tally: SegmentTally): Put {
+  const id = { low: 0, high: 0 };
+  const key = { low: 0, high: 0 };
+  const sum = new Uint32Array(2);
+  const row = { micros: 0, keyLow: 0, keyHigh: 0, sumLow: 0, sumHigh: 0, name: 0 };
+  let json = '';
+  const put = (event: ReadyEvent): boolean => {
+    hashText(event.distinctId, id);
+    const { index, hash } = tally.event(event, id);
+    hashIdentity(event.uuid, hash, id, key);
+    identityWords(event.uuid, event.distinctId, event.micros, sum);
+    row.micros = event.micros;
+    row.keyLow = key.low;
+    row.keyHigh = key.high;
+    row.sumLow = sum[0] as number;
+    row.sumHigh = sum[1] as number;
+    row.name = index;
+    json = event.json;
+    return buffer.add(row, json);
+  };
+  const again = (): void => {
+    if (!buffer.add(row, json)) throw new Error('expected room for an event in an empty buffer');
+  };
+  return Object.assign(put, { again });
+}

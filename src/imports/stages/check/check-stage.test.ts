@@ -1,0 +1,305 @@
+import { describe, expect, it } from 'vitest';
+import type { Format, FormatOptions } from '../../formats/format.ts';
+import { findFormat } from '../../formats/registry.ts';
+import { amplitudeRecords } from '../../formats/amplitude/records.fixture.ts';
+import { eventsOf, readAll } from '../../../../test/support/format-check.ts';
+import { ga4Records } from '../../formats/ga4/records.fixture.ts';
+import { mixpanelRecords } from '../../formats/mixpanel/records.fixture.ts';
+import { posthogRecords } from '../../formats/posthog/records.fixture.ts';
+import { createChecksum, storedId } from '../../checksum.ts';
+import { RunFailedError } from '../../run/held-run.ts';
+import { stagingKeys } from '../../staging.ts';
+import type { CheckLimits } from './check-stage.ts';
+import { createTimeReader, dayOfMicros } from './event-times.ts';
+import { TargetUnreadableError, type StoredPlace } from '../../target.ts';
+import { bytesOf, checkTest, type CheckTest, type LoadedEvent } from '../../../../test/support/check-stage.ts';
+
+/** Small enough that every limit is met: several flushes per segment, many blocks, merges of merges, small frames. */
+const small: Partial<CheckLimits> = {
+  bufferBytes: 40_000,
+  blockBytes: 3_000,
+  fanInMax: 3,
+  readAheadBytes: 2_000,
+  frameEvents: 7,
+  frameBytes: 20_000,
+};
+
+const readTime = createTimeReader();
+
+function microsOf(timestamp: string): number {
+  const time = readTime(timestamp);
+  if (time === undefined) throw new Error(`expected a time, got: ${timestamp}`);
+  return time.micros;
+}
+
+function identity({ uuid, event, distinct_id: id, timestamp }: Omit<LoadedEvent, 'properties'>): string {
+  return JSON.stringify([uuid.toLowerCase(), event, storedId(id), microsOf(timestamp)]);
+}
+
+/** Of the same name, distinct_id and uuid on a day only the first by time, as the definition says it. */
+function withoutDuplicates(events: readonly LoadedEvent[]): LoadedEvent[] {
+  const first = new Map<string, LoadedEvent>();
+  for (const event of events) {
+    const micros = microsOf(event.timestamp);
+    const key = JSON.stringify([
+      dayOfMicros(micros),
+      event.event,
+      storedId(event.distinct_id),
+      event.uuid.toLowerCase(),
+    ]);
+    const known = first.get(key);
+    if (known === undefined || micros < microsOf(known.timestamp)) first.set(key, event);
+  }
+  return [...first.values()];
+}
+
+function formatOf(slug: string): Format {
+  const format = findFormat(slug);
+  if (format === undefined) throw new Error(`expected the format ${slug}`);
+  return format;
+}
+
+/** Records in an order of no use, the same for the same seed. */
+function shuffled<T>(items: readonly T[]): T[] {
+  return items
+    .map((item, index) => ({ item, at: (index * 7919) % 10_007 }))
+    .toSorted((a, b) => a.at - b.at)
+    .map(({ item }) => item);
+}
+
+async function stageAll(test: CheckTest, records: readonly unknown[], perSegment: number): Promise<void> {
+  const lines = records.map((record) => JSON.stringify(record));
+  const middle = Math.floor(lines.length / 2);
+  await test.stage('first', lines.slice(0, middle), perSegment);
+  await test.stage('second', lines.slice(middle), perSegment);
+}
+
+/** Every file of days with its content, and every row. */
+async function stateOf(test: CheckTest): Promise<unknown> {
+  const files = await test.staging.list('r/days/');
+  const contents = await Promise.all(
+    files.map(async ({ key }) => [key, (await bytesOf(test.staging, key)).toString('base64')]),
+  );
+  return { contents, days: await test.days(), result: await test.result(), rejected: await test.rejected() };
+}
+
+const sources: readonly (readonly [string, readonly unknown[], FormatOptions])[] = [
+  ['mixpanel', shuffled([...mixpanelRecords(3, 500)]), { profile_time: '2024-01-01T00:00:00Z' }],
+  ['amplitude', shuffled([...amplitudeRecords(5, 400)]), {}],
+  ['posthog', shuffled([...posthogRecords(8, 700)]), {}],
+  ['ga4', shuffled([...ga4Records(4, 400)]), {}],
+];
+
+describe('the check', () => {
+  it.each(sources)(
+    '%s: what is to be loaded is what the reader reads, each once, by day and time',
+    async (slug, records, formatOptions) => {
+      const format = formatOf(slug);
+      await using test = await checkTest({ format: slug, formatOptions });
+      await stageAll(test, records, 150);
+      const result = await test.check({ limits: small });
+      const results = readAll(format, records, formatOptions);
+      const converted = eventsOf(results);
+      const expected = withoutDuplicates(converted);
+      const events = await test.events();
+      expect(events.map(identity).toSorted()).toEqual(expected.map(identity).toSorted());
+      const micros = events.map(({ timestamp }) => microsOf(timestamp));
+      expect(micros).toEqual(micros.toSorted((a, b) => a - b));
+      const byIdentity = new Map(expected.map((event) => [identity(event), event]));
+      for (const event of events) {
+        const marks = { $import_run_id: 'r', $geoip_disable: true };
+        const properties = { ...byIdentity.get(identity(event))?.properties, ...marks };
+        expect(event.properties).toEqual(JSON.parse(JSON.stringify(properties)));
+      }
+      const { totals } = result;
+      expect(totals.events).toBe(converted.length);
+      expect(totals.duplicates).toBe(converted.length - expected.length);
+      expect(totals.records).toBe(records.length);
+      expect(totals.rejected).toBe(results.filter(({ kind }) => kind === 'unreadable').length);
+      const skipped = Object.values(totals.skipped).reduce((all, count) => all + count, 0);
+      expect(totals.records).toBe((totals.converted ?? 0) + skipped + totals.rejected);
+    },
+  );
+
+  it('days, frames and checksums agree with the events', async () => {
+    await using test = await checkTest({ format: 'mixpanel' });
+    await stageAll(test, sources[0]?.[1] ?? [], 200);
+    const result = await test.check({ limits: small });
+    for (const day of await test.days()) {
+      const frames = await test.frames(day.day);
+      const events = frames.flat();
+      expect(frames.every((frame) => frame.length <= 7)).toBe(true);
+      expect(frames).toHaveLength(day.frames);
+      expect(events).toHaveLength(day.events);
+      expect(new Set(events.map(({ timestamp }) => dayOfMicros(microsOf(timestamp))))).toEqual(new Set([day.day]));
+      const sums = new Map<string, ReturnType<typeof createChecksum> & { count?: number }>();
+      const counts: Record<string, number> = {};
+      for (const { uuid, event, distinct_id: id, timestamp } of events) {
+        const sum = sums.get(event) ?? createChecksum();
+        sum.add(uuid, id, microsOf(timestamp));
+        sums.set(event, sum);
+        counts[event] = (counts[event] ?? 0) + 1;
+      }
+      const expected = Object.fromEntries(
+        [...sums].map(([event, sum]) => [event, { count: counts[event], checksum: sum.digits() }]),
+      );
+      expect(JSON.parse(day.expected)).toEqual(expected);
+      expect(result.days[day.day]).toEqual(counts);
+    }
+  });
+
+  it('interrupted anywhere and taken up again, it leaves the same behind', async () => {
+    const records = (sources[0]?.[1] ?? []).slice(0, 120);
+    const run = async (kill?: { readonly name: string; readonly nth: number }): Promise<unknown> => {
+      await using test = await checkTest({ format: 'mixpanel' });
+      await stageAll(test, [...records, 'no record', { event: 'x' }], 35);
+      let left = kill?.nth ?? 0;
+      const failpoint = (name: string): void => {
+        if (name === kill?.name && (left -= 1) === 0) throw new Error('killed');
+      };
+      const end = await test.check({ limits: small, failpoint }).then(
+        () => 'done',
+        (error: unknown) => String(error),
+      );
+      expect(end).toBe(kill === undefined ? 'done' : 'Error: killed');
+      await test.check({ limits: small });
+      return await stateOf(test);
+    };
+    const whole = await run();
+    const segment = ['import_spill_written', 'import_segment_checked'];
+    const day = ['import_day_written', 'import_day_index_written', 'import_day_committed'];
+    for (const name of [...segment, ...day]) {
+      for (const nth of segment.includes(name) ? [1, 3] : [1]) {
+        expect(await run({ name, nth }), `${name} ${nth}`).toEqual(whole);
+      }
+    }
+    expect(await run({ name: 'import_check_written', nth: 1 })).toEqual(whole);
+  });
+
+  it('duplicates are left out and counted: the first by time stays', async () => {
+    const uuid = '0190a000-0000-4000-8000-000000000001';
+    const captured = (timestamp: string, n: number): string =>
+      JSON.stringify({ uuid, event: 'bought', distinct_id: 'u', timestamp, properties: { n } });
+    await using posthog = await checkTest({ format: 'posthog' });
+    const times = ['2024-03-01T12:00:00.000002Z', '2024-03-01T12:00:00.000001Z', '2024-03-02T00:00:00Z'];
+    await posthog.stage('a', times.map(captured), 1);
+    const result = await posthog.check({ limits: small });
+    const events = await posthog.events();
+    expect(events.map(({ timestamp }) => microsOf(timestamp))).toEqual(
+      [times[1], times[2]].map((time) => microsOf(time ?? '')),
+    );
+    expect(result.duplicates).toBe(1);
+    expect(result.totals).toMatchObject({ records: 3, converted: 3, events: 3, duplicates: 1, rejected: 0 });
+    expect(result.warnings.join(' ')).toContain('on several days');
+  });
+
+  it('a link of two ids that the target has on another day is left out; one of its own day, and any other event, is not', async () => {
+    const link = (n: number, day: number, event = '$identify') => ({
+      uuid: `0190a000-0000-4000-8000-00000000000${n}`,
+      event,
+      distinct_id: 'u',
+      timestamp: `2024-03-0${day}T12:00:00Z`,
+      properties: { $anon_distinct_id: `d${n}` },
+    });
+    const own = [link(1, 1), link(2, 2), link(3, 2), link(4, 3, 'bought')];
+    const place = (n: number, day: number) => ({ day: `2024-03-0${day}`, uuid: link(n, 1).uuid, distinctId: 'u' });
+    const asked: string[] = [];
+    const reader = {
+      eventsNamed: async function* (event: string) {
+        asked.push(event);
+        yield [place(1, 1), place(2, 1)];
+        yield [place(4, 1)];
+      },
+    };
+    await using posthog = await checkTest({ format: 'posthog' });
+    await posthog.stage(
+      'a',
+      own.map((each) => JSON.stringify(each)),
+      2,
+    );
+    const result = await posthog.check({ limits: small, reader });
+    expect((await posthog.events()).map(({ uuid }) => uuid)).toEqual([1, 3, 4].map((n) => link(n, 1).uuid));
+    expect(result.totals).toMatchObject({ records: 4, events: 4, duplicates: 1 });
+    expect(asked).toEqual(['$identify']);
+  });
+
+  it('a target that cannot be read leaves the check without', async () => {
+    const reader = {
+      eventsNamed: async function* () {
+        yield await Promise.reject<readonly StoredPlace[]>(new TargetUnreadableError('no such address'));
+      },
+    };
+    await using test = await checkTest({ format: 'mixpanel' });
+    const lines = [...mixpanelRecords(3, 50)].map((record) => JSON.stringify(record));
+    await test.stage('a', lines, 50);
+    expect((await test.check({ reader })).totals.records).toBe(50);
+  });
+
+  it('what cannot be read or would be refused is put aside with its original, and never stops the run', async () => {
+    await using test = await checkTest({ format: 'posthog', rejectedMax: 0.5 });
+    const event = (more: object): string =>
+      JSON.stringify({ event: 'e', distinct_id: 'u', timestamp: '2024-03-01T12:00:00Z', properties: {}, ...more });
+    let deep: unknown = 1;
+    for (let level = 0; level < 66; level += 1) deep = [deep];
+    const lines = [
+      event({ uuid: '0190a000-0000-4000-8000-000000000001' }),
+      '{"event": "cut',
+      '',
+      event({ uuid: '0190a000-0000-4000-8000-000000000002', event: 'x'.repeat(201) }),
+      event({ uuid: '0190a000-0000-4000-8000-000000000003', properties: { deep } }),
+      event({ uuid: '0190a000-0000-4000-8000-000000000004', timestamp: '2026-11-30T00:00:00Z' }),
+      event({ uuid: '0190a000-0000-4000-8000-000000000005', properties: { long: 'x'.repeat(3000) } }),
+      event({ uuid: '0190a000-0000-4000-8000-000000000006' }),
+      event({ uuid: '0190a000-0000-4000-8000-000000000007' }),
+    ];
+    await test.stage('a', lines, 4);
+    const result = await test.check({ eventBytesMax: 2000 });
+    const rejected = await test.rejected();
+    expect(rejected.map(({ line, code }) => [line, code])).toEqual([
+      [2, 'invalid_json'],
+      [4, 'event_name_too_long'],
+      [5, 'event_too_deep'],
+      [6, 'invalid_event_timestamp'],
+      [7, 'event_too_large'],
+    ]);
+    for (const { line, original } of rejected) expect(original).toBe(lines[line - 1]);
+    expect(await test.events()).toHaveLength(3);
+    expect(result.totals).toMatchObject({ records: 9, rejected: 5, rejectedEvents: 4, converted: 7, events: 7 });
+    expect(result.totals.skipped).toEqual({ 'blank line': 1 });
+    expect(result.errors.map(({ count }) => count)).toEqual([1, 1, 1, 1, 1]);
+    expect(result.verdict).toBe('failed');
+  });
+
+  it('a check anew begins clean: nothing of the one before stays', async () => {
+    await using test = await checkTest({ format: 'mixpanel' });
+    await stageAll(test, [...mixpanelRecords(2, 60)], 20);
+    await test.check({ limits: small });
+    const before = await stateOf(test);
+    await test.staging.write('r/spills/stray.zst', [Buffer.from('x')]);
+    const held = await test.hold();
+    for (const { seq } of await held.parts()) await held.savePart(seq, { checked: 0 });
+    await held.resetDays('days');
+    await test.check({ limits: small });
+    expect(await stateOf(test)).toEqual(before);
+    expect(await test.staging.list('r/spills/stray')).toEqual([]);
+  });
+
+  it('stops at once when the run is let go of, without a day or a result', async () => {
+    await using test = await checkTest({ format: 'mixpanel' });
+    await stageAll(test, [...mixpanelRecords(2, 60)], 20);
+    const controller = new AbortController();
+    controller.abort(new Error('paused'));
+    const { createCheckStage } = await import('./check-stage.ts');
+    const stage = createCheckStage({ staging: test.staging, eventBytesMax: 1e6, clock: { now: () => test.now } });
+    await expect(stage(await test.hold(controller.signal))).rejects.toThrow('paused');
+    expect(await test.staging.list(stagingKeys.check('r'))).toEqual([]);
+    expect(await test.days()).toEqual([]);
+  });
+
+  it('a format option that is wrong fails the run with a sentence', async () => {
+    await using test = await checkTest({ format: 'mixpanel', formatOptions: { time_zone: 'Nowhere/Land' } });
+    await expect(test.check()).rejects.toThrow(RunFailedError);
+    await using unknown = await checkTest({ format: 'no-such-format' });
+    await expect(unknown.check()).rejects.toThrow('expected a format that is known');
+  });
+});

@@ -1,0 +1,152 @@
+import { isStorableTime, isTooFarAhead, ownTime } from '../../../batch/event-time.ts';
+import { scanBatch, type ScanLimits } from '../../../batch/scan.ts';
+import { distinctIdText, fieldFrom, fieldTo } from '../../../batch/spans.ts';
+import { validateEvent } from '../../../batch/validate.ts';
+import { isUuid } from '../../formats/derived-uuids.ts';
+import type { WireEvent } from '../../../contract/wire-event.ts';
+import { storedId } from '../../checksum.ts';
+import { isPlainForm } from './event-form.ts';
+import { createTimeReader, isoOfMicros } from './event-times.ts';
+
+/** An event as it will be sent. */
+export interface ReadyEvent {
+  readonly kind: 'ready';
+  /** Lower case. */
+  uuid: string;
+  event: string;
+  /** As the store keeps it. */
+  distinctId: string;
+  isCut: boolean;
+  /** µs since the epoch. */
+  micros: number;
+  json: string;
+}
+
+/** The door would answer this. */
+export interface RefusedEvent {
+  readonly kind: 'refused';
+  readonly code: string;
+  readonly reason: string;
+}
+
+export interface ConvertOptions {
+  readonly runId: string;
+  /** Of JSON, one event. */
+  readonly eventBytesMax: number;
+  /** What counts as now when times lie in the future; ms since the epoch. */
+  readonly now: () => number;
+  /** Hears the name of every property. */
+  readonly onProperty: (name: string) => void;
+}
+
+/** Of which the answer is ready is the same object at every call. */
+export type ConvertEvent = (event: WireEvent) => ReadyEvent | RefusedEvent;
+
+const nameCharsMax = 200;
+
+/**
+ * Adds the marks of the run and judges an event as the door does. Nearly all events are plainly good, which is seen
+ * without reading their JSON again; the others go through the door's own scanner, so that what is refused there is
+ * refused here with the same words.
+ */
+export function createConverter(options: ConvertOptions): ConvertEvent {
+  const { eventBytesMax, now, onProperty } = options;
+  const limits: ScanLimits = { eventBytesMax, depthMax: 64, keysMax: 10_000 };
+  const readTime = createTimeReader();
+  const propertiesText = createPropertiesText(options.runId);
+  const ready: ReadyEvent = {
+    kind: 'ready',
+    uuid: '',
+    event: '',
+    distinctId: '',
+    isCut: false,
+    micros: 0,
+    json: '',
+  };
+  return (event) => {
+    const isPlain = isPlainForm(event.properties, onProperty) && hasPlainFields(event);
+    const time = isPlain ? readTime(event.timestamp) : undefined;
+    if (time !== undefined && isStorableTime(time.micros) && !isTooFarAhead(time.micros, now())) {
+      fill(ready, event, time, propertiesText(event.properties));
+      if (fits(ready.json, eventBytesMax)) return ready;
+    }
+    return judge(event, propertiesText(event.properties), limits, now(), ready);
+  };
+}
+
+function hasPlainFields({ uuid, event, distinct_id: id, properties }: WireEvent): boolean {
+  if (typeof event !== 'string' || event.length < 1 || event.length > nameCharsMax) return false;
+  if (typeof id !== 'string' || !isUuid(uuid) || properties['$cookieless_mode'] !== undefined) return false;
+  const first = id.charCodeAt(0);
+  return first > 0x20 && first < 0x80;
+}
+
+function fits(json: string, bytesMax: number): boolean {
+  return json.length * 3 <= bytesMax || Buffer.byteLength(json) <= bytesMax;
+}
+
+interface Time {
+  readonly micros: number;
+  readonly text: string;
+}
+
+function fill(ready: ReadyEvent, source: WireEvent, time: Time, properties: string): void {
+  const { event, distinct_id: id } = source;
+  ready.uuid = source.uuid.toLowerCase();
+  ready.event = event;
+  ready.distinctId = storedId(id);
+  ready.isCut = ready.distinctId.length < id.length;
+  ready.micros = time.micros;
+  ready.json =
+    `{"uuid":"${ready.uuid}","event":${JSON.stringify(event)},"distinct_id":${JSON.stringify(ready.distinctId)},` +
+    `"timestamp":"${time.text}","properties":${properties}}`;
+}
+
+/** As the door does, byte by byte. */
+function judge(
+  event: WireEvent,
+  properties: string,
+  limits: ScanLimits,
+  now: number,
+  ready: ReadyEvent,
+): ReadyEvent | RefusedEvent {
+  const { properties: _, ...fields } = event;
+  const text = JSON.stringify(fields);
+  const json = `${text.slice(0, -1)}${text === '{}' ? '' : ','}"properties":${properties}}`;
+  const scan = scanBatch(Buffer.from(`[${json}]`), limits);
+  const verdict = validateEvent(scan, 0, 'historical', now);
+  if (!verdict.ok) return { kind: 'refused', code: verdict.code, reason: verdict.detail };
+  // The door gives these to live events that lack them; a history that lacks them would be another one at every import.
+  if (!isUuid(event.uuid)) return refused('invalid_event_uuid', 'expected a uuid, got: none');
+  const micros = ownTime(scan, 0);
+  if (micros === undefined || micros === 'unreadable') {
+    return refused('invalid_event_timestamp', 'expected the time of the event in "timestamp", got: none');
+  }
+  const distinctId = distinctIdText(scan.json, fieldFrom(scan, 0, 'distinctId'), fieldTo(scan, 0, 'distinctId'));
+  const whole = { ...event, event: event.event.toWellFormed(), distinct_id: distinctId };
+  fill(ready, whole, { micros, text: isoOfMicros(micros) }, properties);
+  // The time may have become longer than the source wrote it.
+  return fits(ready.json, limits.eventBytesMax) ? ready : tooLarge(ready.json, limits);
+}
+
+function tooLarge(json: string, { eventBytesMax }: ScanLimits): RefusedEvent {
+  const bytes = Buffer.byteLength(json);
+  return refused('event_too_large', `expected an event of at most ${eventBytesMax} bytes of JSON, got: ${bytes}`);
+}
+
+function refused(code: string, reason: string): RefusedEvent {
+  return { kind: 'refused', code, reason };
+}
+
+/**
+ * JSON of the properties with the marks of the run, which are appended as text: most properties need no copy for that.
+ */
+function createPropertiesText(runId: string): (properties: Readonly<Record<string, unknown>>) => string {
+  const mark = `"$import_run_id":${JSON.stringify(runId)}}`;
+  return (properties) => {
+    if (properties['$geoip_disable'] !== true || properties['$import_run_id'] !== undefined) {
+      return JSON.stringify({ ...properties, $geoip_disable: true, $import_run_id: runId });
+    }
+    return `${JSON.stringify(properties).slice(0, -1)},${mark}`;
+  };
+}

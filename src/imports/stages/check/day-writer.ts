@@ -1,0 +1,121 @@
+import type { DayIndex } from '../../staging.ts';
+import { createKeySet } from './key-set.ts';
+import type { Stretch } from './merge-runs.ts';
+import { compress, type Block } from './spill-block.ts';
+
+/** Makes the frames of a day from its events in order: leaves out duplicates, counts, and adds up the checksums. */
+export interface DayWriter {
+  /** Frames that were finished by it, compressed. */
+  take(stretch: Stretch): readonly Buffer[];
+  /** The last frame, if there is one. */
+  close(): readonly Buffer[];
+  readonly frames: DayIndex['frames'];
+  readonly totals: DayTotals;
+}
+
+export interface DayTotals {
+  readonly events: number;
+  /** Of JSON. */
+  readonly bytes: number;
+  readonly duplicates: number;
+  /** By index of the name. */
+  readonly expected: ReadonlyMap<number, ExpectedSum>;
+}
+
+export interface ExpectedSum {
+  count: number;
+  low: number;
+  high: number;
+}
+
+export interface DayWriterOptions {
+  readonly frameEvents: number;
+  readonly frameBytes: number;
+  /** Events of the day with its duplicates. */
+  readonly eventsMax: number;
+  /** Hears the key of every event, of duplicates too. */
+  readonly onKey: (low: number, high: number) => void;
+  /** Whether the target has the event already, on another day; `name` is its index. */
+  readonly isElsewhere: (name: number, low: number, high: number) => boolean;
+}
+
+const level = 1;
+
+export function createDayWriter(options: DayWriterOptions): DayWriter {
+  const { frameEvents, frameBytes, onKey, isElsewhere } = options;
+  const keys = createKeySet(options.eventsMax);
+  const frames: DayIndex['frames'][number][] = [];
+  const expected = new Map<number, ExpectedSum>();
+  let lines = Buffer.allocUnsafe(frameBytes);
+  /** Of the frame: copied to `lines`; counted, with what is still to be copied. */
+  let copied = 0;
+  let bytes = 0;
+  let events = 0;
+  const totals = { events: 0, bytes: 0, duplicates: 0, expected };
+
+  const copy = (block: Block, from: number, to: number): void => {
+    copied += block.json.copy(lines, copied, block.start[from], block.start[to]);
+  };
+  const closeFrame = (): Buffer => {
+    // Without the \n of the last line.
+    const chunk = compress(lines.subarray(0, copied - 1), level);
+    const start = frames.at(-1)?.end ?? 0;
+    frames.push({ start, end: start + chunk.length, events, bytes: copied - 1 });
+    totals.events += events;
+    totals.bytes += copied - 1;
+    copied = bytes = events = 0;
+    return chunk;
+  };
+  const makeRoom = (size: number, done: Buffer[]): void => {
+    if (events === frameEvents || (events > 0 && bytes + size > frameBytes)) done.push(closeFrame());
+    if (events === 0 && size > lines.length) lines = Buffer.allocUnsafe(size);
+  };
+
+  return {
+    take: ({ block, names, from: first, to }) => {
+      const done: Buffer[] = [];
+      // What lies side by side is copied in one piece.
+      let from = first;
+      for (let at = first; at < to; at += 1) {
+        const [low, high] = [block.keyLow[at] as number, block.keyHigh[at] as number];
+        const name = nameAt(block, at, names);
+        onKey(low, high);
+        const isNew = keys.add(low, high) && !isElsewhere(name, low, high);
+        const size = (block.start[at + 1] as number) - (block.start[at] as number);
+        const isFull = events === frameEvents || bytes + size > frameBytes;
+        if (!isNew || isFull) {
+          copy(block, from, at);
+          from = isNew ? at : at + 1;
+        }
+        if (!isNew) {
+          totals.duplicates += 1;
+          continue;
+        }
+        if (isFull) makeRoom(size, done);
+        events += 1;
+        bytes += size;
+        addExpected(expected, name, block.sumLow[at] as number, block.sumHigh[at] as number);
+      }
+      copy(block, from, to);
+      return done;
+    },
+    close: () => (events > 0 ? [closeFrame()] : []),
+    frames,
+    totals,
+  };
+}
+
+function nameAt(block: Block, at: number, names: Uint32Array | undefined): number {
+  const index = block.name[at] as number;
+  return names === undefined ? index : (names[index] as number);
+}
+
+function addExpected(expected: Map<number, ExpectedSum>, name: number, low: number, high: number): void {
+  const known = expected.get(name);
+  if (known === undefined) expected.set(name, { count: 1, low, high });
+  else {
+    known.count += 1;
+    known.low ^= low;
+    known.high ^= high;
+  }
+}

@@ -1,0 +1,111 @@
+import type { WireEvent } from '../../../contract/wire-event.ts';
+import type { RejectedRecord } from '../../staging.ts';
+import type { ReadyEvent } from './convert-event.ts';
+import { createErrorGroups } from './error-groups.ts';
+import { hashText, type Words } from './event-keys.ts';
+import { countName, countReason, mostOf, sampleKey, samplesMax, type Findings } from './findings.ts';
+import { createIdSample } from './id-sample.ts';
+import type { UnmappedNames } from './known-names.ts';
+
+/** Counts what becomes of the records of one segment. */
+export interface SegmentTally {
+  record(): void;
+  skip(reason: string): void;
+  reject(rejected: RejectedRecord, kind: 'unreadable' | 'refused'): void;
+  /** A record became events; `line` is its JSON. */
+  convert(part: string, line: number, text: string, events: readonly WireEvent[]): void;
+  property(name: string): void;
+  /** The entry of its name, with the index that stands for it in the spill. `id` is the hash of its distinct_id. */
+  event(event: ReadyEvent, id: Words): NameEntry;
+  readonly names: readonly string[];
+  findings(): Findings;
+}
+
+export interface NameEntry {
+  readonly index: number;
+  readonly hash: Words;
+  count: number;
+  first: number;
+  last: number;
+}
+
+/** Ids of a segment that are remembered with their counts; an id that stands out in a run does in its segments. */
+const busiestMax = 500;
+const sampleCharsMax = 16_384;
+const year2000 = Date.UTC(2000, 0, 1) * 1000;
+
+/** `sampled`: combinations of names that the run has samples of. */
+export function createSegmentTally(unmapped: UnmappedNames, sampled: Set<string>, now: () => number): SegmentTally {
+  const counts = { records: 0, converted: 0, unreadable: 0, refused: 0, events: 0 };
+  const marks = { identifies: 0, groupIdentifies: 0, cutIds: 0, inFuture: 0, before2000: 0 };
+  const skipped = new Map<string, number>();
+  const errors = createErrorGroups();
+  const samples: Findings['samples'][number][] = [];
+  const names: string[] = [];
+  const byName = new Map<string, NameEntry>();
+  const unmappedProperties = new Map<string, number>();
+  const ids = createIdSample();
+  const perId = new Map<string, number>();
+  const mark = ({ event, micros, isCut }: ReadyEvent): void => {
+    if (event === '$identify') marks.identifies += 1;
+    else if (event === '$groupidentify') marks.groupIdentifies += 1;
+    if (isCut) marks.cutIds += 1;
+    if (micros < year2000) marks.before2000 += 1;
+    else if (micros > now() * 1000) marks.inFuture += 1;
+  };
+  return {
+    record: () => {
+      counts.records += 1;
+    },
+    skip: (reason) => countReason(skipped, reason, 1),
+    reject: ({ code, reason, part, line, original }, kind) => {
+      counts[kind] += 1;
+      errors.add(code, reason, { part, line, original });
+    },
+    convert: (part, line, text, events) => {
+      counts.converted += 1;
+      if (samples.length >= samplesMax || sampled.size >= samplesMax || text.length > sampleCharsMax) return;
+      const key = sampleKey(events);
+      if (sampled.has(key)) return;
+      sampled.add(key);
+      samples.push({ part, line, source: JSON.parse(text), events });
+    },
+    property: (name) => {
+      if (unmapped.isProperty(name)) countName(unmappedProperties, name, 1);
+    },
+    event: (event, id) => {
+      const entry = byName.get(event.event) ?? addName(names, byName, event.event);
+      entry.count += 1;
+      if (event.micros < entry.first) entry.first = event.micros;
+      if (event.micros > entry.last) entry.last = event.micros;
+      counts.events += 1;
+      mark(event);
+      ids.add(id);
+      perId.set(event.distinctId, (perId.get(event.distinctId) ?? 0) + 1);
+      return entry;
+    },
+    names,
+    findings: () => ({
+      ...counts,
+      ...marks,
+      skipped: Object.fromEntries(skipped),
+      byName: [...byName].map(([name, { count, first, last }]) => ({ name, count, first, last })),
+      errors: errors.list(),
+      samples,
+      unmappedEvents: Object.fromEntries(
+        [...byName].filter(([name]) => unmapped.isEvent(name)).map(([name, { count }]) => [name, count]),
+      ),
+      unmappedProperties: Object.fromEntries(unmappedProperties),
+      ids: ids.save(),
+      busiest: mostOf(perId, busiestMax),
+    }),
+  };
+}
+
+function addName(names: string[], byName: Map<string, NameEntry>, name: string): NameEntry {
+  const entry = { index: names.length, hash: { low: 0, high: 0 }, count: 0, first: Infinity, last: -Infinity };
+  hashText(name, entry.hash);
+  names.push(name);
+  byName.set(name, entry);
+  return entry;
+}

@@ -1,0 +1,47 @@
+import { RunFailedError } from '../../run/held-run.ts';
+import { stagingKeys, StagingMissingError, type Staging } from '../../staging.ts';
+import type { Findings } from './findings.ts';
+import type { SpillRun } from './spill-buffer.ts';
+
+/**
+ * What lies beside a spill: where its events are, the names that its blocks mean, and what was found in the segment.
+ */
+export interface SpillIndex {
+  readonly names: readonly string[];
+  readonly runs: readonly SpillRun[];
+  readonly findings: Findings;
+}
+
+export async function writeSpillIndex(
+  staging: Staging,
+  run: string,
+  part: number,
+  segment: number,
+  index: SpillIndex,
+): Promise<void> {
+  await staging.write(stagingKeys.spillIndex(run, part, segment), [Buffer.from(JSON.stringify(index))]);
+}
+
+/** Throws RunFailedError when it is not there or is damaged. */
+export async function readSpillIndex(
+  staging: Staging,
+  run: string,
+  part: number,
+  segment: number,
+): Promise<SpillIndex> {
+  const key = stagingKeys.spillIndex(run, part, segment);
+  try {
+    const chunks: Buffer[] = [];
+    for await (const chunk of staging.read(key)) chunks.push(chunk);
+    // What writeSpillIndex wrote: a file that was written whole, or none.
+    return JSON.parse(Buffer.concat(chunks).toString()) as SpillIndex;
+  } catch (cause) {
+    if (!(cause instanceof SyntaxError || cause instanceof StagingMissingError)) throw cause;
+    throw new RunFailedError(
+      `expected ${key} in ${staging.description} as the check wrote it, got: ${
+        cause instanceof SyntaxError ? 'a damaged file' : 'no such file'
+      }; start a new run`,
+      { cause },
+    );
+  }
+}

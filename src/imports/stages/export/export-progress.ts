@@ -1,0 +1,79 @@
+import type { Clock } from '../../../base/clock.ts';
+import type { HeldRun, StoredPart } from '../../run/held-run.ts';
+import { createRate } from '../load/speed.ts';
+
+/** Sums up what the parts have come to, and shows it. */
+export interface ExportProgress {
+  /** The parts that there are to stage; again when there are more. */
+  expect(parts: readonly StoredPart[], partsTotal: number | undefined): void;
+  /** Absolute figures of one part; the sum is shown. */
+  part(seq: number, state: PartProgress): void;
+  /** Something came in: for the rate. */
+  grew(records: number): void;
+  records(): number;
+  finish(): void;
+}
+
+export interface PartProgress {
+  readonly records: number;
+  readonly faults: number;
+  /** Of the source. */
+  readonly bytes: number;
+  readonly complete: boolean;
+}
+
+export function createExportProgress(held: HeldRun, clock: Clock): ExportProgress {
+  const rate = createRate(clock);
+  const states = new Map<number, PartProgress>();
+  let partsTotal: number | undefined;
+  let bytesTotal: number | undefined;
+  const sum = (): { records: number; faults: number; bytes: number; partsDone: number } => {
+    let [records, faults, bytes, partsDone] = [0, 0, 0, 0];
+    for (const state of states.values()) {
+      records += state.records;
+      faults += state.faults;
+      bytes += state.bytes;
+      partsDone += state.complete ? 1 : 0;
+    }
+    return { records, faults, bytes, partsDone };
+  };
+  const show = (finished: boolean): void => {
+    const { records, faults, bytes, partsDone } = sum();
+    const done = records + faults;
+    held.progress(
+      {
+        stage: 'export',
+        partsDone,
+        ...(partsTotal === undefined ? {} : { partsTotal }),
+        done,
+        ...(finished ? { total: done, finishedAt: clock.now() } : {}),
+        bytes,
+        ...(bytesTotal === undefined ? {} : { bytesTotal }),
+        rate: rate.perSecond(),
+      },
+      { records: done, rejected: faults },
+    );
+  };
+  return {
+    expect(parts, total) {
+      partsTotal = total;
+      const sizes = parts.map((part) => part.bytes);
+      bytesTotal = sizes.every((size) => size !== undefined) ? sizes.reduce((a, b) => a + b, 0) : undefined;
+      for (const part of parts) if (!states.has(part.seq)) states.set(part.seq, stagedBefore(part));
+      show(false);
+    },
+    part(seq, state) {
+      states.set(seq, state);
+      show(false);
+    },
+    grew: (records) => rate.add(records),
+    records: () => sum().records,
+    finish: () => show(true),
+  };
+}
+
+function stagedBefore(part: StoredPart): PartProgress {
+  const records = part.segments.reduce((sum, segment) => sum + segment.records, 0);
+  const { faults, complete } = part;
+  return { records, faults, complete, bytes: complete ? (part.bytes ?? 0) : 0 };
+}

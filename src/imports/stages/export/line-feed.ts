@@ -1,0 +1,78 @@
+import type { RecordChunk, SourceFault } from '../../source.ts';
+
+/** The records of a part as a stream that can be cut anywhere between two lines. */
+export interface LineFeed {
+  /** The next lines, at most `linesMax` of them and, but for the first line, `bytesMax` bytes. Undefined: no more. */
+  take(linesMax: number, bytesMax: number): Promise<Lines | undefined>;
+  /** Passes over so many lines; false: there were fewer. */
+  skip(lines: number): Promise<boolean>;
+  /** Bytes of the source read so far. */
+  bytesRead(): number;
+  close(): Promise<void>;
+}
+
+export interface Lines {
+  readonly bytes: Buffer;
+  readonly count: number;
+}
+
+const newline = 0x0a;
+
+/** @param onFaults told of faults in the order in which they come, before the lines of the same chunk */
+export function createLineFeed(
+  chunks: AsyncIterable<RecordChunk>,
+  onFaults: (faults: readonly SourceFault[]) => Promise<void>,
+): LineFeed {
+  const source = chunks[Symbol.asyncIterator]();
+  let held: Lines | undefined;
+  let bytesRead = 0;
+
+  const next = async (): Promise<Lines | undefined> => {
+    while (held === undefined) {
+      const step = await source.next();
+      if (step.done === true) return undefined;
+      bytesRead = step.value.bytesRead;
+      if (step.value.faults !== undefined && step.value.faults.length > 0) await onFaults(step.value.faults);
+      if (step.value.count > 0) held = { bytes: step.value.lines, count: step.value.count };
+    }
+    return held;
+  };
+  const cut = (from: Lines, linesMax: number, bytesMax: number): Lines => {
+    held = undefined;
+    if (from.count <= linesMax && from.bytes.length <= bytesMax) return from;
+    const taken = head(from.bytes, Math.min(linesMax, from.count), bytesMax);
+    const rest = { bytes: from.bytes.subarray(taken.bytes.length), count: from.count - taken.count };
+    if (rest.count > 0) held = rest;
+    return taken;
+  };
+  return {
+    async take(linesMax, bytesMax) {
+      const lines = await next();
+      return lines === undefined ? undefined : cut(lines, linesMax, bytesMax);
+    },
+    async skip(lines) {
+      for (let left = lines; left > 0;) {
+        const from = await next();
+        if (from === undefined) return false;
+        left -= cut(from, left, Infinity).count;
+      }
+      return true;
+    },
+    bytesRead: () => bytesRead,
+    close: async () => void (await source.return?.()),
+  };
+}
+
+/** At least one line. */
+function head(bytes: Buffer, linesMax: number, bytesMax: number): Lines {
+  let end = 0;
+  let count = 0;
+  while (count < linesMax) {
+    const found = bytes.indexOf(newline, end);
+    const lineEnd = found < 0 ? bytes.length : found + 1;
+    if (count > 0 && lineEnd > bytesMax) break;
+    end = lineEnd;
+    count += 1;
+  }
+  return { bytes: bytes.subarray(0, end), count };
+}

@@ -1,0 +1,122 @@
+import type { Clock } from '../../../base/clock.ts';
+import type { Failpoint } from '../../../base/failpoint.ts';
+import { RunFailedError, type HeldRun, type Segment, type StoredPart } from '../../run/held-run.ts';
+import type { Source, SourcePart } from '../../source.ts';
+import { stagingKeys, type Staging } from '../../staging.ts';
+import type { ExportProgress } from './export-progress.ts';
+import { createFaultFile, type FaultFile } from './fault-file.ts';
+import { createLineFeed, type LineFeed } from './line-feed.ts';
+import { showWait } from './source-patience.ts';
+import type { StagingRoom } from './staging-room.ts';
+import { writeSegment, type SegmentLimits } from './write-segment.ts';
+
+export interface StagePartDeps {
+  readonly held: HeldRun;
+  readonly clock: Clock;
+  readonly source: Source;
+  readonly staging: Staging;
+  readonly room: StagingRoom;
+  readonly progress: ExportProgress;
+  readonly limits: SegmentLimits;
+  readonly failpoint: Failpoint;
+  /** Records that may still be taken; Infinity: no limit. */
+  readonly left: () => number;
+}
+
+/** How far one part has come; kept between attempts. */
+export interface PartState {
+  readonly seq: number;
+  readonly listed: SourcePart;
+  segments: readonly Segment[];
+  complete: boolean;
+}
+
+export function partState(listed: SourcePart, stored: StoredPart): PartState {
+  return { seq: stored.seq, listed, segments: stored.segments, complete: stored.complete };
+}
+
+/** What is staged of the part does not count any more. */
+export async function forgetPart(
+  { held, staging }: Pick<StagePartDeps, 'held' | 'staging'>,
+  part: PartState,
+): Promise<void> {
+  const { identity } = part.listed;
+  const none = { segments: [], complete: false, faults: 0, checked: 0, checkState: '' };
+  await held.savePart(part.seq, { ...none, identity });
+  part.segments = [];
+  part.complete = false;
+  const first = stagingKeys.segment(held.run.id, part.seq, 0);
+  await staging.remove(first.slice(0, first.lastIndexOf('/') + 1));
+}
+
+/**
+ * Stages what is left of a part; called again after a SourceWaitError. A part that is not stable starts anew each time; of
+ * another the lines that are staged are passed over.
+ */
+export async function stagePart(deps: StagePartDeps, part: PartState): Promise<void> {
+  const { held, source, staging } = deps;
+  if (!part.listed.stable && part.segments.length > 0) await forgetPart(deps, part);
+  const faults = createFaultFile(staging, held.run.id, { seq: part.seq, key: part.listed.key });
+  const waiting = (reason: string, waitMs: number): void => showWait(deps, reason, waitMs);
+  const chunks = source.open(part.listed, { signal: held.signal, waiting });
+  const feed = createLineFeed(chunks, (found) => faults.add(found));
+  try {
+    await passStaged(feed, part);
+    await stageSegments(deps, part, feed, faults);
+    await faults.finish();
+    part.complete = true;
+    await held.savePart(part.seq, { complete: true, faults: faults.count(), error: '' });
+    show(deps, part, feed, faults);
+  } finally {
+    await feed.close();
+  }
+}
+
+async function passStaged(feed: LineFeed, { listed, segments }: PartState): Promise<void> {
+  const staged = recordsOf(segments);
+  if (await feed.skip(staged)) return;
+  throw new RunFailedError(
+    `expected at least ${staged} lines in ${listed.key} again, of which so many are staged, got fewer: the source gives ` +
+      'something else under the same identity; cancel this run and start a new one',
+  );
+}
+
+async function stageSegments(deps: StagePartDeps, part: PartState, feed: LineFeed, faults: FaultFile): Promise<void> {
+  const { held, staging, room, limits, failpoint, progress } = deps;
+  for (;;) {
+    const records = Math.min(limits.records, deps.left());
+    if (records <= 0) return;
+    await room.wait(held);
+    const number = part.segments.length;
+    const before = recordsOf(part.segments);
+    let taken = 0;
+    const key = stagingKeys.segment(held.run.id, part.seq, number);
+    const { segment, ended, broke } = await writeSegment(feed, { staging, key }, { ...limits, records }, (more) => {
+      taken += more;
+      progress.grew(more);
+      const bytes = feed.bytesRead();
+      progress.part(part.seq, { records: before + taken, faults: faults.count(), bytes, complete: false });
+    });
+    if (segment !== undefined) {
+      failpoint('import_segment_written');
+      held.signal.throwIfAborted();
+      const segments = [...part.segments, segment];
+      await held.savePart(part.seq, { segments });
+      part.segments = segments;
+      room.wrote(segment.bytes);
+      failpoint('import_segment_committed');
+    }
+    if (broke !== undefined) throw broke;
+    if (ended) return;
+  }
+}
+
+function show({ progress }: StagePartDeps, part: PartState, feed: LineFeed, faults: FaultFile): void {
+  const bytes = Math.max(feed.bytesRead(), part.listed.bytes ?? 0);
+  progress.part(part.seq, { records: recordsOf(part.segments), faults: faults.count(), bytes, complete: true });
+}
+
+/** Lines that are staged. */
+export function recordsOf(segments: readonly Segment[]): number {
+  return segments.reduce((sum, { records }) => sum + records, 0);
+}

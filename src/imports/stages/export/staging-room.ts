@@ -1,0 +1,132 @@
+import type { HeldRun } from '../../run/held-run.ts';
+import type { Staging } from '../../staging.ts';
+
+/** Whether there is room for more in staging; shared by the runs that write there. */
+export interface StagingRoom {
+  /** Resolves when there is; shows meanwhile what the run waits for. Rejects when the run is to stop. */
+  wait(held: Pick<HeldRun, 'signal' | 'waiting'>): Promise<void>;
+  /** So many bytes more lie there. */
+  wrote(bytes: number): void;
+  /** A file begins that is not listed before it is whole. */
+  begin(): UnfinishedFile;
+}
+
+export interface UnfinishedFile {
+  wrote(bytes: number): void;
+  /** It is whole, or gone. */
+  end(isWhole: boolean): void;
+}
+
+export interface RoomDeps {
+  readonly staging: Staging;
+  /** Bytes that all runs together may stage; 0: no limit. */
+  readonly budgetBytes: number;
+  /** Free on the disk; undefined: nobody can tell (a bucket). */
+  readonly freeBytes: () => Promise<number | undefined>;
+  /** That many bytes stay free on the disk. */
+  readonly reserveBytes?: number;
+  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
+}
+
+const reserveBytesDefault = 1024 ** 3;
+const lookAgainMs = 5000;
+/** Between two counts of what lies in staging; in between what is written is added. */
+const countEveryMs = 30_000;
+
+export function createStagingRoom(deps: RoomDeps): StagingRoom {
+  const { staging, budgetBytes, freeBytes, reserveBytes = reserveBytesDefault } = deps;
+  let used = 0;
+  let unfinished = 0;
+  let countedAt = -Infinity;
+  const shortage = async (force: boolean): Promise<string | undefined> => {
+    const free = await freeBytes();
+    if (free !== undefined && free < reserveBytes) {
+      return `${staging.description} is on a disk with ${megabytes(free)} left of which ${megabytes(reserveBytes)} stay free; make room`;
+    }
+    if (budgetBytes === 0) return undefined;
+    if (force || performance.now() - countedAt > countEveryMs) {
+      used = unfinished + (await staging.list('')).reduce((sum, { bytes }) => sum + bytes, 0);
+      countedAt = performance.now();
+    }
+    if (used < budgetBytes) return undefined;
+    return (
+      `${staging.description} holds ${megabytes(used)} of the ${megabytes(budgetBytes)} allowed; finish, cancel or remove ` +
+      'other runs, or raise the disk budget'
+    );
+  };
+  return {
+    wrote: (bytes) => void (used += bytes),
+    begin() {
+      let own = 0;
+      return {
+        wrote(bytes) {
+          own += bytes;
+          unfinished += bytes;
+          used += bytes;
+        },
+        end(isWhole) {
+          unfinished -= own;
+          if (!isWhole) used -= own;
+        },
+      };
+    },
+    async wait(held) {
+      for (let waited = false; ; waited = true) {
+        held.signal.throwIfAborted();
+        const reason = await shortage(waited);
+        if (reason === undefined) {
+          if (waited) held.waiting(null);
+          return;
+        }
+        held.waiting({ reason });
+        await deps.sleep(lookAgainMs, held.signal);
+      }
+    },
+  };
+}
+
+function megabytes(bytes: number): string {
+  return `${Math.round(bytes / 1024 ** 2).toLocaleString('en-GB')} MiB`;
+}
+
+/** Whether a file is large: what a stage makes of all its records. Small ones are never waited for: some end the shortage. */
+const largeFile = /^[^/]+\/(?:spills|days)\/[^/]+\.zst$/;
+/** Written in between two looks at whether there is room. */
+const lookEveryBytes = 16 * 1024 * 1024;
+
+/** The same staging, in which a write of spilled events or of a day waits until there is room, also in its middle. */
+export function withRoom(staging: Staging, room: StagingRoom, held: Pick<HeldRun, 'signal' | 'waiting'>): Staging {
+  return {
+    ...staging,
+    async write(key, chunks) {
+      if (!largeFile.test(key)) return staging.write(key, chunks);
+      const file = room.begin();
+      let isWhole = false;
+      try {
+        const fitting = asThereIsRoom(chunks, file, () => room.wait(held));
+        const written = await staging.write(key, fitting);
+        isWhole = true;
+        return written;
+      } finally {
+        file.end(isWhole);
+      }
+    },
+  };
+}
+
+async function* asThereIsRoom(
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  file: UnfinishedFile,
+  wait: () => Promise<void>,
+): AsyncGenerator<Uint8Array> {
+  let unseen = Infinity;
+  for await (const chunk of chunks) {
+    if (unseen >= lookEveryBytes) {
+      await wait();
+      unseen = 0;
+    }
+    yield chunk;
+    unseen += chunk.length;
+    file.wrote(chunk.length);
+  }
+}

@@ -1,0 +1,333 @@
+import { zstdDecompressSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { RunFailedError, RunLostError } from '../../run/held-run.ts';
+import { stagingKeys, type RejectedRecord, type Staging } from '../../staging.ts';
+import { TargetError, TargetWaitError, type Target } from '../../target.ts';
+import { openHttpTarget } from '../../targets/http.ts';
+import { splitLines } from '../../targets/lines.ts';
+import { directRequest } from '../../targets/post.ts';
+import { seeded, startBatchService, type SentEvent, type Treatment } from '../../../../test/support/batch-service.ts';
+import { createLoadStage, type LoadDeps } from './load-stage.ts';
+import { eventsOf, stageDays, tempStaging, type TestEvent } from '../../../../test/support/staged-days.ts';
+import { createTestRun, type TestRun } from '../../../../test/support/held-run.ts';
+
+const days = {
+  '2024-03-02': eventsOf('run-1', '2024-03-02', 95),
+  '2024-03-01': eventsOf('run-1', '2024-03-01', 430),
+  '2024-03-05': eventsOf('run-1', '2024-03-05', 10),
+};
+const all = Object.values(days).flat();
+
+/** Time passes only while somebody sleeps. */
+function testTime(): Pick<LoadDeps, 'clock' | 'sleep'> & { readonly slept: number[] } {
+  let now = Date.parse('2026-11-20T10:00:00Z');
+  const slept: number[] = [];
+  return {
+    slept,
+    clock: { now: () => now },
+    sleep: async (ms, signal) => {
+      signal.throwIfAborted();
+      slept.push(ms);
+      now += ms;
+      await new Promise((done) => setImmediate(done));
+      signal.throwIfAborted();
+    },
+  };
+}
+
+function loadDeps(target: Target, staging: Staging, more: Partial<LoadDeps> = {}): LoadDeps {
+  return { target, staging, ...testTime(), failpoint: () => {}, random: () => 0.5, ...more };
+}
+
+function httpTarget(url: string): Target {
+  return openHttpTarget({ url, apiKey: 'phc_test', runId: 'run-1', request: directRequest(5000) });
+}
+
+function identities(events: Iterable<SentEvent | TestEvent>): string[] {
+  return [...events]
+    .map((event) => JSON.stringify([event.uuid, event.event, event.distinct_id, event.timestamp]))
+    .toSorted();
+}
+
+function sums(test: TestRun): { accepted: number; rejected: number; open: number } {
+  const states = [...test.days.values()];
+  return {
+    accepted: states.reduce((sum, day) => sum + day.accepted, 0),
+    rejected: states.reduce((sum, day) => sum + day.rejected, 0),
+    open: states.filter((day) => day.framesLoaded < day.frames).length,
+  };
+}
+
+async function rejectedRecords(staging: Staging, run: string): Promise<RejectedRecord[]> {
+  const records: RejectedRecord[] = [];
+  for (const { key } of await staging.list(`${run}/rejected/`)) {
+    const chunks: Buffer[] = [];
+    for await (const chunk of staging.read(key)) chunks.push(chunk);
+    const lines = zstdDecompressSync(Buffer.concat(chunks)).toString('utf8').trimEnd().split('\n');
+    records.push(...lines.map((line) => JSON.parse(line) as RejectedRecord));
+  }
+  return records;
+}
+
+/** A target that stores every event as often as it comes, and can tell which it has. */
+function memoryTarget(more: Partial<Target> = {}): Target & { readonly events: string[] } {
+  const stored: string[] = [];
+  return {
+    description: 'memory',
+    events: stored,
+    deliver: async (batch) => {
+      for (const line of splitLines(batch.lines)) stored.push((JSON.parse(line) as TestEvent).uuid);
+      return { accepted: batch.events, rejected: [] };
+    },
+    stored: async (batch) => {
+      const uuids = splitLines(batch.lines).map((line) => (JSON.parse(line) as TestEvent).uuid);
+      return new Set(uuids.filter((uuid) => stored.includes(uuid)));
+    },
+    settled: () => Promise.resolve(),
+    reader: undefined,
+    ...more,
+  };
+}
+
+describe('loading', () => {
+  it('sends every event once, day after day, and counts them', async () => {
+    await using temp = await tempStaging();
+    await using service = await startBatchService(() => 'keep');
+    const test = createTestRun('run-1');
+    await stageDays(test, temp.staging, days, 10);
+    await createLoadStage(loadDeps(httpTarget(service.url), temp.staging))(test.hold().held);
+    expect(identities(service.stored.values())).toEqual(identities(all));
+    expect(service.requests).toBe(54);
+    expect(service.days).toEqual(['2024-03-01', '2024-03-02', '2024-03-05']);
+    expect(sums(test)).toEqual({ accepted: 535, rejected: 0, open: 0 });
+    expect(test.run.totals).toMatchObject({ loaded: 535, rejected: 0 });
+    expect(test.run.progress.load).toMatchObject({ done: 535, total: 535, partsDone: 3, partsTotal: 3 });
+    expect(test.run.progress.load?.bytes).toBe(test.run.progress.load?.bytesTotal);
+    expect(test.run.progress.load?.finishedAt).toBeDefined();
+  });
+
+  it('has several batches of a day on their way at once, never of two days', async () => {
+    await using temp = await tempStaging();
+    const test = createTestRun('run-1');
+    await stageDays(test, temp.staging, days, 10);
+    const underWay: string[] = [];
+    const seen = new Set<string>();
+    const target = memoryTarget({
+      deliver: async (batch) => {
+        underWay.push(batch.day);
+        seen.add(underWay.join());
+        await new Promise((done) => setTimeout(done, 2));
+        underWay.splice(underWay.indexOf(batch.day), 1);
+        return { accepted: batch.events, rejected: [] };
+      },
+    });
+    await createLoadStage(loadDeps(target, temp.staging))(test.hold().held);
+    const sets = [...seen].map((text) => text.split(','));
+    expect(Math.max(...sets.map((set) => set.length))).toBe(4);
+    expect(sets.filter((set) => new Set(set).size > 1)).toEqual([]);
+  });
+
+  it.each([1, 2, 3, 4])('a service that misbehaves at random stores every event once (seed %i)', async (seed) => {
+    const random = seeded(seed);
+    const treatments: readonly Treatment[] = [
+      { status: 429, headers: { 'retry-after': '7' } },
+      { status: 503, body: { detail: 'busy' } },
+      { status: 500 },
+      { status: 408 },
+      'reset',
+      'lose',
+      { status: 413 },
+    ];
+    await using temp = await tempStaging();
+    await using service = await startBatchService((batch) => {
+      const at = Math.floor(random() * treatments.length * 2);
+      const treatment = treatments[at] ?? 'keep';
+      // A single event is never too large here.
+      return typeof treatment === 'object' && treatment.status === 413 && batch.length === 1 ? 'keep' : treatment;
+    });
+    const test = createTestRun('run-1');
+    await stageDays(test, temp.staging, days, 40);
+    await createLoadStage(loadDeps(httpTarget(service.url), temp.staging))(test.hold().held);
+    expect(identities(service.stored.values())).toEqual(identities(all));
+    expect(sums(test)).toEqual({ accepted: 535, rejected: 0, open: 0 });
+    expect(test.waits.length).toBeGreaterThan(0);
+    expect(test.run.waiting).toBeNull();
+  });
+
+  it('waits as long as the service says, and tells why', async () => {
+    await using temp = await tempStaging();
+    await using service = await startBatchService((_batch, attempt) =>
+      attempt === 1 ? { status: 429, headers: { 'retry-after': '90' }, body: { detail: 'Slow down.' } } : 'keep',
+    );
+    const test = createTestRun('run-1');
+    await stageDays(test, temp.staging, { '2024-03-05': days['2024-03-05'] }, 10);
+    const time = testTime();
+    await createLoadStage(loadDeps(httpTarget(service.url), temp.staging, time))(test.hold().held);
+    expect(time.slept).toEqual([90_000]);
+    expect(test.waits).toEqual([
+      {
+        reason: `${service.url}/batch/ answers 429: Slow down.; trying again at 10:01:30 UTC`,
+        until: Date.parse('2026-11-20T10:01:30Z'),
+      },
+    ]);
+  });
+
+  it('holds the speed that was asked for', async () => {
+    await using temp = await tempStaging();
+    const target = memoryTarget();
+    const test = createTestRun('run-1', { eventsPerSecond: 100 });
+    await stageDays(test, temp.staging, days, 10);
+    const time = testTime();
+    await createLoadStage(loadDeps(target, temp.staging, { ...time, inFlight: 1 }))(test.hold().held);
+    const seconds = time.slept.reduce((sum, ms) => sum + ms, 0) / 1000;
+    expect(seconds).toBeGreaterThan(5.2);
+    expect(seconds).toBeLessThan(5.4);
+  });
+});
+
+describe('events that the target refuses', () => {
+  const refuseN =
+    (refused: (n: number) => boolean) =>
+    (batch: readonly SentEvent[]): Treatment => {
+      const errors = batch.flatMap((event, index) =>
+        refused(Number(event.properties['n']))
+          ? [{ attr: `batch[${index}].properties`, code: 'bad', detail: 'not so' }]
+          : [],
+      );
+      return errors.length === 0 ? 'keep' : { status: 400, body: { code: 'invalid', detail: 'some are bad', errors } };
+    };
+
+  it('lie aside with their reason, and the others get in', async () => {
+    await using temp = await tempStaging();
+    const bad = (n: number): boolean => n % 25 === 7;
+    await using service = await startBatchService(refuseN(bad));
+    const test = createTestRun('run-1');
+    await stageDays(test, temp.staging, days, 50);
+    await createLoadStage(loadDeps(httpTarget(service.url), temp.staging))(test.hold().held);
+    const refused = all.filter((event) => bad(Number(event.properties['n'])));
+    expect(identities(service.stored.values())).toEqual(identities(all.filter((event) => !refused.includes(event))));
+    expect(sums(test)).toEqual({ accepted: 535 - refused.length, rejected: refused.length, open: 0 });
+    const records = await rejectedRecords(temp.staging, 'run-1');
+    expect(identities(records.map(({ original }) => JSON.parse(original) as TestEvent))).toEqual(identities(refused));
+    expect(records[0]).toMatchObject({
+      stage: 'load',
+      code: 'bad',
+      reason: 'not so',
+      place: 'event 8 of batch 1 of 2024-03-01',
+    });
+    expect(test.run.totals).toMatchObject({ rejected: refused.length, rejectedEvents: refused.length });
+  });
+
+  it('end the run when they are more than it allows, and a higher limit lets it go on', async () => {
+    await using temp = await tempStaging();
+    await using service = await startBatchService(refuseN((n) => n % 2 === 0));
+    const test = createTestRun('run-1', { rejectedMax: 0.2 });
+    await stageDays(test, temp.staging, days, 10);
+    const stage = createLoadStage(loadDeps(httpTarget(service.url), temp.staging));
+    await expect(stage(test.hold().held)).rejects.toThrow(RunFailedError);
+    test.run = { ...test.run, options: { ...test.run.options, rejectedMax: 0.6 } };
+    await stage(test.hold().held);
+    expect(sums(test)).toEqual({ accepted: 267, rejected: 268, open: 0 });
+    expect(await rejectedRecords(temp.staging, 'run-1')).toHaveLength(268);
+  });
+});
+
+describe('a load that is interrupted', () => {
+  it.each(['import_load_delivered', 'import_load_committed'])(
+    'again and again at %s: a target that can tell what it has gets every event once',
+    async (place) => {
+      await using temp = await tempStaging();
+      const target = memoryTarget();
+      const test = createTestRun('run-1');
+      await stageDays(test, temp.staging, days, 10);
+      let crashes = 0;
+      for (;;) {
+        let left = 2;
+        const failpoint = (name: string): void => {
+          if (name === place && (left -= 1) === 0) throw new Error('killed');
+        };
+        try {
+          await createLoadStage(loadDeps(target, temp.staging, { failpoint }))(test.hold().held);
+          break;
+        } catch (error) {
+          crashes += 1;
+          if (crashes > 50 || !(error instanceof Error) || error.message !== 'killed') throw error;
+        }
+      }
+      expect(crashes).toBeGreaterThan(2);
+      expect(target.events.toSorted()).toEqual(all.map(({ uuid }) => uuid).toSorted());
+      expect(sums(test)).toEqual({ accepted: 535, rejected: 0, open: 0 });
+    },
+  );
+
+  it('or done before, as a retry: nothing that the target has is sent again', async () => {
+    await using temp = await tempStaging();
+    const target = memoryTarget();
+    const test = createTestRun('run-1');
+    await stageDays(test, temp.staging, days, 10);
+    const staged = structuredClone(test.days);
+    await createLoadStage(loadDeps(target, temp.staging))(test.hold().held);
+    target.events.splice(100, 7);
+    for (const [day, state] of staged) test.days.set(day, state);
+    test.run = { ...test.run, retries: 1, progress: {} };
+    await createLoadStage(loadDeps(target, temp.staging))(test.hold().held);
+    expect(target.events.toSorted()).toEqual(all.map(({ uuid }) => uuid).toSorted());
+    expect(sums(test)).toEqual({ accepted: 535, rejected: 0, open: 0 });
+  });
+
+  it('that was paused writes nothing more and goes on where it was', async () => {
+    await using temp = await tempStaging();
+    const test = createTestRun('run-1');
+    await stageDays(test, temp.staging, days, 10);
+    const { held, lose } = test.hold();
+    const target = memoryTarget();
+    let batches = 0;
+    const pausing: Target = {
+      ...target,
+      deliver: async (batch, signal) => {
+        batches += 1;
+        if (batches === 30) lose();
+        signal.throwIfAborted();
+        return target.deliver(batch, signal);
+      },
+    };
+    await expect(createLoadStage(loadDeps(pausing, temp.staging))(held)).rejects.toThrow(RunLostError);
+    const before = structuredClone(test.days);
+    await new Promise((done) => setTimeout(done, 20));
+    expect(test.days).toEqual(before);
+    await createLoadStage(loadDeps(target, temp.staging))(test.hold().held);
+    expect(target.events.toSorted()).toEqual(all.map(({ uuid }) => uuid).toSorted());
+  });
+
+  it('by an error for good stops the batches that wait, too', async () => {
+    await using temp = await tempStaging();
+    const test = createTestRun('run-1');
+    await stageDays(test, temp.staging, days, 10);
+    let calls = 0;
+    const target = memoryTarget({
+      deliver: async () => {
+        calls += 1;
+        if (calls === 1) {
+          await new Promise((done) => setTimeout(done, 30));
+          throw new TargetError('the key is wrong');
+        }
+        throw new TargetWaitError('busy');
+      },
+    });
+    const sleep: LoadDeps['sleep'] = (_ms, signal) =>
+      new Promise((_done, fail) =>
+        signal.addEventListener('abort', () => fail(signal.reason as Error), { once: true }),
+      );
+    const stage = createLoadStage(loadDeps(target, temp.staging, { sleep }));
+    await expect(stage(test.hold().held)).rejects.toThrow(TargetError);
+  });
+
+  it('does not begin when the files of a day are damaged', async () => {
+    await using temp = await tempStaging();
+    const test = createTestRun('run-1');
+    await stageDays(test, temp.staging, days, 10);
+    await temp.staging.write(stagingKeys.day('run-1', '2024-03-01'), [Buffer.from('nothing of the kind')]);
+    const stage = createLoadStage(loadDeps(memoryTarget(), temp.staging));
+    await expect(stage(test.hold().held)).rejects.toThrow(/2024-03-01.*start the check again/);
+  });
+});

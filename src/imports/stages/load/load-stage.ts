@@ -1,0 +1,164 @@
+import type { Clock } from '../../../base/clock.ts';
+import type { Failpoint } from '../../../base/failpoint.ts';
+import { assertCheckPassed, rejectedShare } from '../check/assert-passed.ts';
+import { RunFailedError, type HeldRun, type RunStage, type StoredDay } from '../../run/held-run.ts';
+import type { CheckResult } from '../../run/results.ts';
+import { stagingKeys, type DayIndex, type Staging } from '../../staging.ts';
+import type { Target } from '../../target.ts';
+import { deliverFrame, loadRejectedPrefix, type DeliveredFrame } from './deliver-frame.ts';
+import { inOrder } from './in-order.ts';
+import { createLoadProgress, type LoadProgress } from './load-progress.ts';
+import { createPatience, type Patiently, type Sleep } from './patience.ts';
+import { readDayFrames, readDayIndex } from './read-day.ts';
+import { readJson } from './read-json.ts';
+import { createSpeedLimit, type Admit } from './speed.ts';
+
+export interface LoadDeps {
+  readonly target: Target;
+  readonly staging: Staging;
+  readonly clock: Clock;
+  readonly sleep: Sleep;
+  readonly failpoint: Failpoint;
+  /** Frames on their way at the same time, at most; default 4. */
+  readonly inFlight?: number;
+  readonly random?: () => number;
+}
+
+const inFlightDefault = 4;
+/** The cursor is written after so many frames, or so much time. */
+const commitFrames = 8;
+const commitMs = 250;
+
+interface Load extends LoadDeps {
+  readonly held: HeldRun;
+  readonly signal: AbortSignal;
+  readonly stop: () => void;
+  readonly patiently: Patiently;
+  readonly admit: Admit;
+  readonly check: CheckResult;
+  readonly progress: LoadProgress;
+  readonly inFlight: number;
+}
+
+/**
+ * Sends the days oldest first, frame by frame. What the target acknowledged is committed in order, so that after a crash the
+ * frames beyond the cursor are few: the target is asked for those, and gets only what it lacks.
+ */
+export function createLoadStage(deps: LoadDeps): RunStage {
+  return async (held) => {
+    const { run } = held;
+    // What the check wrote.
+    const check = (await readJson(deps.staging, stagingKeys.check(run.id))) as CheckResult;
+    assertCheckPassed(check, run.options);
+    const days = (await held.days()).toSorted((a, b) => (a.day < b.day ? -1 : 1));
+    const begun = run.progress.load !== undefined;
+    if (days.every((day) => day.framesLoaded === 0)) await deps.staging.remove(loadRejectedPrefix(run.id));
+    const stop = new AbortController();
+    const signal = AbortSignal.any([held.signal, stop.signal]);
+    const progress = createLoadProgress(held, deps.clock, check, days, await bytesLoaded(deps.staging, run.id, days));
+    const load: Load = {
+      ...deps,
+      held,
+      signal,
+      stop: () => stop.abort(new Error('another batch of the load failed')),
+      patiently: createPatience({
+        ...deps,
+        held: { signal, waiting: (waiting) => held.waiting(waiting) },
+      }),
+      admit: createSpeedLimit(run.options.eventsPerSecond, deps),
+      check,
+      progress,
+      inFlight: deps.inFlight ?? inFlightDefault,
+    };
+    progress.show();
+    // From here on a worker that takes over knows that there may be frames beyond the cursor.
+    await held.flush();
+    // Days before the first that is not done are done; days after it have not begun.
+    let doubt: Doubt = begun ? 'beyond-cursor' : 'none';
+    for (const day of days) {
+      if (day.framesLoaded >= day.frames) continue;
+      await loadDay(load, day, run.retries > 0 ? 'all' : doubt);
+      doubt = 'none';
+    }
+    progress.finish();
+    await held.flush();
+  };
+}
+
+/** Which frames the target may have already: those that were under way when the load stopped, or any, after a retry. */
+type Doubt = 'none' | 'beyond-cursor' | 'all';
+
+async function loadDay(load: Load, day: StoredDay, doubt: Doubt): Promise<void> {
+  const { staging, held, progress } = load;
+  const run = held.run.id;
+  const index = await readDayIndex(staging, run, day.day);
+  if (doubt !== 'none' && day.framesLoaded === 0) await staging.remove(loadRejectedPrefix(run, day.day));
+  const underWayMax = commitFrames + load.inFlight;
+  const doubtful = { none: 0, 'beyond-cursor': day.framesLoaded + underWayMax, all: index.frames.length }[doubt];
+  const cursor = createCursor(load, day);
+  await inOrder(readDayFrames(staging, run, index, day.framesLoaded), {
+    max: load.inFlight,
+    work: (frame) => deliverFrame({ ...load, run }, frame, frame.index < doubtful),
+    done: (delivered) => cursor.add(delivered),
+    onFailure: load.stop,
+  });
+  await cursor.commit(index.frames.length);
+  progress.dayDone();
+  progress.show();
+}
+
+interface Cursor {
+  add(delivered: DeliveredFrame): Promise<void>;
+  commit(framesLoaded: number): Promise<void>;
+}
+
+function createCursor({ held, clock, failpoint, progress, check }: Load, day: StoredDay): Cursor {
+  let { accepted, rejected, framesLoaded } = day;
+  let committed = framesLoaded;
+  let committedAt = clock.now();
+  const commit = async (upTo: number): Promise<void> => {
+    framesLoaded = upTo;
+    if (framesLoaded === committed) return;
+    failpoint('import_load_delivered');
+    await held.saveDay(day.day, { framesLoaded, accepted, rejected });
+    failpoint('import_load_committed');
+    committed = framesLoaded;
+    committedAt = clock.now();
+    progress.show();
+    assertFewRejected(check, progress.rejected(), held.run.options.rejectedMax);
+  };
+  return {
+    add: async (delivered) => {
+      accepted += delivered.accepted;
+      rejected += delivered.rejected;
+      framesLoaded = delivered.frame.index + 1;
+      progress.add({ ...delivered, bytes: delivered.frame.bytes });
+      const due = framesLoaded - committed >= commitFrames || clock.now() - committedAt >= commitMs;
+      if (due) await commit(framesLoaded);
+    },
+    commit,
+  };
+}
+
+function assertFewRejected(check: CheckResult, rejected: number, rejectedMax: number): void {
+  if (rejectedShare({ ...check.totals, rejected }) <= rejectedMax) return;
+  throw new RunFailedError(
+    `${rejected} of ${check.totals.records} records were rejected by the check or the target; rejected_max allows ` +
+      `${Number((rejectedMax * 100).toPrecision(3))} %. Read the rejected records (their codes say why), then resume with a ` +
+      'higher rejected_max to leave them out, or start a new run.',
+  );
+}
+
+/** Bytes of JSON of the frames that were loaded before. */
+async function bytesLoaded(staging: Staging, run: string, days: readonly StoredDay[]): Promise<number> {
+  let bytes = 0;
+  for (const day of days) {
+    if (day.framesLoaded >= day.frames) bytes += day.bytes;
+    else if (day.framesLoaded > 0) bytes += sumOf(await readDayIndex(staging, run, day.day), day.framesLoaded);
+  }
+  return bytes;
+}
+
+function sumOf({ frames }: DayIndex, count: number): number {
+  return frames.slice(0, count).reduce((sum, frame) => sum + frame.bytes, 0);
+}

@@ -1,0 +1,76 @@
+import type { StoredDay, StoredPart } from '../../run/held-run.ts';
+import type { VerifyResult } from '../../run/results.ts';
+import type { BalanceLine, ReportTotals } from './report.ts';
+
+interface Balanced {
+  readonly totals: ReportTotals;
+  /** Events refused by the check. */
+  readonly refusedByCheck: number;
+  readonly parts: readonly StoredPart[];
+  readonly days: readonly StoredDay[];
+  readonly refused: RefusedCounts;
+  readonly isChecked: boolean;
+  /** Whether all days have been loaded. */
+  readonly isLoaded: boolean;
+  readonly verify: VerifyResult | undefined;
+}
+
+/** The sums that must agree, as far as the run has come. The sides of each were counted in different places. */
+export function balance(of: Balanced): BalanceLine[] {
+  return [...(of.isChecked ? checkLines(of) : []), ...(of.isChecked && of.isLoaded ? loadLines(of) : [])];
+}
+
+function checkLines({ totals, refusedByCheck, parts, days }: Balanced): BalanceLine[] {
+  const { records, events } = totals;
+  const staged = sum(parts, recordsOf) + sum(parts, ({ faults }) => faults);
+  const prepared = sum(days, (day) => day.events + day.duplicates);
+  const accounted = records.converted + records.skipped + records.rejected;
+  return [
+    line('Records of the source = records that the check has read', staged, records.read),
+    line('Records read = converted + skipped + rejected', records.read, accounted),
+    line('Events converted = to load + duplicates + refused by the check', events.converted, prepared + refusedByCheck),
+  ];
+}
+
+function loadLines({ totals: { events }, days, refused, verify }: Balanced): BalanceLine[] {
+  const toLoad = sum(days, (day) => day.events);
+  const answered = sum(days, (day) => day.accepted + day.rejected);
+  const accounted = events.loaded + events.duplicates + events.rejected;
+  const lines = [
+    line('Events to load = loaded + refused by the target', toLoad, answered),
+    line('Events converted = loaded + duplicates + rejected', events.converted, accounted),
+    line(
+      'Events loaded, by day = by name',
+      events.loaded,
+      sum(days, (day) => sum(loadedCounts(day, refused).values(), (count) => count)),
+    ),
+  ];
+  if (verify === undefined || verify.verdict === 'unreadable') return lines;
+  return [...lines, line('Events loaded = found in the store', events.loaded, verify.found)];
+}
+
+function line(name: string, left: number, right: number): BalanceLine {
+  return { name, left, right, holds: left === right };
+}
+
+/** Events that the target refused: day → name → how many, as the files of rejected records have them. */
+export type RefusedCounts = ReadonlyMap<string, ReadonlyMap<string, number>>;
+
+/** What the target took of a day, by event name. Empty until the day is loaded to its end: until then only its sum is known. */
+export function loadedCounts(day: StoredDay, refused: RefusedCounts): ReadonlyMap<string, number> {
+  if (day.expected === '' || day.framesLoaded < day.frames) return new Map();
+  // What the check wrote: everything that was to be loaded.
+  const byName = JSON.parse(day.expected) as Readonly<Record<string, { readonly count: number }>>;
+  const without = refused.get(day.day);
+  return new Map(Object.entries(byName).map(([name, { count }]) => [name, count - (without?.get(name) ?? 0)]));
+}
+
+export function recordsOf({ segments }: Pick<StoredPart, 'segments'>): number {
+  return sum(segments, ({ records }) => records);
+}
+
+export function sum<Item>(items: Iterable<Item>, valueOf: (item: Item) => number): number {
+  let total = 0;
+  for (const item of items) total += valueOf(item);
+  return total;
+}

@@ -1,0 +1,212 @@
+import { stagesOf } from '../../run/eta.ts';
+import type { StoredDay, StoredPart } from '../../run/held-run.ts';
+import type { CheckResult, VerifyResult } from '../../run/results.ts';
+import type { Run, RunOptions, Stage, StageProgress } from '../../run/run.ts';
+import { balance, recordsOf, sum, type RefusedCounts } from './balance.ts';
+import { eventMatrix } from './event-matrix.ts';
+import type { PartLine, ReportResult, ReportTotals, StageLine } from './report.ts';
+import { withoutCredentials } from './shown-url.ts';
+
+const partsMax = 2_000;
+const errorsMax = 100;
+const sentencesMax = 200;
+const differencesMax = 1_000;
+const exampleCharsMax = 2_000;
+
+export interface ReportSources {
+  readonly run: Run;
+  readonly parts: readonly StoredPart[];
+  readonly days: readonly StoredDay[];
+  readonly refused: RefusedCounts;
+  /** Undefined: the check is not done. */
+  readonly check: CheckResult | undefined;
+  /** Undefined: verify is not done. */
+  readonly verify: VerifyResult | undefined;
+  /** ms since the epoch. */
+  readonly now: number;
+}
+
+/** Everything a report says, from what the stages left behind. Pure: the same sources give the same report. */
+export function buildReport(sources: ReportSources): ReportResult {
+  const { run, parts, days, refused, check, verify, now } = sources;
+  const totals = totalsOf(sources);
+  const isLoaded = hasLoaded(run, days, check);
+  const lines = balance({
+    totals,
+    refusedByCheck: check?.totals.rejectedEvents ?? 0,
+    parts,
+    days,
+    refused,
+    isChecked: check !== undefined,
+    isLoaded,
+    verify,
+  });
+  const off = lines.filter(({ holds }) => !holds).map(({ name }) => name);
+  const judged = judge({ run, check, verify, isLoaded, off });
+  return {
+    version: 1,
+    madeAt: iso(now),
+    run: {
+      id: run.id,
+      projectId: run.projectId,
+      configId: run.configId,
+      source: run.source,
+      promotedFrom: run.promotedFrom,
+      createdAt: iso(run.createdAt),
+      startedAt: isoOrNull(run.startedAt),
+    },
+    options: shownOptions(run.options),
+    ...judged,
+    totals,
+    balance: lines,
+    // The report itself is being made.
+    stages: stagesOf(run).flatMap((stage) => (stage === 'report' ? [] : stageLine(stage, run.progress[stage], now))),
+    parts: { list: parts.slice(0, partsMax).map(partLine), more: Math.max(0, parts.length - partsMax) },
+    ...eventMatrix(days, { check, verify, refused }),
+    ...findingsOf(check),
+    verify: { verdict: verify?.verdict ?? 'not done', detail: verify?.detail ?? '' },
+    differences: differencesOf(verify),
+  };
+}
+
+function totalsOf({ run, parts, days, check, verify }: ReportSources): ReportTotals {
+  const base = check?.totals;
+  const staged = sum(parts, recordsOf) + sum(parts, ({ faults }) => faults);
+  const skipped = sum(Object.values(base?.skipped ?? {}), (count) => count);
+  const refused = base?.rejectedEvents ?? 0;
+  const rejected = base === undefined ? sum(parts, ({ faults }) => faults) : base.rejected - refused;
+  const read = base?.records ?? staged;
+  const isRead = verify !== undefined && verify.verdict !== 'unreadable';
+  return {
+    records: {
+      read,
+      // Before the check nothing is converted.
+      converted: base === undefined ? 0 : (base.converted ?? read - skipped - rejected),
+      skipped,
+      rejected,
+      skippedByReason: base?.skipped ?? {},
+    },
+    events: {
+      converted: base?.events ?? 0,
+      duplicates: base?.duplicates ?? 0,
+      rejected: refused + sum(days, (day) => day.rejected),
+      loaded: sum(days, (day) => day.accepted),
+      verified: isRead ? verify.found : null,
+      storedByOthers: isRead ? (verify.storedByOthers ?? 0) : null,
+    },
+    sourceBytes: run.progress.export?.bytes ?? sum(parts, ({ bytes }) => bytes ?? 0),
+  };
+}
+
+function hasLoaded(run: Run, days: readonly StoredDay[], check: CheckResult | undefined): boolean {
+  if (run.options.last === 'check' || check === undefined) return false;
+  const isPast = run.stage === 'verify' || run.stage === 'report';
+  return isPast && days.every((day) => day.framesLoaded >= day.frames);
+}
+
+interface Judged {
+  readonly run: Run;
+  readonly check: CheckResult | undefined;
+  readonly verify: VerifyResult | undefined;
+  readonly isLoaded: boolean;
+  /** Names of the sums that do not agree. */
+  readonly off: readonly string[];
+}
+
+function judge({ run, check, verify, isLoaded, off }: Judged): Pick<ReportResult, 'verdict' | 'summary'> {
+  if (off.length > 0) {
+    const compared = verify?.verdict === 'different' ? ` ${verify.detail}` : '';
+    return { verdict: 'different', summary: `These sums do not agree: ${off.join('; ')}.${compared}` };
+  }
+  if (run.options.last === 'check' && check !== undefined) {
+    const found = check.verdict === 'passed' ? 'The check passed' : `The check failed: ${check.problems.join(' ')}`;
+    return { verdict: 'checked', summary: `${found.replace(/\.$/, '')}. Nothing was sent, and nothing was to be.` };
+  }
+  if (!isLoaded) {
+    return { verdict: 'unfinished', summary: unfinished(run) };
+  }
+  if (verify === undefined || verify.verdict === 'unreadable') {
+    const why = verify === undefined ? 'The store has not been looked into.' : verify.detail;
+    return { verdict: 'unverified', summary: `Every sum agrees, and the target acknowledged every event. ${why}` };
+  }
+  if (verify.verdict === 'different') {
+    return { verdict: 'different', summary: `What is stored differs from what was loaded. ${verify.detail}` };
+  }
+  const there = verify.storedByOthers ?? 0;
+  const others = there === 0 ? '' : ` ${there} of the events are stored by another import or by live capture.`;
+  return { verdict: 'exact', summary: `Every sum agrees, and the store holds exactly what was loaded.${others}` };
+}
+
+function unfinished({ state, stage, reason, waiting }: Run): string {
+  switch (state) {
+    case 'failed':
+      return `The run has failed in the stage ${stage}: ${reason}`;
+    case 'cancelled':
+      return `The run was cancelled in the stage ${stage}; what was loaded until then stays.`;
+    case 'paused':
+      return `The run is not finished: it is paused in the stage ${stage}.`;
+    default: {
+      const why = waiting === null ? '' : `, and waits: ${waiting.reason}`;
+      return `The run is not finished: it is in the stage ${stage}${why}.`;
+    }
+  }
+}
+
+function stageLine(stage: Stage, progress: StageProgress | undefined, now: number): StageLine {
+  const { startedAt, finishedAt, done = 0, bytes = 0 } = progress ?? {};
+  const durationMs = startedAt === undefined ? null : Math.max(0, (finishedAt ?? now) - startedAt);
+  return {
+    stage,
+    startedAt: isoOrNull(startedAt),
+    finishedAt: isoOrNull(finishedAt),
+    durationMs,
+    done,
+    bytes,
+    rate: durationMs === null || durationMs === 0 ? null : Math.round((done / durationMs) * 1_000),
+  };
+}
+
+function partLine(part: StoredPart): PartLine {
+  return {
+    key: part.key,
+    identity: part.identity ?? null,
+    records: recordsOf(part),
+    faults: part.faults,
+    rawBytes: sum(part.segments, ({ rawBytes }) => rawBytes),
+    sha256: part.segments.map(({ sha256 }) => sha256),
+    complete: part.complete,
+  };
+}
+
+function findingsOf(check: CheckResult | undefined): Pick<ReportResult, 'errors' | 'problems' | 'warnings'> {
+  const errors = (check?.errors ?? []).slice(0, errorsMax).map(({ code, reason, count, example }) => {
+    const { part, line, original } = example;
+    return { code, reason, count, example: { part, line, original: original.slice(0, exampleCharsMax) } };
+  });
+  return {
+    errors,
+    problems: (check?.problems ?? []).slice(0, sentencesMax),
+    warnings: (check?.warnings ?? []).slice(0, sentencesMax),
+  };
+}
+
+function differencesOf(verify: VerifyResult | undefined): ReportResult['differences'] {
+  const all = verify?.differences ?? [];
+  const list = all.slice(0, differencesMax);
+  return { list, more: all.length - list.length + (verify?.truncated ?? 0) };
+}
+
+function shownOptions(options: RunOptions): RunOptions {
+  const { target } = options;
+  return target.kind === 'http'
+    ? { ...options, target: { kind: 'http', url: withoutCredentials(target.url) } }
+    : options;
+}
+
+function iso(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+function isoOrNull(ms: number | null | undefined): string | null {
+  return ms === null || ms === undefined ? null : iso(ms);
+}

@@ -1,0 +1,36 @@
+import type { CheckResult, VerifyResult } from '../../run/results.ts';
+import { StagingMissingError, stagingKeys, type Staging } from '../../staging.ts';
+
+/** Larger than any that a stage writes: their lists have limits. */
+const resultBytesMax = 256 * 1024 * 1024;
+
+/** Undefined: the run has not come so far, or its files are gone. */
+export async function readCheck(staging: Staging, run: string): Promise<CheckResult | undefined> {
+  return (await readJson(staging, stagingKeys.check(run))) as CheckResult | undefined;
+}
+
+export async function readVerify(staging: Staging, run: string): Promise<VerifyResult | undefined> {
+  return (await readJson(staging, stagingKeys.verify(run))) as VerifyResult | undefined;
+}
+
+async function readJson(staging: Staging, key: string): Promise<unknown> {
+  const bytes = await readWhole(staging, key);
+  return bytes === undefined ? undefined : (JSON.parse(bytes.toString('utf8')) as unknown);
+}
+
+/** Undefined: there is no such file. */
+async function readWhole(staging: Staging, key: string): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  try {
+    for await (const chunk of staging.read(key)) {
+      length += chunk.length;
+      if (length > resultBytesMax) throw new Error(`expected ${key} to have at most ${resultBytesMax} bytes, got more`);
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    if (error instanceof StagingMissingError) return undefined;
+    throw error;
+  }
+  return Buffer.concat(chunks, length);
+}

@@ -1,0 +1,75 @@
+import type { Clock } from '../../../base/clock.ts';
+import type { Failpoint } from '../../../base/failpoint.ts';
+import type { HeldRun, RunStage, StoredDay } from '../../run/held-run.ts';
+import type { Run } from '../../run/run.ts';
+import { stagingKeys, type Staging } from '../../staging.ts';
+import { refusedAtLoad } from '../verify/expected.ts';
+import type { RefusedCounts } from './balance.ts';
+import { buildReport } from './build-report.ts';
+import { readCheck, readVerify } from './read-results.ts';
+import type { ReportResult } from './report.ts';
+import { reportPage } from './report-page.ts';
+
+export interface ReportStageDeps {
+  readonly staging: Staging;
+  readonly clock: Clock;
+  /** The run with the progress of its stages as it is now; default: as the worker holds it. */
+  readonly current?: (runId: string) => Promise<Run | undefined>;
+  readonly failpoint?: Failpoint;
+}
+
+/** The last stage: report.json and report.html in staging. The same again replaces them. */
+export function createReportStage({ staging, clock, current, failpoint }: ReportStageDeps): RunStage {
+  return async (held) => {
+    const startedAt = clock.now();
+    await held.flush();
+    const report = await makeReport({ staging, clock, held, run: (await current?.(held.run.id)) ?? held.run });
+    held.signal.throwIfAborted();
+    const json = Buffer.from(`${JSON.stringify(report)}\n`);
+    const page = Buffer.from(reportPage(report));
+    await staging.write(stagingKeys.report(held.run.id, 'json'), [json]);
+    failpoint?.('import_report_json_written');
+    await staging.write(stagingKeys.report(held.run.id, 'html'), [page]);
+    failpoint?.('import_report_written');
+    const finishedAt = clock.now();
+    held.progress({
+      stage: 'report',
+      partsDone: 2,
+      partsTotal: 2,
+      done: report.totals.events.converted,
+      total: report.totals.events.converted,
+      bytes: json.length + page.length,
+      startedAt,
+      finishedAt,
+      lastProgressAt: finishedAt,
+      rate: 0,
+    });
+    await held.flush();
+  };
+}
+
+interface Making {
+  readonly staging: Staging;
+  readonly clock: Clock;
+  readonly run: Run;
+  readonly held: Pick<HeldRun, 'parts' | 'days'>;
+}
+
+/** The report of a run as far as it has come; `held` needs no lease here. */
+export async function makeReport({ staging, clock, run, held }: Making): Promise<ReportResult> {
+  const [parts, days] = await Promise.all([held.parts(), held.days()]);
+  const [check, verify] = await Promise.all([readCheck(staging, run.id), readVerify(staging, run.id)]);
+  const refused = await readRefused(staging, run.id, days);
+  return buildReport({ run, parts, days, refused, check, verify, now: clock.now() });
+}
+
+async function readRefused(staging: Staging, run: string, days: readonly StoredDay[]): Promise<RefusedCounts> {
+  const refused = new Map<string, ReadonlyMap<string, number>>();
+  for (const { day, rejected } of days) {
+    if (rejected === 0) continue;
+    const counts = new Map<string, number>();
+    for (const { event } of await refusedAtLoad(staging, run, day)) counts.set(event, (counts.get(event) ?? 0) + 1);
+    refused.set(day, counts);
+  }
+  return refused;
+}

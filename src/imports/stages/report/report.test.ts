@@ -1,0 +1,202 @@
+import { describe, expect, it } from 'vitest';
+import { buildReport, type ReportSources } from './build-report.ts';
+import { reportPage } from './report-page.ts';
+import { exactSources } from './report-sources.fixture.ts';
+import { timeBins } from './time-bins.ts';
+
+const small = exactSources({ days: 10, names: 8 });
+
+function changed(change: (sources: ReportSources) => Partial<ReportSources>): ReportSources {
+  return { ...small, ...change(small) };
+}
+
+describe('the report of a run', () => {
+  it('is exact where every sum agrees and the store holds what was loaded', () => {
+    const report = buildReport(small);
+    expect(report.balance.filter(({ holds }) => !holds)).toEqual([]);
+    expect(report.balance).toHaveLength(7);
+    expect(report.verdict).toBe('exact');
+    const { records, events } = report.totals;
+    expect(records.read).toBe(records.converted + records.skipped + records.rejected);
+    expect(events.converted).toBe(events.loaded + events.duplicates + events.rejected);
+    expect(events.verified).toBe(events.loaded);
+    expect(report.days.reduce((total, day) => total + day.loaded, 0)).toBe(events.loaded);
+    expect(report.events.reduce((total, line) => total + line.loaded, 0)).toBe(events.loaded);
+  });
+
+  const faults: readonly [what: string, sum: string, ReportSources][] = [
+    [
+      'a record of a staged part that the check has not read',
+      'Records of the source',
+      changed(({ parts }) => ({ parts: parts.map((part, at) => (at === 3 ? { ...part, faults: 1 } : part)) })),
+    ],
+    [
+      'an event that is in no day',
+      'Events converted = to load',
+      changed(({ days }) => ({ days: days.map((day, at) => (at === 2 ? { ...day, events: day.events - 1 } : day)) })),
+    ],
+    [
+      'an event that was neither acknowledged nor refused',
+      'Events to load',
+      changed(({ days }) => ({
+        days: days.map((day, at) => (at === 4 ? { ...day, accepted: day.accepted - 1 } : day)),
+      })),
+    ],
+    [
+      'an event that is not in the store',
+      'Events loaded = found',
+      changed(({ verify }) => ({ verify: verify && { ...verify, found: verify.found - 1 } })),
+    ],
+  ];
+  it.each(faults)('shows %s', (_what, sum, sources) => {
+    const report = buildReport(sources);
+    const off = report.balance.filter(({ holds }) => !holds).map(({ name }) => name);
+    expect(off.some((name) => name.startsWith(sum))).toBe(true);
+    expect(report.verdict).toBe('different');
+  });
+
+  it('says what is not done: a check only, an unfinished load, a store that nobody may read', () => {
+    const { run, verify } = small;
+    const options = { ...run.options, last: 'check' } as const;
+    const unread =
+      verify && ({ ...verify, verdict: 'unreadable', detail: 'Give a personal key of the target.' } as const);
+    expect(buildReport({ ...small, run: { ...run, options, stage: 'check' }, verify: undefined }).verdict).toBe(
+      'checked',
+    );
+    expect(buildReport({ ...small, run: { ...run, stage: 'load' }, verify: undefined }).verdict).toBe('unfinished');
+    const failed = { ...run, stage: 'load', state: 'failed', reason: 'the key is wrong; set another one.' } as const;
+    expect(buildReport({ ...small, run: failed, verify: undefined })).toMatchObject({
+      verdict: 'unfinished',
+      summary: 'The run has failed in the stage load: the key is wrong; set another one.',
+    });
+    const unverified = buildReport({ ...small, verify: unread });
+    expect(unverified.verdict).toBe('unverified');
+    expect(unverified.totals.events.verified).toBeNull();
+    expect(unverified.summary).toContain('personal key');
+  });
+
+  it('says how many events were there already, stored by others', () => {
+    const { verify } = small;
+    const report = buildReport({ ...small, verify: verify && { ...verify, storedByOthers: 1234, otherTimes: 0 } });
+    expect(report).toMatchObject({ verdict: 'exact', totals: { events: { storedByOthers: 1234 } } });
+    expect(report.summary).toContain('1234 of the events are stored by another import or by live capture.');
+    expect(reportPage(report)).toContain('all that was loaded; 1,234 by others');
+    expect(reportPage(buildReport(small))).not.toContain('by others');
+  });
+
+  it('is made of what there is when a run failed before its check', () => {
+    const report = buildReport({ ...small, days: [], check: undefined, verify: undefined });
+    expect(report).toMatchObject({ verdict: 'unfinished', days: [], balance: [] });
+    expect(report.totals.records.read).toBeGreaterThan(0);
+    expect(reportPage(report)).toContain('Not finished');
+  });
+
+  it('names the cells that differ and counts the others once', () => {
+    const { verify, check } = small;
+    const day = '2024-01-03';
+    const event = '$pageview';
+    const expected = check?.days[day]?.[event] ?? 0;
+    const cells = [{ day, event, expected, found: expected - 2 }];
+    const report = buildReport({ ...small, verify: verify && { ...verify, verdict: 'different', cells } });
+    const place = report.cells.events.indexOf(event);
+    expect(report.cells.rows.find((row) => row.day === day)?.counts[place]).toEqual([expected, expected, expected - 2]);
+    expect(report.cells.rows.find((row) => row.day === '2024-01-04')?.counts[place]).toBe(
+      check?.days['2024-01-04']?.[event],
+    );
+    expect(report.days.find((line) => line.day === day)).toMatchObject({ verified: expect.any(Number) as number });
+    expect(report.events.find((line) => line.event === event)).toMatchObject({ rejected: 1 });
+  });
+
+  it('shows no credentials of a target', () => {
+    const target = { kind: 'http', url: 'https://user:s3cret@eu.example.com/batch/?api_key=phc_secret' } as const;
+    const run = { ...small.run, options: { ...small.run.options, target } };
+    const report = buildReport({ ...small, run });
+    expect(report.options.target).toEqual({ kind: 'http', url: 'https://eu.example.com/batch/' });
+    expect(reportPage(report)).not.toContain('s3cret');
+  });
+});
+
+describe('the page of a report', () => {
+  it('escapes hostile names everywhere', () => {
+    const hostile = '</style><script>alert(1)</script><img src=x onerror=alert(2)>"\'\u202e';
+    const { run, parts, days, check, verify } = exactSources({ days: 2, names: 1 });
+    const page = reportPage(
+      buildReport({
+        run: {
+          ...run,
+          id: hostile,
+          source: hostile,
+          options: { ...run.options, format: hostile, range: { from: hostile } },
+        },
+        parts: parts.map((part) => Object.assign({}, part, { key: hostile })),
+        refused: new Map(),
+        days: days.map((day) =>
+          Object.assign({}, day, { expected: JSON.stringify({ [hostile]: { count: day.accepted, checksum: '' } }) }),
+        ),
+        check: check && {
+          ...check,
+          days: Object.fromEntries(Object.entries(check.days).map(([day]) => [day, { [hostile]: 10 }])),
+          errors: [
+            { code: hostile, reason: hostile, count: 1, example: { part: hostile, line: 1, original: hostile } },
+          ],
+          problems: [hostile],
+          warnings: [hostile],
+          totals: { ...check.totals, skipped: { [hostile]: 7 } },
+        },
+        verify: verify && {
+          ...verify,
+          verdict: 'different',
+          detail: hostile,
+          differences: [
+            { kind: 'missing', day: '2024-01-01', event: hostile, uuid: hostile, distinctId: hostile, detail: hostile },
+          ],
+        },
+        now: small.now,
+      }),
+    );
+    expect(page).toContain('&lt;script&gt;');
+    expect(page).not.toMatch(/<script|<img|\u202e/i);
+    // Nothing but the page's own elements, and no attribute that another name could have opened.
+    expect(page.match(/<style>/g)).toHaveLength(1);
+    expect(tagsOf(page)).not.toContain('onerror');
+  });
+
+  it('loads nothing from elsewhere and runs no script', () => {
+    const page = reportPage(buildReport(small));
+    expect(tagsOf(page)).not.toMatch(/\s(src|href|action|style)=|<(script|link|iframe|object|embed|base)\b|url\(/i);
+    expect(page).toContain('content="default-src &#39;none&#39;;');
+  });
+
+  it('stays below 2 MB for 1000 days of 300 events, in both forms', () => {
+    const report = buildReport(exactSources({ days: 1_000, names: 300 }));
+    expect(report.verdict).toBe('exact');
+    expect(report.events).toHaveLength(51);
+    expect(report.events.at(-1)).toMatchObject({ event: '', names: 250 });
+    expect(JSON.stringify(report).length).toBeLessThan(2_000_000);
+    expect(reportPage(report).length).toBeLessThan(2_000_000);
+  });
+});
+
+describe('bars of time', () => {
+  const cases: readonly [days: number, unit: string, bars: number][] = [
+    [1, 'day', 1],
+    [160, 'day', 160],
+    [161, 'week', 23],
+    [1_000, 'week', 143],
+    [4_000, 'month', 132],
+    [20_000, 'year', 55],
+  ];
+  it.each(cases)('%i days are shown by %s', (days, unit, bars) => {
+    const sources = exactSources({ days, names: 2 });
+    const bins = timeBins(buildReport(sources));
+    expect(bins).toMatchObject({ unit });
+    expect(bins?.bins).toHaveLength(bars);
+    const events = sources.days.reduce((total, day) => total + day.events, 0);
+    expect(bins?.bins.reduce((total, bin) => total + bin.toLoad, 0)).toBe(events);
+  });
+});
+
+/** The tags of a page without what stands between them. */
+function tagsOf(page: string): string {
+  return (page.replace(/<style>[^]*?<\/style>/, '').match(/<[^>]*>/g) ?? []).join('\n');
+}

@@ -1,0 +1,134 @@
+import type { ErrorGroup, VerifyDifference, VerifyResult } from '../../run/results.ts';
+import type { RunOptions, Stage } from '../../run/run.ts';
+
+/**
+ * What a run did, as `report.json` in staging: enough to check by hand that nothing is missing. Times are ISO 8601 UTC,
+ * durations ms, speeds per second. Lists have limits; beside each is what is not in it.
+ */
+export interface ReportResult {
+  readonly version: 1;
+  readonly madeAt: string;
+  readonly run: {
+    readonly id: string;
+    readonly projectId: number;
+    readonly configId: number;
+    readonly source: string;
+    readonly promotedFrom: string | null;
+    readonly createdAt: string;
+    readonly startedAt: string | null;
+  };
+  /** Without credentials: those in the address of a target are left out. */
+  readonly options: RunOptions;
+  /**
+   * - `exact`: every sum agrees, and the target's store holds exactly what was loaded.
+   * - `unverified`: every sum agrees; nobody looked into the store, or nobody can.
+   * - `checked`: nothing was sent, and nothing was to be.
+   * - `unfinished`: loading is not done.
+   * - `different`: something does not add up; see `balance` and `differences`.
+   */
+  readonly verdict: 'exact' | 'unverified' | 'checked' | 'unfinished' | 'different';
+  /** The verdict in a sentence. */
+  readonly summary: string;
+  readonly totals: ReportTotals;
+  /** Each a sum from one place and the same from another. */
+  readonly balance: readonly BalanceLine[];
+  readonly stages: readonly StageLine[];
+  readonly parts: { readonly list: readonly PartLine[]; readonly more: number };
+  /** Every day that has events. */
+  readonly days: readonly DayLine[];
+  /** The most frequent, then one `rest` of all others. */
+  readonly events: readonly EventLine[];
+  readonly cells: ReportCells;
+  readonly errors: readonly ErrorGroup[];
+  readonly problems: readonly string[];
+  readonly warnings: readonly string[];
+  readonly verify: { readonly verdict: VerifyResult['verdict'] | 'not done'; readonly detail: string };
+  readonly differences: { readonly list: readonly VerifyDifference[]; readonly more: number };
+}
+
+export interface ReportTotals {
+  readonly records: {
+    readonly read: number;
+    readonly converted: number;
+    readonly skipped: number;
+    readonly rejected: number;
+    readonly skippedByReason: Readonly<Record<string, number>>;
+  };
+  readonly events: {
+    readonly converted: number;
+    readonly duplicates: number;
+    readonly rejected: number;
+    readonly loaded: number;
+    /** Null: not looked at. */
+    readonly verified: number | null;
+    /** Of these: stored by another import or by live capture; null: not looked at. */
+    readonly storedByOthers: number | null;
+  };
+  /** Of the source, before decompression where it says so; else of what was staged. */
+  readonly sourceBytes: number;
+}
+
+export interface BalanceLine {
+  /** `records read = converted + skipped + rejected`. */
+  readonly name: string;
+  readonly left: number;
+  readonly right: number;
+  readonly holds: boolean;
+}
+
+export interface StageLine {
+  readonly stage: Stage;
+  readonly startedAt: string | null;
+  readonly finishedAt: string | null;
+  /** Null: not begun. Pauses count. */
+  readonly durationMs: number | null;
+  readonly done: number;
+  readonly bytes: number;
+  /** `done` per second over the whole stage. */
+  readonly rate: number | null;
+}
+
+export interface PartLine {
+  readonly key: string;
+  /** What the source says about its content: ETag, size and time. */
+  readonly identity: string | null;
+  readonly records: number;
+  readonly faults: number;
+  readonly rawBytes: number;
+  /** Of its staged files, in order. */
+  readonly sha256: readonly string[];
+  readonly complete: boolean;
+}
+
+export interface DayLine {
+  readonly day: string;
+  /** Without duplicates. */
+  readonly toLoad: number;
+  readonly duplicates: number;
+  readonly loaded: number;
+  /** Refused by the target. */
+  readonly rejected: number;
+  /** Found in the target's store; null: not looked at. */
+  readonly verified: number | null;
+}
+
+export interface EventLine {
+  /** Empty for the rest. */
+  readonly event: string;
+  /** How many names are in this line: 1, or those of the rest. */
+  readonly names: number;
+  readonly toLoad: number;
+  readonly loaded: number;
+  readonly rejected: number;
+  readonly verified: number | null;
+}
+
+/**
+ * Day × event. `rows[i].counts[j]` belongs to `events[j]`; the last column is the rest. A number where what was to be loaded,
+ * what was loaded and what was found are the same; else these three (null: not looked at).
+ */
+export interface ReportCells {
+  readonly events: readonly string[];
+  readonly rows: readonly { readonly day: string; readonly counts: readonly ReportCell[] }[];
+}
+export type ReportCell = number | readonly [toLoad: number, loaded: number, found: number | null];

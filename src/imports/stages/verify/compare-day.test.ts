@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest';
+import { eventsOf, microsOf, stageDays, tempStaging, type TestEvent } from '../../../../test/support/staged-days.ts';
+import { createTestRun } from '../../../../test/support/held-run.ts';
+import type { TargetReader } from '../../target.ts';
+import { compareDay } from './compare-day.ts';
+import { createDifferences } from './differences.ts';
+
+const day = '2024-03-01';
+
+function readerOf(events: readonly TestEvent[]): TargetReader & { reads: number } {
+  const reader = {
+    reads: 0,
+    dayCounts: async () => new Map(),
+    eventsNamed: async function* () {},
+    dayEvents: async function* (_day: string, name: string) {
+      reader.reads += 1;
+      const named = events.filter(({ event }) => event === name);
+      yield named.map(({ uuid, distinct_id: distinctId, timestamp }) => ({
+        uuid,
+        distinctId,
+        timestamp: microsOf(timestamp),
+        runId: 'run-1',
+      }));
+    },
+  };
+  return reader;
+}
+
+describe('comparing a day to the record', () => {
+  it.each([1000, 97, 10])('finds the same with at most %i records in memory', async (identitiesMax) => {
+    await using temp = await tempStaging();
+    const events = eventsOf('run-1', day, 300);
+    await stageDays(createTestRun('run-1'), temp.staging, { [day]: events }, 50);
+    const differences = createDifferences(4);
+    const reader = readerOf(events.filter((_event, n) => n % 30 !== 3));
+    const found = await compareDay({
+      staging: temp.staging,
+      reader,
+      run: 'run-1',
+      day,
+      events: ['viewed', 'paid', 'left "early"'],
+      expected: 300,
+      refused: new Set(),
+      differences,
+      signal: new AbortController().signal,
+      identitiesMax,
+    });
+    expect([...found.counts]).toEqual([
+      ['viewed', 90],
+      ['paid', 100],
+      ['left "early"', 100],
+    ]);
+    expect(found.byOthers).toBe(0);
+    expect(differences.faults()).toBe(10);
+    expect(differences.kept()).toHaveLength(4);
+    expect(differences.of('viewed', 'missing')).toBe(10);
+    expect(reader.reads).toBe(3 * Math.ceil(300 / identitiesMax));
+  });
+});

@@ -1,0 +1,127 @@
+import { readDayFrames, readDayIndex } from '../load/read-day.ts';
+import type { Staging } from '../../staging.ts';
+import type { TargetReader } from '../../target.ts';
+import { splitLines } from '../../targets/lines.ts';
+import { changed, earlier, missing, unexpected, type Differences, type StoredEvent } from './differences.ts';
+import { expectedIdentity, expectedKey, type ExpectedIdentity } from './expected.ts';
+
+export interface CompareDay {
+  readonly staging: Staging;
+  readonly reader: TargetReader;
+  readonly run: string;
+  readonly day: string;
+  /** Names of the events to compare. */
+  readonly events: readonly string[];
+  /** How many of them there should be: decides how often both sides are read. */
+  readonly expected: number;
+  /** Keys (`expectedKey`) of events that need not be there. */
+  readonly refused: ReadonlySet<string>;
+  readonly differences: Differences;
+  readonly signal: AbortSignal;
+  /** Tests make it small. */
+  readonly identitiesMax?: number;
+}
+
+/** Identities that are held in memory at once. */
+const identitiesMaxDefault = 250_000;
+
+interface Expected {
+  readonly identity: ExpectedIdentity;
+  matched: boolean;
+}
+
+export interface FoundOnDay {
+  /** By event name, whoever stored them. */
+  readonly counts: Map<string, number>;
+  /** Of these: stored by another import or by live capture. */
+  byOthers: number;
+}
+
+/**
+ * Compares a day event by event. Returns how many of each name are stored as expected. Large days are read several times, each
+ * time for another share of the uuids.
+ */
+export async function compareDay(options: CompareDay): Promise<FoundOnDay> {
+  const parts = Math.max(1, Math.ceil(options.expected / (options.identitiesMax ?? identitiesMaxDefault)));
+  const found = { counts: new Map<string, number>(options.events.map((event) => [event, 0])), byOthers: 0 };
+  for (let part = 0; part < parts; part += 1) {
+    await comparePart(options, (uuid) => partOf(uuid, parts) === part, found);
+  }
+  return found;
+}
+
+/** The last digits of a uuid are random in every version. */
+function partOf(uuid: string, parts: number): number {
+  return parts === 1 ? 0 : Number.parseInt(uuid.slice(-8), 16) % parts;
+}
+
+type InPart = (uuid: string) => boolean;
+
+async function comparePart(options: CompareDay, inPart: InPart, found: FoundOnDay): Promise<void> {
+  const { day, differences } = options;
+  const expected = await expectedByUuid(options, inPart);
+  const strays: StoredEvent[] = [];
+  for await (const stored of storedEvents(options, inPart)) {
+    const match = expected
+      .get(stored.uuid)
+      ?.find(({ identity }) => identity.event === stored.event && identity.distinctId === stored.distinctId);
+    if (match === undefined) {
+      if (stored.runId === options.run) keepStray(options, strays, stored, expected.has(stored.uuid));
+      continue;
+    }
+    match.matched = true;
+    const isSameTime = match.identity.timestamp === stored.timestamp;
+    const isOwn = stored.runId === options.run;
+    if (isOwn && !isSameTime) {
+      differences.add(changed(day, match.identity, stored));
+      continue;
+    }
+    found.counts.set(stored.event, (found.counts.get(stored.event) ?? 0) + 1);
+    if (isOwn) continue;
+    found.byOthers += 1;
+    if (!isSameTime) differences.add(earlier(day, match.identity, stored));
+  }
+  for (const stray of strays) {
+    const match = expected.get(stray.uuid)?.find(({ matched }) => !matched);
+    if (match === undefined) differences.add(unexpected(day, stray));
+    else {
+      match.matched = true;
+      differences.add(changed(day, match.identity, stray));
+    }
+  }
+  for (const same of expected.values()) {
+    for (const { identity, matched } of same) if (!matched) differences.add(missing(day, identity));
+  }
+}
+
+/** One that may be an expected event under another name or id waits until all of the others are known. */
+function keepStray(options: CompareDay, strays: StoredEvent[], stray: StoredEvent, known: boolean): void {
+  if (known) strays.push(stray);
+  else options.differences.add(unexpected(options.day, stray));
+}
+
+async function expectedByUuid(options: CompareDay, inPart: InPart): Promise<Map<string, Expected[]>> {
+  const { staging, run, day, refused, signal } = options;
+  const names = new Set(options.events);
+  const byUuid = new Map<string, Expected[]>();
+  for await (const { lines } of readDayFrames(staging, run, await readDayIndex(staging, run, day))) {
+    signal.throwIfAborted();
+    for (const line of splitLines(lines)) {
+      const identity = expectedIdentity(line);
+      if (!names.has(identity.event) || !inPart(identity.uuid) || refused.has(expectedKey(identity))) continue;
+      const same = byUuid.get(identity.uuid);
+      if (same === undefined) byUuid.set(identity.uuid, [{ identity, matched: false }]);
+      else same.push({ identity, matched: false });
+    }
+  }
+  return byUuid;
+}
+
+async function* storedEvents(options: CompareDay, inPart: InPart): AsyncGenerator<StoredEvent> {
+  const { reader, day, events, signal } = options;
+  for (const event of events) {
+    for await (const page of reader.dayEvents(day, event, signal)) {
+      for (const identity of page) if (inPart(identity.uuid)) yield { ...identity, event };
+    }
+  }
+}

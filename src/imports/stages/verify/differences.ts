@@ -1,0 +1,92 @@
+import { isoOfMicros } from '../../../eventstore/micros.ts';
+import type { VerifyDifference } from '../../run/results.ts';
+import type { StoredIdentity } from '../../target.ts';
+import type { ExpectedIdentity } from './expected.ts';
+
+export interface StoredEvent extends StoredIdentity {
+  readonly event: string;
+}
+
+/** Differences, the first of them kept, all of them counted. Those that are no fault (`earlier`) are kept where there is room. */
+export interface Differences {
+  add(difference: VerifyDifference): void;
+  /** Takes over what another one collected. */
+  merge(other: Differences): void;
+  readonly kept: () => readonly VerifyDifference[];
+  readonly faults: () => number;
+  /** Stored before by somebody else, with another time. */
+  readonly earlier: () => number;
+  /** How many of one name and kind. */
+  readonly of: (event: string, kind: VerifyDifference['kind']) => number;
+  /** Names of the events with a fault. */
+  readonly events: () => ReadonlySet<string>;
+}
+
+export function createDifferences(max: number): Differences {
+  const kept: Record<'fault' | 'earlier', VerifyDifference[]> = { fault: [], earlier: [] };
+  const counts = new Map<string, number>();
+  const events = new Set<string>();
+  let [faults, earlier] = [0, 0];
+  const keep = (difference: VerifyDifference): void => {
+    const list = difference.kind === 'earlier' ? kept.earlier : kept.fault;
+    if (list.length < max) list.push(difference);
+  };
+  return {
+    kept: () => [...kept.fault, ...kept.earlier].slice(0, max),
+    faults: () => faults,
+    earlier: () => earlier,
+    of: (event, kind) => counts.get(`${kind} ${event}`) ?? 0,
+    events: () => events,
+    add: (difference) => {
+      const { event, kind } = difference;
+      if (kind === 'earlier') earlier += 1;
+      else {
+        faults += 1;
+        events.add(event);
+      }
+      counts.set(`${kind} ${event}`, (counts.get(`${kind} ${event}`) ?? 0) + 1);
+      keep(difference);
+    },
+    merge: (other) => {
+      faults += other.faults();
+      earlier += other.earlier();
+      for (const difference of other.kept()) keep(difference);
+    },
+  };
+}
+
+export function missing(day: string, { event, uuid, distinctId, timestamp }: ExpectedIdentity): VerifyDifference {
+  const detail = `Expected at ${isoOfMicros(timestamp)}; it is not stored.`;
+  return { kind: 'missing', day, event, uuid, distinctId, detail };
+}
+
+export function changed(day: string, expected: ExpectedIdentity, stored: StoredEvent): VerifyDifference {
+  const { event, uuid, distinctId } = expected;
+  return { kind: 'changed', day, event, uuid, distinctId, detail: changeOf(expected, stored) };
+}
+
+/** The store keeps what came first. */
+export function earlier(day: string, expected: ExpectedIdentity, stored: StoredEvent): VerifyDifference {
+  const { event, uuid, distinctId } = expected;
+  const by = stored.runId === '' ? 'outside of imports' : `by the import run ${stored.runId}`;
+  const times = `${isoOfMicros(expected.timestamp)}; it was stored ${by} at ${isoOfMicros(stored.timestamp)}`;
+  return { kind: 'earlier', day, event, uuid, distinctId, detail: `Expected the time ${times}, which stays.` };
+}
+
+export function unexpected(day: string, { event, uuid, distinctId, timestamp }: StoredEvent): VerifyDifference {
+  const detail = `Stored by this run at ${isoOfMicros(timestamp)}; it is not among the events that were to be loaded.`;
+  return { kind: 'unexpected', day, event, uuid, distinctId, detail };
+}
+
+function changeOf(expected: ExpectedIdentity, stored: StoredEvent): string {
+  const changes = [
+    ...(expected.event === stored.event ? [] : [`the name ${expected.event}, stored is ${stored.event}`]),
+    ...(expected.distinctId === stored.distinctId
+      ? []
+      : [`the distinct_id ${expected.distinctId}, stored is ${stored.distinctId}`]),
+    ...(expected.timestamp === stored.timestamp
+      ? []
+      : [`the time ${isoOfMicros(expected.timestamp)}, stored is ${isoOfMicros(stored.timestamp)}`]),
+  ];
+  return `Expected ${changes.join('; ')}.`;
+}

@@ -1,0 +1,91 @@
+import { promisify } from 'node:util';
+import { zstdDecompress } from 'node:zlib';
+import { parseMicros } from '../../../eventstore/micros.ts';
+import { createChecksum, emptyChecksum, storedId } from '../../checksum.ts';
+import type { StoredDay } from '../../run/held-run.ts';
+import { loadRejectedPrefix } from '../load/deliver-frame.ts';
+import type { RejectedRecord, Staging } from '../../staging.ts';
+import type { StoredCount } from '../../target.ts';
+
+const decompress = promisify(zstdDecompress);
+
+/** What the check wrote of an event, as the store should have it. */
+export interface ExpectedIdentity {
+  readonly event: string;
+  readonly uuid: string;
+  readonly distinctId: string;
+  /** µs since the epoch. */
+  readonly timestamp: bigint;
+}
+
+/** The identity in a line of a day's file. */
+export function expectedIdentity(line: string): ExpectedIdentity {
+  // What the check wrote: an event with these four texts.
+  const { event, uuid, distinct_id: id, timestamp } = JSON.parse(line) as Readonly<Record<string, unknown>>;
+  const micros = parseMicros(String(timestamp));
+  if (micros === undefined) {
+    throw new Error(`expected the time of a staged event as ISO 8601, got: ${String(timestamp)}`);
+  }
+  return {
+    event: String(event),
+    uuid: String(uuid).toLowerCase(),
+    distinctId: storedId(String(id)),
+    timestamp: micros,
+  };
+}
+
+export function expectedKey({ event, uuid, distinctId }: Omit<ExpectedIdentity, 'timestamp'>): string {
+  return JSON.stringify([uuid, event, distinctId]);
+}
+
+/** Events of a day that the target refused while loading. */
+export async function refusedAtLoad(staging: Staging, run: string, day: string): Promise<ExpectedIdentity[]> {
+  const refused: ExpectedIdentity[] = [];
+  for (const { key } of await staging.list(loadRejectedPrefix(run, day))) {
+    const chunks: Buffer[] = [];
+    for await (const chunk of staging.read(key)) chunks.push(chunk);
+    const text = (await decompress(Buffer.concat(chunks))).toString('utf8').trimEnd();
+    // What the load wrote, a line per event.
+    const records = text.split('\n').map((line) => JSON.parse(line) as RejectedRecord);
+    refused.push(...records.map(({ original }) => expectedIdentity(original)));
+  }
+  return refused;
+}
+
+/** Count and checksum by event name, of what the target took. */
+export function expectedCounts(
+  day: Pick<StoredDay, 'expected'>,
+  refused: readonly ExpectedIdentity[],
+): ReadonlyMap<string, StoredCount> {
+  // What the check stored.
+  const staged = Object.entries(JSON.parse(day.expected === '' ? '{}' : day.expected) as Record<string, StoredCount>);
+  return new Map(
+    staged.flatMap(([event, { count, checksum }]): [string, StoredCount][] => {
+      const without = refused.filter((each) => each.event === event);
+      const left = count - without.length;
+      return left === 0 ? [] : [[event, { count: left, checksum: xor(checksum, checksumOf(without)) }]];
+    }),
+  );
+}
+
+function checksumOf(identities: readonly ExpectedIdentity[]): string {
+  if (identities.length === 0) return emptyChecksum;
+  const checksum = createChecksum();
+  for (const { uuid, distinctId, timestamp } of identities) checksum.add(uuid, distinctId, timestamp);
+  return checksum.digits();
+}
+
+function xor(a: string, b: string): string {
+  return (BigInt(`0x${a}`) ^ BigInt(`0x${b}`)).toString(16).padStart(16, '0');
+}
+
+/** Names of which count or checksum differ, in both directions. */
+export function differingEvents(
+  expected: ReadonlyMap<string, StoredCount>,
+  stored: ReadonlyMap<string, StoredCount>,
+): string[] {
+  return [...new Set([...expected.keys(), ...stored.keys()])].filter((event) => {
+    const [one, other] = [expected.get(event), stored.get(event)];
+    return one?.count !== other?.count || one?.checksum !== other?.checksum;
+  });
+}

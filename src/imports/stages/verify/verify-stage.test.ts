@@ -1,0 +1,321 @@
+import { zstdDecompressSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startTestApp, type TestApp } from '../../../../test/support/app.ts';
+import { importedEventsRoutes } from '../../../api/imported-counts.ts';
+import { projectRoutes } from '../../../api/projects.ts';
+import { systemClock } from '../../../base/clock.ts';
+import { tempChdb, type TempChdb } from '../../../../test/support/chdb.ts';
+import { createLoadStage } from '../load/load-stage.ts';
+import { eventsOf, stageDays, tempStaging, uuidOf, type TestEvent } from '../../../../test/support/staged-days.ts';
+import { createTestRun, type TestRun } from '../../../../test/support/held-run.ts';
+import type { VerifyResult } from '../../run/results.ts';
+import { stagingKeys, type Staging } from '../../staging.ts';
+import { TargetWaitError, type Target } from '../../target.ts';
+import { openHttpTarget } from '../../targets/http.ts';
+import type { HttpRequest } from '../../targets/post.ts';
+import { openProjectTarget } from '../../targets/project.ts';
+import type { SentEvent } from '../../../../test/support/batch-service.ts';
+import { createStoreInserter } from '../../../../test/support/store-door.ts';
+import { createVerifyStage, type VerifyDeps } from './verify-stage.ts';
+
+let chdb: TempChdb;
+beforeAll(async () => {
+  chdb = await tempChdb();
+});
+afterAll(() => chdb.close());
+
+let projects = 100;
+
+interface Loaded extends AsyncDisposable {
+  readonly test: TestRun;
+  readonly staging: Staging;
+  readonly target: Target;
+  readonly events: readonly TestEvent[];
+  readonly insert: (events: readonly SentEvent[]) => Promise<void>;
+  verify(more?: Partial<VerifyDeps>): Promise<VerifyResult>;
+}
+
+/** A run whose events went through the door of a new project; what the store gets of each batch is up to `change`. */
+async function load(
+  change: (events: readonly SentEvent[]) => readonly SentEvent[] = (events) => events,
+  before: (insert: Loaded['insert']) => Promise<void> = async () => {},
+): Promise<Loaded> {
+  const projectId = (projects += 1);
+  const temp = await tempStaging();
+  const { staging } = temp;
+  const insert = createStoreInserter(chdb.store, projectId);
+  await before(insert);
+  const target = openProjectTarget({
+    projectId,
+    runId: 'run-1',
+    door: {
+      accept: async (body) => {
+        const lines = zstdDecompressSync(body).toString('utf8').split('\n');
+        await insert(change(lines.map((line) => JSON.parse(line) as SentEvent)));
+        return { kind: 'accepted' };
+      },
+    },
+    store: chdb.store,
+    drained: () => Promise.resolve(),
+  });
+  const test = createTestRun('run-1');
+  const days = {
+    '2024-03-01': eventsOf('run-1', '2024-03-01', 300),
+    '1969-12-30': eventsOf('run-1', '1969-12-30', 20),
+  };
+  await stageDays(test, staging, days, 64);
+  const deps = { target, staging, clock: systemClock, sleep, failpoint: () => {} };
+  await createLoadStage(deps)(test.hold().held);
+  return {
+    test,
+    staging,
+    target,
+    insert,
+    events: Object.values(days).flat(),
+    verify: async (more = {}) => {
+      await createVerifyStage({ ...deps, ...more })(test.hold().held);
+      return readResult(staging);
+    },
+    [Symbol.asyncDispose]: () => temp[Symbol.asyncDispose](),
+  };
+}
+
+async function sleep(_ms: number, signal: AbortSignal): Promise<void> {
+  await new Promise((done) => setTimeout(done, 5));
+  signal.throwIfAborted();
+}
+
+async function readResult(staging: Staging): Promise<VerifyResult> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of staging.read(stagingKeys.verify('run-1'))) chunks.push(chunk);
+  return JSON.parse(Buffer.concat(chunks).toString('utf8')) as VerifyResult;
+}
+
+const at = (events: readonly TestEvent[], n: number): TestEvent => {
+  const event = events[n];
+  if (event === undefined) throw new Error(`expected an event ${n}`);
+  return event;
+};
+
+describe('verifying what a project stored', () => {
+  it('is exact when everything is there, also where somebody else stores events of the same names', async () => {
+    await using loaded = await load();
+    const others = eventsOf('run-0', '2024-03-01', 90);
+    await loaded.insert(others);
+    await loaded.insert(
+      others.slice(0, 5).map((event) => Object.assign({}, event, { uuid: uuidOf(event.uuid), properties: {} })),
+    );
+    expect(await loaded.verify()).toEqual({
+      verdict: 'exact',
+      detail: 'All 320 events of 2 days are stored with the id, the time and the name that they should have.',
+      expected: 320,
+      found: 320,
+      storedByOthers: 0,
+      otherTimes: 0,
+      cells: [],
+      differences: [],
+      truncated: 0,
+    });
+    expect(loaded.test.run.totals.verified).toBe(320);
+    expect([...loaded.test.days.values()].map(({ verified }) => verified)).toEqual([true, true]);
+    expect(loaded.test.run.progress.verify).toMatchObject({ partsDone: 2, done: 320, total: 320 });
+  });
+
+  it('counts events as found that another run or live capture had stored before', async () => {
+    const there = eventsOf('run-1', '2024-03-01', 40).map((event, n) =>
+      Object.assign({}, event, { properties: n % 2 === 0 ? { $import_run_id: 'run-0' } : {} }),
+    );
+    await using loaded = await load(undefined, (insert) => insert(there));
+    const result = await loaded.verify();
+    expect(result).toMatchObject({ verdict: 'exact', expected: 320, found: 320, storedByOthers: 40, otherTimes: 0 });
+    expect(result).toMatchObject({ cells: [], differences: [], truncated: 0 });
+    expect(result.detail).toContain(' 40 of them are stored by another import or by live capture');
+    // The numbers of such a day are kept nowhere but in the result.
+    expect([...loaded.test.days.values()].map(({ verified }) => verified)).toEqual([false, true]);
+    expect(await loaded.verify()).toEqual(result);
+  });
+
+  it('an event that came first from elsewhere with another time stays, is listed, and is no fault of the run', async () => {
+    const [one, other] = eventsOf('run-1', '2024-03-01', 2);
+    if (one === undefined || other === undefined) throw new Error('expected two events');
+    await using loaded = await load(undefined, (insert) =>
+      insert([
+        { ...one, timestamp: '2024-03-01T05:00:00.000001Z', properties: {} },
+        { ...other, timestamp: '2024-03-01T06:00:00.000002Z', properties: { $import_run_id: 'run-0' } },
+      ]),
+    );
+    const result = await loaded.verify();
+    expect(result).toMatchObject({ verdict: 'exact', found: 320, storedByOthers: 2, otherTimes: 2, truncated: 0 });
+    expect(result.cells).toEqual([]);
+    expect(result.detail).toContain('of these 2 keep the time that came there first');
+    const expected = ({ timestamp }: TestEvent, by: string, at: string): string =>
+      `Expected the time ${timestamp}; it was stored ${by} at ${at}, which stays.`;
+    expect(new Map(result.differences.map(({ kind, uuid, detail }) => [`${kind} ${uuid}`, detail]))).toEqual(
+      new Map([
+        [`earlier ${one.uuid}`, expected(one, 'outside of imports', '2024-03-01T05:00:00.000001Z')],
+        [`earlier ${other.uuid}`, expected(other, 'by the import run run-0', '2024-03-01T06:00:00.000002Z')],
+      ]),
+    );
+  });
+
+  it('killed after any day or write and taken up again, it finds the same', async () => {
+    await using loaded = await load(
+      (events) => events.filter(({ uuid }) => uuid !== uuidOf('run-1 2024-03-01 7')),
+      (insert) =>
+        insert(eventsOf('run-1', '2024-03-01', 3).map((event) => Object.assign({}, event, { properties: {} }))),
+    );
+    const whole = await loaded.verify();
+    expect(whole).toMatchObject({ verdict: 'different', found: 319, storedByOthers: 3 });
+    await loaded.test.hold().held.resetDays('verified');
+    const killedAt: string[] = [];
+    // Each attempt gets one step further than the one before.
+    for (let steps = 0; ; steps += 1) {
+      let done = 0;
+      const failpoint = (name: string): void => {
+        done += 1;
+        if (done <= steps) return;
+        killedAt.push(name);
+        throw new Error('killed');
+      };
+      const outcome = await loaded.verify({ failpoint }).catch((error: unknown) => error);
+      if (outcome instanceof Error && outcome.message === 'killed') continue;
+      expect(outcome).toEqual(whole);
+      break;
+    }
+    expect(new Set(killedAt)).toEqual(
+      new Set(['import_verify_compared', 'import_verify_committed', 'import_verify_written']),
+    );
+  });
+
+  it('names every event that is missing, changed or too many', async () => {
+    const events = eventsOf('run-1', '2024-03-01', 300);
+    const [lost, late, renamed, other] = [at(events, 30), at(events, 31), at(events, 32), at(events, 33)];
+    const extra = { ...at(events, 34), uuid: uuidOf('extra') };
+    await using loaded = await load((batch) =>
+      batch.flatMap((event): SentEvent[] => {
+        if (event.uuid === lost.uuid) return [extra];
+        if (event.uuid === late.uuid) return [{ ...event, timestamp: '2024-03-01T23:00:00.000001Z' }];
+        if (event.uuid === renamed.uuid) return [{ ...event, event: 'renamed' }];
+        return [event.uuid === other.uuid ? { ...event, distinct_id: 'somebody' } : event];
+      }),
+    );
+    const result = await loaded.verify({ activeTransformations: async () => ['Property filter'] });
+    expect(result).toMatchObject({ verdict: 'different', expected: 320, found: 316, truncated: 0 });
+    expect(result.detail).toContain('316 of 320');
+    expect(result.detail).toContain('Property filter');
+    expect(new Map(result.differences.map(({ kind, uuid, detail }) => [`${kind} ${uuid}`, detail]))).toEqual(
+      new Map([
+        [`missing ${lost.uuid}`, 'Expected at 2024-03-01T00:00:00.300030Z; it is not stored.'],
+        [
+          `changed ${late.uuid}`,
+          'Expected the time 2024-03-01T00:00:00.310031Z, stored is 2024-03-01T23:00:00.000001Z.',
+        ],
+        [`changed ${renamed.uuid}`, `Expected the name ${renamed.event}, stored is renamed.`],
+        [`changed ${other.uuid}`, `Expected the distinct_id ${other.distinct_id}, stored is somebody.`],
+        [
+          `unexpected ${extra.uuid}`,
+          'Stored by this run at 2024-03-01T00:00:00.340034Z; it is not among the events that were to be loaded.',
+        ],
+      ]),
+    );
+    // One is missing and one changed its id; what is too many stands in its own name's cell.
+    expect(result.cells).toEqual([
+      { day: '2024-03-01', event: 'left "early"', expected: 100, found: 99 },
+      { day: '2024-03-01', event: 'paid', expected: 100, found: 100 },
+      { day: '2024-03-01', event: 'viewed', expected: 100, found: 98 },
+    ]);
+    expect(loaded.test.days.get('2024-03-01')?.verified).toBe(false);
+    expect(loaded.test.days.get('1969-12-30')?.verified).toBe(true);
+  });
+
+  it('waits while the store cannot be read, and reads again what lags behind', async () => {
+    let late: readonly SentEvent[] = [];
+    await using loaded = await load((batch) => {
+      if (late.length > 0) return batch;
+      late = batch.slice(0, 10);
+      return batch.slice(10);
+    });
+    const { target, insert, test } = loaded;
+    const reader = target.reader;
+    if (reader === undefined) throw new Error('expected a reader');
+    let reads = 0;
+    const slow: Target = {
+      ...target,
+      lagMs: 20_000,
+      reader: {
+        ...reader,
+        dayCounts: async (day, signal) => {
+          reads += 1;
+          if (reads === 1) throw new TargetWaitError('the event store is busy');
+          if (reads === 4) await insert(late);
+          return reader.dayCounts(day, signal);
+        },
+      },
+    };
+    expect(await loaded.verify({ target: slow })).toMatchObject({ verdict: 'exact', found: 320 });
+    expect(test.waits[0]?.reason).toMatch(/^the event store is busy; trying again at /);
+    expect(test.waits[1]?.reason).toMatch(
+      /^looking again at \d{4}-\d\d-\d\d, of which the target may not show everything/,
+    );
+  });
+});
+
+describe('verifying what another service stored', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await startTestApp((db, { clock }) => [
+      ...importedEventsRoutes({ store: chdb.store }),
+      ...projectRoutes({ db, clock, forgetProject: () => {} }),
+    ]);
+  });
+  afterAll(() => app[Symbol.asyncDispose]());
+
+  function httpTarget(personalApiKey: string | undefined, apiKey = app.project.apiToken): Target {
+    const request: HttpRequest = async ({ url, method, headers }) => {
+      const response = await app.inject({ method, url: url.slice('http://other.test'.length), headers });
+      return { status: response.statusCode, text: response.body, retryAfterMs: 0 };
+    };
+    return openHttpTarget({ url: 'http://other.test', apiKey, personalApiKey, runId: 'run-1', request, lagMs: 0 });
+  }
+
+  it('reads counts and records over the API', async () => {
+    const insert = createStoreInserter(chdb.store, app.project.id);
+    await using loaded = await load();
+    await insert(loaded.events.filter((_event, n) => n !== 17));
+    await insert([{ ...at(loaded.events, 18), uuid: uuidOf('live'), properties: {} }]);
+    const target = httpTarget(await app.key(['query:read', 'project:read']));
+    const result = await loaded.verify({ target });
+    expect(result).toMatchObject({ verdict: 'different', expected: 320, found: 319 });
+    expect(result.differences).toMatchObject([{ kind: 'missing', uuid: at(loaded.events, 17).uuid }]);
+    await insert([at(loaded.events, 17)]);
+    expect(await loaded.verify({ target })).toMatchObject({ verdict: 'exact', found: 320 });
+  });
+
+  it('says what to give when it cannot be read', async () => {
+    await using loaded = await load();
+    const outcomes = [
+      await loaded.verify({ target: httpTarget(undefined) }),
+      await loaded.verify({ target: httpTarget(await app.key(['person:read'])) }),
+      await loaded.verify({ target: httpTarget(await app.key(['query:read', 'project:read']), 'phc_of_nobody') }),
+    ];
+    expect(outcomes.map(({ verdict }) => verdict)).toEqual(['unreadable', 'unreadable', 'unreadable']);
+    expect(outcomes[0]?.detail).toContain('personal API key');
+    expect(outcomes[1]?.detail).toContain('query:read and project:read');
+    expect(outcomes[2]?.detail).toContain('give a key that may read it');
+    expect(JSON.stringify(outcomes)).not.toContain('phc_of_nobody');
+  });
+
+  it('answers a cursor and a day that it cannot understand with the field at fault', async () => {
+    const headers = { authorization: `Bearer ${await app.key(['query:read'])}` };
+    const get = (path: string) =>
+      app.inject({ method: 'GET', url: `/api/projects/${app.project.id}/events/${path}`, headers });
+    for (const [path, attr] of [
+      ['imported_counts/?day=2024-02-30&run=r', 'day'],
+      ['imported_counts/?day=1-1-1&run=r', 'day'],
+      ['imported_events/?day=2024-02-01&event=e&cursor=x', 'cursor'],
+    ] as const) {
+      const response = await get(path);
+      expect([path, response.statusCode, response.json<{ attr: string }>().attr]).toEqual([path, 400, attr]);
+    }
+  });
+});

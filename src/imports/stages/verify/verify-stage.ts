@@ -1,0 +1,206 @@
+import type { Clock } from '../../../base/clock.ts';
+import type { Failpoint } from '../../../base/failpoint.ts';
+import type { HeldRun, RunStage, StoredDay } from '../../run/held-run.ts';
+import { createPatience, type Patiently, type Sleep } from '../load/patience.ts';
+import { createRate } from '../load/speed.ts';
+import type { VerifyCell, VerifyResult } from '../../run/results.ts';
+import { stagingKeys, type Staging } from '../../staging.ts';
+import { TargetUnreadableError, type StoredCount, type Target, type TargetReader } from '../../target.ts';
+import { compareDay, type FoundOnDay } from './compare-day.ts';
+import { createDifferences, type Differences } from './differences.ts';
+import { differingEvents, expectedCounts, expectedKey, refusedAtLoad } from './expected.ts';
+import { unreadableResult, verifyResult } from './verify-result.ts';
+
+export interface VerifyDeps {
+  readonly target: Target;
+  readonly staging: Staging;
+  readonly clock: Clock;
+  readonly sleep: Sleep;
+  /** Names of what changes the target's events on their way into its store; empty: nothing does, or nobody can tell. */
+  readonly activeTransformations?: () => Promise<readonly string[]>;
+  readonly random?: () => number;
+  readonly failpoint?: Failpoint;
+}
+
+interface Verify extends VerifyDeps {
+  readonly held: HeldRun;
+  readonly reader: TargetReader;
+  readonly patiently: Patiently;
+  readonly failpoint: Failpoint;
+  /** When what the target shows last changed; ms since the epoch. */
+  changedAt: number;
+}
+
+export interface VerifiedDay {
+  readonly expected: number;
+  /** Stored as expected. */
+  readonly found: number;
+  /** Of these: stored by another import or by live capture. */
+  readonly byOthers: number;
+  readonly cells: readonly VerifyCell[];
+}
+
+const differencesMax = 10_000;
+/** Between two looks at what lags behind. */
+const lookAgainMs = 2000;
+
+/** Compares what the target stored with what was loaded, per day and event name, and to the record where they differ. */
+export function createVerifyStage(deps: VerifyDeps): RunStage {
+  return async (held) => {
+    const days = (await held.days()).toSorted((a, b) => (a.day < b.day ? -1 : 1));
+    const result = await verifyDays(deps, held, days);
+    await deps.staging.write(stagingKeys.verify(held.run.id), [Buffer.from(JSON.stringify(result))]);
+    deps.failpoint?.('import_verify_written');
+    await held.flush();
+  };
+}
+
+async function verifyDays(deps: VerifyDeps, held: HeldRun, days: readonly StoredDay[]): Promise<VerifyResult> {
+  const { target, clock } = deps;
+  const expected = days.reduce((sum, day) => sum + day.accepted, 0);
+  if (target.reader === undefined) return unreadableResult(target, expected);
+  const patiently = createPatience({ ...deps, held });
+  const failpoint = deps.failpoint ?? (() => {});
+  const verify: Verify = { ...deps, held, reader: target.reader, patiently, failpoint, changedAt: clock.now() };
+  const progress = createProgress(verify, days, expected);
+  const differences = createDifferences(differencesMax);
+  const verified: VerifiedDay[] = [];
+  progress.show();
+  try {
+    await patiently(() => target.settled(held.signal));
+    for (const day of days) {
+      const done = await verifyDay(verify, day, differences);
+      failpoint('import_verify_compared');
+      // A day of which there is more to say is looked at again after a crash, for that is kept nowhere yet.
+      if (!day.verified && isPlain(done)) {
+        await held.saveDay(day.day, { verified: true });
+        failpoint('import_verify_committed');
+      }
+      verified.push(done);
+      progress.add(done);
+    }
+  } catch (error) {
+    if (error instanceof TargetUnreadableError) return unreadableResult(target, expected, error.message);
+    throw error;
+  }
+  progress.finish();
+  return verifyResult(verified, differences, (await deps.activeTransformations?.()) ?? []);
+}
+
+/** Nothing to say about it but that all of it is there. */
+function isPlain({ cells, byOthers }: VerifiedDay): boolean {
+  return cells.length === 0 && byOthers === 0;
+}
+
+async function verifyDay(verify: Verify, day: StoredDay, all: Differences): Promise<VerifiedDay> {
+  const { held, staging } = verify;
+  const refused = day.rejected === 0 ? [] : await refusedAtLoad(staging, held.run.id, day.day);
+  const expected = expectedCounts(day, refused);
+  const total = sumOf(expected);
+  if (day.verified) return { expected: total, found: total, byOthers: 0, cells: [] };
+  const stored = await settledCounts(verify, day.day, expected);
+  const events = differingEvents(expected, stored);
+  const differing = new Set(events);
+  const agreeing = total - sumOf(new Map([...expected].filter(([event]) => differing.has(event))));
+  if (events.length === 0) return { expected: total, found: agreeing, byOthers: 0, cells: [] };
+  const refusedKeys = new Set(refused.map(expectedKey));
+  const compare = (differences: Differences): Promise<FoundOnDay> =>
+    compareDay({
+      staging,
+      reader: verify.reader,
+      run: held.run.id,
+      day: day.day,
+      events,
+      expected: total - agreeing,
+      refused: refusedKeys,
+      differences,
+      signal: held.signal,
+    });
+  const { found, differences } = await verify.patiently(async () => {
+    const differences = createDifferences(differencesMax);
+    return { found: await compare(differences), differences };
+  });
+  all.merge(differences);
+  const cells = [...differences.events()].toSorted().map((event): VerifyCell => {
+    const expectedCount = expected.get(event)?.count ?? 0;
+    const stored = (found.counts.get(event) ?? 0) + differences.of(event, 'unexpected');
+    return { day: day.day, event, expected: expectedCount, found: stored };
+  });
+  return { expected: total, found: agreeing + sum(found.counts.values()), byOthers: found.byOthers, cells };
+}
+
+/** What the target shows of a day; where it may lag behind, read again until it agrees or has not changed for long. */
+async function settledCounts(
+  verify: Verify,
+  day: string,
+  expected: ReadonlyMap<string, StoredCount>,
+): Promise<ReadonlyMap<string, StoredCount>> {
+  const { held, reader, patiently, clock, sleep, target } = verify;
+  const lagMs = target.lagMs ?? 0;
+  let counts = await patiently(() => reader.dayCounts(day, held.signal));
+  while (differingEvents(expected, counts).length > 0) {
+    const restMs = verify.changedAt + lagMs - clock.now();
+    if (restMs <= 0) break;
+    const reason = `looking again at ${day}, of which the target may not show everything yet`;
+    held.waiting({ reason, until: clock.now() + restMs });
+    await sleep(Math.min(lookAgainMs, restMs), held.signal);
+    const again = await patiently(() => reader.dayCounts(day, held.signal));
+    if (differingEvents(counts, again).length > 0) verify.changedAt = clock.now();
+    counts = again;
+  }
+  return counts;
+}
+
+interface VerifyProgress {
+  show(): void;
+  add(day: VerifiedDay): void;
+  finish(): void;
+}
+
+function createProgress({ held, clock }: Verify, days: readonly StoredDay[], total: number): VerifyProgress {
+  const startedAt = held.run.progress.verify?.startedAt ?? clock.now();
+  const bytesTotal = days.reduce((all, day) => all + day.bytes, 0);
+  const rate = createRate(clock);
+  let [partsDone, done, found, bytes] = [0, 0, 0, 0];
+  let lastProgressAt: number | undefined;
+  const show = (finishedAt?: number): void =>
+    held.progress(
+      {
+        stage: 'verify',
+        partsDone,
+        partsTotal: days.length,
+        done,
+        total,
+        bytes,
+        bytesTotal,
+        startedAt,
+        rate: rate.perSecond(),
+        ...(lastProgressAt === undefined ? {} : { lastProgressAt }),
+        ...(finishedAt === undefined ? {} : { finishedAt }),
+      },
+      { verified: found },
+    );
+  return {
+    show: () => show(),
+    finish: () => show(clock.now()),
+    add: (day) => {
+      bytes += days[partsDone]?.bytes ?? 0;
+      partsDone += 1;
+      done += day.expected;
+      found += day.found;
+      lastProgressAt = clock.now();
+      rate.add(day.expected);
+      show();
+    },
+  };
+}
+
+function sumOf(counts: ReadonlyMap<string, StoredCount>): number {
+  return sum([...counts.values()].map(({ count }) => count));
+}
+
+function sum(numbers: Iterable<number>): number {
+  let total = 0;
+  for (const number of numbers) total += number;
+  return total;
+}

@@ -1,0 +1,13 @@
+import type { EventStore } from '../../eventstore/eventstore.ts';
+
+/** A project with more names has other troubles. */
+const namesMax = 100_000;
+
+/** The names of events that a project has stored. */
+export async function knownEventNames(store: EventStore, projectId: number): Promise<ReadonlySet<string>> {
+  const rows = await store.query<{ event: string }>(
+    `SELECT DISTINCT event FROM events WHERE project_id = {project:Int32} LIMIT ${namesMax}`,
+    { project: projectId },
+  );
+  return new Set(rows.map(({ event }) => event));
+}

@@ -1,0 +1,60 @@
+import { sql } from 'kysely';
+import { isoMicros } from '../../base/clock.ts';
+import type { Capabilities } from '../../contract/plugins.ts';
+import type { Metadata } from '../../metadata/database.ts';
+import { fieldsOf } from '../../imports/run/run-settings.ts';
+import type { Plugin } from '../plugin.ts';
+
+/**
+ * Makes the plugins table know what this program brings. Ids are stable: a row is found by its slug, made once and then
+ * kept up to date. Safe when several processes start at once. `now` in ms.
+ */
+export async function syncPlugins(db: Metadata, plugins: readonly Plugin[], now: number): Promise<void> {
+  const time = isoMicros(now);
+  await db.transaction().execute(async (tx) => {
+    await makeRoom(tx, plugins);
+    for (const plugin of plugins) {
+      const columns = columnsOf(plugin);
+      await tx
+        .insertInto('plugins')
+        .values({ slug: plugin.slug, ...columns, organization_id: null, created_at: time, updated_at: time })
+        .onConflict((conflict) => conflict.column('slug').doUpdateSet({ ...columns, updated_at: time }))
+        .execute();
+    }
+  });
+}
+
+/** A plugin that people installed under a slug that this program has taken since gets another one. */
+async function makeRoom(tx: Metadata, plugins: readonly Plugin[]): Promise<void> {
+  const slugs = plugins.map(({ slug }) => slug);
+  if (slugs.length === 0) return;
+  await tx
+    .updateTable('plugins')
+    .set((eb) => ({ slug: sql<string>`${eb.ref('slug')} || '-' || cast(${eb.ref('id')} as text)` }))
+    .where('slug', 'in', slugs)
+    .where('organization_id', 'is not', null)
+    .execute();
+}
+
+export function capabilitiesOf(plugin: Plugin): Capabilities {
+  if (plugin.kind === 'transformation') return { methods: ['processEvent'], scheduled_tasks: [], jobs: [] };
+  return { methods: ['importEvents'], scheduled_tasks: [], jobs: Object.keys(plugin.jobs) };
+}
+
+function columnsOf(plugin: Plugin) {
+  return {
+    kind: plugin.kind,
+    name: plugin.name,
+    description: plugin.description,
+    version: plugin.version,
+    url: null,
+    config_schema: JSON.stringify(fieldsOf(plugin)),
+    capabilities: JSON.stringify(capabilitiesOf(plugin)),
+    public_jobs: JSON.stringify(publicJobsOf(plugin)),
+  };
+}
+
+function publicJobsOf(plugin: Plugin): Record<string, { description: string }> {
+  if (plugin.kind === 'transformation') return { restart: { description: 'Starts the transformation anew.' } };
+  return Object.fromEntries(Object.entries(plugin.jobs).map(([type, { description }]) => [type, { description }]));
+}

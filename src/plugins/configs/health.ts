@@ -1,0 +1,10 @@
+import { missingRequired } from '../check-settings.ts';
+import { attachedKeys, type StoredConfig } from './stored-config.ts';
+
+/** Why the config does not do its work, as one sentence that says what to do; empty when nothing is wrong. */
+export function healthOf(config: StoredConfig): string {
+  const missing = missingRequired(config.plugin.fields, config.settings, attachedKeys(config));
+  if (missing.length === 0) return config.error;
+  const names = missing.map((key) => `"${key}"`).join(', ');
+  return `missing required ${missing.length === 1 ? 'setting' : 'settings'} ${names}`;
+}

@@ -1,0 +1,16 @@
+import { PGlite, types } from '@electric-sql/pglite';
+import { Kysely, PGliteDialect, sql } from 'kysely';
+import { afterAll } from 'vitest';
+import type { Database } from '../../metadata/database.ts';
+import { testPluginConfigs } from './conformance.ts';
+
+// One instance for all tests: starting it takes seconds. Each test gets an empty schema.
+const pglite = new PGlite({ parsers: { [types.NUMERIC]: Number } });
+const db = new Kysely<Database>({ dialect: new PGliteDialect({ pglite }) });
+afterAll(() => db.destroy());
+
+testPluginConfigs('postgres', async () => {
+  await sql`drop schema public cascade`.execute(db);
+  await sql`create schema public`.execute(db);
+  return { db, other: db, [Symbol.asyncDispose]: async () => undefined };
+});

@@ -1,0 +1,82 @@
+import { createHash } from 'node:crypto';
+import type { PluginConfigRecord } from '../../contract/plugin-configs.ts';
+import { secretMask } from '../fields.ts';
+import { maskSettings } from '../mask-secrets.ts';
+import type { JsonObject } from '../../base/json.ts';
+import { healthOf } from './health.ts';
+import type { StoredAttachment, StoredConfig, StoredPlugin } from './stored-config.ts';
+
+/** The documented record: 14 fields in the documented order, the four computed ones always text. */
+export function toRecord(config: StoredConfig): PluginConfigRecord {
+  return {
+    id: config.id,
+    plugin: config.plugin.id,
+    enabled: config.enabled,
+    order: config.position,
+    config: JSON.stringify(shownSettings(config)),
+    error: healthOf(config),
+    team_id: config.projectId,
+    plugin_info: pluginInfoText(config.plugin),
+    delivery_rate_24h: deliveryRate(config.delivered, config.failed),
+    created_at: config.createdAt,
+    updated_at: config.updatedAt,
+    name: shownName(config),
+    description: shownDescription(config),
+    deleted: config.deleted,
+  };
+}
+
+export function shownName(config: StoredConfig): string {
+  return config.name === '' ? config.plugin.name : config.name;
+}
+
+export function shownDescription(config: StoredConfig): string {
+  return config.description === '' ? config.plugin.description : config.description;
+}
+
+/** Settings with secrets masked, files as objects that describe them. */
+export function shownSettings(config: StoredConfig): JsonObject {
+  const shown = maskSettings(config.plugin.fields, config.settings);
+  for (const attachment of config.attachments) {
+    const field = config.plugin.fields.find(({ key }) => key === attachment.key);
+    if (field !== undefined) shown[field.key] = shownAttachment(config.id, attachment, field.secret === true);
+  }
+  return shown;
+}
+
+export function shownAttachment(configId: number, attachment: StoredAttachment, secret: boolean): JsonObject {
+  if (secret) return { uid: -1, saved: true, size: -1, name: secretMask, type: 'application/octet-stream' };
+  const { key, size, fileName: name, contentType: type } = attachment;
+  const uid = createHash('sha256').update(`${configId}/${key}`).digest().readUInt32BE() >>> 1;
+  return { uid, saved: true, size, name, type };
+}
+
+/** Up to four digits, rounded down so that `1` means all; empty when nothing passed. */
+export function deliveryRate(delivered: number, failed: number): string {
+  const total = delivered + failed;
+  return total === 0 ? '' : String(Math.floor((delivered * 10_000) / total) / 10_000);
+}
+
+/** Plugins are shared between the records of a request and the next ones, so their text is made once. */
+const infoTexts = new WeakMap<StoredPlugin, string>();
+
+function pluginInfoText(plugin: StoredPlugin): string {
+  const known = infoTexts.get(plugin);
+  if (known !== undefined) return known;
+  const text = JSON.stringify(pluginInfo(plugin));
+  infoTexts.set(plugin, text);
+  return text;
+}
+
+function pluginInfo(plugin: StoredPlugin): Record<string, unknown> {
+  return {
+    id: plugin.id,
+    name: plugin.name,
+    description: plugin.description,
+    version: plugin.version,
+    kind: plugin.kind,
+    capabilities: plugin.capabilities,
+    config_schema: plugin.schema,
+    public_jobs: plugin.publicJobs,
+  };
+}

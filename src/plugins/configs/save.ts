@@ -1,0 +1,151 @@
+import { assert } from '../../base/assert.ts';
+import { isoMicros } from '../../base/clock.ts';
+import type { ActivityChange } from '../../contract/activity.ts';
+import type { PluginConfigRecord } from '../../contract/plugin-configs.ts';
+import type { Family } from '../../contract/plugins.ts';
+import type { Database } from '../../metadata/database.ts';
+import { bumpConfigRevision, lockConfig } from '../../metadata/config-revision.ts';
+import type { Queries } from '../../metadata/queries.ts';
+import { writeActivities, type Actor, type NewActivity } from './activity.ts';
+import { activityOf, changesBetween, changesOfDeletion } from './changes.ts';
+import { shownName, toRecord } from './record.ts';
+import type { StoredConfig } from './stored-config.ts';
+import type { Trial } from './trial.ts';
+
+/** Everything a change of configs needs to know besides the change. `tx` is a transaction; see `beginWork`. */
+export interface Work {
+  readonly tx: Queries;
+  readonly actor: Actor;
+  readonly projectId: number;
+  /** ms since the epoch. */
+  readonly now: number;
+  readonly trial: Trial;
+}
+
+export interface Change {
+  readonly before: StoredConfig;
+  readonly after: StoredConfig;
+  /** Instead of the word that the changes suggest. */
+  readonly activity?: string;
+  /** What the fields do not show, e.g. a job that was started. Counts as a change. */
+  readonly extra?: readonly ActivityChange[];
+}
+
+/**
+ * To be called first in the transaction: until it ends nobody else changes configs, so what is read in it
+ * (positions, settings to merge with) still holds when it is written.
+ */
+export async function beginWork(work: Work): Promise<Work> {
+  await lockConfig(work.tx);
+  return work;
+}
+
+/** Writes the configs that differ, one activity entry each, and tells the workers. Nothing changed: nothing is written. */
+export async function saveChanges(work: Work, changes: readonly Change[]): Promise<StoredConfig[]> {
+  const entries: NewActivity[] = [];
+  const saved: StoredConfig[] = [];
+  for (const { before, after, activity, extra = [] } of changes) {
+    const differences = [...changesBetween(before, after), ...extra];
+    const touched = differences.length > 0 || before.updatedAt !== after.updatedAt;
+    const config = touched ? { ...after, updatedAt: isoMicros(work.now) } : before;
+    saved.push(config);
+    if (!touched) continue;
+    await writeConfig(work.tx, before, config);
+    entries.push(entryOf(work, config, activity ?? activityOf(before, config, differences), differences));
+  }
+  if (entries.length === 0) return saved;
+  await writeActivities(work.tx, work.actor, entries);
+  await bumpConfigRevision(work.tx);
+  return saved;
+}
+
+export async function saveChange(work: Work, change: Change): Promise<StoredConfig> {
+  const [saved = change.after] = await saveChanges(work, [change]);
+  return saved;
+}
+
+/** A new config has no id yet; the answer does. */
+export async function insertConfig(work: Work, config: Omit<StoredConfig, 'id'>): Promise<StoredConfig> {
+  const { id } = await work.tx
+    .insertInto('plugin_configs')
+    .values({ project_id: config.projectId, family: config.family, ...columnsOf(config), created_at: config.createdAt })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  const created = { ...config, id };
+  const changes = changesBetween(undefined, created).filter(({ after }) => after !== '');
+  await writeActivities(work.tx, work.actor, [entryOf(work, created, 'created', changes)]);
+  await bumpConfigRevision(work.tx);
+  return created;
+}
+
+/** Rows about a config that no foreign key removes. */
+const keptByConfig = [
+  'plugin_metrics',
+  'plugin_own_metrics',
+  'plugin_storage',
+  'plugin_logs',
+  'plugin_errors',
+] as const satisfies readonly (keyof Database)[];
+
+/** For good; the last state stays in the activity log. */
+export async function deleteConfig(work: Work, config: StoredConfig): Promise<void> {
+  // The config first, as in jobs/queue.ts: rows locked in another order could wait for each other.
+  await work.tx.deleteFrom('plugin_configs').where('id', '=', config.id).execute();
+  await work.tx.deleteFrom('plugin_attachments').where('config_id', '=', config.id).execute();
+  for (const table of keptByConfig) await work.tx.deleteFrom(table).where('config_id', '=', config.id).execute();
+  await work.tx.deleteFrom('jobs').where('config_id', '=', config.id).where('state', '=', 'queued').execute();
+  await writeActivities(work.tx, work.actor, [entryOf(work, config, 'deleted', changesOfDeletion(config))]);
+  await bumpConfigRevision(work.tx);
+}
+
+/** What the activity log keeps of a config; `family` tells which path may show it again. */
+export interface ConfigSnapshot {
+  readonly family: Family;
+  readonly record: PluginConfigRecord;
+}
+
+function entryOf(work: Work, config: StoredConfig, activity: string, changes: readonly ActivityChange[]): NewActivity {
+  const snapshot: ConfigSnapshot = { family: config.family, record: toRecord(config) };
+  return {
+    projectId: config.projectId,
+    scope: 'PluginConfig',
+    itemId: String(config.id),
+    activity,
+    name: shownName(config),
+    changes,
+    snapshot,
+    createdAt: isoMicros(work.now),
+  };
+}
+
+async function writeConfig(tx: Queries, before: StoredConfig, after: StoredConfig): Promise<void> {
+  assert(before.id === after.id, 'a change to stay with one config');
+  await tx.updateTable('plugin_configs').set(columnsOf(after)).where('id', '=', after.id).execute();
+  const kept = new Set(after.attachments.map(({ key }) => key));
+  const gone = before.attachments.map(({ key }) => key).filter((key) => !kept.has(key));
+  const added = after.attachments.filter((attachment) => attachment.content !== undefined);
+  const stale = [...gone, ...added.map(({ key }) => key)];
+  if (stale.length > 0) {
+    await tx.deleteFrom('plugin_attachments').where('config_id', '=', after.id).where('key', 'in', stale).execute();
+  }
+  for (const { key, fileName, contentType, size, content } of added) {
+    assert(content !== undefined, 'a new attachment to bring its content');
+    const row = { config_id: after.id, key, file_name: fileName, content_type: contentType, size, content };
+    await tx.insertInto('plugin_attachments').values(row).execute();
+  }
+}
+
+function columnsOf(config: Omit<StoredConfig, 'id'>) {
+  return {
+    plugin_id: config.plugin.id,
+    plugin_version_id: config.plugin.versionId,
+    enabled: config.enabled ? 1 : 0,
+    position: config.position,
+    name: config.name,
+    description: config.description,
+    deleted: config.deleted ? 1 : 0,
+    settings: JSON.stringify(config.settings),
+    error: config.error,
+    updated_at: config.updatedAt,
+  };
+}

@@ -1,0 +1,116 @@
+import { fieldErrors, type FieldError } from '../../contract/errors.ts';
+import { checkSettings, isGiven, missingRequired, ownValue } from '../check-settings.ts';
+import type { PluginField, SettingValues } from '../fields.ts';
+import type { JsonValue } from '../../base/json.ts';
+import { saveChange, type Work } from './save.ts';
+import { attachedKeys, type StoredAttachment, type StoredConfig } from './stored-config.ts';
+
+export interface SettingsInput {
+  /** By key; null and `""` as described at `writeSettings`. */
+  readonly values: SettingValues;
+  readonly files: ReadonlyMap<string, { fileName: string; contentType: string; content: Uint8Array }>;
+}
+
+const fileNameLengthMax = 200;
+/** More errors than this in one answer help nobody. */
+const errorsMax = 20;
+
+/**
+ * Stores settings. A secret that is left out or null keeps its value, `""` clears it.
+ * - merge: other keys left out keep theirs too; null and `""` clear
+ * - replace: other keys left out go; every required one must be there
+ * A file is kept by sending back what was read, or (merge, or a secret one) by leaving it out.
+ */
+export async function writeSettings(
+  work: Work,
+  config: StoredConfig,
+  input: SettingsInput,
+  mode: 'merge' | 'replace',
+): Promise<StoredConfig> {
+  const { fields } = config.plugin;
+  const { values, keptFiles } = splitFileReferences(config, input.values);
+  const errors = [...checkSettings(fields, values), ...checkFiles(fields, input.files)];
+  const settings = nextSettings(config, values, mode);
+  const attachments = nextAttachments(config, { values, files: input.files }, keptFiles, mode);
+  if (mode === 'replace') errors.push(...requiredErrors(fields, settings, attachments, errors));
+  const [first, ...others] = errors.slice(0, errorsMax);
+  if (first !== undefined) throw fieldErrors([first, ...others]);
+  const changed = { ...config, settings, attachments };
+  const same = JSON.stringify(settings) === JSON.stringify(config.settings) && input.files.size === 0;
+  // New settings are a new start: trouble of the old ones is no longer news.
+  const after = same ? changed : { ...changed, error: work.trial(changed) };
+  return saveChange(work, { before: config, after });
+}
+
+function nextSettings(config: StoredConfig, values: SettingValues, mode: 'merge' | 'replace'): SettingValues {
+  const settings: Record<string, JsonValue> = {};
+  for (const { key, secret, type } of config.plugin.fields) {
+    if (type === 'attachment') continue;
+    const old = ownValue(config.settings, key);
+    const given = ownValue(values, key);
+    const omitted = given === undefined || given === null;
+    const keeps = omitted && (secret === true || (mode === 'merge' && given === undefined));
+    const next = keeps ? old : given;
+    if (isGiven(next) && next !== undefined) settings[key] = next;
+  }
+  return settings;
+}
+
+function nextAttachments(
+  config: StoredConfig,
+  { values, files }: SettingsInput,
+  keptFiles: ReadonlySet<string>,
+  mode: 'merge' | 'replace',
+): StoredAttachment[] {
+  return config.plugin.fields.flatMap(({ key, secret, type }) => {
+    if (type !== 'attachment') return [];
+    const file = files.get(key);
+    if (file !== undefined) return [{ key, ...file, size: file.content.byteLength }];
+    const old = config.attachments.find((attachment) => attachment.key === key);
+    if (old === undefined) return [];
+    const given = ownValue(values, key);
+    const keeps = keptFiles.has(key) || (given === undefined && (mode === 'merge' || secret === true));
+    return keeps || (secret === true && given === null) ? [old] : [];
+  });
+}
+
+/** A file shows as `{uid, saved, …}`; that object sent back means: keep it. */
+function splitFileReferences(
+  config: StoredConfig,
+  given: SettingValues,
+): { values: SettingValues; keptFiles: ReadonlySet<string> } {
+  const fileKeys = new Set(config.plugin.fields.filter(({ type }) => type === 'attachment').map(({ key }) => key));
+  const isReference = (key: string, value: JsonValue): boolean =>
+    fileKeys.has(key) && typeof value === 'object' && value !== null && 'saved' in value && value['saved'] === true;
+  const entries = Object.entries(given);
+  return {
+    values: Object.fromEntries(entries.filter(([key, value]) => !isReference(key, value))),
+    keptFiles: new Set(entries.filter(([key, value]) => isReference(key, value)).map(([key]) => key)),
+  };
+}
+
+function checkFiles(fields: readonly PluginField[], files: SettingsInput['files']): FieldError[] {
+  return [...files].flatMap(([key, { fileName }]): FieldError[] => {
+    const attr = `settings.${key}`;
+    const field = fields.find((each) => each.key === key);
+    if (field?.type !== 'attachment') {
+      return [{ code: 'invalid_input', detail: 'This setting takes no file.', attr }];
+    }
+    if (fileName.length <= fileNameLengthMax) return [];
+    const detail = `Ensure the file name has no more than ${fileNameLengthMax} characters.`;
+    return [{ code: 'max_length', detail, attr }];
+  });
+}
+
+function requiredErrors(
+  fields: readonly PluginField[],
+  settings: SettingValues,
+  attachments: readonly StoredAttachment[],
+  errors: readonly FieldError[],
+): FieldError[] {
+  const reported = new Set(errors.map(({ attr }) => attr));
+  return missingRequired(fields, settings, attachedKeys({ attachments }))
+    .map((key) => `settings.${key}`)
+    .filter((attr) => !reported.has(attr))
+    .map((attr) => ({ code: 'required', detail: 'This field is required.', attr }));
+}

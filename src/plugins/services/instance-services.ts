@@ -1,0 +1,49 @@
+import type { PluginStorage } from '../host.ts';
+import type { OutboundResponse } from '../../outbound/outbound.ts';
+import type { ApiCall, InstanceServices } from '../../sandbox/sandbox.ts';
+import type { CacheStore } from './cache.ts';
+import type { PluginCapture } from './capture.ts';
+import type { PluginLogs } from './logs.ts';
+import type { OwnMetricsWriter } from './own-metrics.ts';
+
+/** Whose services they are. */
+export interface ServicesConfig {
+  readonly configId: number;
+  readonly projectId: number;
+  /** Which plugin: its configs in a project share a cache. */
+  readonly pluginKey: string;
+  /** Takes the config's secrets out of a text; see plugins/mask-secrets.ts. */
+  readonly mask: (text: string) => string;
+}
+
+export type EnqueuePluginJob = (
+  config: ServicesConfig,
+  job: Parameters<InstanceServices['enqueueJob']>[0],
+) => Promise<void>;
+
+export interface InstanceServicesParts {
+  /** Storage that writes at once (storage.ts), or with the window (window-storage.ts). */
+  readonly storage: (configId: number, projectId: number) => PluginStorage;
+  readonly cache: CacheStore;
+  readonly capture: PluginCapture;
+  readonly enqueueJob: EnqueuePluginJob;
+  readonly api: (config: ServicesConfig, call: ApiCall) => Promise<OutboundResponse>;
+  readonly logs: Pick<PluginLogs, 'add'>;
+  readonly metrics: Pick<OwnMetricsWriter, 'add'>;
+}
+
+/** What instances in the sandbox may ask for, bound to one config. */
+export function createInstanceServices(parts: InstanceServicesParts): (config: ServicesConfig) => InstanceServices {
+  return (config) => {
+    const { configId, projectId, pluginKey, mask } = config;
+    return {
+      storage: parts.storage(configId, projectId),
+      cache: parts.cache.of(pluginKey, projectId),
+      capture: (event) => parts.capture(config, event),
+      enqueueJob: (job) => parts.enqueueJob(config, job),
+      api: (call) => parts.api(config, call),
+      log: (line) => parts.logs.add(configId, projectId, line, mask),
+      metric: (name, kind, value) => parts.metrics.add(configId, projectId, { name, kind, value }),
+    };
+  };
+}

@@ -1,0 +1,181 @@
+import { minuteMs } from '../../base/time.ts';
+import { sql } from 'kysely';
+import { isFresh, isoMicros, type Clock } from '../../base/clock.ts';
+import type { Metadata, PluginLogLevel, PluginLogSource } from '../../metadata/database.ts';
+import type { Queries } from '../../metadata/queries.ts';
+import type { LogLine } from '../../sandbox/sandbox.ts';
+import { createLogIds, firstLogId } from './log-ids.ts';
+import { prunePluginLogs } from './prune.ts';
+import { createWriteBuffer } from './write-buffer.ts';
+import { type WarnLog } from '../../telemetry/log.ts';
+
+export interface PluginLogs {
+  /**
+   * Never throws and never waits. `mask` takes the config's secrets out of the text.
+   * A line beyond 1,000 per minute and config is left out; then one line says how many were.
+   */
+  add(configId: number, projectId: number, line: LogLine, mask?: (text: string) => string): void;
+  /** Resolves once what was added before is in the store, if the store takes it. */
+  flush(): Promise<void>;
+  /**
+   * Removes lines and errors older than the days, of each config all lines but the newest 10,000, and what plugins left of
+   * configs that are gone.
+   */
+  prune(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface PluginLogsOptions {
+  readonly days: number;
+  readonly clock: Clock;
+  readonly log: WarnLog;
+}
+
+const linesPerMinuteMax = 1000;
+const rowsPerWrite = 500;
+const rowsMax = 20_000;
+const messageCharsMax = 8192;
+/** A line may state a time that is off by so much; beyond, the present counts. */
+const timeSlackMs = 10 * minuteMs;
+
+interface Minute {
+  readonly configId: number;
+  readonly projectId: number;
+  readonly start: number;
+  lines: number;
+  left: number;
+  instanceId: string;
+}
+
+export function createPluginLogs(db: Metadata, { days, clock, log }: PluginLogsOptions): PluginLogs {
+  const idAt = createLogIds();
+  const minutes = new Map<number, Minute>();
+  const buffer = createWriteBuffer<LogRow>({
+    what: 'log lines of plugins',
+    log,
+    rowsPerWrite,
+    rowsMax,
+    flushMs: 1000,
+    write: async (rows) => {
+      await db.insertInto('plugin_logs').values(rows).execute();
+    },
+  });
+
+  const endMinute = (minute: Minute, now: number): void => {
+    minutes.delete(minute.configId);
+    if (minute.left === 0) return;
+    const message = `${minute.left} lines were left out: expected at most ${linesPerMinuteMax} per minute`;
+    buffer.add(
+      rowOf(minute, { time: now, level: 'WARN', source: 'SYSTEM', message, instanceId: minute.instanceId }, idAt),
+    );
+  };
+  const endMinutes = (now: number, all = false): void => {
+    for (const minute of minutes.values()) if (all || !isFresh(minute.start, minuteMs, now)) endMinute(minute, now);
+  };
+  const minuteOf = (configId: number, projectId: number, now: number): Minute => {
+    const known = minutes.get(configId);
+    if (known !== undefined && isFresh(known.start, minuteMs, now)) return known;
+    if (known !== undefined) endMinute(known, now);
+    const minute = { configId, projectId, start: now, lines: 0, left: 0, instanceId: '' };
+    minutes.set(configId, minute);
+    return minute;
+  };
+  // For configs that went silent after too many lines.
+  const timer = setInterval(() => endMinutes(clock.now()), minuteMs).unref();
+
+  return {
+    add: (configId, projectId, line, mask = (text) => text) => {
+      const now = clock.now();
+      const minute = minuteOf(configId, projectId, now);
+      const time = Math.floor(Math.abs(line.time - now) <= timeSlackMs ? line.time : now);
+      minute.instanceId = line.instanceId;
+      minute.lines += 1;
+      const isTaken =
+        minute.lines <= linesPerMinuteMax &&
+        buffer.add(rowOf(minute, { ...line, time, message: mask(line.message) }, idAt));
+      if (!isTaken) minute.left += 1;
+    },
+    flush: buffer.flush,
+    prune: () => prunePluginLogs(db, { days, now: clock.now() }),
+    close: async () => {
+      clearInterval(timer);
+      endMinutes(clock.now(), true);
+      await buffer.close();
+    },
+  };
+}
+
+interface LogRow {
+  readonly id: string;
+  readonly project_id: number;
+  readonly config_id: number;
+  readonly created_at: string;
+  readonly level: PluginLogLevel;
+  readonly source: PluginLogSource;
+  readonly message: string;
+  readonly instance_id: string;
+}
+
+function rowOf({ configId, projectId }: Minute, line: LogLine, idAt: (timeMs: number) => string): LogRow {
+  return {
+    id: idAt(line.time),
+    project_id: projectId,
+    config_id: configId,
+    created_at: isoMicros(line.time),
+    level: line.level,
+    source: line.source,
+    message: storable(line.message, messageCharsMax),
+    instance_id: storable(line.instanceId, 100),
+  };
+}
+
+/** A text as every dialect takes it: no NUL, no half of a surrogate pair; cut to length. */
+export function storable(text: string, charsMax: number): string {
+  const cut = text.length > charsMax ? `${text.slice(0, charsMax - 1)}…` : text;
+  return cut.replaceAll('\0', '\ufffd').toWellFormed();
+}
+
+export interface LogFilter {
+  /** None or an empty list: all. */
+  readonly levels?: readonly PluginLogLevel[];
+  readonly sources?: readonly PluginLogSource[];
+  /** Part of the message; ASCII letters in either case. */
+  readonly search?: string;
+  /** Only older lines than this: the id of a line (for the next page) or ms since the epoch (exclusive). */
+  readonly before?: string | number;
+  /** Only newer lines than this: the id of a line, or ms since the epoch (inclusive). */
+  readonly after?: string | number;
+  readonly limit: number;
+}
+
+export interface StoredLogLine {
+  readonly id: string;
+  /** ISO 8601 UTC. */
+  readonly created_at: string;
+  readonly level: PluginLogLevel;
+  readonly source: PluginLogSource;
+  readonly message: string;
+  readonly instance_id: string;
+}
+
+/** Newest first. The next page: `before` the id of the last line. */
+export async function listLogs(
+  db: Queries,
+  { projectId, configId }: { readonly projectId: number; readonly configId: number },
+  { levels, sources, search, before, after, limit }: LogFilter,
+): Promise<StoredLogLine[]> {
+  let query = db
+    .selectFrom('plugin_logs')
+    .select(['id', 'created_at', 'level', 'source', 'message', 'instance_id'])
+    .where('config_id', '=', configId)
+    .where('project_id', '=', projectId);
+  if (levels !== undefined && levels.length > 0) query = query.where('level', 'in', levels);
+  if (sources !== undefined && sources.length > 0) query = query.where('source', 'in', sources);
+  if (before !== undefined) query = query.where('id', '<', typeof before === 'number' ? firstLogId(before) : before);
+  if (after !== undefined) query = query.where('id', '>', typeof after === 'number' ? firstLogId(after) : after);
+  if (search !== undefined && search !== '') {
+    const pattern = `%${search.replaceAll('\0', '\ufffd').replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
+    query = query.where(sql<boolean>`lower(message) like lower(${pattern}) escape '\\'`);
+  }
+  return query.orderBy('id', 'desc').limit(limit).execute();
+}

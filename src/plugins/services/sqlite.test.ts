@@ -1,0 +1,16 @@
+import { tempMetadata } from '../../../test/support/metadata.ts';
+import { openSqlite } from '../../metadata/sqlite.ts';
+import { testPluginServices } from './conformance.ts';
+
+testPluginServices(async () => {
+  const store = await tempMetadata();
+  const other = openSqlite(store.file);
+  return {
+    db: store.db,
+    other,
+    async [Symbol.asyncDispose]() {
+      await other.destroy();
+      await store[Symbol.asyncDispose]();
+    },
+  };
+});

@@ -1,0 +1,173 @@
+import { assert } from '../../base/assert.ts';
+import type { Queries } from '../../metadata/queries.ts';
+import type { PluginStorage } from '../host.ts';
+import type { StorageChange, StorageChanges } from './storage-changes.ts';
+import { readValues } from './storage-rows.ts';
+import { parseStored, storedKey, storedValue, sumOf } from './storage-text.ts';
+import { pickValues } from './storage.ts';
+
+export { writeStorageChanges, type StorageChanges } from './storage-changes.ts';
+
+interface Entry {
+  /** Null: deleted. */
+  readonly text: string | null;
+  /** Of the window that wrote it. */
+  readonly generation: number;
+  readonly added: StorageChange['added'];
+}
+
+interface Overlay {
+  readonly projectId: number;
+  readonly entries: Map<string, Entry>;
+  /** Characters of keys and values. */
+  size: number;
+}
+
+/** What one config may have written and not stored. */
+const sizeMax = 64_000_000;
+const readsMax = 100;
+
+/**
+ * Storage of transformations in the pipeline. What a window writes stays in memory, in front of the store, until
+ * `committed` says that it is stored; later windows see it at once. After any failure, and once nothing computes any more,
+ * `reset` forgets it, and the store is the truth again: the same events do the same work once more.
+ */
+export class WindowStorage {
+  readonly #db: Queries;
+  #overlays = new Map<number, Overlay>();
+  #generation = 1;
+  #commits = 0;
+  #resets = 0;
+
+  constructor(db: Queries) {
+    this.#db = db;
+  }
+
+  of(configId: number, projectId: number): PluginStorage {
+    return {
+      get: (key) => {
+        const stored = storedKey(key);
+        return this.#with(configId, [stored], (textOf) => {
+          const text = textOf(stored);
+          return text === null ? undefined : parseStored(text);
+        });
+      },
+      getMany: (keys) => {
+        const stored = [...new Set(keys.map(storedKey))];
+        return this.#with(configId, stored, (textOf) => {
+          const texts = new Map<string, string>();
+          for (const key of stored) {
+            const text = textOf(key);
+            if (text !== null) texts.set(key, text);
+          }
+          return pickValues(keys, texts);
+        });
+      },
+      set: async (key, value) => {
+        const text = storedValue(key, value);
+        this.#write(configId, projectId, storedKey(key), { text, generation: this.#generation, added: null });
+      },
+      delete: async (key) => {
+        const gone = { text: null, generation: this.#generation, added: null };
+        this.#write(configId, projectId, storedKey(key), gone);
+      },
+      increment: (key, by) => {
+        const stored = storedKey(key);
+        return this.#with(configId, [stored], (textOf) => {
+          const base = textOf(stored);
+          const sum = sumOf(key, base === null ? 0 : parseStored(base), by);
+          const added = this.#addedTo(configId, stored, base, by);
+          this.#write(configId, projectId, stored, { text: JSON.stringify(sum), generation: this.#generation, added });
+          return sum;
+        });
+      },
+    };
+  }
+
+  /** What was written since the last time; later writes do not reach into it. */
+  takeChanges(): StorageChanges {
+    const rows: StorageChange[] = [];
+    for (const [configId, { projectId, entries }] of this.#overlays) {
+      for (const [key, { text, generation, added }] of entries) {
+        if (generation === this.#generation) rows.push({ configId, projectId, key, text, added });
+      }
+    }
+    return { generation: this.#generation++, rows };
+  }
+
+  /** The changes are in the store. */
+  committed({ generation, rows }: StorageChanges): void {
+    this.#commits += 1;
+    for (const { configId, key } of rows) {
+      const overlay = this.#overlays.get(configId);
+      const entry = overlay?.entries.get(key);
+      // Written again since, or forgotten by a reset.
+      if (overlay === undefined || entry?.generation !== generation) continue;
+      overlay.entries.delete(key);
+      overlay.size -= sizeOf(key, entry);
+      if (overlay.entries.size === 0) this.#overlays.delete(configId);
+    }
+  }
+
+  /** Forgets everything that is not stored. */
+  reset(): void {
+    this.#overlays = new Map();
+    this.#resets += 1;
+  }
+
+  /**
+   * Calls `use` in the same step of the event loop in which the texts were found, so that nothing comes between reading and
+   * writing.
+   */
+  async #with<T>(
+    configId: number,
+    keys: readonly string[],
+    use: (textOf: (key: string) => string | null) => T,
+  ): Promise<T> {
+    const resets = this.#resets;
+    let stored: ReadonlyMap<string, string> = new Map();
+    for (let reads = 0; reads < readsMax; reads += 1) {
+      const commits = this.#commits;
+      const missing = keys.filter((key) => this.#entry(configId, key) === undefined);
+      if (missing.length > 0) stored = await readValues(this.#db, configId, missing);
+      if (resets !== this.#resets) throw new Error('storage: the work was given up; it is done again');
+      // What was stored while it was read has left the memory, and the answer may not have it.
+      if (missing.length > 0 && commits !== this.#commits) continue;
+      return use((key) => {
+        const entry = this.#entry(configId, key);
+        return entry === undefined ? (stored.get(key) ?? null) : entry.text;
+      });
+    }
+    throw new Error(`storage: expected to read between two commits, got none in ${readsMax} attempts; try again`);
+  }
+
+  #entry(configId: number, key: string): Entry | undefined {
+    return this.#overlays.get(configId)?.entries.get(key);
+  }
+
+  /** How an increment reaches the store: a number that this window set is set, another one is added to. */
+  #addedTo(configId: number, key: string, base: string | null, by: number): StorageChange['added'] {
+    const entry = this.#entry(configId, key);
+    if (entry?.generation !== this.#generation) return { by, base };
+    return entry.added === null ? null : { by: entry.added.by + by, base: entry.added.base };
+  }
+
+  #write(configId: number, projectId: number, key: string, entry: Entry): void {
+    let overlay = this.#overlays.get(configId);
+    if (overlay === undefined) this.#overlays.set(configId, (overlay = { projectId, entries: new Map(), size: 0 }));
+    assert(overlay.projectId === projectId, 'a config belongs to one project');
+    const before = overlay.entries.get(key);
+    const size = overlay.size + sizeOf(key, entry) - (before === undefined ? 0 : sizeOf(key, before));
+    if (size > sizeMax) {
+      throw new Error(
+        `storage: expected at most ${sizeMax} characters to be written at once, got more; write less per event`,
+      );
+    }
+    overlay.entries.set(key, entry);
+    overlay.size = size;
+  }
+}
+
+function sizeOf(key: string, { text }: Entry): number {
+  return key.length + (text?.length ?? 0);
+}

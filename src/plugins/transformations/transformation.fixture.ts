@@ -1,0 +1,66 @@
+import { withDefaults } from '../check-settings.ts';
+import type { SettingValues } from '../fields.ts';
+import type { TransformationHost } from '../host.ts';
+import type { TransformationPlugin, TransformEvent } from '../plugin.ts';
+import type { JsonObject } from '../../base/json.ts';
+import { testHost } from '../../../test/support/transformation-host.ts';
+
+export type Before = Partial<Omit<TransformEvent, 'team_id'>>;
+type After = Pick<TransformEvent, 'event' | 'distinct_id' | 'properties'> | null;
+
+/** An event as a worker hands it over: a fresh copy. */
+export function testEvent(before: Before): TransformEvent {
+  return {
+    uuid: '01900000-0000-7000-8000-000000000000',
+    event: 'tested',
+    distinct_id: 'u1',
+    team_id: 1,
+    timestamp: '2026-01-01T00:00:00.000Z',
+    ...(JSON.parse(JSON.stringify(before)) as Before),
+    properties: JSON.parse(JSON.stringify(before.properties ?? {})) as JsonObject,
+  };
+}
+
+/** Runs one event through a transformation that needs no look-ups, as a worker does: defaults filled in. */
+export function transform(
+  plugin: TransformationPlugin,
+  settings: SettingValues,
+  before: Before,
+  host: TransformationHost = testHost(),
+): After {
+  const run = plugin.create(withDefaults(plugin.fields, settings), host);
+  if (typeof run !== 'function') throw new Error(`expected ${plugin.slug} to take one event at a time`);
+  return shown(run(testEvent(before)));
+}
+
+/** Runs events through a transformation of the other kind, as one batch. An Error is thrown. */
+export async function transformBatch(
+  plugin: TransformationPlugin,
+  settings: SettingValues,
+  before: readonly Before[],
+  host: TransformationHost = testHost(),
+): Promise<After[]> {
+  const run = plugin.create(withDefaults(plugin.fields, settings), host);
+  if (typeof run === 'function') throw new Error(`expected ${plugin.slug} to take batches`);
+  const results = await run.batch(before.map(testEvent));
+  return results.map((result) => {
+    if (result instanceof Error) throw result;
+    return shown(result);
+  });
+}
+
+function shown(result: TransformEvent | null): After {
+  return result && { event: result.event, distinct_id: result.distinct_id, properties: result.properties };
+}
+
+/** The properties after the transformation; throws when the event was dropped. */
+export function transformed(plugin: TransformationPlugin, settings: SettingValues, properties: JsonObject): JsonObject {
+  const result = transform(plugin, settings, { properties });
+  if (result === null) throw new Error('expected the event to be kept');
+  return result.properties;
+}
+
+/** JSON text → properties; object literals cannot hold a `__proto__` key of their own. */
+export function parsed(json: string): JsonObject {
+  return JSON.parse(json) as JsonObject;
+}

@@ -1,0 +1,51 @@
+/** Where the files of imports lie, by the settings. */
+import { mkdir, statfs } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import type { Settings } from '../config/settings.ts';
+import { openStaging } from '../imports/staging/open-staging.ts';
+import type { Staging } from '../imports/staging.ts';
+
+export interface ImportDirs {
+  /** Directory or `s3://bucket/prefix`. */
+  readonly staging: string;
+  /** From which files may be read. */
+  readonly allowed: readonly string[];
+  /** Uploaded files, a directory per project. */
+  readonly uploads: string;
+  /** What has to lie on disk while it is read; a directory per run. */
+  readonly temp: string;
+}
+
+export function importDirs(settings: Pick<Settings, 'dataDir' | 'importStaging' | 'importDirs'>): ImportDirs {
+  const named = settings.importDirs
+    .split(',')
+    .map((each) => each.trim())
+    .filter((each) => each !== '');
+  return {
+    staging: settings.importStaging || join(settings.dataDir, 'imports'),
+    allowed: (named.length > 0 ? named : [join(settings.dataDir, 'import-files')]).map((each) => resolve(each)),
+    // Not below a directory from which every project may read.
+    uploads: resolve(settings.dataDir, 'import-uploads'),
+    temp: resolve(settings.dataDir, 'import-temp'),
+  };
+}
+
+/** Errors: the place is none, or cannot be made. */
+export async function openImportStaging(settings: Settings): Promise<Staging> {
+  const dirs = importDirs(settings);
+  await mkdir(dirs.uploads, { recursive: true, mode: 0o700 });
+  const { importStagingEndpoint: endpoint, importStagingRegion: region } = settings;
+  const { importStagingAccessKeyId: accessKeyId, importStagingSecretAccessKey: secretAccessKey } = settings;
+  return openStaging(dirs.staging, {
+    region,
+    ...(endpoint === '' ? {} : { endpoint, forcePathStyle: true }),
+    ...(accessKeyId === '' ? {} : { keys: { accessKeyId, secretAccessKey } }),
+  });
+}
+
+/** Undefined: staging is a bucket. */
+export async function freeStagingBytes({ staging }: ImportDirs): Promise<number | undefined> {
+  if (staging.includes('://')) return undefined;
+  const { bavail, bsize } = await statfs(staging);
+  return bavail * bsize;
+}
