@@ -1,6 +1,6 @@
 import { createContext, Script } from 'node:vm';
 import { endsInLinearTime } from './linear-engine.ts';
-import { SettingsError } from './plugin.ts';
+import { wrongSetting } from './plugin.ts';
 
 /** A regular expression that a person wrote, safe to run on what senders write. */
 export interface GuardedPattern {
@@ -27,7 +27,7 @@ export function guardedPattern(setting: string, source: string, flags: '' | 'i' 
   try {
     pattern = new RegExp(source, flags);
   } catch (cause) {
-    throw new SettingsError(`setting "${setting}": expected a regular expression`, { cause });
+    throw wrongSetting(setting, 'expected a regular expression', { cause });
   }
   const run = withDeadline(setting);
   const directMax = flags === '' && endsInLinearTime(source) ? Number.POSITIVE_INFINITY : directLength(source);

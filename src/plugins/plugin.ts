@@ -114,6 +114,18 @@ export type Plugin = TransformationPlugin | ImportAppPlugin | ImportSourcePlugin
 /** The settings are of the right shape but cannot work; the message tells a person what to change. */
 export class SettingsError extends Error {
   override name = 'SettingsError';
+  /** Of the setting to change; undefined: there is more than one. */
+  readonly key: string | undefined;
+
+  constructor(message: string, { key, ...options }: ErrorOptions & { readonly key?: string } = {}) {
+    super(message, options);
+    this.key = key;
+  }
+}
+
+/** The error of one setting. `expected`: what it should be, without repeating a value that may be a secret. */
+export function wrongSetting(key: string, expected: string, options?: ErrorOptions): SettingsError {
+  return new SettingsError(`setting "${key}": ${expected}`, { ...options, key });
 }
 
 /** Checks the types of a built-in plugin where it is written. */

@@ -1,4 +1,4 @@
-import { SettingsError } from './plugin.ts';
+import { SettingsError, wrongSetting } from './plugin.ts';
 import { isObject, type JsonValue } from '../base/json.ts';
 
 /** A segment of a route: text, or a parameter (`:id`, `:id.json`), or everything that follows (`*`). */
@@ -26,7 +26,7 @@ const routesMax = 2000;
  * @throws SettingsError for what is no such list.
  */
 export function createRouteCensor(setting: string, given: JsonValue): RouteCensor {
-  if (!Array.isArray(given)) throw new SettingsError(`setting "${setting}": expected a JSON list of routes`);
+  if (!Array.isArray(given)) throw wrongSetting(setting, 'expected a JSON list of routes');
   const routes: Route[] = [];
   addRoutes({ setting, routes }, given, { path: '', parts: [], include: new Set(), place: [] });
   routes.sort((a, b) => b.score - a.score || comparePlaces(a.place, b.place));
@@ -52,7 +52,7 @@ interface Above {
 }
 
 function addRoutes(list: { setting: string; routes: Route[] }, given: readonly JsonValue[], above: Above): void {
-  if (above.place.length >= depthMax) throw new SettingsError(`setting "${list.setting}": routes nest too deeply`);
+  if (above.place.length >= depthMax) throw wrongSetting(list.setting, 'routes nest too deeply');
   given.forEach((route, index) => {
     const where = `setting "${list.setting}", route ${[...above.place, index].map((each) => each + 1).join('.')}`;
     if (!isObject(route)) throw new SettingsError(`${where}: expected an object with "path" and "include"`);
@@ -76,9 +76,7 @@ function addRoutes(list: { setting: string; routes: Route[] }, given: readonly J
       const isIndex = route['index'] === true;
       if (typeof path === 'string' || isIndex) list.routes.push(compile(here, isIndex));
       if (list.routes.length > routesMax) {
-        throw new SettingsError(
-          `setting "${list.setting}": more than ${routesMax} routes; an optional segment doubles them`,
-        );
+        throw wrongSetting(list.setting, `more than ${routesMax} routes; an optional segment doubles them`);
       }
     }
   });

@@ -1,6 +1,6 @@
 import { isGiven, ownValue } from './check-settings.ts';
 import type { SettingValues } from './fields.ts';
-import { SettingsError } from './plugin.ts';
+import { wrongSetting } from './plugin.ts';
 import type { JsonValue } from '../base/json.ts';
 
 /** Settings travel as text; these read them as what they mean. All throw SettingsError with the setting's key. */
@@ -8,7 +8,7 @@ import type { JsonValue } from '../base/json.ts';
 export function textSetting(settings: SettingValues, key: string, standard = ''): string {
   const value = ownValue(settings, key);
   if (value === undefined || !isGiven(value)) return standard;
-  if (typeof value !== 'string') throw new SettingsError(`setting "${key}": expected text`);
+  if (typeof value !== 'string') throw wrongSetting(key, 'expected text');
   return value;
 }
 
@@ -30,7 +30,7 @@ export function jsonSetting(settings: SettingValues, key: string): JsonValue | u
   try {
     return JSON.parse(value) as JsonValue;
   } catch (cause) {
-    throw new SettingsError(`setting "${key}": expected JSON`, { cause });
+    throw wrongSetting(key, 'expected JSON', { cause });
   }
 }
 
@@ -43,5 +43,5 @@ export function integerSetting(
   const text = textSetting(settings, key, String(standard)).trim();
   const number = Number(text);
   if (text !== '' && Number.isInteger(number) && number >= min && number <= max) return number;
-  throw new SettingsError(`setting "${key}": expected a whole number from ${min} to ${max}`);
+  throw wrongSetting(key, `expected a whole number from ${min} to ${max}`);
 }

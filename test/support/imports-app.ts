@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { startTestApp, type TestApp } from './app.ts';
 import { openStaging } from '../../src/imports/staging/open-staging.ts';
 import type { Staging } from '../../src/imports/staging.ts';
-import { definePlugin, importRunJobs, SettingsError, type Plugin } from '../../src/plugins/plugin.ts';
+import { definePlugin, importRunJobs, wrongSetting, type Plugin } from '../../src/plugins/plugin.ts';
 import { createRegistry } from '../../src/plugins/plugin-registry.ts';
 import { syncPlugins } from '../../src/plugins/built-in/sync-plugins.ts';
 import { activityLogRoutes } from '../../src/api/activity-log.ts';
@@ -25,7 +25,7 @@ const testSource: Plugin = definePlugin({
   range: 'The time of the event.',
   example: { place: 'here' },
   createSource: ({ place }) => {
-    if (place === 'nowhere') throw new SettingsError('setting "place": expected a place, got: nowhere');
+    if (place === 'nowhere') throw wrongSetting('place', 'expected a place, got: nowhere');
     return {
       concurrency: 1,
       listParts: async () => [],
@@ -59,7 +59,7 @@ export interface ImportsApp extends AsyncDisposable {
   readonly staging: Staging;
   readonly uploadsDir: string;
   readonly authorization: string;
-  /** Of the project: `/api/projects/1`. */
+  /** Of the project: '/api/projects/1'. */
   readonly base: string;
   /** Id of a config of the test source with these settings. */
   config(settings?: object, slug?: string): Promise<number>;

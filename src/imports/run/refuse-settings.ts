@@ -16,8 +16,8 @@ export function refuseSettings(source: ImportSourcePlugin, { settings }: StoredC
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
     const detail = withoutSecrets(error.message, source.fields, settings);
-    const named = source.fields.find(({ key }) => error.message.includes(`"${key}"`));
-    throw new ApiError('invalid_input', detail, { attr: named ? `settings.${named.key}` : null, cause: error });
+    const attr = error.key === undefined ? null : `settings.${error.key}`;
+    throw new ApiError('invalid_input', detail, { attr, cause: error });
   }
 }
 

@@ -5,7 +5,13 @@ import type { RunOptions, RunTarget } from './run.ts';
 import type { TimeRange } from '../source.ts';
 import { isGiven, ownValue, withDefaults } from '../../plugins/check-settings.ts';
 import type { PluginField, SettingValues } from '../../plugins/fields.ts';
-import { isImportSource, SettingsError, type ImportSourcePlugin, type Plugin } from '../../plugins/plugin.ts';
+import {
+  isImportSource,
+  SettingsError,
+  wrongSetting,
+  type ImportSourcePlugin,
+  type Plugin,
+} from '../../plugins/plugin.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { integerSetting, jsonSetting, textSetting } from '../../plugins/setting-values.ts';
 
@@ -150,7 +156,7 @@ function formatOf(plugin: Sourced, settings: SettingValues): string {
   const choices = plugin.formats.length > 0 ? plugin.formats : formats.map((format) => format.slug);
   if (choices.includes(slug)) return slug;
   const came = slug === '' ? 'none' : `"${slug.slice(0, 60)}"`;
-  throw new SettingsError(`setting "format": expected one of ${choices.join(', ')}, got ${came}`);
+  throw wrongSetting('format', `expected one of ${choices.join(', ')}, got ${came}`);
 }
 
 /** Options are texts; what is written as JSON (the rules of `mapping`) becomes one. */
@@ -165,13 +171,13 @@ function objectSetting(settings: SettingValues, key: string): JsonObject | undef
   const value = jsonSetting(settings, key);
   if (value === undefined || value === null) return undefined;
   if (typeof value === 'object' && !Array.isArray(value)) return value;
-  throw new SettingsError(`setting "${key}": expected a JSON object`);
+  throw wrongSetting(key, 'expected a JSON object');
 }
 
 /** Better now than after hours of export. */
 function tryFormat(slug: string, options: Readonly<Record<string, string>>, names: JsonObject | undefined): void {
   const format = findFormat(slug);
-  if (format === undefined) throw new SettingsError(`setting "format": this program has no format "${slug}"`);
+  if (format === undefined) throw wrongSetting('format', `this program has no format "${slug}"`);
   try {
     format.createReader(options, names === undefined ? format.names : parseNames(format.names, names));
   } catch (error) {
@@ -227,7 +233,7 @@ function rejectedShareOf(settings: SettingValues): number {
   const text = textSetting(settings, 'rejected_max', '0').trim();
   const percent = Number(text);
   if (text !== '' && percent >= 0 && percent <= 100) return percent / 100;
-  throw new SettingsError('setting "rejected_max": expected a percentage from 0 to 100');
+  throw wrongSetting('rejected_max', 'expected a percentage from 0 to 100');
 }
 
 function targetOf(settings: SettingValues): RunTarget {
@@ -235,10 +241,10 @@ function targetOf(settings: SettingValues): RunTarget {
   if (text === '') return { kind: 'project' };
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') {
-    throw new SettingsError('setting "target_url": expected an address such as https://eu.example.com, without a key');
+    throw wrongSetting('target_url', 'expected an address such as https://eu.example.com, without a key');
   }
   if (textSetting(settings, 'target_api_key') === '') {
-    throw new SettingsError('setting "target_api_key": expected the project key of the target, got none');
+    throw wrongSetting('target_api_key', 'expected the project key of the target, got none');
   }
   return { kind: 'http', url: url.href };
 }

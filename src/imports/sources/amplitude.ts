@@ -11,7 +11,7 @@ import {
 import type { OutboundStreamResponse } from '../../outbound/outbound.ts';
 import { readRecords } from '../records/read-records.ts';
 import type { PluginField, SettingValues } from '../../plugins/fields.ts';
-import { definePlugin, importRunJobs, SettingsError, type ImportSourcePlugin } from '../../plugins/plugin.ts';
+import { definePlugin, importRunJobs, wrongSetting, type ImportSourcePlugin } from '../../plugins/plugin.ts';
 import { textSetting } from '../../plugins/setting-values.ts';
 import { daySlices, keyOf, type Slice } from './export-days.ts';
 import { dayMs } from '../../base/time.ts';
@@ -88,10 +88,10 @@ interface Asking {
 
 function createSource(settings: SettingValues, host: SourceHost): Source {
   const standard = hosts[textSetting(settings, 'region', 'us')];
-  if (standard === undefined) throw new SettingsError('setting "region": expected us or eu');
+  if (standard === undefined) throw wrongSetting('region', 'expected us or eu');
   const key = textSetting(settings, 'api_key').trim();
   const secret = textSetting(settings, 'secret_key').trim();
-  if (key === '' || secret === '') throw new SettingsError('settings "api_key" and "secret_key": expected both');
+  if (key === '' || secret === '') throw wrongSetting('api_key', 'expected it together with "secret_key"');
   const authorization = basicAuth(key, secret);
   const asking: Asking = {
     api: createExportApi(host, { name, secrets: [secret, authorization.slice('Basic '.length)] }),

@@ -3,7 +3,7 @@ import { backoffMs } from '../../base/backoff.ts';
 import { SourceError, SourceWaitError, type SourceContext, type SourceHost } from '../source.ts';
 import type { OutboundStreamRequest, OutboundStreamResponse } from '../../outbound/outbound.ts';
 import { OutboundError } from '../../outbound/outbound.ts';
-import { SettingsError } from '../../plugins/plugin.ts';
+import { wrongSetting } from '../../plugins/plugin.ts';
 import { withoutGzip } from './export-gzip.ts';
 
 /** Asking the export APIs of other services: what came is the answer, or an error that says whether waiting helps. */
@@ -64,7 +64,7 @@ export function baseUrlOf(given: string, key: string, standard: string): string 
   const url = URL.parse(text === '' ? standard : text);
   const plain = url !== null && url.username === '' && url.password === '' && url.search === '' && url.hash === '';
   if (plain && /^https?:$/.test(url.protocol)) return url.href.replace(/\/+$/, '');
-  throw new SettingsError(`setting "${key}": expected an address such as https://export.example.com, without a key`);
+  throw wrongSetting(key, 'expected an address such as https://export.example.com, without a key');
 }
 
 export function basicAuth(user: string, password: string): string {

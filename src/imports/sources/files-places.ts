@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { glob, lstat, readdir, realpath, stat } from 'node:fs/promises';
 import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { SourceError, type SourceHost } from '../source.ts';
-import { SettingsError } from '../../plugins/plugin.ts';
+import { wrongSetting } from '../../plugins/plugin.ts';
 
 /** A file to import. */
 export interface FoundFile {
@@ -25,16 +25,14 @@ const filesMax = 100_000;
 
 /** Throws SettingsError for what can be seen to be wrong without looking at the disk. */
 export function checkPaths(paths: readonly string[], { allowedDirs, uploadsDir }: FilePlaces): void {
-  if (paths.length === 0) throw new SettingsError('setting "paths": expected at least one path, one a line');
+  if (paths.length === 0) throw wrongSetting('paths', 'expected at least one path, one a line');
   for (const path of paths) {
-    if (path.includes('\0')) throw new SettingsError('setting "paths": expected paths without zero bytes');
+    if (path.includes('\0')) throw wrongSetting('paths', 'expected paths without zero bytes');
     if (path.startsWith(uploadPrefix)) {
-      if (uploadsDir === undefined)
-        throw new SettingsError(`setting "paths": files cannot be uploaded here, got: ${path}`);
-      if (/[\\/]/.test(path))
-        throw new SettingsError(`setting "paths": expected ${uploadPrefix}name without a slash, got: ${path}`);
+      if (uploadsDir === undefined) throw wrongSetting('paths', `files cannot be uploaded here, got: ${path}`);
+      if (/[\\/]/.test(path)) throw wrongSetting('paths', `expected ${uploadPrefix}name without a slash, got: ${path}`);
     } else if (allowedDirs !== undefined && upwards.test(path)) {
-      throw new SettingsError(`setting "paths": expected a path without "..", got: ${path}`);
+      throw wrongSetting('paths', `expected a path without "..", got: ${path}`);
     }
   }
 }

@@ -2,7 +2,7 @@ import { hourMs } from '../../base/time.ts';
 import type { RecordChunk, Source, SourceContext, SourceHost, SourcePart } from '../source.ts';
 import { SourceError } from '../source.ts';
 import type { PluginField, SettingValues } from '../../plugins/fields.ts';
-import { definePlugin, importRunJobs, SettingsError, type ImportSourcePlugin } from '../../plugins/plugin.ts';
+import { definePlugin, importRunJobs, wrongSetting, type ImportSourcePlugin } from '../../plugins/plugin.ts';
 import { integerSetting, textSetting } from '../../plugins/setting-values.ts';
 import { dayOf, daySlices, keyOf } from './export-days.ts';
 import { dayMs } from '../../base/time.ts';
@@ -155,7 +155,7 @@ function askingOf(settings: SettingValues, host: SourceHost): Asking {
   const own = textSetting(settings, 'base_url');
   const region = textSetting(settings, 'region', 'us');
   const standard = hosts[region];
-  if (standard === undefined) throw new SettingsError('setting "region": expected us, eu or in');
+  if (standard === undefined) throw wrongSetting('region', 'expected us, eu or in');
   const { authorization, secret, project } = credentialsOf(settings);
   return {
     api: createExportApi(host, { name, secrets: [secret, authorization.slice('Basic '.length)] }),
@@ -180,7 +180,7 @@ function credentialsOf(settings: SettingValues) {
 
 function neededSetting(settings: SettingValues, key: string): string {
   const value = textSetting(settings, key).trim();
-  if (value === '') throw new SettingsError(`setting "${key}": expected a text, got none`);
+  if (value === '') throw wrongSetting(key, 'expected a text, got none');
   return value;
 }
 

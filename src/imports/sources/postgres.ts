@@ -1,6 +1,6 @@
 import type { RecordChunk, Source, SourceContext, SourceHost, SourcePart } from '../source.ts';
 import type { PluginField, SettingValues } from '../../plugins/fields.ts';
-import { definePlugin, importRunJobs, SettingsError, type ImportSourcePlugin } from '../../plugins/plugin.ts';
+import { definePlugin, importRunJobs, wrongSetting, type ImportSourcePlugin } from '../../plugins/plugin.ts';
 import { integerSetting, textSetting, yesSetting } from '../../plugins/setting-values.ts';
 import { listRowParts, selectOf, type PostgresQuery } from './postgres-parts.ts';
 import { createRowWriter } from './postgres-rows.ts';
@@ -143,7 +143,7 @@ async function* rowChunks(
 
 function placeOf(settings: SettingValues): PostgresPlace {
   const tls = tlsChoices.find((choice) => choice === textSetting(settings, 'tls', 'verify'));
-  if (tls === undefined) throw new SettingsError(`setting "tls": expected ${tlsChoices.join(', ')}`);
+  if (tls === undefined) throw wrongSetting('tls', `expected ${tlsChoices.join(', ')}`);
   const text = textSetting(settings, 'url').trim();
   if (text !== '') return placeOfUrl(text, tls);
   return {
@@ -158,9 +158,9 @@ function placeOf(settings: SettingValues): PostgresPlace {
 
 function placeOfUrl(text: string, tls: PostgresPlace['tls']): PostgresPlace {
   const url = URL.parse(text);
-  const expected = 'setting "url": expected postgres://user:password@host:5432/database';
+  const expected = 'expected postgres://user:password@host:5432/database';
   if (url === null || !/^postgres(ql)?:$/.test(url.protocol) || url.hostname === '' || url.username === '') {
-    throw new SettingsError(expected);
+    throw wrongSetting('url', expected);
   }
   const mode = url.searchParams.get('sslmode');
   try {
@@ -175,12 +175,12 @@ function placeOfUrl(text: string, tls: PostgresPlace['tls']): PostgresPlace {
     };
   } catch (cause) {
     // A percent sign that is not written as %25; the text itself is a secret.
-    throw new SettingsError(`${expected}, with % written as %25`, { cause });
+    throw wrongSetting('url', `${expected}, with % written as %25`, { cause });
   }
 }
 
 function neededSetting(settings: SettingValues, key: string): string {
   const value = textSetting(settings, key).trim();
-  if (value === '') throw new SettingsError(`setting "${key}": expected a text, got none`);
+  if (value === '') throw wrongSetting(key, 'expected a text, got none');
   return value;
 }

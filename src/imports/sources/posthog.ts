@@ -7,7 +7,7 @@ import {
   type SourcePart,
 } from '../source.ts';
 import type { PluginField, SettingValues } from '../../plugins/fields.ts';
-import { definePlugin, importRunJobs, SettingsError, type ImportSourcePlugin } from '../../plugins/plugin.ts';
+import { definePlugin, importRunJobs, wrongSetting, type ImportSourcePlugin } from '../../plugins/plugin.ts';
 import { integerSetting, textSetting } from '../../plugins/setting-values.ts';
 import { daySlices, keyOf } from './export-days.ts';
 import { baseUrlOf, createExportApi } from './export-requests.ts';
@@ -61,12 +61,11 @@ export const posthog = definePlugin<ImportSourcePlugin>({
 
 function createSource(settings: SettingValues, host: SourceHost): Source {
   const key = textSetting(settings, 'personal_api_key').trim();
-  if (key === '') throw new SettingsError('setting "personal_api_key": expected a key, got none');
+  if (key === '') throw wrongSetting('personal_api_key', 'expected a key, got none');
   const projectId = textSetting(settings, 'project_id').trim();
-  if (!/^\d{1,18}$/.test(projectId)) throw new SettingsError('setting "project_id": expected a number');
+  if (!/^\d{1,18}$/.test(projectId)) throw wrongSetting('project_id', 'expected a number');
   const given = textSetting(settings, 'host');
-  if (given.trim() === '')
-    throw new SettingsError('setting "host": expected an address such as https://eu.posthog.com');
+  if (given.trim() === '') throw wrongSetting('host', 'expected an address such as https://eu.posthog.com');
   const events: EventsApi = {
     name,
     api: createExportApi(host, { name, secrets: [key] }),

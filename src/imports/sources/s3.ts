@@ -5,7 +5,7 @@ import { readRecords } from '../records/read-records.ts';
 import { connectBucket, type Bucket, type BucketObject, type BucketSettings } from '../s3/bucket.ts';
 import { BucketError } from '../s3/errors.ts';
 import type { PluginField, SettingValues } from '../../plugins/fields.ts';
-import { definePlugin, importRunJobs, SettingsError, type ImportSourcePlugin } from '../../plugins/plugin.ts';
+import { definePlugin, importRunJobs, wrongSetting, type ImportSourcePlugin } from '../../plugins/plugin.ts';
 import { textSetting, yesSetting } from '../../plugins/setting-values.ts';
 import { fileKinds } from './files.ts';
 import { shortKey } from './files-places.ts';
@@ -170,13 +170,12 @@ function placeOf(settings: SettingValues, host: SourceHost): BucketSettings {
     text('endpoint'),
   ];
   if (!/^[a-zA-Z0-9][a-zA-Z0-9._-]{1,62}$/.test(bucket)) {
-    throw new SettingsError('setting "bucket": expected the name of a bucket, without s3:// and path');
+    throw wrongSetting('bucket', 'expected the name of a bucket, without s3:// and path');
   }
-  if (!/^[a-z0-9-]{1,40}$/i.test(region))
-    throw new SettingsError('setting "region": expected a region such as eu-central-1');
+  if (!/^[a-z0-9-]{1,40}$/i.test(region)) throw wrongSetting('region', 'expected a region such as eu-central-1');
   const [id, secret, token] = [text('access_key_id'), text('secret_access_key'), text('session_token')];
   if ((id === '') !== (secret === '')) {
-    throw new SettingsError('settings "access_key_id" and "secret_access_key": expected both or neither');
+    throw wrongSetting('access_key_id', 'expected it together with "secret_access_key", or neither');
   }
   const keys = { accessKeyId: id, secretAccessKey: secret, ...(token === '' ? {} : { sessionToken: token }) };
   return {
@@ -194,5 +193,5 @@ function endpointOf(text: string): string {
   const url = URL.parse(text);
   const plain = url !== null && url.username === '' && url.password === '' && url.search === '' && url.hash === '';
   if (plain && /^https?:$/.test(url.protocol)) return url.href;
-  throw new SettingsError('setting "endpoint": expected an address such as https://storage.example.com, without a key');
+  throw wrongSetting('endpoint', 'expected an address such as https://storage.example.com, without a key');
 }

@@ -2,7 +2,7 @@ import type { Source, SourceContext, SourceHost, SourcePart } from '../source.ts
 import { SourceError } from '../source.ts';
 import { readRecords } from '../records/read-records.ts';
 import type { PluginField, SettingValues } from '../../plugins/fields.ts';
-import { definePlugin, importRunJobs, SettingsError, type ImportSourcePlugin } from '../../plugins/plugin.ts';
+import { definePlugin, importRunJobs, wrongSetting, type ImportSourcePlugin } from '../../plugins/plugin.ts';
 import { textSetting } from '../../plugins/setting-values.ts';
 import { createExportApi, type ExportApi } from './export-requests.ts';
 import { fileKinds } from './files.ts';
@@ -116,14 +116,15 @@ function identityOf(headers: Readonly<Record<string, string>>): string | undefin
 function addressesOf(text: string, secrets: readonly string[], host: SourceHost): Address[] {
   const given = [...new Set(text.split(/\s+/).filter((each) => each !== ''))];
   if (given.length === 0 || given.length > urlsMax) {
-    throw new SettingsError(`setting "urls": expected 1 to ${urlsMax} addresses, one a line, got ${given.length}`);
+    throw wrongSetting('urls', `expected 1 to ${urlsMax} addresses, one a line, got ${given.length}`);
   }
   const seen = new Map<string, number>();
   return given.map((each) => {
     const url = URL.parse(each);
     if (url === null || !/^https?:$/.test(url.protocol)) {
-      throw new SettingsError(
-        'setting "urls": expected addresses such as https://files.example.com/a.json, got a line that is none',
+      throw wrongSetting(
+        'urls',
+        'expected addresses such as https://files.example.com/a.json, got a line that is none',
       );
     }
     const shown = shortKey(url.origin + url.pathname).slice(0, 480);
@@ -148,9 +149,7 @@ function headersOf(text: string): Record<string, string> {
     lines.map((line) => {
       const [, name, value] = /^\s*([\w!#$%&'*+.^`|~-]+)\s*:\s*(.*?)\s*$/.exec(line) ?? [];
       if (name === undefined || value === undefined) {
-        throw new SettingsError(
-          'setting "headers": expected lines such as Authorization: Bearer …, got a line that is none',
-        );
+        throw wrongSetting('headers', 'expected lines such as Authorization: Bearer …, got a line that is none');
       }
       return [name.toLowerCase(), value];
     }),

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { PluginField } from '../fields.ts';
 import { idProperties, replaceIds } from '../person-ids.ts';
-import { definePlugin, SettingsError, type TransformationPlugin } from '../plugin.ts';
+import { definePlugin, wrongSetting, type TransformationPlugin } from '../plugin.ts';
 import { isObject, type JsonValue } from '../../base/json.ts';
 import { setOwn } from '../property-path.ts';
 import { listSetting, textSetting, yesSetting } from '../setting-values.ts';
@@ -74,9 +74,9 @@ export const anonymise: TransformationPlugin = definePlugin({
   },
   create(settings) {
     const salt = textSetting(settings, 'salt');
-    if (salt === '') throw new SettingsError('setting "salt": expected a random text');
+    if (salt === '') throw wrongSetting('salt', 'expected a random text');
     const names = listSetting(settings, 'privateFields');
-    if (names.length === 0) throw new SettingsError('setting "privateFields": expected at least one name');
+    if (names.length === 0) throw wrongSetting('privateFields', 'expected at least one name');
     const hashesId = names.includes('distinct_id');
     const ids = new Set<string>(hashesId ? idProperties : []);
     const plain = names.filter((name) => !ids.has(name));
@@ -106,7 +106,7 @@ function normaliseAt(holder: JsonValue | undefined, key: string): void {
   if (typeof url === 'string' && url !== '') holder[key] = normalised(url);
 }
 
-/** Without the query; parts of the route behind # that look like an id (a digit, a capital first) become `:id`. */
+/** Without the query; parts of the route behind # that look like an id (a digit, a capital first) become ':id'. */
 function normalised(text: string): string {
   const url = URL.parse(decoded(text));
   if (url === null) return text.split(/[?#]/)[0] ?? '';

@@ -3,7 +3,7 @@ import { isbot } from 'isbot';
 import { crawlerNetworks } from '../crawler-networks.ts';
 import type { PluginField, SettingValues } from '../fields.ts';
 import { guardedPattern, type GuardedPattern } from '../guarded-pattern.ts';
-import { definePlugin, SettingsError, type TransformationPlugin } from '../plugin.ts';
+import { definePlugin, wrongSetting, type TransformationPlugin } from '../plugin.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { propertyPath, readPath } from '../property-path.ts';
 import { listSetting, textSetting, yesSetting } from '../setting-values.ts';
@@ -142,7 +142,7 @@ function networksOf(list: readonly string[]): BlockList | undefined {
     const bits = version === 6 ? 128 : 32;
     const length = prefix === undefined ? bits : /^\d{1,3}$/.test(prefix) ? Number(prefix) : Number.NaN;
     if (version === 0 || !(length >= 0 && length <= bits)) {
-      throw new SettingsError(`setting "customIpPrefixes": expected an address or a network such as 198.51.100.0/24`);
+      throw wrongSetting('customIpPrefixes', 'expected an address or a network such as 198.51.100.0/24');
     }
     networks.addSubnet(address, length, version === 6 ? 'ipv6' : 'ipv4');
   }

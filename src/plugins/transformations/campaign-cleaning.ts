@@ -1,7 +1,7 @@
 import { isObject } from '../../base/json.ts';
 import type { PluginField, SettingValues } from '../fields.ts';
 import { personProperties } from '../person-properties.ts';
-import { definePlugin, SettingsError, type TransformationPlugin } from '../plugin.ts';
+import { definePlugin, wrongSetting, type TransformationPlugin } from '../plugin.ts';
 import { propertyPath, readPath, setOwn } from '../property-path.ts';
 import { integerSetting, jsonSetting, textSetting } from '../setting-values.ts';
 
@@ -105,9 +105,9 @@ function cleaning(settings: SettingValues): (name: string) => string {
 function readReplacements(settings: SettingValues): [string, string][] {
   const given = jsonSetting(settings, 'replacements');
   if (given === undefined) return [];
-  if (!isObject(given)) throw new SettingsError('setting "replacements": expected a JSON object of texts');
+  if (!isObject(given)) throw wrongSetting('replacements', 'expected a JSON object of texts');
   return Object.entries(given).map(([from, to]) => {
     if (typeof to === 'string' && from !== '') return [from, to];
-    throw new SettingsError(`setting "replacements": expected a text for "${from}"`);
+    throw wrongSetting('replacements', `expected a text for "${from}"`);
   });
 }

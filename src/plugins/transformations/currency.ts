@@ -1,6 +1,12 @@
 import type { PluginField, SettingValues } from '../fields.ts';
 import type { TransformationHost } from '../host.ts';
-import { definePlugin, SettingsError, type TransformationPlugin, type TransformEvent } from '../plugin.ts';
+import {
+  definePlugin,
+  SettingsError,
+  wrongSetting,
+  type TransformationPlugin,
+  type TransformEvent,
+} from '../plugin.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
 import { propertyPath, readPath, setOwn, writePath, type PropertyPath } from '../property-path.ts';
 import { jsonSetting, textSetting } from '../setting-values.ts';
@@ -94,7 +100,7 @@ export const currency: TransformationPlugin = definePlugin({
   },
   create(settings, host) {
     const target = textSetting(settings, 'normalizedCurrency').trim();
-    if (target === '') throw new SettingsError('setting "normalizedCurrency": expected a currency, e.g. EUR');
+    if (target === '') throw wrongSetting('normalizedCurrency', 'expected a currency, e.g. EUR');
     const ratesOf = createRatesSource(settings, host, target);
     const amount = propertyPath(textSetting(settings, 'amountProperty', 'amount'));
     const from = propertyPath(textSetting(settings, 'currencyProperty', 'currency'));
@@ -147,8 +153,8 @@ function createRatesSource(settings: SettingValues, host: TransformationHost, ta
   const given = jsonSetting(settings, 'rates');
   if (given !== undefined) {
     const rates = readRates(given);
-    if (rates === undefined) throw new SettingsError('setting "rates": expected a JSON object from currency to number');
-    if (rateOf(rates, target) === undefined) throw new SettingsError(`setting "rates": no rate for "${target}"`);
+    if (rates === undefined) throw wrongSetting('rates', 'expected a JSON object from currency to number');
+    if (rateOf(rates, target) === undefined) throw wrongSetting('rates', `no rate for "${target}"`);
     return async () => rates;
   }
   const key = textSetting(settings, 'openExchangeRatesApiKey').trim();

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { PluginField } from '../fields.ts';
-import { definePlugin, SettingsError, type TransformationPlugin } from '../plugin.ts';
+import { definePlugin, wrongSetting, type TransformationPlugin } from '../plugin.ts';
 import { listSetting, textSetting } from '../setting-values.ts';
 
 const byPerson = 'Distinct ID aware sampling';
@@ -73,5 +73,5 @@ function shareOf(text: string): number {
 function percentageOf(text: string): number {
   const percentage = text.trim() === '' ? Number.NaN : Number(text.trim().replace(/%$/, ''));
   if (percentage >= 0 && percentage <= 100) return percentage;
-  throw new SettingsError('setting "percentage": expected a number from 0 to 100');
+  throw wrongSetting('percentage', 'expected a number from 0 to 100');
 }

@@ -1,5 +1,5 @@
 import type { PluginField } from '../fields.ts';
-import { definePlugin, SettingsError, type TransformationPlugin } from '../plugin.ts';
+import { definePlugin, wrongSetting, type TransformationPlugin } from '../plugin.ts';
 import { propertyPath, readPath } from '../property-path.ts';
 import { listSetting, textSetting } from '../setting-values.ts';
 
@@ -43,7 +43,7 @@ export const dropEventsOnProperty: TransformationPlugin = definePlugin({
   },
   create(settings) {
     const key = textSetting(settings, 'property_key').trim();
-    if (key === '') throw new SettingsError('setting "property_key": expected the name of a property');
+    if (key === '') throw wrongSetting('property_key', 'expected the name of a property');
     const path = propertyPath(key);
     const values = new Set(listSetting(settings, 'property_values'));
     return (event) => {

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { PluginField } from '../fields.ts';
 import type { TransformationHost } from '../host.ts';
 import { personProperties, personPropertiesIfAny } from '../person-properties.ts';
-import { definePlugin, SettingsError, type TransformEvent, type TransformationPlugin } from '../plugin.ts';
+import { definePlugin, wrongSetting, type TransformEvent, type TransformationPlugin } from '../plugin.ts';
 import { isObject, type JsonValue } from '../../base/json.ts';
 import { textSetting } from '../setting-values.ts';
 
@@ -51,7 +51,7 @@ export const emailScoring: TransformationPlugin = definePlugin({
   },
   create(settings, host) {
     const key = textSetting(settings, 'mailboxlayerApiKey').trim();
-    if (key === '') throw new SettingsError('setting "mailboxlayerApiKey": expected the access key of your account');
+    if (key === '') throw wrongSetting('mailboxlayerApiKey', 'expected the access key of your account');
     const scoreOf = createScores(key, host);
     return {
       async batch(events) {

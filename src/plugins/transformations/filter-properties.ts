@@ -1,5 +1,5 @@
 import type { PluginField } from '../fields.ts';
-import { definePlugin, SettingsError, type TransformationPlugin } from '../plugin.ts';
+import { definePlugin, wrongSetting, type TransformationPlugin } from '../plugin.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
 import { deletePath, propertyPath, readPath, setOwn, writePath, type PropertyPath } from '../property-path.ts';
 import { listSetting, textSetting, yesSetting } from '../setting-values.ts';
@@ -86,7 +86,7 @@ export const filterProperties: TransformationPlugin = definePlugin({
   },
   create(settings) {
     const paths = listSetting(settings, 'properties').map(propertyPath);
-    if (paths.length === 0) throw new SettingsError('setting "properties": expected at least one property');
+    if (paths.length === 0) throw wrongSetting('properties', 'expected at least one property');
     const events = new Set(listSetting(settings, 'events'));
     const applies = (name: string): boolean => events.size === 0 || events.has(name);
     if (textSetting(settings, 'mode') !== keepOnly) {

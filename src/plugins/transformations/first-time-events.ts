@@ -1,5 +1,5 @@
 import type { PluginField } from '../fields.ts';
-import { definePlugin, SettingsError, type TransformationPlugin } from '../plugin.ts';
+import { definePlugin, wrongSetting, type TransformationPlugin } from '../plugin.ts';
 import { listSetting } from '../setting-values.ts';
 
 const fields = [
@@ -32,7 +32,7 @@ export const firstTimeEvents: TransformationPlugin = definePlugin({
   },
   create(settings, { storage }) {
     const tracked = new Set(listSetting(settings, 'events'));
-    if (tracked.size === 0) throw new SettingsError('setting "events": expected at least one event name');
+    if (tracked.size === 0) throw wrongSetting('events', 'expected at least one event name');
     return {
       async batch(events) {
         const concerned = events.filter((event) => tracked.has(event.event));

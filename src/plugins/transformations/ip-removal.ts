@@ -1,6 +1,6 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import type { PluginField } from '../fields.ts';
-import { definePlugin, SettingsError, type TransformationPlugin } from '../plugin.ts';
+import { definePlugin, wrongSetting, type TransformationPlugin } from '../plugin.ts';
 import { locate, propertyPath, setOwn } from '../property-path.ts';
 import { listSetting, textSetting } from '../setting-values.ts';
 
@@ -42,7 +42,7 @@ export const ipRemoval: TransformationPlugin = definePlugin({
   },
   create(settings) {
     const paths = listSetting(settings, 'properties').map(propertyPath);
-    if (paths.length === 0) throw new SettingsError('setting "properties": expected at least one property');
+    if (paths.length === 0) throw wrongSetting('properties', 'expected at least one property');
     const removes = textSetting(settings, 'method') === remove;
     return (event) => {
       for (const path of paths) {

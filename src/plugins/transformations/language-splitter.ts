@@ -1,6 +1,6 @@
 import type { PluginField } from '../fields.ts';
 import { guardedPattern } from '../guarded-pattern.ts';
-import { definePlugin, SettingsError, type TransformationPlugin } from '../plugin.ts';
+import { definePlugin, wrongSetting, type TransformationPlugin } from '../plugin.ts';
 import { setOwn } from '../property-path.ts';
 import { textSetting, yesSetting } from '../setting-values.ts';
 
@@ -103,7 +103,7 @@ export const languageSplitter: TransformationPlugin = definePlugin({
 
 function readGroup(group: string): (match: RegExpExecArray) => string | undefined {
   if (/^\d{1,2}$/.test(group)) return (match) => match[Number(group)];
-  if (!/^[A-Za-z_]\w*$/.test(group)) throw new SettingsError('setting "matchGroup": expected a number or a name');
+  if (!/^[A-Za-z_]\w*$/.test(group)) throw wrongSetting('matchGroup', 'expected a number or a name');
   return (match) =>
     match.groups !== undefined && Object.hasOwn(match.groups, group) ? match.groups[group] : undefined;
 }

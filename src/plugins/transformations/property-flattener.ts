@@ -1,5 +1,5 @@
 import type { PluginField } from '../fields.ts';
-import { definePlugin, SettingsError, type TransformationPlugin } from '../plugin.ts';
+import { definePlugin, wrongSetting, type TransformationPlugin } from '../plugin.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
 import { setOwn } from '../property-path.ts';
 import { textSetting } from '../setting-values.ts';
@@ -74,7 +74,7 @@ export const propertyFlattener: TransformationPlugin = definePlugin({
   },
   create(settings) {
     const separator = textSetting(settings, 'separator', '__');
-    if (separator.length > 10) throw new SettingsError('setting "separator": expected at most 10 characters');
+    if (separator.length > 10) throw wrongSetting('separator', 'expected at most 10 characters');
     return (event) => {
       if (skippedEvents.has(event.event)) return event;
       const { properties } = event;

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { isIP } from 'node:net';
 import type { PluginField, SettingValues } from '../fields.ts';
 import { replaceIds } from '../person-ids.ts';
-import { definePlugin, SettingsError, type TransformationPlugin } from '../plugin.ts';
+import { definePlugin, SettingsError, wrongSetting, type TransformationPlugin } from '../plugin.ts';
 import type { JsonValue } from '../../base/json.ts';
 import { deletePath, propertyPath, readPath, replacePath, setOwn } from '../property-path.ts';
 import { listSetting, textSetting, yesSetting } from '../setting-values.ts';
@@ -111,7 +111,7 @@ export const redactPersonalData: TransformationPlugin = definePlugin({
 function createHash(settings: SettingValues, needed: boolean): (text: string) => string {
   const salt = textSetting(settings, 'salt');
   if (needed && salt.length < saltLengthMin) {
-    throw new SettingsError(`setting "salt": hashing needs at least ${saltLengthMin} random characters`);
+    throw wrongSetting('salt', `hashing needs at least ${saltLengthMin} random characters`);
   }
   return (text) => createHmac('sha256', salt).update(text).digest('hex');
 }

@@ -1,5 +1,5 @@
 import type { PluginField } from '../fields.ts';
-import { definePlugin, SettingsError, type TransformationPlugin } from '../plugin.ts';
+import { definePlugin, wrongSetting, type TransformationPlugin } from '../plugin.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
 import { locate, propertyPath, setOwn, type PropertyPath } from '../property-path.ts';
 import { jsonSetting, listSetting } from '../setting-values.ts';
@@ -36,10 +36,9 @@ export const remapValues: TransformationPlugin = definePlugin({
   },
   create(settings) {
     const paths = listSetting(settings, 'propertyNames').map(propertyPath);
-    if (paths.length === 0) throw new SettingsError('setting "propertyNames": expected at least one property');
+    if (paths.length === 0) throw wrongSetting('propertyNames', 'expected at least one property');
     const given = jsonSetting(settings, 'valueMapping');
-    if (!isObject(given))
-      throw new SettingsError('setting "valueMapping": expected a JSON object from old to new values');
+    if (!isObject(given)) throw wrongSetting('valueMapping', 'expected a JSON object from old to new values');
     const values = new Map(Object.entries(given));
     return (event) => {
       const { properties } = event;

@@ -1,5 +1,5 @@
 import type { PluginField, SettingValues } from '../fields.ts';
-import { definePlugin, SettingsError, type TransformationPlugin } from '../plugin.ts';
+import { definePlugin, SettingsError, wrongSetting, type TransformationPlugin } from '../plugin.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
 import { propertyRenaming } from '../property-renaming.ts';
 import { jsonSetting, textSetting, yesSetting } from '../setting-values.ts';
@@ -156,11 +156,11 @@ function foldedTable(table: ReadonlyMap<string, string>, ignoreCase: boolean): R
 function readTable(settings: SettingValues, key: string): Map<string, string> {
   const given = jsonSetting(settings, key);
   if (given === undefined) return new Map();
-  if (!isObject(given)) throw new SettingsError(`setting "${key}": expected a JSON object from old to new names`);
+  if (!isObject(given)) throw wrongSetting(key, 'expected a JSON object from old to new names');
   const table = new Map<string, string>();
   for (const [from, to] of Object.entries(given)) {
     if (typeof to !== 'string' || to === '' || from === '') {
-      throw new SettingsError(`setting "${key}": expected a new name for "${from}" as text`);
+      throw wrongSetting(key, `expected a new name for "${from}" as text`);
     }
     table.set(from, to);
   }
@@ -172,7 +172,7 @@ function reversed(table: ReadonlyMap<string, string>, key: string): Map<string, 
   for (const [from, to] of table) {
     const other = back.get(to);
     if (other !== undefined) {
-      throw new SettingsError(`setting "${key}": "${other}" and "${from}" both became "${to}"; there is no way back`);
+      throw wrongSetting(key, `"${other}" and "${from}" both became "${to}"; there is no way back`);
     }
     back.set(to, from);
   }

@@ -1,7 +1,7 @@
 import type { PluginField, SettingValues } from '../fields.ts';
 import type { TransformationHost } from '../host.ts';
 import { personPropertiesIfAny } from '../person-properties.ts';
-import { definePlugin, SettingsError, type TransformationPlugin } from '../plugin.ts';
+import { definePlugin, SettingsError, wrongSetting, type TransformationPlugin } from '../plugin.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { setOwn } from '../property-path.ts';
 import { createRouteCensor, type RouteCensor } from '../route-patterns.ts';
@@ -111,6 +111,6 @@ function readRoutes(settings: SettingValues, { attachments }: TransformationHost
   try {
     return JSON.parse(new TextDecoder().decode(file.content)) as JsonValue;
   } catch (cause) {
-    throw new SettingsError('setting "routes": expected a file with a JSON list of routes', { cause });
+    throw wrongSetting('routes', 'expected a file with a JSON list of routes', { cause });
   }
 }

@@ -1,5 +1,5 @@
 import type { PluginField } from '../fields.ts';
-import { definePlugin, SettingsError, type TransformationPlugin } from '../plugin.ts';
+import { definePlugin, wrongSetting, type TransformationPlugin } from '../plugin.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { locate, propertyPath, setOwn } from '../property-path.ts';
 import { listSetting } from '../setting-values.ts';
@@ -52,7 +52,7 @@ export const semverFlattener: TransformationPlugin = definePlugin({
   },
   create(settings) {
     const paths = listSetting(settings, 'properties').map(propertyPath);
-    if (paths.length === 0) throw new SettingsError('setting "properties": expected at least one property');
+    if (paths.length === 0) throw wrongSetting('properties', 'expected at least one property');
     return (event) => {
       for (const path of paths) {
         const place = locate(event.properties, path);

@@ -1,6 +1,6 @@
 import type { PluginField } from '../fields.ts';
 import type { PluginStorage } from '../host.ts';
-import { definePlugin, SettingsError, type TransformationPlugin, type TransformEvent } from '../plugin.ts';
+import { definePlugin, wrongSetting, type TransformationPlugin, type TransformEvent } from '../plugin.ts';
 import type { JsonValue } from '../../base/json.ts';
 import { setOwn } from '../property-path.ts';
 import { textSetting, yesSetting } from '../setting-values.ts';
@@ -103,7 +103,7 @@ function readPairs(text: string): Pairs {
     const first = found?.[1]?.trim() ?? '';
     const second = found?.[2]?.trim() ?? '';
     if (found === null || first === '' || second === '') {
-      throw new SettingsError('setting "eventsToTrack": expected pairs such as (signed up,paid),(opened,closed)');
+      throw wrongSetting('eventsToTrack', 'expected pairs such as (signed up,paid),(opened,closed)');
     }
     firsts.add(first);
     const others = bySecond.get(second) ?? [];
@@ -111,6 +111,6 @@ function readPairs(text: string): Pairs {
     bySecond.set(second, others);
     rest = rest.slice(found[0].length);
   }
-  if (firsts.size === 0) throw new SettingsError('setting "eventsToTrack": expected at least one pair of events');
+  if (firsts.size === 0) throw wrongSetting('eventsToTrack', 'expected at least one pair of events');
   return { firsts, bySecond };
 }

@@ -1,5 +1,5 @@
 import type { PluginField } from '../fields.ts';
-import { definePlugin, SettingsError, type TransformationPlugin } from '../plugin.ts';
+import { definePlugin, wrongSetting, type TransformationPlugin } from '../plugin.ts';
 import { listSetting, textSetting } from '../setting-values.ts';
 
 /** How words in lower case become a name. */
@@ -61,9 +61,7 @@ export const taxonomy: TransformationPlugin = definePlugin({
     const chosen = textSetting(settings, 'defaultNamingConvention', 'camelCase');
     const convention = Object.hasOwn(conventions, chosen) ? conventions[chosen] : undefined;
     if (convention === undefined) {
-      throw new SettingsError(
-        `setting "defaultNamingConvention": expected one of ${Object.keys(conventions).join(', ')}`,
-      );
+      throw wrongSetting('defaultNamingConvention', `expected one of ${Object.keys(conventions).join(', ')}`);
     }
     const same = new Set([...listSetting(settings, 'except'), ...surveyEvents]);
     const known = new Map<string, string>();

@@ -1,5 +1,5 @@
 import type { PluginField } from '../fields.ts';
-import { definePlugin, SettingsError, type TransformationPlugin } from '../plugin.ts';
+import { definePlugin, wrongSetting, type TransformationPlugin } from '../plugin.ts';
 import type { JsonValue } from '../../base/json.ts';
 import { propertyPath, readPath } from '../property-path.ts';
 import { textSetting } from '../setting-values.ts';
@@ -93,7 +93,7 @@ function zoneOffset(timeZone: string): (ms: number) => number {
   try {
     format = new Intl.DateTimeFormat('en-GB', { timeZone, timeZoneName: 'longOffset' });
   } catch (cause) {
-    throw new SettingsError(`setting "timeZone": expected a time zone such as Europe/Zurich`, { cause });
+    throw wrongSetting('timeZone', 'expected a time zone such as Europe/Zurich', { cause });
   }
   if (/^(UTC|Etc\/UTC|GMT)$/i.test(format.resolvedOptions().timeZone)) return () => 0;
   const known = new Map<number, number>();

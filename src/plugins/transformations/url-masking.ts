@@ -1,6 +1,6 @@
 import type { PluginField, SettingValues } from '../fields.ts';
 import { guardedPattern, type GuardedPattern } from '../guarded-pattern.ts';
-import { definePlugin, SettingsError, type TransformationPlugin } from '../plugin.ts';
+import { definePlugin, wrongSetting, type TransformationPlugin } from '../plugin.ts';
 import { isObject, type JsonValue } from '../../base/json.ts';
 import { propertyPath, readPath, replacePath, type PropertyPath } from '../property-path.ts';
 import { jsonSetting, textSetting } from '../setting-values.ts';
@@ -106,12 +106,12 @@ function decode(name: string): string {
 function readTargets(settings: SettingValues): Target[] {
   const given = jsonSetting(settings, 'urlProperties');
   if (!isObject(given) || Object.keys(given).length === 0) {
-    throw new SettingsError('setting "urlProperties": expected a JSON object from property to parameters');
+    throw wrongSetting('urlProperties', 'expected a JSON object from property to parameters');
   }
   return Object.entries(given).map(([property, parameters]) => {
     const patterns = parametersOf(parameters).map((each) => guardedPattern('urlProperties', each, 'i'));
     if (patterns.length > 0) return { path: propertyPath(property), patterns };
-    throw new SettingsError(`setting "urlProperties": expected parameters for "${property}", e.g. "email, token"`);
+    throw wrongSetting('urlProperties', `expected parameters for "${property}", e.g. "email, token"`);
   });
 }
 

@@ -1,5 +1,5 @@
 import type { PluginField } from '../fields.ts';
-import { definePlugin, SettingsError, type TransformationPlugin } from '../plugin.ts';
+import { definePlugin, wrongSetting, type TransformationPlugin } from '../plugin.ts';
 import { propertyPath, readPath, replacePath } from '../property-path.ts';
 import { listSetting, yesSetting } from '../setting-values.ts';
 
@@ -63,7 +63,7 @@ export const urlNormalizer: TransformationPlugin = definePlugin({
   },
   create(settings) {
     const paths = listSetting(settings, 'properties').map(propertyPath);
-    if (paths.length === 0) throw new SettingsError('setting "properties": expected at least one property');
+    if (paths.length === 0) throw wrongSetting('properties', 'expected at least one property');
     const lowers = yesSetting(settings, 'lower_case', 'Yes');
     const dropsQuery = yesSetting(settings, 'remove_query');
     const dropsHash = yesSetting(settings, 'remove_hash');

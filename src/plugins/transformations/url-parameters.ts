@@ -1,6 +1,6 @@
 import type { PluginField, SettingValues } from '../fields.ts';
 import { personProperties } from '../person-properties.ts';
-import { definePlugin, SettingsError, type TransformationPlugin } from '../plugin.ts';
+import { definePlugin, SettingsError, wrongSetting, type TransformationPlugin } from '../plugin.ts';
 import { isObject, type JsonObject } from '../../base/json.ts';
 import { propertyPath, readPath, setOwn } from '../property-path.ts';
 import { jsonSetting, listSetting, textSetting } from '../setting-values.ts';
@@ -136,11 +136,10 @@ function readNames(settings: SettingValues, ignoreCase: boolean): Map<string, st
   const suffix = textSetting(settings, 'suffix');
   const names = new Map(listSetting(settings, 'parameters').map((name) => [fold(name), prefix + name + suffix]));
   const custom = jsonSetting(settings, 'customNames') ?? {};
-  if (!isObject(custom))
-    throw new SettingsError('setting "customNames": expected a JSON object from parameter to property');
+  if (!isObject(custom)) throw wrongSetting('customNames', 'expected a JSON object from parameter to property');
   for (const [parameter, property] of Object.entries(custom)) {
     if (typeof property !== 'string' || property === '' || parameter.trim() === '') {
-      throw new SettingsError(`setting "customNames": expected the name of a property for "${parameter}"`);
+      throw wrongSetting('customNames', `expected the name of a property for "${parameter}"`);
     }
     names.set(fold(parameter.trim()), property);
   }

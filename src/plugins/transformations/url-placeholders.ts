@@ -1,7 +1,7 @@
 import type { PluginField } from '../fields.ts';
 import { guardedPattern } from '../guarded-pattern.ts';
 import { personPropertiesIfAny } from '../person-properties.ts';
-import { definePlugin, SettingsError, type TransformationPlugin } from '../plugin.ts';
+import { definePlugin, wrongSetting, type TransformationPlugin } from '../plugin.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { setOwn } from '../property-path.ts';
 import { listSetting, textSetting } from '../setting-values.ts';
@@ -75,7 +75,7 @@ export const urlPlaceholders: TransformationPlugin = definePlugin({
   },
   create(settings) {
     const names = listSetting(settings, 'urlProperties');
-    if (names.length === 0) throw new SettingsError('setting "urlProperties": expected at least one property');
+    if (names.length === 0) throw wrongSetting('urlProperties', 'expected at least one property');
     const replaced = createReplacement(settings);
     const change = (holder: JsonObject | undefined): void => {
       if (holder === undefined) return;

@@ -1,6 +1,6 @@
 import type { PluginField } from '../fields.ts';
 import { personProperties } from '../person-properties.ts';
-import { definePlugin, SettingsError, type TransformationPlugin } from '../plugin.ts';
+import { definePlugin, wrongSetting, type TransformationPlugin } from '../plugin.ts';
 import { isObject, type JsonObject } from '../../base/json.ts';
 import { propertyPath, readPath, replacePath, setOwn } from '../property-path.ts';
 import { jsonSetting, listSetting, textSetting, yesSetting } from '../setting-values.ts';
@@ -97,7 +97,7 @@ export const utm: TransformationPlugin = definePlugin({
   },
   create(settings) {
     const names = new Set(listSetting(settings, 'parameters'));
-    if (names.size === 0) throw new SettingsError('setting "parameters": expected at least one parameter');
+    if (names.size === 0) throw wrongSetting('parameters', 'expected at least one parameter');
     const sources = listSetting(settings, 'sources').map(propertyPath);
     const clean = createCleaning(settings);
     const replaces = yesSetting(settings, 'replace');
@@ -169,13 +169,13 @@ function splitUrl(
 function createCleaning(settings: Parameters<TransformationPlugin['create']>[0]): Writing['clean'] {
   const lowers = textSetting(settings, 'lower_case', 'No') === 'Yes';
   const given = jsonSetting(settings, 'values') ?? {};
-  const expected = 'setting "values": expected a JSON object from parameter to an object from old to new value';
-  if (!isObject(given)) throw new SettingsError(expected);
+  const expected = 'expected a JSON object from parameter to an object from old to new value';
+  if (!isObject(given)) throw wrongSetting('values', expected);
   const tables = new Map(
     Object.entries(given).map(([name, table]) => {
-      if (!isObject(table)) throw new SettingsError(expected);
+      if (!isObject(table)) throw wrongSetting('values', expected);
       const pairs = Object.entries(table).map(([from, to]): [string, string] => {
-        if (typeof to !== 'string') throw new SettingsError(expected);
+        if (typeof to !== 'string') throw wrongSetting('values', expected);
         return [lowers ? from.toLowerCase() : from, to];
       });
       return [name, new Map(pairs)] as const;
