@@ -1,4 +1,4 @@
-/** Puts the stages of one run together: its source, its target, and what is between them. */
+/** The stages of one run: with its source and target as the metadata store knows them. */
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Call } from '../base/calls.ts';
@@ -8,24 +8,19 @@ import type { Settings } from '../config/settings.ts';
 import type { EventStore } from '../eventstore/eventstore.ts';
 import { projectDoorOver } from './import-calls.ts';
 import type { ImportDirs } from './import-places.ts';
-import { createCheckStage } from '../imports/stages/check/check-stage.ts';
-import { createExportStage } from '../imports/stages/export/export-stage.ts';
-import { withRoom, type StagingRoom } from '../imports/stages/export/staging-room.ts';
-import { RunFailedError, type RunStage } from '../imports/run/held-run.ts';
+import { assembleStages } from '../imports/assemble.ts';
+import type { StagingRoom } from '../imports/stages/export/staging-room.ts';
+import { RunFailedError } from '../imports/run/held-run.ts';
 import { knownEventNames } from '../imports/targets/known-event-names.ts';
-import { createLoadStage } from '../imports/stages/load/load-stage.ts';
-import { createReportStage } from '../imports/stages/report/report-stage.ts';
-import { getRun, getRunSecrets } from '../imports/run/run-store.ts';
+import { getRunSecrets } from '../imports/run/run-store.ts';
 import type { OpenStages } from '../imports/run/run-worker.ts';
 import type { Run } from '../imports/run/run.ts';
-import { sleep } from '../imports/sleep.ts';
 import type { Source, SourceHost } from '../imports/source.ts';
 import type { Staging } from '../imports/staging.ts';
-import type { Target, TargetReader } from '../imports/target.ts';
+import type { Target } from '../imports/target.ts';
 import { openHttpTarget } from '../imports/targets/http.ts';
 import { outboundRequest } from '../imports/targets/post.ts';
 import { openProjectTarget } from '../imports/targets/project.ts';
-import { createVerifyStage } from '../imports/stages/verify/verify-stage.ts';
 import type { Metadata } from '../metadata/database.ts';
 import type { AllowList } from '../outbound/allow-list.ts';
 import { resolveAllowed } from '../outbound/resolve-allowed.ts';
@@ -55,42 +50,23 @@ export interface ImportParts {
   readonly drained: (signal: AbortSignal) => Promise<void>;
 }
 
-/** Source and target are made when a stage needs them, so that a run whose config is gone still ends what was staged. */
 export function createImportStages(parts: ImportParts, run: Run): OpenStages {
-  const { db, staging, clock, failpoint, settings } = parts;
   const tempDir = join(parts.dirs.temp, run.id);
-  const onSource: RunStage = async (held) => {
-    await mkdir(tempDir, { recursive: true, mode: 0o700 });
-    const source = await openSource(parts, run, tempDir);
-    await createExportStage({ ...parts, source, sleep })(held);
-  };
-  return {
-    export: onSource,
-    check: async (held) => {
-      const known = await knownNames(parts, run);
-      const project = known === undefined ? {} : { project: { knownEvents: async () => known } };
-      const eventBytesMax = settings.captureEventBytesMax;
-      await createCheckStage({
-        staging: withRoom(staging, parts.room, held),
-        clock,
-        failpoint,
-        eventBytesMax,
-        reader: await readerOf(parts, run),
-        ...project,
-      })(held);
+  const { target } = run.options;
+  const targetName = target.kind === 'http' ? target.url : 'the project';
+  const stages = assembleStages({
+    ...parts,
+    eventBytesMax: parts.settings.captureEventBytesMax,
+    openSource: async () => {
+      await mkdir(tempDir, { recursive: true, mode: 0o700 });
+      return await openSource(parts, run, tempDir);
     },
-    load: async (held) => {
-      const target = await openTarget(parts, run);
-      await createLoadStage({ target, staging, clock, sleep, failpoint })(held);
-    },
-    verify: async (held) => {
-      const target = await openTarget(parts, run);
-      const activeTransformations = () => transformationsOf(parts, run);
-      await createVerifyStage({ target, staging, clock, sleep, failpoint, activeTransformations })(held);
-    },
-    report: createReportStage({ staging, clock, failpoint, current: (id) => getRun(db, id) }),
-    [Symbol.asyncDispose]: () => rm(tempDir, { recursive: true, force: true }),
-  };
+    openTarget: () => openTarget(parts, run),
+    targetMissing: `expected a project key for ${targetName}, got none; set it in the config, start a new run`,
+    knownEvents: () => knownNames(parts, run),
+    activeTransformations: () => transformationsOf(parts, run),
+  });
+  return { ...stages, [Symbol.asyncDispose]: () => rm(tempDir, { recursive: true, force: true }) };
 }
 
 /** With the settings as they are now: a key that was renewed counts. */
@@ -123,26 +99,16 @@ async function openSource(parts: ImportParts, run: Run, tempDir: string): Promis
   });
 }
 
-async function openTarget({ db, store, call, drained, fetch }: ImportParts, run: Run): Promise<Target> {
+/** Undefined: there is no key to load with. */
+async function openTarget({ db, store, call, drained, fetch }: ImportParts, run: Run): Promise<Target | undefined> {
   const { target } = run.options;
   const { id: runId, projectId } = run;
   if (target.kind === 'project') {
     return openProjectTarget({ projectId, runId, door: projectDoorOver(call, { projectId, runId }), store, drained });
   }
   const { apiKey, personalApiKey } = await getRunSecrets(db, runId);
-  if (apiKey === undefined) {
-    throw new RunFailedError(
-      `expected a project key for ${target.url}, got none; set it in the config, start a new run`,
-    );
-  }
+  if (apiKey === undefined) return undefined;
   return openHttpTarget({ url: target.url, apiKey, personalApiKey, runId, request: outboundRequest(fetch) });
-}
-
-/** A run that lacks a key is told so when it loads. */
-async function readerOf(parts: ImportParts, run: Run): Promise<TargetReader | undefined> {
-  if (run.options.target.kind === 'http' && (await getRunSecrets(parts.db, run.id)).apiKey === undefined)
-    return undefined;
-  return (await openTarget(parts, run)).reader;
 }
 
 /** Undefined: nobody can tell, and the check does without. */

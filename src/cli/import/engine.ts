@@ -1,12 +1,8 @@
 import { statfs } from 'node:fs/promises';
 import { systemClock } from '../../base/clock.ts';
-import { createCheckStage } from '../../imports/stages/check/check-stage.ts';
-import { createExportStage } from '../../imports/stages/export/export-stage.ts';
-import { createStagingRoom, withRoom } from '../../imports/stages/export/staging-room.ts';
-import { RunFailedError, type RunStages } from '../../imports/run/held-run.ts';
-import { createLoadStage } from '../../imports/stages/load/load-stage.ts';
-import { createReportStage } from '../../imports/stages/report/report-stage.ts';
-import { getRun } from '../../imports/run/run-store.ts';
+import { assembleStages } from '../../imports/assemble.ts';
+import { createStagingRoom } from '../../imports/stages/export/staging-room.ts';
+import type { RunStages } from '../../imports/run/held-run.ts';
 import { startRunWorker } from '../../imports/run/run-worker.ts';
 import { sleep } from '../../imports/sleep.ts';
 import type { Source } from '../../imports/source.ts';
@@ -14,7 +10,6 @@ import { openDirStaging } from '../../imports/staging/dir-staging.ts';
 import { openHttpTarget } from '../../imports/targets/http.ts';
 import { directRequest } from '../../imports/targets/post.ts';
 import type { Target } from '../../imports/target.ts';
-import { createVerifyStage } from '../../imports/stages/verify/verify-stage.ts';
 import type { Metadata } from '../../metadata/database.ts';
 import { createLog } from '../../telemetry/log.ts';
 import { openSource } from './open-source.ts';
@@ -46,7 +41,7 @@ export async function startEngine({ db, dir, request }: EngineDeps): Promise<Eng
   const failed = new AbortController();
   const stop = new AbortController();
   const { source, close } = openSource(request, dir.temp);
-  const stages = await assemble({ db, dir, request }, source);
+  const stages = await stagesFor({ db, dir, request }, source);
   const worker = startRunWorker({
     db,
     stagesOf: () => Promise.resolve(stages),
@@ -69,32 +64,25 @@ export async function startEngine({ db, dir, request }: EngineDeps): Promise<Eng
   };
 }
 
-async function assemble({ db, dir, request }: EngineDeps, source: Source): Promise<RunStages> {
+async function stagesFor({ db, dir, request }: EngineDeps, source: Source): Promise<RunStages> {
   const staging = await openDirStaging(dir.staging);
-  const clock = systemClock;
-  const room = createStagingRoom({ staging, budgetBytes: 0, freeBytes: () => freeBytes(dir.staging), sleep });
-  const target = request.options.last === 'check' ? undefined : targetOf(dir, request);
-  const needed = <T>(value: T | undefined): T => {
-    if (value === undefined) throw new RunFailedError('expected a project key to load with; give --api-key');
-    return value;
-  };
-  const failpoint = (): void => {};
-  return {
-    export: createExportStage({ source, staging, room, clock, sleep, failpoint }),
-    check: (held) => {
-      const { reader } = target ?? { reader: undefined };
-      return createCheckStage({ staging: withRoom(staging, room, held), reader, eventBytesMax, clock })(held);
-    },
-    load: (held) => createLoadStage({ target: needed(target), staging, clock, sleep, failpoint })(held),
-    verify: (held) => createVerifyStage({ target: needed(target), staging, clock, sleep })(held),
-    report: createReportStage({ staging, clock, current: (id) => getRun(db, id) }),
-  };
+  const target = targetOf(dir, request);
+  return assembleStages({
+    db,
+    staging,
+    room: createStagingRoom({ staging, budgetBytes: 0, freeBytes: () => freeBytes(dir.staging), sleep }),
+    clock: systemClock,
+    failpoint: () => {},
+    eventBytesMax,
+    openSource: async () => source,
+    openTarget: async () => target,
+    targetMissing: 'expected a project key to load with; give --api-key',
+  });
 }
 
-function targetOf({ id }: ImportDir, { options, apiKey, personalApiKey }: ImportRequest): Target {
+function targetOf({ id }: ImportDir, { options, apiKey, personalApiKey }: ImportRequest): Target | undefined {
   const { target } = options;
-  if (target.kind !== 'http' || apiKey === undefined)
-    throw new RunFailedError('expected a target with a key; give --to');
+  if (target.kind !== 'http' || apiKey === undefined || options.last === 'check') return undefined;
   return openHttpTarget({ url: target.url, apiKey, personalApiKey, runId: id, request: directRequest() });
 }
 

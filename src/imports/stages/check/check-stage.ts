@@ -39,7 +39,7 @@ const standardLimits: CheckLimits = {
 export interface CheckDeps {
   readonly staging: Staging;
   /** The target's project; undefined: it cannot be asked. */
-  readonly project?: { knownEvents(): Promise<ReadonlySet<string>> };
+  readonly project?: { knownEvents(): Promise<ReadonlySet<string>> } | undefined;
   /** Reads back what the target has stored; undefined: nobody can. */
   readonly reader?: Pick<TargetReader, 'eventsNamed'> | undefined;
   /** Of JSON, one event: what the door takes. */

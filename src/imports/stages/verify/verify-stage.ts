@@ -17,7 +17,7 @@ export interface VerifyDeps {
   readonly clock: Clock;
   readonly sleep: Sleep;
   /** Names of what changes the target's events on their way into its store; empty: nothing does, or nobody can tell. */
-  readonly activeTransformations?: () => Promise<readonly string[]>;
+  readonly activeTransformations?: (() => Promise<readonly string[]>) | undefined;
   readonly random?: () => number;
   readonly failpoint?: Failpoint;
 }

@@ -1,0 +1,65 @@
+/** The five stages of an import, put together once: for the service and for the command line. */
+import type { Clock } from '../base/clock.ts';
+import type { Failpoint } from '../base/failpoint.ts';
+import type { Metadata } from '../metadata/database.ts';
+import { RunFailedError, type RunStages } from './run/held-run.ts';
+import { getRun } from './run/run-store.ts';
+import { sleep } from './sleep.ts';
+import type { Source } from './source.ts';
+import { createCheckStage } from './stages/check/check-stage.ts';
+import { createExportStage } from './stages/export/export-stage.ts';
+import { withRoom, type StagingRoom } from './stages/export/staging-room.ts';
+import { createLoadStage } from './stages/load/load-stage.ts';
+import { createReportStage } from './stages/report/report-stage.ts';
+import { createVerifyStage } from './stages/verify/verify-stage.ts';
+import type { Staging } from './staging.ts';
+import type { Target } from './target.ts';
+
+/** Source and target are asked for when a stage needs them: a run whose config is gone still ends what was staged. */
+export interface AssembleDeps {
+  readonly db: Metadata;
+  readonly staging: Staging;
+  readonly room: StagingRoom;
+  readonly clock: Clock;
+  readonly failpoint: Failpoint;
+  /** Of JSON, one event: what the target takes. */
+  readonly eventBytesMax: number;
+  readonly openSource: () => Promise<Source>;
+  /** Undefined: there is no key to load with. */
+  readonly openTarget: () => Promise<Target | undefined>;
+  /** What a person then does about it. */
+  readonly targetMissing: string;
+  /** Names of events that the target's project has stored; undefined: nobody can tell, and the check does without. */
+  readonly knownEvents?: () => Promise<ReadonlySet<string> | undefined>;
+  /** Names of what changes the target's events on their way into its store; left out: nothing does, or nobody can tell. */
+  readonly activeTransformations?: () => Promise<readonly string[]>;
+}
+
+export function assembleStages(deps: AssembleDeps): RunStages {
+  const { db, staging, room, clock, failpoint, eventBytesMax } = deps;
+  const target = async (): Promise<Target> => {
+    const opened = await deps.openTarget();
+    if (opened === undefined) throw new RunFailedError(deps.targetMissing);
+    return opened;
+  };
+  return {
+    export: async (held) => {
+      const source = await deps.openSource();
+      await createExportStage({ source, staging, room, clock, sleep, failpoint })(held);
+    },
+    check: async (held) => {
+      const [opened, known] = await Promise.all([deps.openTarget(), deps.knownEvents?.()]);
+      const project = known === undefined ? undefined : { knownEvents: async () => known };
+      const limited = withRoom(staging, room, held);
+      const reader = opened?.reader;
+      await createCheckStage({ staging: limited, reader, project, eventBytesMax, clock, failpoint })(held);
+    },
+    load: async (held) => createLoadStage({ target: await target(), staging, clock, sleep, failpoint })(held),
+    verify: async (held) => {
+      const { activeTransformations } = deps;
+      const verify = { target: await target(), staging, clock, sleep, failpoint, activeTransformations };
+      await createVerifyStage(verify)(held);
+    },
+    report: createReportStage({ staging, clock, failpoint, current: (id) => getRun(db, id) }),
+  };
+}
