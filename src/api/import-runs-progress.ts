@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout } from 'node:timers/promises';
 import { Readable } from 'node:stream';
 import { Type } from 'typebox';
 import type { Clock } from '../base/clock.ts';
@@ -101,7 +101,7 @@ async function* progressEvents(watched: Watched): AsyncGenerator<string> {
       yield ': heartbeat\n\n';
     }
     if (isFinal(run)) return;
-    await pause(watched.lookMs, signal);
+    await setTimeout(watched.lookMs, undefined, { signal }).catch(() => undefined);
     silentMs += watched.lookMs;
   }
 }
@@ -113,14 +113,6 @@ function eventOf(run: Run, now: number): string {
 
 function isFinal({ state }: Run): boolean {
   return state === 'completed' || state === 'cancelled' || state === 'failed';
-}
-
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  try {
-    await delay(ms, undefined, { signal });
-  } catch (error) {
-    if (!signal.aborted) throw error;
-  }
 }
 
 interface Slots {

@@ -4,7 +4,6 @@ import type { Failpoint } from '../base/failpoint.ts';
 import type { Metadata } from '../metadata/database.ts';
 import { RunFailedError, type RunStages } from './run/held-run.ts';
 import { getRun } from './run/run-store.ts';
-import { sleep } from './sleep.ts';
 import type { Source } from './source.ts';
 import { createCheckStage } from './stages/check/check-stage.ts';
 import { createExportStage } from './stages/export/export-stage.ts';
@@ -45,7 +44,7 @@ export function assembleStages(deps: AssembleDeps): RunStages {
   return {
     export: async (held) => {
       const source = await deps.openSource();
-      await createExportStage({ source, staging, room, clock, sleep, failpoint })(held);
+      await createExportStage({ source, staging, room, clock, failpoint })(held);
     },
     check: async (held) => {
       const [opened, known] = await Promise.all([deps.openTarget(), deps.knownEvents?.()]);
@@ -54,10 +53,10 @@ export function assembleStages(deps: AssembleDeps): RunStages {
       const reader = opened?.reader;
       await createCheckStage({ staging: limited, reader, project, eventBytesMax, clock, failpoint })(held);
     },
-    load: async (held) => createLoadStage({ target: await target(), staging, clock, sleep, failpoint })(held),
+    load: async (held) => createLoadStage({ target: await target(), staging, clock, failpoint })(held),
     verify: async (held) => {
       const { activeTransformations } = deps;
-      const verify = { target: await target(), staging, clock, sleep, failpoint, activeTransformations };
+      const verify = { target: await target(), staging, clock, failpoint, activeTransformations };
       await createVerifyStage(verify)(held);
     },
     report: createReportStage({ staging, clock, failpoint, current: (id) => getRun(db, id) }),

@@ -1,4 +1,4 @@
-import { backoffMs } from '../base/backoff.ts';
+import { backoffMs } from '../base/retry.ts';
 import type { Clock } from '../base/clock.ts';
 import type { AcceptedBatch } from '../batch/door.ts';
 import type { Metadata } from '../metadata/database.ts';

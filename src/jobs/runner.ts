@@ -1,5 +1,6 @@
-import { backoffMs } from '../base/backoff.ts';
+import { setTimeout } from 'node:timers/promises';
 import type { Clock } from '../base/clock.ts';
+import { backoffMs } from '../base/retry.ts';
 import type { AcceptedBatch } from '../batch/door.ts';
 import type { JobKind, Metadata } from '../metadata/database.ts';
 import { findAnyConfig, type StoredConfig } from '../plugins/configs/stored-config.ts';
@@ -9,7 +10,6 @@ import { AppInstances } from './app-instances.ts';
 import { pruneJobs, redate } from './keep-queue.ts';
 import type { InstalledPlugins } from './open-app.ts';
 import { asError, type RunOutcome } from './outcome.ts';
-import { pause } from './pause.ts';
 import { claim, renew, type Job } from './queue.ts';
 import { runJob, type RunParts } from './run-job.ts';
 import { createSchedule, type Schedule } from './schedule.ts';
@@ -104,7 +104,9 @@ async function runPool(parts: Parts, kinds: readonly JobKind[], atOnceMax: numbe
       running.add(run);
       continue;
     }
-    await pause(backoffMs(troubles, parts.pollMs, 10_000), AbortSignal.any([parts.signal, wake.signal]));
+    const waitMs = backoffMs(troubles, parts.pollMs, 10_000);
+    const signal = AbortSignal.any([parts.signal, wake.signal]);
+    await setTimeout(waitMs, undefined, { signal }).catch(() => undefined);
     if (wake.signal.aborted) wake = new AbortController();
   }
   await Promise.all(running);
@@ -169,7 +171,7 @@ async function repeat(parts: Parts, trouble: string, everyMs: number, work: () =
     } catch (error) {
       if (troubles++ === 0) parts.log.error({ err: error }, `${trouble}; trying again`);
     }
-    await pause(everyMs, parts.signal);
+    await setTimeout(everyMs, undefined, { signal: parts.signal }).catch(() => undefined);
   }
 }
 
@@ -178,7 +180,7 @@ function keepLease(parts: Parts, job: Job, lost: AbortController): () => Promise
   const stop = new AbortController();
   const beat = async (): Promise<void> => {
     while (!stop.signal.aborted) {
-      await pause(parts.leaseMs / 3, stop.signal);
+      await setTimeout(parts.leaseMs / 3, undefined, { signal: stop.signal }).catch(() => undefined);
       if (stop.signal.aborted) return;
       try {
         if (await renew(parts.db, job, parts.clock.now(), parts.leaseMs)) continue;

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Log } from '../telemetry/log.ts';
 import type { Metadata } from './database.ts';
@@ -81,7 +81,7 @@ async function keepClaim(
       }
       if (signal.aborted) return;
       options.log.error({ err: error }, 'the claim on the database was lost; trying to make it again');
-      await pause(retryMs, signal);
+      await setTimeout(retryMs, undefined, { signal, ref: false }).catch(() => undefined);
     }
   }
   claim.held = false;
@@ -103,23 +103,16 @@ async function takeClaim(connection: Queries, waitMsMax: number, signal: AbortSi
           'stop that one, or give this one a database of its own',
       );
     }
-    await pause(retryMs, signal);
+    await setTimeout(retryMs, undefined, { signal, ref: false }).catch(() => undefined);
   }
 }
 
 async function holdClaim(connection: Queries, everyMs: number, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
-    await pause(everyMs, signal);
+    await setTimeout(everyMs, undefined, { signal, ref: false }).catch(() => undefined);
     if (!signal.aborted) await sql`select 1`.execute(connection);
   }
   await sql`select pg_advisory_unlock(${claimKey})`.execute(connection);
-}
-
-/** Ends early when stopped; keeps no process alive. */
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await sleep(ms, undefined, { signal, ref: false }).catch((error: unknown) => {
-    if (!signal.aborted) throw error;
-  });
 }
 
 /** Without the address, which may be nobody else's business. */

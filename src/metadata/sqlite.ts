@@ -12,7 +12,7 @@ import {
   type Driver,
   type QueryResult,
 } from 'kysely';
-import { backoffMs } from '../base/backoff.ts';
+import { backoffMs } from '../base/retry.ts';
 import type { Database, Metadata } from './database.ts';
 import { createWriteLock, type Release } from './write-lock.ts';
 

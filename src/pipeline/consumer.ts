@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { backoffMs } from '../base/backoff.ts';
+import { backoffMs } from '../base/retry.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Failpoint } from '../base/failpoint.ts';
 import type { Settings } from '../config/settings.ts';

@@ -1,7 +1,7 @@
 /** A thread of the service as the main thread sees it: started, answered, started again when it dies, stopped. */
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { backoffMs } from '../base/backoff.ts';
+import { backoffMs } from '../base/retry.ts';
 import { answerOver, type Answers } from '../base/calls.ts';
 import { applyForwarded, type MetricMessage } from '../telemetry/forwarded-metrics.ts';
 import type { Log } from '../telemetry/log.ts';

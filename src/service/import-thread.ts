@@ -3,6 +3,7 @@
  * history takes all of a core; here it holds up neither an answer to a client nor the pipeline.
  */
 import { rm } from 'node:fs/promises';
+import { setTimeout } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import { callOver } from '../base/calls.ts';
 import { systemClock } from '../base/clock.ts';
@@ -18,7 +19,6 @@ import { createStagingRoom } from '../imports/stages/export/staging-room.ts';
 import { removeOfDeletedProjects, removeOldStaging } from '../imports/run/keep-staging.ts';
 import { expireLeases } from '../imports/run/run-lease.ts';
 import { startRunWorker } from '../imports/run/run-worker.ts';
-import { sleep } from '../imports/sleep.ts';
 import { openMetadata } from '../metadata/open.ts';
 import { parseAllowList } from '../outbound/allow-list.ts';
 import { readExtraCa } from '../outbound/extra-ca.ts';
@@ -73,7 +73,6 @@ const parts = {
     staging,
     budgetBytes: settings.importDiskBudget,
     freeBytes: () => freeStagingBytes(dirs),
-    sleep,
   }),
   settings,
   dirs,
@@ -86,7 +85,7 @@ const parts = {
   call,
   drained: async (signal: AbortSignal): Promise<void> => {
     const head = positions.appended('historical');
-    while (positions.consumed('historical') < head) await sleep(drainLookMs, signal);
+    while (positions.consumed('historical') < head) await setTimeout(drainLookMs, undefined, { signal });
   },
 };
 
@@ -118,9 +117,7 @@ async function removeStaging(): Promise<void> {
     } catch (error) {
       log.error({ err: error }, 'files of imports that ended could not be removed; trying again');
     }
-    await sleep(removeEveryMs, stop.signal).catch((reason: unknown) => {
-      if (!stop.signal.aborted) throw reason;
-    });
+    await setTimeout(removeEveryMs, undefined, { signal: stop.signal }).catch(() => undefined);
   }
 }
 

@@ -1,4 +1,4 @@
-import { backoffMs } from '../base/backoff.ts';
+import { backoffMs } from '../base/retry.ts';
 import type { EventOutcome, InstanceServices, SandboxError } from '../sandbox/sandbox.ts';
 import type { StepOutcome } from './step.ts';
 

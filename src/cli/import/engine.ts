@@ -4,7 +4,6 @@ import { assembleStages } from '../../imports/assemble.ts';
 import { createStagingRoom } from '../../imports/stages/export/staging-room.ts';
 import type { RunStages } from '../../imports/run/held-run.ts';
 import { startRunWorker } from '../../imports/run/run-worker.ts';
-import { sleep } from '../../imports/sleep.ts';
 import type { Source } from '../../imports/source.ts';
 import { openDirStaging } from '../../imports/staging/dir-staging.ts';
 import { openHttpTarget } from '../../imports/targets/http.ts';
@@ -70,7 +69,7 @@ async function stagesFor({ db, dir, request }: EngineDeps, source: Source): Prom
   return assembleStages({
     db,
     staging,
-    room: createStagingRoom({ staging, budgetBytes: 0, freeBytes: () => freeBytes(dir.staging), sleep }),
+    room: createStagingRoom({ staging, budgetBytes: 0, freeBytes: () => freeBytes(dir.staging) }),
     clock: systemClock,
     failpoint: () => {},
     eventBytesMax,

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { backoffMs } from '../../base/backoff.ts';
+import { backoffMs } from '../../base/retry.ts';
 import type { ImportRunCreate, ImportRunRecord } from '../../contract/import-runs.ts';
 import type { CheckResult, VerifyResult } from '../../imports/run/results.ts';
 import type { ProjectApi } from '../api-options.ts';

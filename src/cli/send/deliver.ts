@@ -1,6 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { backoffMs } from '../../base/backoff.ts';
 import { networkFault } from '../../base/network-fault.ts';
+import { createRetry } from '../../base/retry.ts';
 import { isTransient, type Answer } from '../../imports/targets/batch-answer.ts';
 import { directRequest, type HttpRequest } from '../../imports/targets/post.ts';
 import { BatchRefusedError, createBatchSender } from '../../imports/targets/send-batch.ts';
@@ -82,44 +81,50 @@ function withEvents(
 
 /** One body, sent until it is answered for good. The bytes are the same every time. */
 async function post(request: HttpRequest, body: Uint8Array<ArrayBuffer>, options: DeliverOptions): Promise<Answer> {
-  for (let attempt = 0; ; attempt += 1) {
-    options.signal.throwIfAborted();
+  const retry = createRetry({
+    firstWaitMs: options.firstWaitMs ?? firstWaitMs,
+    waitMsMax,
+    signal: options.signal,
+    judge: (error, { failures, backoffMs }) => {
+      if (!(error instanceof TransientError)) return undefined;
+      if (failures >= options.retriesMax) throw givenUp(error, failures + 1, options);
+      return { reason: error.message, waitMs: Math.max(backoffMs, error.answer?.retryAfterMs ?? 0) };
+    },
+    onWait: (wait) => wait !== null && options.onRetry(wait.reason, wait.waitMs),
+  });
+  return retry(() => {
     options.onRequest();
-    const outcome = await tryOnce(request, body, options.endpoint);
-    if (typeof outcome !== 'string' && !isTransient(outcome.status)) return outcome;
-    const reason = typeof outcome === 'string' ? outcome : `status ${outcome.status}`;
-    if (attempt >= options.retriesMax) throw givenUp(outcome, reason, attempt + 1, options);
-    const wait = backoffMs(attempt, options.firstWaitMs ?? firstWaitMs, waitMsMax);
-    const waitMs = Math.max(wait, typeof outcome === 'string' ? 0 : outcome.retryAfterMs);
-    options.onRetry(reason, waitMs);
-    await sleep(waitMs, undefined, { signal: options.signal }).catch(() => options.signal.throwIfAborted());
+    return tryOnce(request, body, options.endpoint);
+  });
+}
+
+/** The same body may go well later; without an answer: the network failed. */
+class TransientError extends Error {
+  readonly answer: Answer | undefined;
+
+  constructor(message: string, answer?: Answer) {
+    super(message);
+    this.answer = answer;
   }
 }
 
 /** A request under way is finished, whatever happens. */
 const never = new AbortController().signal;
 
-/** The answer, or what went wrong on the way. */
-async function tryOnce(
-  request: HttpRequest,
-  body: Uint8Array<ArrayBuffer>,
-  endpoint: string,
-): Promise<Answer | string> {
+/** An answer that is for good. Throws TransientError */
+async function tryOnce(request: HttpRequest, body: Uint8Array<ArrayBuffer>, endpoint: string): Promise<Answer> {
   const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' };
-  try {
-    return await request({ url: endpoint, method: 'POST', headers, body, signal: never });
-  } catch (error) {
-    return networkFault(error);
-  }
+  const answer = await request({ url: endpoint, method: 'POST', headers, body, signal: never }).catch(
+    (error: unknown) => {
+      throw new TransientError(networkFault(error));
+    },
+  );
+  if (isTransient(answer.status)) throw new TransientError(`status ${answer.status}`, answer);
+  return answer;
 }
 
-function givenUp(
-  outcome: Answer | string,
-  reason: string,
-  attempts: number,
-  { endpoint }: DeliverOptions,
-): CommandError {
-  const limited = typeof outcome !== 'string' && outcome.status === 429;
+function givenUp({ message: reason, answer }: TransientError, attempts: number, { endpoint }: DeliverOptions) {
+  const limited = answer?.status === 429;
   const message = `${endpoint}: still ${reason} after ${attempts} attempts; nothing is lost, send the file again later`;
   return new CommandError(limited ? 'rateLimited' : 'unreachable', message);
 }

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { backoffMs } from '../../base/backoff.ts';
+import { backoffMs } from '../../base/retry.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { FromProcess, ProcessOptions, StartFailure, ToProcess } from './messages.ts';
 

@@ -6,7 +6,6 @@ import { RunFailedError, RunLostError, type HeldRun, type RunStage, type RunStag
 import { cancelRun, createRun, getRun, pauseRun, resumeRun } from './run-store.ts';
 import { startRunWorker, type RunWorkerDeps } from './run-worker.ts';
 import type { Run, RunState, Stage } from './run.ts';
-import { sleep } from '../sleep.ts';
 import { SourceError, SourceWaitError } from '../source.ts';
 import { judgeFailure } from './stage-failure.ts';
 import { TargetError, TargetWaitError } from '../target.ts';
@@ -77,7 +76,8 @@ async function until(state: RunState, id = 'r'): Promise<Run> {
   throw new Error(`expected ${id} to become ${state}, got ${(await getRun(store.db, id))?.state}`);
 }
 
-const forever: RunStage = ({ signal }: HeldRun) => sleep(600_000, signal);
+const forever: RunStage = ({ signal }: HeldRun) =>
+  wait(600_000, undefined, { signal }).catch(() => signal.throwIfAborted());
 
 it('tells how much of each stage gets done, nothing twice after a pause in between', async () => {
   const done: Partial<Record<Stage, number>> = {};

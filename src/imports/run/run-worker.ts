@@ -1,5 +1,6 @@
-import { backoffMs } from '../../base/backoff.ts';
+import { setTimeout } from 'node:timers/promises';
 import type { Clock } from '../../base/clock.ts';
+import { backoffMs, createRetry } from '../../base/retry.ts';
 import type { Metadata } from '../../metadata/database.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { stagesOf } from './eta.ts';
@@ -7,7 +8,6 @@ import { RunLostError, type RunStages } from './held-run.ts';
 import { holdRun, type WorkerHold } from './hold-run.ts';
 import { claimRun, completeRun, enterStage, failRun, readHold, releaseRun, renew, type Claim } from './run-lease.ts';
 import type { Run, Stage } from './run.ts';
-import { sleep } from '../sleep.ts';
 import { judgeFailure } from './stage-failure.ts';
 
 /** Stages of one run; what they hold open is closed when the worker lets go of the run. */
@@ -76,10 +76,8 @@ async function takeRuns(parts: Parts): Promise<void> {
       inHand.set(id, work);
       continue;
     }
-    await pause(
-      backoffMs(troubles, parts.pollMs, troubleMsMax, () => 1),
-      AbortSignal.any([signal, wake.signal]),
-    );
+    const waitMs = backoffMs(troubles, parts.pollMs, troubleMsMax, () => 1);
+    await setTimeout(waitMs, undefined, { signal: AbortSignal.any([signal, wake.signal]) }).catch(() => undefined);
     if (wake.signal.aborted) wake = new AbortController();
   }
   await Promise.all(inHand.values());
@@ -106,7 +104,7 @@ async function workOn(parts: Parts, claim: Claim): Promise<void> {
 }
 
 async function doStages(parts: Parts, claim: Claim, held: WorkerHold): Promise<void> {
-  await using stages = disposable(await patiently(parts, held, () => parts.stagesOf(claim.run)));
+  await using stages = disposable(await withRetry(parts, held, () => parts.stagesOf(claim.run)));
   const asked = stagesOf(claim.run);
   for (const stage of asked.slice(Math.max(0, asked.indexOf(claim.run.stage)))) {
     held.signal.throwIfAborted();
@@ -122,7 +120,7 @@ async function doStages(parts: Parts, claim: Claim, held: WorkerHold): Promise<v
       const done = run.progress[stage]?.done ?? 0;
       await stages.of[stage]({ ...held, run, progress: countDone(held, done, parts.onDone) });
     };
-    await patiently(parts, held, perform, stage);
+    await withRetry(parts, held, perform, stage);
     held.endStage(stage);
     await held.flush();
   }
@@ -143,22 +141,23 @@ function disposable(of: OpenStages): { readonly of: OpenStages } & AsyncDisposab
 }
 
 /** Does it again where waiting may help; what it waits for is shown. Throws what ends the run. */
-async function patiently<T>(parts: Parts, held: WorkerHold, work: () => Promise<T>, stage?: Stage): Promise<T> {
-  for (let failures = 0; ; failures += 1) {
-    try {
-      return await work();
-    } catch (error) {
-      held.signal.throwIfAborted();
+function withRetry<T>(parts: Parts, held: WorkerHold, work: () => Promise<T>, stage?: Stage): Promise<T> {
+  const { clock, random, log } = parts;
+  return createRetry({
+    firstWaitMs: 1000,
+    waitMsMax: 600_000,
+    signal: held.signal,
+    clock,
+    random,
+    onWait: (wait) => held.waiting(wait && { reason: wait.reason, until: wait.until }),
+    judge: (error, { failures, backoffMs }) => {
       const verdict = judgeFailure(error, failures);
-      if (verdict.kind === 'end') throw error;
-      const { run } = held;
+      if (verdict.kind === 'end') return undefined;
       if (verdict.unexpected)
-        parts.log.error({ err: error, run: run.id, stage }, 'import: a stage failed; trying again');
-      const waitMs = Math.max(verdict.waitMsMin, backoffMs(failures, 1000, 600_000, parts.random));
-      held.waiting({ reason: verdict.reason, until: parts.clock.now() + waitMs });
-      await sleep(waitMs, held.signal);
-    }
-  }
+        log.error({ err: error, run: held.run.id, stage }, 'import: a stage failed; trying again');
+      return { reason: verdict.reason, waitMs: Math.max(verdict.waitMsMin, backoffMs) };
+    },
+  })(work);
 }
 
 async function settleDone({ db, clock, log }: Parts, claim: Claim, held: WorkerHold): Promise<void> {
@@ -198,7 +197,7 @@ function watchHold(parts: Parts, claim: Claim, lose: () => void): () => Promise<
   const watch = async (): Promise<void> => {
     let renewedAt = performance.now();
     for (let troubles = 0; !stop.signal.aborted;) {
-      await pause(lookMs, stop.signal);
+      await setTimeout(lookMs, undefined, { signal: stop.signal }).catch(() => undefined);
       if (stop.signal.aborted) return;
       const begin = performance.now();
       try {
@@ -220,11 +219,4 @@ function watchHold(parts: Parts, claim: Claim, lose: () => void): () => Promise<
     stop.abort();
     await watching;
   };
-}
-
-/** As `sleep`, but ends quietly. */
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await sleep(ms, signal).catch((reason: unknown) => {
-    if (!signal.aborted) throw reason;
-  });
 }

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout } from 'node:timers/promises';
 import { SourceWaitError, type SourceContext } from '../source.ts';
 
 /** So many requests in any stretch of so many ms. */
@@ -33,9 +33,7 @@ export function createPace(name: string, rules: readonly PaceRule[], now: () => 
         if (!patient) throw new SourceWaitError(reason, { unlimited: true, retryAfterMs: waitMs });
         waiting?.(reason, waitMs);
       }
-      await sleep(waitMs, undefined, { signal }).catch((reason: unknown) => {
-        throw signal.aborted ? signal.reason : reason;
-      });
+      await setTimeout(waitMs, undefined, { signal }).catch(() => signal.throwIfAborted());
     }
     sent.push(now());
     if (sent.length > keep) sent.shift();

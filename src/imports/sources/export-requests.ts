@@ -1,5 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { backoffMs } from '../../base/backoff.ts';
+import { createRetry } from '../../base/retry.ts';
 import { SourceError, SourceWaitError, type SourceContext, type SourceHost } from '../source.ts';
 import type { OutboundStreamRequest, OutboundStreamResponse } from '../../outbound/outbound.ts';
 import { OutboundError } from '../../outbound/outbound.ts';
@@ -88,24 +87,23 @@ export async function readWhole(
 
 /**
  * Tries one page again where it is: beginning its part anew would cost all pages before it. Gives up with the last error after
- * a few tries (fewer where the page itself is broken), or when the source wants more patience than an hour.
+ * a few tries (fewer where the page itself is broken), or when the source asks for more than an hour.
  */
-export async function askPatiently<T>({ signal, waiting }: SourceContext, ask: () => Promise<T>): Promise<T> {
+export function askAgain<T>({ signal, waiting }: SourceContext, ask: () => Promise<T>): Promise<T> {
   let brokenTries = 0;
-  for (let attempt = 0; ; attempt += 1) {
-    try {
-      return await ask();
-    } catch (error) {
-      if (!(error instanceof SourceWaitError) || attempt >= inPlaceTries) throw error;
+  const retry = createRetry({
+    firstWaitMs: 500,
+    waitMsMax: 60_000,
+    signal,
+    judge: (error, { failures, backoffMs }) => {
+      if (!(error instanceof SourceWaitError) || failures >= inPlaceTries) return undefined;
       if (!error.unlimited) brokenTries += 1;
-      const delayMs = error.retryAfterMs ?? backoffMs(attempt, 500, 60_000);
-      if (delayMs > inPlaceMsMax || brokenTries >= brokenTriesMax) throw error;
-      waiting?.(error.message, delayMs);
-      await sleep(delayMs, undefined, { signal }).catch((reason: unknown) => {
-        throw signal.aborted ? signal.reason : reason;
-      });
-    }
-  }
+      const waitMs = error.retryAfterMs ?? backoffMs;
+      return waitMs > inPlaceMsMax || brokenTries >= brokenTriesMax ? undefined : { reason: error.message, waitMs };
+    },
+    onWait: (wait) => wait && waiting?.(wait.reason, wait.waitMs),
+  });
+  return retry(ask);
 }
 
 async function* guardedBody(body: AsyncIterable<Buffer>, name: string, signal: AbortSignal): AsyncGenerator<Buffer> {

@@ -1,7 +1,7 @@
 import { SourceWaitError, type RecordChunk, type SourceContext } from '../source.ts';
 import type { Pace } from './export-pace.ts';
 import { chunkOf, parsePage } from './export-pages.ts';
-import { askPatiently, readWhole, type ExportApi } from './export-requests.ts';
+import { askAgain, readWhole, type ExportApi } from './export-requests.ts';
 
 const name = 'Mixpanel';
 const pageBytesMax = 256 * 1024 * 1024;
@@ -23,7 +23,7 @@ export async function* profileChunks(asking: ProfileAsking, context: SourceConte
   let bytesRead = 0;
   let records = 0;
   for (let page = 0; ; page += 1) {
-    const bytes = await askPatiently(context, () => readPage(asking, { session, page }, context));
+    const bytes = await askAgain(context, () => readPage(asking, { session, page }, context));
     bytesRead += bytes.length;
     const { results, sessionId, pageSize, total } = contentOf(bytes);
     session = sessionId;

@@ -1,7 +1,7 @@
 import { SourceError, SourceWaitError, type RecordChunk, type SourceContext } from '../source.ts';
 import { OutboundError } from '../../outbound/outbound.ts';
 import { chunkOf, parsePage } from './export-pages.ts';
-import { askPatiently, readWhole, type ExportApi } from './export-requests.ts';
+import { askAgain, readWhole, type ExportApi } from './export-requests.ts';
 
 export interface EventsApi {
   readonly name: string;
@@ -68,7 +68,7 @@ export async function* eventPages(
   let bytesRead = 0;
   for (let floor = walk.floors.at(-1); floor !== undefined; floor = walk.floors.at(-1)) {
     const stretch = { from: floor, to: walk.to };
-    const page = await askPatiently(context, () => readPage(events, stretch, walk, context.signal));
+    const page = await askAgain(context, () => readPage(events, stretch, walk, context.signal));
     if (page === 'too slow') {
       halve(walk, stretch, events.name);
       continue;

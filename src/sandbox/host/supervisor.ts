@@ -1,4 +1,4 @@
-import { backoffMs } from '../../base/backoff.ts';
+import { backoffMs } from '../../base/retry.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { SandboxError, type SandboxErrorKind } from '../sandbox.ts';
 import type { Frame } from '../wire/frames.ts';

@@ -5,11 +5,10 @@ import { FormatOptionsError, type Format, type NameTable, type RecordReader } fr
 import { parseNames } from '../../formats/names.ts';
 import { findFormat, formats } from '../../formats/registry.ts';
 import { RunFailedError, type HeldRun, type RunStage, type StoredPart } from '../../run/held-run.ts';
-import { createPatience } from '../load/patience.ts';
+import { createTargetRetry } from '../stage-retry.ts';
 import { readSegment as standardReadSegment, type ReadSegment } from './read-segment.ts';
 import type { CheckResult } from '../../run/results.ts';
 import type { Run } from '../../run/run.ts';
-import { sleep } from '../../sleep.ts';
 import { stagingKeys, type Staging } from '../../staging.ts';
 import { TargetUnreadableError, type TargetReader } from '../../target.ts';
 import { createCheckProgress, type CheckProgress } from './check-progress.ts';
@@ -112,9 +111,9 @@ export function createCheckStage(deps: CheckDeps): RunStage {
 /** A target that cannot be read leaves the run without: it is loaded all the same. */
 async function storedEvents({ reader, clock }: Ready, held: HeldRun, { counts }: Sum): Promise<StoredEvents> {
   if (reader === undefined) return noStoredEvents;
-  const patiently = createPatience({ held, clock, sleep });
+  const retry = createTargetRetry({ held, clock });
   try {
-    return await patiently(() => readStoredEvents(counts, (event) => reader.eventsNamed(event, held.signal)));
+    return await retry(() => readStoredEvents(counts, (event) => reader.eventsNamed(event, held.signal)));
   } catch (error) {
     if (error instanceof TargetUnreadableError) return noStoredEvents;
     throw error;

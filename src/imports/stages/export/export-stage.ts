@@ -1,10 +1,11 @@
 import type { Clock } from '../../../base/clock.ts';
 import type { Failpoint } from '../../../base/failpoint.ts';
+import type { Sleep } from '../../../base/retry.ts';
 import { RunFailedError, type HeldRun, type RunStage, type StoredPart } from '../../run/held-run.ts';
 import type { Source, SourcePart } from '../../source.ts';
 import type { Staging } from '../../staging.ts';
 import { createExportProgress, type ExportProgress } from './export-progress.ts';
-import { withPatience } from './source-patience.ts';
+import { createSourceRetry } from '../stage-retry.ts';
 import { forgetPart, partState, recordsOf, stagePart, type PartState, type StagePartDeps } from './stage-part.ts';
 import type { StagingRoom } from './staging-room.ts';
 import type { SegmentLimits } from './write-segment.ts';
@@ -14,8 +15,7 @@ export interface ExportDeps {
   readonly staging: Staging;
   readonly room: StagingRoom;
   readonly clock: Clock;
-  /** Rejects with the signal's reason when it is aborted. */
-  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
+  readonly sleep?: Sleep;
   readonly failpoint: Failpoint;
   /** Of one staged file; default 50,000 records, 32 MiB before compression. */
   readonly limits?: SegmentLimits;
@@ -32,7 +32,7 @@ export function createExportStage(deps: ExportDeps): RunStage {
   return async (held) => {
     const { run } = held;
     const progress = createExportProgress(held, deps.clock);
-    const listed = await withPatience({ ...deps, held }, () =>
+    const listed = await createSourceRetry({ ...deps, held })(() =>
       deps.source.listParts(run.options.range, { signal: held.signal }),
     );
     const known = await held.parts();
@@ -73,7 +73,7 @@ async function stageAll(of: Exporting, listed: readonly SourcePart[]): Promise<v
   const work = async (): Promise<void> => {
     for (const part of queue) {
       signal.throwIfAborted();
-      await stagePatiently({ ...of, held, left: () => Infinity }, part);
+      await stageWithRetry({ ...of, held, left: () => Infinity }, part);
     }
   };
   const workers = Array.from({ length: Math.max(1, of.source.concurrency) }, () =>
@@ -101,7 +101,7 @@ async function stageSome(of: Exporting, listed: readonly SourcePart[], limit: nu
     const [part] = await openParts(of, [each], stored);
     if (part === undefined || part.complete) continue;
     const before = staged - recordsOf(part.segments);
-    await stagePatiently({ ...of, left: () => limit - before - recordsOf(part.segments) }, part);
+    await stageWithRetry({ ...of, left: () => limit - before - recordsOf(part.segments) }, part);
     staged = before + recordsOf(part.segments);
   }
 }
@@ -129,12 +129,12 @@ async function openParts(
   return parts;
 }
 
-function stagePatiently(of: StagePartDeps & Exporting, part: PartState): Promise<void> {
+function stageWithRetry(of: StagePartDeps & Exporting, part: PartState): Promise<void> {
   let segments = part.segments.length;
   const grew = (): boolean => {
     const more = part.listed.stable && part.segments.length > segments;
     segments = part.segments.length;
     return more;
   };
-  return withPatience(of, () => stagePart(of, part), grew);
+  return createSourceRetry(of, grew)(() => stagePart(of, part));
 }

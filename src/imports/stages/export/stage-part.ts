@@ -6,7 +6,7 @@ import { stagingKeys, type Staging } from '../../staging.ts';
 import type { ExportProgress } from './export-progress.ts';
 import { createFaultFile, type FaultFile } from './fault-file.ts';
 import { createLineFeed, type LineFeed } from './line-feed.ts';
-import { showWait } from './source-patience.ts';
+import { showWait } from '../stage-retry.ts';
 import type { StagingRoom } from './staging-room.ts';
 import { writeSegment, type SegmentLimits } from './write-segment.ts';
 
@@ -57,7 +57,8 @@ export async function stagePart(deps: StagePartDeps, part: PartState): Promise<v
   const { held, source, staging } = deps;
   if (!part.listed.stable && part.segments.length > 0) await forgetPart(deps, part);
   const faults = createFaultFile(staging, held.run.id, { seq: part.seq, key: part.listed.key });
-  const waiting = (reason: string, waitMs: number): void => showWait(deps, reason, waitMs);
+  const waiting = (reason: string, waitMs: number): void =>
+    showWait(held, { reason, until: deps.clock.now() + waitMs });
   const chunks = source.open(part.listed, { signal: held.signal, waiting });
   const feed = createLineFeed(chunks, (found) => faults.add(found));
   try {

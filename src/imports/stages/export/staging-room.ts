@@ -1,4 +1,5 @@
 import type { HeldRun } from '../../run/held-run.ts';
+import { sleep as standardSleep, type Sleep } from '../../../base/retry.ts';
 import type { Staging } from '../../staging.ts';
 
 /** Whether there is room for more in staging; shared by the runs that write there. */
@@ -25,7 +26,7 @@ export interface RoomDeps {
   readonly freeBytes: () => Promise<number | undefined>;
   /** That many bytes stay free on the disk. */
   readonly reserveBytes?: number;
-  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
+  readonly sleep?: Sleep;
 }
 
 const reserveBytesDefault = 1024 ** 3;
@@ -34,7 +35,7 @@ const lookAgainMs = 5000;
 const countEveryMs = 30_000;
 
 export function createStagingRoom(deps: RoomDeps): StagingRoom {
-  const { staging, budgetBytes, freeBytes, reserveBytes = reserveBytesDefault } = deps;
+  const { staging, budgetBytes, freeBytes, reserveBytes = reserveBytesDefault, sleep = standardSleep } = deps;
   let used = 0;
   let unfinished = 0;
   let countedAt = -Infinity;
@@ -79,7 +80,7 @@ export function createStagingRoom(deps: RoomDeps): StagingRoom {
           return;
         }
         held.waiting({ reason });
-        await deps.sleep(lookAgainMs, held.signal);
+        await sleep(lookAgainMs, held.signal);
       }
     },
   };

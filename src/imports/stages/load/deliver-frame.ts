@@ -1,9 +1,9 @@
 import { zstdCompressSync } from 'node:zlib';
 import { freeMemory } from '../../../base/free-memory.ts';
+import type { Retry } from '../../../base/retry.ts';
 import { stagingKeys, type RejectedRecord, type Staging } from '../../staging.ts';
 import type { Delivered, LoadBatch, Target } from '../../target.ts';
 import { splitLines } from '../../targets/lines.ts';
-import type { Patiently } from './patience.ts';
 import type { DayFrame } from './read-day.ts';
 import type { Admit } from './speed.ts';
 
@@ -11,7 +11,7 @@ export interface DeliverFrameDeps {
   readonly target: Target;
   readonly staging: Staging;
   readonly run: string;
-  readonly patiently: Patiently;
+  readonly retry: Retry;
   readonly admit: Admit;
   readonly signal: AbortSignal;
 }
@@ -27,12 +27,12 @@ export interface DeliveredFrame {
  * frame already, so it is asked first, if it can tell. The frame's lines are given back.
  */
 export async function deliverFrame(deps: DeliverFrameDeps, frame: DayFrame, inDoubt: boolean): Promise<DeliveredFrame> {
-  const { target, patiently, admit, signal } = deps;
+  const { target, retry, admit, signal } = deps;
   const { batch, indexes, known } = inDoubt ? await withoutStored(deps, frame) : whole(frame);
   let delivered: Delivered = { accepted: 0, rejected: [] };
   if (batch.events > 0) {
     await admit(batch.events, signal);
-    delivered = await patiently(() => target.deliver(batch, signal));
+    delivered = await retry(() => target.deliver(batch, signal));
   }
   const rejected = delivered.rejected.map((each) => ({ ...each, index: indexes?.[each.index] ?? each.index }));
   await keepRejected(deps, frame, rejected, inDoubt);
@@ -56,10 +56,10 @@ function whole(batch: LoadBatch): Remainder {
   return { batch, indexes: undefined, known: 0 };
 }
 
-async function withoutStored({ target, patiently, signal }: DeliverFrameDeps, frame: DayFrame): Promise<Remainder> {
+async function withoutStored({ target, retry, signal }: DeliverFrameDeps, frame: DayFrame): Promise<Remainder> {
   const { stored } = target;
   if (stored === undefined) return whole(frame);
-  const uuids = await patiently(() => stored(frame, signal));
+  const uuids = await retry(() => stored(frame, signal));
   if (uuids.size === 0) return whole(frame);
   const lines = splitLines(frame.lines);
   const indexes = lines.flatMap((line, index) => (uuids.has(uuidOf(line)) ? [] : [index]));

@@ -1,5 +1,6 @@
 import type { Clock } from '../../../base/clock.ts';
 import type { Failpoint } from '../../../base/failpoint.ts';
+import type { Retry, Sleep } from '../../../base/retry.ts';
 import { assertCheckPassed, rejectedShare } from '../check/assert-passed.ts';
 import { RunFailedError, type HeldRun, type RunStage, type StoredDay } from '../../run/held-run.ts';
 import type { CheckResult } from '../../run/results.ts';
@@ -8,7 +9,7 @@ import type { Target } from '../../target.ts';
 import { deliverFrame, loadRejectedPrefix, type DeliveredFrame } from './deliver-frame.ts';
 import { inOrder } from './in-order.ts';
 import { createLoadProgress, type LoadProgress } from './load-progress.ts';
-import { createPatience, type Patiently, type Sleep } from './patience.ts';
+import { createTargetRetry } from '../stage-retry.ts';
 import { readDayFrames, readDayIndex } from './read-day.ts';
 import { readJson } from './read-json.ts';
 import { createSpeedLimit, type Admit } from './speed.ts';
@@ -17,7 +18,7 @@ export interface LoadDeps {
   readonly target: Target;
   readonly staging: Staging;
   readonly clock: Clock;
-  readonly sleep: Sleep;
+  readonly sleep?: Sleep;
   readonly failpoint: Failpoint;
   /** Frames on their way at the same time, at most; default 4. */
   readonly inFlight?: number;
@@ -33,7 +34,7 @@ interface Load extends LoadDeps {
   readonly held: HeldRun;
   readonly signal: AbortSignal;
   readonly stop: () => void;
-  readonly patiently: Patiently;
+  readonly retry: Retry;
   readonly admit: Admit;
   readonly check: CheckResult;
   readonly progress: LoadProgress;
@@ -61,10 +62,7 @@ export function createLoadStage(deps: LoadDeps): RunStage {
       held,
       signal,
       stop: () => stop.abort(new Error('another batch of the load failed')),
-      patiently: createPatience({
-        ...deps,
-        held: { signal, waiting: (waiting) => held.waiting(waiting) },
-      }),
+      retry: createTargetRetry({ ...deps, held: { signal, waiting: (waiting) => held.waiting(waiting) } }),
       admit: createSpeedLimit(run.options.eventsPerSecond, deps),
       check,
       progress,

@@ -1,7 +1,8 @@
 import type { Clock } from '../../../base/clock.ts';
 import type { Failpoint } from '../../../base/failpoint.ts';
+import { sleep, type Retry, type Sleep } from '../../../base/retry.ts';
 import type { HeldRun, RunStage, StoredDay } from '../../run/held-run.ts';
-import { createPatience, type Patiently, type Sleep } from '../load/patience.ts';
+import { createTargetRetry } from '../stage-retry.ts';
 import { createRate } from '../load/speed.ts';
 import type { VerifyCell, VerifyResult } from '../../run/results.ts';
 import { stagingKeys, type Staging } from '../../staging.ts';
@@ -15,7 +16,7 @@ export interface VerifyDeps {
   readonly target: Target;
   readonly staging: Staging;
   readonly clock: Clock;
-  readonly sleep: Sleep;
+  readonly sleep?: Sleep;
   /** Names of what changes the target's events on their way into its store; empty: nothing does, or nobody can tell. */
   readonly activeTransformations?: (() => Promise<readonly string[]>) | undefined;
   readonly random?: () => number;
@@ -25,7 +26,8 @@ export interface VerifyDeps {
 interface Verify extends VerifyDeps {
   readonly held: HeldRun;
   readonly reader: TargetReader;
-  readonly patiently: Patiently;
+  readonly retry: Retry;
+  readonly sleep: Sleep;
   readonly failpoint: Failpoint;
   /** When what the target shows last changed; ms since the epoch. */
   changedAt: number;
@@ -59,15 +61,15 @@ async function verifyDays(deps: VerifyDeps, held: HeldRun, days: readonly Stored
   const { target, clock } = deps;
   const expected = days.reduce((sum, day) => sum + day.accepted, 0);
   if (target.reader === undefined) return unreadableResult(target, expected);
-  const patiently = createPatience({ ...deps, held });
+  const retry = createTargetRetry({ ...deps, held });
   const failpoint = deps.failpoint ?? (() => {});
-  const verify: Verify = { ...deps, held, reader: target.reader, patiently, failpoint, changedAt: clock.now() };
+  const verify: Verify = { sleep, ...deps, held, reader: target.reader, retry, failpoint, changedAt: clock.now() };
   const progress = createProgress(verify, days, expected);
   const differences = createDifferences(differencesMax);
   const verified: VerifiedDay[] = [];
   progress.show();
   try {
-    await patiently(() => target.settled(held.signal));
+    await retry(() => target.settled(held.signal));
     for (const day of days) {
       const done = await verifyDay(verify, day, differences);
       failpoint('import_verify_compared');
@@ -116,7 +118,7 @@ async function verifyDay(verify: Verify, day: StoredDay, all: Differences): Prom
       differences,
       signal: held.signal,
     });
-  const { found, differences } = await verify.patiently(async () => {
+  const { found, differences } = await verify.retry(async () => {
     const differences = createDifferences(differencesMax);
     return { found: await compare(differences), differences };
   });
@@ -135,16 +137,16 @@ async function settledCounts(
   day: string,
   expected: ReadonlyMap<string, StoredCount>,
 ): Promise<ReadonlyMap<string, StoredCount>> {
-  const { held, reader, patiently, clock, sleep, target } = verify;
+  const { held, reader, retry, clock, sleep, target } = verify;
   const lagMs = target.lagMs ?? 0;
-  let counts = await patiently(() => reader.dayCounts(day, held.signal));
+  let counts = await retry(() => reader.dayCounts(day, held.signal));
   while (differingEvents(expected, counts).length > 0) {
     const restMs = verify.changedAt + lagMs - clock.now();
     if (restMs <= 0) break;
     const reason = `looking again at ${day}, of which the target may not show everything yet`;
     held.waiting({ reason, until: clock.now() + restMs });
     await sleep(Math.min(lookAgainMs, restMs), held.signal);
-    const again = await patiently(() => reader.dayCounts(day, held.signal));
+    const again = await retry(() => reader.dayCounts(day, held.signal));
     if (differingEvents(counts, again).length > 0) verify.changedAt = clock.now();
     counts = again;
   }
