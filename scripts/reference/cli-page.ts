@@ -6,7 +6,7 @@ import { settingDefinitions } from '../../src/config/settings.ts';
 import { code, page, table } from './markdown.ts';
 
 export function cliPage(): string {
-  const program = buildProgram(createTerminal());
+  const program = buildProgram(createTerminal(process));
   const about =
     'Data goes to stdout, everything said about it to stderr. `--json` gives JSON. There is no colour without a ' +
     'terminal or with `NO_COLOR`. What cannot be undone asks first; without a terminal it needs `--yes`. Commands that ' +
@@ -49,14 +49,13 @@ function isSetting(option: Option): boolean {
   return option.attributeName() in settingDefinitions || option.attributeName() === 'configFile';
 }
 
-function optionText({ description, argChoices, defaultValue, envVar, mandatory }: Option): string {
+function optionText({ description, argChoices, defaultValue, mandatory }: Option): string {
   const shown = defaultValue !== undefined && typeof defaultValue !== 'boolean';
   return [
     upperFirst(description),
     argChoices === undefined ? '' : `One of ${argChoices.map(code).join(', ')}`,
     mandatory && !shown ? 'Required' : '',
     shown ? `Default ${code(String(defaultValue))}` : '',
-    envVar === undefined ? '' : `Also ${code(envVar)}`,
   ]
     .filter(Boolean)
     .join('. ');

@@ -1,10 +1,12 @@
+import { execFile, execFileSync } from 'node:child_process';
 import { copyFile, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { exitCodes } from './exit-codes.ts';
-import { runCommand } from '../../test/support/command.ts';
+import { runCommand, spawnCommand } from '../../test/support/command.ts';
 
 describe('the command line as a person and a script meet it', () => {
   it.each([
@@ -41,6 +43,21 @@ describe('the command line as a person and a script meet it', () => {
     expect(code).toBe(exitCodes.usage.code);
   });
 
+  it.each<[string, keyof typeof exitCodes]>([
+    ['--version', 'ok'],
+    ['configs delete 1 --family transformations', 'usage'],
+    ['config show --port many', 'invalidConfig'],
+  ])('the exit code of millrace %s reaches the shell', async (args, reason) => {
+    expect((await spawnCommand(args.split(' '))).code).toBe(exitCodes[reason].code);
+  });
+
+  it('a reader that has seen enough ends it without a word', async () => {
+    const bin = fileURLToPath(new URL('../../bin/millrace.js', import.meta.url));
+    const pipe = `'${process.execPath}' '${bin}' openapi | head -c 1; exit "\${PIPESTATUS[0]}"`;
+    const { stdout, stderr } = await promisify(execFile)('bash', ['-c', pipe]);
+    expect([stdout, stderr]).toEqual(['{', '']);
+  });
+
   it('works without a word where the compiled program cannot be kept', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'millrace-read-only-'));
     try {
@@ -50,7 +67,7 @@ describe('the command line as a person and a script meet it', () => {
       await Promise.all(['src', 'package.json'].map((name) => symlink(join(root, name), join(folder, name))));
       // No folder can be made below a file.
       await writeFile(join(folder, 'node_modules'), '');
-      const { code, stdout, stderr } = await runCommand(['--version'], { program: join(folder, 'bin/millrace.js') });
+      const { code, stdout, stderr } = await spawnCommand(['--version'], { program: join(folder, 'bin/millrace.js') });
       expect([code, stderr]).toEqual([0, '']);
       expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
     } finally {
@@ -98,7 +115,6 @@ describe('completion', () => {
   it('bash completes commands, options and values', async () => {
     const script = (await runCommand(['completion', 'bash'])).stdout;
     const complete = async (...words: string[]): Promise<string[]> => {
-      const { execFileSync } = await import('node:child_process');
       const setup = `COMP_WORDS=(millrace ${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length}`;
       const text = execFileSync('bash', ['-c', `${script}\n${setup}\n_millrace\nprintf '%s\\n' "\${COMPREPLY[@]}"`]);
       return text.toString().trim().split('\n');

@@ -1,13 +1,14 @@
 import { createInterface } from 'node:readline/promises';
+import type { CommandProcess } from './command-process.ts';
 import { CommandError } from './exit-codes.ts';
 
 /** Asks before something that cannot be undone. Without a terminal `--yes` has to be given. Errors: usage, interrupted. */
-export async function confirm(question: string, yes: boolean): Promise<void> {
+export async function confirm({ stdin, stderr }: CommandProcess, question: string, yes: boolean): Promise<void> {
   if (yes) return;
-  if (!process.stdin.isTTY || !process.stderr.isTTY) {
+  if (!stdin.isTTY || !stderr.isTTY) {
     throw new CommandError('usage', `${question} Add --yes to do it without being asked.`);
   }
-  const prompt = createInterface({ input: process.stdin, output: process.stderr });
+  const prompt = createInterface({ input: stdin, output: stderr });
   try {
     const answer = await prompt.question(`${question} [y/N] `, { signal: AbortSignal.timeout(300_000) });
     if (!/^y(es)?$/i.test(answer.trim())) throw new CommandError('failed', 'nothing was changed');

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { Command } from 'commander';
+import { Command, type OutputConfiguration } from 'commander';
+import type { CommandProcess } from './command-process.ts';
 import { completionCommand } from './commands/completion.ts';
 import { configCommand } from './commands/config.ts';
 import { configsCommand } from './commands/configs.ts';
@@ -15,6 +16,8 @@ import { sendCommand } from './commands/send.ts';
 import { serveCommand } from './commands/serve.ts';
 import { transformationCommand } from './commands/transformation.ts';
 import type { Terminal } from './terminal.ts';
+
+const defaultHelpWidth = 80;
 
 /** Every command, in the order of a first day with the program. */
 const commands = [
@@ -42,11 +45,35 @@ export function buildProgram(terminal: Terminal): Command {
     .version(version(), '-v, --version', 'print the version')
     .helpOption('-h, --help', 'show help')
     .helpCommand('help [command]', 'show help for a command')
-    .addHelpText('after', '\nExit codes and all options: docs/reference/cli.md');
+    .addHelpText('after', '\nExit codes and all options: docs/reference/cli.md')
+    .configureOutput(outputOf(terminal.process));
   for (const add of commands) add(program, terminal);
   // Settings are inherited when a command is made; these two reach every command, whenever it was made.
-  forEachCommand(program, (command) => command.exitOverride().showHelpAfterError('(--help shows what there is)'));
+  forEachCommand(program, (command) => {
+    command.exitOverride().showHelpAfterError('(--help shows what there is)');
+    takeEnvironment(command, terminal.process.env);
+  });
   return program;
+}
+
+function outputOf({ stdout, stderr }: CommandProcess): OutputConfiguration {
+  return {
+    writeOut: (text) => void stdout.write(text),
+    writeErr: (text) => void stderr.write(text),
+    getOutHelpWidth: () => stdout.columns ?? defaultHelpWidth,
+    getErrHelpWidth: () => stderr.columns ?? defaultHelpWidth,
+  };
+}
+
+/** Of the command, not of this process, which is where commander would look. */
+function takeEnvironment(command: Command, env: CommandProcess['env']): void {
+  for (const option of command.options) {
+    if (option.envVar === undefined) continue;
+    const value = env[option.envVar];
+    if (value !== undefined) command.setOptionValueWithSource(option.attributeName(), value, 'env');
+    option.description += ` (${option.envVar})`;
+    delete option.envVar;
+  }
 }
 
 function forEachCommand(command: Command, visit: (command: Command) => void): void {

@@ -1,3 +1,5 @@
+import type { Output } from './command-process.ts';
+
 /** How long commands say how far they have come: a line that is drawn over on a terminal, else a line every few seconds. */
 export interface ProgressLine {
   /** A line of its own, above the one that is drawn over. */
@@ -10,8 +12,8 @@ const lineMs = 5000;
 const barWidth = 24;
 
 /** `state` gives the line as it is now; asked for on every drawing. */
-export function startProgressLine(state: () => string, out: NodeJS.WriteStream = process.stderr): ProgressLine {
-  const isTerminal = out.isTTY;
+export function startProgressLine(state: () => string, out: Output): ProgressLine {
+  const isTerminal = out.isTTY === true;
   const clear = (): void => void (isTerminal && out.write('\r\u001b[K'));
   const draw = (): void =>
     void out.write(isTerminal ? `\r\u001b[K${state().slice(0, (out.columns || 80) - 1)}` : `${state()}\n`);

@@ -1,6 +1,7 @@
 import { Option, type Command } from 'commander';
 import { ConfigError, flagName, loadSettings, type LoadedSettings } from '../config/load.ts';
 import { settingDefinitions, type SettingDefinition, type SettingName } from '../config/settings.ts';
+import type { CommandProcess } from './command-process.ts';
 import { CommandError } from './exit-codes.ts';
 
 const allSettings = Object.keys(settingDefinitions) as SettingName[];
@@ -29,7 +30,7 @@ function defaultText({ default: value }: SettingDefinition): string {
 }
 
 /** The settings as flags, environment and file give them. Errors: CommandError invalidConfig with every problem. */
-export function settingsFrom(options: Readonly<Record<string, unknown>>): LoadedSettings {
+export function settingsFrom(options: Readonly<Record<string, unknown>>, { env }: CommandProcess): LoadedSettings {
   const flags: Partial<Record<SettingName, string>> = {};
   for (const name of allSettings) {
     const value = options[name];
@@ -37,7 +38,7 @@ export function settingsFrom(options: Readonly<Record<string, unknown>>): Loaded
   }
   const file = options['configFile'];
   try {
-    return loadSettings({ flags, file: typeof file === 'string' ? file : undefined });
+    return loadSettings({ flags, env, file: typeof file === 'string' ? file : undefined });
   } catch (cause) {
     if (!(cause instanceof ConfigError)) throw cause;
     throw new CommandError('invalidConfig', `invalid configuration\n  ${cause.problems.join('\n  ')}`, { cause });

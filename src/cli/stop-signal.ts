@@ -1,3 +1,4 @@
+import type { CommandProcess } from './command-process.ts';
 import { CommandError } from './exit-codes.ts';
 
 /** A wish to stop, from Ctrl-C or SIGTERM. The first one is passed on, the second ends the process at once. */
@@ -11,7 +12,7 @@ export interface StopSignal {
 
 const exitCodeOf = { SIGINT: 130, SIGTERM: 143 } as const;
 
-export function stopSignal(): StopSignal {
+export function stopSignal(process: CommandProcess): StopSignal {
   const controller = new AbortController();
   const onSignal = (name: 'SIGINT' | 'SIGTERM'): void => {
     if (controller.signal.aborted) process.exit(exitCodeOf[name]);

@@ -1,7 +1,9 @@
 import { styleText } from 'node:util';
+import type { CommandProcess, Output } from './command-process.ts';
 
 /** Data goes to stdout, everything said about it to stderr. Colour only on a terminal, never with NO_COLOR. */
 export interface Terminal {
+  readonly process: CommandProcess;
   /** One line of data. */
   data(line: string): void;
   json(value: unknown): void;
@@ -9,23 +11,32 @@ export interface Terminal {
   table(headings: readonly string[], rows: readonly (readonly string[])[]): void;
   note(line: string): void;
   problem(message: string): void;
+  /** Text for stdout. */
+  styled(style: Style, text: string): string;
 }
 
-export function createTerminal(
-  out: NodeJS.WriteStream = process.stdout,
-  err: NodeJS.WriteStream = process.stderr,
-): Terminal {
-  const bold = (text: string): string => styleText('bold', text, { stream: out });
+export type Style = 'bold' | 'red' | 'green' | 'yellow';
+
+export function createTerminal(process: CommandProcess): Terminal {
+  const { stdout, stderr, env } = process;
+  const styled = (stream: Output, style: Style, text: string): string =>
+    hasColours(stream, env) ? styleText(style, text, { validateStream: false }) : text;
   return {
-    data: (line) => void out.write(`${line}\n`),
-    json: (value) => void out.write(`${JSON.stringify(value, null, 2)}\n`),
+    process,
+    data: (line) => void stdout.write(`${line}\n`),
+    json: (value) => void stdout.write(`${JSON.stringify(value, null, 2)}\n`),
     table: (headings, rows) => {
       const [first = '', ...rest] = alignColumns([headings, ...rows]);
-      out.write(`${[bold(first), ...rest].join('\n')}\n`);
+      stdout.write(`${[styled(stdout, 'bold', first), ...rest].join('\n')}\n`);
     },
-    note: (line) => void err.write(`${line}\n`),
-    problem: (message) => void err.write(`${styleText('red', 'error:', { stream: err })} ${message}\n`),
+    note: (line) => void stderr.write(`${line}\n`),
+    problem: (message) => void stderr.write(`${styled(stderr, 'red', 'error:')} ${message}\n`),
+    styled: (style, text) => styled(stdout, style, text),
   };
+}
+
+function hasColours(stream: Output, env: CommandProcess['env']): boolean {
+  return stream.isTTY === true && (stream.getColorDepth?.(env) ?? 1) > 2;
 }
 
 /** Pads every column to its widest cell; control characters in data never reach the terminal. */

@@ -21,16 +21,16 @@ export class ConfigError extends Error {
 export interface ConfigSources {
   /** Values of command-line flags by setting name, as typed. */
   readonly flags?: Readonly<Partial<Record<SettingName, string>>>;
-  readonly env?: Readonly<Record<string, string | undefined>>;
+  readonly env: Readonly<Record<string, string | undefined>>;
   /** A JSON file: `{"port": 8001}`. */
   readonly file?: string | undefined;
 }
 
 const names = Object.keys(settingDefinitions) as SettingName[];
 
-/** The only reader of the environment. Throws ConfigError with every problem found. */
-export function loadSettings(sources: ConfigSources = {}): LoadedSettings {
-  const env = sources.env ?? process.env;
+/** Throws ConfigError with every problem found. */
+export function loadSettings(sources: ConfigSources): LoadedSettings {
+  const { env } = sources;
   const problems: string[] = [];
   const fromFile = readConfigFile(sources.file ?? env['MILLRACE_CONFIG_FILE'], problems);
   refuseUnknownVariables(env, problems);
@@ -51,7 +51,7 @@ function findValue(
   name: SettingName,
   definition: SettingDefinition,
   flags: NonNullable<ConfigSources['flags']>,
-  env: NonNullable<ConfigSources['env']>,
+  env: ConfigSources['env'],
   fromFile: Readonly<Record<string, string>>,
   problems: string[],
 ): { text?: string; origin: string } {
@@ -121,7 +121,7 @@ function readConfigFile(path: string | undefined, problems: string[]): Record<st
   return texts;
 }
 
-function refuseUnknownVariables(env: NonNullable<ConfigSources['env']>, problems: string[]): void {
+function refuseUnknownVariables(env: ConfigSources['env'], problems: string[]): void {
   const known = new Set<string>([
     'MILLRACE_CONFIG_FILE',
     'MILLRACE_URL',

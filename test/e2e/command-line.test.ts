@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { exitCodes } from '../../src/cli/exit-codes.ts';
-import { runCommand, type Finished } from '../support/command.ts';
+import { spawnCommand, type Finished } from '../support/command.ts';
 
 /** A first day with the program: everything is the real command in processes of its own, on one data directory. */
 let dataDir: string;
@@ -28,7 +28,7 @@ interface Service {
 async function serve(): Promise<Service & { readonly url: string }> {
   let output = '';
   let started: ChildProcess | undefined;
-  const finished = runCommand(['serve', '--port', '0'], {
+  const finished = spawnCommand(['serve', '--port', '0'], {
     env,
     onStart: (child) => {
       started = child;
@@ -61,7 +61,7 @@ async function stop({ child, finished }: Service): Promise<Finished> {
 }
 
 const millrace = (args: string, more: Record<string, string>): Promise<Finished> =>
-  runCommand(args.split(' '), { env: { ...env, ...more } });
+  spawnCommand(args.split(' '), { env: { ...env, ...more } });
 
 function historyFile(lines: number): Buffer {
   const messages = Array.from({ length: lines }, (_, index) => ({

@@ -18,12 +18,12 @@ describe('millrace import into the real service', () => {
     await using made = await newImport();
     const args = ['--api-key', projectKey, '--personal-api-key', personalKey];
     let child: ChildProcess | undefined;
-    const killed = made.start(server.url, [...args, '--speed', '1500'], { onStart: (started) => (child = started) });
+    const killed = made.spawn(server.url, [...args, '--speed', '1500'], { onStart: (started) => (child = started) });
     // Something is stored, and more is on its way.
     while ((await stored(server)) === 0) await delay(50);
     child?.kill('SIGKILL');
     expect((await killed).code).toBe(null);
-    const again = await made.start(server.url, args);
+    const again = await made.spawn(server.url, args);
     expect([again.code, again.stderr]).toEqual([0, expect.stringContaining('goes on in load')]);
     expect(resultOf(again)).toMatchObject({
       state: 'completed',

@@ -1,32 +1,81 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import { EventEmitter } from 'node:events';
+import { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import type { CommandProcess } from '../../src/cli/command-process.ts';
+import { runCommandLine } from '../../src/cli/run-command-line.ts';
 
-/** For tests: runs the real command in a process of its own, with nothing of this process's settings. */
 export interface Finished {
+  /** Null: killed. */
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-const bin = fileURLToPath(new URL('../../bin/millrace.js', import.meta.url));
+/** A command at work. */
+export interface Running {
+  /** As Ctrl-C does. */
+  interrupt(): void;
+}
 
 export interface RunOptions {
   readonly input?: string | Buffer;
   readonly env?: Readonly<Record<string, string>>;
+  /** Called before the command begins, e.g. to interrupt it later. */
+  readonly onStart?: (command: Running) => void;
+}
+
+/** For tests: runs a command in the test's process, with nothing of this process's settings. A start costs no process. */
+export function runCommand(args: readonly string[], { input, env = {}, onStart }: RunOptions = {}): Promise<Finished> {
+  const stdout = collect();
+  const stderr = collect();
+  const signals = new EventEmitter();
+  return new Promise((resolve, reject) => {
+    const end = (code: number): void => resolve({ code, stdout: stdout.text(), stderr: stderr.text() });
+    const process: CommandProcess = {
+      env: { NO_COLOR: '1', ...env },
+      stdin: Readable.from(input === undefined ? [] : [Buffer.from(input)]),
+      stdout: stdout.stream,
+      stderr: stderr.stream,
+      on: (signal, listener) => signals.on(signal, listener),
+      off: (signal, listener) => signals.off(signal, listener),
+      exit: end,
+    };
+    onStart?.({ interrupt: () => signals.emit('SIGINT', 'SIGINT') });
+    runCommandLine(args, process).then(end, reject);
+  });
+}
+
+function collect(): { readonly stream: Writable; text(): string } {
+  const chunks: Buffer[] = [];
+  const stream = new Writable({
+    write: (chunk: Buffer, _encoding, done) => {
+      chunks.push(chunk);
+      done();
+    },
+  });
+  return { stream, text: () => Buffer.concat(chunks).toString('utf8') };
+}
+
+const bin = fileURLToPath(new URL('../../bin/millrace.js', import.meta.url));
+
+export interface SpawnOptions extends Omit<RunOptions, 'onStart'> {
   /** Path of the command, when it is not this checkout's. */
   readonly program?: string;
   /** Called once the process runs, e.g. to send it a signal later. */
   readonly onStart?: (child: ChildProcess) => void;
 }
 
-export function runCommand(
+/** For tests of what only a process has: exit codes in a shell, signals, kill -9, pipes. The real command, started anew. */
+export function spawnCommand(
   args: readonly string[],
-  { input, env = {}, program = bin, onStart }: RunOptions = {},
+  { input, env = {}, program = bin, onStart }: SpawnOptions = {},
 ): Promise<Finished> {
   const child = spawn(process.execPath, [program, ...args], {
     env: { PATH: '/usr/bin:/bin', NO_COLOR: '1', ...env },
   });
-  let [stdout, stderr] = ['', ''];
+  let stdout = '';
+  let stderr = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
   // The process may end before it has read all of its input.

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { runCommand, type Finished, type RunOptions } from './command.ts';
+import { runCommand, spawnCommand, type Finished, type RunOptions, type SpawnOptions } from './command.ts';
 
 export const count = 5000;
 
@@ -21,13 +21,16 @@ export function mixpanelLines(records = count): string[] {
   );
 }
 
-/** An import of made-up Mixpanel records by the real command, with a state directory of its own. */
+/** An import of made-up Mixpanel records by the command, with a state directory of its own. */
 export interface TestImport extends AsyncDisposable {
   /** Removed with everything in it. */
   readonly dir: string;
   readonly file: string;
   readonly state: string;
+  /** In this process. */
   start(url: string, args?: readonly string[], options?: RunOptions): Promise<Finished>;
+  /** In one of its own. */
+  spawn(url: string, args?: readonly string[], options?: SpawnOptions): Promise<Finished>;
 }
 
 export async function newImport(lines: readonly string[] = mixpanelLines()): Promise<TestImport> {
@@ -35,16 +38,17 @@ export async function newImport(lines: readonly string[] = mixpanelLines()): Pro
   const file = join(dir, 'export.ndjson.gz');
   await writeFile(file, gzipSync(`${lines.join('\n')}\n`));
   const state = join(dir, 'state');
+  const command = (url: string): string[] => {
+    const words = ['import', 'mixpanel', file, '--to', url, '--api-key', 'phc_test'];
+    return [...words, '--state-dir', state, '--json'];
+  };
   return {
     file,
     dir,
     state,
     [Symbol.asyncDispose]: () => rm(dir, { recursive: true, force: true }),
-    start: (url, args = [], options = {}) =>
-      runCommand(
-        ['import', 'mixpanel', file, '--to', url, '--api-key', 'phc_test', '--state-dir', state, '--json', ...args],
-        options,
-      ),
+    start: (url, args = [], options = {}) => runCommand([...command(url), ...args], options),
+    spawn: (url, args = [], options = {}) => spawnCommand([...command(url), ...args], options),
   };
 }
 

@@ -9,7 +9,7 @@ export function configCommand(parent: Command, terminal: Terminal): void {
   addSettingOptions(config.command('show').option('--json', 'print JSON'))
     .description('show every setting, its value and where it comes from; secrets are hidden')
     .action((options: Readonly<Record<string, unknown>>) => {
-      const { settings, origins } = settingsFrom(options);
+      const { settings, origins } = settingsFrom(options, terminal.process);
       const names = Object.keys(settingDefinitions) as SettingName[];
       if (options['json'] === true) {
         const entries = names.map((name) => [name, { value: jsonValue(name, settings), origin: origins[name] }]);

@@ -96,7 +96,7 @@ export function configsCommand(parent: Command, terminal: Terminal): void {
     .action(async (id: string, options: ConfigOptions) => {
       const api = projectApi(options);
       const path = item(api, options, id);
-      await confirm(`Delete config ${id} with its settings for good?`, options.yes === true);
+      await confirm(terminal.process, `Delete config ${id} with its settings for good?`, options.yes === true);
       await api.send('DELETE', path);
       terminal.note(`deleted config ${id}`);
     });

@@ -3,7 +3,6 @@ import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import { arch, platform, release } from 'node:os';
 import { dirname, resolve } from 'node:path';
-import { styleText } from 'node:util';
 import type { Command } from 'commander';
 import { networkFault } from '../../base/network-fault.ts';
 import type { Settings } from '../../config/settings.ts';
@@ -29,10 +28,10 @@ export function doctorCommand(parent: Command, terminal: Terminal): void {
   addSettingOptions(parent.command('doctor').option('--json', 'print JSON'))
     .description('check what the service needs: Node, disk, stores, port, and a running service')
     .action(async (options: Readonly<Record<string, unknown>>) => {
-      const { settings } = settingsFrom(options);
+      const { settings } = settingsFrom(options, terminal.process);
       const findings = await examine(settings);
       if (options['json'] === true) terminal.json(findings);
-      else for (const finding of findings) terminal.data(line(finding));
+      else for (const finding of findings) terminal.data(line(terminal, finding));
       const failed = findings.filter(({ state }) => state === 'failed');
       if (failed.length > 0) {
         throw new CommandError('failed', `${failed.length} of ${findings.length} checks failed: ${names(failed)}`);
@@ -44,9 +43,9 @@ function names(findings: readonly Finding[]): string {
   return findings.map(({ name }) => name).join(', ');
 }
 
-function line({ name, state, detail }: Finding): string {
+function line(terminal: Terminal, { name, state, detail }: Finding): string {
   const color = { ok: 'green', warning: 'yellow', failed: 'red' } as const;
-  return `${styleText(color[state], state.padEnd(8), { stream: process.stdout })}${name.padEnd(22)}${detail}`;
+  return `${terminal.styled(color[state], state.padEnd(8))}${name.padEnd(22)}${detail}`;
 }
 
 type Check = () => Promise<Omit<Finding, 'name'>> | Omit<Finding, 'name'>;

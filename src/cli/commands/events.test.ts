@@ -68,11 +68,11 @@ describe('events tail', () => {
       return { status: 200, body: { next: null, previous: null, results } };
     };
     const { code, stdout } = await runCommand(['events', 'tail', '--every', '0.05', '--json', '--url', url], {
-      onStart: (child) => {
+      onStart: (command) => {
         const timer = setInterval(() => {
           if (stored < 11) return;
           clearInterval(timer);
-          setTimeout(() => child.kill('SIGINT'), 100);
+          setTimeout(() => command.interrupt(), 100);
         }, 10);
       },
     });

@@ -92,7 +92,7 @@ async function list(terminal: Terminal, options: EventOptions): Promise<void> {
 async function tail(terminal: Terminal, options: EventOptions): Promise<void> {
   const api = projectApi(options);
   const everyMs = positive('--every', options.every ?? '2') * 1000;
-  const stop = stopSignal();
+  const stop = stopSignal(terminal.process);
   let seen: Set<string> | undefined;
   terminal.note('waiting for events; Ctrl-C stops');
   while (!stop.signal.aborted) {

@@ -14,7 +14,7 @@ export function healthcheckCommand(parent: Command, terminal: Terminal): void {
     .option('--timeout <seconds>', 'how long to wait for the answer', '5')
     .description('ask a service whether it is ready')
     .action(async (url: string | undefined, options: Readonly<Record<string, unknown>>) => {
-      const base = checkedUrl(url ?? localUrl(settingsFrom(options).settings));
+      const base = checkedUrl(url ?? localUrl(settingsFrom(options, terminal.process).settings));
       terminal.data(await ready(base, Number(options['timeout']) * 1000));
     });
 }

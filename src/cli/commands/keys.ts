@@ -33,7 +33,7 @@ export function keysCommand(parent: Command, terminal: Terminal): void {
   onStore(keys.command('list'))
     .description('list the keys')
     .action(async (options: KeyOptions) => {
-      const found = await withMetadata(storeOf(options), (db, owner) => listPersonalApiKeys(db, owner.id));
+      const found = await withMetadata(storeOf(options, terminal), (db, owner) => listPersonalApiKeys(db, owner.id));
       if (options.json) terminal.json(found.map(shown));
       else terminal.table(['ID', 'LABEL', 'KEY', 'SCOPES', 'PROJECTS', 'LAST USED', 'EXPIRES'], found.map(row));
     });
@@ -49,7 +49,7 @@ export function keysCommand(parent: Command, terminal: Terminal): void {
       const expiresAt = options.expires === undefined ? null : expiryOf(options.expires, now);
       const scopedProjects = options.project?.map(projectId) ?? null;
       const scopes = options.scope ?? ['*'];
-      const issued = await withMetadata(storeOf(options), (db, owner) =>
+      const issued = await withMetadata(storeOf(options, terminal), (db, owner) =>
         createPersonalApiKey(db, { userId: owner.id, label, scopes, scopedProjects, expiresAt }, now).catch(sayField),
       );
       showIssued(terminal, issued, options);
@@ -60,8 +60,12 @@ export function keysCommand(parent: Command, terminal: Terminal): void {
     .argument('<id>', 'id of the key, from "keys list"')
     .option('--yes', 'do not ask')
     .action(async (id: string, options: KeyOptions) => {
-      await confirm(`Roll key ${id}? Whoever uses the old value is locked out.`, options.yes === true);
-      const issued = await withMetadata(storeOf(options), (db, owner) =>
+      await confirm(
+        terminal.process,
+        `Roll key ${id}? Whoever uses the old value is locked out.`,
+        options.yes === true,
+      );
+      const issued = await withMetadata(storeOf(options, terminal), (db, owner) =>
         rollPersonalApiKey(db, owner.id, id, Date.now()),
       );
       if (issued === undefined) throw noKey(id);
@@ -73,8 +77,10 @@ export function keysCommand(parent: Command, terminal: Terminal): void {
     .argument('<id>', 'id of the key, from "keys list"')
     .option('--yes', 'do not ask')
     .action(async (id: string, options: KeyOptions) => {
-      await confirm(`Delete key ${id}?`, options.yes === true);
-      const deleted = await withMetadata(storeOf(options), (db, owner) => deletePersonalApiKey(db, owner.id, id));
+      await confirm(terminal.process, `Delete key ${id}?`, options.yes === true);
+      const deleted = await withMetadata(storeOf(options, terminal), (db, owner) =>
+        deletePersonalApiKey(db, owner.id, id),
+      );
       if (!deleted) throw noKey(id);
       terminal.note(`deleted key ${id}`);
     });
@@ -84,8 +90,8 @@ function onStore(command: Command): Command {
   return addSettingOptions(command.option('--json', 'print JSON'), ['dataDir', 'databaseUrl']);
 }
 
-function storeOf(options: KeyOptions): ReturnType<typeof settingsFrom>['settings'] {
-  return settingsFrom({ ...options }).settings;
+function storeOf(options: KeyOptions, { process }: Terminal): ReturnType<typeof settingsFrom>['settings'] {
+  return settingsFrom({ ...options }, process).settings;
 }
 
 function showIssued(terminal: Terminal, { key, value }: IssuedKey, options: KeyOptions): void {

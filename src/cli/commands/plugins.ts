@@ -93,7 +93,11 @@ function addChange(plugins: Command, terminal: Terminal): void {
     .action(async (name: string, options: PluginOptions) => {
       const api = projectApi(options);
       const plugin = await findPlugin(api, name);
-      await confirm(`Remove plugin ${plugin.slug} with all its versions for good?`, options.yes === true);
+      await confirm(
+        terminal.process,
+        `Remove plugin ${plugin.slug} with all its versions for good?`,
+        options.yes === true,
+      );
       await api.send('DELETE', `${api.root}/plugins/${plugin.id}/`);
       terminal.note(`removed ${plugin.slug}`);
     });

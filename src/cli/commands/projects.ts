@@ -30,7 +30,7 @@ export function projectsCommand(parent: Command, terminal: Terminal): void {
   onStore(projects.command('list'))
     .description('list the projects')
     .action(async (options: ProjectOptions) => {
-      const found = await withMetadata(storeOf(options), (db, owner) =>
+      const found = await withMetadata(storeOf(options, terminal), (db, owner) =>
         listProjects(db, { organizationId: owner.organizationId }),
       );
       if (options.json) terminal.json(found.projects.map(shown));
@@ -45,7 +45,7 @@ export function projectsCommand(parent: Command, terminal: Terminal): void {
       const timezone = checkedZone(options.timezone ?? 'UTC');
       if (name.trim() === '' || name.length > 200)
         throw new CommandError('usage', 'expected a name of 1 to 200 characters');
-      const made = await withMetadata(storeOf(options), (db, owner) =>
+      const made = await withMetadata(storeOf(options, terminal), (db, owner) =>
         createProject(db, { organizationId: owner.organizationId, name, timezone }, Date.now()),
       );
       show(made, options);
@@ -56,8 +56,14 @@ export function projectsCommand(parent: Command, terminal: Terminal): void {
     .argument('<id>', 'number of the project')
     .option('--yes', 'do not ask')
     .action(async (id: string, options: ProjectOptions) => {
-      await confirm(`Rotate the key of project ${id}? Clients that use the old one are refused.`, options.yes === true);
-      const rotated = await withMetadata(storeOf(options), (db) => rotateProjectToken(db, numberOf(id), Date.now()));
+      await confirm(
+        terminal.process,
+        `Rotate the key of project ${id}? Clients that use the old one are refused.`,
+        options.yes === true,
+      );
+      const rotated = await withMetadata(storeOf(options, terminal), (db) =>
+        rotateProjectToken(db, numberOf(id), Date.now()),
+      );
       if (rotated === undefined) throw noProject(id);
       show(rotated, options);
     });
@@ -69,10 +75,10 @@ export function projectsCommand(parent: Command, terminal: Terminal): void {
     .argument('<id>', 'number of the project')
     .option('--yes', 'do not ask')
     .action(async (id: string, options: ProjectOptions) => {
-      const project = await withMetadata(storeOf(options), (db) => getProject(db, numberOf(id)));
+      const project = await withMetadata(storeOf(options, terminal), (db) => getProject(db, numberOf(id)));
       if (project === undefined) throw noProject(id);
-      await confirm(`Delete project ${id} "${project.name}" for good?`, options.yes === true);
-      await withMetadata(storeOf(options), (db) => deleteProject(db, project.id));
+      await confirm(terminal.process, `Delete project ${id} "${project.name}" for good?`, options.yes === true);
+      await withMetadata(storeOf(options, terminal), (db) => deleteProject(db, project.id));
       terminal.note(`deleted project ${id} "${project.name}"`);
     });
 }
@@ -100,8 +106,8 @@ function onStore(command: Command): Command {
   return addSettingOptions(command.option('--json', 'print JSON'), ['dataDir', 'databaseUrl']);
 }
 
-function storeOf(options: ProjectOptions): ReturnType<typeof settingsFrom>['settings'] {
-  return settingsFrom({ ...options }).settings;
+function storeOf(options: ProjectOptions, { process }: Terminal): ReturnType<typeof settingsFrom>['settings'] {
+  return settingsFrom({ ...options }, process).settings;
 }
 
 function numberOf(id: string): number {

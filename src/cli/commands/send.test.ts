@@ -122,11 +122,11 @@ describe('millrace send', () => {
     const finished = await runCommand(
       ['send', file, '--from', 'segment', '--url', endpoint.url, '--api-key', 'phc_test', '--json'],
       {
-        onStart: (child) => {
+        onStart: (command) => {
           const waitForSecond = setInterval(() => {
             if (endpoint.batches.length < 2) return;
             clearInterval(waitForSecond);
-            setTimeout(() => child.kill('SIGINT'), 200);
+            setTimeout(() => command.interrupt(), 200);
           }, 20);
         },
       },

@@ -80,11 +80,11 @@ async function send(terminal: Terminal, file: string, options: SendCommandOption
   const retriesMax = wholeNumber('--retries', options.retries);
   const convert = converterFor(options);
   const totals = newTotals();
-  const input = openInput(file);
+  const input = openInput(file, terminal.process);
   const lost = options.rejected === undefined ? undefined : openLost(options.rejected, file);
-  const stop = stopSignal();
+  const stop = stopSignal(terminal.process);
   stop.signal.addEventListener('abort', () => input.close());
-  const progress = options.progress ? startProgress(input, totals) : undefined;
+  const progress = options.progress ? startProgress(input, totals, terminal.process.stderr) : undefined;
   try {
     await sendRecords({
       records: splitRecords(input.chunks, ({ historicalMigration }) => checkHeader(historicalMigration, options)),

@@ -25,8 +25,8 @@ export function serveCommand(parent: Command, terminal: Terminal): void {
   addSettingOptions(parent.command('serve'))
     .description('run the service')
     .action(async (options: Readonly<Record<string, unknown>>) => {
-      const { settings } = settingsFrom(options);
-      const stop = stopSignal();
+      const { settings } = settingsFrom(options, terminal.process);
+      const stop = stopSignal(terminal.process);
       // The whole service is loaded here and not for the other commands.
       const [{ createLog }, main] = await Promise.all([
         import('../../telemetry/log.ts'),

@@ -36,7 +36,7 @@ const files: Readonly<Record<string, string>> = {
   'observer.js': 'module.exports.onEvent = (event) => { throw new Error(event.event); };',
   'plugin/plugin.json': JSON.stringify({
     name: 'Table',
-    main: 'src/service/service.ts',
+    main: 'src/main.ts',
     config: [
       { markdown: 'Says things' },
       { key: 'word', type: 'string', required: true },
@@ -44,7 +44,7 @@ const files: Readonly<Record<string, string>> = {
       { key: 'table', type: 'attachment' },
     ],
   }),
-  'plugin/src/service/service.ts': `
+  'plugin/src/main.ts': `
     import { look } from './look';
     export function processEvent(event: any, { config, attachments }: any) {
       if (event.properties.fail) throw new Error('no ' + config.token);

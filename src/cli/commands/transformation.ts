@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { JsonValue } from '../../base/json.ts';
 import type { TrialRecord } from '../../transform/trial-record.ts';
 import { addApiOptions, projectApi, type ApiOptions } from '../api-options.ts';
+import type { CommandProcess } from '../command-process.ts';
 import { CommandError } from '../exit-codes.ts';
 import { printable, type Terminal } from '../terminal.ts';
 import { differences } from '../transformation/expected.ts';
@@ -49,14 +50,18 @@ function collect(value: string, before: readonly string[] = []): readonly string
 }
 
 async function test(terminal: Terminal, plugins: readonly string[], options: TestOptions): Promise<void> {
-  const events = options.event === undefined ? undefined : await readValues(options.event, '--event');
-  const expected = options.expect === undefined ? undefined : await readValues(options.expect, '--expect');
+  const events = options.event === undefined ? undefined : await readValues(terminal.process, options.event, '--event');
+  const expected =
+    options.expect === undefined ? undefined : await readValues(terminal.process, options.expect, '--expect');
   const count = events?.length ?? 1;
   if (expected !== undefined && expected.length !== count) {
     const wanted = `${expected.length} results for ${count} ${count === 1 ? 'event' : 'events'}`;
     throw new CommandError('usage', `--expect: got ${wanted}; expected one each, null for an event that is dropped`);
   }
-  const records = plugins.length > 0 ? await runPlugins(plugins, events, options) : await runProject(events, options);
+  const records =
+    plugins.length > 0
+      ? await runPlugins(terminal.process, plugins, events, options)
+      : await runProject(events, options);
   const tested = records.map((record, index) => compare(record, expected?.[index]));
   if (options.json === true) terminal.json({ results: tested });
   else tested.forEach((each, index) => show(terminal, each, options.chain === true, titleOf(index, tested.length)));
@@ -64,6 +69,7 @@ async function test(terminal: Terminal, plugins: readonly string[], options: Tes
 }
 
 async function runPlugins(
+  process: CommandProcess,
   plugins: readonly string[],
   events: readonly JsonValue[] | undefined,
   options: TestOptions,
@@ -76,7 +82,7 @@ async function runPlugins(
   }
   // The sandbox and the bundler take longer to load than most commands take to run.
   const { runLocally } = await import('../transformation/run-locally.ts');
-  return runLocally(plugins, events, options);
+  return runLocally(process, plugins, events, options);
 }
 
 async function runProject(
@@ -111,7 +117,7 @@ function show(terminal: Terminal, tested: Tested, everyStep: boolean, title: str
   const { mismatch } = tested;
   if (mismatch === undefined) return;
   terminal.data(mismatch.length === 0 ? '  as expected' : '  not as expected; it would be with');
-  for (const line of changeLines(mismatch)) terminal.data(`    ${line}`);
+  for (const line of changeLines(mismatch, terminal)) terminal.data(`    ${line}`);
 }
 
 /** An expectation decides alone: an event on which a plugin fails may be just what is expected. */

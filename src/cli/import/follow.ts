@@ -18,7 +18,7 @@ export async function follow(
   { json = false, progress }: FollowOptions,
 ): Promise<RunView> {
   let view = first;
-  const line = progress && !json ? startProgressLine(() => runLine(view)) : undefined;
+  const line = progress && !json ? startProgressLine(() => runLine(view), terminal.process.stderr) : undefined;
   let said = '';
   try {
     for await (const step of steps) {

@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { exitCodes } from '../exit-codes.ts';
 import { startEndpoint } from '../../../test/support/capture-endpoint.ts';
-import type { Finished } from '../../../test/support/command.ts';
+import type { Finished, Running } from '../../../test/support/command.ts';
 import {
   count,
   mixpanelLines,
@@ -23,7 +23,7 @@ describe.concurrent('an import of the command line that is interrupted', () => {
         return 'keep';
       });
       await using made = await newImport();
-      const killed = await made.start(endpoint.url, [], { onStart: (started) => (child = started) });
+      const killed = await made.spawn(endpoint.url, [], { onStart: (started) => (child = started) });
       expect(killed.code).toBe(null);
       const before = endpoint.kept.length;
       expect(before).toBeLessThan(count);
@@ -36,13 +36,13 @@ describe.concurrent('an import of the command line that is interrupted', () => {
   );
 
   it('Ctrl-C pauses, the exit code says so, and the same command goes on without sending again what was answered', async () => {
-    let child: ChildProcess | undefined;
+    let command: Running | undefined;
     await using endpoint = await startEndpoint((_batch, attempt) => {
-      if (attempt === 3) child?.kill('SIGINT');
+      if (attempt === 3) command?.interrupt();
       return 'keep';
     });
     await using made = await newImport();
-    const paused = await made.start(endpoint.url, ['--speed', '1500'], { onStart: (started) => (child = started) });
+    const paused = await made.start(endpoint.url, ['--speed', '1500'], { onStart: (started) => (command = started) });
     expect([paused.code, paused.stderr]).toEqual([exitCodes.paused.code, expect.stringContaining('paused in load')]);
     expect(resultOf(paused)).toMatchObject({ state: 'paused', stage: 'load' });
     const sent = endpoint.kept.length;
@@ -59,7 +59,7 @@ describe.concurrent('an import of the command line that is interrupted', () => {
     const records = 2000;
     await using made = await newImport(mixpanelLines(records));
     await using endpoint = await startEndpoint((_batch, attempt) => {
-      if (attempt === 1) second = made.start(endpoint.url);
+      if (attempt === 1) second = made.spawn(endpoint.url);
       return 'keep';
     });
     const first = await made.start(endpoint.url, ['--speed', '500']);

@@ -36,7 +36,7 @@ const partsShown = 30;
 
 /** Lists and samples; sends nothing, keeps nothing. Errors: CommandError. */
 export async function showPlan(terminal: Terminal, request: ImportRequest, json: boolean): Promise<void> {
-  const stop = stopSignal();
+  const stop = stopSignal(terminal.process);
   const temp = await mkdtemp(join(tmpdir(), 'millrace-plan-'));
   const { source, close } = openSource(request, temp);
   try {

@@ -116,7 +116,7 @@ export function addActCommands(parent: Command, terminal: Terminal): void {
   oneRun(parent, 'cancel', 'end a run for good; what was loaded stays')
     .option('--yes', 'do not ask')
     .action(async (options: OneRunOptions) => {
-      await confirm('Cancel the run for good?', options.yes === true);
+      await confirm(terminal.process, 'Cancel the run for good?', options.yes === true);
       await act(terminal, 'cancel', options);
     });
   oneRun(parent, 'retry-rejected', 'try rejected records again, after a change of format options or names').action(
@@ -160,7 +160,7 @@ export async function watchRun(
   { json }: Pick<RunsOptions, 'json'>,
   first: RunView,
 ): Promise<void> {
-  const stop = stopSignal();
+  const stop = stopSignal(terminal.process);
   try {
     const steps = isFinal(first) ? none() : runs.steps(first.id, stop.signal);
     const view = await follow(terminal, first, steps, { json, progress: true });
@@ -212,10 +212,10 @@ async function deliver(
   open: (signal: AbortSignal) => AsyncIterable<Uint8Array>,
   out: string | undefined,
 ): Promise<void> {
-  const stop = stopSignal();
+  const stop = stopSignal(terminal.process);
   try {
     const chunks = Readable.from(open(stop.signal), { objectMode: false });
-    if (out === undefined) await pipeline(chunks, process.stdout, { end: false });
+    if (out === undefined) await pipeline(chunks, terminal.process.stdout, { end: false });
     else {
       await pipeline(chunks, createWriteStream(out));
       terminal.note(`written to ${out}`);

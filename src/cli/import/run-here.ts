@@ -52,7 +52,7 @@ interface Work {
 
 /** Until nothing happens any more. The first Ctrl-C pauses, the second ends the process. */
 async function work(terminal: Terminal, { db, dir, request, first }: Work, options: HereOptions): Promise<RunView> {
-  const stop = stopSignal();
+  const stop = stopSignal(terminal.process);
   const engine = await startEngine({ db, dir, request });
   const pause = (): void => {
     terminal.note('pausing; Ctrl-C once more ends at once');

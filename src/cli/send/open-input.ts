@@ -1,6 +1,7 @@
 import { createReadStream, statSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
+import type { CommandProcess } from '../command-process.ts';
 import { CommandError } from '../exit-codes.ts';
 
 export interface Input {
@@ -15,12 +16,12 @@ export interface Input {
 }
 
 /** Opens a file, or stdin for `-`. Gzip is recognised by its first bytes, not by the name. Errors: CommandError usage. */
-export function openInput(path: string): Input {
+export function openInput(path: string, { stdin }: CommandProcess): Input {
   let bytes = 0;
   let stream: Readable | undefined;
   const bytesTotal = path === '-' ? undefined : sizeOf(path);
   async function* counted(): AsyncGenerator<Buffer> {
-    stream = path === '-' ? process.stdin : createReadStream(path, { highWaterMark: 256 * 1024 });
+    stream = path === '-' ? stdin : createReadStream(path, { highWaterMark: 256 * 1024 });
     for await (const chunk of stream as AsyncIterable<Buffer>) {
       bytes += chunk.length;
       yield chunk;

@@ -1,14 +1,11 @@
+import type { Output } from '../command-process.ts';
 import { bar, durationText, percent, startProgressLine, type ProgressLine } from '../progress-line.ts';
 import type { Input } from './open-input.ts';
 import type { Totals } from './totals.ts';
 
 export type Progress = ProgressLine;
 
-export function startProgress(
-  input: Pick<Input, 'bytesRead' | 'bytesTotal'>,
-  totals: Totals,
-  out: NodeJS.WriteStream = process.stderr,
-): Progress {
+export function startProgress(input: Pick<Input, 'bytesRead' | 'bytesTotal'>, totals: Totals, out: Output): Progress {
   const startedAt = Date.now();
   return startProgressLine(
     () => progressText(input.bytesRead(), input.bytesTotal, totals, Date.now() - startedAt),

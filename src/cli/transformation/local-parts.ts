@@ -1,3 +1,4 @@
+import type { CommandProcess } from '../command-process.ts';
 import type { Settings } from '../../config/settings.ts';
 import { parseAllowList } from '../../outbound/allow-list.ts';
 import { readExtraCa } from '../../outbound/extra-ca.ts';
@@ -24,8 +25,8 @@ export interface LocalParts {
 }
 
 /** The same parts as in a service with these settings, but nothing is stored yet. */
-export function openLocalParts(settings: Settings): LocalParts {
-  const log = createLog('error');
+export function openLocalParts(settings: Settings, { stderr }: CommandProcess): LocalParts {
+  const log = createLog('error', stderr);
   const { outboundAllow: allow, outboundTimeoutMs: timeoutMs, outboundBytesMax: bytesMax } = settings;
   const fetch = createOutboundFetch({
     allow: parseAllowList(allow),

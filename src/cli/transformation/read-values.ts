@@ -1,4 +1,5 @@
 import type { JsonValue } from '../../base/json.ts';
+import type { CommandProcess } from '../command-process.ts';
 import { CommandError } from '../exit-codes.ts';
 import { openInput } from '../send/open-input.ts';
 
@@ -9,8 +10,8 @@ const bytesMax = 64 * 1024 * 1024;
  * The JSON values of a file, or of stdin for `-`: one value, an array of them, a batch object with `batch`, or one per line;
  * plain or gzipped. Errors: CommandError usage naming `option`.
  */
-export async function readValues(path: string, option: string): Promise<JsonValue[]> {
-  const text = (await readText(path, option)).replace(/^\ufeff/, '');
+export async function readValues(process: CommandProcess, path: string, option: string): Promise<JsonValue[]> {
+  const text = (await readText(process, path, option)).replace(/^\ufeff/, '');
   const whole = parsed(text);
   if (whole !== undefined) return valuesOf(whole);
   return text.split('\n').flatMap((line, index) => {
@@ -31,8 +32,8 @@ function valuesOf(value: JsonValue): JsonValue[] {
   return Array.isArray(batch) ? batch : [value];
 }
 
-async function readText(path: string, option: string): Promise<string> {
-  const input = openInput(path);
+async function readText(process: CommandProcess, path: string, option: string): Promise<string> {
+  const input = openInput(path, process);
   const chunks: Buffer[] = [];
   let bytes = 0;
   try {

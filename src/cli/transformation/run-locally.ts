@@ -6,6 +6,7 @@ import { builtInPlugins } from '../../plugins/built-in/registry.ts';
 import { readTrialEvent, TrialEventError, type TrialEvent } from '../../transform/trial-event.ts';
 import { toTrialRecord, type TrialRecord } from '../../transform/trial-record.ts';
 import { openTrial, type TrialConfig } from '../../transform/trial-run.ts';
+import type { CommandProcess } from '../command-process.ts';
 import { CommandError } from '../exit-codes.ts';
 import { settingsFrom } from '../setting-options.ts';
 import { openLocalParts, type LocalParts } from './local-parts.ts';
@@ -19,6 +20,7 @@ type Subject = TransformationPlugin | LocalPlugin;
  * Errors: CommandError.
  */
 export async function runLocally(
+  process: CommandProcess,
   plugins: readonly string[],
   events: readonly JsonValue[],
   options: Parameters<typeof readSettings>[0],
@@ -26,7 +28,7 @@ export async function runLocally(
   const given = readSettings(options);
   const now = Date.now();
   const trialEvents = events.map((event, index) => readEvent(event, index, now));
-  const local = openLocalParts(settingsFrom({}).settings);
+  const local = openLocalParts(settingsFrom({}, process).settings, process);
   try {
     return await runAll(local, plugins, trialEvents, given);
   } finally {

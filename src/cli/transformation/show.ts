@@ -1,4 +1,3 @@
-import { styleText } from 'node:util';
 import type { JsonValue } from '../../base/json.ts';
 import { diffJson, type Difference } from '../../transform/diff.ts';
 import type { TrialRecord, TrialStepRecord } from '../../transform/trial-record.ts';
@@ -9,27 +8,29 @@ const valueLengthMax = 200;
 
 /** What happened to one event, for a person. `everyStep`: the event's changes after each step, not only in the end. */
 export function showTrial(
-  { data }: Terminal,
+  terminal: Terminal,
   trial: TrialRecord,
   { title, everyStep }: { readonly title: string; readonly everyStep: boolean },
 ): void {
   const { before, after, steps } = trial;
+  const { data, styled } = terminal;
   data(styled('bold', `${title}: ${printable(before.event)} (${printable(before.distinct_id)})`));
   for (const step of steps) {
-    for (const line of stepLines(step, everyStep)) data(`  ${line}`);
+    for (const line of stepLines(step, everyStep, terminal)) data(`  ${line}`);
   }
   if (everyStep && steps.length > 1) data('  in all');
   if (after === null) data(`  dropped by ${printable(steps.at(-1)?.name ?? 'the chain')}`);
-  else if (!everyStep || steps.length > 1) showChanges(data, diffJson(withoutMarkers(before), withoutMarkers(after)));
+  else if (!everyStep || steps.length > 1)
+    showChanges(terminal, diffJson(withoutMarkers(before), withoutMarkers(after)));
 }
 
-function showChanges(data: (line: string) => void, changes: readonly Difference[]): void {
-  if (changes.length === 0) data('  unchanged');
-  for (const line of changeLines(changes)) data(`  ${line}`);
+function showChanges(terminal: Terminal, changes: readonly Difference[]): void {
+  if (changes.length === 0) terminal.data('  unchanged');
+  for (const line of changeLines(changes, terminal)) terminal.data(`  ${line}`);
 }
 
 /** `+ /properties/plan: "pro"` */
-export function changeLines(changes: readonly Difference[]): string[] {
+export function changeLines(changes: readonly Difference[], { styled }: Terminal): string[] {
   return changes.map(({ path, op, before, after }) => {
     const where = printable(path) || 'the event';
     if (op === 'add') return styled('green', `+ ${where}: ${shown(after)}`);
@@ -38,15 +39,15 @@ export function changeLines(changes: readonly Difference[]): string[] {
   });
 }
 
-function stepLines(step: TrialStepRecord, everyStep: boolean): string[] {
+function stepLines(step: TrialStepRecord, everyStep: boolean, terminal: Terminal): string[] {
   const { name, outcome, error, diff, time_ms } = step;
   const head = `${printable(name)}: ${outcome}, ${time_ms} ms`;
-  const changes = diff.length === 0 && outcome === 'kept' ? ['unchanged'] : changeLines(diff);
-  const details = [...(everyStep ? changes : []), ...errorLines(error), ...effectLines(step)];
+  const changes = diff.length === 0 && outcome === 'kept' ? ['unchanged'] : changeLines(diff, terminal);
+  const details = [...(everyStep ? changes : []), ...errorLines(error, terminal), ...effectLines(step)];
   return [head, ...details.map((line) => `  ${line}`)];
 }
 
-function errorLines(error: TrialStepRecord['error']): string[] {
+function errorLines(error: TrialStepRecord['error'], { styled }: Terminal): string[] {
   if (error === null) return [];
   const [first, ...others] = `${error.name}: ${error.message}`.split('\n');
   const stack = error.stack.split('\n').filter((line) => line.trimStart().startsWith('at '));
@@ -70,8 +71,4 @@ function effectLines({ logs, captured, jobs, storage, metrics }: TrialStepRecord
 function shown(value: JsonValue | undefined): string {
   const text = printable(JSON.stringify(value ?? null));
   return text.length > valueLengthMax ? `${text.slice(0, valueLengthMax)}…` : text;
-}
-
-function styled(style: 'bold' | 'red' | 'green' | 'yellow', text: string): string {
-  return styleText(style, text, { stream: process.stdout });
 }
