@@ -24,7 +24,9 @@ function readOfProcess(pid: number, file: 'stat' | 'status' | 'cmdline'): string
 
 /** The process of the embedded event store; undefined while there is none. */
 export function storePid(server: Pick<TestServer, 'child'>): number | undefined {
-  return childrenOf(server.child.pid ?? 0).find((pid) => readOfProcess(pid, 'cmdline').includes('chdb-process'));
+  return childrenOf(server.child.pid ?? 0).find((pid) =>
+    readOfProcess(pid, 'cmdline').includes('eventstore/chdb/process.ts'),
+  );
 }
 
 /** As storePid, where it must be there. */
