@@ -94,6 +94,13 @@ describe('posthog-node', () => {
     await posthog.shutdown();
   });
 
+  it('gets no payload of a flag that is configured remotely', async () => {
+    const { posthog, errors } = await client({ personalApiKey: 'phx_any', featureFlagsPollingInterval: 60_000 });
+    expect(await posthog.getRemoteConfigPayload('beta')).toBeNull();
+    await posthog.shutdown();
+    expect(errors).toEqual([]);
+  });
+
   it('sends by the v1 protocol too, history included', async () => {
     vi.stubEnv('POSTHOG_CAPTURE_MODE', 'v1');
     const before = (await capture.events('historical')).length;
@@ -109,7 +116,7 @@ describe('posthog-node', () => {
         event: 'v1 event',
         distinct_id: 'u1',
         timestamp: '2020-01-01T00:00:00.000Z',
-        properties: { $session_id: 's1' },
+        properties: { $session_id: 's1', $lib: 'posthog-node', $lib_version: expect.stringMatching(/^\d+\./) },
       },
       { event: '$identify', properties: { $set: { name: 'Ada' } } },
     ]);

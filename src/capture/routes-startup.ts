@@ -11,32 +11,30 @@ import { tokenOf } from './tokens.ts';
  * recordings are not this service's work, so every answer says that there are none.
  */
 export function registerStartup(app: FastifyInstance, deps: CaptureDeps, budget: BodyBudget): void {
-  const emptyFlags = (requestId: string) => ({
-    flags: {},
-    featureFlags: {},
-    featureFlagPayloads: {},
-    errorsWhileComputingFlags: false,
-    requestId,
-  });
   for (const url of [...slashed('/flags'), ...slashed('/decide')]) {
     app.route({
       method: ['GET', 'POST'],
       url,
       handler: async (request) => {
         await deps.projects.projectOf(await tokenOfFlags(deps, budget, request));
-        return { ...remoteConfig, ...emptyFlags(request.id) };
+        return { ...remoteConfig, ...noFlags, requestId: request.id };
       },
     });
     app.options(url, async () => ({ status: 'Ok' }));
   }
-  for (const url of slashed('/flags/definitions')) {
-    app.get(url, async (request, reply) => {
+  // Servers poll for definitions under the newer or the older name.
+  for (const url of [...slashed('/flags/definitions'), ...slashed('/api/feature_flag/local_evaluation')]) {
+    get(app, url, async (request, reply) => {
       await deps.projects.projectOf(queryOf(request).get('token') ?? '');
       return answerDefinitions(request, reply);
     });
   }
+  for (const url of slashed('/api/projects/:project_id/feature_flags/:key/remote_config')) {
+    // The payload of a flag that is not there.
+    get(app, url, async (_request, reply) => reply.type('application/json; charset=utf-8').send('null'));
+  }
   for (const url of slashed('/api/surveys')) {
-    app.get(url, async (request, reply) => {
+    get(app, url, async (request, reply) => {
       await deps.projects.projectOf(queryOf(request).get('token') ?? '');
       return reply.send({ surveys: [], survey_config: null });
     });
@@ -44,11 +42,26 @@ export function registerStartup(app: FastifyInstance, deps: CaptureDeps, budget:
   registerConfig(app, deps);
 }
 
+const noFlags = { flags: {}, featureFlags: {}, featureFlagPayloads: {}, errorsWhileComputingFlags: false } as const;
+
+/** A path that browsers ask for, with the answer to their preflight. */
+function get(
+  app: FastifyInstance,
+  url: string,
+  handler: (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>,
+): void {
+  app.get(url, handler);
+  app.options(url, async (_request, reply) => reply.code(204).header('allow', 'GET, HEAD, OPTIONS').send());
+}
+
 function slashed(path: string): string[] {
   return [path, `${path}/`];
 }
 
-/** The keys that libraries read from their remote configuration; everything optional is off. */
+/**
+ * The keys that libraries read from their remote configuration; everything optional is off. The key `surveys` is left out:
+ * whatever its value but null, the browser library goes to fetch its code for surveys.
+ */
 const remoteConfig = {
   supportedCompression: ['gzip', 'gzip-js'],
   analytics: { endpoint: '/i/v0/e/' },
@@ -57,7 +70,6 @@ const remoteConfig = {
   capturePerformance: false,
   captureDeadClicks: false,
   heatmaps: false,
-  surveys: false,
   sessionRecording: false,
   errorTracking: { autocaptureExceptions: false },
   elementsChainAsString: true,
@@ -68,22 +80,16 @@ const remoteConfig = {
 } as const;
 
 function registerConfig(app: FastifyInstance, deps: CaptureDeps): void {
-  for (const url of ['/array/:token/config', '/array/:token/config/']) {
-    app.get<{ Params: { token: string } }>(url, async (request, reply) => {
-      await knownOr404(deps, request.params.token);
-      return reply
-        .header('cache-control', 'public, max-age=300')
-        .send({ token: request.params.token, ...remoteConfig });
+  const configOf = (path: string, type: string, body: (token: string) => unknown): void =>
+    get(app, path, async (request, reply) => {
+      const { token } = request.params as { readonly token: string };
+      await knownOr404(deps, token);
+      return reply.header('cache-control', 'public, max-age=300').type(type).send(body(token));
     });
+  for (const url of slashed('/array/:token/config')) {
+    configOf(url, 'application/json; charset=utf-8', (token) => ({ token, ...remoteConfig }));
   }
-  app.get<{ Params: { token: string } }>('/array/:token/config.js', async (request, reply) => {
-    const { token } = request.params;
-    await knownOr404(deps, token);
-    return reply
-      .header('cache-control', 'public, max-age=300')
-      .type('application/javascript; charset=utf-8')
-      .send(configScript(token));
-  });
+  configOf('/array/:token/config.js', 'application/javascript; charset=utf-8', configScript);
 }
 
 function configScript(token: string): string {

@@ -67,7 +67,43 @@ describe('paths', () => {
       'access-control-allow-headers': 'content-type,x-a',
     });
     const put = await capture.test.inject({ method: 'PUT', url: path });
-    expect([put.statusCode, put.headers['allow']]).toEqual([405, 'GET, POST, OPTIONS']);
+    expect([put.statusCode, put.headers['allow']]).toEqual([405, 'GET, HEAD, POST, OPTIONS']);
+  });
+
+  it.each(paths)('HEAD %s answers a probe and takes no event', async (path) => {
+    const data = Buffer.from(JSON.stringify({ ...event, api_key: token })).toString('base64');
+    for (const url of [path, `${path}?data=${encodeURIComponent(data)}`]) {
+      const answer = await capture.test.inject({ method: 'HEAD', url });
+      expect([answer.statusCode, answer.body]).toEqual([200, '']);
+    }
+    expect(await taken()).toEqual([]);
+  });
+
+  it.each([
+    '/array/phc_x/config',
+    '/array/phc_x/config.js',
+    '/api/surveys/',
+    '/flags/definitions',
+    '/api/feature_flag/local_evaluation/',
+    '/api/projects/@current/feature_flags/beta/remote_config',
+  ])('OPTIONS %s answers the preflight with 204', async (url) => {
+    const headers = { origin: 'https://shop.example', 'access-control-request-headers': 'x-a' };
+    const answer = await capture.test.inject({ method: 'OPTIONS', url, headers });
+    expect([answer.statusCode, answer.body]).toEqual([204, '']);
+    expect(answer.headers).toMatchObject({
+      'access-control-allow-origin': 'https://shop.example',
+      'access-control-allow-headers': 'x-a',
+    });
+  });
+
+  it.each([
+    '/static/surveys.js',
+    '/array/phc_x/array.js',
+    '/api/early_access_features/?token=phc_x',
+    '/array/phc_x/config',
+  ])('lets a page see that there is no %s', async (url) => {
+    const answer = await capture.test.inject({ url, headers: { origin: 'https://shop.example' } });
+    expect([answer.statusCode, answer.headers['access-control-allow-origin']]).toEqual([404, 'https://shop.example']);
   });
 
   it('lets a page read an error: CORS headers are there too', async () => {
@@ -462,6 +498,7 @@ describe('start-up calls of client libraries', () => {
   it('answers the remote configuration as JSON and as script, 404 for an unknown key', async () => {
     const config = await capture.test.inject({ url: `/array/${token}/config` });
     expect(config.json()).toMatchObject({ supportedCompression: ['gzip', 'gzip-js'], hasFeatureFlags: false });
+    expect(config.json()).not.toHaveProperty('surveys');
     const script = await capture.test.inject({ url: `/array/${token}/config.js` });
     expect(script.headers['content-type']).toContain('application/javascript');
     const window: Record<string, unknown> = {};
@@ -473,12 +510,18 @@ describe('start-up calls of client libraries', () => {
   });
 
   it('answers flag definitions with an ETag, and surveys', async () => {
-    const url = `/flags/definitions?token=${token}&send_cohorts`;
-    const first = await capture.test.inject({ url });
-    expect(first.json()).toEqual({ flags: [], group_type_mapping: {}, cohorts: {} });
-    const headers = { 'if-none-match': String(first.headers['etag']) };
-    expect((await capture.test.inject({ url, headers })).statusCode).toBe(304);
-    expect((await capture.test.inject({ url: '/flags/definitions?token=phc_x' })).statusCode).toBe(401);
+    for (const path of [
+      '/flags/definitions',
+      '/api/feature_flag/local_evaluation',
+      '/api/feature_flag/local_evaluation/',
+    ]) {
+      const url = `${path}?token=${token}&send_cohorts`;
+      const first = await capture.test.inject({ url });
+      expect(first.json()).toEqual({ flags: [], group_type_mapping: {}, cohorts: {} });
+      const headers = { 'if-none-match': String(first.headers['etag']) };
+      expect((await capture.test.inject({ url, headers })).statusCode).toBe(304);
+      expect((await capture.test.inject({ url: `${path}?token=phc_x` })).statusCode).toBe(401);
+    }
     expect((await capture.test.inject({ url: `/api/surveys/?token=${token}` })).json()).toMatchObject({ surveys: [] });
   });
 });

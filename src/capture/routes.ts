@@ -2,6 +2,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Settings } from '../config/settings.ts';
 import { capturePaths, captureV1Path } from '../contract/capture.ts';
 import { ApiError } from '../contract/errors.ts';
+import { allowOrigin } from '../http/cors.ts';
+import { refuseOtherMethods } from '../http/refuse-methods.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createGunzipper } from './gunzip.ts';
 import { createEncodingInflater } from './inflate-encoding.ts';
@@ -33,20 +35,20 @@ export function registerCapture(app: FastifyInstance, given: CaptureRouteDeps): 
     allowOrigin(request, reply);
     done();
   });
-  const paths = capturePaths.flatMap((path) => [path, `${path}/`]);
-  for (const url of paths) {
+  for (const url of capturePaths.flatMap((path) => [path, `${path}/`])) {
+    // A probe takes no event, whatever its query holds.
+    app.head(url, async (_request, reply) => reply.send());
     app.route({
       method: ['GET', 'POST'],
       url,
       handler: async (request, reply) => capture(deps, budget, request, reply),
     });
+    answerOptions(app, url, ['GET', 'HEAD', 'POST']);
   }
   for (const url of [captureV1Path, `${captureV1Path}/`]) {
     app.post(url, async (request, reply) => captureV1(deps, budget, request, reply));
-    refuseMethods(app, url, ['GET', 'PUT', 'PATCH', 'DELETE'], 'POST, OPTIONS');
+    answerOptions(app, url, ['POST']);
   }
-  for (const url of paths) refuseMethods(app, url, ['PUT', 'PATCH', 'DELETE'], 'GET, POST, OPTIONS');
-  for (const url of [...paths, captureV1Path, `${captureV1Path}/`]) answerOptions(app, url);
   registerRecordings(app);
   registerStartup(app, deps, budget);
 }
@@ -124,35 +126,17 @@ function senderOf(address: string): string | undefined {
   return plain === '' ? undefined : plain;
 }
 
-/** Browsers send from the pages of our users: any origin may write, errors must be readable too. */
-function allowOrigin(request: FastifyRequest, reply: FastifyReply): void {
-  const { origin } = request.headers;
-  if (typeof origin !== 'string') return;
-  void reply.header('access-control-allow-origin', origin);
-  void reply.header('access-control-allow-credentials', 'true');
-  void reply.header('access-control-allow-methods', 'GET, POST, OPTIONS');
-  void reply.header('vary', 'origin');
-  const asked = request.headers['access-control-request-headers'];
-  if (typeof asked === 'string') void reply.header('access-control-allow-headers', asked);
-}
-
-function answerOptions(app: FastifyInstance, url: string): void {
-  app.options(url, async (_request, reply) => reply.header('allow', 'GET, POST, OPTIONS').send({ status: 'Ok' }));
-}
-
-function refuseMethods(app: FastifyInstance, url: string, methods: readonly string[], allow: string): void {
-  app.route({
-    method: [...methods],
-    url,
-    handler: async (request) => {
-      throw new ApiError('method_not_allowed', `Method "${request.method}" not allowed.`, { headers: { allow } });
-    },
-  });
+/** Answers the preflight of a path, and 405 to what it does not take. */
+function answerOptions(app: FastifyInstance, url: string, taken: readonly string[]): void {
+  app.options(url, async (_request, reply) =>
+    reply.header('allow', [...taken, 'OPTIONS'].join(', ')).send({ status: 'Ok' }),
+  );
+  refuseOtherMethods(app, url, new Set([...taken, 'OPTIONS']));
 }
 
 function registerRecordings(app: FastifyInstance): void {
   for (const url of ['/s', '/s/']) {
-    answerOptions(app, url);
+    answerOptions(app, url, ['GET', 'HEAD', 'POST']);
     app.route({
       method: ['GET', 'POST'],
       url,

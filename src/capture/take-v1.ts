@@ -43,7 +43,7 @@ export async function takeV1(deps: CaptureV1Deps, request: V1Request): Promise<C
   // The batch for the log is a second copy.
   request.hold(2 * json.length);
   const scan = readV1(json, limits);
-  const events = convertV1Events(scan);
+  const events = convertV1Events(scan, headers.sdk);
   const body = v0Batch(headers, events, scan.historicalMigration);
   const converted = scanBatch(body, limits);
   const lane: Lane = scan.historicalMigration ? 'historical' : 'live';

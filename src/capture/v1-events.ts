@@ -1,7 +1,7 @@
 import { scanProblems, span, spanStride, type ScannedBatch } from '../batch/scanned-batch.ts';
 import { fieldFrom, fieldTo, isNullAt, isObjectAt, isStringAt, stringAt } from '../batch/spans.ts';
 import { parseTimestamp } from '../batch/timestamps.ts';
-import { isUuid, rfc3339, type V1Headers } from './v1-headers.ts';
+import { isUuid, rfc3339, type SdkInfo, type V1Headers } from './v1-headers.ts';
 import { V1Error } from './v1-error.ts';
 
 /** A v1 event turned into one that the log and the pipeline know. */
@@ -25,11 +25,11 @@ false,guest,id,nan,none,not_authenticated,null,system,true,undefined,user`
 );
 
 /** Every event of a v1 batch, in order. Throws V1Error when a uuid is missing, invalid or there twice. */
-export function convertV1Events(scan: ScannedBatch): ConvertedEvent[] {
+export function convertV1Events(scan: ScannedBatch, sdk: SdkInfo): ConvertedEvent[] {
   const seen = new Set<string>();
   const events: ConvertedEvent[] = [];
   for (let i = 0; i < scan.count; i++) {
-    const event = convert(scan, i);
+    const event = convert(scan, i, sdk);
     if (seen.has(event.uuid))
       throw new V1Error('duplicate_event_uuid', `expected each uuid once, got twice: ${event.uuid}`);
     seen.add(event.uuid);
@@ -38,7 +38,7 @@ export function convertV1Events(scan: ScannedBatch): ConvertedEvent[] {
   return events;
 }
 
-function convert(scan: ScannedBatch, index: number): ConvertedEvent {
+function convert(scan: ScannedBatch, index: number, sdk: SdkInfo): ConvertedEvent {
   const original = scan.json.subarray(fieldFrom(scan, index, 'event'), fieldTo(scan, index, 'event'));
   const uuid = uuidOf(scan, index);
   const refuse = (reason: string): ConvertedEvent => ({
@@ -54,6 +54,7 @@ function convert(scan: ScannedBatch, index: number): ConvertedEvent {
   if (reason !== undefined) return refuse(reason);
   const added = addedProperties(event);
   if (added === undefined) return refuse('invalid_options');
+  addLibrary(added, event['properties'], sdk);
   const distinctId = String(event['distinct_id']).trim();
   const isIllegal = illegalIds.has(distinctId.toLowerCase());
   if (isIllegal) added['$process_person_profile'] = false;
@@ -114,6 +115,13 @@ function addedProperties(event: Readonly<Record<string, unknown>>): Record<strin
     added['$product_tour_id'] = tour;
   }
   return added;
+}
+
+/** Clients of this endpoint leave their name to the header. An event of another library that they pass on keeps its own. */
+function addLibrary(added: Record<string, unknown>, properties: unknown, sdk: SdkInfo): void {
+  const { $lib, $lib_version } = (properties ?? {}) as Readonly<Record<string, unknown>>;
+  if ($lib === undefined) added['$lib'] = sdk.name;
+  if ($lib_version === undefined && ($lib === undefined || $lib === sdk.name)) added['$lib_version'] = sdk.version;
 }
 
 const flagOptions = {

@@ -2,8 +2,15 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { parseTimestamp } from '../batch/timestamps.ts';
 import { V1Error } from './v1-error.ts';
 
+/** The client library, as its PostHog-Sdk-Info header names it. */
+export interface SdkInfo {
+  readonly name: string;
+  readonly version: string;
+}
+
 export interface V1Headers {
   readonly token: string;
+  readonly sdk: SdkInfo;
   readonly requestId: string;
   /** When the client sent the request, ms since the epoch. */
   readonly sentAt: number;
@@ -37,14 +44,15 @@ export function readV1Headers(headers: IncomingHttpHeaders): V1Headers {
   if (mediaType !== 'application/json') {
     throw new V1Error('unsupported_media_type', `expected Content-Type application/json, got: ${mediaType}`);
   }
-  check(/^[^/\s]+\/\S+$/.test(value('posthog-sdk-info')), 'PostHog-Sdk-Info', 'name/version');
+  const [, name, version] = /^([^/\s]+)\/(\S+)$/.exec(value('posthog-sdk-info')) ?? [];
+  if (name === undefined || version === undefined) throw invalid('PostHog-Sdk-Info', 'name/version');
   check(/^[1-9]\d{0,8}$/.test(value('posthog-attempt')), 'PostHog-Attempt', 'a whole number from 1');
   const requestId = value('posthog-request-id');
   check(isUuid(requestId), 'PostHog-Request-Id', 'a UUID');
   const sent = value('posthog-request-timestamp');
   const micros = rfc3339.test(sent) ? parseTimestamp(sent) : undefined;
   if (micros === undefined) throw invalid('PostHog-Request-Timestamp', 'an RFC 3339 time');
-  return { token, requestId, sentAt: Math.round(micros / 1000) };
+  return { token, sdk: { name, version }, requestId, sentAt: Math.round(micros / 1000) };
 }
 
 function check(isGood: boolean, header: string, expectation: string): void {

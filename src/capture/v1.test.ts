@@ -11,6 +11,8 @@ afterAll(async () => {
   await capture[Symbol.asyncDispose]();
 });
 
+/** What the header adds to the properties of every event. */
+const sdk = { $lib: 'test', $lib_version: '1.0.0' };
 const requestId = '0191c7a0-0000-7000-8000-00000000ffff';
 const uuid = (n: number): string => `0191c7a0-0000-7000-8000-${String(n).padStart(12, '0')}`;
 const event = (n: number, more: object = {}): object => ({
@@ -54,8 +56,8 @@ describe('a v1 request that is taken', () => {
     expect(answer.body).toBe(`{"results":{"${uuid(2)}":{"result":"ok"},"${uuid(1)}":{"result":"ok"}}}`);
     expect(answer.headers['posthog-request-id']).toBe(requestId);
     expect((await capture.events()).slice(-2)).toEqual([
-      event(2, { properties: { a: 1, $session_id: 's', $window_id: 'w' } }),
-      event(1, { properties: {} }),
+      event(2, { properties: { a: 1, $session_id: 's', $window_id: 'w', ...sdk } }),
+      event(1, { properties: sdk }),
     ]);
     expect((await capture.records()).at(-1)?.header).toMatchObject({
       events: 2,
@@ -110,15 +112,22 @@ describe('a v1 request that is taken', () => {
     [{ product_tour_id: 7 }, { $product_tour_id: 7 }],
   ])('turns the options %j into properties', async (options, properties) => {
     await send(batch([event(1, { options })]));
-    expect((await capture.events()).at(-1)).toEqual(event(1, { properties }));
+    expect((await capture.events()).at(-1)).toEqual(event(1, { properties: { ...properties, ...sdk } }));
   });
 
   it('takes an id that stands for many people without making a person of it', async () => {
     const answer = await send(batch([event(1, { distinct_id: ' Guest ' })]));
     expect(answer.json().results[uuid(1)]).toEqual({ result: 'ok', details: 'person_processing_disabled' });
     expect((await capture.events()).at(-1)).toEqual(
-      event(1, { distinct_id: 'Guest', properties: { $process_person_profile: false } }),
+      event(1, { distinct_id: 'Guest', properties: { $process_person_profile: false, ...sdk } }),
     );
+  });
+
+  it('knows the library of an event by the header, unless the event names one', async () => {
+    const properties = [{}, { $lib: 'test' }, { $lib: 'posthog-js', $lib_version: '2.0.0' }, { $lib: 'other' }];
+    await send(batch(properties.map((own, i) => event(i, { properties: own }))));
+    const stored = (await capture.events()).slice(-4) as { properties: object }[];
+    expect(stored.map((each) => each.properties)).toEqual([sdk, sdk, properties[2], properties[3]]);
   });
 
   it('keeps properties byte for byte', async () => {
@@ -129,7 +138,7 @@ describe('a v1 request that is taken', () => {
     );
     expect((await send(text)).statusCode).toBe(200);
     const stored = Buffer.from((await capture.records()).at(-1)?.body ?? []).toString();
-    expect(stored).toContain('{ "n":12345678901234567890, "__proto__":{"x":1}, "s":"\\ud800" ,"$session_id":"s"}');
+    expect(stored).toContain('{ "n":12345678901234567890, "__proto__":{"x":1}, "s":"\\ud800" ,"$session_id":"s"');
   });
 
   it('sends history to its lane', async () => {

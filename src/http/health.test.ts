@@ -16,6 +16,9 @@ describe('health', () => {
       },
     });
     expect((await app.inject({ url: '/livez' })).json()).toEqual({ status: 'ok' });
+    for (const url of ['/_health', '/_liveness', '/_readiness']) {
+      expect((await app.inject({ url })).json()).toEqual({ status: 'ok' });
+    }
     const ready = await app.inject({ url: '/readyz?verbose' });
     expect([ready.statusCode, ready.json().checks]).toEqual([
       200,
@@ -30,6 +33,7 @@ describe('health', () => {
       log: { ok: false, detail: 'failed (ECONNREFUSED)' },
     });
     expect((await app.inject({ url: '/livez' })).statusCode).toBe(200);
+    expect((await app.inject({ url: '/_readiness' })).statusCode).toBe(503);
   });
 
   it('stays ready without a part that requests do not need, and names it', async () => {

@@ -13,21 +13,27 @@ export type HealthChecks = Readonly<Record<string, () => Promise<HealthResult>>>
 
 const checkMs = 5_000;
 
+/** The names that probes of the original service ask for stand beside ours. */
+const livePaths = ['/livez', '/_health', '/_liveness'];
+const readyPaths = ['/readyz', '/_readiness'];
+
 /** GET /livez (the process answers), /readyz (its parts work; `?verbose` lists them), /metrics (Prometheus text). */
 export function serveHealth(app: FastifyInstance, health: HealthChecks, metrics: MetricsRegistry): void {
-  app.get('/livez', async (_request, reply) => {
-    await reply.header('cache-control', 'no-store').send({ status: 'ok' });
-  });
-  app.get('/readyz', async (request, reply) => {
-    const results = await runChecks(health);
-    const ok = Object.values(results).every((result) => result.ok || result.optional === true);
-    const status = ok ? 'ok' : 'unavailable';
-    const verbose = (request.query as Readonly<Record<string, unknown>>)['verbose'] !== undefined;
-    await reply
-      .code(ok ? 200 : 503)
-      .header('cache-control', 'no-store')
-      .send(verbose ? { status, checks: results } : { status });
-  });
+  for (const url of livePaths) {
+    app.get(url, async (_request, reply) => reply.header('cache-control', 'no-store').send({ status: 'ok' }));
+  }
+  for (const url of readyPaths) {
+    app.get(url, async (request, reply) => {
+      const results = await runChecks(health);
+      const ok = Object.values(results).every((result) => result.ok || result.optional === true);
+      const status = ok ? 'ok' : 'unavailable';
+      const verbose = (request.query as Readonly<Record<string, unknown>>)['verbose'] !== undefined;
+      return reply
+        .code(ok ? 200 : 503)
+        .header('cache-control', 'no-store')
+        .send(verbose ? { status, checks: results } : { status });
+    });
+  }
   app.get('/metrics', async (_request, reply) => {
     await reply.type('text/plain; version=0.0.4; charset=utf-8').send(await metrics.text());
   });

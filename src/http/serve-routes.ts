@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { ApiError } from '../contract/errors.ts';
 import { checkAccess, isKnownEarly, type Access, type AccessDeps } from './access.ts';
 import type { ApiReply, ApiRequest, ApiRoute, Principal, ProjectRef, UploadedFile } from './api-route.ts';
 import { openUpload, readMultipart, type ParsedBody } from './body.ts';
 import { queryWithoutKey } from './credentials.ts';
+import { refuseOtherMethods } from './refuse-methods.ts';
 import { requestOrigin } from './request-origin.ts';
 import { compileCheck, type Check } from './validation.ts';
 
@@ -18,7 +18,6 @@ declare module 'fastify' {
   }
 }
 
-const methods = ['GET', 'HEAD', 'POST', 'PATCH', 'PUT', 'DELETE', 'OPTIONS'] as const;
 const projectsPrefix = '/api/projects/:project_id';
 const environmentsPrefix = '/api/environments/:project_id';
 const noFiles: ReadonlyMap<string, UploadedFile> = new Map();
@@ -48,25 +47,6 @@ function urlsOf(path: string): string[] {
       ? [path, environmentsPrefix + path.slice(projectsPrefix.length)]
       : [path];
   return paths.flatMap((each) => [each, `${each}/`]);
-}
-
-function refuseOtherMethods(app: FastifyInstance, url: string, known: ReadonlySet<string>): void {
-  const others = methods.filter((method) => !known.has(method));
-  if (others.length === 0) return;
-  const allow = methods.filter((method) => known.has(method)).join(', ');
-  app.route({
-    method: others,
-    url,
-    // Before the body is read: it does not matter any more.
-    onRequest: async (request) => {
-      throw new ApiError('method_not_allowed', `Method "${request.method}" not allowed.`, { headers: { allow } });
-    },
-    handler: unreached,
-  });
-}
-
-async function unreached(): Promise<never> {
-  throw new Error('expected the hook before this handler to answer');
 }
 
 interface ServedRoute {

@@ -11,6 +11,7 @@ import type { MetricsRegistry } from '../telemetry/metrics.ts';
 import type { ApiRoute } from './api-route.ts';
 import type { Auth } from './auth.ts';
 import { bodyBytesMax, registerBodyParsers } from './body.ts';
+import { allowOrigin } from './cors.ts';
 import { drainOnClose } from './drain.ts';
 import { toApiError } from './errors.ts';
 import { serveHealth, type HealthChecks } from './health.ts';
@@ -54,7 +55,9 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
   observe(app, deps);
   drainOnClose(app, log);
   app.setErrorHandler((error, request, reply) => answerError(error, request, reply, log));
-  app.setNotFoundHandler(async () => {
+  app.setNotFoundHandler(async (request, reply) => {
+    // Browser libraries ask for parts that are not served here; without this their console tells of a fault of CORS.
+    allowOrigin(request, reply);
     throw new ApiError('not_found', 'Endpoint not found.');
   });
   serveHealth(app, deps.health, deps.metrics);

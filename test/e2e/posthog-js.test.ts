@@ -3,19 +3,30 @@ import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
+import { build } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chromiumPath, launchBrowser } from '../support/browser.ts';
 import { apiGet, delay, projectKey, startServer, tempDataDir, type TestServer } from '../support/server.ts';
 
-const library = readFileSync(
+/** The whole library in one script. */
+const wholeLibrary = readFileSync(
   createRequire(import.meta.url).resolve('posthog-js/dist/array.full.no-external.js'),
   'utf8',
 );
 
+/** What `import posthog from 'posthog-js'` brings: it fetches more parts from the service as it thinks fit. */
+async function npmLibrary(): Promise<string> {
+  const contents = `import posthog from 'posthog-js'; window.posthog = posthog;`;
+  const stdin = { contents, resolveDir: import.meta.dirname };
+  const { outputFiles } = await build({ stdin, bundle: true, write: false, platform: 'browser' });
+  return outputFiles[0]?.text ?? '';
+}
+
 /** A headless browser counts as a bot for the library, which would send nothing: hence the opt-out of that filter. */
-function page(apiHost: string): string {
+function page(apiHost: string, script: string): string {
   const options = { api_host: apiHost, persistence: 'memory', opt_out_useragent_filter: true };
-  return `<!doctype html><title>Shop</title><h1>Shop</h1><script src="/posthog.js"></script><script>
+  return `<!doctype html><link rel="icon" href="data:," /><title>Shop</title><h1>Shop</h1>
+  <script src="${script}"></script><script>
     posthog.init(${JSON.stringify(projectKey)}, ${JSON.stringify(options)});
   </script>`;
 }
@@ -28,10 +39,15 @@ describe.skipIf(!chromiumPath)('posthog-js in Chromium', () => {
   beforeAll(async () => {
     dataDir = await tempDataDir();
     server = await startServer(dataDir.path);
+    const scripts = new Map([
+      ['/whole.js', wholeLibrary],
+      ['/npm.js', await npmLibrary()],
+    ]);
     shop = createServer((incoming, answer) => {
-      const script = incoming.url === '/posthog.js';
-      answer.writeHead(200, { 'content-type': script ? 'text/javascript' : 'text/html' });
-      answer.end(script ? library : page(server.url));
+      const script = scripts.get(incoming.url ?? '');
+      answer.writeHead(200, { 'content-type': script === undefined ? 'text/html' : 'text/javascript' });
+      const library = incoming.url?.startsWith('/npm') === true ? '/npm.js' : '/whole.js';
+      answer.end(script ?? page(server.url, library));
     });
     await new Promise<void>((resolve) => shop.listen(0, '127.0.0.1', resolve));
   });
@@ -41,19 +57,31 @@ describe.skipIf(!chromiumPath)('posthog-js in Chromium', () => {
     await dataDir[Symbol.asyncDispose]();
   });
 
-  it('a page view in the browser is stored with its URL', async () => {
-    const url = `http://127.0.0.1:${(shop.address() as AddressInfo).port}/pricing?utm_source=mail`;
-    await using browser = await launchBrowser();
-    const tab = await browser.newPage();
-    await tab.goto(url);
+  it.each(['whole', 'npm'])(
+    'a page view with the %s library is stored with its URL, the console stays empty',
+    async (build) => {
+      const url = `http://127.0.0.1:${(shop.address() as AddressInfo).port}/${build}?utm_source=mail`;
+      await using browser = await launchBrowser();
+      const tab = await browser.newPage();
+      const said: string[] = [];
+      tab.on('console', (message) => void said.push(message.text()));
+      tab.on('pageerror', (error) => void said.push(error.message));
+      await tab.goto(url);
+      const stored = await pageViews(url);
+      expect(stored).toHaveLength(1);
+      expect(stored[0]).toMatchObject({ $lib: 'web' });
+      expect(said).toEqual([]);
+    },
+  );
+
+  async function pageViews(url: string): Promise<readonly Record<string, unknown>[]> {
     const deadline = Date.now() + 30_000;
-    let stored: { event: string; properties: Record<string, unknown> }[] = [];
-    while (stored.length === 0 && Date.now() < deadline) {
-      await delay(250);
+    for (;;) {
       const path = '/api/projects/@current/events/?event=%24pageview';
-      stored = (await apiGet<{ results: typeof stored }>(server, path)).results;
+      const { results } = await apiGet<{ results: { properties: Record<string, unknown> }[] }>(server, path);
+      const found = results.map(({ properties }) => properties).filter(({ $current_url }) => $current_url === url);
+      if (found.length > 0 || Date.now() > deadline) return found;
+      await delay(250);
     }
-    expect(stored).toHaveLength(1);
-    expect(stored[0]?.properties).toMatchObject({ $current_url: url, $lib: 'web' });
-  });
+  }
 });
