@@ -8,7 +8,7 @@ import { distinctIdText, fieldFrom, fieldTo } from '../../src/batch/spans.ts';
 import { validateEvent } from '../../src/batch/validate.ts';
 import type { Format, FormatOptions } from '../../src/imports/formats/format.ts';
 import type { WireEvent } from '../../src/contract/wire-event.ts';
-import { storedId } from '../../src/imports/checksum.ts';
+import { storedId } from '../../src/batch/stored-id.ts';
 
 /** Identity (day, event, distinct_id, uuid) → µs since the epoch. */
 export type EventSet = Map<string, string>;

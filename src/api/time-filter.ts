@@ -1,6 +1,6 @@
 import { parseTimestamp } from '../batch/timestamps.ts';
 import { ApiError } from '../contract/errors.ts';
-import { isoOfMicros } from '../persons/event-time.ts';
+import { isoOfMicros } from '../base/clock.ts';
 
 /** A time of a query as the metadata store writes it, ISO 8601 UTC with microseconds; undefined stays. */
 export function timeFilter(text: string | undefined, attr: string): string | undefined {

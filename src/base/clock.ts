@@ -14,3 +14,10 @@ export function isFresh(at: number, ttlMs: number, now: number): boolean {
 export function isoMicros(epochMs: number): string {
   return `${new Date(epochMs).toISOString().slice(0, -1)}000Z`;
 }
+
+/** As `isoMicros`, from µs since the epoch: `2026-11-20T10:00:00.123456Z`. */
+export function isoOfMicros(micros: number): string {
+  const seconds = Math.floor(micros / 1_000_000);
+  const rest = String(micros - seconds * 1_000_000).padStart(6, '0');
+  return `${new Date(seconds * 1000).toISOString().slice(0, -4)}${rest}Z`;
+}

@@ -19,6 +19,6 @@ export interface AcceptedBatch {
 
 /** The one door into the event log: HTTP, imports, jobs and replays all come through here. */
 export interface Door {
-  /** Resolves once the batch is durable. Throws ApiError `unavailable` (503, Retry-After) under back-pressure or storage trouble. */
+  /** Resolves once the batch is durable. Throws ApiError `unavailable` (503, Retry-After) under backpressure or storage trouble. */
   accept(batch: AcceptedBatch): Promise<void>;
 }

@@ -9,7 +9,7 @@ import {
   skipValue,
   type Meter,
 } from './json-syntax.ts';
-import type { ScanLimits } from './scan.ts';
+import { bodyEventsMax, type ScanLimits } from './limits.ts';
 import { eventFlag, scanProblems, span, spanStride, type ScanProblem } from './scanned-batch.ts';
 import { isNullAt, isObjectAt, isStringAt, stringAt } from './spans.ts';
 
@@ -17,8 +17,6 @@ const closeObject = 0x7d;
 const quote = 0x22;
 const comma = 0x2c;
 const colon = 0x3a;
-/** Events of one body. Keeps the span table below 44 MB whatever is sent: `[{},{},…]` inflates a thousandfold. */
-export const bodyEventsMax = 500_000;
 
 /** Rows of spans that grow with the events found. */
 export class SpanTable {

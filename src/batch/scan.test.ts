@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import * as fc from 'fast-check';
-import { BodySyntaxError, scanBatch } from './scan.ts';
+import { scanBatch } from './scan.ts';
+import { BodySyntaxError } from './json-syntax.ts';
 import { eventFlag, scanProblems, span, spanStride, type ScannedBatch } from './scanned-batch.ts';
 import { distinctIdText, fieldFrom, fieldTo, flagsOf, stringAt, textAt } from './spans.ts';
 

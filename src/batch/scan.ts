@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { batchKeyAt } from './event-keys.ts';
+import type { ScanLimits } from './limits.ts';
 import { SpanTable, scanEvent } from './scan-event.ts';
 import type { ScannedBatch } from './scanned-batch.ts';
 import { isStringAt, stringAt, textAt } from './spans.ts';
@@ -15,17 +16,6 @@ import {
   skipValue,
   type Meter,
 } from './json-syntax.ts';
-
-export { BodySyntaxError } from './json-syntax.ts';
-
-export interface ScanLimits {
-  /** Bytes of JSON of one event. */
-  readonly eventBytesMax: number;
-  /** Containers within one event, the event itself included. */
-  readonly depthMax: number;
-  /** Object keys of one event, at all depths. */
-  readonly keysMax: number;
-}
 
 const openObject = 0x7b;
 const closeObject = 0x7d;

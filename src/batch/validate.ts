@@ -1,6 +1,7 @@
 import type { WarningType } from '../contract/warnings.ts';
 import type { Lane } from '../eventlog/eventlog.ts';
 import { isStorableTime, isTooFarAhead, ownTime } from './event-time.ts';
+import { eventDepthMax, eventKeysMax, nameCharsMax } from './limits.ts';
 import { eventFlag, scanProblems, span, spanStride, type ScannedBatch } from './scanned-batch.ts';
 import {
   fieldFrom,
@@ -15,8 +16,6 @@ import {
   textAt,
 } from './spans.ts';
 import { parseIsoBytes } from './timestamps.ts';
-
-export const nameCharsMax = 200;
 
 export type Verdict = { readonly ok: true } | Refusal;
 export interface Refusal {
@@ -82,8 +81,8 @@ function startsPlainly(json: Buffer, from: number, to: number): boolean {
 const limitDetails = {
   event_too_large:
     'expected an event within the limit for one event (MILLRACE_CAPTURE_EVENT_BYTES_MAX, 1 MB by default), got: {} bytes',
-  event_too_deep: 'expected at most 64 levels of nesting in an event, got: more',
-  too_many_keys: 'expected at most 10,000 object keys in an event, got: more',
+  event_too_deep: `expected at most ${eventDepthMax} levels of nesting in an event, got: more`,
+  too_many_keys: `expected at most ${eventKeysMax.toLocaleString('en')} object keys in an event, got: more`,
   invalid_event: 'expected an event to be a JSON object, got: {}',
 } as const;
 

@@ -12,7 +12,7 @@ import { createAgreements, type AgreementsDeps } from './agreements.ts';
 import { decodeBody } from './decode.ts';
 import { createProjectKeys } from './project-key.ts';
 import { registerCapture } from './routes.ts';
-import { scanLimits } from './take-request.ts';
+import { scanLimits } from '../batch/limits.ts';
 import { scanBatch } from '../batch/scan.ts';
 import { textAt, fieldFrom, fieldTo } from '../batch/spans.ts';
 
@@ -100,7 +100,7 @@ export async function startTestCapture(options: TestCaptureOptions = {}): Promis
 function eventsOf(record: IntactRecord, settings: Settings): unknown[] {
   const limits = { inflatedBytesMax: settings.captureInflatedBytesMax };
   const { json } = decodeBody(Buffer.from(record.body), {}, limits);
-  const scan = scanBatch(json, scanLimits(settings));
+  const scan = scanBatch(json, scanLimits(settings.captureEventBytesMax));
   return Array.from({ length: scan.count }, (_, i): unknown =>
     JSON.parse(textAt(json, fieldFrom(scan, i, 'event'), fieldTo(scan, i, 'event'))),
   );

@@ -12,7 +12,9 @@ import { isGzip, type InflateLimits } from './gunzip.ts';
 import type { ProjectKeys } from './project-key.ts';
 import { answerFor, countRejected, noRejections, reject, requestRefused, type Rejections } from './refusals.ts';
 import { asIdentify, isNameless, withoutEvents } from '../batch/rewrite.ts';
-import { BodySyntaxError, scanBatch, type ScanLimits } from '../batch/scan.ts';
+import { BodySyntaxError } from '../batch/json-syntax.ts';
+import { scanLimits } from '../batch/limits.ts';
+import { scanBatch } from '../batch/scan.ts';
 import type { ScannedBatch } from '../batch/scanned-batch.ts';
 import { fieldFrom, fieldTo } from '../batch/spans.ts';
 import { parseTimestamp } from '../batch/timestamps.ts';
@@ -48,11 +50,6 @@ export interface CaptureRequest {
   readonly receivedAt: number;
   /** The same moment on the monotonic clock (performance.now), for the time to the answer. */
   readonly completeAt: number;
-}
-
-/** Nesting and keys of an event that any store and client can live with. */
-export function scanLimits(settings: Pick<Settings, 'captureEventBytesMax'>): ScanLimits {
-  return { eventBytesMax: settings.captureEventBytesMax, depthMax: 64, keysMax: 10_000 };
 }
 
 /**
@@ -134,7 +131,7 @@ async function readEvents(
 /** As scanBatch, with errors that a client can be told. */
 export function scanBody(json: Buffer, settings: Settings): ScannedBatch {
   try {
-    return scanBatch(json, scanLimits(settings));
+    return scanBatch(json, scanLimits(settings.captureEventBytesMax));
   } catch (error) {
     if (!(error instanceof BodySyntaxError)) throw error;
     throw new ApiError(error.code, `failed to parse request: ${error.message}`);

@@ -1,12 +1,14 @@
+import { scanLimits, type ScanLimits } from '../batch/limits.ts';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { CaptureV1Answer, CaptureV1Result } from '../contract/capture.ts';
 import type { Lane } from '../eventlog/eventlog.ts';
 import { isTooLarge, otherEncodings, type InflateEncoding } from './inflate-encoding.ts';
 import type { ScannedBatch } from '../batch/scanned-batch.ts';
-import { BodySyntaxError, scanBatch, type ScanLimits } from '../batch/scan.ts';
+import { BodySyntaxError } from '../batch/json-syntax.ts';
+import { scanBatch } from '../batch/scan.ts';
 import { fieldFrom, fieldTo } from '../batch/spans.ts';
 import { countRejected } from './refusals.ts';
-import { scanLimits, storeBatch, type CaptureDeps } from './take-request.ts';
+import { storeBatch, type CaptureDeps } from './take-request.ts';
 import { parseTimestamp } from '../batch/timestamps.ts';
 import { validateEvent } from '../batch/validate.ts';
 import { V1Error } from './v1-error.ts';
@@ -38,7 +40,7 @@ export interface V1Request {
 export async function takeV1(deps: CaptureV1Deps, request: V1Request): Promise<CaptureV1Answer> {
   const { headers, receivedAt, requestId, ip } = request;
   const projectId = await deps.projects.projectOf(headers.token);
-  const limits = scanLimits(deps.settings);
+  const limits = scanLimits(deps.settings.captureEventBytesMax);
   const json = await decodeV1(deps, request);
   // The batch for the log is a second copy.
   request.hold(2 * json.length);

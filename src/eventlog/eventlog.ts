@@ -27,7 +27,7 @@ export interface RecordHeader {
   /** Address of the sender; becomes `$ip` of live events that bring none. */
   readonly ip?: string;
   readonly encoding: BodyEncoding;
-  /** Events taken from this body; for back-pressure and gauges. */
+  /** Events taken from this body; for backpressure and gauges. */
   readonly events: number;
   /** Id of the HTTP request, to find it in the log. */
   readonly requestId: string;

@@ -56,20 +56,3 @@ export function checksumDigits(low: number, high: number): string {
 function hexWord(word: number): string {
   return (word >>> 0).toString(16).padStart(8, '0');
 }
-
-/** Characters of a distinct_id that are stored. */
-const idCharsMax = 200;
-
-/** A distinct_id as the store keeps it: at most 200 characters (whole ones), no NUL, no half surrogates. */
-export function storedId(text: string): string {
-  const clean = (text.includes('\0') ? text.replaceAll('\0', '\ufffd') : text).toWellFormed();
-  if (clean.length <= idCharsMax) return clean;
-  let units = 0;
-  let characters = 0;
-  for (const character of clean) {
-    if (characters === idCharsMax) return clean.slice(0, units);
-    units += character.length;
-    characters += 1;
-  }
-  return clean;
-}

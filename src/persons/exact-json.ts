@@ -1,4 +1,4 @@
-import type { JsonValue } from '../base/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../base/json.ts';
 
 /** Parts of JSON that the type library does not know yet (ECMAScript 2026); Node has them since version 21. */
 interface SourceTextJson {
@@ -32,4 +32,9 @@ export function parseExact(text: string): JsonValue {
 /** Text of a number as it was sent, if it is one that JavaScript cannot hold. */
 export function exactNumber(value: unknown): string | undefined {
   return json.isRawJSON(value) ? JSON.stringify(value) : undefined;
+}
+
+/** As `isObject`, of what `parseExact` gives: there a number may be an object to JavaScript, and none to anybody else. */
+export function isExactObject(value: JsonValue | undefined): value is JsonObject {
+  return isObject(value) && exactNumber(value) === undefined;
 }

@@ -1,6 +1,6 @@
 import type { Queries } from '../metadata/queries.ts';
 import type { JsonObject } from '../base/json.ts';
-import { isoOfMicros } from './event-time.ts';
+import { isoOfMicros } from '../base/clock.ts';
 import { parseRegisters, propertiesOf } from './registers.ts';
 
 /** A group as the API shows it. */

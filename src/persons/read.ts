@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Queries } from '../metadata/queries.ts';
 import type { JsonObject } from '../base/json.ts';
 import { paddedChunks } from './chunks.ts';
-import { isoOfMicros } from './event-time.ts';
+import { isoOfMicros } from '../base/clock.ts';
 import { parseRegisters, propertiesOf } from './registers.ts';
 
 /** A person as the API shows it. */
@@ -125,11 +125,11 @@ async function withDistinctIds(db: Queries, projectId: number, rows: readonly Pe
       .select(['distinct_id', 'person_uuid'])
       .where('project_id', '=', projectId)
       .where('person_uuid', 'in', uuids)
-      .orderBy('distinct_id')
       .execute();
     for (const { distinct_id, person_uuid } of ids) idsOf.get(person_uuid)?.push(distinct_id);
   }
-  return rows.map((row) => toShown(row, idsOf.get(row.uuid) ?? []));
+  // Sorted here: asked to sort, SQLite walks every id of the project in that order instead of those of the persons.
+  return rows.map((row) => toShown(row, (idsOf.get(row.uuid) ?? []).sort()));
 }
 
 function toShown(row: PersonColumns, distinctIds: string[]): ShownPerson {

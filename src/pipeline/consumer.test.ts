@@ -121,11 +121,11 @@ describe('from the log to the store', () => {
     await bench.append('live', { batch: [plain(1)] });
     const pipeline = bench.start();
     await new Promise((resolve) => setTimeout(resolve, 150));
-    expect(pipeline.status()).toMatchObject({ stored: { live: 0 }, trouble: 'StoreUnavailableError: down' });
+    expect(pipeline.status()).toMatchObject({ stored: { live: 0 }, failure: 'StoreUnavailableError: down' });
     bench.recording.refuseWhile(undefined);
     await bench.drain();
     expect(bench.recording.rows).toHaveLength(1);
-    expect(pipeline.status().trouble).toBe('');
+    expect(pipeline.status().failure).toBe('');
     expect(await bench.deadLetters()).toEqual([]);
   });
 

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { backoffMs } from '../base/retry.ts';
 import type { Clock } from '../base/clock.ts';
+import { scanLimits } from '../batch/limits.ts';
 import type { Failpoint } from '../base/failpoint.ts';
 import type { Settings } from '../config/settings.ts';
 import { lanes, type EventLogReader, type Lane } from '../eventlog/eventlog.ts';
@@ -13,16 +14,15 @@ import { TransformChains } from '../transform/chains.ts';
 import type { TransformConfig } from '../transform/configs.ts';
 import type { MakeStep } from '../transform/instance.ts';
 import { readCursor } from './cursors.ts';
-import { createGuiltySearch, type GuiltySearch } from './guilty-search.ts';
+import { createPoisonSearch, type PoisonSearch } from './poison-search.ts';
 import { createLaneLimits, type LaneLimits } from './lane-limits.ts';
-import { formLimits } from './open-record.ts';
-import { storeWindow, type StoreParts } from './store-window.ts';
-import { createTroubleLog, type TroubleLog } from './trouble.ts';
+import { storeWindow, type StoreDeps } from './store-window.ts';
+import { createFailureLog, type FailureLog } from './failure-log.ts';
 import { WindowBuilder } from './window-builder.ts';
 import { countError, countWindow } from './window-metrics.ts';
 import type { Window } from './window.ts';
 
-export interface PipelineParts {
+export interface PipelineDeps {
   readonly reader: EventLogReader;
   readonly store: EventStore;
   readonly db: Metadata;
@@ -46,7 +46,7 @@ export interface PipelineParts {
 export interface PipelineStatus {
   readonly running: boolean;
   /** Why it cannot go on for now, as one sentence; empty when all is well. */
-  readonly trouble: string;
+  readonly failure: string;
   /** Last seq stored, by lane. */
   readonly stored: Readonly<Record<Lane, number>>;
 }
@@ -69,15 +69,15 @@ const retryMaxMs = 5000;
  * Moves events from the log into the stores, each exactly once, for ever: live events first, then historical ones. While
  * one window is being stored the next one is computed. Whatever fails, the work starts again from the committed cursors.
  */
-export function startPipeline(parts: PipelineParts): Pipeline {
-  const consumer = new Consumer(parts);
+export function startPipeline(deps: PipelineDeps): Pipeline {
+  const consumer = new Consumer(deps);
   const done = consumer.run();
   const stop = (): Promise<void> => {
     consumer.stop();
     return done;
   };
-  parts.signal?.addEventListener('abort', () => consumer.stop(), { once: true });
-  if (parts.signal?.aborted === true) consumer.stop();
+  deps.signal?.addEventListener('abort', () => consumer.stop(), { once: true });
+  if (deps.signal?.aborted === true) consumer.stop();
   return { done, stop, status: () => consumer.status() };
 }
 
@@ -89,13 +89,13 @@ interface LanePosition {
 }
 
 class Consumer {
-  readonly #parts: PipelineParts;
+  readonly #deps: PipelineDeps;
   readonly #builder: WindowBuilder;
   readonly #chains: TransformChains;
   readonly #limits: LaneLimits;
-  readonly #trouble: TroubleLog;
-  readonly #guilty: GuiltySearch;
-  readonly #storeParts: StoreParts;
+  readonly #failureLog: FailureLog;
+  readonly #poison: PoisonSearch;
+  readonly #storeDeps: StoreDeps;
   readonly #inserts: Pick<EventStore, 'insertBatch'>;
   readonly #stopping = new AbortController();
   readonly #stored: Record<Lane, number> = { live: 0, historical: 0 };
@@ -106,26 +106,26 @@ class Consumer {
   #liveHasCaughtUp = false;
   #smallInsertAt: Record<Lane, number> = { live: -Infinity, historical: -Infinity };
 
-  constructor(parts: PipelineParts) {
-    const { db, reader, clock, settings, failpoint } = parts;
-    this.#parts = parts;
+  constructor(deps: PipelineDeps) {
+    const { db, reader, clock, settings, failpoint } = deps;
+    this.#deps = deps;
     this.#chains = new TransformChains({
       db,
-      makeStep: parts.makeStep,
+      makeStep: deps.makeStep,
       clock,
-      log: parts.log,
-      ...(parts.logFailure && { logFailure: parts.logFailure }),
+      log: deps.log,
+      ...(deps.logFailure && { logFailure: deps.logFailure }),
     });
     const limits = {
-      scan: { eventBytesMax: settings.captureEventBytesMax, ...formLimits },
+      scan: scanLimits(settings.captureEventBytesMax),
       inflatedBytesMax: settings.captureInflatedBytesMax,
     };
-    this.#builder = new WindowBuilder({ db, chains: this.#chains, storage: parts.pluginStorage, clock, limits });
+    this.#builder = new WindowBuilder({ db, chains: this.#chains, storage: deps.pluginStorage, clock, limits });
     this.#limits = createLaneLimits(settings.windowEventsMax, () => performance.now());
-    this.#trouble = createTroubleLog(parts.log, clock);
-    this.#inserts = insertsOf(reader, parts.store);
-    this.#guilty = createGuiltySearch({ db, reader, store: this.#inserts, builder: this.#builder, clock });
-    this.#storeParts = { db, reader, clock, failpoint, insert: (window) => this.#insert(window) };
+    this.#failureLog = createFailureLog(deps.log, clock);
+    this.#inserts = insertsOf(reader, deps.store);
+    this.#poison = createPoisonSearch({ db, reader, store: this.#inserts, builder: this.#builder, clock });
+    this.#storeDeps = { db, reader, clock, failpoint, insert: (window) => this.#insert(window) };
   }
 
   stop(): void {
@@ -133,7 +133,7 @@ class Consumer {
   }
 
   status(): PipelineStatus {
-    return { running: this.#running, trouble: this.#trouble.current, stored: { ...this.#stored } };
+    return { running: this.#running, failure: this.#failureLog.current, stored: { ...this.#stored } };
   }
 
   async run(): Promise<void> {
@@ -156,11 +156,11 @@ class Consumer {
   async #work(): Promise<void> {
     this.#builder.reset();
     for (const lane of lanes) {
-      const { seq, pending } = await readCursor(this.#parts.db, lane);
+      const { seq, pending } = await readCursor(this.#deps.db, lane);
       this.#positions[lane] = { seq, pending: [...pending] };
       this.#stored[lane] = seq;
       // Again, in case the last time ended between the commit and this.
-      this.#parts.reader.commit(lane, seq);
+      this.#deps.reader.commit(lane, seq);
     }
     let storing: Promise<void> = Promise.resolve();
     try {
@@ -192,9 +192,9 @@ class Consumer {
       return;
     }
     // Nothing waits, so nothing lags.
-    for (const lane of lanes) this.#parts.metrics.set('millrace_source_lag_seconds', { lane }, 0);
+    for (const lane of lanes) this.#deps.metrics.set('millrace_source_lag_seconds', { lane }, 0);
     await this.#builder.refresh();
-    await this.#untilStopped(this.#parts.reader.waitForAppend(idleMsMax));
+    await this.#untilStopped(this.#deps.reader.waitForAppend(idleMsMax));
   }
 
   /**
@@ -217,10 +217,10 @@ class Consumer {
 
   async #computeWindow(lane: Lane): Promise<Window | undefined> {
     const position = this.#positions[lane];
-    const eventsMax = this.#guilty.eventsMax(lane, position.seq);
+    const eventsMax = this.#poison.eventsMax(lane, position.seq);
     const exactEnd = eventsMax === undefined ? position.pending[0] : undefined;
     const limits = exactEnd === undefined ? this.#limits.of(lane) : exactLimits(exactEnd);
-    const records = await this.#parts.reader.read(lane, position.seq, {
+    const records = await this.#deps.reader.read(lane, position.seq, {
       ...limits,
       events: eventsMax ?? limits.events,
     });
@@ -230,35 +230,35 @@ class Consumer {
       return undefined;
     }
     const startedAt = performance.now();
-    const guilty = this.#guilty.selection(lane);
+    const known = this.#poison.selection(lane);
     const number = ++this.#windows;
     const from = position.seq;
-    const window = await this.#guilty.watch(lane, from, records, () =>
+    const window = await this.#poison.watch(lane, from, records, () =>
       this.#builder.build({
         number,
         lane,
         from,
         records,
         ...(exactEnd === undefined ? {} : { exactEnd }),
-        ...(guilty === undefined ? {} : { selection: guilty.selection }),
+        ...(known === undefined ? {} : { selection: known.selection }),
         ...(eventsMax === undefined ? {} : { rowsMax: eventsMax }),
       }),
     );
     position.seq = window.to;
     position.pending = position.pending.filter((end) => end > window.to);
     this.#limits.took(lane, window.counts.events, performance.now() - startedAt);
-    return guilty === undefined ? window : { ...window, token: `${window.token}:${guilty.name}` };
+    return known === undefined ? window : { ...window, token: `${window.token}:${known.name}` };
   }
 
   async #store(window: Window): Promise<void> {
     const startedAt = performance.now();
-    await this.#guilty.watchWindow(window, () => storeWindow(this.#storeParts, window));
-    const { metrics, clock } = this.#parts;
+    await this.#poison.watchWindow(window, () => storeWindow(this.#storeDeps, window));
+    const { metrics, clock } = this.#deps;
     this.#builder.committed(window);
-    this.#guilty.stored(window);
+    this.#poison.stored(window);
     this.#stored[window.lane] = window.to;
     this.#failures = 0;
-    this.#trouble.over();
+    this.#failureLog.recovered();
     this.#limits.took(window.lane, window.counts.events, performance.now() - startedAt);
     countWindow(metrics, window, clock.now());
     if (window.rows.rows < smallWindowEvents) this.#smallInsertAt[window.lane] = startedAt;
@@ -271,12 +271,12 @@ class Consumer {
       try {
         await this.#inserts.insertBatch(window.rows, window.token);
         const seconds = (performance.now() - startedAt) / 1000;
-        this.#parts.metrics.observe('millrace_store_insert_seconds', {}, seconds);
+        this.#deps.metrics.observe('millrace_store_insert_seconds', {}, seconds);
         return;
       } catch (error) {
         if (!(error instanceof StoreUnavailableError) || this.#isStopping) throw error;
-        countError(this.#parts.metrics, error);
-        this.#trouble.report(error);
+        countError(this.#deps.metrics, error);
+        this.#failureLog.failed(error);
         await this.#sleep(backoffMs(attempt, retryFirstMs, retryMaxMs));
         if (this.#isStopping) throw error;
       }
@@ -284,21 +284,21 @@ class Consumer {
   }
 
   async #recover(error: unknown): Promise<void> {
-    countError(this.#parts.metrics, error);
-    this.#trouble.report(error);
+    countError(this.#deps.metrics, error);
+    this.#failureLog.failed(error);
     await this.#sleep(backoffMs(this.#failures, retryFirstMs, retryMaxMs));
     this.#failures += 1;
     if (this.#isStopping) return;
     try {
-      await this.#guilty.search(this.#parts.log);
+      await this.#poison.search(this.#deps.log);
     } catch (searchError) {
-      this.#trouble.report(searchError);
+      this.#failureLog.failed(searchError);
     }
   }
 
   /** A lane rests after a small insert, so that events gather: every insert costs the store a part. */
   #restMs(lane: Lane): number {
-    return this.#smallInsertAt[lane] + (this.#parts.gapMs ?? gapMsDefault) - performance.now();
+    return this.#smallInsertAt[lane] + (this.#deps.gapMs ?? gapMsDefault) - performance.now();
   }
 
   /** Ends early when stopped. */

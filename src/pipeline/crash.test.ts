@@ -143,7 +143,7 @@ describe('exactly once', () => {
       if (name === 'after_insert') throw new Error('held');
     });
     const pipeline = bench.start();
-    await expect.poll(() => pipeline.status().trouble).toContain('held');
+    await expect.poll(() => pipeline.status().failure).toContain('held');
     await bench.db.updateTable('log_cursors').set({ seq: 3 }).where('lane', '=', 'live').execute();
     bench.setFailpoint(() => {});
     await bench.drain();

@@ -5,7 +5,7 @@ import { distinctIdText, isNullAt, isStringAt, stringAt } from '../batch/spans.t
 import type { WarningType } from '../contract/warnings.ts';
 import type { Lane } from '../eventlog/eventlog.ts';
 import type { Queries } from '../metadata/queries.ts';
-import { cutId } from './steps/cut-id.ts';
+import { storedId } from '../batch/stored-id.ts';
 
 /** An event that could not be stored, with its bytes as they came. */
 export interface DeadLetterRow {
@@ -91,7 +91,7 @@ function shownText({ json, spans }: ScannedBatch, cell: number): string | null {
   const from = spans[cell] ?? -1;
   const to = spans[cell + 1] ?? -1;
   if (from < 0 || isNullAt(json, from)) return null;
-  return cutId(isStringAt(json, from) ? stringAt(json, from, to) : distinctIdText(json, from, to));
+  return storedId(isStringAt(json, from) ? stringAt(json, from, to) : distinctIdText(json, from, to));
 }
 
 /** PostgreSQL keeps no NUL in a text. */

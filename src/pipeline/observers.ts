@@ -1,7 +1,7 @@
 import type { Delivery, DeliveryEvent } from '../jobs/deliveries.ts';
 import { observing, type TransformConfig } from '../transform/configs.ts';
 import type { EventDraft } from './draft.ts';
-import { isoOfMicros } from '../persons/event-time.ts';
+import { isoOfMicros } from '../base/clock.ts';
 
 interface Seen extends Omit<Delivery, 'events'> {
   readonly events: DeliveryEvent[];

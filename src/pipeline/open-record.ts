@@ -1,13 +1,11 @@
-import { scanBatch, type ScanLimits } from '../batch/scan.ts';
+import type { ScanLimits } from '../batch/limits.ts';
+import { scanBatch } from '../batch/scan.ts';
 import type { ScannedBatch } from '../batch/scanned-batch.ts';
 import type { IntactRecord, Lane } from '../eventlog/eventlog.ts';
 import type { Person } from '../persons/person.ts';
 import type { EventDraft, RecordContext } from './draft.ts';
 import { inflateBody } from './steps/inflate-body.ts';
 import { createSplicer, type Splicer } from './steps/splice-event.ts';
-
-/** Limits of an event that no setting changes. */
-export const formLimits = { depthMax: 64, keysMax: 10_000 } as const;
 
 export interface BodyLimits {
   readonly scan: ScanLimits;

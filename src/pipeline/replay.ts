@@ -1,11 +1,12 @@
 import { derivedId } from '../base/ids.ts';
 import type { AcceptedBatch } from '../batch/door.ts';
-import { BodySyntaxError, scanBatch, type ScanLimits } from '../batch/scan.ts';
+import { BodySyntaxError } from '../batch/json-syntax.ts';
+import { scanLimits } from '../batch/limits.ts';
+import { scanBatch } from '../batch/scan.ts';
 import { fieldFrom, isNullAt } from '../batch/spans.ts';
 import { validateEvent } from '../batch/validate.ts';
 import type { WarningType } from '../contract/warnings.ts';
 import type { JsonObject } from '../base/json.ts';
-import { formLimits } from './open-record.ts';
 import type { DeadLetter } from './dead-letter-queries.ts';
 
 export type Replay =
@@ -25,7 +26,7 @@ export function prepareReplay(
   const lane = letter.lane === 'historical' ? 'historical' : 'live';
   const receivedAt = Date.parse(letter.received_at);
   const event = edited === undefined ? Buffer.from(letter.original) : Buffer.from(JSON.stringify(edited));
-  const scan = scanOne(event, { eventBytesMax, ...formLimits });
+  const scan = scanOne(event, eventBytesMax);
   if (typeof scan === 'string') return { ok: false, code: 'invalid_event', detail: scan };
   const verdict = validateEvent(scan, 0, lane, receivedAt);
   if (!verdict.ok) return { ok: false, code: verdict.code, detail: verdict.detail };
@@ -43,9 +44,9 @@ export function prepareReplay(
 }
 
 /** The event scanned as the only element of a batch, or why it is none. */
-function scanOne(event: Buffer, limits: ScanLimits) {
+function scanOne(event: Buffer, eventBytesMax: number) {
   try {
-    const scan = scanBatch(Buffer.concat([Buffer.from('['), event, Buffer.from(']')]), limits);
+    const scan = scanBatch(Buffer.concat([Buffer.from('['), event, Buffer.from(']')]), scanLimits(eventBytesMax));
     return scan.count === 1 ? scan : `expected the original to be one event, got: ${scan.count}`;
   } catch (error) {
     if (!(error instanceof BodySyntaxError)) throw error;

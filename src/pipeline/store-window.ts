@@ -16,7 +16,7 @@ import { addWarnings } from './warning-tally.ts';
 import { changesToWrite } from './window-projects.ts';
 import type { Window } from './window.ts';
 
-export interface StoreParts {
+export interface StoreDeps {
   readonly db: Metadata;
   readonly reader: Pick<EventLogReader, 'commit'>;
   readonly clock: Clock;
@@ -32,15 +32,15 @@ export interface StoreParts {
  * 3. everything else goes into the metadata store in one transaction, together with the cursor;
  * 4. the log may forget the range.
  */
-export async function storeWindow(parts: StoreParts, window: Window): Promise<void> {
-  const { db, failpoint } = parts;
+export async function storeWindow(deps: StoreDeps, window: Window): Promise<void> {
+  const { db, failpoint } = deps;
   await notePending(db, window.lane, window.to);
   failpoint('before_insert');
-  for (const part of rowParts(window)) if (part.rows.rows > 0) await parts.insert(part);
+  for (const part of rowParts(window)) if (part.rows.rows > 0) await deps.insert(part);
   failpoint('after_insert');
-  await db.transaction().execute((tx) => writeWindow(tx, window, parts.clock.now()));
+  await db.transaction().execute((tx) => writeWindow(tx, window, deps.clock.now()));
   failpoint('after_metadata_commit');
-  parts.reader.commit(window.lane, window.to);
+  deps.reader.commit(window.lane, window.to);
   failpoint('after_log_commit');
 }
 

@@ -211,7 +211,7 @@ export class WindowBuilder {
       const choice = selection?.(context.seq, index) ?? 'process';
       if (choice === 'skip') continue;
       results.event();
-      if (choice === 'guilty') {
+      if (choice === 'poison') {
         results.deadEvent(plan, index, deadLetter('processing_failed', 'the event cannot be stored'));
       } else if (!isKnown) {
         results.deadEvent(plan, index, deadLetter('project_not_found', `there is no project ${context.projectId}`));

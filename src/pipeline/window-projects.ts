@@ -17,7 +17,7 @@ const idsPerQuery = 512;
 export async function changesToWrite(tx: Queries, window: ProjectChanges): Promise<ProjectChanges> {
   const wanted = projectsOf(window);
   if (wanted.size === 0) return window;
-  const found = await holdProjects(tx, [...wanted]);
+  const found = await lockProjects(tx, [...wanted]);
   if (found.size === wanted.size) return window;
   const exists = (id: number): boolean => id === noProject || found.has(id);
   const ofRow = (row: { readonly project_id: number }): boolean => exists(row.project_id);
@@ -54,7 +54,7 @@ function projectsOf({ persons, groups, chains, warnings, deadLetters, observed }
 }
 
 /** Which of these projects exist, and go on to exist as long as the transaction lasts. */
-async function holdProjects(tx: Queries, ids: readonly number[]): Promise<Set<number>> {
+async function lockProjects(tx: Queries, ids: readonly number[]): Promise<Set<number>> {
   const found = new Set<number>();
   for (const some of paddedChunks(ids, idsPerQuery)) {
     const query = tx.selectFrom('projects').select('id').where('id', 'in', some).orderBy('id');

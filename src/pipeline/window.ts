@@ -9,8 +9,8 @@ import type { DeadLetterRow } from './dead-letters.ts';
 import type { Delivery } from '../jobs/deliveries.ts';
 import type { WarningCount } from './warning-tally.ts';
 
-/** What to do with one event when not all of a range shall be processed: see isolate.ts. */
-export type Selection = (seq: number, index: number) => 'process' | 'skip' | 'guilty';
+/** What to do with one event when not all of a range shall be processed: see poison-search.ts. */
+export type Selection = (seq: number, index: number) => 'process' | 'skip' | 'poison';
 
 export interface WindowInput {
   /** Counts up; tells which changes in memory are committed. */

@@ -4,7 +4,8 @@ import { findFormat } from '../../src/imports/formats/registry.ts';
 import { amplitudeRecords } from '../../src/imports/formats/amplitude/records.fixture.ts';
 import { createDraw } from '../support/draw.ts';
 import { mixpanelRecords } from '../../src/imports/formats/mixpanel/records.fixture.ts';
-import { isoOfMicros, microsOf } from '../../src/imports/sources/posthog-pages.ts';
+import { microsOf } from '../../src/imports/sources/posthog-pages.ts';
+import { isoOfMicros } from '../../src/base/clock.ts';
 import {
   seededRandom,
   startExportServer,

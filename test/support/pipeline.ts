@@ -17,7 +17,7 @@ import { makeStep, type StepDeps } from '../../src/transform/make-step.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { tempMetadata } from './metadata.ts';
-import { startPipeline, type Pipeline, type PipelineParts } from '../../src/pipeline/consumer.ts';
+import { startPipeline, type Pipeline, type PipelineDeps } from '../../src/pipeline/consumer.ts';
 import { createRecordingStore } from './event-store-double.ts';
 
 export const receivedAt = Date.UTC(2026, 10, 20, 12);
@@ -102,7 +102,7 @@ function stepDeps(db: Metadata, plugins: readonly Plugin[], storage: WindowStora
 }
 
 /** Appends to the log, and runs pipelines until all of it is stored. */
-function createRunner(log: MemoryLog, parts: Omit<PipelineParts, 'failpoint'>) {
+function createRunner(log: MemoryLog, parts: Omit<PipelineDeps, 'failpoint'>) {
   const last: Record<Lane, number> = { live: 0, historical: 0 };
   let failpoint: (name: string) => void = () => {};
   let pipeline: Pipeline | undefined;

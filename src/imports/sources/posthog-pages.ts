@@ -1,3 +1,4 @@
+import { isoOfMicros } from '../../base/clock.ts';
 import { SourceError, SourceWaitError, type RecordChunk, type SourceContext } from '../source.ts';
 import { OutboundError } from '../../outbound/outbound.ts';
 import { chunkOf, parsePage } from './export-pages.ts';
@@ -205,10 +206,4 @@ export function microsOf(text: string): number | undefined {
   if (seconds === undefined) return undefined;
   const ms = Date.parse(`${seconds.replace(' ', 'T')}${zone}`);
   return Number.isNaN(ms) ? undefined : ms * 1000 + Number(fraction.padEnd(6, '0'));
-}
-
-export function isoOfMicros(micros: number): string {
-  const fraction = ((micros % 1_000_000) + 1_000_000) % 1_000_000;
-  const seconds = new Date((micros - fraction) / 1000).toISOString().slice(0, 19);
-  return `${seconds}.${String(fraction).padStart(6, '0')}Z`;
 }

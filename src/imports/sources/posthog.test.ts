@@ -4,7 +4,8 @@ import { withDefaults } from '../../plugins/check-settings.ts';
 import type { SettingValues } from '../../plugins/fields.ts';
 import { SettingsError } from '../../plugins/plugin.ts';
 import { createExportApi } from './export-requests.ts';
-import { eventPages, isoOfMicros, microsOf } from './posthog-pages.ts';
+import { eventPages, microsOf } from './posthog-pages.ts';
+import { isoOfMicros } from '../../base/clock.ts';
 import { posthog } from './posthog.ts';
 import {
   seededRandom,

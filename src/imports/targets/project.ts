@@ -8,7 +8,7 @@ import {
   type IdentityKey,
   type ImportedIdentity,
 } from '../../eventstore/import-reads.ts';
-import { storedId } from '../checksum.ts';
+import { storedId } from '../../batch/stored-id.ts';
 import { TargetError, TargetWaitError, type LoadBatch, type Target, type TargetReader } from '../target.ts';
 import { splitLines } from './lines.ts';
 import type { ProjectDoor } from './project-door.ts';

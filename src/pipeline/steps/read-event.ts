@@ -2,11 +2,11 @@ import { ownTime, resolveTimestamp } from '../../batch/event-time.ts';
 import { eventFlag, span, spanStride, type ScannedBatch } from '../../batch/scanned-batch.ts';
 import { distinctIdText, fieldFrom, fieldTo, isNullAt, isStringAt, stringAt, textAt } from '../../batch/spans.ts';
 import type { WarningOccurrence } from '../../contract/warnings.ts';
-import { exactNumber } from '../../persons/exact-json.ts';
+import { isExactObject } from '../../persons/exact-json.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import type { EventDraft, RecordContext } from '../draft.ts';
 import { assignUuid } from './assign-uuid.ts';
-import { cutId } from './cut-id.ts';
+import { storedId } from '../../batch/stored-id.ts';
 
 export type Parse = (text: string) => JsonValue;
 
@@ -40,7 +40,7 @@ export function readEvent(
   });
   const uuid = givenUuid === '' ? assignUuid(context, scan, index, time.micros) : givenUuid;
   const fullId = distinctIdText(scan.json, fieldFrom(scan, index, 'distinctId'), fieldTo(scan, index, 'distinctId'));
-  const distinctId = cutId(fullId);
+  const distinctId = storedId(fullId);
   if (time.warning !== undefined) {
     const details = { eventUuid: uuid, distinctId, timestamp: readRaw(scan, index, 'timestamp') };
     warnings.push({ type: time.warning, details });
@@ -144,10 +144,6 @@ function readProperties(
 function mergeTopLevel(properties: JsonObject, key: '$set' | '$set_once', top: JsonObject | null): boolean {
   if (top === null) return false;
   const own: JsonValue | undefined = properties[key];
-  properties[key] = isObject(own) ? { ...own, ...top } : top;
+  properties[key] = isExactObject(own) ? { ...own, ...top } : top;
   return true;
-}
-
-export function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && exactNumber(value) === undefined;
 }

@@ -1,9 +1,8 @@
 import { groupKeyLengthMax } from '../../persons/groups.ts';
-import { exactNumber } from '../../persons/exact-json.ts';
+import { exactNumber, isExactObject } from '../../persons/exact-json.ts';
 import type { JsonValue } from '../../base/json.ts';
 import type { EventDraft } from '../draft.ts';
 import { deadLetter, ok, type Outcome } from '../outcome.ts';
-import { isObject } from './read-event.ts';
 
 /** Client libraries say `$groupidentify`, the documentation `$group_identify`: the same event. */
 export function isGroupIdentify(event: string): boolean {
@@ -14,7 +13,7 @@ export function isGroupIdentify(event: string): boolean {
 export function readGroups(draft: EventDraft): Outcome<EventDraft> {
   const { properties } = draft;
   const groups = Object.hasOwn(properties, '$groups') ? properties['$groups'] : undefined;
-  const typeNames = isObject(groups)
+  const typeNames = isExactObject(groups)
     ? Object.entries(groups)
         .filter(([name, key]) => nameOf(name) !== undefined && nameOf(key) !== undefined)
         .map(([name]) => clean(name))
@@ -29,7 +28,7 @@ function readUpdate(draft: EventDraft, typeNames: readonly string[]): Outcome<Ev
   const key = nameOf(properties['$group_key'], Infinity);
   if (typeName === undefined || key === undefined) return ok(draft);
   const set = properties['$group_set'] ?? {};
-  if (!isObject(set)) {
+  if (!isExactObject(set)) {
     const got = JSON.stringify(set).slice(0, 40);
     const detail = `expected "$group_set" to be an object, got: ${got}`;
     return deadLetter('invalid_group_set', detail, 'properties.$group_set');

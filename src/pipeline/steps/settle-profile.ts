@@ -1,10 +1,10 @@
+import { isExactObject } from '../../persons/exact-json.ts';
 import { noChanges, type PropertyChanges } from '../../persons/registers.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import type { EventDraft, PersonIntent } from '../draft.ts';
 import { deadLetter, ok, type Outcome } from '../outcome.ts';
-import { cutId } from './cut-id.ts';
+import { storedId } from '../../batch/stored-id.ts';
 import { isGroupIdentify } from './read-groups.ts';
-import { isObject } from './read-event.ts';
 
 /** Events that are about nothing but a person or a group. */
 const needsProfile = new Set(['$identify', '$create_alias', '$merge_dangerously', '$groupidentify', '$group_identify']);
@@ -59,19 +59,19 @@ function personIntent({ event, properties }: EventDraft): PersonIntent {
 
 function mergeWith(id: JsonValue | undefined, force: boolean): PersonIntent['merge'] {
   if (!id) return null;
-  return { otherId: cutId(typeof id === 'string' ? id : JSON.stringify(id)), force };
+  return { otherId: storedId(typeof id === 'string' ? id : JSON.stringify(id)), force };
 }
 
 function readChanges(properties: JsonObject): PropertyChanges {
   const set = properties['$set'];
   const setOnce = properties['$set_once'];
   const unset = readUnset(properties['$unset']);
-  if (!isObject(set) && !isObject(setOnce) && unset.length === 0) return noChanges;
-  return { set: isObject(set) ? set : null, setOnce: isObject(setOnce) ? setOnce : null, unset };
+  if (!isExactObject(set) && !isExactObject(setOnce) && unset.length === 0) return noChanges;
+  return { set: isExactObject(set) ? set : null, setOnce: isExactObject(setOnce) ? setOnce : null, unset };
 }
 
 /** A list of names, or an object whose keys are the names. */
 function readUnset(value: JsonValue | undefined): readonly string[] {
   if (Array.isArray(value)) return value.filter((name) => typeof name === 'string');
-  return isObject(value) ? Object.keys(value) : [];
+  return isExactObject(value) ? Object.keys(value) : [];
 }

@@ -3,7 +3,7 @@ import { eventFlag, span, spanStride, type ScannedBatch } from '../../batch/scan
 import { parseIsoBytes } from '../../batch/timestamps.ts';
 import type { EventRowWriter } from '../../eventstore/rows.ts';
 import type { RecordContext } from '../draft.ts';
-import { distinctIdCharsMax } from './cut-id.ts';
+import { distinctIdCharsMax } from '../../batch/limits.ts';
 
 /**
  * The fast path: an event of which nobody needs the properties goes into its row as the bytes that came, without an

@@ -1,10 +1,10 @@
 import { isStorableTime } from '../../batch/event-time.ts';
 import { parseTimestamp } from '../../batch/timestamps.ts';
-import { isoOfMicros } from '../../persons/event-time.ts';
+import { isoOfMicros } from '../../base/clock.ts';
 import { ChainEvent } from '../../transform/chain-event.ts';
 import type { EventDraft } from '../draft.ts';
 import { drop, ok, type Outcome } from '../outcome.ts';
-import { cutId } from './cut-id.ts';
+import { storedId } from '../../batch/stored-id.ts';
 import { unread } from './read-event.ts';
 
 /** An event as the project's transformations get it. `receivedAt` in ms. */
@@ -24,7 +24,7 @@ export function outOfChain(draft: EventDraft, event: ChainEvent): Outcome<EventD
   const { properties, text } = event.result();
   draft.uuid = head.uuid;
   draft.event = head.event;
-  draft.distinctId = cutId(head.distinctId);
+  draft.distinctId = storedId(head.distinctId);
   draft.properties = properties;
   draft.propertiesText = text;
   if (head.timestamp !== event.source.timestamp) {

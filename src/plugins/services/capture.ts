@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.ts';
 import { derivedId, newId } from '../../base/ids.ts';
+import { nameCharsMax } from '../../batch/limits.ts';
 import type { AcceptedBatch, Door } from '../../batch/door.ts';
 import { hopsProperty, type CapturedEvent } from '../../sandbox/sandbox.ts';
 
@@ -14,14 +15,13 @@ export interface PluginCaptureParts {
 /**
  * Resolves once the event is durable. The same event captured again, because the same work was done again, has the same
  * uuid and is stored once.
- * @throws Error saying what is wrong with the event, or the door's error under back-pressure
+ * @throws Error saying what is wrong with the event, or the door's error under backpressure
  */
 export type PluginCapture = (
   config: { readonly configId: number; readonly projectId: number },
   event: CapturedEvent,
 ) => Promise<void>;
 
-const nameCharsMax = 200;
 const idCharsMax = 400;
 
 export function createPluginCapture({ accept, clock, eventBytesMax = 1_000_000 }: PluginCaptureParts): PluginCapture {

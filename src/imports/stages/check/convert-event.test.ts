@@ -5,7 +5,8 @@ import { parseTimestamp } from '../../../batch/timestamps.ts';
 import { validateEvent } from '../../../batch/validate.ts';
 import type { WireEvent } from '../../../contract/wire-event.ts';
 import { createConverter } from './convert-event.ts';
-import { createTimeReader, isoOfMicros } from './event-times.ts';
+import { createTimeReader } from './event-times.ts';
+import { isoOfMicros } from '../../../base/clock.ts';
 
 const now = Date.parse('2026-11-20T10:00:00Z');
 const eventBytesMax = 4000;

@@ -1,12 +1,14 @@
 import { isStorableTime, isTooFarAhead, ownTime } from '../../../batch/event-time.ts';
-import { scanBatch, type ScanLimits } from '../../../batch/scan.ts';
+import { nameCharsMax, scanLimits, type ScanLimits } from '../../../batch/limits.ts';
+import { scanBatch } from '../../../batch/scan.ts';
 import { distinctIdText, fieldFrom, fieldTo } from '../../../batch/spans.ts';
 import { validateEvent } from '../../../batch/validate.ts';
 import { isUuid } from '../../formats/derived-uuids.ts';
 import type { WireEvent } from '../../../contract/wire-event.ts';
-import { storedId } from '../../checksum.ts';
+import { storedId } from '../../../batch/stored-id.ts';
 import { isPlainForm } from './event-form.ts';
-import { createTimeReader, isoOfMicros } from './event-times.ts';
+import { createTimeReader } from './event-times.ts';
+import { isoOfMicros } from '../../../base/clock.ts';
 
 /** An event as it will be sent. */
 export interface ReadyEvent {
@@ -42,8 +44,6 @@ export interface ConvertOptions {
 /** Of which the answer is ready is the same object at every call. */
 export type ConvertEvent = (event: WireEvent) => ReadyEvent | RefusedEvent;
 
-const nameCharsMax = 200;
-
 /**
  * Adds the marks of the run and judges an event as the door does. Nearly all events are plainly good, which is seen
  * without reading their JSON again; the others go through the door's own scanner, so that what is refused there is
@@ -51,7 +51,7 @@ const nameCharsMax = 200;
  */
 export function createConverter(options: ConvertOptions): ConvertEvent {
   const { eventBytesMax, now, onProperty } = options;
-  const limits: ScanLimits = { eventBytesMax, depthMax: 64, keysMax: 10_000 };
+  const limits = scanLimits(eventBytesMax);
   const readTime = createTimeReader();
   const propertiesText = createPropertiesText(options.runId);
   const ready: ReadyEvent = {

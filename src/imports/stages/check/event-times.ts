@@ -1,3 +1,4 @@
+import { isoOfMicros } from '../../../base/clock.ts';
 import { parseTimestamp } from '../../../batch/timestamps.ts';
 
 /**
@@ -27,13 +28,6 @@ export function createTimeReader(): TimeReader {
     answer.text = plain !== undefined && text.length <= 27 ? text : isoOfMicros(micros);
     return answer;
   };
-}
-
-/** `2024-03-01T12:00:00.000123Z` */
-export function isoOfMicros(micros: number): string {
-  const seconds = Math.floor(micros / secondMicros);
-  const rest = micros - seconds * secondMicros;
-  return `${new Date(seconds * 1000).toISOString().slice(0, 19)}.${String(rest).padStart(6, '0')}Z`;
 }
 
 /** YYYY-MM-DD, UTC. */

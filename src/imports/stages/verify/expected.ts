@@ -1,7 +1,8 @@
 import { promisify } from 'node:util';
 import { zstdDecompress } from 'node:zlib';
 import { parseMicros } from '../../../eventstore/micros.ts';
-import { createChecksum, emptyChecksum, storedId } from '../../checksum.ts';
+import { createChecksum, emptyChecksum } from '../../checksum.ts';
+import { storedId } from '../../../batch/stored-id.ts';
 import type { StoredDay } from '../../run/held-run.ts';
 import { loadRejectedPrefix } from '../load/deliver-frame.ts';
 import type { RejectedRecord, Staging } from '../../staging.ts';

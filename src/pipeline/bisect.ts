@@ -6,19 +6,19 @@ type Part = readonly [from: number, to: number];
 /** Tries events [from, to) without keeping anything. */
 export type Probe = (from: number, to: number) => Promise<boolean>;
 
-/** It could not be told which events are guilty: most likely none is. */
+/** It could not be told which events are poison: most likely none is. */
 export class InconclusiveError extends Error {
   override name = 'InconclusiveError';
 }
 
 /**
- * Finds the events that make a range fail by trying ever smaller parts of it. `probe` tries events [from, to) of the range
+ * Finds the poison events, which make a range fail, by trying ever smaller parts of it. `probe` tries events [from, to) of the range
  * without committing anything and says whether they went well; it throws when the stores are away.
  *
- * An event is guilty only when others of the range go well: a store that refuses everything is in trouble itself, and no
+ * An event is poison only when others of the range go well: a store that refuses everything is in trouble itself, and no
  * event may be set aside for that.
  */
-export async function findGuilty(count: number, probe: Probe): Promise<readonly number[]> {
+export async function bisect(count: number, probe: Probe): Promise<readonly number[]> {
   const suspects: number[] = [];
   const open: Part[] = [[0, count]];
   let control: Part | undefined;
@@ -40,21 +40,21 @@ export async function findGuilty(count: number, probe: Probe): Promise<readonly 
   return confirm(suspects, control, probe, count);
 }
 
-/** Trouble of the stores that came and went must not make an event guilty: it fails again, and others go well just then. */
+/** Trouble of the stores that came and went must not make an event poison: it fails again, and others go well just then. */
 async function confirm(
   suspects: readonly number[],
   control: Part | undefined,
   probe: Probe,
   count: number,
 ): Promise<readonly number[]> {
-  const guilty: number[] = [];
+  const poison: number[] = [];
   for (const at of suspects) {
     if (control === undefined) throw inconclusive(count);
     if (await probe(at, at + 1)) continue;
     if (!(await probe(...control))) throw inconclusive(count);
-    guilty.push(at);
+    poison.push(at);
   }
-  return guilty;
+  return poison;
 }
 
 function inconclusive(count: number): InconclusiveError {

@@ -3,7 +3,7 @@ import type { EventLogReader, Lane, StoredRecord } from '../eventlog/eventlog.ts
 import { StoreUnavailableError, type EventStore } from '../eventstore/eventstore.ts';
 import type { Metadata } from '../metadata/database.ts';
 import type { Log } from '../telemetry/log.ts';
-import { findGuilty } from './isolate.ts';
+import { bisect } from './bisect.ts';
 import { writeWindow } from './store-window.ts';
 import type { WindowBuilder } from './window-builder.ts';
 import type { Selection, Window } from './window.ts';
@@ -25,11 +25,11 @@ interface Place {
 }
 
 /**
- * Keeps a faulty event from blocking its lane for ever. A range that fails again and again, with the stores in reach, is
- * tried in parts until the guilty events are known; these become dead letters when the range is computed again.
+ * Keeps a poison event from blocking its lane for ever. A range that fails again and again, with the stores in reach, is
+ * bisected until the poison is known; it becomes a dead letter when the range is computed again.
  */
-export interface GuiltySearch {
-  /** How to treat the events of a lane while some are known to be guilty; `name` tells such content from the whole. */
+export interface PoisonSearch {
+  /** How to treat the events of a lane while some are known to be poison; `name` tells such content from the whole. */
   selection(lane: Lane): { readonly selection: Selection; readonly name: string } | undefined;
   /**
    * Events to take, and rows to insert at once, at most after `from`; undefined: no bound. A range whose parts go well while
@@ -45,7 +45,7 @@ export interface GuiltySearch {
   search(log: Log): Promise<void>;
 }
 
-interface SearchParts {
+interface SearchDeps {
   readonly db: Metadata;
   readonly reader: EventLogReader;
   readonly store: Pick<EventStore, 'insertBatch'>;
@@ -53,12 +53,12 @@ interface SearchParts {
   readonly clock: Clock;
 }
 
-export function createGuiltySearch(parts: SearchParts): GuiltySearch {
-  const guilty: Record<Lane, Map<string, Place>> = { live: new Map(), historical: new Map() };
+export function createPoisonSearch(deps: SearchDeps): PoisonSearch {
+  const poison: Record<Lane, Map<string, Place>> = { live: new Map(), historical: new Map() };
   const halves: Partial<Record<Lane, { readonly from: number; readonly events: number }>> = {};
   let suspect: Suspect | undefined;
 
-  const blame = (lane: Lane, from: number, to: number, error: unknown): void => {
+  const suspectRange = (lane: Lane, from: number, to: number, error: unknown): void => {
     if (error instanceof StoreUnavailableError) return;
     const isSame = suspect?.lane === lane && suspect.from === from;
     suspect = { lane, from, to, failures: (isSame ? (suspect?.failures ?? 0) : 0) + 1 };
@@ -67,16 +67,16 @@ export function createGuiltySearch(parts: SearchParts): GuiltySearch {
     try {
       return await work();
     } catch (error) {
-      blame(lane, from, to, error);
+      suspectRange(lane, from, to, error);
       throw error;
     }
   };
 
   return {
     selection: (lane) => {
-      const known = guilty[lane];
+      const known = poison[lane];
       if (known.size === 0) return undefined;
-      const selection: Selection = (seq, index) => (known.has(keyOf(seq, index)) ? 'guilty' : 'process');
+      const selection: Selection = (seq, index) => (known.has(keyOf(seq, index)) ? 'poison' : 'process');
       return { selection, name: `without-${[...known.keys()].slice(0, 4).join('-')}-${known.size}` };
     },
     eventsMax: (lane, from) => (halves[lane]?.from === from ? halves[lane].events : undefined),
@@ -84,7 +84,7 @@ export function createGuiltySearch(parts: SearchParts): GuiltySearch {
     watchWindow: (window, work) => watched(window.lane, window.from, window.to, work),
     stored: (window) => {
       if (suspect?.lane === window.lane && window.to > suspect.from) suspect = undefined;
-      for (const [key, { seq }] of guilty[window.lane]) if (seq <= window.to) guilty[window.lane].delete(key);
+      for (const [key, { seq }] of poison[window.lane]) if (seq <= window.to) poison[window.lane].delete(key);
     },
     search: async (log) => {
       if (suspect === undefined) return;
@@ -92,9 +92,9 @@ export function createGuiltySearch(parts: SearchParts): GuiltySearch {
       const last = halves[lane]?.from === from ? halves[lane].events : undefined;
       // What has been cut once is cut again at the next failure.
       if (suspect.failures < (last === undefined ? failuresMax : 1)) return;
-      const { found, events } = await searchRange(parts, suspect, guilty[lane]);
+      const { found, events } = await searchRange(deps, suspect, poison[lane]);
       if (found.length === 0) halves[lane] = { from, events: half(Math.min(events, last ?? events)) };
-      for (const place of found) guilty[lane].set(keyOf(place.seq, place.index), place);
+      for (const place of found) poison[lane].set(keyOf(place.seq, place.index), place);
       suspect = undefined;
       if (found.length > 0) {
         log.error(
@@ -114,8 +114,8 @@ function keyOf(seq: number, index: number): string {
   return `${seq}.${index}`;
 }
 
-async function searchRange(parts: SearchParts, { lane, from, to }: Suspect, known: Map<string, Place>) {
-  const { reader, builder } = parts;
+async function searchRange(deps: SearchDeps, { lane, from, to }: Suspect, known: Map<string, Place>) {
+  const { reader, builder } = deps;
   const all = { events: Number.MAX_SAFE_INTEGER, bytes: Number.MAX_SAFE_INTEGER, lastSeq: to };
   const records = await reader.read(lane, from, all);
   const places: Place[] = [];
@@ -131,7 +131,7 @@ async function searchRange(parts: SearchParts, { lane, from, to }: Suspect, know
       (index === -1 ? seqs.has(seq) : tried.has(keyOf(seq, index))) ? 'process' : 'skip';
     try {
       const window = await builder.build({ ...input, selection });
-      await tryWindow(parts, window, `${window.token}:try-${first}-${end}`);
+      await tryWindow(deps, window, `${window.token}:try-${first}-${end}`);
       return true;
     } catch (error) {
       if (error instanceof StoreUnavailableError) throw error;
@@ -143,14 +143,14 @@ async function searchRange(parts: SearchParts, { lane, from, to }: Suspect, know
   builder.reset();
   // Processes nothing, but passes every event: bodies may hold more events than were good on arrival.
   await builder.build({ ...input, selection: note });
-  const guilty = await findGuilty(places.length, probe);
-  return { found: guilty.flatMap((at) => places[at] ?? []), events: places.length };
+  const poison = await bisect(places.length, probe);
+  return { found: poison.flatMap((at) => places[at] ?? []), events: places.length };
 }
 
 class RolledBack extends Error {}
 
 /** Inserts the rows (under a token of their own; identity removes what is double) and tries the transaction without keeping it. */
-async function tryWindow({ db, store, clock }: SearchParts, window: Window, token: string): Promise<void> {
+async function tryWindow({ db, store, clock }: SearchDeps, window: Window, token: string): Promise<void> {
   if (window.rows.rows > 0) await store.insertBatch(window.rows, token);
   try {
     await db.transaction().execute(async (tx) => {

@@ -1,8 +1,7 @@
-/** Characters of a distinct_id that are kept. */
-export const distinctIdCharsMax = 200;
+import { distinctIdCharsMax } from './limits.ts';
 
 /** An id as it is stored: at most 200 characters (whole ones), no NUL, no half surrogates. */
-export function cutId(text: string): string {
+export function storedId(text: string): string {
   const clean = (text.includes('\0') ? text.replaceAll('\0', '\ufffd') : text).toWellFormed();
   if (clean.length <= distinctIdCharsMax) return clean;
   let units = 0;

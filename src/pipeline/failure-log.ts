@@ -3,15 +3,15 @@ import type { Log } from '../telemetry/log.ts';
 
 const repeatMs = 60_000;
 
-/** One log line when trouble starts, one a minute while it lasts, one when it is over: not one per try. */
-export interface TroubleLog {
-  /** Trouble as one sentence; empty when all is well. */
+/** One log line when the work starts to fail, one a minute while it does, one when it goes on: not one per try. */
+export interface FailureLog {
+  /** The failure as one sentence; empty when all is well. */
   readonly current: string;
-  report(error: unknown): void;
-  over(): void;
+  failed(error: unknown): void;
+  recovered(): void;
 }
 
-export function createTroubleLog(log: Log, clock: Clock): TroubleLog {
+export function createFailureLog(log: Log, clock: Clock): FailureLog {
   let current = '';
   let startedAt = 0;
   let loggedAt = 0;
@@ -20,7 +20,7 @@ export function createTroubleLog(log: Log, clock: Clock): TroubleLog {
     get current() {
       return current;
     },
-    report: (error) => {
+    failed: (error) => {
       const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
       const now = clock.now();
       tries += 1;
@@ -31,7 +31,7 @@ export function createTroubleLog(log: Log, clock: Clock): TroubleLog {
       }
       current = text;
     },
-    over: () => {
+    recovered: () => {
       if (current === '') return;
       log.info({ seconds: Math.round((clock.now() - startedAt) / 1000), tries }, 'the pipeline goes on');
       current = '';
