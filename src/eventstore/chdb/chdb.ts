@@ -6,15 +6,9 @@ import { parseLines } from '../json-lines.ts';
 import { insertError, queryError } from '../engine-errors.ts';
 import type { EventStore, QueryParam, RowBatch, StoreHealth } from '../eventstore.ts';
 import { StoreUnavailableError } from '../eventstore.ts';
-import {
-  encodeFrame,
-  FrameReader,
-  type Frame,
-  type StoreRequest,
-  type StoreResponse,
-  type WireParam,
-} from '../frames.ts';
+import { encodeFrame, FrameReader, type Frame } from '../../base/frames.ts';
 import { checkToken } from '../sql.ts';
+import type { StoreRequest, StoreResponse, WireParam } from './requests.ts';
 
 export interface ConnectOptions {
   /** How long a call waits for an engine that is being started again. */

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { ProcessOptions } from './messages.ts';
 import type { Engine } from './server.ts';
-import type { WireParam } from '../frames.ts';
+import type { WireParam } from './requests.ts';
 import { parseLines } from '../json-lines.ts';
 import { migrateStore } from '../schema.ts';
 import { damagedPartsSql, insertSql, type DamagedPart } from '../sql.ts';

@@ -1,7 +1,8 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import type { DamagedPart } from '../sql.ts';
 import { healthOf } from '../sql.ts';
-import { encodeFrame, FrameReader, type StoreRequest, type WireParam } from '../frames.ts';
+import { encodeFrame, FrameReader } from '../../base/frames.ts';
+import type { StoreRequest, StoreResponse, WireParam } from './requests.ts';
 
 /** The engine as the socket sees it. */
 export interface Engine {
@@ -31,15 +32,15 @@ export function serveEngine(engine: Engine): Server {
 async function answer(engine: Engine, socket: Socket, request: StoreRequest): Promise<void> {
   try {
     const body = await perform(engine, request);
-    send(socket, encodeFrame({ id: request.id, ok: true }, body));
+    send(socket, { id: request.id, ok: true }, body);
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    send(socket, encodeFrame({ id: request.id, ok: false, message }));
+    send(socket, { id: request.id, ok: false, message });
   }
 }
 
-function send(socket: Socket, frame: Buffer): void {
-  if (socket.writable) socket.write(frame);
+function send(socket: Socket, header: StoreResponse, body?: Buffer): void {
+  if (socket.writable) socket.write(encodeFrame(header, body));
 }
 
 async function perform(engine: Engine, request: StoreRequest): Promise<Buffer | undefined> {

@@ -5,7 +5,7 @@ import { parseAllowList } from '../../outbound/allow-list.ts';
 import { limitRequests } from '../../outbound/limit-requests.ts';
 import { resolveAllowed } from '../../outbound/resolve-allowed.ts';
 import { createOps, type Ops } from '../ops/index.ts';
-import { FrameReader, writeFrame, type Frame } from '../wire/frames.ts';
+import { FrameReader, writeFrame, type Frame } from '../../base/frames.ts';
 import type { ChildOptions, FromChild, OpenBody, Program, ToChild } from '../wire/messages.ts';
 import { wireError } from '../wire/errors.ts';
 import { monotonicMs, noteDescriptor, socketDescriptor, writeNote } from '../wire/note.ts';

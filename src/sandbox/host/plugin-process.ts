@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import type { Log } from '../../telemetry/log.ts';
-import { FrameReader, writeFrame, type Frame } from '../wire/frames.ts';
+import { FrameReader, writeFrame, type Frame } from '../../base/frames.ts';
 import type { ChildOptions, FromChild, ToChild } from '../wire/messages.ts';
 import { monotonicMs, readNote } from '../wire/note.ts';
 

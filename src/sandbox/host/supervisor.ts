@@ -1,7 +1,7 @@
 import { backoffMs } from '../../base/retry.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { SandboxError, type SandboxErrorKind } from '../sandbox.ts';
-import type { Frame } from '../wire/frames.ts';
+import type { Frame } from '../../base/frames.ts';
 import type { ChildOptions, FromChild, ToChild } from '../wire/messages.ts';
 import { startPluginProcess, type Ending, type PluginProcess } from './plugin-process.ts';
 

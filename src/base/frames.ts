@@ -1,17 +1,17 @@
 import type { Writable } from 'node:stream';
 
 /**
- * Frames between the service and the process of the plugins, over a socket pair: u32 length of what follows, u32 length of
- * the header, header (JSON), body (text or bytes). Little-endian.
+ * Frames between two processes of this program over a socket: u32 length of what follows, u32 length of the header, header
+ * (JSON), body (text or bytes). Little-endian.
  */
 export interface Frame<Header> {
   readonly header: Header;
   readonly body: Buffer;
 }
 
-/** A batch of events with what came of them stays far below. */
-const frameBytesMax = 256 * 1024 * 1024;
-const longestAscii = frameBytesMax / 2;
+/** A batch of events, or the answer to a query, stays far below. */
+export const frameBytesMax = 512 * 1024 * 1024;
+const longestAscii = frameBytesMax / 4;
 
 /** @throws RangeError when it is larger than a frame may be. */
 export function encodeFrame(header: object, body: string | Uint8Array = ''): Buffer {

@@ -1,0 +1,22 @@
+import type { QueryParam } from '../eventstore.ts';
+
+/** What the clients of the embedded engine ask its process, as headers of frames over a UNIX domain socket. */
+export type StoreRequest =
+  /** `file`: name of a spool file. */
+  | {
+      readonly id: number;
+      readonly kind: 'insert';
+      readonly file: string;
+      readonly rows: number;
+      readonly token: string;
+    }
+  | { readonly id: number; readonly kind: 'query'; readonly sql: string; readonly params: Record<string, WireParam> }
+  | { readonly id: number; readonly kind: 'health' };
+
+/** A 64-bit integer travels as text in an object of its own. */
+export type WireParam = Exclude<QueryParam, bigint> | { readonly bigint: string };
+
+/** The body of a successful answer: JSON lines for a query. */
+export type StoreResponse =
+  | { readonly id: number; readonly ok: true }
+  | { readonly id: number; readonly ok: false; readonly message: string };

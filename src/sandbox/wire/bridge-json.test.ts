@@ -1,0 +1,26 @@
+import { assert, property, uint8Array } from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { decodeBridge, encodeBridge } from './bridge-json.ts';
+import { decodeNode, encodeNode } from './node-bridge.ts';
+import { fromBase64, toBase64 } from '../guest/base64.ts';
+
+describe('values over the bridge', () => {
+  it('bytes come out as they went in, on either side', () => {
+    assert(
+      property(uint8Array({ maxLength: 300 }), (bytes) => {
+        expect(toBase64(bytes)).toBe(Buffer.from(bytes).toString('base64'));
+        const value = { a: [bytes, 'text'] };
+        const inside = decodeBridge(encodeNode(value), fromBase64) as { a: [Uint8Array, string] };
+        expect([...inside.a[0]]).toEqual([...bytes]);
+        const outside = decodeNode(encodeBridge(value, toBase64)) as { a: [Uint8Array, string] };
+        expect([...outside.a[0]]).toEqual([...bytes]);
+      }),
+    );
+  });
+
+  it('JSON goes through as it is, also what looks like bytes', () => {
+    const value = { $bytes: 'aGk=', n: null, list: [1, 'x', { $bytes: 5 }] };
+    expect(decodeNode(encodeNode(value))).toEqual(value);
+    expect(decodeNode(encodeNode(undefined))).toBeNull();
+  });
+});
