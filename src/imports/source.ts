@@ -1,4 +1,4 @@
-import type { OutboundFetch, OutboundStream } from '../outbound/outbound.ts';
+import type { OutboundStream } from '../outbound/outbound.ts';
 import type { JsonObject } from '../base/json.ts';
 
 /** Half open: from ≤ time < to; ISO 8601 UTC. Left out: without bound. What the time is (event, upload) is the source's affair. */
@@ -62,18 +62,19 @@ export interface SourceContext {
   readonly waiting?: (reason: string, waitMs: number) => void;
 }
 
+/** Gives an address of the host that may be reached at this port. */
+export type ResolveHost = (host: string, port: number) => Promise<string>;
+
 /** What the program gives to sources. */
 export interface SourceHost {
-  /** Addresses checked as for plugins. */
-  readonly fetch: OutboundFetch;
-  /** The same for answers without limit of size. */
+  /** Addresses checked as for plugins, answers without limit of size. */
   readonly stream: OutboundStream;
   /** Directories from which files may be read; undefined: any (the command line reads its user's files). */
   readonly allowedDirs: readonly string[] | undefined;
   /** Where files lie that were uploaded for the project; undefined: nobody can upload. */
   readonly uploadsDir?: string | undefined;
-  /** Certificate, TLS and address rules for connections that are no HTTP (PostgreSQL). Throws OutboundError for a refused host. */
-  readonly resolve: (host: string) => Promise<string>;
+  /** The checked address for a connection that a source makes itself (PostgreSQL, S3). Throws OutboundError for a refused host. */
+  readonly resolve: ResolveHost;
   /** ms since the epoch. */
   readonly now: () => number;
   /** A directory for what has to lie on disk while it is read (zip archives); removed when the run ends. */

@@ -87,13 +87,12 @@ async function openSource(parts: ImportParts, run: Run, tempDir: string): Promis
       `expected the settings ${missing.join(', ')} of the config, got none; set them and resume`,
     );
   }
-  const { allow, fetch, stream, clock, dirs } = parts;
+  const { allow, stream, clock, dirs } = parts;
   return plugin.createSource(withDefaults(plugin.fields, config.settings), {
-    fetch,
     stream,
     allowedDirs: dirs.allowed,
     uploadsDir: join(dirs.uploads, String(run.projectId)),
-    resolve: async (host) => (await resolveAllowed(host, 0, allow)).address,
+    resolve: async (host, port) => (await resolveAllowed(host, port, allow)).address,
     now: () => clock.now(),
     tempDir,
   });

@@ -1,6 +1,5 @@
 import { parseAllowList } from '../../outbound/allow-list.ts';
-import { resolveAllAllowed } from '../../outbound/resolve-allowed.ts';
-import { createOutboundFetch } from '../../outbound/safe-fetch.ts';
+import { resolveAllowed } from '../../outbound/resolve-allowed.ts';
 import { createOutboundStream } from '../../outbound/stream.ts';
 import type { Source, SourceHost } from '../../imports/source.ts';
 import { checkSettings, missingRequired, withDefaults } from '../../plugins/check-settings.ts';
@@ -19,10 +18,8 @@ export interface OpenedSource {
   close(): Promise<void>;
 }
 
-const answerMsMax = 120_000;
 const connectTimeoutMs = 10_000;
 const idleMs = 120_000;
-const answerBytesMax = 64 * 1024 * 1024;
 
 /**
  * The source that a command names. It runs for the person at the terminal, so it may read that person's files and reach private
@@ -32,21 +29,17 @@ const answerBytesMax = 64 * 1024 * 1024;
  */
 export function openSource(request: ImportRequest, tempDir: string): OpenedSource {
   const allow = parseAllowList('0.0.0.0/0,::/0');
-  const fetch = createOutboundFetch({ allow, timeoutMs: answerMsMax, bytesMax: answerBytesMax });
   const stream = createOutboundStream({ allow, connectTimeoutMs, idleMs });
   const host: SourceHost = {
-    fetch,
     stream,
     allowedDirs: undefined,
-    resolve: async (name) => (await resolveAllAllowed(name, 0, allow))[0].address,
+    resolve: async (name, port) => (await resolveAllowed(name, port, allow)).address,
     now: () => Date.now(),
     tempDir,
   };
   return {
     source: combineSources(pluginsOf(request).map(({ plugin, settings }) => create(plugin, settings, request, host))),
-    close: async () => {
-      await Promise.all([fetch.close(), stream.close()]);
-    },
+    close: () => stream.close(),
   };
 }
 

@@ -25,7 +25,6 @@ export function refuseSettings(source: ImportSourcePlugin, { settings }: StoredC
 function idleHost(now: number): SourceHost {
   const unused = (): Promise<never> => Promise.reject(new Error('expected a source that is not asked for anything'));
   return {
-    fetch: unused,
     stream: unused,
     resolve: unused,
     allowedDirs: [],

@@ -19,8 +19,8 @@ export interface BucketSettings {
   readonly credentials?: BucketKeys | 'ambient';
   /** The bucket's name in the path and not in the host's name. Default: whether an endpoint is given. */
   readonly forcePathStyle?: boolean;
-  /** The address to connect to for a host; throws when it may not be reached. Undefined: any that the name has. */
-  readonly resolve?: (host: string) => Promise<string>;
+  /** The address to connect to for a host and port; throws when it may not be reached. Undefined: any that the name has. */
+  readonly resolve?: (host: string, port: number) => Promise<string>;
   /** Tries of one request, with growing pauses. Default 5. */
   readonly attempts?: number;
 }
@@ -78,7 +78,7 @@ interface Connected {
 /** The SDK is loaded with the first bucket, not with the program. */
 export async function connectBucket(settings: BucketSettings): Promise<Bucket> {
   const { S3Client: Client } = await import('@aws-sdk/client-s3');
-  const agents = pinnedAgents(settings.resolve);
+  const agents = pinnedAgents(settings);
   const client = new Client({ ...clientConfig(settings), requestHandler: { ...agents, requestTimeout: idleMs } });
   const { bucket } = settings;
   const connected = { client, bucket, named: (key: string) => `the object ${key} of the bucket ${bucket}` };
@@ -129,8 +129,9 @@ function keysOf(keys: BucketKeys | undefined): S3ClientConfig {
 }
 
 /** Every connection goes to an address that was checked for it. */
-function pinnedAgents(resolve: BucketSettings['resolve']): { httpAgent: HttpAgent; httpsAgent: HttpsAgent } {
-  const options = { keepAlive: true, maxSockets: 32, ...(resolve === undefined ? {} : { lookup: pinned(resolve) }) };
+function pinnedAgents({ endpoint, resolve }: BucketSettings): { httpAgent: HttpAgent; httpsAgent: HttpsAgent } {
+  const lookup = resolve === undefined ? undefined : pinned((host) => resolve(host, portOf(endpoint)));
+  const options = { keepAlive: true, maxSockets: 32, ...(lookup === undefined ? {} : { lookup }) };
   return { httpAgent: new HttpAgent(options), httpsAgent: new HttpsAgent(options) };
 }
 
@@ -151,11 +152,18 @@ function pinned(resolve: (host: string) => Promise<string>): LookupFunction {
   };
 }
 
+/** AWS speaks TLS. */
+function portOf(endpoint: string | undefined): number {
+  if (endpoint === undefined) return 443;
+  const { protocol, port } = new URL(endpoint);
+  return Number(port) || (protocol === 'http:' ? 80 : 443);
+}
+
 /** An endpoint that is an address is never looked up, so it is checked before each request. */
 function allowedEndpoint({ endpoint, resolve }: BucketSettings): () => Promise<void> {
   const host = endpoint === undefined ? '' : new URL(endpoint).hostname.replace(/^\[|\]$/g, '');
   return async () => {
-    if (resolve !== undefined && isIP(host) !== 0) await resolve(host);
+    if (resolve !== undefined && isIP(host) !== 0) await resolve(host, portOf(endpoint));
   };
 }
 

@@ -1,6 +1,6 @@
 import { isIP, Socket } from 'node:net';
 import type { Client, ClientConfig, QueryArrayConfig, QueryArrayResult } from 'pg';
-import { SourceError, SourceWaitError } from '../source.ts';
+import { SourceError, SourceWaitError, type ResolveHost } from '../source.ts';
 import { OutboundError } from '../../outbound/outbound.ts';
 import type { Column, ListParsers } from './postgres-rows.ts';
 
@@ -32,7 +32,7 @@ const statementTimeoutMs = 1_800_000;
 /** @param resolve gives the checked address of a host, and throws OutboundError for one that is refused */
 export async function openSession(
   place: PostgresPlace,
-  resolve: (host: string) => Promise<string>,
+  resolve: ResolveHost,
   signal: AbortSignal,
 ): Promise<PostgresSession> {
   signal.throwIfAborted();
@@ -42,7 +42,7 @@ export async function openSession(
   const typed = (error: unknown): unknown => (signal.aborted ? signal.reason : postgresError(error, place));
   try {
     const { Client: PgClient, types } = await import('pg');
-    const client = new PgClient(configOf(place, await resolve(place.host), socket));
+    const client = new PgClient(configOf(place, await resolve(place.host, place.port), socket));
     // What happens between two queries; the next one fails by it.
     client.on('error', () => undefined);
     await client.connect();

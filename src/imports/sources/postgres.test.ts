@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { SourceError, SourceWaitError, type Source } from '../source.ts';
+import { SourceError, SourceWaitError, type ResolveHost, type Source } from '../source.ts';
 import { OutboundError } from '../../outbound/outbound.ts';
 import { withDefaults } from '../../plugins/check-settings.ts';
 import type { SettingValues } from '../../plugins/fields.ts';
 import { SettingsError } from '../../plugins/plugin.ts';
 import { postgres } from './postgres.ts';
 import { startPostgresServer, type PostgresServer } from '../../../test/support/postgres-source.ts';
-import { readPart, readSource, testSourceHost } from './source-host.fixture.ts';
+import { readPart, readSource, resolveBy, testSourceHost } from './source-host.fixture.ts';
 
 let server: PostgresServer;
 beforeAll(async () => {
@@ -25,7 +25,7 @@ beforeEach(() => {
   server.bytesLeft = Infinity;
 });
 
-function sourceOf(settings: SettingValues, resolve = async (host: string) => host): Source {
+function sourceOf(settings: SettingValues, resolve: ResolveHost = async (host) => host): Source {
   const own = {
     host: '127.0.0.1',
     port: String(server.port),
@@ -135,6 +135,15 @@ describe('rows of PostgreSQL', () => {
 });
 
 describe('trouble with PostgreSQL', () => {
+  it('a host and port that an operator permits are reached, another port is refused with what to permit', async () => {
+    const permitted = sourceOf({}, resolveBy(`127.0.0.1:${server.port}`));
+    expect(await permitted.listParts({}, { signal: new AbortController().signal })).toHaveLength(13);
+    const refused = sourceOf({}, resolveBy(`127.0.0.1:${server.port + 1}`));
+    await expect(refused.listParts({}, { signal: new AbortController().signal })).rejects.toThrow(
+      `an operator adds 127.0.0.1:${server.port} to MILLRACE_OUTBOUND_ALLOW`,
+    );
+  });
+
   it('nothing is changed, whatever the query is', async () => {
     const query = 'with gone as (delete from visits returning *) select * from gone';
     await expect(readSource(sourceOf({ query }), {})).rejects.toThrow(SourceError);

@@ -1,4 +1,4 @@
-import type { RecordChunk, Source, SourceContext, SourceHost, SourcePart } from '../source.ts';
+import type { RecordChunk, ResolveHost, Source, SourceContext, SourceHost, SourcePart } from '../source.ts';
 import type { PluginField, SettingValues } from '../../plugins/fields.ts';
 import { definePlugin, importRunJobs, wrongSetting, type ImportSourcePlugin } from '../../plugins/plugin.ts';
 import { integerSetting, textSetting, yesSetting } from '../../plugins/setting-values.ts';
@@ -116,7 +116,7 @@ interface Reading {
   readonly place: PostgresPlace;
   readonly source: PostgresQuery;
   readonly fetchMax: number;
-  readonly resolve: SourceHost['resolve'];
+  readonly resolve: ResolveHost;
 }
 
 async function* rowChunks(

@@ -10,7 +10,7 @@ import { testBucketServer, type TestBucketServer } from '../../../test/support/b
 import type { SettingValues } from '../../plugins/fields.ts';
 import { SettingsError } from '../../plugins/plugin.ts';
 import { s3 } from './s3.ts';
-import { readPart, readSource, testSourceHost } from './source-host.fixture.ts';
+import { readPart, readSource, resolveBy, testSourceHost } from './source-host.fixture.ts';
 
 const context = { signal: new AbortController().signal };
 let server: TestBucketServer;
@@ -84,6 +84,28 @@ describe('objects of a bucket', () => {
     };
     await expect(open({}, { resolve }).listParts({}, context)).rejects.toThrow('that address may not be reached');
     expect(server.seen).toEqual([]);
+  });
+});
+
+describe('the port of an endpoint', () => {
+  it('is what an operator permits; another port is refused with what to permit', async () => {
+    server.objects.set('a', Buffer.from('{"a":1}\n'));
+    const { port, host } = new URL(server.endpoint);
+    for (const endpoint of [server.endpoint, server.endpoint.replace('127.0.0.1', 'localhost')]) {
+      const permitted = open({ endpoint }, { resolve: resolveBy(`127.0.0.1:${port}`) });
+      expect(await permitted.listParts({}, context)).toHaveLength(1);
+    }
+    const refused = open({}, { resolve: resolveBy(`127.0.0.1:${Number(port) + 1}`) });
+    await expect(refused.listParts({}, context)).rejects.toThrow(`an operator adds ${host} to MILLRACE_OUTBOUND_ALLOW`);
+  });
+
+  it.each([
+    ['https://127.0.0.1', '127.0.0.1:443'],
+    ['http://127.0.0.1', '127.0.0.1:80'],
+  ])('%s without one has the usual one: %s', async (endpoint, advice) => {
+    await expect(open({ endpoint }, { resolve: resolveBy('') }).listParts({}, context)).rejects.toThrow(
+      `an operator adds ${advice} to MILLRACE_OUTBOUND_ALLOW`,
+    );
   });
 });
 

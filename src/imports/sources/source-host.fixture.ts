@@ -1,15 +1,13 @@
-import type { RecordChunk, Source, SourceHost, SourcePart } from '../source.ts';
+import type { RecordChunk, ResolveHost, Source, SourceHost, SourcePart } from '../source.ts';
 import { SourceWaitError } from '../source.ts';
 import type { TimeRange } from '../source.ts';
 import { parseAllowList } from '../../outbound/allow-list.ts';
+import { resolveAllowed } from '../../outbound/resolve-allowed.ts';
 import { createOutboundStream } from '../../outbound/stream.ts';
 
 /** A host for sources under test, whose servers are on this machine. */
 export function testSourceHost(changes: Partial<SourceHost> = {}): SourceHost {
   return {
-    fetch: async () => {
-      throw new Error('not for sources under test');
-    },
     stream,
     allowedDirs: undefined,
     resolve: async (host) => host,
@@ -25,6 +23,12 @@ const stream = createOutboundStream({
   connectTimeoutMs: 5000,
   idleMs: 5000,
 });
+
+/** As an operator permits it with MILLRACE_OUTBOUND_ALLOW. */
+export function resolveBy(outboundAllow: string): ResolveHost {
+  const allow = parseAllowList(outboundAllow);
+  return async (host, port) => (await resolveAllowed(host, port, allow)).address;
+}
 
 /** What a source gives for a range, part by part, as texts of lines. */
 export async function readSource(
