@@ -23,6 +23,8 @@ const ownHeaders = new Set([
   'upgrade',
 ]);
 const headersMax = 200;
+const redirectsMax = 5;
+const redirectStatuses = new Set([301, 302, 303, 307, 308]);
 const headerCharsMax = 64 * 1024;
 
 /** @throws OutboundError `request` or `address` with a sentence that repeats nothing of the query, user or headers */
@@ -46,16 +48,55 @@ export function firstHop(request: OutboundRequest, bodyBytesMax: number): Hop {
   return { url: withoutUser(url), method, headers, body };
 }
 
-/** The request that a redirect asks for. `location` as the answer has it. */
-export function nextHop(hop: Hop, status: number, location: string): Hop {
+/** The request that a redirect asks for. */
+function nextHop(hop: Hop, { status, location }: Redirect, mayLeave: (header: string) => boolean): Hop {
   const url = withoutUser(parseUrl(location, hop.url));
-  const headers = new Map(hop.headers);
-  if (url.origin !== hop.url.origin) for (const name of ['authorization', 'cookie']) headers.delete(name);
+  const stays = url.origin === hop.url.origin;
+  const headers = new Map([...hop.headers].filter(([name]) => stays || mayLeave(name)));
   const becomesGet =
     (status === 303 && hop.method !== 'HEAD') || ((status === 301 || status === 302) && hop.method === 'POST');
   if (!becomesGet) return { ...hop, url, headers };
   for (const name of headers.keys()) if (name.startsWith('content-')) headers.delete(name);
   return { url, method: 'GET', headers, body: undefined };
+}
+
+/** An answer that sends the request elsewhere. `location` as the answer has it. */
+export interface Redirect {
+  readonly status: number;
+  readonly location: string;
+}
+
+export function redirectOf(status: number, { location }: NodeJS.Dict<string | string[]>): Redirect | undefined {
+  return typeof location === 'string' && redirectStatuses.has(status) ? { status, location } : undefined;
+}
+
+/** As the fetch standard has it; Proxy-Authorization is never sent. */
+export function isNoCredential(header: string): boolean {
+  return header !== 'authorization' && header !== 'cookie';
+}
+
+/** For headers that people configure: any of them may be a secret. */
+export function describesBody(header: string): boolean {
+  return header === 'accept-encoding' || header === 'content-type';
+}
+
+/**
+ * Asks, and asks on where the answer is a redirect.
+ * @param mayLeave whether a header goes along to another origin
+ * @throws OutboundError `limit` when there are too many of them
+ */
+export async function followRedirects<Answer extends object>(
+  first: Hop,
+  mayLeave: (header: string) => boolean,
+  ask: (hop: Hop) => Promise<Answer | Redirect>,
+): Promise<Answer> {
+  let hop = first;
+  for (let redirects = 0; redirects <= redirectsMax; redirects++) {
+    const answer = await ask(hop);
+    if (!('location' in answer)) return answer;
+    hop = nextHop(hop, answer, mayLeave);
+  }
+  throw new OutboundError('limit', `expected at most ${redirectsMax} redirects, got more from ${hop.url.origin}`);
 }
 
 function parseUrl(text: string, base?: URL): URL {

@@ -211,7 +211,8 @@ describe('redirects', () => {
       response.writeHead(307, { location }).end();
     });
     const url = `http://ada:p%40ss@127.0.0.1:${server.port}/`;
-    const answer = await open('127.0.0.1')({ url, headers: { Cookie: 'a=b', 'X-Own': '1' } });
+    const headers = { Cookie: 'a=b', 'X-Own': '1', 'Proxy-Authorization': 'Basic secret' };
+    const answer = await open('127.0.0.1')({ url, headers });
     const basic = `Basic ${Buffer.from('ada:p@ss').toString('base64')}`;
     expect(server.requests.map(({ headers }) => [headers.authorization, headers.cookie])).toEqual([
       [basic, 'a=b'],
@@ -219,6 +220,11 @@ describe('redirects', () => {
     ]);
     const last = other.requests[0]?.headers;
     expect([last?.authorization, last?.cookie, last?.['x-own']]).toEqual([undefined, undefined, '1']);
+    expect([...server.requests, ...other.requests].map((request) => request.headers['proxy-authorization'])).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
     expect(answer.url).toBe(`http://127.0.0.1:${other.port}/other`);
   });
 

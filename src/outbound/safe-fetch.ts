@@ -5,7 +5,7 @@ import type { AllowList } from './allow-list.ts';
 import { trusting } from './extra-ca.ts';
 import { OutboundError, type OutboundFetch, type OutboundResponse } from './outbound.ts';
 import { readBody } from './read-body.ts';
-import { firstHop, nextHop, type Hop } from './request-target.ts';
+import { firstHop, followRedirects, isNoCredential, redirectOf, type Hop, type Redirect } from './request-target.ts';
 import { resolveAllAllowed, systemResolver, type ResolvedAddress, type Resolver } from './resolve-allowed.ts';
 
 /** What connecting needs of them. */
@@ -25,12 +25,10 @@ export interface OutboundOptions {
 /** `close` ends idle connections; call it when done. */
 export type ClosableFetch = OutboundFetch & { readonly close: () => Promise<void> };
 
-const redirectsMax = 5;
 const headerBytesMax = 32 * 1024;
 const connectionsPerOriginMax = 32;
 const drainMsMax = 200;
 const drainBytesMax = 16 * 1024;
-const redirectStatuses = new Set([301, 302, 303, 307, 308]);
 
 /**
  * Requests to public addresses and to those on the allow list. Every connection, also of a redirect, is made to an address
@@ -52,23 +50,20 @@ export function createOutboundFetch(options: OutboundOptions): ClosableFetch {
   });
   const fetch: OutboundFetch = async (request) => {
     const timeoutMs = Math.max(1, Math.min(request.timeoutMs ?? options.timeoutMs, options.timeoutMs));
-    let hop = firstHop(request, options.bytesMax);
     const signal = AbortSignal.timeout(timeoutMs);
-    for (let redirects = 0; ; redirects += 1) {
-      const answer = await inTime(hop, timeoutMs, signal, () => send(agent, hop, signal, options.bytesMax));
-      if (!('redirect' in answer)) return answer;
-      if (redirects === redirectsMax) {
-        throw new OutboundError('limit', `expected at most ${redirectsMax} redirects, got more from ${hop.url.origin}`);
-      }
-      hop = nextHop(hop, answer.status, answer.redirect);
-    }
+    return await followRedirects(firstHop(request, options.bytesMax), isNoCredential, (hop) =>
+      inTime(hop, timeoutMs, signal, () => send(agent, hop, signal, options.bytesMax)),
+    );
   };
   return Object.assign(fetch, { close: () => agent.destroy() });
 }
 
-type Answer = OutboundResponse | { readonly status: number; readonly redirect: string };
-
-async function send(agent: Dispatcher, hop: Hop, signal: AbortSignal, bytesMax: number): Promise<Answer> {
+async function send(
+  agent: Dispatcher,
+  hop: Hop,
+  signal: AbortSignal,
+  bytesMax: number,
+): Promise<OutboundResponse | Redirect> {
   const {
     statusCode: status,
     statusText,
@@ -83,10 +78,10 @@ async function send(agent: Dispatcher, hop: Hop, signal: AbortSignal, bytesMax: 
     body: hop.body ?? null,
     signal,
   });
-  const { location } = headers;
-  if (typeof location === 'string' && redirectStatuses.has(status)) {
+  const redirect = redirectOf(status, headers);
+  if (redirect !== undefined) {
     await drain(body, signal);
-    return { status, redirect: location };
+    return redirect;
   }
   const flat = flatHeaders(headers);
   const bytes = await readBody(body, flat['content-encoding'] ?? '', bytesMax);

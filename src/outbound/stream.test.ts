@@ -96,6 +96,19 @@ describe('answers that do not come', () => {
     await expect(loop).rejects.toThrow('at most 5 redirects');
   });
 
+  it('headers stay with their origin: a redirect to another one gets none that could be a secret', async () => {
+    const other = await start((_request, response) => void response.end('there'));
+    const server = await start((request, response) => {
+      const location = request.url === '/' ? '/same' : `http://127.0.0.1:${other.port}/other`;
+      response.writeHead(307, { location }).end();
+    });
+    const headers = { 'X-Api-Key': 'secret', Authorization: 'Bearer secret', 'Accept-Encoding': 'identity' };
+    await streamTo('127.0.0.1')({ url: `http://127.0.0.1:${server.port}/`, headers, signal }).then(textOf);
+    expect(server.requests.map((request) => request.headers['x-api-key'])).toEqual(['secret', 'secret']);
+    expect(JSON.stringify(other.requests[0]?.rawHeaders)).not.toContain('secret');
+    expect(other.requests[0]?.headers['accept-encoding']).toBe('identity');
+  });
+
   it('a connection that breaks ends the body with an error that can be tried again', async () => {
     const server = await start((request, response) => {
       const encoding = request.url === '/gzip' ? { 'content-encoding': 'gzip' } : {};

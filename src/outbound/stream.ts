@@ -4,7 +4,7 @@ import { Agent, type Dispatcher } from 'undici';
 import type { OutboundStream, OutboundStreamRequest, OutboundStreamResponse } from './outbound.ts';
 import type { AllowList } from './allow-list.ts';
 import { OutboundError } from './outbound.ts';
-import { firstHop, nextHop, type Hop } from './request-target.ts';
+import { describesBody, firstHop, followRedirects, redirectOf, type Hop, type Redirect } from './request-target.ts';
 import type { Resolver } from './resolve-allowed.ts';
 import { describe, drain, flatHeaders, pinnedConnector } from './safe-fetch.ts';
 
@@ -22,16 +22,15 @@ export interface OutboundStreamOptions {
 /** `close` ends all connections; call it when done. */
 export type ClosableStream = OutboundStream & { readonly close: () => Promise<void> };
 
-const redirectsMax = 5;
 const requestBytesMax = 16 * 1024 * 1024;
 const headerBytesMax = 32 * 1024;
 const connectionsPerOriginMax = 16;
-const redirectStatuses = new Set([301, 302, 303, 307, 308]);
 const outputBytes = 256 * 1024;
 
 /**
  * Requests as those of `createOutboundFetch`, to the same addresses under the same checks, for answers of any size: the body
- * is handed on as it comes and nothing of it is kept. A body is to be read to its end, or left, which ends the connection.
+ * is handed on as it comes and nothing of it is kept. A body is to be read to its end, or left, which ends the connection. Of
+ * the headers, which people configure, none that could be a secret follows a redirect to another origin.
  * Throws OutboundError; when the request's signal is aborted its reason.
  */
 export function createOutboundStream(options: OutboundStreamOptions): ClosableStream {
@@ -44,23 +43,20 @@ export function createOutboundStream(options: OutboundStreamOptions): ClosableSt
     keepAliveTimeout: 4000,
   });
   const stream: OutboundStream = async (request) => {
-    let hop = firstHop(request, requestBytesMax);
     const idleMs = request.idleMs ?? options.idleMs ?? 120_000;
-    for (let redirects = 0; ; redirects += 1) {
-      const answer = await send(agent, hop, request, idleMs);
-      if (!('redirect' in answer)) return answer;
-      if (redirects === redirectsMax) {
-        throw new OutboundError('limit', `expected at most ${redirectsMax} redirects, got more from ${hop.url.origin}`);
-      }
-      hop = nextHop(hop, answer.status, answer.redirect);
-    }
+    return await followRedirects(firstHop(request, requestBytesMax), describesBody, (hop) =>
+      send(agent, hop, request, idleMs),
+    );
   };
   return Object.assign(stream, { close: () => agent.destroy() });
 }
 
-type Answer = OutboundStreamResponse | { readonly status: number; readonly redirect: string };
-
-async function send(agent: Dispatcher, hop: Hop, { signal }: OutboundStreamRequest, idleMs: number): Promise<Answer> {
+async function send(
+  agent: Dispatcher,
+  hop: Hop,
+  { signal }: OutboundStreamRequest,
+  idleMs: number,
+): Promise<OutboundStreamResponse | Redirect> {
   const { origin } = hop.url;
   try {
     signal.throwIfAborted();
@@ -75,10 +71,10 @@ async function send(agent: Dispatcher, hop: Hop, { signal }: OutboundStreamReque
       headersTimeout: idleMs,
       bodyTimeout: idleMs,
     });
-    const { location } = headers;
-    if (typeof location === 'string' && redirectStatuses.has(statusCode)) {
+    const redirect = redirectOf(statusCode, headers);
+    if (redirect !== undefined) {
       await drain(body, signal);
-      return { status: statusCode, redirect: location };
+      return redirect;
     }
     const flat = flatHeaders(headers);
     return { status: statusCode, headers: flat, body: bodyChunks(body, flat, { origin, signal, idleMs }) };

@@ -49,6 +49,21 @@ describe('files at web addresses', () => {
     expect(new Set(seen)).toEqual(new Set(['Bearer t']));
   });
 
+  it('a header that was given stays with the host it was given for: a redirect to another one goes without it', async () => {
+    const seen: (string | string[] | undefined)[] = [];
+    const other = await serve((request, response) => {
+      seen.push(request.headers['x-api-key']);
+      response.writeHead(200, { etag: '"1"' }).end('{"a":1}\n');
+    });
+    const base = await serve((request, response) => {
+      seen.push(request.headers['x-api-key']);
+      response.writeHead(302, { location: `${other}/a` }).end();
+    });
+    const found = await readSource(open([`${base}/a`], 'X-Api-Key: secret'), {});
+    expect(found).toEqual(new Map([[`${base}/a`, ['{"a":1}']]]));
+    expect(seen).toEqual(['secret', undefined, 'secret', undefined]);
+  });
+
   it('addresses that differ behind the question mark alone are parts of their own, whose keys show nothing of it', async () => {
     const base = await serve((request, response) => {
       response.writeHead(200, { etag: '"1"' }).end(JSON.stringify({ url: request.url }));
