@@ -1,19 +1,15 @@
-import { isIPv4, isIPv6 } from 'node:net';
+import { BlockList, isIPv4, isIPv6, SocketAddress } from 'node:net';
 
-/** An address as a number, so that ranges are comparisons. */
-export interface IpAddress {
-  readonly family: 4 | 6;
-  readonly bits: bigint;
-}
-
-export interface IpRange extends IpAddress {
+export interface IpRange {
+  readonly family: 'ipv4' | 'ipv6';
   readonly prefixBits: number;
+  readonly list: BlockList;
 }
 
 /** Undefined: not an address. Zone ids (`fe80::1%eth0`) are none, since they name an interface of this machine. */
-export function parseAddress(text: string): IpAddress | undefined {
-  if (isIPv4(text)) return { family: 4, bits: bitsOfV4(text) };
-  return isIPv6(text) && !text.includes('%') ? { family: 6, bits: bitsOfV6(text) } : undefined;
+export function parseAddress(text: string): SocketAddress | undefined {
+  if (isIPv4(text)) return new SocketAddress({ address: text, family: 'ipv4' });
+  return isIPv6(text) && !text.includes('%') ? new SocketAddress({ address: text, family: 'ipv6' }) : undefined;
 }
 
 /** `10.0.0.0/8`; without a length the one address. Undefined: not a range. */
@@ -21,20 +17,26 @@ export function parseRange(text: string): IpRange | undefined {
   const [base = '', length, more] = text.split('/');
   const address = parseAddress(base);
   if (address === undefined || more !== undefined) return undefined;
-  const width = widthOf(address);
-  if (length === undefined) return { ...address, prefixBits: width };
-  if (!/^\d{1,3}$/.test(length) || Number(length) > width) return undefined;
-  return { ...address, prefixBits: Number(length) };
+  const { family } = address;
+  const width = widthOf(family);
+  if (length !== undefined && (!/^\d{1,3}$/.test(length) || Number(length) > width)) return undefined;
+  const prefixBits = length === undefined ? width : Number(length);
+  const list = new BlockList();
+  list.addSubnet(address, prefixBits);
+  return { family, prefixBits, list };
 }
 
-export function isInRange(address: IpAddress, range: IpRange): boolean {
-  if (address.family !== range.family) return false;
-  const shift = BigInt(widthOf(range) - range.prefixBits);
-  return address.bits >> shift === range.bits >> shift;
+/** An IPv4 address written as IPv6 is in no IPv4 range, nor the other way round, though to a BlockList they are the same. */
+export function isInRange(address: SocketAddress, { family, list }: IpRange): boolean {
+  return address.family === family && list.check(address);
 }
 
-export function widthOf(address: IpAddress): 32 | 128 {
-  return address.family === 4 ? 32 : 128;
+export function isOneAddress({ family, prefixBits }: IpRange): boolean {
+  return prefixBits === widthOf(family);
+}
+
+function widthOf(family: IpRange['family']): number {
+  return family === 'ipv4' ? 32 : 128;
 }
 
 /** Where clouds hand out credentials, also where the address lies outside the refused ranges. */
@@ -86,17 +88,17 @@ const special = ranges([
   ['fec0::/10', 'a private address'],
   ['ff00::/8', 'a multicast address'],
 ]);
-const globalUnicast: IpRange = { family: 6, bits: 0x2000n << 112n, prefixBits: 3 };
+const globalUnicast = ranges([['2000::/3', 'an address that is given out']]);
 
-export function isMetadataAddress(address: IpAddress): boolean {
+export function isMetadataAddress(address: SocketAddress): boolean {
   return metadataAddresses.some(({ range }) => isInRange(address, range));
 }
 
 /** What an address is that plugins may not reach by default, for a message: `a loopback address`. Undefined: public. */
-export function refusedAs(address: IpAddress): string | undefined {
+export function refusedAs(address: SocketAddress): string | undefined {
   for (const { range, name } of [...metadataAddresses, ...special]) if (isInRange(address, range)) return name;
-  if (address.family === 6 && !isInRange(address, globalUnicast)) return 'a reserved address';
-  return undefined;
+  const isPublic = address.family === 'ipv4' || globalUnicast.some(({ range }) => isInRange(address, range));
+  return isPublic ? undefined : 'a reserved address';
 }
 
 function ranges(table: readonly (readonly [string, string])[]) {
@@ -104,26 +106,5 @@ function ranges(table: readonly (readonly [string, string])[]) {
     const range = parseRange(text);
     if (range === undefined) throw new Error(`expected a range, got: ${text}`);
     return { range, name };
-  });
-}
-
-function bitsOfV4(text: string): bigint {
-  return text.split('.').reduce((bits, part) => (bits << 8n) | BigInt(part), 0n);
-}
-
-function bitsOfV6(text: string): bigint {
-  const [head = '', tail] = text.split('::');
-  const before = groupsOf(head);
-  const after = tail === undefined ? [] : groupsOf(tail);
-  const zeros = Array.from<bigint>({ length: 8 - before.length - after.length }).fill(0n);
-  return [...before, ...zeros, ...after].reduce((bits, group) => (bits << 16n) | group, 0n);
-}
-
-function groupsOf(text: string): bigint[] {
-  if (text === '') return [];
-  return text.split(':').flatMap((part) => {
-    if (!part.includes('.')) return [BigInt(`0x${part}`)];
-    const bits = bitsOfV4(part);
-    return [bits >> 16n, bits & 0xffffn];
   });
 }

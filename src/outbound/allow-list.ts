@@ -1,12 +1,5 @@
-import {
-  isInRange,
-  isMetadataAddress,
-  parseRange,
-  refusedAs,
-  widthOf,
-  type IpAddress,
-  type IpRange,
-} from './addresses.ts';
+import type { SocketAddress } from 'node:net';
+import { isInRange, isMetadataAddress, isOneAddress, parseRange, refusedAs, type IpRange } from './addresses.ts';
 
 /** Addresses that may be reached besides the public ones: MILLRACE_OUTBOUND_ALLOW. */
 export type AllowList = readonly AllowEntry[];
@@ -72,7 +65,12 @@ export function refusedName(allow: AllowList, name: string, port: number): strin
  * Why an address that a host has may not be reached, e.g. `a loopback address`. Undefined: it may. An address of a cloud
  * metadata service must be listed itself: neither a name nor a wider range covers it.
  */
-export function refusedAddress(allow: AllowList, host: string, port: number, address: IpAddress): string | undefined {
+export function refusedAddress(
+  allow: AllowList,
+  host: string,
+  port: number,
+  address: SocketAddress,
+): string | undefined {
   const reason = refusedAs(address);
   if (reason === undefined) return undefined;
   const exactOnly = isMetadataAddress(address);
@@ -82,7 +80,7 @@ export function refusedAddress(allow: AllowList, host: string, port: number, add
       entry.kind === 'range' &&
       isPort(entry, port) &&
       isInRange(address, entry.range) &&
-      (!exactOnly || entry.range.prefixBits === widthOf(entry.range)),
+      (!exactOnly || isOneAddress(entry.range)),
   );
   return isListed ? undefined : reason;
 }

@@ -42,7 +42,7 @@ export async function resolveAllAllowed(
     const parsed = parseAddress(address);
     if (parsed === undefined) continue;
     const bad = refusedAddress(allow, name, port, parsed);
-    if (bad === undefined) allowed.push({ address, family: parsed.family });
+    if (bad === undefined) allowed.push({ address, family: parsed.family === 'ipv4' ? 4 : 6 });
     else refusal = refused(name, port, bad, isMetadataAddress(parsed) ? address : name);
   }
   const [first, ...others] = allowed;
