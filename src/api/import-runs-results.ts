@@ -6,7 +6,7 @@ import { apiRoute, type ApiRequest, type ApiRoute } from '../http/api-route.ts';
 import { rejectedLines } from '../imports/stages/report/rejected-lines.ts';
 import { makeReport } from '../imports/stages/report/report-stage.ts';
 import { reportPage, reportPolicy } from '../imports/stages/report/report-page.ts';
-import { readRunRows } from '../imports/stages/report/run-rows.ts';
+import { readRunRows } from '../imports/run/read-run-rows.ts';
 import type { Run } from '../imports/run/run.ts';
 import { StagingMissingError, stagingKeys, type Staging } from '../imports/staging.ts';
 import {
@@ -79,7 +79,7 @@ function reportRoute(deps: ImportRouteDeps): ApiRoute {
       const isMade = run.state === 'completed' && run.options.last === 'report';
       const stored = isMade ? await openFile(staging, stagingKeys.report(run.id, form)) : undefined;
       if (stored !== undefined) return { status: 200, body: stored, headers };
-      const report = await makeReport({ staging, clock: deps.clock, run, held: readRunRows(deps.db, run.id) });
+      const report = await makeReport({ staging, clock: deps.clock, run, rows: readRunRows(deps.db, run.id) });
       return { status: 200, body: form === 'html' ? reportPage(report) : report, headers };
     },
   });

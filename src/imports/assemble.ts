@@ -2,12 +2,12 @@
 import type { Clock } from '../base/clock.ts';
 import type { Failpoint } from '../base/failpoint.ts';
 import type { Metadata } from '../metadata/database.ts';
-import { RunFailedError, type RunStages } from './run/held-run.ts';
+import { RunFailedError, type RunStages } from './run/leased-run.ts';
 import { getRun } from './run/run-store.ts';
 import type { Source } from './source.ts';
 import { createCheckStage } from './stages/check/check-stage.ts';
 import { createExportStage } from './stages/export/export-stage.ts';
-import { withRoom, type StagingRoom } from './stages/export/staging-room.ts';
+import { withQuota, type DiskQuota } from './stages/export/disk-quota.ts';
 import { createLoadStage } from './stages/load/load-stage.ts';
 import { createReportStage } from './stages/report/report-stage.ts';
 import { createVerifyStage } from './stages/verify/verify-stage.ts';
@@ -18,7 +18,7 @@ import type { Target } from './target.ts';
 export interface AssembleDeps {
   readonly db: Metadata;
   readonly staging: Staging;
-  readonly room: StagingRoom;
+  readonly quota: DiskQuota;
   readonly clock: Clock;
   readonly failpoint: Failpoint;
   /** Of JSON, one event: what the target takes. */
@@ -35,29 +35,29 @@ export interface AssembleDeps {
 }
 
 export function assembleStages(deps: AssembleDeps): RunStages {
-  const { db, staging, room, clock, failpoint, eventBytesMax } = deps;
+  const { db, staging, quota, clock, failpoint, eventBytesMax } = deps;
   const target = async (): Promise<Target> => {
     const opened = await deps.openTarget();
     if (opened === undefined) throw new RunFailedError(deps.targetMissing);
     return opened;
   };
   return {
-    export: async (held) => {
+    export: async (leased) => {
       const source = await deps.openSource();
-      await createExportStage({ source, staging, room, clock, failpoint })(held);
+      await createExportStage({ source, staging, quota, clock, failpoint })(leased);
     },
-    check: async (held) => {
+    check: async (leased) => {
       const [opened, known] = await Promise.all([deps.openTarget(), deps.knownEvents?.()]);
       const project = known === undefined ? undefined : { knownEvents: async () => known };
-      const limited = withRoom(staging, room, held);
+      const limited = withQuota(staging, quota, leased);
       const reader = opened?.reader;
-      await createCheckStage({ staging: limited, reader, project, eventBytesMax, clock, failpoint })(held);
+      await createCheckStage({ staging: limited, reader, project, eventBytesMax, clock, failpoint })(leased);
     },
-    load: async (held) => createLoadStage({ target: await target(), staging, clock, failpoint })(held),
-    verify: async (held) => {
+    load: async (leased) => createLoadStage({ target: await target(), staging, clock, failpoint })(leased),
+    verify: async (leased) => {
       const { activeTransformations } = deps;
       const verify = { target: await target(), staging, clock, failpoint, activeTransformations };
-      await createVerifyStage(verify)(held);
+      await createVerifyStage(verify)(leased);
     },
     report: createReportStage({ staging, clock, failpoint, current: (id) => getRun(db, id) }),
   };

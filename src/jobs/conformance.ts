@@ -1,5 +1,5 @@
 import { testFlows } from './flow-conformance.ts';
-import { testKeeping } from './keep-conformance.ts';
+import { testPruneJobs } from './prune-jobs-conformance.ts';
 import { testQueue } from './queue-conformance.ts';
 import type { OpenStore } from '../../test/support/jobs.ts';
 
@@ -7,5 +7,5 @@ import type { OpenStore } from '../../test/support/jobs.ts';
 export function testJobs(open: OpenStore): void {
   testQueue(open);
   testFlows(open);
-  testKeeping(open);
+  testPruneJobs(open);
 }

@@ -7,7 +7,7 @@ import { findAnyConfig, type StoredConfig } from '../plugins/configs/stored-conf
 import type { PluginRegistry } from '../plugins/plugin-registry.ts';
 import type { Log } from '../telemetry/log.ts';
 import { AppInstances } from './app-instances.ts';
-import { pruneJobs, redate } from './keep-queue.ts';
+import { pruneJobs, redate } from './prune-jobs.ts';
 import type { InstalledPlugins } from './open-app.ts';
 import { asError, type RunOutcome } from './outcome.ts';
 import { claim, renew, type Job } from './queue.ts';

@@ -15,9 +15,9 @@ import { connectClickhouse } from '../eventstore/clickhouse.ts';
 import { movableMemory } from './import-calls.ts';
 import { freeStagingBytes, importDirs, openImportStaging } from './import-places.ts';
 import { createImportStages } from './import-stages.ts';
-import { createStagingRoom } from '../imports/stages/export/staging-room.ts';
-import { removeOfDeletedProjects, removeOldStaging } from '../imports/run/keep-staging.ts';
-import { expireLeases } from '../imports/run/run-lease.ts';
+import { createDiskQuota } from '../imports/stages/export/disk-quota.ts';
+import { removeOfDeletedProjects, removeOldStaging } from '../imports/run/remove-old-staging.ts';
+import { expireLeases } from '../imports/run/claim-run.ts';
 import { startRunWorker } from '../imports/run/run-worker.ts';
 import { openMetadata } from '../metadata/open.ts';
 import { parseAllowList } from '../outbound/allow-list.ts';
@@ -69,7 +69,7 @@ const parts = {
   db,
   store,
   staging,
-  room: createStagingRoom({
+  quota: createDiskQuota({
     staging,
     budgetBytes: settings.importDiskBudget,
     freeBytes: () => freeStagingBytes(dirs),

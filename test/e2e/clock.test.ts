@@ -9,7 +9,7 @@ import { createAgreements, type ApprovedAgreement } from '../../src/capture/agre
 import { createProjectKeys } from '../../src/capture/project-key.ts';
 import type { ApiError } from '../../src/contract/errors.ts';
 import { createRateLimiter, parseRateLimit } from '../../src/http/rate-limit.ts';
-import { redate } from '../../src/jobs/keep-queue.ts';
+import { redate } from '../../src/jobs/prune-jobs.ts';
 import { claim, enqueue, renew, succeed } from '../../src/jobs/queue.ts';
 import { createOrganization } from '../../src/metadata/organizations.ts';
 import { createProject } from '../../src/metadata/projects.ts';

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { tempMetadata } from './metadata.ts';
-import { holdRun } from '../../src/imports/run/hold-run.ts';
-import type { HeldRun, Segment, StoredDay } from '../../src/imports/run/held-run.ts';
+import { createRunWriter } from '../../src/imports/run/run-writer.ts';
+import type { LeasedRun, Segment, StoredDay } from '../../src/imports/run/leased-run.ts';
 import type { CheckResult } from '../../src/imports/run/results.ts';
 import type { RunOptions } from '../../src/imports/run/run.ts';
 import { claimRun, createRun } from '../../src/imports/run/run-store.ts';
@@ -30,7 +30,7 @@ export interface CheckTest extends AsyncDisposable {
   /** Stages a part: its lines, cut into segments of so many. */
   stage(key: string, lines: readonly string[], perSegment: number): Promise<void>;
   /** Another worker takes the run, as after a crash. */
-  hold(signal?: AbortSignal): Promise<HeldRun>;
+  hold(signal?: AbortSignal): Promise<LeasedRun>;
   check(more?: Partial<CheckDeps>): Promise<CheckResult>;
   result(): Promise<CheckResult>;
   days(): Promise<readonly StoredDay[]>;
@@ -50,11 +50,11 @@ export async function checkTest(options: Partial<RunOptions> = {}): Promise<Chec
   const staging = await openDirStaging(dir);
   await createRun(db, newRun({ id: 'r', options: { ...runOptions, ...options } }));
   let now = start;
-  const hold = async (signal = new AbortController().signal): Promise<HeldRun> => {
+  const hold = async (signal = new AbortController().signal): Promise<LeasedRun> => {
     // The lease of the one before has run out.
     const claim = await claimRun(db, (now += 100_000), 60_000);
     if (claim === undefined) throw new Error('expected the run to be due');
-    return holdRun({ db, clock: { now: () => now }, signal }, claim);
+    return createRunWriter({ db, clock: { now: () => now }, signal }, claim);
   };
   const result = async (): Promise<CheckResult> =>
     JSON.parse((await bytesOf(staging, stagingKeys.check('r'))).toString()) as CheckResult;
@@ -87,13 +87,13 @@ export async function checkTest(options: Partial<RunOptions> = {}): Promise<Chec
 }
 
 async function stagePart(
-  held: HeldRun,
+  leased: LeasedRun,
   staging: Staging,
   key: string,
   lines: readonly string[],
   perSegment: number,
 ): Promise<void> {
-  const part = (await held.addParts([{ key, stable: true }])).find((each) => each.key === key);
+  const part = (await leased.addParts([{ key, stable: true }])).find((each) => each.key === key);
   if (part === undefined) throw new Error('expected the part to be there');
   const segments: Segment[] = [];
   for (let from = 0; from < lines.length; from += perSegment) {
@@ -102,7 +102,7 @@ async function stagePart(
     const written = await staging.write(stagingKeys.segment('r', part.seq, segments.length), [zstdCompressSync(raw)]);
     segments.push({ records: some.length, rawBytes: raw.length, ...written });
   }
-  await held.savePart(part.seq, { segments, complete: true });
+  await leased.savePart(part.seq, { segments, complete: true });
 }
 
 export async function bytesOf(staging: Staging, key: string): Promise<Buffer> {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { tempMetadata } from './metadata.ts';
 import type { Metadata } from '../../src/metadata/database.ts';
-import { holdRun, type WorkerHold } from '../../src/imports/run/hold-run.ts';
+import { createRunWriter, type RunWriter } from '../../src/imports/run/run-writer.ts';
 import { readSegment } from '../../src/imports/stages/check/read-segment.ts';
 import { claimRun, createRun, getRun } from '../../src/imports/run/run-store.ts';
 import type { Run, RunOptions } from '../../src/imports/run/run.ts';
@@ -12,7 +12,7 @@ import { openDirStaging } from '../../src/imports/staging/dir-staging.ts';
 import type { Staging } from '../../src/imports/staging.ts';
 import { newRun, runOptions } from './runs.ts';
 import { createExportStage, type ExportDeps } from '../../src/imports/stages/export/export-stage.ts';
-import { createStagingRoom } from '../../src/imports/stages/export/staging-room.ts';
+import { createDiskQuota } from '../../src/imports/stages/export/disk-quota.ts';
 
 /** A run with a real metadata store and staging in a temp directory; workers take it one after the other. */
 export interface ExportTest extends AsyncDisposable {
@@ -20,8 +20,8 @@ export interface ExportTest extends AsyncDisposable {
   readonly staging: Staging;
   readonly dir: string;
   /** Another worker takes the run, as after a crash. */
-  hold(signal?: AbortSignal): Promise<WorkerHold>;
-  run(source: Source, more?: Partial<ExportDeps>): Promise<WorkerHold>;
+  hold(signal?: AbortSignal): Promise<RunWriter>;
+  run(source: Source, more?: Partial<ExportDeps>): Promise<RunWriter>;
   record(): Promise<Run>;
   /** Every staged line, by part. */
   staged(): Promise<Record<string, string[]>>;
@@ -34,11 +34,11 @@ export async function exportTest(options: Partial<RunOptions> = {}): Promise<Exp
   const staging = await openDirStaging(dir);
   await createRun(db, newRun({ id: 'r', options: { ...runOptions, ...options } }));
   let now = Date.parse('2026-11-20T10:00:00.000Z');
-  const hold = async (signal = new AbortController().signal): Promise<WorkerHold> => {
+  const hold = async (signal = new AbortController().signal): Promise<RunWriter> => {
     // The lease of the one before has run out.
     const claim = await claimRun(db, (now += 100_000), 60_000);
     if (claim === undefined) throw new Error('expected the run to be due');
-    return holdRun({ db, clock: { now: () => now }, signal }, claim);
+    return createRunWriter({ db, clock: { now: () => now }, signal }, claim);
   };
   return {
     db,
@@ -46,9 +46,9 @@ export async function exportTest(options: Partial<RunOptions> = {}): Promise<Exp
     dir,
     hold,
     run: async (source, more = {}) => {
-      const held = await hold();
-      await exportStage(staging, source, more)(held);
-      return held;
+      const leased = await hold();
+      await exportStage(staging, source, more)(leased);
+      return leased;
     },
     record: async () => {
       const run = await getRun(db, 'r');
@@ -56,9 +56,9 @@ export async function exportTest(options: Partial<RunOptions> = {}): Promise<Exp
       return run;
     },
     staged: async () => {
-      const held = await hold();
+      const leased = await hold();
       const lines: Record<string, string[]> = {};
-      for (const part of await held.parts()) {
+      for (const part of await leased.parts()) {
         const texts = await Promise.all(part.segments.map((_, n) => readSegment(staging, 'r', part, n)));
         lines[part.key] = Buffer.concat(texts).toString().split('\n').slice(0, -1);
       }
@@ -73,11 +73,11 @@ export async function exportTest(options: Partial<RunOptions> = {}): Promise<Exp
 
 export function exportStage(staging: Staging, source: Source, more: Partial<ExportDeps> = {}) {
   const sleep = async (): Promise<void> => undefined;
-  const room = createStagingRoom({ staging, budgetBytes: 0, freeBytes: async () => undefined, sleep });
+  const quota = createDiskQuota({ staging, budgetBytes: 0, freeBytes: async () => undefined, sleep });
   return createExportStage({
     source,
     staging,
-    room,
+    quota,
     clock: { now: () => Date.now() },
     sleep,
     failpoint: () => undefined,

@@ -23,9 +23,9 @@ export async function testPostgres(): Promise<TestPostgres> {
     socket.on('close', () => sockets.delete(socket));
     socket.on('error', () => socket.destroy());
     let greeted = false;
-    let held = Buffer.alloc(0);
+    let leased = Buffer.alloc(0);
     socket.on('data', (chunk) => {
-      held = Buffer.concat([held, chunk]);
+      leased = Buffer.concat([leased, chunk]);
       for (let message = take(greeted); message !== undefined; message = take(greeted)) {
         if (!greeted) greeted = greet(socket, message);
         else answer(socket, message);
@@ -34,11 +34,11 @@ export async function testPostgres(): Promise<TestPostgres> {
     /** The next whole message; those before the greeting have no type. */
     function take(typed: boolean): Buffer | undefined {
       const at = typed ? 1 : 0;
-      if (held.length < at + startupBytes) return undefined;
-      const length = at + held.readUInt32BE(at);
-      if (held.length < length) return undefined;
-      const message = held.subarray(0, length);
-      held = held.subarray(length);
+      if (leased.length < at + startupBytes) return undefined;
+      const length = at + leased.readUInt32BE(at);
+      if (leased.length < length) return undefined;
+      const message = leased.subarray(0, length);
+      leased = leased.subarray(length);
       return message;
     }
   });

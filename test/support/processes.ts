@@ -36,7 +36,7 @@ export function runningStorePid(server: Pick<TestServer, 'child'>): number {
   return pid;
 }
 
-/** Most memory that the server's own process (not the event store's) has ever held, MiB. */
+/** Most memory that the server's own process (not the event store's) has ever leased, MiB. */
 export function peakMemory(server: Pick<TestServer, 'child'>): number {
   const status = readOfProcess(server.child.pid ?? 0, 'status');
   const kibibytes = Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]);

@@ -8,7 +8,7 @@ import type { CheckResult } from '../../src/imports/run/results.ts';
 import { noTotals } from '../../src/imports/run/run.ts';
 import { openDirStaging } from '../../src/imports/staging/dir-staging.ts';
 import { stagingKeys, type DayIndex, type Staging } from '../../src/imports/staging.ts';
-import { newDay, type TestRun } from './held-run.ts';
+import { newDay, type TestRun } from './leased-run.ts';
 
 export interface TestEvent {
   readonly uuid: string;

@@ -1,13 +1,13 @@
 import { statfs } from 'node:fs/promises';
 import { systemClock } from '../../base/clock.ts';
 import { assembleStages } from '../../imports/assemble.ts';
-import { createStagingRoom } from '../../imports/stages/export/staging-room.ts';
-import type { RunStages } from '../../imports/run/held-run.ts';
+import { createDiskQuota } from '../../imports/stages/export/disk-quota.ts';
+import type { RunStages } from '../../imports/run/leased-run.ts';
 import { startRunWorker } from '../../imports/run/run-worker.ts';
 import type { Source } from '../../imports/source.ts';
 import { openDirStaging } from '../../imports/staging/dir-staging.ts';
-import { openHttpTarget } from '../../imports/targets/http.ts';
-import { directRequest } from '../../imports/targets/post.ts';
+import { openHttpTarget } from '../../imports/targets/http-target.ts';
+import { directRequest } from '../../imports/targets/http-request.ts';
 import type { Target } from '../../imports/target.ts';
 import type { Metadata } from '../../metadata/database.ts';
 import { createLog } from '../../telemetry/log.ts';
@@ -69,7 +69,7 @@ async function stagesFor({ db, dir, request }: EngineDeps, source: Source): Prom
   return assembleStages({
     db,
     staging,
-    room: createStagingRoom({ staging, budgetBytes: 0, freeBytes: () => freeBytes(dir.staging) }),
+    quota: createDiskQuota({ staging, budgetBytes: 0, freeBytes: () => freeBytes(dir.staging) }),
     clock: systemClock,
     failpoint: () => {},
     eventBytesMax,

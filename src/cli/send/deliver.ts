@@ -1,7 +1,7 @@
 import { networkFault } from '../../base/network-fault.ts';
 import { createRetry } from '../../base/retry.ts';
 import { isTransient, type Answer } from '../../imports/targets/batch-answer.ts';
-import { directRequest, type HttpRequest } from '../../imports/targets/post.ts';
+import { directRequest, type HttpRequest } from '../../imports/targets/http-request.ts';
 import { BatchRefusedError, createBatchSender } from '../../imports/targets/send-batch.ts';
 import { detailOf } from '../api-client.ts';
 import { CommandError } from '../exit-codes.ts';

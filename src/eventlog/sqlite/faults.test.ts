@@ -74,14 +74,14 @@ describe.skipIf(!mayMount)('disk full (needs the right to mount)', () => {
     const { acked, failed, errors } = answersOf(child.lines);
     const said = (word: string) =>
       child.lines.filter((line) => line.startsWith(word)).map((line) => line.split(' ')[1]);
-    const [whenFull, withRoom, afterDrain] = said('readable').map((list = '') => list.split(',').map(Number));
+    const [whenFull, withQuota, afterDrain] = said('readable').map((list = '') => list.split(',').map(Number));
     const seqs = [...acked.keys()];
     const roomAt = seqs.findIndex((seq) => acked.get(seq) === 'room');
     expect([...errors]).toEqual(['LogUnavailableError']);
     expect(failed.size).toBeGreaterThanOrEqual(3);
     expect(said('room')).toEqual(['true']);
     expect(whenFull).toEqual(seqs.slice(0, roomAt));
-    expect(withRoom).toEqual(seqs.slice(0, roomAt + 1));
+    expect(withQuota).toEqual(seqs.slice(0, roomAt + 1));
     // The consumer alone made room: the drained files went although deleting rows had no space left.
     expect(afterDrain).toEqual(seqs.filter((seq) => acked.get(seq)?.startsWith('c')));
     expect(afterDrain?.length).toBe(1);

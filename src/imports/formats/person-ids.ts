@@ -1,4 +1,4 @@
-import { isJunkId } from './reading.ts';
+import { isJunkId } from './read-objects.ts';
 import { idOf } from './read-values.ts';
 
 /** The first that is an id of somebody; ids such as `anonymous` or `null`, which many share, are passed over. */

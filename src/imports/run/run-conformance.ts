@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Claim } from './run-lease.ts';
+import type { Claim } from './claim-run.ts';
 import {
   allowedActions,
   cancelRun,

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { tempMetadata } from '../../../test/support/metadata.ts';
-import { holdRun } from './hold-run.ts';
+import { createRunWriter } from './run-writer.ts';
 import { runFigures } from './run-figures.ts';
 import { claimRun, createRun, pauseRun } from './run-store.ts';
 import { newRun, start } from '../../../test/support/runs.ts';
@@ -14,11 +14,11 @@ it('counts runs by state, those that wait, and how long the slowest has stood st
   const hold = async (onlyRun: string, now: number) => {
     const claim = await claimRun(db, start, 60_000, { onlyRun });
     if (claim === undefined) throw new Error('expected the run to be due');
-    return holdRun({ db, clock: { now: () => now }, signal: new AbortController().signal }, claim);
+    return createRunWriter({ db, clock: { now: () => now }, signal: new AbortController().signal }, claim);
   };
   const [quick, slow] = [await hold('a', start + 50_000), await hold('b', start + 20_000)];
   const progress = { stage: 'export', partsDone: 0, done: 5, bytes: 5, rate: 1 } as const;
-  for (const held of [quick, slow]) held.progress(progress);
+  for (const leased of [quick, slow]) leased.progress(progress);
   slow.waiting({ reason: 'the source answers 429' });
   await Promise.all([quick.flush(), slow.flush()]);
   expect(await runFigures(db, start + 60_000)).toEqual({

@@ -4,7 +4,7 @@ import type { Queries } from '../../metadata/queries.ts';
 import { runColumns, toRun } from './run-rows.ts';
 import { noTotals, type Run, type RunOptions, type RunState } from './run.ts';
 
-export { claimRun, completeRun, enterStage, failRun, readHold, releaseRun, renew, type Claim } from './run-lease.ts';
+export { claimRun, completeRun, enterStage, failRun, readHold, releaseRun, renew, type Claim } from './claim-run.ts';
 export {
   allowedActions,
   cancelRun,

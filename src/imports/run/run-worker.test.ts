@@ -2,12 +2,12 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { tempMetadata, type TempMetadata } from '../../../test/support/metadata.ts';
 import { createLog } from '../../telemetry/log.ts';
-import { RunFailedError, RunLostError, type HeldRun, type RunStage, type RunStages } from './held-run.ts';
+import { RunFailedError, RunLostError, type LeasedRun, type RunStage, type RunStages } from './leased-run.ts';
 import { cancelRun, createRun, getRun, pauseRun, resumeRun } from './run-store.ts';
 import { startRunWorker, type RunWorkerDeps } from './run-worker.ts';
 import type { Run, RunState, Stage } from './run.ts';
 import { SourceError, SourceWaitError } from '../source.ts';
-import { judgeFailure } from './stage-failure.ts';
+import { judgeFailure } from './judge-failure.ts';
 import { TargetError, TargetWaitError } from '../target.ts';
 import { newRun, runOptions } from '../../../test/support/runs.ts';
 
@@ -35,9 +35,9 @@ function work(stages: Partial<RunStages> = {}, more: Partial<RunWorkerDeps> = {}
   const own = new AbortController();
   const stage =
     (name: Stage): RunStage =>
-    async (held) => {
-      seen.push(`${held.run.id} ${name}`);
-      await stages[name]?.(held);
+    async (leased) => {
+      seen.push(`${leased.run.id} ${name}`);
+      await stages[name]?.(leased);
     };
   const worker = startRunWorker({
     db: store.db,
@@ -76,7 +76,7 @@ async function until(state: RunState, id = 'r'): Promise<Run> {
   throw new Error(`expected ${id} to become ${state}, got ${(await getRun(store.db, id))?.state}`);
 }
 
-const forever: RunStage = ({ signal }: HeldRun) =>
+const forever: RunStage = ({ signal }: LeasedRun) =>
   wait(600_000, undefined, { signal }).catch(() => signal.throwIfAborted());
 
 it('tells how much of each stage gets done, nothing twice after a pause in between', async () => {
@@ -85,15 +85,15 @@ it('tells how much of each stage gets done, nothing twice after a pause in betwe
   const at = (stage: Stage, count: number) => ({ stage, partsDone: 0, done: count, bytes: 0, rate: 0 });
   await createRun(store.db, newRun({ id: 'r' }));
   const loads: number[] = [];
-  const load: RunStage = async (held) => {
-    loads.push(held.run.progress.load?.done ?? 0);
-    held.progress(at('load', loads.length === 1 ? 30 : 40));
-    await held.flush();
-    if (loads.length === 1) await forever(held);
-    held.progress(at('load', 100));
+  const load: RunStage = async (leased) => {
+    loads.push(leased.run.progress.load?.done ?? 0);
+    leased.progress(at('load', loads.length === 1 ? 30 : 40));
+    await leased.flush();
+    if (loads.length === 1) await forever(leased);
+    leased.progress(at('load', 100));
   };
-  const check: RunStage = async (held) => {
-    for (const count of [20, 100, 0, 10]) held.progress(at('check', count));
+  const check: RunStage = async (leased) => {
+    for (const count of [20, 100, 0, 10]) leased.progress(at('check', count));
   };
   const first = work({ check, load }, { onDone });
   while (loads.length === 0 || done.load === undefined) await wait(10);
@@ -167,7 +167,7 @@ describe('a worker of import runs', () => {
   it('a pause and a cancel reach the stage within a second, and it goes on after a resume', async () => {
     await createRun(store.db, newRun({ id: 'r' }));
     const ends: number[] = [];
-    const load: RunStage = (held) => forever(held).finally(() => ends.push(performance.now()));
+    const load: RunStage = (leased) => forever(leased).finally(() => ends.push(performance.now()));
     const { seen } = work({ load }, { lookMs: 300 });
     const reached = async (ask: () => Promise<Run>): Promise<number> => {
       while (seen.at(-1) !== 'r load') await wait(5);
@@ -240,7 +240,7 @@ describe('a worker of import runs', () => {
   it('a worker whose lease was taken over writes nothing more', async () => {
     await createRun(store.db, newRun({ id: 'r' }));
     const reasons: unknown[] = [];
-    const first = work({ export: (held) => forever(held).catch((error: unknown) => void reasons.push(error)) });
+    const first = work({ export: (leased) => forever(leased).catch((error: unknown) => void reasons.push(error)) });
     while (first.seen.length === 0) await wait(5);
     await store.db.updateTable('import_runs').set({ attempts: 9 }).where('id', '=', 'r').execute();
     while (reasons.length === 0) await wait(5);

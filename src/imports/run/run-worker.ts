@@ -4,11 +4,11 @@ import { backoffMs, createRetry } from '../../base/retry.ts';
 import type { Metadata } from '../../metadata/database.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { stagesOf } from './eta.ts';
-import { RunLostError, type RunStages } from './held-run.ts';
-import { holdRun, type WorkerHold } from './hold-run.ts';
-import { claimRun, completeRun, enterStage, failRun, readHold, releaseRun, renew, type Claim } from './run-lease.ts';
+import { RunLostError, type RunStages } from './leased-run.ts';
+import { createRunWriter, type RunWriter } from './run-writer.ts';
+import { claimRun, completeRun, enterStage, failRun, readHold, releaseRun, renew, type Claim } from './claim-run.ts';
 import type { Run, Stage } from './run.ts';
-import { judgeFailure } from './stage-failure.ts';
+import { judgeFailure } from './judge-failure.ts';
 
 /** Stages of one run; what they hold open is closed when the worker lets go of the run. */
 export type OpenStages = RunStages & Partial<AsyncDisposable>;
@@ -29,7 +29,7 @@ export interface RunWorkerDeps {
   readonly pollMs?: number;
   /** How often to look whether the run was paused, default 300. */
   readonly lookMs?: number;
-  /** How long a run is held without a sign of life, default 30,000. */
+  /** How long a run is leased without a sign of life, default 30,000. */
   readonly leaseMs?: number;
   readonly random?: () => number;
   /** So much more of a stage is done: records in `export` and `check`, events in `load` and `verify`. */
@@ -91,48 +91,48 @@ async function workOn(parts: Parts, claim: Claim): Promise<void> {
   const lose = (): void => lost.abort(new RunLostError(`import run ${run} was paused, cancelled or taken over`));
   const signal = AbortSignal.any([parts.signal, lost.signal]);
   const onTrouble = (err: unknown): void => log.warn({ err, run }, 'the progress of an import could not be written');
-  const held = holdRun({ db, clock, signal, onLost: lose, onTrouble }, claim);
+  const leased = createRunWriter({ db, clock, signal, onLost: lose, onTrouble }, claim);
   const stopWatching = watchHold(parts, claim, lose);
   try {
-    await doStages(parts, claim, held);
-    await settleDone(parts, claim, held);
+    await doStages(parts, claim, leased);
+    await settleDone(parts, claim, leased);
   } catch (error) {
-    await settleFailure(parts, claim, { held, lost: lost.signal.aborted, error });
+    await settleFailure(parts, claim, { leased, lost: lost.signal.aborted, error });
   } finally {
     await stopWatching();
   }
 }
 
-async function doStages(parts: Parts, claim: Claim, held: WorkerHold): Promise<void> {
-  await using stages = disposable(await withRetry(parts, held, () => parts.stagesOf(claim.run)));
+async function doStages(parts: Parts, claim: Claim, leased: RunWriter): Promise<void> {
+  await using stages = disposable(await withRetry(parts, leased, () => parts.stagesOf(claim.run)));
   const asked = stagesOf(claim.run);
   for (const stage of asked.slice(Math.max(0, asked.indexOf(claim.run.stage)))) {
-    held.signal.throwIfAborted();
+    leased.signal.throwIfAborted();
     if (!(await enterStage(parts.db, claim, stage))) throw new RunLostError(`import run ${claim.run.id} is lost`);
     parts.log.info({ run: claim.run.id, stage }, 'import: stage begins');
     // As it was before the stage began: stages look there for whether they are done again.
-    let before: Run | undefined = held.current();
-    held.beginStage(stage);
-    await held.flush();
+    let before: Run | undefined = leased.current();
+    leased.beginStage(stage);
+    await leased.flush();
     const perform = async (): Promise<void> => {
-      const run = { ...(before ?? held.current()), stage };
+      const run = { ...(before ?? leased.current()), stage };
       before = undefined;
       const done = run.progress[stage]?.done ?? 0;
-      await stages.of[stage]({ ...held, run, progress: countDone(held, done, parts.onDone) });
+      await stages.of[stage]({ ...leased, run, progress: countDone(leased, done, parts.onDone) });
     };
-    await withRetry(parts, held, perform, stage);
-    held.endStage(stage);
-    await held.flush();
+    await withRetry(parts, leased, perform, stage);
+    leased.endStage(stage);
+    await leased.flush();
   }
 }
 
-/** As `held.progress`, and tells by how much `done` grew since it was `before`; a stage that begins anew counts anew. */
-function countDone(held: WorkerHold, before: number, onDone: RunWorkerDeps['onDone']): WorkerHold['progress'] {
+/** As `leased.progress`, and tells by how much `done` grew since it was `before`; a stage that begins anew counts anew. */
+function countDone(leased: RunWriter, before: number, onDone: RunWorkerDeps['onDone']): RunWriter['progress'] {
   let seen = before;
   return (progress, totals) => {
     if (progress.done > seen) onDone?.(progress.stage, progress.done - seen);
     seen = progress.done;
-    held.progress(progress, totals);
+    leased.progress(progress, totals);
   };
 }
 
@@ -141,34 +141,34 @@ function disposable(of: OpenStages): { readonly of: OpenStages } & AsyncDisposab
 }
 
 /** Does it again where waiting may help; what it waits for is shown. Throws what ends the run. */
-function withRetry<T>(parts: Parts, held: WorkerHold, work: () => Promise<T>, stage?: Stage): Promise<T> {
+function withRetry<T>(parts: Parts, leased: RunWriter, work: () => Promise<T>, stage?: Stage): Promise<T> {
   const { clock, random, log } = parts;
   return createRetry({
     firstWaitMs: 1000,
     waitMsMax: 600_000,
-    signal: held.signal,
+    signal: leased.signal,
     clock,
     random,
-    onWait: (wait) => held.waiting(wait && { reason: wait.reason, until: wait.until }),
+    onWait: (wait) => leased.waiting(wait && { reason: wait.reason, until: wait.until }),
     judge: (error, { failures, backoffMs }) => {
       const verdict = judgeFailure(error, failures);
       if (verdict.kind === 'end') return undefined;
       if (verdict.unexpected)
-        log.error({ err: error, run: held.run.id, stage }, 'import: a stage failed; trying again');
+        log.error({ err: error, run: leased.run.id, stage }, 'import: a stage failed; trying again');
       return { reason: verdict.reason, waitMs: Math.max(verdict.waitMsMin, backoffMs) };
     },
   })(work);
 }
 
-async function settleDone({ db, clock, log }: Parts, claim: Claim, held: WorkerHold): Promise<void> {
-  await held.flush();
+async function settleDone({ db, clock, log }: Parts, claim: Claim, leased: RunWriter): Promise<void> {
+  await leased.flush();
   if (await completeRun(db, claim, clock.now())) log.info({ run: claim.run.id }, 'import: run completed');
 }
 
 async function settleFailure(
   { db, clock, log, signal }: Parts,
   claim: Claim,
-  { held, lost, error }: { readonly held: WorkerHold; readonly lost: boolean; readonly error: unknown },
+  { leased, lost, error }: { readonly leased: RunWriter; readonly lost: boolean; readonly error: unknown },
 ): Promise<void> {
   const run = claim.run.id;
   try {
@@ -176,7 +176,7 @@ async function settleFailure(
       log.info({ run }, 'import: let go of the run');
       return;
     }
-    await held.flush();
+    await leased.flush();
     if (signal.aborted) {
       await releaseRun(db, claim);
       return;

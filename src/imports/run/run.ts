@@ -8,7 +8,7 @@ import type { TimeRange } from '../source.ts';
  * | ------------------------ | -------- | --------- | --------------------------------------------------------------------- |
  * | –                        | create   | queued    | somebody asked for it                                                 |
  * | queued                   | claim    | running   | a worker takes it, under a lease                                      |
- * | running                  | claim    | running   | the lease ran out: the worker that held it died                       |
+ * | running                  | claim    | running   | the lease ran out: the worker that held it died                         |
  * | running                  | release  | queued    | the worker stops; another takes it up where it was                    |
  * | running                  | complete | completed | the last stage that was asked for is done                             |
  * | running                  | fail     | failed    | nothing that waiting would cure: `reason` says what to do             |

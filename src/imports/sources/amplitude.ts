@@ -13,9 +13,9 @@ import { readRecords } from '../records/read-records.ts';
 import type { PluginField, SettingValues } from '../../plugins/fields.ts';
 import { definePlugin, importRunJobs, wrongSetting, type ImportSourcePlugin } from '../../plugins/plugin.ts';
 import { textSetting } from '../../plugins/setting-values.ts';
-import { daySlices, keyOf, type Slice } from './export-days.ts';
+import { daySlices, keyOf, type Slice } from './day-slices.ts';
 import { dayMs } from '../../base/time.ts';
-import { baseUrlOf, basicAuth, createExportApi, type ExportApi } from './export-requests.ts';
+import { baseUrlOf, basicAuth, createExportApi, type ExportApi } from './export-api.ts';
 
 const name = 'Amplitude';
 /** Amplitude needs about two hours to make what it received ready. */

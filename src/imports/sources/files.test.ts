@@ -7,7 +7,7 @@ import type { Source, SourceHost } from '../source.ts';
 import { SourceError } from '../source.ts';
 import { SettingsError } from '../../plugins/plugin.ts';
 import { files } from './files.ts';
-import { shortKey } from './files-places.ts';
+import { shortKey } from './find-files.ts';
 import { readPart, readSource, testSourceHost } from './source-host.fixture.ts';
 
 let dir = '';

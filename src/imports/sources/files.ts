@@ -4,7 +4,7 @@ import { readRecordFile } from '../records/read-records.ts';
 import type { PluginField, SettingValues } from '../../plugins/fields.ts';
 import { definePlugin, importRunJobs, type ImportSourcePlugin } from '../../plugins/plugin.ts';
 import { textSetting } from '../../plugins/setting-values.ts';
-import { checkPaths, findFiles, lookAt, shortKey, type FoundFile } from './files-places.ts';
+import { checkPaths, findFiles, lookAt, shortKey, type FoundFile } from './find-files.ts';
 
 /** What is read, for every source of files: said once. */
 export const fileKinds =

@@ -1,7 +1,7 @@
 import { SourceWaitError, type RecordChunk, type SourceContext } from '../source.ts';
-import type { Pace } from './export-pace.ts';
-import { chunkOf, parsePage } from './export-pages.ts';
-import { askAgain, readWhole, type ExportApi } from './export-requests.ts';
+import type { Pace } from './pace.ts';
+import { chunkOf, parsePage } from './parse-page.ts';
+import { askAgain, readWhole, type ExportApi } from './export-api.ts';
 
 const name = 'Mixpanel';
 const pageBytesMax = 256 * 1024 * 1024;

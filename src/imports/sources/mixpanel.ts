@@ -4,11 +4,11 @@ import { SourceError } from '../source.ts';
 import type { PluginField, SettingValues } from '../../plugins/fields.ts';
 import { definePlugin, importRunJobs, wrongSetting, type ImportSourcePlugin } from '../../plugins/plugin.ts';
 import { integerSetting, textSetting } from '../../plugins/setting-values.ts';
-import { dayOf, daySlices, keyOf } from './export-days.ts';
+import { dayOf, daySlices, keyOf } from './day-slices.ts';
 import { dayMs } from '../../base/time.ts';
-import { ndjsonChunks } from './export-lines.ts';
-import { createPace, type Pace } from './export-pace.ts';
-import { baseUrlOf, basicAuth, createExportApi, type ExportApi } from './export-requests.ts';
+import { ndjsonChunks } from './ndjson-chunks.ts';
+import { createPace, type Pace } from './pace.ts';
+import { baseUrlOf, basicAuth, createExportApi, type ExportApi } from './export-api.ts';
 import { profileChunks } from './mixpanel-profiles.ts';
 
 const name = 'Mixpanel';

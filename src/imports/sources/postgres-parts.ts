@@ -1,6 +1,6 @@
 import type { TimeRange } from '../source.ts';
 import { SourceError, type SourcePart } from '../source.ts';
-import { keyOf } from './export-days.ts';
+import { keyOf } from './day-slices.ts';
 import { dayMs } from '../../base/time.ts';
 import type { PostgresSession } from './postgres-session.ts';
 

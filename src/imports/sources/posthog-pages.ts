@@ -1,8 +1,8 @@
 import { isoOfMicros } from '../../base/clock.ts';
 import { SourceError, SourceWaitError, type RecordChunk, type SourceContext } from '../source.ts';
 import { OutboundError } from '../../outbound/outbound.ts';
-import { chunkOf, parsePage } from './export-pages.ts';
-import { askAgain, readWhole, type ExportApi } from './export-requests.ts';
+import { chunkOf, parsePage } from './parse-page.ts';
+import { askAgain, readWhole, type ExportApi } from './export-api.ts';
 
 export interface EventsApi {
   readonly name: string;

@@ -3,7 +3,7 @@ import { SourceError, SourceWaitError, type Source } from '../source.ts';
 import { withDefaults } from '../../plugins/check-settings.ts';
 import type { SettingValues } from '../../plugins/fields.ts';
 import { SettingsError } from '../../plugins/plugin.ts';
-import { createExportApi } from './export-requests.ts';
+import { createExportApi } from './export-api.ts';
 import { eventPages, microsOf } from './posthog-pages.ts';
 import { isoOfMicros } from '../../base/clock.ts';
 import { posthog } from './posthog.ts';

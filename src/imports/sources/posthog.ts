@@ -9,8 +9,8 @@ import {
 import type { PluginField, SettingValues } from '../../plugins/fields.ts';
 import { definePlugin, importRunJobs, wrongSetting, type ImportSourcePlugin } from '../../plugins/plugin.ts';
 import { integerSetting, textSetting } from '../../plugins/setting-values.ts';
-import { daySlices, keyOf } from './export-days.ts';
-import { baseUrlOf, createExportApi } from './export-requests.ts';
+import { daySlices, keyOf } from './day-slices.ts';
+import { baseUrlOf, createExportApi } from './export-api.ts';
 import { eventPages, type EventsApi } from './posthog-pages.ts';
 
 const name = 'The other service';

@@ -8,7 +8,7 @@ import type { PluginField, SettingValues } from '../../plugins/fields.ts';
 import { definePlugin, importRunJobs, wrongSetting, type ImportSourcePlugin } from '../../plugins/plugin.ts';
 import { textSetting, yesSetting } from '../../plugins/setting-values.ts';
 import { fileKinds } from './files.ts';
-import { shortKey } from './files-places.ts';
+import { shortKey } from './find-files.ts';
 
 const objectsMax = 100_000;
 

@@ -4,9 +4,9 @@ import { readRecords } from '../records/read-records.ts';
 import type { PluginField, SettingValues } from '../../plugins/fields.ts';
 import { definePlugin, importRunJobs, wrongSetting, type ImportSourcePlugin } from '../../plugins/plugin.ts';
 import { textSetting } from '../../plugins/setting-values.ts';
-import { createExportApi, type ExportApi } from './export-requests.ts';
+import { createExportApi, type ExportApi } from './export-api.ts';
 import { fileKinds } from './files.ts';
-import { shortKey } from './files-places.ts';
+import { shortKey } from './find-files.ts';
 
 const urlsMax = 10_000;
 const headsAtOnce = 8;

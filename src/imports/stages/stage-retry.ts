@@ -1,11 +1,11 @@
 import type { Clock } from '../../base/clock.ts';
 import { createRetry, type BegunWait, type Retry, type Sleep } from '../../base/retry.ts';
-import { RunFailedError, type HeldRun } from '../run/held-run.ts';
+import { RunFailedError, type LeasedRun } from '../run/leased-run.ts';
 import { SourceWaitError } from '../source.ts';
 import { TargetWaitError } from '../target.ts';
 
 export interface StageRetryDeps {
-  readonly held: Pick<HeldRun, 'signal' | 'waiting'>;
+  readonly leased: Pick<LeasedRun, 'signal' | 'waiting'>;
   readonly clock: Clock;
   readonly sleep?: Sleep | undefined;
   /** Random numbers of the back-off, 0 to 1. */
@@ -55,14 +55,17 @@ export function createSourceRetry(deps: StageRetryDeps, grew: () => boolean = ()
   });
 }
 
-function common({ held, clock, sleep, random }: StageRetryDeps) {
-  const onWait = (wait: BegunWait | null): void => (wait === null ? held.waiting(null) : showWait(held, wait));
-  return { firstWaitMs, signal: held.signal, onWait, clock, sleep, random };
+function common({ leased, clock, sleep, random }: StageRetryDeps) {
+  const onWait = (wait: BegunWait | null): void => (wait === null ? leased.waiting(null) : showWait(leased, wait));
+  return { firstWaitMs, signal: leased.signal, onWait, clock, sleep, random };
 }
 
 /** Says what the run waits for, and when it goes on. */
-export function showWait(held: Pick<HeldRun, 'waiting'>, { reason, until }: Pick<BegunWait, 'reason' | 'until'>): void {
-  held.waiting({ reason: `${reason}; trying again at ${timeOf(until)}`, until });
+export function showWait(
+  leased: Pick<LeasedRun, 'waiting'>,
+  { reason, until }: Pick<BegunWait, 'reason' | 'until'>,
+): void {
+  leased.waiting({ reason: `${reason}; trying again at ${timeOf(until)}`, until });
 }
 
 function givenUp(error: SourceWaitError): RunFailedError {

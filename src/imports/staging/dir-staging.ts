@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { mkdir, open, readdir, rename, rm, rmdir, stat, type FileHandle } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 import { StagingMissingError, type Staging, type Written } from '../staging.ts';
-import { checkKey } from './staging-keys.ts';
+import { checkKey } from './check-key.ts';
 
 /** No key holds a `~`, so a file that is being written is none that is there. */
 const unfinished = '.part~';

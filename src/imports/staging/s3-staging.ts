@@ -1,7 +1,7 @@
 import { connectBucket, type BucketSettings } from '../s3/bucket.ts';
 import { BucketError } from '../s3/errors.ts';
 import { StagingMissingError, type Staging } from '../staging.ts';
-import { checkKey } from './staging-keys.ts';
+import { checkKey } from './check-key.ts';
 
 /** Staging in a bucket, below a prefix (empty, or ending with `/`). Throws BucketError. */
 export async function openS3Staging(settings: BucketSettings, prefix: string): Promise<Staging> {

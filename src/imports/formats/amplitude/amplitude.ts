@@ -12,7 +12,7 @@ import { personId } from '../person-ids.ts';
 import { addPersonOfEvent } from '../person-of-event.ts';
 import { readOptions } from '../read-options.ts';
 import { idOf, kindOf, setMember, type Json, type Properties } from '../read-values.ts';
-import { readObjects } from '../reading.ts';
+import { readObjects } from '../read-objects.ts';
 import { textTime } from '../times.ts';
 
 export const amplitude: Format = {

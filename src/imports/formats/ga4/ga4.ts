@@ -3,7 +3,7 @@ import { canonicalJson } from '../canonical-json.ts';
 import { createEventWriter, imported, leftOut, skipped, unreadable, type EventWriter } from '../event-writer.ts';
 import type { Format, NameTable, RecordReader } from '../format.ts';
 import { personId } from '../person-ids.ts';
-import { readObjects } from '../reading.ts';
+import { readObjects } from '../read-objects.ts';
 import { readOptions } from '../read-options.ts';
 import { timeOfEpoch } from '../read-times.ts';
 import { asNumber, firstId, idOf, kindOf, listOf, objectOf, setMember } from '../read-values.ts';

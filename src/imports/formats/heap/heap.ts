@@ -4,7 +4,7 @@ import { createEventWriter, imported, leftOut, unreadable, type EventWriter } fr
 import type { Format, NameTable, RecordReader, RecordResult } from '../format.ts';
 import { heapExample } from './example.ts';
 import { personId } from '../person-ids.ts';
-import { readObjects } from '../reading.ts';
+import { readObjects } from '../read-objects.ts';
 import { readOptions } from '../read-options.ts';
 import { timeOfTextOrMs } from '../read-times.ts';
 import { firstId, idOf, kindOf, objectOfJson, type Json, type Properties } from '../read-values.ts';

@@ -5,7 +5,7 @@ import { canonicalJson } from '../canonical-json.ts';
 import type { Format, NameTable, RecordReader, RecordResult } from '../format.ts';
 import { juneExample } from './example.ts';
 import { personId } from '../person-ids.ts';
-import { readObjects } from '../reading.ts';
+import { readObjects } from '../read-objects.ts';
 import { readOptions } from '../read-options.ts';
 import { timeOfTextOrMs } from '../read-times.ts';
 import { firstId, idOf, kindOf, objectOf, objectOfJson } from '../read-values.ts';

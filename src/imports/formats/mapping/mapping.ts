@@ -4,7 +4,7 @@ import type { Format, FormatOptions, NameTable, RecordReader, RecordResult } fro
 import { namesOf, rename, type Names } from '../names.ts';
 import { readOptions } from '../read-options.ts';
 import { idOf, kindOf, setMember, type Json, type Properties } from '../read-values.ts';
-import { isJunkId, readObjects } from '../reading.ts';
+import { isJunkId, readObjects } from '../read-objects.ts';
 import { mappingExample } from './mapping-example.ts';
 import { parseRules, type Rules } from './rules.ts';
 

@@ -5,7 +5,7 @@ import { matomoExample } from './example.ts';
 import { isPresentation, matomoNames, matomoNumbers, matomoTypes } from './names.ts';
 import { personId } from '../person-ids.ts';
 import { readList, readable, type Readable } from '../read-list.ts';
-import { readObjects } from '../reading.ts';
+import { readObjects } from '../read-objects.ts';
 import { readOptions } from '../read-options.ts';
 import { timeOfEpoch } from '../read-times.ts';
 import { asNumber, firstId, idOf, kindOf, listOf, type Json, type Properties } from '../read-values.ts';

@@ -1,5 +1,5 @@
 import { idOf, type Json } from '../read-values.ts';
-import { isJunkId } from '../reading.ts';
+import { isJunkId } from '../read-objects.ts';
 
 const devicePrefix = '$device:';
 

@@ -11,7 +11,7 @@ import { namesOf, rename, type Names } from '../names.ts';
 import { addPersonOfEvent } from '../person-of-event.ts';
 import { readOptions } from '../read-options.ts';
 import { idOf, kindOf, objectOf, setMember, type Json, type Properties } from '../read-values.ts';
-import { isJunkId, readObjects } from '../reading.ts';
+import { isJunkId, readObjects } from '../read-objects.ts';
 import { epochTime, textTime, zoneOption, type Zone } from '../times.ts';
 
 /** A property of events that holds the key of a group, and the type of that group. */

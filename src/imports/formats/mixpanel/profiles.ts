@@ -5,7 +5,7 @@ import { FormatOptionsError, type FormatOptions, type NameTable, type RecordResu
 import { plainIdOf } from './ids.ts';
 import { namesOf, rename } from '../names.ts';
 import { idOf, kindOf, type Json, type Properties } from '../read-values.ts';
-import { isJunkId } from '../reading.ts';
+import { isJunkId } from '../read-objects.ts';
 import { anyTime, textTime, type Zone } from '../times.ts';
 
 /** Whether a record is the profile of a user or a group: they name whom they are about with a `$`, events never do. */

@@ -1,6 +1,6 @@
 import { plainIdOf } from './ids.ts';
 import { kindOf, type Json, type Properties } from '../read-values.ts';
-import { isJunkId } from '../reading.ts';
+import { isJunkId } from '../read-objects.ts';
 
 /** One link between two ids. */
 interface Link {

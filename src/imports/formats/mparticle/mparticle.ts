@@ -6,7 +6,7 @@ import type { Format, NameTable, RecordReader, RecordResult } from '../format.ts
 import { mparticleExample } from './example.ts';
 import { personId } from '../person-ids.ts';
 import { readList, readable, type Readable } from '../read-list.ts';
-import { readObjects } from '../reading.ts';
+import { readObjects } from '../read-objects.ts';
 import { readOptions } from '../read-options.ts';
 import { timeOfTextOrMs } from '../read-times.ts';
 import { firstId, idOf, kindOf, listOf, objectOf } from '../read-values.ts';

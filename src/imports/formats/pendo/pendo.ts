@@ -3,7 +3,7 @@ import { createEventWriter, imported, leftOut, unreadable, type EventWriter } fr
 import type { Format, NameTable, RecordReader } from '../format.ts';
 import { pendoExample } from './example.ts';
 import { personId } from '../person-ids.ts';
-import { readObjects } from '../reading.ts';
+import { readObjects } from '../read-objects.ts';
 import { readOptions } from '../read-options.ts';
 import { timeOfTextOrMs } from '../read-times.ts';
 import { asNumber, idOf, kindOf, objectOfJson, type Json, type Properties } from '../read-values.ts';

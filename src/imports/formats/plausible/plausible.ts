@@ -2,7 +2,7 @@ import { dayMs } from '../../../base/time.ts';
 import { createEventWriter, imported, leftOut, skipped, unreadable, type EventWriter } from '../event-writer.ts';
 import { FormatOptionsError, type Format, type RecordReader, type RecordResult } from '../format.ts';
 import { plausibleExample } from './example.ts';
-import { readObjects } from '../reading.ts';
+import { readObjects } from '../read-objects.ts';
 import { readOptions } from '../read-options.ts';
 import { idOf, kindOf, numberOf, type Json, type Properties } from '../read-values.ts';
 import type { WireEvent } from '../../../contract/wire-event.ts';

@@ -9,7 +9,7 @@ import { addElements } from './elements.ts';
 import { posthogExample } from './example.ts';
 import { readOptions } from '../read-options.ts';
 import { idOf, kindOf, objectOfJson, setMember, type Json, type Properties } from '../read-values.ts';
-import { readObjects } from '../reading.ts';
+import { readObjects } from '../read-objects.ts';
 import { anyTime, zoneOption, type Zone } from '../times.ts';
 
 export const posthog: Format = {

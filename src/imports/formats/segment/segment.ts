@@ -5,7 +5,7 @@ import type { Format, FormatOptions, NameTable, RecordReader } from '../format.t
 import { namesOf, rename } from '../names.ts';
 import { createOccurrences } from '../occurrences.ts';
 import { readOptions } from '../read-options.ts';
-import { readObjects } from '../reading.ts';
+import { readObjects } from '../read-objects.ts';
 import { segmentExample } from './example.ts';
 
 export type FormatResult =

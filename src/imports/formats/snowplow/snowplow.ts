@@ -3,7 +3,7 @@ import { isUuid } from '../derived-uuids.ts';
 import { createEventWriter, imported, leftOut, skipped, unreadable, type EventWriter } from '../event-writer.ts';
 import type { Format, NameTable, RecordReader, RecordResult } from '../format.ts';
 import { personId } from '../person-ids.ts';
-import { readObjects } from '../reading.ts';
+import { readObjects } from '../read-objects.ts';
 import { readOptions } from '../read-options.ts';
 import { timeOfTextOrMs } from '../read-times.ts';
 import { asNumber, idOf, kindOf, listOf, objectOfJson, setMember, valueOfJson } from '../read-values.ts';

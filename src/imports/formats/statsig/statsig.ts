@@ -3,7 +3,7 @@ import { createEventWriter, leftOut, unreadable, type EventWriter } from '../eve
 import type { Format, NameTable, RecordReader } from '../format.ts';
 import { personId } from '../person-ids.ts';
 import { readList, readable, readOne, type Readable } from '../read-list.ts';
-import { readObjects } from '../reading.ts';
+import { readObjects } from '../read-objects.ts';
 import { readOptions } from '../read-options.ts';
 import { timeOfTextOrMs } from '../read-times.ts';
 import { firstId, idOf, kindOf, objectOfJson, type Json, type Properties } from '../read-values.ts';

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../base/clock.ts';
-import type { HeldRun } from '../../run/held-run.ts';
+import type { LeasedRun } from '../../run/leased-run.ts';
 import type { RunTotals } from '../../run/run.ts';
 
 /** Shows how far the check is. Records are counted while they are converted, bytes again while days are made. */
@@ -20,8 +20,8 @@ export interface CheckSize {
 const rateWindowMs = 30_000;
 const pointsMax = 600;
 
-export function createCheckProgress(held: HeldRun, clock: Clock, size: CheckSize): CheckProgress {
-  const startedAt = held.run.progress.check?.startedAt ?? clock.now();
+export function createCheckProgress(leased: LeasedRun, clock: Clock, size: CheckSize): CheckProgress {
+  const startedAt = leased.run.progress.check?.startedAt ?? clock.now();
   const points: { at: number; done: number }[] = [{ at: clock.now(), done: 0 }];
   let done = 0;
   let bytes = 0;
@@ -43,8 +43,8 @@ export function createCheckProgress(held: HeldRun, clock: Clock, size: CheckSize
       rate: rateOf(points[0], now, done),
       lastProgressAt: now,
     } as const;
-    if (finished === undefined) held.progress(progress);
-    else held.progress({ ...progress, finishedAt: now }, finished);
+    if (finished === undefined) leased.progress(progress);
+    else leased.progress({ ...progress, finishedAt: now }, finished);
   };
   return {
     segment: (records, rawBytes) => {

@@ -1,7 +1,7 @@
-import type { StoredDay } from '../../run/held-run.ts';
+import type { StoredDay } from '../../run/leased-run.ts';
 import type { CheckResult, EventSummary } from '../../run/results.ts';
 import type { RunTotals } from '../../run/run.ts';
-import { findProblems } from './assert-passed.ts';
+import { findProblems } from './assert-check-passed.ts';
 import { isoOfMicros } from '../../../base/clock.ts';
 import { mostOf, type Sum } from './findings.ts';
 import { expectedOf } from './prepare-days.ts';

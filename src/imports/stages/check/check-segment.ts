@@ -5,7 +5,7 @@ import { identityWords } from '../../checksum.ts';
 import type { RejectedRecord } from '../../staging.ts';
 import { createConverter, type ReadyEvent, type RefusedEvent } from './convert-event.ts';
 import { hashIdentity, hashText } from './event-keys.ts';
-import type { UnmappedNames } from './known-names.ts';
+import type { UnmappedNames } from './find-unmapped.ts';
 import { createRejectedFile, type RejectedFile } from './rejected-file.ts';
 import { segmentLines, type SegmentLine } from './segment-lines.ts';
 import { createSegmentTally, type SegmentTally } from './segment-tally.ts';
@@ -13,7 +13,7 @@ import type { SharedDevices } from './shared-devices.ts';
 import type { SpillBuffer, SpillFile } from './spill-buffer.ts';
 
 /** What the segments of a run have in common; one at a time is checked. */
-export interface CheckParts {
+export interface SegmentCheckDeps {
   readonly runId: string;
   readonly read: RecordReader;
   readonly buffer: SpillBuffer;
@@ -45,7 +45,7 @@ export interface SegmentCheck {
 const recordsPerTurn = 500;
 const emptyResult = 'nothing to import in the record';
 
-export function startSegment(parts: CheckParts, place: SegmentPlace): SegmentCheck {
+export function checkSegment(parts: SegmentCheckDeps, place: SegmentPlace): SegmentCheck {
   const tally = createSegmentTally(parts.unmapped, parts.sampled, parts.now);
   const file: SpillFile = { length: 0, runs: [] };
   const rejected = createRejectedFile();
@@ -117,7 +117,7 @@ function only({ code, reason }: { readonly code: string; readonly reason: string
 }
 
 /** Takes what is checked already through the reader, which has to remember it, and writes nothing. */
-export async function replaySegment(parts: CheckParts, lines: Buffer): Promise<void> {
+export async function replaySegment(parts: SegmentCheckDeps, lines: Buffer): Promise<void> {
   let count = 0;
   for (const each of segmentLines(lines)) {
     count += 1;

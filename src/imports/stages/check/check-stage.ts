@@ -4,7 +4,7 @@ import { freeMemory } from '../../../base/free-memory.ts';
 import { FormatOptionsError, type Format, type NameTable, type RecordReader } from '../../formats/format.ts';
 import { parseNames } from '../../formats/names.ts';
 import { findFormat, formats } from '../../formats/registry.ts';
-import { RunFailedError, type HeldRun, type RunStage, type StoredPart } from '../../run/held-run.ts';
+import { RunFailedError, type LeasedRun, type RunStage, type StoredPart } from '../../run/leased-run.ts';
 import { createTargetRetry } from '../stage-retry.ts';
 import { readSegment as standardReadSegment, type ReadSegment } from './read-segment.ts';
 import type { CheckResult } from '../../run/results.ts';
@@ -13,15 +13,15 @@ import { stagingKeys, type Staging } from '../../staging.ts';
 import { TargetUnreadableError, type TargetReader } from '../../target.ts';
 import { createCheckProgress, type CheckProgress } from './check-progress.ts';
 import { checkResult } from './check-result.ts';
-import { replaySegment, startSegment, type CheckParts } from './check-segment.ts';
-import { addFaults } from './export-faults.ts';
+import { checkSegment, replaySegment, type SegmentCheckDeps } from './check-segment.ts';
+import { addFaults } from './add-faults.ts';
 import { addFindings, createSum, type Sum } from './findings.ts';
-import { findUnmapped } from './known-names.ts';
+import { findUnmapped } from './find-unmapped.ts';
 import type { DayRun } from './merge-runs.ts';
 import { prepareDays, type DayLimits, type SpilledDays } from './prepare-days.ts';
 import { createSharedDevices } from './shared-devices.ts';
 import { createSpillBuffer, type SpillLimits } from './spill-buffer.ts';
-import { noStoredEvents, readStoredEvents, type StoredEvents } from './stored-elsewhere.ts';
+import { noStoredEvents, readStoredEvents, type StoredEvents } from './stored-events.ts';
 import { readSpillIndex, writeSpillIndex } from './spill-index.ts';
 
 export interface CheckLimits extends SpillLimits, DayLimits {}
@@ -75,45 +75,45 @@ export function createCheckStage(deps: CheckDeps): RunStage {
     failpoint: deps.failpoint ?? (() => {}),
     limits: { ...standardLimits, ...deps.limits },
   };
-  return async (held) => {
-    const read = openReader(held.run);
-    if (await isDone(ready, held)) return;
-    const parts = await held.parts();
-    const progress = createCheckProgress(held, ready.clock, sizeOf(parts));
-    const checking = startParts(ready, held, read);
+  return async (leased) => {
+    const read = openReader(leased.run);
+    if (await isDone(ready, leased)) return;
+    const parts = await leased.parts();
+    const progress = createCheckProgress(leased, ready.clock, sizeOf(parts));
+    const checking = startParts(ready, leased, read);
     for (const part of parts) {
-      await checkPart(ready, held, checking, part, progress);
+      await checkPart(ready, leased, checking, part, progress);
       progress.part();
     }
     const sum = createSum();
-    const spilled = await readSpills(ready.staging, held.run.id, parts, sum);
-    const faults = await addFaults(ready.staging, held.run.id, parts, sum.errors);
+    const spilled = await readSpills(ready.staging, leased.run.id, parts, sum);
+    const faults = await addFaults(ready.staging, leased.run.id, parts, sum.errors);
     const onDay = progress.day;
-    const stored = await storedEvents(ready, held, sum);
-    const repeated = await prepareDays({ ...ready, onDay, stored }, held, spilled);
+    const stored = await storedEvents(ready, leased, sum);
+    const repeated = await prepareDays({ ...ready, onDay, stored }, leased, spilled);
     const result = checkResult({
       sum,
-      days: await held.days(),
+      days: await leased.days(),
       devices: checking.devices,
       faults,
       repeated,
-      rejectedMax: held.run.options.rejectedMax,
+      rejectedMax: leased.run.options.rejectedMax,
       knownEvents: await ready.project?.knownEvents(),
     });
-    await writeResult(ready.staging, held, result);
+    await writeResult(ready.staging, leased, result);
     ready.failpoint('import_check_written');
-    await removeSpills(ready.staging, held.run.id);
+    await removeSpills(ready.staging, leased.run.id);
     progress.finish(result.totals);
-    await held.flush();
+    await leased.flush();
   };
 }
 
 /** A target that cannot be read leaves the run without: it is loaded all the same. */
-async function storedEvents({ reader, clock }: Ready, held: HeldRun, { counts }: Sum): Promise<StoredEvents> {
+async function storedEvents({ reader, clock }: Ready, leased: LeasedRun, { counts }: Sum): Promise<StoredEvents> {
   if (reader === undefined) return noStoredEvents;
-  const retry = createTargetRetry({ held, clock });
+  const retry = createTargetRetry({ leased, clock });
   try {
-    return await retry(() => readStoredEvents(counts, (event) => reader.eventsNamed(event, held.signal)));
+    return await retry(() => readStoredEvents(counts, (event) => reader.eventsNamed(event, leased.signal)));
   } catch (error) {
     if (error instanceof TargetUnreadableError) return noStoredEvents;
     throw error;
@@ -143,26 +143,26 @@ function openReader(run: Run): { readonly format: Format; readonly names: NameTa
  * A result with everything checked: the run was interrupted between the stages. A result with something that is not: a
  * check anew, which begins by removing what the one before has left, the result last.
  */
-async function isDone({ staging, clock }: Ready, held: HeldRun): Promise<boolean> {
-  const { id } = held.run;
+async function isDone({ staging, clock }: Ready, leased: LeasedRun): Promise<boolean> {
+  const { id } = leased.run;
   const key = stagingKeys.check(id);
   const found = await staging.list(key);
   if (!found.some((each) => each.key === key)) return false;
-  const parts = await held.parts();
+  const parts = await leased.parts();
   if (parts.every((part) => part.checked === part.segments.length)) {
     const chunks: Buffer[] = [];
     for await (const chunk of staging.read(key)) chunks.push(chunk);
     const { totals } = JSON.parse(Buffer.concat(chunks).toString()) as CheckResult;
-    const progress = createCheckProgress(held, clock, sizeOf(parts));
+    const progress = createCheckProgress(leased, clock, sizeOf(parts));
     for (const part of parts) for (const { records, rawBytes } of part.segments) progress.segment(records, rawBytes);
     for (const _ of parts) progress.part();
     await removeSpills(staging, id);
     progress.finish(totals);
-    await held.flush();
+    await leased.flush();
     return true;
   }
-  for (const part of parts) await held.savePart(part.seq, { checked: 0, checkState: '' });
-  await held.resetDays('days');
+  for (const part of parts) await leased.savePart(part.seq, { checked: 0, checkState: '' });
+  await leased.resetDays('days');
   for (const what of ['spills/', 'days/', 'rejected/check-']) await staging.remove(`${id}/${what}`);
   await staging.remove(key);
   return false;
@@ -186,12 +186,12 @@ function sizeOf(parts: readonly StoredPart[]): { parts: number; records: number;
 
 function startParts(
   { limits, eventBytesMax, clock }: Ready,
-  held: HeldRun,
+  leased: LeasedRun,
   reader: ReturnType<typeof openReader>,
-): CheckParts {
+): SegmentCheckDeps {
   const { format, names, read } = reader;
   return {
-    runId: held.run.id,
+    runId: leased.run.id,
     read,
     buffer: createSpillBuffer(limits),
     devices: createSharedDevices(),
@@ -199,25 +199,25 @@ function startParts(
     sampled: new Set(),
     eventBytesMax,
     now: clock.now,
-    signal: held.signal,
+    signal: leased.signal,
   };
 }
 
 async function checkPart(
   deps: Ready,
-  held: HeldRun,
-  checking: CheckParts,
+  leased: LeasedRun,
+  checking: SegmentCheckDeps,
   part: StoredPart,
   progress: CheckProgress,
 ): Promise<void> {
   const { staging, readSegment } = deps;
-  const read = (index: number): Promise<Buffer> => readSegment(staging, held.run.id, part, index);
+  const read = (index: number): Promise<Buffer> => readSegment(staging, leased.run.id, part, index);
   let linesBefore = 0;
   for (const [index, { records, rawBytes }] of part.segments.entries()) {
-    held.signal.throwIfAborted();
+    leased.signal.throwIfAborted();
     const lines = await read(index);
     if (index < part.checked) await replaySegment(checking, lines);
-    else await checkSegment(deps, held, checking, { part, index, linesBefore, lines });
+    else await spillSegment(deps, leased, checking, { part, index, linesBefore, lines });
     freeMemory(lines);
     linesBefore += records;
     progress.segment(records, rawBytes);
@@ -231,11 +231,16 @@ interface SegmentTask {
   readonly lines: Buffer;
 }
 
-async function checkSegment(deps: Ready, held: HeldRun, checking: CheckParts, task: SegmentTask): Promise<void> {
+async function spillSegment(
+  deps: Ready,
+  leased: LeasedRun,
+  checking: SegmentCheckDeps,
+  task: SegmentTask,
+): Promise<void> {
   const { staging, failpoint } = deps;
   const { part, index, lines } = task;
-  const { id } = held.run;
-  const segment = startSegment(checking, { part: part.key, linesBefore: task.linesBefore });
+  const { id } = leased.run;
+  const segment = checkSegment(checking, { part: part.key, linesBefore: task.linesBefore });
   await staging.write(stagingKeys.spill(id, part.seq, index), segment.chunks(lines));
   const { tally, file, rejected } = segment;
   await writeSpillIndex(staging, id, part.seq, index, {
@@ -248,7 +253,7 @@ async function checkSegment(deps: Ready, held: HeldRun, checking: CheckParts, ta
   // Where a check was interrupted, the one before may have left a file that this one does not need.
   else if (index === part.checked) await staging.remove(rejectedKey);
   failpoint('import_spill_written');
-  await held.savePart(part.seq, { checked: index + 1 });
+  await leased.savePart(part.seq, { checked: index + 1 });
   failpoint('import_segment_checked');
 }
 
@@ -283,7 +288,7 @@ function indexOf(names: Map<string, number>, name: string): number {
   return names.size - 1;
 }
 
-async function writeResult(staging: Staging, held: HeldRun, result: CheckResult): Promise<void> {
-  held.signal.throwIfAborted();
-  await staging.write(stagingKeys.check(held.run.id), [Buffer.from(JSON.stringify(result))]);
+async function writeResult(staging: Staging, leased: LeasedRun, result: CheckResult): Promise<void> {
+  leased.signal.throwIfAborted();
+  await staging.write(stagingKeys.check(leased.run.id), [Buffer.from(JSON.stringify(result))]);
 }

@@ -6,7 +6,7 @@ import { validateEvent } from '../../../batch/validate.ts';
 import { isUuid } from '../../formats/derived-uuids.ts';
 import type { WireEvent } from '../../../contract/wire-event.ts';
 import { storedId } from '../../../batch/stored-id.ts';
-import { isPlainForm } from './event-form.ts';
+import { isPlainForm } from './is-plain-form.ts';
 import { createTimeReader } from './event-times.ts';
 import { isoOfMicros } from '../../../base/clock.ts';
 

@@ -1,7 +1,7 @@
 import type { Staging } from '../../staging.ts';
 import { blockBytes, freeBlock, readBlock, type Block } from './spill-block.ts';
 import type { SpillBlock } from './spill-buffer.ts';
-import { RunFailedError } from '../../run/held-run.ts';
+import { RunFailedError } from '../../run/leased-run.ts';
 
 /** Events of one day in the order of their time, in a file of staging. */
 export interface DayRun {

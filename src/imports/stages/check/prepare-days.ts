@@ -1,13 +1,13 @@
 import type { Failpoint } from '../../../base/failpoint.ts';
 import { checksumDigits } from '../../checksum.ts';
-import type { HeldRun, StoredDay } from '../../run/held-run.ts';
+import type { LeasedRun, StoredDay } from '../../run/leased-run.ts';
 import { stagingKeys, type DayIndex, type Staging } from '../../staging.ts';
 import { createDayWriter, type DayTotals, type DayWriter } from './day-writer.ts';
 import { mergeRuns, type DayRun } from './merge-runs.ts';
 import { createRepeatedKeys } from './repeated-keys.ts';
 import { createBlockWriter } from './spill-block.ts';
 import { closeBlock, type SpillBlock } from './spill-buffer.ts';
-import { elsewhereThan, type StoredEvents } from './stored-elsewhere.ts';
+import { elsewhereThan, type StoredEvents } from './stored-events.ts';
 
 /** Where the events of every day lie, and the names that they mean. */
 export interface SpilledDays {
@@ -41,15 +41,15 @@ export interface PrepareDeps {
  * Writes the files of all days that are not there yet, and their rows, oldest first. Gives how many events are there on
  * another day as well.
  */
-export async function prepareDays(deps: PrepareDeps, held: HeldRun, spilled: SpilledDays): Promise<number> {
-  const done = new Set((await held.days()).map(({ day }) => day));
+export async function prepareDays(deps: PrepareDeps, leased: LeasedRun, spilled: SpilledDays): Promise<number> {
+  const done = new Set((await leased.days()).map(({ day }) => day));
   const repeated = createRepeatedKeys(spilled.events);
   for (const [index, day] of [...spilled.runs.keys()].toSorted().entries()) {
-    held.signal.throwIfAborted();
+    leased.signal.throwIfAborted();
     const onKey = (low: number, high: number): void => repeated.add(low, high, index);
     const runs = spilled.runs.get(day) ?? [];
-    if (done.has(day)) await scanKeys(deps, held.signal, runs, onKey);
-    else await prepareDay(deps, held, { day, runs, names: spilled.names, onKey });
+    if (done.has(day)) await scanKeys(deps, leased.signal, runs, onKey);
+    else await prepareDay(deps, leased, { day, runs, names: spilled.names, onKey });
     deps.onDay(day, eventsOf(runs));
   }
   return repeated.count;
@@ -62,9 +62,9 @@ interface DayTask {
   readonly onKey: (low: number, high: number) => void;
 }
 
-async function prepareDay(deps: PrepareDeps, held: HeldRun, task: DayTask): Promise<void> {
+async function prepareDay(deps: PrepareDeps, leased: LeasedRun, task: DayTask): Promise<void> {
   const { staging, limits, failpoint } = deps;
-  const run = held.run.id;
+  const run = leased.run.id;
   const { frameEvents, frameBytes } = limits;
   const writer = createDayWriter({
     frameEvents,
@@ -73,14 +73,14 @@ async function prepareDay(deps: PrepareDeps, held: HeldRun, task: DayTask): Prom
     onKey: task.onKey,
     isElsewhere: elsewhereThan(task.day, deps.stored, task.names),
   });
-  const runs = await narrow(deps, held, task.day, task.runs);
-  await staging.write(stagingKeys.day(run, task.day), dayChunks(deps, held.signal, runs, writer));
+  const runs = await narrow(deps, leased, task.day, task.runs);
+  await staging.write(stagingKeys.day(run, task.day), dayChunks(deps, leased.signal, runs, writer));
   failpoint('import_day_written');
   const index: DayIndex = { day: task.day, frames: writer.frames };
   await staging.write(stagingKeys.dayIndex(run, task.day), [Buffer.from(JSON.stringify(index))]);
   failpoint('import_day_index_written');
   const { events, bytes, duplicates } = writer.totals;
-  await held.saveDay(task.day, {
+  await leased.saveDay(task.day, {
     events,
     bytes,
     duplicates,
@@ -126,7 +126,7 @@ async function scanKeys(
 /** Merges neighbours until there are few enough runs to be merged in one go. */
 async function narrow(
   deps: PrepareDeps,
-  held: HeldRun,
+  leased: LeasedRun,
   day: string,
   runs: readonly DayRun[],
 ): Promise<readonly DayRun[]> {
@@ -136,8 +136,8 @@ async function narrow(
     const merged: DayRun[] = [];
     for (let from = 0; from < current.length; from += fanInMax) {
       const group = current.slice(from, from + fanInMax);
-      const key = mergedKey(held.run.id, day, level, merged.length);
-      merged.push(await mergeInto(deps, held.signal, key, group));
+      const key = mergedKey(leased.run.id, day, level, merged.length);
+      merged.push(await mergeInto(deps, leased.signal, key, group));
     }
     current = merged;
   }

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { zstdDecompress } from 'node:zlib';
-import { RunFailedError, type Segment, type StoredPart } from '../../run/held-run.ts';
-import { inOnePiece } from './one-piece.ts';
+import { RunFailedError, type Segment, type StoredPart } from '../../run/leased-run.ts';
+import { inOnePiece } from './in-one-piece.ts';
 import { stagingKeys, StagingMissingError, type Staging } from '../../staging.ts';
 
 const decompress = promisify(zstdDecompress);

@@ -5,7 +5,7 @@ import { createErrorGroups } from './error-groups.ts';
 import { hashText, type Words } from './event-keys.ts';
 import { countName, countReason, mostOf, sampleKey, samplesMax, type Findings } from './findings.ts';
 import { createIdSample } from './id-sample.ts';
-import type { UnmappedNames } from './known-names.ts';
+import type { UnmappedNames } from './find-unmapped.ts';
 
 /** Counts what becomes of the records of one segment. */
 export interface SegmentTally {

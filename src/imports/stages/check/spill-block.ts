@@ -1,6 +1,6 @@
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { compacted, freeMemory } from '../../../base/free-memory.ts';
-import { inOnePiece } from './one-piece.ts';
+import { inOnePiece } from './in-one-piece.ts';
 
 /**
  * A block: some events of one day in the order of their time, as what merging needs of them beside their JSON, so that

@@ -1,4 +1,4 @@
-import { RunFailedError } from '../../run/held-run.ts';
+import { RunFailedError } from '../../run/leased-run.ts';
 import { stagingKeys, StagingMissingError, type Staging } from '../../staging.ts';
 import type { Findings } from './findings.ts';
 import type { SpillRun } from './spill-buffer.ts';

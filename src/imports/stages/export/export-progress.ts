@@ -1,6 +1,6 @@
 import type { Clock } from '../../../base/clock.ts';
-import type { HeldRun, StoredPart } from '../../run/held-run.ts';
-import { createRate } from '../load/speed.ts';
+import type { LeasedRun, StoredPart } from '../../run/leased-run.ts';
+import { createRate } from '../rate.ts';
 
 /** Sums up what the parts have come to, and shows it. */
 export interface ExportProgress {
@@ -22,7 +22,7 @@ export interface PartProgress {
   readonly complete: boolean;
 }
 
-export function createExportProgress(held: HeldRun, clock: Clock): ExportProgress {
+export function createExportProgress(leased: LeasedRun, clock: Clock): ExportProgress {
   const rate = createRate(clock);
   const states = new Map<number, PartProgress>();
   let partsTotal: number | undefined;
@@ -40,7 +40,7 @@ export function createExportProgress(held: HeldRun, clock: Clock): ExportProgres
   const show = (finished: boolean): void => {
     const { records, faults, bytes, partsDone } = sum();
     const done = records + faults;
-    held.progress(
+    leased.progress(
       {
         stage: 'export',
         partsDone,

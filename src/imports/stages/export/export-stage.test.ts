@@ -2,12 +2,12 @@ import { appendFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { zstdDecompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { RunFailedError, RunLostError } from '../../run/held-run.ts';
+import { RunFailedError, RunLostError } from '../../run/leased-run.ts';
 import { readSegment } from '../check/read-segment.ts';
 import { pauseRun } from '../../run/run-store.ts';
 import { SourceError, SourceWaitError } from '../../source.ts';
 import type { Staging } from '../../staging.ts';
-import { createStagingRoom } from './staging-room.ts';
+import { createDiskQuota } from './disk-quota.ts';
 import { exportStage, exportTest, fakeSource, numbered, type FakePart } from '../../../../test/support/export-stage.ts';
 
 const limited = new SourceWaitError('the source answers 429', { unlimited: true, retryAfterMs: 90_000 });
@@ -97,7 +97,7 @@ describe('the export stage', () => {
 
   it('waits as long as the source asks for, and says so; without an end', async () => {
     await using test = await exportTest();
-    const held = await test.hold();
+    const leased = await test.hold();
     let left = 12;
     const source = fakeSource(() => [{ key: 'a', lines: numbered(1) }], {
       onChunk: async () => {
@@ -109,10 +109,10 @@ describe('the export stage', () => {
     const reasons: (string | undefined)[] = [];
     const sleep = async (ms: number): Promise<void> => {
       waits.push(ms);
-      await held.flush();
+      await leased.flush();
       reasons.push((await test.record()).waiting?.reason);
     };
-    await exportStage(test.staging, source, { sleep })(held);
+    await exportStage(test.staging, source, { sleep })(leased);
     expect(waits).toEqual(Array(12).fill(90_000));
     expect(reasons[0]).toMatch(/^the source answers 429; trying again at \d\d:\d\d:\d\d UTC$/);
     expect((await test.record()).waiting).toBeNull();
@@ -147,15 +147,15 @@ describe('the export stage', () => {
   it('a pause ends the stage, and nothing is written from then on', async () => {
     await using test = await exportTest();
     const stop = new AbortController();
-    const held = await test.hold(stop.signal);
+    const leased = await test.hold(stop.signal);
     const source = fakeSource(() => [{ key: 'a', lines: numbered(1000) }], {
       onChunk: async (_key, at) => {
         if (at === 150) await pauseRun(test.db, 'r');
         return undefined;
       },
     });
-    await expect(exportStage(test.staging, source)(held)).rejects.toThrow(RunLostError);
-    const [part] = await held.parts();
+    await expect(exportStage(test.staging, source)(leased)).rejects.toThrow(RunLostError);
+    const [part] = await leased.parts();
     expect(part?.segments).toHaveLength(1);
   });
 
@@ -246,18 +246,18 @@ describe('the export stage', () => {
 
   it('waits with the reason while staging holds more than it may, and goes on by itself', async () => {
     await using test = await exportTest();
-    const held = await test.hold();
+    const leased = await test.hold();
     const { staging } = test;
     await staging.write('other/parts/1', [Buffer.alloc(2_000_000)]);
     const reasons: (string | undefined)[] = [];
     const sleep = async (): Promise<void> => {
-      await held.flush();
+      await leased.flush();
       reasons.push((await test.record()).waiting?.reason);
       if (reasons.length === 3) await staging.remove('other/');
     };
-    const room = createStagingRoom({ staging, budgetBytes: 1_000_000, freeBytes: async () => 1e12, sleep });
+    const quota = createDiskQuota({ staging, budgetBytes: 1_000_000, freeBytes: async () => 1e12, sleep });
     const source = fakeSource(() => [{ key: 'a', lines: numbered(5) }]);
-    await exportStage(staging, source, { room })(held);
+    await exportStage(staging, source, { quota })(leased);
     expect(reasons).toHaveLength(3);
     expect(reasons[0]).toMatch(/holds 2 MiB of the 1 MiB allowed/);
     expect((await test.staged()).a).toEqual(numbered(5));
@@ -267,13 +267,13 @@ describe('the export stage', () => {
     await using test = await exportTest();
     let free = 10;
     const waits: { reason: string }[] = [];
-    const held = {
+    const leased = {
       signal: new AbortController().signal,
       waiting: (wait: { reason: string } | null) => void (wait && waits.push(wait)),
     };
     const sleep = async (): Promise<void> => void (free *= 1000);
     const deps = { staging: test.staging, budgetBytes: 0, reserveBytes: 5_000_000, sleep };
-    await createStagingRoom({ ...deps, freeBytes: async () => free }).wait(held);
+    await createDiskQuota({ ...deps, freeBytes: async () => free }).wait(leased);
     expect(waits).toHaveLength(2);
     expect(waits[0]?.reason).toContain('stay free');
   });
@@ -298,10 +298,10 @@ describe('the export stage', () => {
         throw new Error('no space left on device');
       },
     };
-    const held = await test.hold();
+    const leased = await test.hold();
     const source = fakeSource(() => [{ key: 'a', lines: numbered(5000) }]);
-    await expect(exportStage(staging, source)(held)).rejects.toThrow('no space left on device');
-    expect((await held.parts())[0]?.segments).toEqual([]);
+    await expect(exportStage(staging, source)(leased)).rejects.toThrow('no space left on device');
+    expect((await leased.parts())[0]?.segments).toEqual([]);
   });
 });
 

@@ -1,19 +1,19 @@
 import type { Clock } from '../../../base/clock.ts';
 import type { Failpoint } from '../../../base/failpoint.ts';
 import type { Sleep } from '../../../base/retry.ts';
-import { RunFailedError, type HeldRun, type RunStage, type StoredPart } from '../../run/held-run.ts';
+import { RunFailedError, type LeasedRun, type RunStage, type StoredPart } from '../../run/leased-run.ts';
 import type { Source, SourcePart } from '../../source.ts';
 import type { Staging } from '../../staging.ts';
 import { createExportProgress, type ExportProgress } from './export-progress.ts';
 import { createSourceRetry } from '../stage-retry.ts';
 import { forgetPart, partState, recordsOf, stagePart, type PartState, type StagePartDeps } from './stage-part.ts';
-import type { StagingRoom } from './staging-room.ts';
+import type { DiskQuota } from './disk-quota.ts';
 import type { SegmentLimits } from './write-segment.ts';
 
 export interface ExportDeps {
   readonly source: Source;
   readonly staging: Staging;
-  readonly room: StagingRoom;
+  readonly quota: DiskQuota;
   readonly clock: Clock;
   readonly sleep?: Sleep;
   readonly failpoint: Failpoint;
@@ -29,24 +29,24 @@ const standardLimits: SegmentLimits = { records: 50_000, rawBytes: 32 * 1024 * 1
  * the source says that the part has another content now.
  */
 export function createExportStage(deps: ExportDeps): RunStage {
-  return async (held) => {
-    const { run } = held;
-    const progress = createExportProgress(held, deps.clock);
-    const listed = await createSourceRetry({ ...deps, held })(() =>
-      deps.source.listParts(run.options.range, { signal: held.signal }),
+  return async (leased) => {
+    const { run } = leased;
+    const progress = createExportProgress(leased, deps.clock);
+    const listed = await createSourceRetry({ ...deps, leased })(() =>
+      deps.source.listParts(run.options.range, { signal: leased.signal }),
     );
-    const known = await held.parts();
-    const staged = { ...deps, held, progress, limits: deps.limits ?? standardLimits };
+    const known = await leased.parts();
+    const staged = { ...deps, leased, progress, limits: deps.limits ?? standardLimits };
     refuseVanished(listed, known);
     if (run.options.limit === undefined) await stageAll(staged, listed);
     else await stageSome(staged, listed, run.options.limit);
     progress.finish();
-    await held.flush();
+    await leased.flush();
   };
 }
 
 interface Exporting extends ExportDeps {
-  readonly held: HeldRun;
+  readonly leased: LeasedRun;
   readonly progress: ExportProgress;
   readonly limits: SegmentLimits;
 }
@@ -63,17 +63,17 @@ function refuseVanished(listed: readonly SourcePart[], known: readonly StoredPar
 }
 
 async function stageAll(of: Exporting, listed: readonly SourcePart[]): Promise<void> {
-  const stored = await of.held.addParts(listed);
+  const stored = await of.leased.addParts(listed);
   of.progress.expect(stored, stored.length);
   const parts = await openParts(of, listed, stored);
   const queue = parts.filter((part) => !part.complete).values();
   const failed = new AbortController();
-  const signal = AbortSignal.any([of.held.signal, failed.signal]);
-  const held: HeldRun = { ...of.held, signal };
+  const signal = AbortSignal.any([of.leased.signal, failed.signal]);
+  const leased: LeasedRun = { ...of.leased, signal };
   const work = async (): Promise<void> => {
     for (const part of queue) {
       signal.throwIfAborted();
-      await stageWithRetry({ ...of, held, left: () => Infinity }, part);
+      await stageWithRetry({ ...of, leased, left: () => Infinity }, part);
     }
   };
   const workers = Array.from({ length: Math.max(1, of.source.concurrency) }, () =>
@@ -84,19 +84,19 @@ async function stageAll(of: Exporting, listed: readonly SourcePart[]): Promise<v
     }),
   );
   const outcomes = await Promise.allSettled(workers);
-  of.held.signal.throwIfAborted();
+  of.leased.signal.throwIfAborted();
   if (failed.signal.aborted) throw failed.signal.reason;
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
 }
 
 /** A trial: one part after the other, only as many as it needs; the others are not even noted down. */
 async function stageSome(of: Exporting, listed: readonly SourcePart[], limit: number): Promise<void> {
-  const known = await of.held.parts();
+  const known = await of.leased.parts();
   const begun = new Set(known.filter((part) => !part.complete).map(({ key }) => key));
   let staged = known.reduce((sum, part) => sum + recordsOf(part.segments), 0);
   for (const each of listed) {
     if (staged >= limit && !begun.has(each.key)) break;
-    const stored = await of.held.addParts([each]);
+    const stored = await of.leased.addParts([each]);
     of.progress.expect(stored, undefined);
     const [part] = await openParts(of, [each], stored);
     if (part === undefined || part.complete) continue;
@@ -122,7 +122,7 @@ async function openParts(
     const { identity } = each;
     if (identity !== undefined && known.identity !== identity) {
       if (known.identity !== undefined) await forgetPart(of, part);
-      else await of.held.savePart(known.seq, { identity });
+      else await of.leased.savePart(known.seq, { identity });
     }
     parts.push(part);
   }

@@ -24,25 +24,25 @@ export function createLineFeed(
   onFaults: (faults: readonly SourceFault[]) => Promise<void>,
 ): LineFeed {
   const source = chunks[Symbol.asyncIterator]();
-  let held: Lines | undefined;
+  let leased: Lines | undefined;
   let bytesRead = 0;
 
   const next = async (): Promise<Lines | undefined> => {
-    while (held === undefined) {
+    while (leased === undefined) {
       const step = await source.next();
       if (step.done === true) return undefined;
       bytesRead = step.value.bytesRead;
       if (step.value.faults !== undefined && step.value.faults.length > 0) await onFaults(step.value.faults);
-      if (step.value.count > 0) held = { bytes: step.value.lines, count: step.value.count };
+      if (step.value.count > 0) leased = { bytes: step.value.lines, count: step.value.count };
     }
-    return held;
+    return leased;
   };
   const cut = (from: Lines, linesMax: number, bytesMax: number): Lines => {
-    held = undefined;
+    leased = undefined;
     if (from.count <= linesMax && from.bytes.length <= bytesMax) return from;
     const taken = head(from.bytes, Math.min(linesMax, from.count), bytesMax);
     const rest = { bytes: from.bytes.subarray(taken.bytes.length), count: from.count - taken.count };
-    if (rest.count > 0) held = rest;
+    if (rest.count > 0) leased = rest;
     return taken;
   };
   return {

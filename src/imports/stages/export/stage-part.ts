@@ -1,21 +1,21 @@
 import type { Clock } from '../../../base/clock.ts';
 import type { Failpoint } from '../../../base/failpoint.ts';
-import { RunFailedError, type HeldRun, type Segment, type StoredPart } from '../../run/held-run.ts';
+import { RunFailedError, type LeasedRun, type Segment, type StoredPart } from '../../run/leased-run.ts';
 import type { Source, SourcePart } from '../../source.ts';
 import { stagingKeys, type Staging } from '../../staging.ts';
 import type { ExportProgress } from './export-progress.ts';
 import { createFaultFile, type FaultFile } from './fault-file.ts';
 import { createLineFeed, type LineFeed } from './line-feed.ts';
 import { showWait } from '../stage-retry.ts';
-import type { StagingRoom } from './staging-room.ts';
+import type { DiskQuota } from './disk-quota.ts';
 import { writeSegment, type SegmentLimits } from './write-segment.ts';
 
 export interface StagePartDeps {
-  readonly held: HeldRun;
+  readonly leased: LeasedRun;
   readonly clock: Clock;
   readonly source: Source;
   readonly staging: Staging;
-  readonly room: StagingRoom;
+  readonly quota: DiskQuota;
   readonly progress: ExportProgress;
   readonly limits: SegmentLimits;
   readonly failpoint: Failpoint;
@@ -37,15 +37,15 @@ export function partState(listed: SourcePart, stored: StoredPart): PartState {
 
 /** What is staged of the part does not count any more. */
 export async function forgetPart(
-  { held, staging }: Pick<StagePartDeps, 'held' | 'staging'>,
+  { leased, staging }: Pick<StagePartDeps, 'leased' | 'staging'>,
   part: PartState,
 ): Promise<void> {
   const { identity } = part.listed;
   const none = { segments: [], complete: false, faults: 0, checked: 0, checkState: '' };
-  await held.savePart(part.seq, { ...none, identity });
+  await leased.savePart(part.seq, { ...none, identity });
   part.segments = [];
   part.complete = false;
-  const first = stagingKeys.segment(held.run.id, part.seq, 0);
+  const first = stagingKeys.segment(leased.run.id, part.seq, 0);
   await staging.remove(first.slice(0, first.lastIndexOf('/') + 1));
 }
 
@@ -54,19 +54,19 @@ export async function forgetPart(
  * another the lines that are staged are passed over.
  */
 export async function stagePart(deps: StagePartDeps, part: PartState): Promise<void> {
-  const { held, source, staging } = deps;
+  const { leased, source, staging } = deps;
   if (!part.listed.stable && part.segments.length > 0) await forgetPart(deps, part);
-  const faults = createFaultFile(staging, held.run.id, { seq: part.seq, key: part.listed.key });
+  const faults = createFaultFile(staging, leased.run.id, { seq: part.seq, key: part.listed.key });
   const waiting = (reason: string, waitMs: number): void =>
-    showWait(held, { reason, until: deps.clock.now() + waitMs });
-  const chunks = source.open(part.listed, { signal: held.signal, waiting });
+    showWait(leased, { reason, until: deps.clock.now() + waitMs });
+  const chunks = source.open(part.listed, { signal: leased.signal, waiting });
   const feed = createLineFeed(chunks, (found) => faults.add(found));
   try {
     await passStaged(feed, part);
     await stageSegments(deps, part, feed, faults);
     await faults.finish();
     part.complete = true;
-    await held.savePart(part.seq, { complete: true, faults: faults.count(), error: '' });
+    await leased.savePart(part.seq, { complete: true, faults: faults.count(), error: '' });
     show(deps, part, feed, faults);
   } finally {
     await feed.close();
@@ -83,15 +83,15 @@ async function passStaged(feed: LineFeed, { listed, segments }: PartState): Prom
 }
 
 async function stageSegments(deps: StagePartDeps, part: PartState, feed: LineFeed, faults: FaultFile): Promise<void> {
-  const { held, staging, room, limits, failpoint, progress } = deps;
+  const { leased, staging, quota, limits, failpoint, progress } = deps;
   for (;;) {
     const records = Math.min(limits.records, deps.left());
     if (records <= 0) return;
-    await room.wait(held);
+    await quota.wait(leased);
     const number = part.segments.length;
     const before = recordsOf(part.segments);
     let taken = 0;
-    const key = stagingKeys.segment(held.run.id, part.seq, number);
+    const key = stagingKeys.segment(leased.run.id, part.seq, number);
     const { segment, ended, broke } = await writeSegment(feed, { staging, key }, { ...limits, records }, (more) => {
       taken += more;
       progress.grew(more);
@@ -100,11 +100,11 @@ async function stageSegments(deps: StagePartDeps, part: PartState, feed: LineFee
     });
     if (segment !== undefined) {
       failpoint('import_segment_written');
-      held.signal.throwIfAborted();
+      leased.signal.throwIfAborted();
       const segments = [...part.segments, segment];
-      await held.savePart(part.seq, { segments });
+      await leased.savePart(part.seq, { segments });
       part.segments = segments;
-      room.wrote(segment.bytes);
+      quota.wrote(segment.bytes);
       failpoint('import_segment_committed');
     }
     if (broke !== undefined) throw broke;

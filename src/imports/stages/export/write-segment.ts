@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { constants, createZstdCompress } from 'node:zlib';
-import type { Segment } from '../../run/held-run.ts';
+import type { Segment } from '../../run/leased-run.ts';
 import { SourceWaitError } from '../../source.ts';
 import type { Staging } from '../../staging.ts';
 import type { LineFeed } from './line-feed.ts';

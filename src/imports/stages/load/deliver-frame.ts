@@ -5,7 +5,7 @@ import { stagingKeys, type RejectedRecord, type Staging } from '../../staging.ts
 import type { Delivered, LoadBatch, Target } from '../../target.ts';
 import { splitLines } from '../../targets/lines.ts';
 import type { DayFrame } from './read-day.ts';
-import type { Admit } from './speed.ts';
+import type { Admit } from './speed-limit.ts';
 
 export interface DeliverFrameDeps {
   readonly target: Target;

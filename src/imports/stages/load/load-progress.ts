@@ -1,7 +1,7 @@
 import type { Clock } from '../../../base/clock.ts';
-import type { HeldRun, StoredDay } from '../../run/held-run.ts';
+import type { LeasedRun, StoredDay } from '../../run/leased-run.ts';
 import type { CheckResult } from '../../run/results.ts';
-import { createRate } from './speed.ts';
+import { createRate } from '../rate.ts';
 import type { DeliveredFrame } from './deliver-frame.ts';
 
 /** How far the load has come, over all days. */
@@ -16,14 +16,14 @@ export interface LoadProgress {
 
 /** `bytesDone`: of the frames that were loaded before. */
 export function createLoadProgress(
-  held: HeldRun,
+  leased: LeasedRun,
   clock: Clock,
   check: CheckResult,
   days: readonly StoredDay[],
   bytesDone: number,
 ): LoadProgress {
   const sum = (of: (day: StoredDay) => number): number => days.reduce((total, day) => total + of(day), 0);
-  const startedAt = held.run.progress.load?.startedAt ?? clock.now();
+  const startedAt = leased.run.progress.load?.startedAt ?? clock.now();
   const total = sum((day) => day.events);
   const bytesTotal = sum((day) => day.bytes);
   const rate = createRate(clock);
@@ -31,9 +31,9 @@ export function createLoadProgress(
   let rejected = sum((day) => day.rejected);
   let bytes = bytesDone;
   let partsDone = days.filter((day) => day.framesLoaded >= day.frames).length;
-  let lastProgressAt = held.run.progress.load?.lastProgressAt;
+  let lastProgressAt = leased.run.progress.load?.lastProgressAt;
   const show = (finishedAt?: number): void =>
-    held.progress(
+    leased.progress(
       {
         stage: 'load',
         partsDone,

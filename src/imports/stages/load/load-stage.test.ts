@@ -1,15 +1,15 @@
 import { zstdDecompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { RunFailedError, RunLostError } from '../../run/held-run.ts';
+import { RunFailedError, RunLostError } from '../../run/leased-run.ts';
 import { stagingKeys, type RejectedRecord, type Staging } from '../../staging.ts';
 import { TargetError, TargetWaitError, type Target } from '../../target.ts';
-import { openHttpTarget } from '../../targets/http.ts';
+import { openHttpTarget } from '../../targets/http-target.ts';
 import { splitLines } from '../../targets/lines.ts';
-import { directRequest } from '../../targets/post.ts';
+import { directRequest } from '../../targets/http-request.ts';
 import { seeded, startBatchService, type SentEvent, type Treatment } from '../../../../test/support/batch-service.ts';
 import { createLoadStage, type LoadDeps } from './load-stage.ts';
 import { eventsOf, stageDays, tempStaging, type TestEvent } from '../../../../test/support/staged-days.ts';
-import { createTestRun, type TestRun } from '../../../../test/support/held-run.ts';
+import { createTestRun, type TestRun } from '../../../../test/support/leased-run.ts';
 
 const days = {
   '2024-03-02': eventsOf('run-1', '2024-03-02', 95),
@@ -95,7 +95,7 @@ describe('loading', () => {
     await using service = await startBatchService(() => 'keep');
     const test = createTestRun('run-1');
     await stageDays(test, temp.staging, days, 10);
-    await createLoadStage(loadDeps(httpTarget(service.url), temp.staging))(test.hold().held);
+    await createLoadStage(loadDeps(httpTarget(service.url), temp.staging))(test.hold().leased);
     expect(identities(service.stored.values())).toEqual(identities(all));
     expect(service.requests).toBe(54);
     expect(service.days).toEqual(['2024-03-01', '2024-03-02', '2024-03-05']);
@@ -121,7 +121,7 @@ describe('loading', () => {
         return { accepted: batch.events, rejected: [] };
       },
     });
-    await createLoadStage(loadDeps(target, temp.staging))(test.hold().held);
+    await createLoadStage(loadDeps(target, temp.staging))(test.hold().leased);
     const sets = [...seen].map((text) => text.split(','));
     expect(Math.max(...sets.map((set) => set.length))).toBe(4);
     expect(sets.filter((set) => new Set(set).size > 1)).toEqual([]);
@@ -147,7 +147,7 @@ describe('loading', () => {
     });
     const test = createTestRun('run-1');
     await stageDays(test, temp.staging, days, 40);
-    await createLoadStage(loadDeps(httpTarget(service.url), temp.staging))(test.hold().held);
+    await createLoadStage(loadDeps(httpTarget(service.url), temp.staging))(test.hold().leased);
     expect(identities(service.stored.values())).toEqual(identities(all));
     expect(sums(test)).toEqual({ accepted: 535, rejected: 0, open: 0 });
     expect(test.waits.length).toBeGreaterThan(0);
@@ -162,7 +162,7 @@ describe('loading', () => {
     const test = createTestRun('run-1');
     await stageDays(test, temp.staging, { '2024-03-05': days['2024-03-05'] }, 10);
     const time = testTime();
-    await createLoadStage(loadDeps(httpTarget(service.url), temp.staging, time))(test.hold().held);
+    await createLoadStage(loadDeps(httpTarget(service.url), temp.staging, time))(test.hold().leased);
     expect(time.slept).toEqual([90_000]);
     expect(test.waits).toEqual([
       {
@@ -178,7 +178,7 @@ describe('loading', () => {
     const test = createTestRun('run-1', { eventsPerSecond: 100 });
     await stageDays(test, temp.staging, days, 10);
     const time = testTime();
-    await createLoadStage(loadDeps(target, temp.staging, { ...time, inFlight: 1 }))(test.hold().held);
+    await createLoadStage(loadDeps(target, temp.staging, { ...time, inFlight: 1 }))(test.hold().leased);
     const seconds = time.slept.reduce((sum, ms) => sum + ms, 0) / 1000;
     expect(seconds).toBeGreaterThan(5.2);
     expect(seconds).toBeLessThan(5.4);
@@ -203,7 +203,7 @@ describe('events that the target refuses', () => {
     await using service = await startBatchService(refuseN(bad));
     const test = createTestRun('run-1');
     await stageDays(test, temp.staging, days, 50);
-    await createLoadStage(loadDeps(httpTarget(service.url), temp.staging))(test.hold().held);
+    await createLoadStage(loadDeps(httpTarget(service.url), temp.staging))(test.hold().leased);
     const refused = all.filter((event) => bad(Number(event.properties['n'])));
     expect(identities(service.stored.values())).toEqual(identities(all.filter((event) => !refused.includes(event))));
     expect(sums(test)).toEqual({ accepted: 535 - refused.length, rejected: refused.length, open: 0 });
@@ -224,9 +224,9 @@ describe('events that the target refuses', () => {
     const test = createTestRun('run-1', { rejectedMax: 0.2 });
     await stageDays(test, temp.staging, days, 10);
     const stage = createLoadStage(loadDeps(httpTarget(service.url), temp.staging));
-    await expect(stage(test.hold().held)).rejects.toThrow(RunFailedError);
+    await expect(stage(test.hold().leased)).rejects.toThrow(RunFailedError);
     test.run = { ...test.run, options: { ...test.run.options, rejectedMax: 0.6 } };
-    await stage(test.hold().held);
+    await stage(test.hold().leased);
     expect(sums(test)).toEqual({ accepted: 267, rejected: 268, open: 0 });
     expect(await rejectedRecords(temp.staging, 'run-1')).toHaveLength(268);
   });
@@ -247,7 +247,7 @@ describe('a load that is interrupted', () => {
           if (name === place && (left -= 1) === 0) throw new Error('killed');
         };
         try {
-          await createLoadStage(loadDeps(target, temp.staging, { failpoint }))(test.hold().held);
+          await createLoadStage(loadDeps(target, temp.staging, { failpoint }))(test.hold().leased);
           break;
         } catch (error) {
           crashes += 1;
@@ -266,11 +266,11 @@ describe('a load that is interrupted', () => {
     const test = createTestRun('run-1');
     await stageDays(test, temp.staging, days, 10);
     const staged = structuredClone(test.days);
-    await createLoadStage(loadDeps(target, temp.staging))(test.hold().held);
+    await createLoadStage(loadDeps(target, temp.staging))(test.hold().leased);
     target.events.splice(100, 7);
     for (const [day, state] of staged) test.days.set(day, state);
     test.run = { ...test.run, retries: 1, progress: {} };
-    await createLoadStage(loadDeps(target, temp.staging))(test.hold().held);
+    await createLoadStage(loadDeps(target, temp.staging))(test.hold().leased);
     expect(target.events.toSorted()).toEqual(all.map(({ uuid }) => uuid).toSorted());
     expect(sums(test)).toEqual({ accepted: 535, rejected: 0, open: 0 });
   });
@@ -279,7 +279,7 @@ describe('a load that is interrupted', () => {
     await using temp = await tempStaging();
     const test = createTestRun('run-1');
     await stageDays(test, temp.staging, days, 10);
-    const { held, lose } = test.hold();
+    const { leased, lose } = test.hold();
     const target = memoryTarget();
     let batches = 0;
     const pausing: Target = {
@@ -291,11 +291,11 @@ describe('a load that is interrupted', () => {
         return target.deliver(batch, signal);
       },
     };
-    await expect(createLoadStage(loadDeps(pausing, temp.staging))(held)).rejects.toThrow(RunLostError);
+    await expect(createLoadStage(loadDeps(pausing, temp.staging))(leased)).rejects.toThrow(RunLostError);
     const before = structuredClone(test.days);
     await new Promise((done) => setTimeout(done, 20));
     expect(test.days).toEqual(before);
-    await createLoadStage(loadDeps(target, temp.staging))(test.hold().held);
+    await createLoadStage(loadDeps(target, temp.staging))(test.hold().leased);
     expect(target.events.toSorted()).toEqual(all.map(({ uuid }) => uuid).toSorted());
   });
 
@@ -319,7 +319,7 @@ describe('a load that is interrupted', () => {
         signal.addEventListener('abort', () => fail(signal.reason as Error), { once: true }),
       );
     const stage = createLoadStage(loadDeps(target, temp.staging, { sleep }));
-    await expect(stage(test.hold().held)).rejects.toThrow(TargetError);
+    await expect(stage(test.hold().leased)).rejects.toThrow(TargetError);
   });
 
   it('does not begin when the files of a day are damaged', async () => {
@@ -328,6 +328,6 @@ describe('a load that is interrupted', () => {
     await stageDays(test, temp.staging, days, 10);
     await temp.staging.write(stagingKeys.day('run-1', '2024-03-01'), [Buffer.from('nothing of the kind')]);
     const stage = createLoadStage(loadDeps(memoryTarget(), temp.staging));
-    await expect(stage(test.hold().held)).rejects.toThrow(/2024-03-01.*start the check again/);
+    await expect(stage(test.hold().leased)).rejects.toThrow(/2024-03-01.*start the check again/);
   });
 });

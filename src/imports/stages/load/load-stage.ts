@@ -1,8 +1,8 @@
 import type { Clock } from '../../../base/clock.ts';
 import type { Failpoint } from '../../../base/failpoint.ts';
 import type { Retry, Sleep } from '../../../base/retry.ts';
-import { assertCheckPassed, rejectedShare } from '../check/assert-passed.ts';
-import { RunFailedError, type HeldRun, type RunStage, type StoredDay } from '../../run/held-run.ts';
+import { assertCheckPassed, rejectedShare } from '../check/assert-check-passed.ts';
+import { RunFailedError, type LeasedRun, type RunStage, type StoredDay } from '../../run/leased-run.ts';
 import type { CheckResult } from '../../run/results.ts';
 import { stagingKeys, type DayIndex, type Staging } from '../../staging.ts';
 import type { Target } from '../../target.ts';
@@ -12,7 +12,7 @@ import { createLoadProgress, type LoadProgress } from './load-progress.ts';
 import { createTargetRetry } from '../stage-retry.ts';
 import { readDayFrames, readDayIndex } from './read-day.ts';
 import { readJson } from './read-json.ts';
-import { createSpeedLimit, type Admit } from './speed.ts';
+import { createSpeedLimit, type Admit } from './speed-limit.ts';
 
 export interface LoadDeps {
   readonly target: Target;
@@ -31,7 +31,7 @@ const commitFrames = 8;
 const commitMs = 250;
 
 interface Load extends LoadDeps {
-  readonly held: HeldRun;
+  readonly leased: LeasedRun;
   readonly signal: AbortSignal;
   readonly stop: () => void;
   readonly retry: Retry;
@@ -46,23 +46,23 @@ interface Load extends LoadDeps {
  * frames beyond the cursor are few: the target is asked for those, and gets only what it lacks.
  */
 export function createLoadStage(deps: LoadDeps): RunStage {
-  return async (held) => {
-    const { run } = held;
+  return async (leased) => {
+    const { run } = leased;
     // What the check wrote.
     const check = (await readJson(deps.staging, stagingKeys.check(run.id))) as CheckResult;
     assertCheckPassed(check, run.options);
-    const days = (await held.days()).toSorted((a, b) => (a.day < b.day ? -1 : 1));
+    const days = (await leased.days()).toSorted((a, b) => (a.day < b.day ? -1 : 1));
     const begun = run.progress.load !== undefined;
     if (days.every((day) => day.framesLoaded === 0)) await deps.staging.remove(loadRejectedPrefix(run.id));
     const stop = new AbortController();
-    const signal = AbortSignal.any([held.signal, stop.signal]);
-    const progress = createLoadProgress(held, deps.clock, check, days, await bytesLoaded(deps.staging, run.id, days));
+    const signal = AbortSignal.any([leased.signal, stop.signal]);
+    const progress = createLoadProgress(leased, deps.clock, check, days, await bytesLoaded(deps.staging, run.id, days));
     const load: Load = {
       ...deps,
-      held,
+      leased,
       signal,
       stop: () => stop.abort(new Error('another batch of the load failed')),
-      retry: createTargetRetry({ ...deps, held: { signal, waiting: (waiting) => held.waiting(waiting) } }),
+      retry: createTargetRetry({ ...deps, leased: { signal, waiting: (waiting) => leased.waiting(waiting) } }),
       admit: createSpeedLimit(run.options.eventsPerSecond, deps),
       check,
       progress,
@@ -70,7 +70,7 @@ export function createLoadStage(deps: LoadDeps): RunStage {
     };
     progress.show();
     // From here on a worker that takes over knows that there may be frames beyond the cursor.
-    await held.flush();
+    await leased.flush();
     // Days before the first that is not done are done; days after it have not begun.
     let doubt: Doubt = begun ? 'beyond-cursor' : 'none';
     for (const day of days) {
@@ -79,7 +79,7 @@ export function createLoadStage(deps: LoadDeps): RunStage {
       doubt = 'none';
     }
     progress.finish();
-    await held.flush();
+    await leased.flush();
   };
 }
 
@@ -87,8 +87,8 @@ export function createLoadStage(deps: LoadDeps): RunStage {
 type Doubt = 'none' | 'beyond-cursor' | 'all';
 
 async function loadDay(load: Load, day: StoredDay, doubt: Doubt): Promise<void> {
-  const { staging, held, progress } = load;
-  const run = held.run.id;
+  const { staging, leased, progress } = load;
+  const run = leased.run.id;
   const index = await readDayIndex(staging, run, day.day);
   if (doubt !== 'none' && day.framesLoaded === 0) await staging.remove(loadRejectedPrefix(run, day.day));
   const underWayMax = commitFrames + load.inFlight;
@@ -110,7 +110,7 @@ interface Cursor {
   commit(framesLoaded: number): Promise<void>;
 }
 
-function createCursor({ held, clock, failpoint, progress, check }: Load, day: StoredDay): Cursor {
+function createCursor({ leased, clock, failpoint, progress, check }: Load, day: StoredDay): Cursor {
   let { accepted, rejected, framesLoaded } = day;
   let committed = framesLoaded;
   let committedAt = clock.now();
@@ -118,12 +118,12 @@ function createCursor({ held, clock, failpoint, progress, check }: Load, day: St
     framesLoaded = upTo;
     if (framesLoaded === committed) return;
     failpoint('import_load_delivered');
-    await held.saveDay(day.day, { framesLoaded, accepted, rejected });
+    await leased.saveDay(day.day, { framesLoaded, accepted, rejected });
     failpoint('import_load_committed');
     committed = framesLoaded;
     committedAt = clock.now();
     progress.show();
-    assertFewRejected(check, progress.rejected(), held.run.options.rejectedMax);
+    assertFewRejected(check, progress.rejected(), leased.run.options.rejectedMax);
   };
   return {
     add: async (delivered) => {

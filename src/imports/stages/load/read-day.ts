@@ -1,7 +1,7 @@
 import { promisify } from 'node:util';
 import { zstdDecompress } from 'node:zlib';
-import { RunFailedError } from '../../run/held-run.ts';
-import { inOnePiece } from '../check/one-piece.ts';
+import { RunFailedError } from '../../run/leased-run.ts';
+import { inOnePiece } from '../check/in-one-piece.ts';
 import { stagingKeys, type DayIndex, type Staging } from '../../staging.ts';
 import type { LoadBatch } from '../../target.ts';
 import { readJson } from './read-json.ts';

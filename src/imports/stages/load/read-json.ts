@@ -1,4 +1,4 @@
-import { RunFailedError } from '../../run/held-run.ts';
+import { RunFailedError } from '../../run/leased-run.ts';
 import type { Staging } from '../../staging.ts';
 
 /** A small JSON file of a run. Throws StagingMissingError, or RunFailedError when it is damaged. */

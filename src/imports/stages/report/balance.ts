@@ -1,4 +1,4 @@
-import type { StoredDay, StoredPart } from '../../run/held-run.ts';
+import type { StoredDay, StoredPart } from '../../run/leased-run.ts';
 import type { VerifyResult } from '../../run/results.ts';
 import type { BalanceLine, ReportTotals } from './report.ts';
 

@@ -1,5 +1,5 @@
 import { stagesOf } from '../../run/eta.ts';
-import type { StoredDay, StoredPart } from '../../run/held-run.ts';
+import type { StoredDay, StoredPart } from '../../run/leased-run.ts';
 import type { CheckResult, VerifyResult } from '../../run/results.ts';
 import type { Run, RunOptions, Stage, StageProgress } from '../../run/run.ts';
 import { balance, recordsOf, sum, type RefusedCounts } from './balance.ts';

@@ -1,5 +1,5 @@
 import { dayMs } from '../../../base/time.ts';
-import type { StoredDay, StoredPart } from '../../run/held-run.ts';
+import type { StoredDay, StoredPart } from '../../run/leased-run.ts';
 import type { CheckResult, VerifyResult } from '../../run/results.ts';
 import type { Run, StageProgress } from '../../run/run.ts';
 import type { ReportSources } from './build-report.ts';

@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { zstdCompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { tempMetadata } from '../../../../test/support/metadata.ts';
-import type { HeldRun } from '../../run/held-run.ts';
-import { holdRun } from '../../run/hold-run.ts';
+import type { LeasedRun } from '../../run/leased-run.ts';
+import { createRunWriter } from '../../run/run-writer.ts';
 import { claimRun, createRun, getRun, pauseRun } from '../../run/run-store.ts';
 import { openStaging } from '../../staging/open-staging.ts';
 import { stagingKeys, type RejectedRecord, type Staging } from '../../staging.ts';
 import { makeReport, createReportStage } from './report-stage.ts';
 import type { ReportResult } from './report.ts';
-import { readRunRows } from './run-rows.ts';
+import { readRunRows } from '../../run/read-run-rows.ts';
 import { exactSources } from './report-sources.fixture.ts';
 
 const clock = { now: () => Date.parse('2026-11-21T12:00:00Z') };
@@ -19,11 +19,11 @@ const clock = { now: () => Date.parse('2026-11-21T12:00:00Z') };
 describe('the stage of the report', () => {
   it('reports what the metadata store and staging hold, exact to the event that the target refused', async () => {
     await using test = await startReported();
-    const { staging, held, run, db } = test;
+    const { staging, leased, run, db } = test;
     const stage = createReportStage({ staging, clock });
-    await stage(held);
+    await stage(leased);
     // Again, as after a crash.
-    await stage(held);
+    await stage(leased);
     const report = JSON.parse(await textOf(staging, stagingKeys.report(run, 'json'))) as ReportResult;
     expect(report.balance.filter(({ holds }) => !holds)).toEqual([]);
     expect(report).toMatchObject({ verdict: 'exact', run: { id: run, source: 'files' } });
@@ -32,7 +32,12 @@ describe('the stage of the report', () => {
     const stored = await getRun(db, run);
     expect(stored?.progress.report).toMatchObject({ partsDone: 2, finishedAt: clock.now() });
     if (stored === undefined) throw new Error('expected the run');
-    const seen = await makeReport({ staging, clock, run: { ...stored, stage: 'report' }, held: readRunRows(db, run) });
+    const seen = await makeReport({
+      staging,
+      clock,
+      run: { ...stored, stage: 'report' },
+      rows: readRunRows(db, run),
+    });
     expect(seen.totals).toEqual(report.totals);
   });
 
@@ -40,25 +45,25 @@ describe('the stage of the report', () => {
     'killed at %s and taken up again, it leaves the report behind that it would have at once',
     async (place) => {
       await using test = await startReported();
-      const { staging, held, run } = test;
+      const { staging, leased, run } = test;
       const failpoint = (name: string): void => {
         if (name === place) throw new Error('killed');
       };
-      await expect(createReportStage({ staging, clock, failpoint })(held)).rejects.toThrow('killed');
-      await createReportStage({ staging, clock })(held);
+      await expect(createReportStage({ staging, clock, failpoint })(leased)).rejects.toThrow('killed');
+      await createReportStage({ staging, clock })(leased);
       const again = await bothForms(staging, run);
       await staging.remove(stagingKeys.report(run, 'json'));
       await staging.remove(stagingKeys.report(run, 'html'));
-      await createReportStage({ staging, clock })(held);
+      await createReportStage({ staging, clock })(leased);
       expect(again).toEqual(await bothForms(staging, run));
     },
   );
 
   it('a difference between the store of rows and the files of rejected records is no exact report', async () => {
     await using test = await startReported();
-    const { staging, held, run } = test;
+    const { staging, leased, run } = test;
     await staging.remove(`${run}/rejected/`);
-    await createReportStage({ staging, clock })(held);
+    await createReportStage({ staging, clock })(leased);
     const report = JSON.parse(await textOf(staging, stagingKeys.report(run, 'json'))) as ReportResult;
     expect(report.verdict).toBe('different');
     expect(report.summary).toContain('by day = by name');
@@ -66,10 +71,10 @@ describe('the stage of the report', () => {
 
   it('writes nothing once the run is paused', async () => {
     await using test = await startReported();
-    const { staging, held, run, db, lose } = test;
+    const { staging, leased, run, db, lose } = test;
     await pauseRun(db, run);
     lose();
-    await expect(createReportStage({ staging, clock })(held)).rejects.toThrow(/abort/i);
+    await expect(createReportStage({ staging, clock })(leased)).rejects.toThrow(/abort/i);
     expect(await staging.list(`${run}/report`)).toEqual([]);
   });
 });
@@ -101,20 +106,20 @@ async function startReported() {
   const claim = await claimRun(db, clock.now(), 60_000);
   if (claim === undefined) throw new Error('expected a run to be claimed');
   const lost = new AbortController();
-  const held = holdRun({ db, clock, signal: lost.signal }, claim);
-  await fill(held, staging, sources);
+  const leased = createRunWriter({ db, clock, signal: lost.signal }, claim);
+  await fill(leased, staging, sources);
   const owned = cleanup.move();
-  return { staging, held, run, db, lose: () => lost.abort(), [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  return { staging, leased, run, db, lose: () => lost.abort(), [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
-async function fill(held: HeldRun, staging: Staging, sources: ReturnType<typeof exactSources>): Promise<void> {
-  const { id } = held.run;
-  await held.addParts(sources.parts.map(({ key, stable }) => ({ key, stable })));
+async function fill(leased: LeasedRun, staging: Staging, sources: ReturnType<typeof exactSources>): Promise<void> {
+  const { id } = leased.run;
+  await leased.addParts(sources.parts.map(({ key, stable }) => ({ key, stable })));
   for (const { seq, segments, complete, faults, checked } of sources.parts) {
-    await held.savePart(seq, { segments, complete, faults, checked });
+    await leased.savePart(seq, { segments, complete, faults, checked });
   }
   for (const { day, ...state } of sources.days) {
-    await held.saveDay(day, state);
+    await leased.saveDay(day, state);
     if (state.rejected === 0) continue;
     await staging.write(stagingKeys.rejected(id, `load-${day}-0`), [zstdCompressSync(refusedEvent(day))]);
   }

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../base/clock.ts';
 import type { Failpoint } from '../../../base/failpoint.ts';
-import type { HeldRun, RunStage, StoredDay } from '../../run/held-run.ts';
+import type { LeasedRun, RunStage, StoredDay } from '../../run/leased-run.ts';
 import type { Run } from '../../run/run.ts';
 import { stagingKeys, type Staging } from '../../staging.ts';
 import { refusedAtLoad } from '../verify/expected.ts';
@@ -20,19 +20,24 @@ export interface ReportStageDeps {
 
 /** The last stage: report.json and report.html in staging. The same again replaces them. */
 export function createReportStage({ staging, clock, current, failpoint }: ReportStageDeps): RunStage {
-  return async (held) => {
+  return async (leased) => {
     const startedAt = clock.now();
-    await held.flush();
-    const report = await makeReport({ staging, clock, held, run: (await current?.(held.run.id)) ?? held.run });
-    held.signal.throwIfAborted();
+    await leased.flush();
+    const report = await makeReport({
+      staging,
+      clock,
+      rows: leased,
+      run: (await current?.(leased.run.id)) ?? leased.run,
+    });
+    leased.signal.throwIfAborted();
     const json = Buffer.from(`${JSON.stringify(report)}\n`);
     const page = Buffer.from(reportPage(report));
-    await staging.write(stagingKeys.report(held.run.id, 'json'), [json]);
+    await staging.write(stagingKeys.report(leased.run.id, 'json'), [json]);
     failpoint?.('import_report_json_written');
-    await staging.write(stagingKeys.report(held.run.id, 'html'), [page]);
+    await staging.write(stagingKeys.report(leased.run.id, 'html'), [page]);
     failpoint?.('import_report_written');
     const finishedAt = clock.now();
-    held.progress({
+    leased.progress({
       stage: 'report',
       partsDone: 2,
       partsTotal: 2,
@@ -44,20 +49,20 @@ export function createReportStage({ staging, clock, current, failpoint }: Report
       lastProgressAt: finishedAt,
       rate: 0,
     });
-    await held.flush();
+    await leased.flush();
   };
 }
 
-interface Making {
+interface ReportDeps {
   readonly staging: Staging;
   readonly clock: Clock;
   readonly run: Run;
-  readonly held: Pick<HeldRun, 'parts' | 'days'>;
+  readonly rows: Pick<LeasedRun, 'parts' | 'days'>;
 }
 
-/** The report of a run as far as it has come; `held` needs no lease here. */
-export async function makeReport({ staging, clock, run, held }: Making): Promise<ReportResult> {
-  const [parts, days] = await Promise.all([held.parts(), held.days()]);
+/** The report of a run as far as it has come. */
+export async function makeReport({ staging, clock, run, rows }: ReportDeps): Promise<ReportResult> {
+  const [parts, days] = await Promise.all([rows.parts(), rows.days()]);
   const [check, verify] = await Promise.all([readCheck(staging, run.id), readVerify(staging, run.id)]);
   const refused = await readRefused(staging, run.id, days);
   return buildReport({ run, parts, days, refused, check, verify, now: clock.now() });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { eventsOf, microsOf, stageDays, tempStaging, type TestEvent } from '../../../../test/support/staged-days.ts';
-import { createTestRun } from '../../../../test/support/held-run.ts';
+import { createTestRun } from '../../../../test/support/leased-run.ts';
 import type { TargetReader } from '../../target.ts';
 import { compareDay } from './compare-day.ts';
 import { createDifferences } from './differences.ts';

@@ -22,7 +22,7 @@ export interface CompareDay {
   readonly identitiesMax?: number;
 }
 
-/** Identities that are held in memory at once. */
+/** Identities that are leased in memory at once. */
 const identitiesMaxDefault = 250_000;
 
 interface Expected {

@@ -7,13 +7,13 @@ import { systemClock } from '../../../base/clock.ts';
 import { tempChdb, type TempChdb } from '../../../../test/support/chdb.ts';
 import { createLoadStage } from '../load/load-stage.ts';
 import { eventsOf, stageDays, tempStaging, uuidOf, type TestEvent } from '../../../../test/support/staged-days.ts';
-import { createTestRun, type TestRun } from '../../../../test/support/held-run.ts';
+import { createTestRun, type TestRun } from '../../../../test/support/leased-run.ts';
 import type { VerifyResult } from '../../run/results.ts';
 import { stagingKeys, type Staging } from '../../staging.ts';
 import { TargetWaitError, type Target } from '../../target.ts';
-import { openHttpTarget } from '../../targets/http.ts';
-import type { HttpRequest } from '../../targets/post.ts';
-import { openProjectTarget } from '../../targets/project.ts';
+import { openHttpTarget } from '../../targets/http-target.ts';
+import type { HttpRequest } from '../../targets/http-request.ts';
+import { openProjectTarget } from '../../targets/project-target.ts';
 import type { SentEvent } from '../../../../test/support/batch-service.ts';
 import { createStoreInserter } from '../../../../test/support/store-door.ts';
 import { createVerifyStage, type VerifyDeps } from './verify-stage.ts';
@@ -65,7 +65,7 @@ async function load(
   };
   await stageDays(test, staging, days, 64);
   const deps = { target, staging, clock: systemClock, sleep, failpoint: () => {} };
-  await createLoadStage(deps)(test.hold().held);
+  await createLoadStage(deps)(test.hold().leased);
   return {
     test,
     staging,
@@ -73,7 +73,7 @@ async function load(
     insert,
     events: Object.values(days).flat(),
     verify: async (more = {}) => {
-      await createVerifyStage({ ...deps, ...more })(test.hold().held);
+      await createVerifyStage({ ...deps, ...more })(test.hold().leased);
       return readResult(staging);
     },
     [Symbol.asyncDispose]: () => temp[Symbol.asyncDispose](),
@@ -166,7 +166,7 @@ describe('verifying what a project stored', () => {
     );
     const whole = await loaded.verify();
     expect(whole).toMatchObject({ verdict: 'different', found: 319, storedByOthers: 3 });
-    await loaded.test.hold().held.resetDays('verified');
+    await loaded.test.hold().leased.resetDays('verified');
     const killedAt: string[] = [];
     // Each attempt gets one step further than the one before.
     for (let steps = 0; ; steps += 1) {

@@ -1,9 +1,9 @@
 import type { Clock } from '../../../base/clock.ts';
 import type { Failpoint } from '../../../base/failpoint.ts';
 import { sleep, type Retry, type Sleep } from '../../../base/retry.ts';
-import type { HeldRun, RunStage, StoredDay } from '../../run/held-run.ts';
+import type { LeasedRun, RunStage, StoredDay } from '../../run/leased-run.ts';
 import { createTargetRetry } from '../stage-retry.ts';
-import { createRate } from '../load/speed.ts';
+import { createRate } from '../rate.ts';
 import type { VerifyCell, VerifyResult } from '../../run/results.ts';
 import { stagingKeys, type Staging } from '../../staging.ts';
 import { TargetUnreadableError, type StoredCount, type Target, type TargetReader } from '../../target.ts';
@@ -24,7 +24,7 @@ export interface VerifyDeps {
 }
 
 interface Verify extends VerifyDeps {
-  readonly held: HeldRun;
+  readonly leased: LeasedRun;
   readonly reader: TargetReader;
   readonly retry: Retry;
   readonly sleep: Sleep;
@@ -48,34 +48,34 @@ const lookAgainMs = 2000;
 
 /** Compares what the target stored with what was loaded, per day and event name, and to the record where they differ. */
 export function createVerifyStage(deps: VerifyDeps): RunStage {
-  return async (held) => {
-    const days = (await held.days()).toSorted((a, b) => (a.day < b.day ? -1 : 1));
-    const result = await verifyDays(deps, held, days);
-    await deps.staging.write(stagingKeys.verify(held.run.id), [Buffer.from(JSON.stringify(result))]);
+  return async (leased) => {
+    const days = (await leased.days()).toSorted((a, b) => (a.day < b.day ? -1 : 1));
+    const result = await verifyDays(deps, leased, days);
+    await deps.staging.write(stagingKeys.verify(leased.run.id), [Buffer.from(JSON.stringify(result))]);
     deps.failpoint?.('import_verify_written');
-    await held.flush();
+    await leased.flush();
   };
 }
 
-async function verifyDays(deps: VerifyDeps, held: HeldRun, days: readonly StoredDay[]): Promise<VerifyResult> {
+async function verifyDays(deps: VerifyDeps, leased: LeasedRun, days: readonly StoredDay[]): Promise<VerifyResult> {
   const { target, clock } = deps;
   const expected = days.reduce((sum, day) => sum + day.accepted, 0);
   if (target.reader === undefined) return unreadableResult(target, expected);
-  const retry = createTargetRetry({ ...deps, held });
+  const retry = createTargetRetry({ ...deps, leased });
   const failpoint = deps.failpoint ?? (() => {});
-  const verify: Verify = { sleep, ...deps, held, reader: target.reader, retry, failpoint, changedAt: clock.now() };
+  const verify: Verify = { sleep, ...deps, leased, reader: target.reader, retry, failpoint, changedAt: clock.now() };
   const progress = createProgress(verify, days, expected);
   const differences = createDifferences(differencesMax);
   const verified: VerifiedDay[] = [];
   progress.show();
   try {
-    await retry(() => target.settled(held.signal));
+    await retry(() => target.settled(leased.signal));
     for (const day of days) {
       const done = await verifyDay(verify, day, differences);
       failpoint('import_verify_compared');
       // A day of which there is more to say is looked at again after a crash, for that is kept nowhere yet.
       if (!day.verified && isPlain(done)) {
-        await held.saveDay(day.day, { verified: true });
+        await leased.saveDay(day.day, { verified: true });
         failpoint('import_verify_committed');
       }
       verified.push(done);
@@ -95,8 +95,8 @@ function isPlain({ cells, byOthers }: VerifiedDay): boolean {
 }
 
 async function verifyDay(verify: Verify, day: StoredDay, all: Differences): Promise<VerifiedDay> {
-  const { held, staging } = verify;
-  const refused = day.rejected === 0 ? [] : await refusedAtLoad(staging, held.run.id, day.day);
+  const { leased, staging } = verify;
+  const refused = day.rejected === 0 ? [] : await refusedAtLoad(staging, leased.run.id, day.day);
   const expected = expectedCounts(day, refused);
   const total = sumOf(expected);
   if (day.verified) return { expected: total, found: total, byOthers: 0, cells: [] };
@@ -110,13 +110,13 @@ async function verifyDay(verify: Verify, day: StoredDay, all: Differences): Prom
     compareDay({
       staging,
       reader: verify.reader,
-      run: held.run.id,
+      run: leased.run.id,
       day: day.day,
       events,
       expected: total - agreeing,
       refused: refusedKeys,
       differences,
-      signal: held.signal,
+      signal: leased.signal,
     });
   const { found, differences } = await verify.retry(async () => {
     const differences = createDifferences(differencesMax);
@@ -137,16 +137,16 @@ async function settledCounts(
   day: string,
   expected: ReadonlyMap<string, StoredCount>,
 ): Promise<ReadonlyMap<string, StoredCount>> {
-  const { held, reader, retry, clock, sleep, target } = verify;
+  const { leased, reader, retry, clock, sleep, target } = verify;
   const lagMs = target.lagMs ?? 0;
-  let counts = await retry(() => reader.dayCounts(day, held.signal));
+  let counts = await retry(() => reader.dayCounts(day, leased.signal));
   while (differingEvents(expected, counts).length > 0) {
     const restMs = verify.changedAt + lagMs - clock.now();
     if (restMs <= 0) break;
     const reason = `looking again at ${day}, of which the target may not show everything yet`;
-    held.waiting({ reason, until: clock.now() + restMs });
-    await sleep(Math.min(lookAgainMs, restMs), held.signal);
-    const again = await retry(() => reader.dayCounts(day, held.signal));
+    leased.waiting({ reason, until: clock.now() + restMs });
+    await sleep(Math.min(lookAgainMs, restMs), leased.signal);
+    const again = await retry(() => reader.dayCounts(day, leased.signal));
     if (differingEvents(counts, again).length > 0) verify.changedAt = clock.now();
     counts = again;
   }
@@ -159,14 +159,14 @@ interface VerifyProgress {
   finish(): void;
 }
 
-function createProgress({ held, clock }: Verify, days: readonly StoredDay[], total: number): VerifyProgress {
-  const startedAt = held.run.progress.verify?.startedAt ?? clock.now();
+function createProgress({ leased, clock }: Verify, days: readonly StoredDay[], total: number): VerifyProgress {
+  const startedAt = leased.run.progress.verify?.startedAt ?? clock.now();
   const bytesTotal = days.reduce((all, day) => all + day.bytes, 0);
   const rate = createRate(clock);
   let [partsDone, done, found, bytes] = [0, 0, 0, 0];
   let lastProgressAt: number | undefined;
   const show = (finishedAt?: number): void =>
-    held.progress(
+    leased.progress(
       {
         stage: 'verify',
         partsDone,

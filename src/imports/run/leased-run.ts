@@ -5,8 +5,8 @@ import type { SourcePart } from '../source.ts';
  * A run in the hands of a worker: what the stages see of the metadata store. Every write happens under the lease and while the
  * run is `running`, in one transaction each; after a pause, a cancel or a lost lease it throws RunLostError and changes nothing.
  */
-export interface HeldRun {
-  /** As it was claimed; `stage` and `options` do not change while it is held. */
+export interface LeasedRun {
+  /** As it was claimed; `stage` and `options` do not change while it is leased. */
   readonly run: Run;
   /** Aborted within a second of a pause, a cancel or a lost lease, and when the program stops. */
   readonly signal: AbortSignal;
@@ -87,5 +87,5 @@ export class RunFailedError extends Error {
 }
 
 /** One stage. Resolves when it is done; may be called again after any crash and goes on where it was. */
-export type RunStage = (held: HeldRun) => Promise<void>;
+export type RunStage = (leased: LeasedRun) => Promise<void>;
 export type RunStages = Readonly<Record<Stage, RunStage>>;

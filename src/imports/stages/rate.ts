@@ -1,29 +1,4 @@
-import type { Clock } from '../../../base/clock.ts';
-import { sleep as standardSleep, type Sleep } from '../../../base/retry.ts';
-
-export interface SpeedDeps {
-  readonly clock: Clock;
-  readonly sleep?: Sleep;
-}
-
-/** Resolves when so many events may be sent. */
-export type Admit = (events: number, signal: AbortSignal) => Promise<void>;
-
-/**
- * Holds a speed. A batch may go when those before it are paid off, so that no size of batch is too large and nothing that was
- * not used up is saved for later.
- */
-export function createSpeedLimit(eventsPerSecond: number, deps: SpeedDeps): Admit {
-  const { clock, sleep = standardSleep } = deps;
-  if (eventsPerSecond <= 0) return () => Promise.resolve();
-  let freeAt = 0;
-  return async (events, signal) => {
-    const start = Math.max(clock.now(), freeAt);
-    freeAt = start + (events / eventsPerSecond) * 1000;
-    const waitMs = start - clock.now();
-    if (waitMs > 0) await sleep(waitMs, signal);
-  };
-}
+import type { Clock } from '../../base/clock.ts';
 
 const windowMs = 30_000;
 

@@ -3,7 +3,7 @@ import { TargetError, TargetWaitError, type Delivered, type Target } from '../ta
 import { detailIn, isTransient, type Answer } from './batch-answer.ts';
 import { createHttpReader } from './http-reader.ts';
 import { batchEvents } from './lines.ts';
-import type { HttpRequest } from './post.ts';
+import type { HttpRequest } from './http-request.ts';
 import { BatchRefusedError, createBatchSender, type BatchOutcome } from './send-batch.ts';
 
 export interface HttpTargetOptions {

@@ -1,6 +1,6 @@
 import { zstdDecompress } from 'node:zlib';
 import { promisify } from 'node:util';
-import type { StoredPart } from '../../run/held-run.ts';
+import type { StoredPart } from '../../run/leased-run.ts';
 import type { RejectedRecord, Staging } from '../../staging.ts';
 import type { ErrorGroups } from './error-groups.ts';
 

@@ -7,7 +7,7 @@ import { tempMetadata } from '../../../test/support/metadata.ts';
 import type { Metadata } from '../../metadata/database.ts';
 import { createProject, deleteProject } from '../../metadata/projects.ts';
 import { createAccount, sampleConfig, samplePlugin } from '../../../test/support/metadata-rows.ts';
-import { removeOfDeletedProjects, removeOldStaging } from './keep-staging.ts';
+import { removeOfDeletedProjects, removeOldStaging } from './remove-old-staging.ts';
 import {
   cancelRun,
   claimRun,

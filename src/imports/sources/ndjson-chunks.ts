@@ -1,6 +1,6 @@
 import { SourceWaitError, type RecordChunk } from '../source.ts';
-import { withoutGzip } from './export-gzip.ts';
-import { brokenError } from './export-requests.ts';
+import { withoutGzip } from './without-gzip.ts';
+import { brokenError } from './export-api.ts';
 
 const lineBytesMax = 64 * 1024 * 1024;
 const newline = 0x0a;

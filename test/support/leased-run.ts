@@ -1,4 +1,4 @@
-import { RunLostError, type DayState, type HeldRun, type StoredDay } from '../../src/imports/run/held-run.ts';
+import { RunLostError, type DayState, type LeasedRun, type StoredDay } from '../../src/imports/run/leased-run.ts';
 import {
   noTotals,
   type Run,
@@ -13,7 +13,7 @@ export interface TestRun {
   readonly days: Map<string, StoredDay>;
   readonly waits: Waiting[];
   /** A worker takes the run, as after a crash of the one before. */
-  hold(): { readonly held: HeldRun; lose(): void };
+  hold(): { readonly leased: LeasedRun; lose(): void };
 }
 
 const options: RunOptions = {
@@ -37,14 +37,14 @@ export const newDay: Omit<DayState, 'events' | 'bytes' | 'frames' | 'expected'> 
 /** For tests: what the metadata store keeps of a run, in memory; a worker that lost the run can write no more. */
 export function createTestRun(id: string, more: Partial<RunOptions> = {}): TestRun {
   const test: TestRun = { run: newRun(id, { ...options, ...more }), days: new Map(), waits: [], hold };
-  function hold(): { held: HeldRun; lose(): void } {
+  function hold(): { leased: LeasedRun; lose(): void } {
     const controller = new AbortController();
     const lose = (): void => controller.abort(new RunLostError('paused'));
     const writable = (): void => controller.signal.throwIfAborted();
     const unused = (): never => {
       throw new Error('expected no use of parts here');
     };
-    const held: HeldRun = {
+    const leased: LeasedRun = {
       run: structuredClone(test.run),
       signal: controller.signal,
       parts: unused,
@@ -78,7 +78,7 @@ export function createTestRun(id: string, more: Partial<RunOptions> = {}): TestR
       },
       flush: () => Promise.resolve(writable()),
     };
-    return { held, lose };
+    return { leased, lose };
   }
   return test;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { TargetError, TargetWaitError, type LoadBatch } from '../target.ts';
-import { openHttpTarget } from './http.ts';
-import { directRequest } from './post.ts';
+import { openHttpTarget } from './http-target.ts';
+import { directRequest } from './http-request.ts';
 import { startBatchService, type Treatment } from '../../../test/support/batch-service.ts';
 
 function batchOf(count: number): LoadBatch {

@@ -1,17 +1,18 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Metadata } from '../../metadata/database.ts';
 import type { Queries } from '../../metadata/queries.ts';
-import { RunLostError, type HeldRun, type StoredPart } from './held-run.ts';
+import { RunLostError, type LeasedRun } from './leased-run.ts';
 import { createLateWrite } from './late-write.ts';
-import { dayColumns, newDayColumns, partColumns, toDay, toPart } from './run-rows.ts';
-import { leave, type Claim } from './run-lease.ts';
+import { readRunRows } from './read-run-rows.ts';
+import { dayColumns, newDayColumns, partColumns } from './run-rows.ts';
+import { leave, type Claim } from './claim-run.ts';
 import type { Run, RunTotals, Stage, StageProgress, Waiting } from './run.ts';
 import type { SourcePart } from '../source.ts';
 
 const writeEveryMs = 500;
 const rowsPerInsert = 500;
 
-export interface HoldDeps {
+export interface RunWriterDeps {
   readonly db: Metadata;
   readonly clock: Clock;
   /** Aborted when the claim is lost or the program stops. */
@@ -23,7 +24,7 @@ export interface HoldDeps {
 }
 
 /** What the worker sees of a run beside what stages see. */
-export interface WorkerHold extends HeldRun {
+export interface RunWriter extends LeasedRun {
   /** Makes sure, durably with the next flush, that the stage is known to have begun. */
   beginStage(stage: Stage): void;
   /** With the progress and totals of now. */
@@ -33,7 +34,7 @@ export interface WorkerHold extends HeldRun {
 }
 
 /** The run as its stages see it; every write in a transaction that first makes sure that the claim stands. */
-export function holdRun({ db, clock, signal, onLost, onTrouble }: HoldDeps, claim: Claim): WorkerHold {
+export function createRunWriter({ db, clock, signal, onLost, onTrouble }: RunWriterDeps, claim: Claim): RunWriter {
   const { run } = claim;
   const write = <T>(work: (tx: Queries) => Promise<T>): Promise<T> =>
     db.transaction().execute(async (tx) => {
@@ -41,15 +42,14 @@ export function holdRun({ db, clock, signal, onLost, onTrouble }: HoldDeps, clai
       return work(tx);
     });
   const shown = showProgress({ db, clock, onLost, onTrouble: onTrouble ?? (() => undefined) }, claim);
-  const parts = (from: Queries = db) => listParts(from, run.id);
   return {
     run,
     signal,
-    parts: () => parts(),
+    ...readRunRows(db, run.id),
     addParts: (added) =>
       write(async (tx) => {
         await insertParts(tx, run, added);
-        return parts(tx);
+        return readRunRows(tx, run.id).parts();
       }),
     savePart: (seq, change) =>
       write(async (tx) => {
@@ -57,10 +57,6 @@ export function holdRun({ db, clock, signal, onLost, onTrouble }: HoldDeps, clai
         if (Object.keys(set).length === 0) return;
         await tx.updateTable('import_parts').set(set).where('run_id', '=', run.id).where('seq', '=', seq).execute();
       }),
-    days: async () => {
-      const rows = await db.selectFrom('import_days').selectAll().where('run_id', '=', run.id).orderBy('day').execute();
-      return rows.map(toDay);
-    },
     saveDay: (day, change) =>
       write(async (tx) => {
         const columns = dayColumns(change);
@@ -78,11 +74,6 @@ export function holdRun({ db, clock, signal, onLost, onTrouble }: HoldDeps, clai
 function lost(run: Run, onLost: (() => void) | undefined): RunLostError {
   onLost?.();
   return new RunLostError(`import run ${run.id} was paused, cancelled or taken over; this worker lets go of it`);
-}
-
-async function listParts(db: Queries, runId: string): Promise<StoredPart[]> {
-  const rows = await db.selectFrom('import_parts').selectAll().where('run_id', '=', runId).orderBy('seq').execute();
-  return rows.map(toPart);
 }
 
 async function insertParts(tx: Queries, run: Run, parts: readonly SourcePart[]): Promise<void> {
@@ -123,7 +114,7 @@ async function resetDays(tx: Queries, runId: string, what: 'days' | 'loaded' | '
   await tx.updateTable('import_days').set(set).where('run_id', '=', runId).execute();
 }
 
-interface ShowDeps extends Pick<HoldDeps, 'db' | 'clock'> {
+interface ShowDeps extends Pick<RunWriterDeps, 'db' | 'clock'> {
   readonly onLost: (() => void) | undefined;
   readonly onTrouble: (error: unknown) => void;
 }

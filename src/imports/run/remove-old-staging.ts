@@ -11,7 +11,7 @@ const runsPerPage = 100;
 /** A worker that was in the middle of a file when its run was deleted is through with it by then. */
 const lateFilesMs = 3_600_000;
 
-export interface KeepDeps {
+export interface RemoveStagingDeps {
   readonly db: Metadata;
   readonly staging: Staging;
   /** Since the run ended. */
@@ -24,7 +24,7 @@ export interface KeepDeps {
  * config is deleted nobody can, and no run of it waits for a person any more.
  * @returns ids of the runs of which something was removed
  */
-export async function removeOldStaging(deps: KeepDeps, now: number): Promise<string[]> {
+export async function removeOldStaging(deps: RemoveStagingDeps, now: number): Promise<string[]> {
   await cancelOrphans(deps.db, now);
   const removed: string[] = [];
   let after: Place | undefined;
@@ -71,7 +71,7 @@ interface EndedRun {
   readonly config: number | null;
 }
 
-function runsAfter({ db, keepDays }: KeepDeps, after: Place | undefined, now: number): Promise<EndedRun[]> {
+function runsAfter({ db, keepDays }: RemoveStagingDeps, after: Place | undefined, now: number): Promise<EndedRun[]> {
   return db
     .selectFrom('import_runs as run')
     .leftJoin('plugin_configs as config', 'config.id', 'run.config_id')
@@ -99,7 +99,7 @@ function runsAfter({ db, keepDays }: KeepDeps, after: Place | undefined, now: nu
     .execute();
 }
 
-async function removeStaged({ db, staging }: KeepDeps, run: EndedRun, now: number): Promise<boolean> {
+async function removeStaged({ db, staging }: RemoveStagingDeps, run: EndedRun, now: number): Promise<boolean> {
   const isLooked = run.state === 'completed' && run.config !== null;
   if (isLooked && (await isDifferent(staging, run.id))) return false;
   // From here on nobody can ask to try its records again.
@@ -132,7 +132,7 @@ async function isDifferent(staging: Staging, runId: string): Promise<boolean> {
  * @param uploadsDir holds a directory per project, named by its id
  */
 export async function removeOfDeletedProjects(
-  { db, staging }: Omit<KeepDeps, 'keepDays'>,
+  { db, staging }: Omit<RemoveStagingDeps, 'keepDays'>,
   uploadsDir: string,
   now: number,
 ): Promise<void> {

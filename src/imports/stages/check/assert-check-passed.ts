@@ -1,4 +1,4 @@
-import { RunFailedError } from '../../run/held-run.ts';
+import { RunFailedError } from '../../run/leased-run.ts';
 import type { CheckResult } from '../../run/results.ts';
 import type { RunOptions, RunTotals } from '../../run/run.ts';
 

@@ -1,11 +1,11 @@
-import type { HeldRun } from '../../run/held-run.ts';
+import type { LeasedRun } from '../../run/leased-run.ts';
 import { sleep as standardSleep, type Sleep } from '../../../base/retry.ts';
 import type { Staging } from '../../staging.ts';
 
-/** Whether there is room for more in staging; shared by the runs that write there. */
-export interface StagingRoom {
-  /** Resolves when there is; shows meanwhile what the run waits for. Rejects when the run is to stop. */
-  wait(held: Pick<HeldRun, 'signal' | 'waiting'>): Promise<void>;
+/** How much may lie in staging; shared by the runs that write there. */
+export interface DiskQuota {
+  /** Resolves when more may be written; shows meanwhile what the run waits for. Rejects when the run is to stop. */
+  wait(leased: Pick<LeasedRun, 'signal' | 'waiting'>): Promise<void>;
   /** So many bytes more lie there. */
   wrote(bytes: number): void;
   /** A file begins that is not listed before it is whole. */
@@ -18,7 +18,7 @@ export interface UnfinishedFile {
   end(isWhole: boolean): void;
 }
 
-export interface RoomDeps {
+export interface DiskQuotaDeps {
   readonly staging: Staging;
   /** Bytes that all runs together may stage; 0: no limit. */
   readonly budgetBytes: number;
@@ -34,7 +34,7 @@ const lookAgainMs = 5000;
 /** Between two counts of what lies in staging; in between what is written is added. */
 const countEveryMs = 30_000;
 
-export function createStagingRoom(deps: RoomDeps): StagingRoom {
+export function createDiskQuota(deps: DiskQuotaDeps): DiskQuota {
   const { staging, budgetBytes, freeBytes, reserveBytes = reserveBytesDefault, sleep = standardSleep } = deps;
   let used = 0;
   let unfinished = 0;
@@ -71,16 +71,16 @@ export function createStagingRoom(deps: RoomDeps): StagingRoom {
         },
       };
     },
-    async wait(held) {
+    async wait(leased) {
       for (let waited = false; ; waited = true) {
-        held.signal.throwIfAborted();
+        leased.signal.throwIfAborted();
         const reason = await shortage(waited);
         if (reason === undefined) {
-          if (waited) held.waiting(null);
+          if (waited) leased.waiting(null);
           return;
         }
-        held.waiting({ reason });
-        await sleep(lookAgainMs, held.signal);
+        leased.waiting({ reason });
+        await sleep(lookAgainMs, leased.signal);
       }
     },
   };
@@ -92,19 +92,19 @@ function megabytes(bytes: number): string {
 
 /** Whether a file is large: what a stage makes of all its records. Small ones are never waited for: some end the shortage. */
 const largeFile = /^[^/]+\/(?:spills|days)\/[^/]+\.zst$/;
-/** Written in between two looks at whether there is room. */
+/** Written in between two looks at the quota. */
 const lookEveryBytes = 16 * 1024 * 1024;
 
-/** The same staging, in which a write of spilled events or of a day waits until there is room, also in its middle. */
-export function withRoom(staging: Staging, room: StagingRoom, held: Pick<HeldRun, 'signal' | 'waiting'>): Staging {
+/** The same staging, in which a write of spilled events or of a day waits for the quota, also in its middle. */
+export function withQuota(staging: Staging, quota: DiskQuota, leased: Pick<LeasedRun, 'signal' | 'waiting'>): Staging {
   return {
     ...staging,
     async write(key, chunks) {
       if (!largeFile.test(key)) return staging.write(key, chunks);
-      const file = room.begin();
+      const file = quota.begin();
       let isWhole = false;
       try {
-        const fitting = asThereIsRoom(chunks, file, () => room.wait(held));
+        const fitting = withinQuota(chunks, file, () => quota.wait(leased));
         const written = await staging.write(key, fitting);
         isWhole = true;
         return written;
@@ -115,7 +115,7 @@ export function withRoom(staging: Staging, room: StagingRoom, held: Pick<HeldRun
   };
 }
 
-async function* asThereIsRoom(
+async function* withinQuota(
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   file: UnfinishedFile,
   wait: () => Promise<void>,

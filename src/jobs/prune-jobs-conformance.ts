@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { isoMicros } from '../base/clock.ts';
 import { findAnyConfig } from '../plugins/configs/stored-config.ts';
 import { cancelJob, retryJob } from './change-job.ts';
-import { failedDeliveriesMax, keptMs, keptPerConfigMax, pruneJobs, redate } from './keep-queue.ts';
+import { failedDeliveriesMax, keptMs, keptPerConfigMax, pruneJobs, redate } from './prune-jobs.ts';
 import { claim, enqueue, fail, findJob, succeed, type Job } from './queue.ts';
 import { countRun, reportFailure, reportSuccess } from './report.ts';
 import { createSchedule } from './schedule.ts';
@@ -12,7 +12,7 @@ import { leaseMs, useStore, type JobsFixture } from './store.fixture.ts';
 import { dayMs, hourMs, minuteMs } from '../base/time.ts';
 
 /** What happens to jobs besides running. */
-export function testKeeping(open: OpenStore): void {
+export function testPruneJobs(open: OpenStore): void {
   describe('jobs', () => {
     const fixture = useStore(open);
     testClockSetBack(fixture);

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { createCheckStage } from '../check/check-stage.ts';
 import { checkTest, type CheckTest } from '../../../../test/support/check-stage.ts';
-import type { HeldRun } from '../../run/held-run.ts';
+import type { LeasedRun } from '../../run/leased-run.ts';
 import type { Staging } from '../../staging.ts';
-import { createStagingRoom, withRoom, type RoomDeps } from './staging-room.ts';
+import { createDiskQuota, withQuota, type DiskQuotaDeps } from './disk-quota.ts';
 
 const lines = Array.from({ length: 300 }, (_, n) =>
   JSON.stringify({ event: 'e', properties: { time: 1_704_067_200 + n * 3600, distinct_id: 'd', $insert_id: `${n}` } }),
@@ -15,22 +15,24 @@ async function staged(): Promise<CheckTest> {
   return test;
 }
 
-function check(held: HeldRun, staging: Staging): Promise<void> {
-  return createCheckStage({ staging, eventBytesMax: 1_000_000, clock: { now: () => Date.parse('2026-11-20') } })(held);
+function check(leased: LeasedRun, staging: Staging): Promise<void> {
+  return createCheckStage({ staging, eventBytesMax: 1_000_000, clock: { now: () => Date.parse('2026-11-20') } })(
+    leased,
+  );
 }
 
 /** The run notes what it waits for. */
-function noting(held: HeldRun): { readonly held: HeldRun; readonly waits: (string | undefined)[] } {
+function noting(leased: LeasedRun): { readonly leased: LeasedRun; readonly waits: (string | undefined)[] } {
   const waits: (string | undefined)[] = [];
-  return { waits, held: { ...held, waiting: (waiting) => void waits.push(waiting?.reason) } };
+  return { waits, leased: { ...leased, waiting: (waiting) => void waits.push(waiting?.reason) } };
 }
 
-describe('room in staging', () => {
+describe('quota of the disk', () => {
   it('the check waits, with the reason, while the disk is too full for spills and for days, and then goes on', async () => {
     await using test = await staged();
-    const { held, waits } = noting(await test.hold());
+    const { leased, waits } = noting(await test.hold());
     let looks = 0;
-    const room = createStagingRoom({
+    const quota = createDiskQuota({
       staging: test.staging,
       budgetBytes: 0,
       reserveBytes: 1000,
@@ -41,7 +43,7 @@ describe('room in staging', () => {
       },
       sleep: async () => undefined,
     });
-    await check(held, withRoom(test.staging, room, held));
+    await check(leased, withQuota(test.staging, quota, leased));
     const reasons = waits.filter((reason) => reason !== undefined);
     // Three segments and the days of 300 hours.
     expect(reasons).toHaveLength(3 + 13);
@@ -53,14 +55,14 @@ describe('room in staging', () => {
 
   it('the disk budget holds for what the check writes, and a file counts while it is written', async () => {
     await using test = await staged();
-    const held = await test.hold();
+    const leased = await test.hold();
     const before = (await test.staging.list('')).reduce((sum, { bytes }) => sum + bytes, 0);
     const waits: string[] = [];
     const stop = new AbortController();
-    const sleep: RoomDeps['sleep'] = async () => stop.abort(new Error('enough seen'));
+    const sleep: DiskQuotaDeps['sleep'] = async () => stop.abort(new Error('enough seen'));
     const deps = { staging: test.staging, budgetBytes: before + 20 * 1024 ** 2, sleep };
-    const room = createStagingRoom({ ...deps, freeBytes: async () => undefined });
-    const roomy = withRoom(test.staging, room, {
+    const quota = createDiskQuota({ ...deps, freeBytes: async () => undefined });
+    const roomy = withQuota(test.staging, quota, {
       signal: stop.signal,
       waiting: (waiting) => void (waiting && waits.push(waiting.reason)),
     });
@@ -74,22 +76,22 @@ describe('room in staging', () => {
     expect(given).toBeLessThanOrEqual(33);
     // What was cut off is gone, and counts no more.
     expect(await test.staging.list('r/days/')).toEqual([]);
-    const { held: again, waits: none } = noting(held);
-    await check(again, withRoom(test.staging, room, { ...again, signal: new AbortController().signal }));
+    const { leased: again, waits: none } = noting(leased);
+    await check(again, withQuota(test.staging, quota, { ...again, signal: new AbortController().signal }));
     expect(none.filter((reason) => reason !== undefined)).toEqual([]);
   });
 
   it('a run that is paused while it waits lets go, and leaves no file behind', async () => {
     await using test = await staged();
     const stop = new AbortController();
-    const held = await test.hold(stop.signal);
-    const room = createStagingRoom({
+    const leased = await test.hold(stop.signal);
+    const quota = createDiskQuota({
       staging: test.staging,
       budgetBytes: 1,
       freeBytes: async () => undefined,
       sleep: async () => stop.abort(new Error('paused')),
     });
-    await expect(check(held, withRoom(test.staging, room, held))).rejects.toThrow('paused');
+    await expect(check(leased, withQuota(test.staging, quota, leased))).rejects.toThrow('paused');
     expect(await test.staging.list('r/spills/')).toEqual([]);
   });
 });

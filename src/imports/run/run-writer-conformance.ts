@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { deleteProjectRows } from '../../metadata/project-rows.ts';
-import { RunLostError } from './held-run.ts';
-import { holdRun, type WorkerHold } from './hold-run.ts';
+import { RunLostError } from './leased-run.ts';
+import { createRunWriter, type RunWriter } from './run-writer.ts';
 import { claimRun, createRun, getRun, pauseRun, retryRejected, completeRun } from './run-store.ts';
 import type { StageProgress } from './run.ts';
 import { newRun, start, type OpenRunsStore, type RunsStore } from '../../../test/support/runs.ts';
@@ -10,26 +10,26 @@ import { newRun, start, type OpenRunsStore, type RunsStore } from '../../../test
 const part = (key: string) => ({ key, bytes: 10, identity: `etag-${key}`, stable: true, detail: { url: key } });
 const atStart: StageProgress = { stage: 'export', partsDone: 0, done: 0, bytes: 0, rate: 0 };
 
-export function testHolding(open: OpenRunsStore): void {
+export function testRunWriter(open: OpenRunsStore): void {
   let store: RunsStore;
   beforeEach(async () => {
     store = await open();
   });
   afterEach(() => store[Symbol.asyncDispose]());
 
-  async function hold(lost?: () => void): Promise<WorkerHold> {
+  async function hold(lost?: () => void): Promise<RunWriter> {
     if ((await getRun(store.db, 'r')) === undefined) await createRun(store.db, newRun({ id: 'r' }));
     const claim = await claimRun(store.db, start, 60_000);
     if (claim === undefined) throw new Error('expected the run to be due');
     const { signal } = new AbortController();
-    return holdRun({ db: store.db, clock: { now: () => start }, signal, ...(lost && { onLost: lost }) }, claim);
+    return createRunWriter({ db: store.db, clock: { now: () => start }, signal, ...(lost && { onLost: lost }) }, claim);
   }
 
   describe('a run in the hands of a worker', () => {
     it('parts keep their numbers when they are listed again with new ones between them', async () => {
-      const held = await hold();
-      await held.addParts([part('a'), part('c')]);
-      const parts = await held.addParts([part('a'), part('b'), part('c'), part('b')]);
+      const leased = await hold();
+      await leased.addParts([part('a'), part('c')]);
+      const parts = await leased.addParts([part('a'), part('b'), part('c'), part('b')]);
       expect(parts.map(({ seq, key }) => [seq, key])).toEqual([
         [1, 'a'],
         [2, 'c'],
@@ -46,26 +46,26 @@ export function testHolding(open: OpenRunsStore): void {
         error: '',
       });
       const many = Array.from({ length: 1203 }, (_, n) => ({ key: `k${n}`, stable: false }));
-      expect(await held.addParts(many)).toHaveLength(1206);
+      expect(await leased.addParts(many)).toHaveLength(1206);
     });
 
     it('what is saved of a part and a day is read back, and the rest of it stays', async () => {
-      const held = await hold();
-      await held.addParts([part('a'), part('b')]);
+      const leased = await hold();
+      await leased.addParts([part('a'), part('b')]);
       const segments = [{ records: 3, rawBytes: 4_000_000_000, bytes: 5, sha256: 'ab' }];
-      await held.savePart(2, { segments, faults: 1 });
-      await held.savePart(2, { complete: true, checked: 1, checkState: '{"x":1}' });
-      const [first, second] = await held.parts();
+      await leased.savePart(2, { segments, faults: 1 });
+      await leased.savePart(2, { complete: true, checked: 1, checkState: '{"x":1}' });
+      const [first, second] = await leased.parts();
       expect(first).toMatchObject({ complete: false, segments: [] });
       expect(second).toMatchObject({ segments, faults: 1, complete: true, checked: 1, checkState: '{"x":1}' });
       expect(second).toMatchObject({ identity: 'etag-b', detail: { url: 'b' } });
-      await held.savePart(2, { identity: undefined, error: 'gone' });
-      expect((await held.parts())[1]).toMatchObject({ identity: undefined, error: 'gone' });
+      await leased.savePart(2, { identity: undefined, error: 'gone' });
+      expect((await leased.parts())[1]).toMatchObject({ identity: undefined, error: 'gone' });
 
-      await held.saveDay('2024-01-02', { events: 5, bytes: 9_000_000_000, frames: 2, expected: '{"a":{}}' });
-      await held.saveDay('2024-01-01', { events: 1, frames: 1 });
-      await held.saveDay('2024-01-02', { framesLoaded: 1, accepted: 3 });
-      const days = await held.days();
+      await leased.saveDay('2024-01-02', { events: 5, bytes: 9_000_000_000, frames: 2, expected: '{"a":{}}' });
+      await leased.saveDay('2024-01-01', { events: 1, frames: 1 });
+      await leased.saveDay('2024-01-02', { framesLoaded: 1, accepted: 3 });
+      const days = await leased.days();
       expect(days.map(({ day }) => day)).toEqual(['2024-01-01', '2024-01-02']);
       expect(days[1]).toEqual({
         day: '2024-01-02',
@@ -82,46 +82,46 @@ export function testHolding(open: OpenRunsStore): void {
     });
 
     it('days are forgotten, or how far they came', async () => {
-      const held = await hold();
-      await held.saveDay('2024-01-01', { events: 5, frames: 2, framesLoaded: 2, accepted: 5, verified: true });
-      await held.resetDays('verified');
-      expect((await held.days())[0]).toMatchObject({ framesLoaded: 2, accepted: 5, verified: false });
-      await held.resetDays('loaded');
-      expect((await held.days())[0]).toMatchObject({ events: 5, framesLoaded: 0, accepted: 0 });
-      await held.resetDays('days');
-      expect(await held.days()).toEqual([]);
+      const leased = await hold();
+      await leased.saveDay('2024-01-01', { events: 5, frames: 2, framesLoaded: 2, accepted: 5, verified: true });
+      await leased.resetDays('verified');
+      expect((await leased.days())[0]).toMatchObject({ framesLoaded: 2, accepted: 5, verified: false });
+      await leased.resetDays('loaded');
+      expect((await leased.days())[0]).toMatchObject({ events: 5, framesLoaded: 0, accepted: 0 });
+      await leased.resetDays('days');
+      expect(await leased.days()).toEqual([]);
     });
 
     it('after a pause every write is refused and changes nothing', async () => {
       let told = 0;
-      const held = await hold(() => (told += 1));
-      await held.addParts([part('a')]);
-      await held.saveDay('2024-01-01', { events: 1 });
+      const leased = await hold(() => (told += 1));
+      await leased.addParts([part('a')]);
+      await leased.saveDay('2024-01-01', { events: 1 });
       await pauseRun(store.other, 'r');
-      await expect(held.savePart(1, { complete: true })).rejects.toThrow(RunLostError);
-      await expect(held.addParts([part('b')])).rejects.toThrow(RunLostError);
-      await expect(held.saveDay('2024-01-01', { events: 2 })).rejects.toThrow(RunLostError);
-      await expect(held.resetDays('days')).rejects.toThrow(RunLostError);
-      held.progress({ ...atStart, done: 9 });
-      await expect(held.flush()).rejects.toThrow(RunLostError);
+      await expect(leased.savePart(1, { complete: true })).rejects.toThrow(RunLostError);
+      await expect(leased.addParts([part('b')])).rejects.toThrow(RunLostError);
+      await expect(leased.saveDay('2024-01-01', { events: 2 })).rejects.toThrow(RunLostError);
+      await expect(leased.resetDays('days')).rejects.toThrow(RunLostError);
+      leased.progress({ ...atStart, done: 9 });
+      await expect(leased.flush()).rejects.toThrow(RunLostError);
       expect(told).toBe(5);
-      expect(await held.parts()).toMatchObject([{ key: 'a', complete: false }]);
-      expect(await held.days()).toMatchObject([{ events: 1 }]);
+      expect(await leased.parts()).toMatchObject([{ key: 'a', complete: false }]);
+      expect(await leased.days()).toMatchObject([{ events: 1 }]);
       expect((await getRun(store.db, 'r'))?.progress).toEqual({});
     });
 
     it('progress is written with its times, at once when asked, and what it waits for until there is some', async () => {
-      const held = await hold();
-      held.waiting({ reason: 'the source answers 429', until: start + 5 });
-      await held.flush();
+      const leased = await hold();
+      leased.waiting({ reason: 'the source answers 429', until: start + 5 });
+      await leased.flush();
       expect(await getRun(store.db, 'r')).toMatchObject({
         waiting: { reason: 'the source answers 429', until: start + 5 },
       });
-      held.progress({ ...atStart, done: 2 }, { records: 2 });
-      held.progress({ ...atStart, done: 3 }, { rejected: 1 });
-      await held.flush();
-      held.endStage('export');
-      await held.flush();
+      leased.progress({ ...atStart, done: 2 }, { records: 2 });
+      leased.progress({ ...atStart, done: 3 }, { rejected: 1 });
+      await leased.flush();
+      leased.endStage('export');
+      await leased.flush();
       const run = await getRun(store.db, 'r');
       expect(run?.waiting).toBeNull();
       expect(run?.totals).toMatchObject({ records: 2, rejected: 1, loaded: 0 });
@@ -130,31 +130,31 @@ export function testHolding(open: OpenRunsStore): void {
     });
 
     it('progress is written by itself within a second', async () => {
-      const held = await hold();
-      for (let done = 1; done <= 50; done += 1) held.progress({ ...atStart, done });
+      const leased = await hold();
+      for (let done = 1; done <= 50; done += 1) leased.progress({ ...atStart, done });
       await sleep(900);
       expect((await getRun(store.db, 'r'))?.progress.export?.done).toBe(50);
     });
 
     it('trying rejected records again forgets what was checked and the days, not what is staged', async () => {
-      const held = await hold();
-      await held.addParts([part('a')]);
+      const leased = await hold();
+      await leased.addParts([part('a')]);
       const segments = [{ records: 3, rawBytes: 4, bytes: 5, sha256: 'ab' }];
-      await held.savePart(1, { segments, complete: true, checked: 1, checkState: '{}' });
-      await held.saveDay('2024-01-01', { events: 1 });
-      await completeRun(store.db, { run: held.run, attempt: 1 }, start);
+      await leased.savePart(1, { segments, complete: true, checked: 1, checkState: '{}' });
+      await leased.saveDay('2024-01-01', { events: 1 });
+      await completeRun(store.db, { run: leased.run, attempt: 1 }, start);
       await retryRejected(store.db, 'r');
-      expect(await held.parts()).toMatchObject([{ segments, complete: true, checked: 0, checkState: '' }]);
-      expect(await held.days()).toEqual([]);
+      expect(await leased.parts()).toMatchObject([{ segments, complete: true, checked: 0, checkState: '' }]);
+      expect(await leased.days()).toEqual([]);
     });
 
     it('the runs of a deleted project go with it, and their workers write no more', async () => {
-      const held = await hold();
-      await held.addParts([part('a')]);
-      await held.saveDay('2024-01-01', { events: 1 });
+      const leased = await hold();
+      await leased.addParts([part('a')]);
+      await leased.saveDay('2024-01-01', { events: 1 });
       await deleteProjectRows(store.db, 1);
-      await expect(held.addParts([part('b')])).rejects.toThrow(RunLostError);
-      expect([await held.parts(), await held.days(), await getRun(store.db, 'r')]).toEqual([[], [], undefined]);
+      await expect(leased.addParts([part('b')])).rejects.toThrow(RunLostError);
+      expect([await leased.parts(), await leased.days(), await getRun(store.db, 'r')]).toEqual([[], [], undefined]);
     });
   });
 }

@@ -1,6 +1,6 @@
 import { FormatOptionsError } from '../formats/format.ts';
 import { SettingsError } from '../../plugins/plugin.ts';
-import { RunFailedError, RunLostError } from './held-run.ts';
+import { RunFailedError, RunLostError } from './leased-run.ts';
 import { SourceError, SourceWaitError } from '../source.ts';
 import { TargetError, TargetWaitError } from '../target.ts';
 

@@ -3,7 +3,7 @@ import { SourceError, SourceWaitError, type SourceContext, type SourceHost } fro
 import type { OutboundStreamRequest, OutboundStreamResponse } from '../../outbound/outbound.ts';
 import { OutboundError } from '../../outbound/outbound.ts';
 import { wrongSetting } from '../../plugins/plugin.ts';
-import { withoutGzip } from './export-gzip.ts';
+import { withoutGzip } from './without-gzip.ts';
 
 /** Asking the export APIs of other services: what came is the answer, or an error that says whether waiting helps. */
 export interface ExportApi {

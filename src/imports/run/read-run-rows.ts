@@ -1,0 +1,17 @@
+import type { Queries } from '../../metadata/queries.ts';
+import type { LeasedRun } from './leased-run.ts';
+import { toDay, toPart } from './run-rows.ts';
+
+/** Parts and days of a run; reading them needs no lease. */
+export function readRunRows(db: Queries, runId: string): Pick<LeasedRun, 'parts' | 'days'> {
+  return {
+    async parts() {
+      const rows = await db.selectFrom('import_parts').selectAll().where('run_id', '=', runId).orderBy('seq').execute();
+      return rows.map(toPart);
+    },
+    async days() {
+      const rows = await db.selectFrom('import_days').selectAll().where('run_id', '=', runId).orderBy('day').execute();
+      return rows.map(toDay);
+    },
+  };
+}
