@@ -36,7 +36,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'imports/staging': words`imports imports/s3`,
   'imports/targets': words`contract base metadata eventstore outbound batch capture imports`,
   'imports/run': words`contract base telemetry metadata imports plugins plugins/configs imports/formats`,
-  'imports/stages': words`contract base metadata eventstore batch imports imports/formats imports/records imports/targets imports/run`,
+  'imports/stages': words`contract base eventstore batch imports imports/formats imports/records imports/targets imports/run`,
   'imports/assemble.ts': words`base metadata imports imports/run imports/stages`,
   'plugins/built-in': words`contract base metadata plugins plugins/transformations imports/sources imports/run`,
   transform: words`contract base telemetry metadata outbound plugins sandbox plugins/services plugins/configs`,
