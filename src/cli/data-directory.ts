@@ -3,10 +3,10 @@ import type { Settings } from '../config/settings.ts';
 import type { Metadata } from '../metadata/database.ts';
 import type { Dialect } from '../metadata/migrations/migration.ts';
 import { listUsers, type User } from '../metadata/users.ts';
+import { metadataFile, openMetadata } from '../service/stores.ts';
 import { CommandError } from './exit-codes.ts';
 
-// The database client takes longer to load than most commands take to run: only commands that need it load it.
-const loadOpen = () => import('../metadata/open.ts');
+// Takes longer to load than most commands take to run: only commands that need it load it.
 const loadMigrate = () => import('../metadata/migrate.ts');
 
 type StoreSettings = Pick<Settings, 'dataDir' | 'databaseUrl'>;
@@ -74,14 +74,11 @@ async function countLettersOfNobody(db: Metadata): Promise<number> {
 
 /** Without `db` when there is no store yet. */
 async function open(settings: StoreSettings): Promise<{ db?: Metadata; dialect: Dialect; file: string }> {
-  const [{ metadataFile, openMetadata }, { createLog }] = await Promise.all([
-    loadOpen(),
-    import('../telemetry/log.ts'),
-  ]);
+  const { createLog } = await import('../telemetry/log.ts');
   const file = metadataFile(settings.dataDir);
   const isEmbedded = settings.databaseUrl === '';
   if (isEmbedded && !existsSync(file)) return { dialect: 'sqlite', file };
-  return { ...openMetadata(settings, createLog('warn')), file };
+  return { ...(await openMetadata(settings, createLog('warn'))), file };
 }
 
 function noStore({ dataDir, databaseUrl }: StoreSettings): CommandError {

@@ -7,11 +7,14 @@ export interface HealthResult {
   readonly detail?: string;
   /** The service takes and answers requests without it: it is named, and the service stays ready. */
   readonly optional?: true;
+  /** Figures behind the sentence, as they go over the wire. */
+  readonly waiting?: Readonly<Record<string, Readonly<Record<string, number>>>>;
 }
 /** Whether each part can do its work, by name. */
 export type HealthChecks = Readonly<Record<string, () => Promise<HealthResult>>>;
 
-const checkMs = 5_000;
+/** Below what probes and `millrace healthcheck` wait for the answer. */
+const checkMs = 4_000;
 
 /** The names that probes of the original service ask for stand beside ours. */
 const livePaths = ['/livez', '/_health', '/_liveness'];

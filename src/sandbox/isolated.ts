@@ -45,6 +45,8 @@ export interface SandboxStats {
 
 export interface IsolatedSandbox extends Sandbox {
   stats(): SandboxStats;
+  /** Whether the process, if there is one, answers within so many ms, or computes within its limits. */
+  answers(withinMs: number): Promise<boolean>;
   /** Process id, while there is one. */
   readonly pid: number | undefined;
 }
@@ -94,6 +96,10 @@ class Isolated implements IsolatedSandbox {
   stats(): SandboxStats {
     const instances = [...this.#instances].filter((each) => each.isOpen).length;
     return { instances, rssBytes: this.#supervisor.rssBytes, restarts: this.#supervisor.restarts };
+  }
+
+  answers(withinMs: number): Promise<boolean> {
+    return this.#supervisor.answers(withinMs);
   }
 
   async describe({ pluginName, code }: SandboxProgram): Promise<Described> {

@@ -1,35 +1,31 @@
 /** What plugins run with, put together once for each thread that runs some: the pipeline's and the main thread. */
 import type { Clock } from '../base/clock.ts';
 import type { Settings } from '../config/settings.ts';
+import type { HealthResult } from '../http/health.ts';
 import { enqueuePluginJob } from '../jobs/enqueue-plugin-job.ts';
 import type { Metadata } from '../metadata/database.ts';
-import { parseAllowList } from '../outbound/allow-list.ts';
-import { readExtraCa } from '../outbound/extra-ca.ts';
-import { createOutboundFetch } from '../outbound/safe-fetch.ts';
-import type { MainThread } from './pipeline-calls.ts';
-import { archiveBytesMax } from '../plugins/packages/package-files.ts';
 import { loadProgram } from '../plugins/packages/programs.ts';
 import { createPluginCapture } from '../plugins/services/capture.ts';
-import { openGeoIp } from '../plugins/geoip.ts';
 import { createInstanceServices } from '../plugins/services/instance-services.ts';
 import { createPluginLogs } from '../plugins/services/logs.ts';
 import { createOwnMetrics } from '../plugins/services/own-metrics.ts';
 import { withoutSecrets } from '../plugins/mask-secrets.ts';
 import type { PluginField, SettingValues } from '../plugins/fields.ts';
 import type { PluginStorage, TransformationHost } from '../plugins/host.ts';
-import type { OutboundFetch } from '../outbound/outbound.ts';
 import { builtInRegistry } from '../plugins/built-in/registry.ts';
-import { createSandbox, type IsolatedSandbox } from '../sandbox/isolated.ts';
 import type { InstanceServices, SandboxProgram } from '../sandbox/sandbox.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { loadFiles } from '../transform/configs.ts';
 import type { StepDeps } from '../transform/make-step.ts';
+import type { MainThread } from './main-thread.ts';
+import { openPluginEnvironment, type PluginEnvironment } from './plugin-environment.ts';
 
-const packageTimeoutMs = 120_000;
 const gaugeEveryMs = 5000;
+/** Below the time that the thread with this runtime has to answer. */
+const answerMsMax = 2000;
 
-export interface PluginRuntimeParts {
+export interface PluginRuntimeDeps {
   readonly db: Metadata;
   readonly settings: Settings;
   readonly clock: Clock;
@@ -53,11 +49,7 @@ export interface ServedConfig {
   readonly settings: SettingValues;
 }
 
-export interface PluginRuntime {
-  readonly sandbox: IsolatedSandbox;
-  readonly fetch: OutboundFetch;
-  /** For installing plugins: larger, and with more time. */
-  readonly packageFetch: OutboundFetch;
+export interface PluginRuntime extends Pick<PluginEnvironment, 'sandbox' | 'fetch' | 'packageFetch'> {
   readonly geoip: Pick<TransformationHost, 'geoip' | 'geoipProblem'>;
   readonly loadProgram: (versionId: number) => Promise<SandboxProgram | undefined>;
   readonly servicesOf: (config: ServedConfig) => InstanceServices;
@@ -65,26 +57,22 @@ export interface PluginRuntime {
   readonly steps: StepDeps;
   /** `message` without secrets. */
   readonly logFailure: (config: Pick<ServedConfig, 'id' | 'projectId'>, message: string) => void;
+  /** Whether the process of the plugins answers. */
+  readonly health: () => Promise<HealthResult>;
   /** Removes logs that are too old. */
   readonly prune: () => Promise<void>;
   close(): Promise<void>;
 }
 
-export function createPluginRuntime(parts: PluginRuntimeParts): PluginRuntime {
-  const { db, settings, clock, log, main } = parts;
-  const fetch = createOutboundFetch(outboundOptions(settings));
-  const packageFetch = createOutboundFetch({
-    ...outboundOptions(settings),
-    timeoutMs: packageTimeoutMs,
-    bytesMax: archiveBytesMax,
-  });
-  const geoip = openGeoIp(settings.geoipDatabase, log);
+export function createPluginRuntime(deps: PluginRuntimeDeps): PluginRuntime {
+  const { db, settings, clock, log, main } = deps;
+  const environment = openPluginEnvironment(settings, { log, clock });
+  const { sandbox, fetch, packageFetch, geoip } = environment;
   const logs = createPluginLogs(db, { days: settings.pluginLogDays, clock, log });
   const ownMetrics = createOwnMetrics(db, { clock, log });
-  const sandbox = createSandbox(sandboxOptions(settings, log, clock));
-  const gauging = setInterval(() => gauge(parts, sandbox), gaugeEveryMs).unref();
+  const gauging = setInterval(() => gauge(deps, sandbox), gaugeEveryMs).unref();
   const services = createInstanceServices({
-    storage: parts.storageOf,
+    storage: deps.storageOf,
     cache: { of: main.cacheOf },
     capture: createPluginCapture({ accept: main.accept, clock, eventBytesMax: settings.captureEventBytesMax }),
     enqueueJob: async (config, job) => void (await enqueuePluginJob(db, config, job, clock.now())),
@@ -114,31 +102,38 @@ export function createPluginRuntime(parts: PluginRuntimeParts): PluginRuntime {
     },
     loadProgram: (versionId) => loadProgram(db, versionId),
     servicesOf,
-    steps: stepDeps(parts, { sandbox, fetch, geoip, servicesOf }),
+    steps: stepDeps(deps, { sandbox, fetch, geoip, servicesOf }),
     logFailure: ({ id, projectId }, message) => {
       const line = { time: clock.now(), level: 'ERROR', source: 'PLUGIN', message, instanceId: '' } as const;
       logs.add(id, projectId, line);
     },
+    health: () => sandboxHealth(sandbox),
     prune: () => logs.prune(),
     close: async () => {
       clearInterval(gauging);
-      await sandbox.close();
-      geoip.close();
-      await Promise.all([logs.close(), ownMetrics.close(), fetch.close(), packageFetch.close()]);
+      await environment.close();
+      await Promise.all([logs.close(), ownMetrics.close()]);
     },
   };
 }
 
-function gauge({ metrics, thread }: PluginRuntimeParts, sandbox: IsolatedSandbox): void {
+function gauge({ metrics, thread }: PluginRuntimeDeps, sandbox: PluginEnvironment['sandbox']): void {
   const { instances, rssBytes, restarts } = sandbox.stats();
   metrics.set('millrace_sandbox_instances', { thread }, instances);
   metrics.set('millrace_sandbox_memory_bytes', { thread }, rssBytes);
   metrics.set('millrace_sandbox_restarts', { thread }, restarts);
 }
 
+async function sandboxHealth(sandbox: PluginEnvironment['sandbox']): Promise<HealthResult> {
+  if (await sandbox.answers(answerMsMax)) return { ok: true };
+  const seconds = answerMsMax / 1000;
+  const detail = `The process of the plugins (${sandbox.pid}) has not answered for ${seconds} s; is it stopped? Work waits for it.`;
+  return { ok: false, detail };
+}
+
 function stepDeps(
-  { db, clock, main, storageOf }: PluginRuntimeParts,
-  own: Pick<PluginRuntime, 'sandbox' | 'fetch' | 'geoip' | 'servicesOf'>,
+  { db, clock, main, storageOf }: PluginRuntimeDeps,
+  own: Pick<PluginEnvironment, 'sandbox' | 'fetch' | 'geoip'> & Pick<PluginRuntime, 'servicesOf'>,
 ): StepDeps {
   const { sandbox, fetch, geoip, servicesOf } = own;
   return {
@@ -158,31 +153,5 @@ function stepDeps(
       geoipProblem: geoip.geoipProblem,
       now: () => clock.now(),
     }),
-  };
-}
-
-function outboundOptions(settings: Settings) {
-  const { outboundAllow, outboundTimeoutMs: timeoutMs, outboundBytesMax: bytesMax } = settings;
-  return { allow: parseAllowList(outboundAllow), timeoutMs, bytesMax, ca: readExtraCa(settings.outboundCa) };
-}
-
-function sandboxOptions(settings: Settings, log: Log, clock: Clock) {
-  return {
-    memoryBytesMax: settings.sandboxMemoryBytesMax,
-    processBytesMax: settings.sandboxProcessBytesMax,
-    cpuMs: settings.sandboxCpuMs,
-    waitMs: settings.sandboxWaitMs,
-    taskMs: settings.sandboxTaskMs,
-    instancesMax: settings.sandboxInstancesMax,
-    idleMs: settings.sandboxIdleMs,
-    outbound: {
-      allow: settings.outboundAllow,
-      timeoutMs: settings.outboundTimeoutMs,
-      bytesMax: settings.outboundBytesMax,
-      ca: readExtraCa(settings.outboundCa),
-    },
-    geoipDatabase: settings.geoipDatabase,
-    log,
-    clock,
   };
 }

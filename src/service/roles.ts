@@ -1,5 +1,13 @@
 import { settingDefinitions, type Settings } from '../config/settings.ts';
 
+/**
+ * What a process brings up beside its stores; start.ts has one branch for each.
+ * - capture: the routes that take bodies
+ * - worker: the pipeline and the imports, each in a thread of its own, and the jobs of plugins
+ * - api: the management API, its description and the pages
+ */
+export type Role = Settings['roles'][number];
+
 /** Why these roles cannot run; undefined when they can. */
 export function rolesProblem({ roles }: Pick<Settings, 'roles'>): string | undefined {
   const every = settingDefinitions.roles.choices;

@@ -37,6 +37,11 @@ export const metricDefinitions = {
   },
   millrace_buffer_events: { kind: 'gauge', labels: ['lane'], help: 'Events waiting in the event log.' },
   millrace_buffer_bytes: { kind: 'gauge', labels: ['lane'], help: 'Body bytes waiting in the event log.' },
+  millrace_buffer_oldest_seconds: {
+    kind: 'gauge',
+    labels: ['lane'],
+    help: 'Time that the oldest record in the event log has waited, since the start of the service at most.',
+  },
   millrace_source_lag_seconds: {
     kind: 'gauge',
     labels: ['lane'],
@@ -53,6 +58,11 @@ export const metricDefinitions = {
     labels: [],
     help: 'Time of one insert into the event store.',
     buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+  },
+  millrace_log_lines_dropped_total: {
+    kind: 'counter',
+    labels: [],
+    help: 'Log lines that were lost because stderr took none, e.g. a file on a full disk.',
   },
   millrace_store_restarts_total: { kind: 'counter', labels: [], help: 'Restarts of the embedded event store.' },
   millrace_sandbox_instances: {

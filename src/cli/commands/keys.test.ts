@@ -6,7 +6,7 @@ import { keyHash } from '../../base/ids.ts';
 import { bootstrap } from '../../metadata/bootstrap.ts';
 import type { Metadata } from '../../metadata/database.ts';
 import { migrate } from '../../metadata/migrate.ts';
-import { openMetadata } from '../../metadata/open.ts';
+import { openMetadata } from '../../service/stores.ts';
 import { findPersonalApiKey } from '../../metadata/personal-api-keys.ts';
 import { createLog } from '../../telemetry/log.ts';
 import { exitCodes } from '../exit-codes.ts';
@@ -18,7 +18,7 @@ let dataDir: string;
 
 beforeAll(async () => {
   dataDir = await mkdtemp(join(tmpdir(), 'millrace-cli-'));
-  db = openMetadata({ dataDir, databaseUrl: '' }, createLog('silent')).db;
+  ({ db } = await openMetadata({ dataDir, databaseUrl: '' }, createLog('silent')));
   await migrate(db, 'sqlite');
   await bootstrap(db, { now: Date.now() });
 });

@@ -1,23 +1,11 @@
 import type { Command } from 'commander';
 import type { Settings } from '../../config/settings.ts';
-import type { Log } from '../../telemetry/log.ts';
+import type { Millrace, StartedService } from '../../main.ts';
 import { defaultUrl } from '../api-options.ts';
 import { CommandError } from '../exit-codes.ts';
 import { addSettingOptions, settingsFrom } from '../setting-options.ts';
 import { stopSignal } from '../stop-signal.ts';
 import type { Terminal } from '../terminal.ts';
-
-/** The program as `serve` needs it; main.ts makes it. */
-export interface ServedApp {
-  /** Resolves once requests are answered. `firstStart`: what a person needs to get in, until somebody is in. */
-  start(): Promise<{
-    readonly url: string;
-    readonly firstStart?: { readonly projectKey: string; readonly loginUrl: string };
-  }>;
-  /** Finishes what is under way. */
-  close(): Promise<void>;
-}
-export type CreateApp = (settings: Settings, log: Log) => Promise<ServedApp>;
 
 const closeMsMax = 10_000;
 
@@ -28,22 +16,17 @@ export function serveCommand(parent: Command, terminal: Terminal): void {
       const { settings } = settingsFrom(options, terminal.process);
       const stop = stopSignal(terminal.process);
       // The whole service is loaded here and not for the other commands.
-      const [{ createLog }, main] = await Promise.all([
-        import('../../telemetry/log.ts'),
-        import('../../service/service.ts'),
-      ]);
-      const createApp: CreateApp = main.createApp;
-      const log = createLog(settings.logLevel);
-      const app = await createApp(settings, log);
+      const { createMillrace } = await import('../../main.ts');
+      const millrace = createMillrace(settings);
       try {
-        const started = await app.start().catch((error: unknown) => {
+        const started = await millrace.start().catch((error: unknown) => {
           throw listening(error, settings);
         });
         for (const line of greeting(started)) terminal.data(line);
         await untilAborted(stop.signal);
         terminal.note('stopping; a second signal stops at once');
       } finally {
-        await closeInTime(app, log);
+        await closeInTime(millrace);
       }
       // A service that was asked to stop, and did, has not failed.
       stop.release();
@@ -51,7 +34,7 @@ export function serveCommand(parent: Command, terminal: Terminal): void {
 }
 
 /** What a person needs next: all of it until somebody is in, one line later. */
-export function greeting({ url, firstStart }: Awaited<ReturnType<ServedApp['start']>>): string[] {
+export function greeting({ url, firstStart }: StartedService): string[] {
   if (firstStart === undefined) return [`Millrace is ready at ${url}`];
   return [
     `Millrace is ready at ${url}`,
@@ -84,7 +67,7 @@ function untilAborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-async function closeInTime(app: ServedApp, log: Log): Promise<void> {
+async function closeInTime(millrace: Millrace): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(
@@ -93,8 +76,8 @@ async function closeInTime(app: ServedApp, log: Log): Promise<void> {
     );
   });
   try {
-    await Promise.race([app.close(), late]);
-    log.info('stopped');
+    await Promise.race([millrace.close(), late]);
+    millrace.log.info('stopped');
   } finally {
     clearTimeout(timer);
   }

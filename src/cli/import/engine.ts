@@ -5,12 +5,12 @@ import { createDiskQuota } from '../../imports/stages/export/disk-quota.ts';
 import type { RunStages } from '../../imports/run/leased-run.ts';
 import { startRunWorker } from '../../imports/run/run-worker.ts';
 import type { Source } from '../../imports/source.ts';
-import { openDirStaging } from '../../imports/staging/dir-staging.ts';
 import { openHttpTarget } from '../../imports/targets/http-target.ts';
 import { directRequest } from '../../imports/targets/http-request.ts';
 import type { Target } from '../../imports/target.ts';
 import type { Metadata } from '../../metadata/database.ts';
 import { createLog } from '../../telemetry/log.ts';
+import { openLocalStaging } from './local-store.ts';
 import { openSource } from './open-source.ts';
 import { leaseMs } from './prepare-run.ts';
 import type { ImportRequest } from './request.ts';
@@ -64,7 +64,7 @@ export async function startEngine({ db, dir, request }: EngineDeps): Promise<Eng
 }
 
 async function stagesFor({ db, dir, request }: EngineDeps, source: Source): Promise<RunStages> {
-  const staging = await openDirStaging(dir.staging);
+  const staging = await openLocalStaging(dir);
   const target = targetOf(dir, request);
   return assembleStages({
     db,

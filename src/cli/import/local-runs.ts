@@ -4,12 +4,11 @@ import type { CheckResult, VerifyResult } from '../../imports/run/results.ts';
 import { cancelRun, pauseRun, retryRejected, RunTransitionError, verifyAgain } from '../../imports/run/run-store.ts';
 import type { Run } from '../../imports/run/run.ts';
 import { stagingKeys, type Staging } from '../../imports/staging.ts';
-import { openDirStaging } from '../../imports/staging/dir-staging.ts';
 import type { Metadata } from '../../metadata/database.ts';
 import { CommandError } from '../exit-codes.ts';
 import type { ImportRuns, RunAction } from './import-runs.ts';
 import { readResult, readText, rejectedLines } from './local-results.ts';
-import { runIn, withStore } from './local-store.ts';
+import { openLocalStaging, runIn, withStore } from './local-store.ts';
 import { isFinal, viewOfRun, type RunView } from './run-view.ts';
 import { commandOf, findImport, listImports, type ImportDir } from './state-dir.ts';
 
@@ -24,7 +23,7 @@ export function localRuns(stateDir: string): ImportRuns {
   };
   const staged = async (run: string): Promise<{ staging: Staging; id: string }> => {
     const dir = await findImport(stateDir, run);
-    return { staging: await openDirStaging(dir.staging), id: dir.id };
+    return { staging: await openLocalStaging(dir), id: dir.id };
   };
   return {
     list,

@@ -1,21 +1,26 @@
-import { openMetadata } from '../../metadata/open.ts';
 import { migrate } from '../../metadata/migrate.ts';
 import type { Metadata } from '../../metadata/database.ts';
 import { getRun } from '../../imports/run/run-store.ts';
 import type { Run } from '../../imports/run/run.ts';
+import type { Staging } from '../../imports/staging.ts';
+import { openMetadata, openStaging } from '../../service/stores.ts';
 import { createLog } from '../../telemetry/log.ts';
 import { CommandError } from '../exit-codes.ts';
 import type { ImportDir } from './state-dir.ts';
 
 /** Opens the metadata store of an import's directory for as long as `work` takes. Errors: SchemaTooNewError. */
 export async function withStore<T>({ dataDir }: ImportDir, work: (db: Metadata) => Promise<T>): Promise<T> {
-  const { db, dialect } = openMetadata({ dataDir, databaseUrl: '' }, createLog('error'));
+  const { db, dialect } = await openMetadata({ dataDir, databaseUrl: '' }, createLog('error'));
   try {
     await migrate(db, dialect);
     return await work(db);
   } finally {
     await db.destroy();
   }
+}
+
+export function openLocalStaging({ staging }: ImportDir): Promise<Staging> {
+  return openStaging(staging);
 }
 
 /** The directory's one run, which has its id. Errors: notFound. */

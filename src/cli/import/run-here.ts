@@ -6,7 +6,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { CheckResult, VerifyResult } from '../../imports/run/results.ts';
 import { pauseRun, RunTransitionError } from '../../imports/run/run-store.ts';
 import { stagingKeys, type Staging } from '../../imports/staging.ts';
-import { openDirStaging } from '../../imports/staging/dir-staging.ts';
 import type { Metadata } from '../../metadata/database.ts';
 import { CommandError } from '../exit-codes.ts';
 import { stopSignal } from '../stop-signal.ts';
@@ -16,7 +15,7 @@ import { follow } from './follow.ts';
 import { identityOf } from './identity.ts';
 import type { ImportOptions } from './import-options.ts';
 import { readResult, readText, rejectedLines } from './local-results.ts';
-import { runIn, withStore } from './local-store.ts';
+import { openLocalStaging, runIn, withStore } from './local-store.ts';
 import { endOf, type Findings } from './outcome.ts';
 import { prepareRun } from './prepare-run.ts';
 import type { ImportRequest } from './request.ts';
@@ -86,7 +85,7 @@ async function* steps(db: Metadata, dir: ImportDir, failed: AbortSignal): AsyncI
 
 /** Shows how it ended, and writes the files that were asked for. */
 async function finish(terminal: Terminal, dir: ImportDir, view: RunView, options: HereOptions): Promise<void> {
-  const staging = await openDirStaging(dir.staging);
+  const staging = await openLocalStaging(dir);
   const findings = await findingsOf(staging, dir.id, view);
   if (options.json) terminal.data(JSON.stringify({ type: 'result', ...view, ...findings }));
   else showEnd(terminal, { view, ...findings });

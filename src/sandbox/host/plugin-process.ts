@@ -21,6 +21,8 @@ export interface PluginProcess {
   send(message: ToChild, body?: string): void;
   /** Looks whether it is stuck or too large, and kills it if so. To be called often while it has work. */
   watch(): void;
+  /** Whether an instance is at work, within its limits or not: `watch` judges that. */
+  isComputing(): boolean;
   /** Resident memory; 0 where the system does not tell. */
   rssBytes(): number;
   /** Kills it; resolves when it has ended. */
@@ -104,6 +106,7 @@ function follow(child: ChildProcess, note: number, parts: ProcessParts): PluginP
         kill({ cause: 'memory', instance, detail: `more than ${parts.processBytesMax} bytes` });
       }
     },
+    isComputing: () => !ended && readNote(note).instance !== 0,
     rssBytes: () => (ended ? 0 : residentBytes(pid)),
     kill: async () => {
       kill({ cause: 'closed', instance: 0, detail: '' });

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { backoffMs } from '../../base/retry.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { SandboxError, type SandboxErrorKind } from '../sandbox.ts';
@@ -97,6 +98,17 @@ export class Supervisor {
     process.send({ ...message, id } as ToChild, body);
     this.#watch();
     return { id, answer };
+  }
+
+  async answers(withinMs: number): Promise<boolean> {
+    if (this.#process === undefined) return true;
+    // Nobody has this number: the process answers by itself.
+    const { answer } = this.ask({ kind: 'close', instance: 0 }, '');
+    const answered = new AbortController();
+    const late = delay(withinMs, 'late', { signal: answered.signal }).catch(() => 'answered');
+    const first = await Promise.race([answer, late]);
+    answered.abort();
+    return first !== 'late' || this.#process?.isComputing() !== false;
   }
 
   /** Sends what needs no answer; nobody is there to take it when the process just ended. */

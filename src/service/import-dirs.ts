@@ -2,8 +2,8 @@
 import { mkdir, statfs } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Settings } from '../config/settings.ts';
-import { openStaging } from '../imports/staging/open-staging.ts';
 import type { Staging } from '../imports/staging.ts';
+import { openStaging } from './stores.ts';
 
 export interface ImportDirs {
   /** Directory or `s3://bucket/prefix`. */

@@ -6,8 +6,8 @@ import type { Clock } from '../base/clock.ts';
 import type { Failpoint } from '../base/failpoint.ts';
 import type { Settings } from '../config/settings.ts';
 import type { EventStore } from '../eventstore/eventstore.ts';
-import { projectDoorOver } from './import-calls.ts';
-import type { ImportDirs } from './import-places.ts';
+import { projectDoorOver } from './import-door.ts';
+import type { ImportDirs } from './import-dirs.ts';
 import { assembleStages } from '../imports/assemble.ts';
 import type { DiskQuota } from '../imports/stages/export/disk-quota.ts';
 import { RunFailedError } from '../imports/run/leased-run.ts';
@@ -31,7 +31,7 @@ import { isImportSource } from '../plugins/plugin.ts';
 import { builtInRegistry } from '../plugins/built-in/registry.ts';
 import type { Log } from '../telemetry/log.ts';
 
-export interface ImportParts {
+export interface ImportRunDeps {
   readonly db: Metadata;
   readonly store: EventStore;
   readonly staging: Staging;
@@ -50,28 +50,28 @@ export interface ImportParts {
   readonly drained: (signal: AbortSignal) => Promise<void>;
 }
 
-export function createImportStages(parts: ImportParts, run: Run): OpenStages {
-  const tempDir = join(parts.dirs.temp, run.id);
+export function createImportStages(deps: ImportRunDeps, run: Run): OpenStages {
+  const tempDir = join(deps.dirs.temp, run.id);
   const { target } = run.options;
   const targetName = target.kind === 'http' ? target.url : 'the project';
   const stages = assembleStages({
-    ...parts,
-    eventBytesMax: parts.settings.captureEventBytesMax,
+    ...deps,
+    eventBytesMax: deps.settings.captureEventBytesMax,
     openSource: async () => {
       await mkdir(tempDir, { recursive: true, mode: 0o700 });
-      return await openSource(parts, run, tempDir);
+      return await openSource(deps, run, tempDir);
     },
-    openTarget: () => openTarget(parts, run),
+    openTarget: () => openTarget(deps, run),
     targetMissing: `expected a project key for ${targetName}, got none; set it in the config, start a new run`,
-    knownEvents: () => knownNames(parts, run),
-    activeTransformations: () => transformationsOf(parts, run),
+    knownEvents: () => knownNames(deps, run),
+    activeTransformations: () => transformationsOf(deps, run),
   });
   return { ...stages, [Symbol.asyncDispose]: () => rm(tempDir, { recursive: true, force: true }) };
 }
 
 /** With the settings as they are now: a key that was renewed counts. */
-async function openSource(parts: ImportParts, run: Run, tempDir: string): Promise<Source> {
-  const config = await findAnyConfig(parts.db, run.configId, parts.clock.now());
+async function openSource(deps: ImportRunDeps, run: Run, tempDir: string): Promise<Source> {
+  const config = await findAnyConfig(deps.db, run.configId, deps.clock.now());
   if (config === undefined || config.projectId !== run.projectId) {
     throw new RunFailedError('expected the config that this run belongs to, got none: it was deleted; start a new run');
   }
@@ -87,7 +87,7 @@ async function openSource(parts: ImportParts, run: Run, tempDir: string): Promis
       `expected the settings ${missing.join(', ')} of the config, got none; set them and resume`,
     );
   }
-  const { allow, stream, clock, dirs } = parts;
+  const { allow, stream, clock, dirs } = deps;
   return plugin.createSource(withDefaults(plugin.fields, config.settings), {
     stream,
     allowedDirs: dirs.allowed,
@@ -99,7 +99,7 @@ async function openSource(parts: ImportParts, run: Run, tempDir: string): Promis
 }
 
 /** Undefined: there is no key to load with. */
-async function openTarget({ db, store, call, drained, fetch }: ImportParts, run: Run): Promise<Target | undefined> {
+async function openTarget({ db, store, call, drained, fetch }: ImportRunDeps, run: Run): Promise<Target | undefined> {
   const { target } = run.options;
   const { id: runId, projectId } = run;
   if (target.kind === 'project') {
@@ -111,7 +111,7 @@ async function openTarget({ db, store, call, drained, fetch }: ImportParts, run:
 }
 
 /** Undefined: nobody can tell, and the check does without. */
-async function knownNames({ store, log }: ImportParts, run: Run): Promise<ReadonlySet<string> | undefined> {
+async function knownNames({ store, log }: ImportRunDeps, run: Run): Promise<ReadonlySet<string> | undefined> {
   if (run.options.target.kind !== 'project') return undefined;
   try {
     return await knownEventNames(store, run.projectId);
@@ -121,7 +121,7 @@ async function knownNames({ store, log }: ImportParts, run: Run): Promise<Readon
   }
 }
 
-async function transformationsOf({ db, clock }: ImportParts, run: Run): Promise<readonly string[]> {
+async function transformationsOf({ db, clock }: ImportRunDeps, run: Run): Promise<readonly string[]> {
   if (run.options.target.kind !== 'project') return [];
   const of = { projectId: run.projectId, family: 'transformation', now: clock.now() } as const;
   const configs = await listConfigs(db, of);

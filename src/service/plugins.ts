@@ -1,44 +1,28 @@
 /** Plugins outside the pipeline: what they run with, their jobs, schedules and deliveries, and what those in the pipeline ask for. */
-import { systemClock } from '../base/clock.ts';
-import type { Door } from '../batch/door.ts';
-import type { Settings } from '../config/settings.ts';
 import { startJobRunner } from '../jobs/runner.ts';
-import type { Metadata } from '../metadata/database.ts';
-import type { MainThread } from './pipeline-calls.ts';
+import type { MainThread } from './main-thread.ts';
+import type { ServiceDeps } from './service-deps.ts';
 import { createPluginApi, type Inject } from './plugin-api.ts';
 import type { StoredConfig } from '../plugins/configs/stored-config.ts';
 import { createPluginRuntime, type PluginRuntime } from './plugin-runtime.ts';
 import { createCacheStore } from '../plugins/services/cache.ts';
 import { createStorage } from '../plugins/services/storage.ts';
 import { builtInRegistry } from '../plugins/built-in/registry.ts';
-import type { Log } from '../telemetry/log.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
 
 /** Of all plugins together. */
 const pluginCacheBytes = 64 * 1024 * 1024;
 const pruneEveryMs = 600_000;
 
-interface PluginParts {
-  readonly settings: Settings;
-  readonly log: Log;
-  readonly metrics: Metrics;
-  readonly db: Metadata;
-  readonly door: Door;
-}
-
 export interface StartedPlugins {
-  readonly plugins: PluginRuntime;
+  readonly runtime: PluginRuntime;
   readonly mainThread: MainThread;
   /** Tells how plugins reach this service's own API. */
   readonly serveApi: (inject: Inject) => void;
 }
 
 /** `parts` takes what has to be stopped. */
-export function startPlugins(
-  { settings, log, metrics, db, door }: PluginParts,
-  parts: AsyncDisposableStack,
-): StartedPlugins {
-  const clock = systemClock;
+export function startPlugins(deps: ServiceDeps, parts: AsyncDisposableStack): StartedPlugins {
+  const { db, clock, door } = deps;
   const cache = createCacheStore({ bytesMax: pluginCacheBytes, now: () => clock.now() });
   const notYet: Inject = async () => {
     throw new Error('the API is being started; try again');
@@ -52,31 +36,23 @@ export function startPlugins(
     api: (projectId, request) => api.call(projectId, request),
   };
   const storageOf = (configId: number, projectId: number) => createStorage(db, { configId, projectId });
-  const plugins = createPluginRuntime({
-    db,
-    settings,
-    clock,
-    log,
-    metrics,
-    thread: 'main',
-    main: mainThread,
-    storageOf,
-  });
-  parts.defer(() => plugins.close());
-  const pruning = setInterval(() => void plugins.prune(), pruneEveryMs);
+  const runtime = createPluginRuntime({ ...deps, thread: 'main', main: mainThread, storageOf });
+  parts.defer(() => runtime.close());
+  const pruning = setInterval(() => void runtime.prune(), pruneEveryMs);
   parts.defer(() => clearInterval(pruning));
-  return { plugins, mainThread, serveApi: (given) => void (inject = given) };
+  return { runtime, mainThread, serveApi: (given) => void (inject = given) };
 }
 
 export function startJobs(
-  { db, door, log, plugins }: { db: Metadata; door: Door; log: Log; plugins: PluginRuntime },
+  { db, clock, door, log }: ServiceDeps,
+  plugins: PluginRuntime,
   parts: AsyncDisposableStack,
 ): void {
   const stop = new AbortController();
   const { signal } = stop;
   const runner = startJobRunner({
     db,
-    clock: systemClock,
+    clock,
     registry: builtInRegistry,
     accept: door.accept,
     log,

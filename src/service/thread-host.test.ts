@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { deathsBefore } from './host-thread.ts';
+import { deathsBefore } from './thread-host.ts';
 
 describe('the count of deaths that the wait before a restart grows with', () => {
   it.each([

@@ -1,0 +1,65 @@
+import { expect, it } from 'vitest';
+import type { Lane } from '../eventlog/eventlog.ts';
+import { createLog } from '../telemetry/log.ts';
+import { createMetrics } from '../telemetry/metrics.ts';
+import { healthChecks, type HealthDeps } from './health.ts';
+import { hostThread, type HostedThread } from './thread-host.ts';
+
+const well = async () => ({ ok: true, detail: '' });
+
+/** Parts that are all well, with threads that were never started. */
+function checks(change: Partial<HealthDeps>) {
+  const thread = (name: HostedThread['name']) => {
+    const entry = new URL('./import-thread.ts', import.meta.url);
+    const data = {} as HostedThread['data'];
+    return hostThread({ name, entry, data }, { metrics: createMetrics(), log: createLog('silent'), answers: {} });
+  };
+  return healthChecks({
+    metadata: well,
+    store: { health: well },
+    plugins: { health: well },
+    worker: { pipeline: thread('pipeline'), imports: thread('imports') },
+    ages: { seconds: () => 0 },
+    eventLog: { backlog: () => ({ records: 0, events: 0, bytes: 0 }) },
+    settings: { backlogEventsMax: 1000, backlogBytesMax: 10_000 },
+    ...change,
+  });
+}
+
+it('says that the thread of imports is away, and that the service can do without it', async () => {
+  const detail = expect.stringMatching(/thread of imports .* is being started again/) as unknown;
+  expect(await checks({})['imports']?.()).toEqual({ ok: false, optional: true, detail });
+});
+
+it('is not ready without the thread of the pipeline', async () => {
+  const detail = expect.stringMatching(/thread of pipeline .* is being started again/) as unknown;
+  expect(await checks({})['pipeline']?.()).toEqual({ ok: false, detail });
+});
+
+it('is ready without the process of the plugins that jobs need, and names it', async () => {
+  const health = async () => ({ ok: false, detail: 'it does not answer' });
+  const found = await checks({ plugins: { health } })['plugins']?.();
+  expect(found).toEqual({ ok: false, optional: true, detail: 'it does not answer' });
+});
+
+it('says how many events wait and how long, and is not ready when a lane takes no more', async () => {
+  const waiting = { records: 2, events: 999, bytes: 50 };
+  const idle = { records: 0, events: 0, bytes: 0 };
+  const backlog = (lane: Lane) => (lane === 'live' ? waiting : idle);
+  const deps = { eventLog: { backlog }, ages: { seconds: (lane: Lane) => (lane === 'live' ? 63 : 0) } };
+  const eventLog = checks(deps)['event_log'];
+  expect(await eventLog?.()).toEqual({
+    ok: true,
+    detail: '999 events of the live lane wait, the oldest for 63 s.',
+    waiting: {
+      live: { events: 999, bytes: 50, oldest_seconds: 63 },
+      historical: { events: 0, bytes: 0, oldest_seconds: 0 },
+    },
+  });
+  waiting.events = 1000;
+  const full = await eventLog?.();
+  expect(full).toMatchObject({ ok: false, detail: expect.stringContaining('live lane is full') as unknown });
+  waiting.events = 1;
+  waiting.bytes = 10_000;
+  expect(await eventLog?.()).toMatchObject({ ok: false });
+});

@@ -1,0 +1,26 @@
+import type { Clock } from '../base/clock.ts';
+import type { Door } from '../batch/door.ts';
+import type { Agreements } from '../capture/agreements.ts';
+import type { Settings } from '../config/settings.ts';
+import type { EventStore } from '../eventstore/eventstore.ts';
+import type { Staging } from '../imports/staging.ts';
+import type { Metadata } from '../metadata/database.ts';
+import type { Log } from '../telemetry/log.ts';
+import type { MetricsRegistry } from '../telemetry/metrics.ts';
+import type { EventLog, SharedStores } from './stores.ts';
+
+/** What every part of the service is made of. */
+export interface ServiceDeps {
+  readonly settings: Settings;
+  readonly log: Log;
+  readonly metrics: MetricsRegistry;
+  readonly clock: Clock;
+  readonly db: Metadata;
+  readonly store: EventStore;
+  readonly eventLog: EventLog;
+  readonly staging: Staging;
+  /** For threads, which open connections of their own. */
+  readonly shared: SharedStores;
+  readonly door: Door;
+  readonly agreements: Agreements;
+}
