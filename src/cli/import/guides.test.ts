@@ -1,4 +1,3 @@
-import { execFile } from 'node:child_process';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -6,16 +5,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { matomoRecords } from '../../imports/formats/matomo/records.fixture.ts';
 import { startEndpoint } from '../../../test/support/capture-endpoint.ts';
+import { openCommandShell, type CommandShell } from '../../../test/support/command-shell.ts';
 import { layExport, toolsWithExport } from './guide-exports.fixture.ts';
 
 const guides = fileURLToPath(new URL('../../../docs/guides/', import.meta.url));
-const bin = fileURLToPath(new URL('../../../bin/millrace.js', import.meta.url));
 const names = (await readdir(guides)).filter((name) => /^migrate-.*\.md$/.test(name));
-const run = promisify(execFile);
+
+let shell: CommandShell;
+beforeAll(async () => {
+  shell = await openCommandShell();
+});
+afterAll(() => shell[Symbol.asyncDispose]());
 
 /** The commands below the heading, block by block, as a person would copy them. */
 async function blocksOf(name: string, heading: string): Promise<string[]> {
@@ -25,12 +28,8 @@ async function blocksOf(name: string, heading: string): Promise<string[]> {
 }
 
 async function runIn(folder: string, commands: string, url: string): Promise<string> {
-  const script = commands
-    .replaceAll('npx millrace', `"${process.execPath}" "${bin}"`)
-    .replaceAll('http://127.0.0.1:8000', url)
-    .replaceAll('<project key>', 'phc_test');
-  const env = { PATH: '/usr/bin:/bin', NO_COLOR: '1' };
-  return (await run('/bin/sh', ['-euc', script], { cwd: folder, env })).stdout;
+  const script = commands.replaceAll('http://127.0.0.1:8000', url).replaceAll('<project key>', 'phc_test');
+  return shell.run(script, folder);
 }
 
 async function inFolder(work: (folder: string) => Promise<void>): Promise<void> {
@@ -60,7 +59,7 @@ function sorted(events: readonly Sent[]): string[] {
   return lines.toSorted();
 }
 
-describe.concurrent('the guides for those who move from another tool', () => {
+describe('the guides for those who move from another tool', () => {
   it('there is one per source', () => {
     expect(names).toHaveLength(15);
   });

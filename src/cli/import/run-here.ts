@@ -25,7 +25,9 @@ import { commandOf, openImport, type ImportDir } from './state-dir.ts';
 
 export type HereOptions = Pick<ImportOptions, 'stateDir' | 'again' | 'json' | 'progress' | 'report' | 'rejected'>;
 
-const pollMs = 200;
+/** Between two looks at the run: a small import is over in a moment, so the first ones of a stage come quickly. */
+const pollMsLeast = 20;
+const pollMsMost = 200;
 /** After a pause a worker lets go within a second; what it was writing may take a little. */
 const letGoMsMax = 30_000;
 
@@ -74,10 +76,12 @@ async function work(terminal: Terminal, { db, dir, request, first }: Work, optio
 /** Every change of the run, until nothing happens any more; ends with an error when the engine fails. */
 async function* steps(db: Metadata, dir: ImportDir, failed: AbortSignal): AsyncIterable<RunView> {
   let last: RunView | undefined;
+  let pollMs = pollMsLeast;
   while (last === undefined || !isFinal(last)) {
     failed.throwIfAborted();
     const view = viewOfRun(await runIn(dir, db), Date.now());
     if (!isDeepStrictEqual(view, last)) yield view;
+    pollMs = view.stage === last?.stage ? Math.min(pollMs * 2, pollMsMost) : pollMsLeast;
     last = view;
     if (!isFinal(view)) await sleep(pollMs);
   }

@@ -1,0 +1,50 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { runCommand } from './command.ts';
+
+const client = fileURLToPath(new URL('command-client.mjs', import.meta.url));
+
+/** A shell in which `npx millrace` is the command line in this process, without its start. */
+export interface CommandShell extends AsyncDisposable {
+  /** What the script writes to stdout; rejects when it fails. */
+  run(script: string, cwd: string): Promise<string>;
+}
+
+export async function openCommandShell(): Promise<CommandShell> {
+  const folder = await mkdtemp(join(tmpdir(), 'millrace-shell-'));
+  const socket = join(folder, 'socket');
+  // A process has one working directory: one command after the other.
+  let last: Promise<unknown> = Promise.resolve();
+  const server = createServer({ allowHalfOpen: true }, (connection) => {
+    last = last.then(() => answer(connection));
+  });
+  await new Promise<void>((resolve) => server.listen(socket, resolve));
+  return {
+    async run(script, cwd) {
+      const words = script.replaceAll('npx millrace', `"${process.execPath}" "${client}" "${socket}"`);
+      const env = { PATH: '/usr/bin:/bin', NO_COLOR: '1' };
+      return (await promisify(execFile)('/bin/sh', ['-euc', words], { cwd, env })).stdout;
+    },
+    async [Symbol.asyncDispose]() {
+      await new Promise((resolve) => server.close(resolve));
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function answer(connection: Socket): Promise<void> {
+  const { args, cwd } = JSON.parse(await text(connection)) as { args: string[]; cwd: string };
+  const home = process.cwd();
+  process.chdir(cwd);
+  try {
+    connection.end(JSON.stringify(await runCommand(args)));
+  } finally {
+    process.chdir(home);
+  }
+}
