@@ -7,7 +7,7 @@ import { apiRoute, type ApiRoute } from '../http/api-route.ts';
 import { cancelJob, retryJob } from '../jobs/change-job.ts';
 import { findJob, listJobs, type JobSummary } from '../jobs/queue.ts';
 import type { Metadata } from '../metadata/database.ts';
-import { isRowId } from '../plugins/configs/stored-config.ts';
+import { isRowId } from '../plugins/configs/stored-plugin.ts';
 import { idempotent } from './idempotency.ts';
 import { actorOf } from './plugin-configs-deps.ts';
 

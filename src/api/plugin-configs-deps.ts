@@ -1,13 +1,13 @@
 import type { Transaction } from 'kysely';
 import type { Clock } from '../base/clock.ts';
 import { ApiError } from '../contract/errors.ts';
-import type { Family } from '../contract/plugins.ts';
 import type { ApiReply, ApiRequest } from '../http/api-route.ts';
 import type { Database, Metadata } from '../metadata/database.ts';
 import type { Queries } from '../metadata/queries.ts';
 import type { Actor } from '../plugins/configs/activity.ts';
 import { beginWork, type Work } from '../plugins/configs/save.ts';
-import { findConfig, type StoredConfig } from '../plugins/configs/stored-config.ts';
+import { findConfig, type ConfigPlace, type StoredConfig } from '../plugins/configs/stored-config.ts';
+import type { ReadPlugin } from '../plugins/configs/stored-plugin.ts';
 import { createTrial, type GeoIpState } from '../plugins/configs/trial.ts';
 import type { PluginRegistry } from '../plugins/plugin-registry.ts';
 import { idempotent } from './idempotency.ts';
@@ -47,9 +47,10 @@ export function changing<P, Q, B>(
 /** @throws ApiError not_found */
 export async function requireConfig(
   db: Queries,
-  at: { readonly projectId: number; readonly family: Family; readonly id: number; readonly now: number },
+  at: ConfigPlace & { readonly id: number },
+  read?: ReadPlugin,
 ): Promise<StoredConfig> {
-  const config = await findConfig(db, at);
+  const config = await findConfig(db, at, read);
   if (config === undefined) throw new ApiError('not_found', 'Not found.');
   return config;
 }

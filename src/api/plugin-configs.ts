@@ -22,6 +22,7 @@ import { recordAt } from '../plugins/configs/record-at.ts';
 import { toRecord } from '../plugins/configs/record.ts';
 import { deleteConfig } from '../plugins/configs/save.ts';
 import { countConfigs, listConfigs, type StoredConfig } from '../plugins/configs/stored-config.ts';
+import { createPluginReader, type ReadPlugin } from '../plugins/configs/stored-plugin.ts';
 import { allFields, updateConfig } from '../plugins/configs/update.ts';
 import { frontendModule } from '../plugins/packages/versions.ts';
 import { pluginConfigVersionRoutes } from './plugin-config-versions.ts';
@@ -33,9 +34,14 @@ import { pluginSettingsRoutes } from './plugin-settings.ts';
 const noFrontendModule = 'export function getFrontendApp () { return {"no_frontend": true} }';
 
 /** The same operations for both families: the table is written once. */
-export function pluginConfigRoutes(deps: PluginConfigDeps): ApiRoute[] {
+export function pluginConfigRoutes(given: PluginConfigDeps): ApiRoute[] {
+  const deps = { ...given, readPlugin: createPluginReader() };
   const parts = [collectionRoutes, recordRoutes, extraRoutes, pluginSettingsRoutes, pluginConfigVersionRoutes];
   return pluginFamilies.flatMap((family) => parts.flatMap((routes) => routes(deps, family)));
+}
+
+interface ReadingDeps extends PluginConfigDeps {
+  readonly readPlugin: ReadPlugin;
 }
 
 const tags = {
@@ -54,7 +60,7 @@ function common(family: Family) {
   return { base: `/api/projects/:project_id/${familyPaths[family]}`, tag: tags[family], word: words[family] };
 }
 
-function collectionRoutes(deps: PluginConfigDeps, family: Family): ApiRoute[] {
+function collectionRoutes(deps: ReadingDeps, family: Family): ApiRoute[] {
   const { base, tag, word } = common(family);
   return [
     apiRoute({
@@ -71,7 +77,7 @@ function collectionRoutes(deps: PluginConfigDeps, family: Family): ApiRoute[] {
         const of = { projectId: request.project().id, family, now: deps.clock.now() };
         const [count, configs] = await Promise.all([
           countConfigs(deps.db, of.projectId, family),
-          listConfigs(deps.db, of, page),
+          listConfigs(deps.db, of, page, deps.readPlugin),
         ]);
         return { status: 200, body: toPage(request.url, request.rawQuery, page, count, configs.map(toRecord)) };
       },
@@ -107,7 +113,7 @@ function collectionRoutes(deps: PluginConfigDeps, family: Family): ApiRoute[] {
   ];
 }
 
-function recordRoutes(deps: PluginConfigDeps, family: Family): ApiRoute[] {
+function recordRoutes(deps: ReadingDeps, family: Family): ApiRoute[] {
   const { base, tag, word } = common(family);
   const one = { path: `${base}/:id`, tag, params: pluginConfigIdSchema, responses: { 200: pluginConfigSchema } };
   return [
@@ -157,7 +163,7 @@ function recordRoutes(deps: PluginConfigDeps, family: Family): ApiRoute[] {
   ];
 }
 
-function extraRoutes(deps: PluginConfigDeps, family: Family): ApiRoute[] {
+function extraRoutes(deps: ReadingDeps, family: Family): ApiRoute[] {
   const { base, tag, word } = common(family);
   const one = { tag, params: pluginConfigIdSchema, responses: { 200: pluginConfigSchema } };
   const steer = createSteering(deps);
@@ -210,13 +216,13 @@ function answer(config: StoredConfig): ApiReply {
   return { status: 200, body: toRecord(config) };
 }
 
-function configOf(deps: PluginConfigDeps, family: Family, request: ApiRequest<IdParams>): Promise<StoredConfig> {
+function configOf(deps: ReadingDeps, family: Family, request: ApiRequest<IdParams>): Promise<StoredConfig> {
   const at = { projectId: request.project().id, family, id: request.params.id, now: deps.clock.now() };
-  return requireConfig(deps.db, at);
+  return requireConfig(deps.db, at, deps.readPlugin);
 }
 
 async function stateOf(
-  deps: PluginConfigDeps,
+  deps: ReadingDeps,
   family: Family,
   request: ApiRequest<IdParams, { at?: string }>,
 ): Promise<PluginConfigRecord> {
@@ -233,7 +239,7 @@ function activityLogUrl(request: ApiRequest<IdParams>): string {
 }
 
 async function frontend(
-  deps: PluginConfigDeps,
+  deps: ReadingDeps,
   family: Family,
   request: ApiRequest,
   config: StoredConfig,

@@ -32,10 +32,11 @@ type UpdateRequest = ApiRequest<IdParams, unknown, PluginInstall>;
 
 /** Installing, updating and removing. A plugin belongs to the organisation: all of its projects can use it. */
 export function pluginChangeRoutes(deps: PluginDeps): ApiRoute[] {
-  return [installRoute(deps), updateRoute(deps), deleteRoute(deps)];
+  const prepare = createPreparing(deps);
+  return [installRoute(deps, prepare), updateRoute(deps, prepare), deleteRoute(deps)];
 }
 
-function installRoute(deps: PluginDeps): ApiRoute {
+function installRoute(deps: PluginDeps, prepare: Prepare): ApiRoute {
   const store = async (request: InstallRequest, tx: Transaction<Database>, prepared: PreparedPlugin | undefined) => {
     if (prepared === undefined) throw nothingGiven();
     const record = await storePlugin(await workOf(deps, request, tx), prepared, request.body);
@@ -50,11 +51,11 @@ function installRoute(deps: PluginDeps): ApiRoute {
     description: `${ways}Nothing is stored of a plugin that cannot be loaded. Honours Idempotency-Key.`,
     body: pluginInstallSchema,
     responses: { 201: pluginSchema },
-    handler: idempotentAfter(deps.db, deps.clock, (request: InstallRequest) => prepared(deps, request), store),
+    handler: idempotentAfter(deps.db, deps.clock, prepare, store),
   });
 }
 
-function updateRoute(deps: PluginDeps): ApiRoute {
+function updateRoute(deps: PluginDeps, prepare: Prepare): ApiRoute {
   const store = async (
     request: UpdateRequest,
     tx: Transaction<Database>,
@@ -78,7 +79,7 @@ function updateRoute(deps: PluginDeps): ApiRoute {
     params,
     body: pluginUpdateSchema,
     responses: { 200: pluginSchema },
-    handler: idempotentAfter(deps.db, deps.clock, (request: UpdateRequest) => prepared(deps, request), store),
+    handler: idempotentAfter(deps.db, deps.clock, prepare, store),
   });
 }
 
@@ -106,38 +107,31 @@ function workOf({ clock }: PluginDeps, request: ApiRequest, tx: Transaction<Data
   return beginPluginWork({ tx, actor: actorOf(request), now: clock.now() });
 }
 
+/** Undefined: the request brings no plugin. Throws ApiError. */
+type Prepare = (request: InstallRequest) => Promise<PreparedPlugin | undefined>;
+
 /** Each may take some 100 MB while it is unpacked and made into one. */
 const atOnceMax = 4;
-const underWay = new WeakMap<PluginDeps, number>();
 
-/** Undefined: the request brings no plugin. Throws ApiError. */
-async function prepared(deps: PluginDeps, request: InstallRequest): Promise<PreparedPlugin | undefined> {
-  const source = sourceOf(request);
-  if (source === undefined) return undefined;
-  const others = underWay.get(deps) ?? 0;
-  if (others >= atOnceMax) {
-    const detail = `${atOnceMax} plugins are being installed at the moment. Send it again when one is done.`;
-    throw new ApiError('unavailable', detail, { headers: { 'retry-after': '5' } });
-  }
-  underWay.set(deps, others + 1);
-  try {
-    return await prepare(deps, source, request);
-  } finally {
-    underWay.set(deps, (underWay.get(deps) ?? 1) - 1);
-  }
-}
-
-async function prepare(
-  { packages }: PluginDeps,
-  source: PackageSource,
-  request: InstallRequest,
-): Promise<PreparedPlugin> {
-  try {
-    return await preparePlugin(packages, source, request.body);
-  } catch (error) {
-    if (!(error instanceof PluginPackageError)) throw error;
-    throw new ApiError('invalid_input', error.message, { attr: error.attr, cause: error });
-  }
+function createPreparing({ packages }: PluginDeps): Prepare {
+  let underWay = 0;
+  return async (request) => {
+    const source = sourceOf(request);
+    if (source === undefined) return undefined;
+    if (underWay >= atOnceMax) {
+      const detail = `${atOnceMax} plugins are being installed at the moment. Send it again when one is done.`;
+      throw new ApiError('unavailable', detail, { headers: { 'retry-after': '5' } });
+    }
+    underWay += 1;
+    try {
+      return await preparePlugin(packages, source, request.body);
+    } catch (error) {
+      if (!(error instanceof PluginPackageError)) throw error;
+      throw new ApiError('invalid_input', error.message, { attr: error.attr, cause: error });
+    } finally {
+      underWay -= 1;
+    }
+  };
 }
 
 function sourceOf({ body, files }: InstallRequest): PackageSource | undefined {

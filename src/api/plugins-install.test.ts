@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { loadProgram } from '../plugins/packages/programs.ts';
+import { createProgramLoader } from '../plugins/packages/programs.ts';
 import { makeTgz, makeZip, members } from '../../test/support/archives.ts';
 import { testSandbox } from '../../test/support/describe-plugin.ts';
 import { startPackageServer, type PackageServer } from '../../test/support/package-server.ts';
@@ -73,7 +73,7 @@ describe('installing a plugin', () => {
       .orderBy('id', 'desc')
       .executeTakeFirstOrThrow();
     expect(row).toMatchObject({ plugin_id: body['id'], created_by: configs.app.user.id, frontend: null });
-    expect(await loadProgram(configs.app.db, row.id)).toMatchObject({
+    expect(await createProgramLoader(configs.app.db)(row.id)).toMatchObject({
       pluginName: 'Ünder Score',
       code: row.code,
       version: '1',

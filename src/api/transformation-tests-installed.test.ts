@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestApp, type TestApp } from '../../test/support/app.ts';
 import { loadSettings } from '../config/load.ts';
 import { StoreUnavailableError } from '../eventstore/eventstore.ts';
-import { loadProgram } from '../plugins/packages/programs.ts';
+import { createProgramLoader } from '../plugins/packages/programs.ts';
 import { createStorage } from '../plugins/services/storage.ts';
 import { testHost } from '../../test/support/transformation-host.ts';
 import { createSandbox, type IsolatedSandbox } from '../sandbox/isolated.ts';
@@ -63,7 +63,7 @@ beforeAll(async () => {
       trials: serviceTrialParts(db, {
         findPlugin: () => undefined,
         sandbox,
-        loadProgram: (versionId) => loadProgram(db, versionId),
+        loadProgram: createProgramLoader(db),
         fetch: testHost().fetch,
         geoip: { geoip: undefined, geoipProblem: '' },
         taskMs: 20_000,

@@ -6,7 +6,7 @@ import type { Dialect } from './migrations/migration.ts';
 import { organizationRow, sampleConfig, samplePlugin } from '../../test/support/metadata-rows.ts';
 import { testCredentials } from './credentials.fixture.ts';
 import { testProjects } from './projects.fixture.ts';
-import { isUniqueViolation } from './unique-violation.ts';
+import { isUniqueViolation } from '../../test/support/unique-violation.ts';
 
 /** An empty store, not migrated yet. */
 export interface EmptyStore extends AsyncDisposable {

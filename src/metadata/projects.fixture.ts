@@ -16,7 +16,7 @@ import {
   type Project,
 } from './projects.ts';
 import { createAccount, now, sampleConfig, samplePlugin } from '../../test/support/metadata-rows.ts';
-import { isUniqueViolation } from './unique-violation.ts';
+import { isUniqueViolation } from '../../test/support/unique-violation.ts';
 import { getUser, listUsers } from './users.ts';
 
 /** What the queries for organisations, users, projects and the config revision promise, on every store. */

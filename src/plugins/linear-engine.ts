@@ -1,6 +1,5 @@
 import { setFlagsFromString } from 'node:v8';
 
-let engineIsOn = false;
 const linear: string = 'l';
 
 /**
@@ -23,8 +22,6 @@ export function endsInLinearTime(source: string): boolean {
 
 /** The flags belong to the whole process; they change no result, and nothing about searches that do not go astray. */
 function turnOnEngine(): void {
-  if (engineIsOn) return;
   setFlagsFromString('--enable-experimental-regexp-engine');
   setFlagsFromString('--enable-experimental-regexp-engine-on-excessive-backtracks');
-  engineIsOn = true;
 }

@@ -4,7 +4,7 @@ import type { Settings } from '../config/settings.ts';
 import type { HealthResult } from '../http/health.ts';
 import { enqueuePluginJob } from '../jobs/enqueue-plugin-job.ts';
 import type { Metadata } from '../metadata/database.ts';
-import { loadProgram } from '../plugins/packages/programs.ts';
+import { createProgramLoader } from '../plugins/packages/programs.ts';
 import { createPluginCapture } from '../plugins/services/capture.ts';
 import { createInstanceServices } from '../plugins/services/instance-services.ts';
 import { createPluginLogs } from '../plugins/services/logs.ts';
@@ -80,6 +80,7 @@ export function createPluginRuntime(deps: PluginRuntimeDeps): PluginRuntime {
     logs,
     metrics: ownMetrics,
   });
+  const loadProgram = createProgramLoader(db);
   const servicesOf = (config: ServedConfig): InstanceServices =>
     services({
       configId: config.id,
@@ -100,9 +101,9 @@ export function createPluginRuntime(deps: PluginRuntimeDeps): PluginRuntime {
         return geoip.geoipProblem;
       },
     },
-    loadProgram: (versionId) => loadProgram(db, versionId),
+    loadProgram,
     servicesOf,
-    steps: stepDeps(deps, { sandbox, fetch, geoip, servicesOf }),
+    steps: stepDeps(deps, { sandbox, loadProgram, fetch, geoip, servicesOf }),
     logFailure: ({ id, projectId }, message) => {
       const line = { time: clock.now(), level: 'ERROR', source: 'PLUGIN', message, instanceId: '' } as const;
       logs.add(id, projectId, line);
@@ -133,13 +134,13 @@ async function sandboxHealth(sandbox: PluginEnvironment['sandbox']): Promise<Hea
 
 function stepDeps(
   { db, clock, main, storageOf }: PluginRuntimeDeps,
-  own: Pick<PluginEnvironment, 'sandbox' | 'fetch' | 'geoip'> & Pick<PluginRuntime, 'servicesOf'>,
+  own: Pick<PluginEnvironment, 'sandbox' | 'fetch' | 'geoip'> & Pick<PluginRuntime, 'loadProgram' | 'servicesOf'>,
 ): StepDeps {
-  const { sandbox, fetch, geoip, servicesOf } = own;
+  const { sandbox, loadProgram, fetch, geoip, servicesOf } = own;
   return {
     findPlugin: (slug) => builtInRegistry.get(slug),
     sandbox,
-    loadProgram: (versionId) => loadProgram(db, versionId),
+    loadProgram,
     loadFiles: (configId) => loadFiles(db, configId),
     servicesOf,
     hostOf: ({ id: configId, projectId, pluginId }, attachments) => ({

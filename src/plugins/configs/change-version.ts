@@ -4,7 +4,8 @@ import type { ActivityChange } from '../../contract/activity.ts';
 import { checkSettings } from '../check-settings.ts';
 import { isField, type SchemaEntry, type SettingValues } from '../fields.ts';
 import { saveChange, type Work } from './save.ts';
-import { findPluginVersion, type StoredConfig, type StoredPlugin } from './stored-config.ts';
+import { type StoredConfig } from './stored-config.ts';
+import { findPluginVersion, type StoredPlugin } from './stored-plugin.ts';
 
 /** Entries that are looked through for the last change of version. */
 const entriesMax = 20;

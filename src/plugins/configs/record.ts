@@ -4,7 +4,7 @@ import { secretMask } from '../fields.ts';
 import { maskSettings } from '../mask-secrets.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { healthOf } from './health.ts';
-import type { StoredAttachment, StoredConfig, StoredPlugin } from './stored-config.ts';
+import type { StoredAttachment, StoredConfig } from './stored-config.ts';
 
 /** The documented record: 14 fields in the documented order, the four computed ones always text. */
 export function toRecord(config: StoredConfig): PluginConfigRecord {
@@ -16,7 +16,7 @@ export function toRecord(config: StoredConfig): PluginConfigRecord {
     config: JSON.stringify(shownSettings(config)),
     error: healthOf(config),
     team_id: config.projectId,
-    plugin_info: pluginInfoText(config.plugin),
+    plugin_info: config.plugin.infoText,
     delivery_rate_24h: deliveryRate(config.delivered, config.failed),
     created_at: config.createdAt,
     updated_at: config.updatedAt,
@@ -55,28 +55,4 @@ export function shownAttachment(configId: number, attachment: StoredAttachment, 
 export function deliveryRate(delivered: number, failed: number): string {
   const total = delivered + failed;
   return total === 0 ? '' : String(Math.floor((delivered * 10_000) / total) / 10_000);
-}
-
-/** Plugins are shared between the records of a request and the next ones, so their text is made once. */
-const infoTexts = new WeakMap<StoredPlugin, string>();
-
-function pluginInfoText(plugin: StoredPlugin): string {
-  const known = infoTexts.get(plugin);
-  if (known !== undefined) return known;
-  const text = JSON.stringify(pluginInfo(plugin));
-  infoTexts.set(plugin, text);
-  return text;
-}
-
-function pluginInfo(plugin: StoredPlugin): Record<string, unknown> {
-  return {
-    id: plugin.id,
-    name: plugin.name,
-    description: plugin.description,
-    version: plugin.version,
-    kind: plugin.kind,
-    capabilities: plugin.capabilities,
-    config_schema: plugin.schema,
-    public_jobs: plugin.publicJobs,
-  };
 }

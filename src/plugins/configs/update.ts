@@ -4,7 +4,8 @@ import type { SettingValues } from '../fields.ts';
 import { choosePlugin } from './choose-plugin.ts';
 import { shownDescription, shownName } from './record.ts';
 import { saveChange, type Work } from './save.ts';
-import type { StoredConfig, StoredPlugin } from './stored-config.ts';
+import type { StoredConfig } from './stored-config.ts';
+import type { StoredPlugin } from './stored-plugin.ts';
 
 /** The config with the given fields; writes nothing. Throws ApiError for a plugin that cannot be used here. */
 export async function applyFields(work: Work, config: StoredConfig, fields: PluginConfigUpdate): Promise<StoredConfig> {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { familiesOf, type Capabilities, type PluginKind, type PluginRecord } from '../../contract/plugins.ts';
 import type { Queries } from '../../metadata/queries.ts';
-import { isRowId } from '../configs/stored-config.ts';
+import { isRowId } from '../configs/stored-plugin.ts';
 
 export interface PluginFilter {
   readonly kind?: PluginKind | undefined;

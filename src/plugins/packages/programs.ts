@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Capabilities } from '../../contract/plugins.ts';
 import type { Queries } from '../../metadata/queries.ts';
 import { pluginNameOf } from './manifest.ts';
@@ -17,33 +18,16 @@ export interface Program {
   readonly metrics: Readonly<Record<string, 'sum' | 'min' | 'max'>>;
 }
 
-const kept = new WeakMap<Queries, Map<number, Promise<Program | undefined>>>();
+/** Of an installed version: its program; undefined: it was deleted with its plugin. */
+export type LoadProgram = (versionId: number) => Promise<Program | undefined>;
+
 /** Most are a few kB, the largest some MB. */
 const keptMax = 64;
 
-/**
- * The program of a row of plugin_versions; undefined: it was deleted with its plugin. Ids are never used twice and versions
- * never change, so what was read once is kept.
- */
-export async function loadProgram(db: Queries, versionId: number): Promise<Program | undefined> {
-  // A transaction lives for one request, and what it sees may still be taken back.
-  if (db.isTransaction) return readProgram(db, versionId);
-  const programs = kept.get(db) ?? new Map<number, Promise<Program | undefined>>();
-  kept.set(db, programs);
-  const program = programs.get(versionId) ?? readProgram(db, versionId);
-  // The one used longest ago is the first.
-  programs.delete(versionId);
-  programs.set(versionId, program);
-  const [oldest] = programs.keys();
-  if (programs.size > keptMax && oldest !== undefined) programs.delete(oldest);
-  try {
-    const found = await program;
-    if (found === undefined) programs.delete(versionId);
-    return found;
-  } catch (error) {
-    programs.delete(versionId);
-    throw error;
-  }
+/** Programs of rows of plugin_versions. Ids are never used twice and versions never change: what was read is kept. */
+export function createProgramLoader(db: Queries): LoadProgram {
+  const kept = new LRUCache<number, Program>({ max: keptMax, fetchMethod: (versionId) => readProgram(db, versionId) });
+  return (versionId) => kept.fetch(versionId);
 }
 
 async function readProgram(db: Queries, versionId: number): Promise<Program | undefined> {

@@ -6,7 +6,7 @@ import type { IsolatedSandbox } from '../../sandbox/isolated.ts';
 import { SandboxError } from '../../sandbox/sandbox.ts';
 import { openTestSandbox } from '../../../test/support/sandbox.ts';
 import { createOrganization } from '../../metadata/organizations.ts';
-import { installPlugin } from './install.ts';
+import { installPlugin } from '../../../test/support/install-plugin.ts';
 import { preparePlugin, type PrepareDeps } from './prepare.ts';
 import { makeTgz, makeZip, members } from '../../../test/support/archives.ts';
 
@@ -23,7 +23,7 @@ const named = (code: string) => ({ 'plugin.json': '{"name": "Tried"}', 'index.ts
 
 /** A published package as npm delivers it. */
 function published(name: string): Uint8Array {
-  const folder = fileURLToPath(new URL(`../../node_modules/@posthog/${name}/`, import.meta.url));
+  const folder = fileURLToPath(new URL(`../../../node_modules/@posthog/${name}/`, import.meta.url));
   const names = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
   const files = names.map(({ parentPath, name: file }) => `${parentPath}/${file}`.replaceAll('//', '/'));
   return makeTgz(files.map((file) => ({ path: `package/${file.slice(folder.length)}`, content: readFileSync(file) })));
