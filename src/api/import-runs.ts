@@ -13,7 +13,7 @@ import { resumeChangesOf } from '../imports/run/resume-changes.ts';
 import { cancelRun, listRuns, pauseRun, resumeRun, retryRejected, verifyAgain } from '../imports/run/run-store.ts';
 import type { Run } from '../imports/run/run.ts';
 import { guarded, promoteRun, startRun } from '../imports/run/steer-run.ts';
-import type { Work } from '../plugins/configs/save.ts';
+import type { Work } from '../plugins/configs/save-changes.ts';
 import { runOverrides } from '../imports/run/run-settings.ts';
 import type { JsonObject } from '../base/json.ts';
 import {

@@ -3,7 +3,7 @@ import { pluginConfigIdSchema, pluginConfigSchema } from '../contract/plugin-con
 import { familyPaths, type Family } from '../contract/plugins.ts';
 import { apiRoute, type ApiRoute } from '../http/api-route.ts';
 import { rollBackConfig, upgradeConfig } from '../plugins/configs/change-version.ts';
-import { toRecord } from '../plugins/configs/record.ts';
+import { toRecord } from '../plugins/configs/config-record.ts';
 import { changing, requireConfig, type PluginConfigDeps } from './plugin-configs-deps.ts';
 
 const upgradeSchema = Type.Object({

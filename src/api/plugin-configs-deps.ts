@@ -5,10 +5,10 @@ import type { ApiReply, ApiRequest } from '../http/api-route.ts';
 import type { Database, Metadata } from '../metadata/database.ts';
 import type { Queries } from '../metadata/queries.ts';
 import type { Actor } from '../plugins/configs/activity.ts';
-import { beginWork, type Work } from '../plugins/configs/save.ts';
+import { beginWork, type Work } from '../plugins/configs/save-changes.ts';
 import { findConfig, type ConfigPlace, type StoredConfig } from '../plugins/configs/stored-config.ts';
 import type { ReadPlugin } from '../plugins/configs/stored-plugin.ts';
-import { createTrial, type GeoIpState } from '../plugins/configs/trial.ts';
+import { createTrial, type GeoIpState } from '../plugins/configs/create-trial.ts';
 import type { PluginRegistry } from '../plugins/plugin-registry.ts';
 import { idempotent } from './idempotency.ts';
 

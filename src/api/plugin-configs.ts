@@ -16,14 +16,14 @@ import { familyPaths, pluginFamilies, type Family } from '../contract/plugins.ts
 import { apiRoute, type ApiReply, type ApiRequest, type ApiRoute } from '../http/api-route.ts';
 import { createSteering } from '../imports/run/steer-run.ts';
 import { startJob, type JobOrder } from '../jobs/start-job.ts';
-import { createConfig } from '../plugins/configs/create.ts';
+import { createConfig } from '../plugins/configs/create-config.ts';
 import { rearrange } from '../plugins/configs/rearrange.ts';
 import { recordAt } from '../plugins/configs/record-at.ts';
-import { toRecord } from '../plugins/configs/record.ts';
-import { deleteConfig } from '../plugins/configs/save.ts';
+import { toRecord } from '../plugins/configs/config-record.ts';
+import { deleteConfig } from '../plugins/configs/save-changes.ts';
 import { countConfigs, listConfigs, type StoredConfig } from '../plugins/configs/stored-config.ts';
 import { createPluginReader, type ReadPlugin } from '../plugins/configs/stored-plugin.ts';
-import { allFields, updateConfig } from '../plugins/configs/update.ts';
+import { allFields, updateConfig } from '../plugins/configs/update-config.ts';
 import { frontendModule } from '../plugins/packages/versions.ts';
 import { pluginConfigVersionRoutes } from './plugin-config-versions.ts';
 import { frontendForm } from './plugin-configs-accept.ts';

@@ -1,8 +1,8 @@
 import { pluginConfigIdSchema, pluginSettingsSchema } from '../contract/plugin-configs.ts';
 import { familyPaths, type Family } from '../contract/plugins.ts';
 import { apiRoute, type ApiRequest, type ApiRoute, type UploadedFile } from '../http/api-route.ts';
-import { shownSettings } from '../plugins/configs/record.ts';
-import { writeSettings, type SettingsInput } from '../plugins/configs/settings.ts';
+import { shownSettings } from '../plugins/configs/config-record.ts';
+import { writeSettings, type SettingsInput } from '../plugins/configs/write-settings.ts';
 import type { SettingValues } from '../plugins/fields.ts';
 import type { JsonValue } from '../base/json.ts';
 import { changing, requireConfig, type PluginConfigDeps } from './plugin-configs-deps.ts';

@@ -4,8 +4,8 @@ import { ApiError } from '../contract/errors.ts';
 import { pluginInstallSchema, pluginSchema, pluginUpdateSchema, type PluginInstall } from '../contract/plugins.ts';
 import { apiRoute, type ApiReply, type ApiRequest, type ApiRoute } from '../http/api-route.ts';
 import type { Database } from '../metadata/database.ts';
-import { PluginPackageError } from '../plugins/packages/plugin-error.ts';
-import { preparePlugin, type PreparedPlugin } from '../plugins/packages/prepare.ts';
+import { PluginPackageError } from '../plugins/packages/plugin-package-error.ts';
+import { preparePlugin, type PreparedPlugin } from '../plugins/packages/prepare-plugin.ts';
 import type { PackageSource } from '../plugins/packages/read-package.ts';
 import {
   beginPluginWork,
@@ -15,7 +15,7 @@ import {
   storeUpdate,
   switchVersion,
   type PluginWork,
-} from '../plugins/packages/store.ts';
+} from '../plugins/packages/store-plugin.ts';
 import { idempotent, idempotentAfter } from './idempotency.ts';
 import { actorOf, type IdParams } from './plugin-configs-deps.ts';
 import type { PluginDeps } from './plugins-deps.ts';

@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import type { Metadata } from '../metadata/database.ts';
-import type { PrepareDeps } from '../plugins/packages/prepare.ts';
+import type { PrepareDeps } from '../plugins/packages/prepare-plugin.ts';
 
 export interface PluginDeps {
   readonly db: Metadata;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createProgramLoader } from '../plugins/packages/programs.ts';
+import { createProgramLoader } from '../plugins/packages/program-loader.ts';
 import { makeTgz, makeZip, members } from '../../test/support/archives.ts';
 import { testSandbox } from '../../test/support/describe-plugin.ts';
 import { startPackageServer, type PackageServer } from '../../test/support/package-server.ts';

@@ -3,7 +3,7 @@ import type { Door } from '../batch/door.ts';
 import type { EventStore } from '../eventstore/eventstore.ts';
 import type { ApiRoute } from '../http/api-route.ts';
 import type { Metadata } from '../metadata/database.ts';
-import type { PrepareDeps } from '../plugins/packages/prepare.ts';
+import type { PrepareDeps } from '../plugins/packages/prepare-plugin.ts';
 import type { PluginRegistry } from '../plugins/plugin-registry.ts';
 import { personsByDistinctIds } from '../persons/read.ts';
 import { serviceTrialParts, type TrialSource } from '../transform/trial-parts.ts';

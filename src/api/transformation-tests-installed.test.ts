@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestApp, type TestApp } from '../../test/support/app.ts';
 import { loadSettings } from '../config/load.ts';
 import { StoreUnavailableError } from '../eventstore/eventstore.ts';
-import { createProgramLoader } from '../plugins/packages/programs.ts';
+import { createProgramLoader } from '../plugins/packages/program-loader.ts';
 import { createStorage } from '../plugins/services/storage.ts';
 import { testHost } from '../../test/support/transformation-host.ts';
 import { createSandbox, type IsolatedSandbox } from '../sandbox/isolated.ts';

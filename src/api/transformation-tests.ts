@@ -16,7 +16,7 @@ import { listEvents } from '../eventstore/reads.ts';
 import { apiRoute, type ApiReply, type ApiRequest, type ApiRoute } from '../http/api-route.ts';
 import { checkScope } from '../http/auth.ts';
 import type { Metadata } from '../metadata/database.ts';
-import { shownName } from '../plugins/configs/record.ts';
+import { shownName } from '../plugins/configs/config-record.ts';
 import { attachedKeys, listConfigs, type StoredConfig } from '../plugins/configs/stored-config.ts';
 import { checkSettings, isGiven } from '../plugins/check-settings.ts';
 import type { SettingValues } from '../plugins/fields.ts';

@@ -1,8 +1,8 @@
 import { isoMicros } from '../base/clock.ts';
 import type { Queries } from '../metadata/queries.ts';
 import { writeActivities, type Actor } from '../plugins/configs/activity.ts';
-import { shownName, toRecord } from '../plugins/configs/record.ts';
-import type { ConfigSnapshot } from '../plugins/configs/save.ts';
+import { shownName, toRecord } from '../plugins/configs/config-record.ts';
+import type { ConfigSnapshot } from '../plugins/configs/save-changes.ts';
 import { findAnyConfig, type StoredConfig } from '../plugins/configs/stored-config.ts';
 import { findJob, type Job, type JobSummary } from './queue.ts';
 

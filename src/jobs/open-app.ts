@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Metadata } from '../metadata/database.ts';
 import type { Queries } from '../metadata/queries.ts';
 import { attachedKeys, type StoredConfig } from '../plugins/configs/stored-config.ts';
-import { healthOf } from '../plugins/configs/health.ts';
+import { healthOf } from '../plugins/configs/config-health.ts';
 import { missingRequired, withDefaults } from '../plugins/check-settings.ts';
 import type { Attachment } from '../plugins/host.ts';
 import type { InstanceServices, Sandbox, SandboxInstance, SandboxProgram } from '../sandbox/sandbox.ts';

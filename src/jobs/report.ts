@@ -1,7 +1,7 @@
 import { hourMs } from '../base/time.ts';
 import { isoMicros } from '../base/clock.ts';
 import type { Queries } from '../metadata/queries.ts';
-import { setConfigError } from '../plugins/configs/set-error.ts';
+import { setConfigError } from '../plugins/configs/set-config-error.ts';
 import type { StoredConfig } from '../plugins/configs/stored-config.ts';
 import type { PluginFailure } from '../plugins/services/errors.ts';
 import { withoutSecrets } from '../plugins/mask-secrets.ts';

@@ -1,9 +1,9 @@
 import { ApiError } from '../contract/errors.ts';
 import type { PluginConfigUpdate } from '../contract/plugin-configs.ts';
 import type { Family } from '../contract/plugins.ts';
-import { saveChange, type Work } from '../plugins/configs/save.ts';
+import { saveChange, type Work } from '../plugins/configs/save-changes.ts';
 import type { StoredConfig } from '../plugins/configs/stored-config.ts';
-import { applyFields } from '../plugins/configs/update.ts';
+import { applyFields } from '../plugins/configs/update-config.ts';
 import type { Queries } from '../metadata/queries.ts';
 import type { JsonObject } from '../base/json.ts';
 import { enqueue } from './queue.ts';

@@ -4,7 +4,7 @@ import type { Settings } from '../config/settings.ts';
 import type { HealthResult } from '../http/health.ts';
 import { enqueuePluginJob } from '../jobs/enqueue-plugin-job.ts';
 import type { Metadata } from '../metadata/database.ts';
-import { createProgramLoader } from '../plugins/packages/programs.ts';
+import { createProgramLoader } from '../plugins/packages/program-loader.ts';
 import { createPluginCapture } from '../plugins/services/capture.ts';
 import { createInstanceServices } from '../plugins/services/instance-services.ts';
 import { createPluginLogs } from '../plugins/services/logs.ts';

@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import { readConfigRevision } from '../metadata/config-revision.ts';
 import type { Metadata } from '../metadata/database.ts';
 import type { Queries } from '../metadata/queries.ts';
-import { setConfigError } from '../plugins/configs/set-error.ts';
+import { setConfigError } from '../plugins/configs/set-config-error.ts';
 import { recordErrors, type PluginFailure } from '../plugins/services/errors.ts';
 import { withoutSecrets } from '../plugins/mask-secrets.ts';
 import { SandboxError } from '../sandbox/sandbox.ts';

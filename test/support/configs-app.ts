@@ -3,7 +3,7 @@ import { familyPaths, type Family } from '../../src/contract/plugins.ts';
 import type { ApiRoute } from '../../src/http/api-route.ts';
 import type { Metadata } from '../../src/metadata/database.ts';
 import { testPlugins } from './plugin-rows.ts';
-import type { PrepareDeps } from '../../src/plugins/packages/prepare.ts';
+import type { PrepareDeps } from '../../src/plugins/packages/prepare-plugin.ts';
 import { createRegistry } from '../../src/plugins/plugin-registry.ts';
 import { syncPlugins } from '../../src/plugins/built-in/sync-plugins.ts';
 import { activityLogRoutes } from '../../src/api/activity-log.ts';

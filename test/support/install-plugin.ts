@@ -1,9 +1,9 @@
 import type { PluginRecord } from '../../src/contract/plugins.ts';
 import type { Metadata } from '../../src/metadata/database.ts';
 import type { Actor } from '../../src/plugins/configs/activity.ts';
-import { preparePlugin, type PrepareDeps } from '../../src/plugins/packages/prepare.ts';
+import { preparePlugin, type PrepareDeps } from '../../src/plugins/packages/prepare-plugin.ts';
 import type { PackageSource } from '../../src/plugins/packages/read-package.ts';
-import { beginPluginWork, storePlugin, storeUpdate, type OwnTexts } from '../../src/plugins/packages/store.ts';
+import { beginPluginWork, storePlugin, storeUpdate, type OwnTexts } from '../../src/plugins/packages/store-plugin.ts';
 
 export interface InstallDeps extends PrepareDeps {
   readonly db: Metadata;

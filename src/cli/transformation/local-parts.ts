@@ -1,7 +1,7 @@
 import type { CommandProcess } from '../command-process.ts';
 import { systemClock } from '../../base/clock.ts';
 import type { Settings } from '../../config/settings.ts';
-import type { PrepareDeps } from '../../plugins/packages/prepare.ts';
+import type { PrepareDeps } from '../../plugins/packages/prepare-plugin.ts';
 import type { Attachment, PluginStorage } from '../../plugins/host.ts';
 import { builtInRegistry } from '../../plugins/built-in/registry.ts';
 import type { SandboxProgram } from '../../sandbox/sandbox.ts';

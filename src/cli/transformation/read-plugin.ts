@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { filesMax, textOf, unpackedBytesMax } from '../../plugins/packages/package-files.ts';
-import { PluginPackageError } from '../../plugins/packages/plugin-error.ts';
-import { preparePlugin, type PrepareDeps, type PreparedPlugin } from '../../plugins/packages/prepare.ts';
+import { PluginPackageError } from '../../plugins/packages/plugin-package-error.ts';
+import { preparePlugin, type PrepareDeps, type PreparedPlugin } from '../../plugins/packages/prepare-plugin.ts';
 import type { PackageSource } from '../../plugins/packages/read-package.ts';
 import { isField, type PluginField } from '../../plugins/fields.ts';
 import type { SandboxProgram } from '../../sandbox/sandbox.ts';

@@ -1,6 +1,6 @@
 import { ApiError } from '../../contract/errors.ts';
 import type { Queries } from '../../metadata/queries.ts';
-import { healthOf } from '../../plugins/configs/health.ts';
+import { healthOf } from '../../plugins/configs/config-health.ts';
 import { attachedKeys, type StoredConfig } from '../../plugins/configs/stored-config.ts';
 import { missingRequired } from '../../plugins/check-settings.ts';
 import { importFields, runOptionsOf } from './run-settings.ts';

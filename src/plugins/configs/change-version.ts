@@ -3,7 +3,7 @@ import { familyNames } from '../../contract/plugin-configs.ts';
 import type { ActivityChange } from '../../contract/activity.ts';
 import { checkSettings } from '../check-settings.ts';
 import { isField, type SchemaEntry, type SettingValues } from '../fields.ts';
-import { saveChange, type Work } from './save.ts';
+import { saveChange, type Work } from './save-changes.ts';
 import { type StoredConfig } from './stored-config.ts';
 import { findPluginVersion, type StoredPlugin } from './stored-plugin.ts';
 

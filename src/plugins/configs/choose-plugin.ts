@@ -1,7 +1,7 @@
 import { ApiError } from '../../contract/errors.ts';
 import { configsPath, familyNames } from '../../contract/plugin-configs.ts';
 import type { Family } from '../../contract/plugins.ts';
-import type { Work } from './save.ts';
+import type { Work } from './save-changes.ts';
 import { findPlugin, type StoredPlugin } from './stored-plugin.ts';
 
 /** The plugin of that id if configs of this family may use it; else a 400 on `plugin` that names the right path. */

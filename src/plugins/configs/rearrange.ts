@@ -1,9 +1,9 @@
 import { ApiError } from '../../contract/errors.ts';
 import type { PluginConfigRearrange, PluginConfigUpdate } from '../../contract/plugin-configs.ts';
 import type { Family } from '../../contract/plugins.ts';
-import { saveChanges, type Work } from './save.ts';
+import { saveChanges, type Work } from './save-changes.ts';
 import { findConfig, listConfigs, type StoredConfig } from './stored-config.ts';
-import { applyFields } from './update.ts';
+import { applyFields } from './update-config.ts';
 
 /**
  * Moves one config (`id`, else the only one of `plugin`) or several (`orders`) and numbers the family 0..n-1 anew.

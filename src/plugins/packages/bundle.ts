@@ -1,6 +1,6 @@
 import { compile, type CompiledFile } from './compile.ts';
 import { textOf, type PackageFiles } from './package-files.ts';
-import { PluginPackageError } from './plugin-error.ts';
+import { PluginPackageError } from './plugin-package-error.ts';
 import { resolveModule } from './resolve-module.ts';
 
 /** One script for the sandbox, and the files that it is made of, the entry first. */

@@ -1,5 +1,5 @@
 import type { Loader } from 'esbuild';
-import { PluginPackageError } from './plugin-error.ts';
+import { PluginPackageError } from './plugin-package-error.ts';
 import { buildError, chooseLoader, parsesAs } from './source-text.ts';
 
 /** A source file as a CommonJS module; what it imports is still named as it was. */

@@ -1,6 +1,6 @@
 import type { FieldCondition, FieldText, PluginField, SchemaEntry } from '../fields.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
-import { PluginPackageError } from './plugin-error.ts';
+import { PluginPackageError } from './plugin-package-error.ts';
 
 const entriesMax = 500;
 const keyLengthMax = 200;

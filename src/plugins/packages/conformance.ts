@@ -5,14 +5,14 @@ import { createOrganization } from '../../metadata/organizations.ts';
 import { createProject, type Project } from '../../metadata/projects.ts';
 import { createUser } from '../../metadata/users.ts';
 import { listActivity, type Actor } from '../configs/activity.ts';
-import { createConfig } from '../configs/create.ts';
+import { createConfig } from '../configs/create-config.ts';
 import { rollBackConfig, upgradeConfig } from '../configs/change-version.ts';
-import { beginWork, type Work } from '../configs/save.ts';
+import { beginWork, type Work } from '../configs/save-changes.ts';
 import { findConfig } from '../configs/stored-config.ts';
 import { installPlugin } from '../../../test/support/install-plugin.ts';
 import { findPluginRecord, listPluginRecords } from './plugin-records.ts';
-import { createProgramLoader } from './programs.ts';
-import { beginPluginWork, deletePlugin } from './store.ts';
+import { createProgramLoader } from './program-loader.ts';
+import { beginPluginWork, deletePlugin } from './store-plugin.ts';
 import { testSandbox } from '../../../test/support/describe-plugin.ts';
 import { listVersions } from './versions.ts';
 

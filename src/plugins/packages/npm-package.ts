@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { OutboundFetch } from '../../outbound/outbound.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
 import { download, downloadTimeoutMs } from './download.ts';
-import { PluginPackageError } from './plugin-error.ts';
+import { PluginPackageError } from './plugin-package-error.ts';
 
 export interface NpmTarball {
   /** The version that was found. */

@@ -1,4 +1,4 @@
-import { PluginPackageError } from './plugin-error.ts';
+import { PluginPackageError } from './plugin-package-error.ts';
 
 /** What an address leads to. */
 export type PluginAddress =

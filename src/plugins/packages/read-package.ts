@@ -4,7 +4,7 @@ import { download, NotThereError, unreachable } from './download.ts';
 import { fetchNpmPackage, parseNpmName } from './npm-package.ts';
 import { cleanPath, collectFiles, type PackageFiles } from './package-files.ts';
 import { identityOf, parseAddress, shownAddress, type GitArchive } from './plugin-address.ts';
-import { PluginPackageError } from './plugin-error.ts';
+import { PluginPackageError } from './plugin-package-error.ts';
 import { readArchive } from './read-archive.ts';
 
 /** How a person gives a plugin. */

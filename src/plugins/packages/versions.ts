@@ -3,7 +3,7 @@ import type { Capabilities, PluginSourceKind, PluginVersionRecord } from '../../
 import type { Queries } from '../../metadata/queries.ts';
 import type { Actor } from '../configs/activity.ts';
 import type { TextFiles } from './manifest.ts';
-import type { PreparedPlugin } from './prepare.ts';
+import type { PreparedPlugin } from './prepare-plugin.ts';
 
 export interface StoredVersion {
   readonly id: number;

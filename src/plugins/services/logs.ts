@@ -5,7 +5,7 @@ import type { Metadata, PluginLogLevel, PluginLogSource } from '../../metadata/d
 import type { Queries } from '../../metadata/queries.ts';
 import type { LogLine } from '../../sandbox/sandbox.ts';
 import { createLogIds, firstLogId } from './log-ids.ts';
-import { prunePluginLogs } from './prune.ts';
+import { prunePluginLogs } from './prune-plugin-logs.ts';
 import { createWriteBuffer } from './write-buffer.ts';
 import { type WarnLog } from '../../telemetry/log.ts';
 

@@ -1,5 +1,5 @@
 import type { PluginField } from '../fields.ts';
-import { personPropertiesIfAny } from '../person-properties.ts';
+import { personPropertiesIfAny } from './properties/person-properties.ts';
 import { definePlugin, SettingsError, type TransformationPlugin } from '../plugin.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { listSetting, textSetting } from '../setting-values.ts';

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
 import type { PluginField } from '../fields.ts';
-import { idProperties, replaceIds } from '../person-ids.ts';
+import { idProperties, replaceIds } from './properties/replace-ids.ts';
 import { definePlugin, wrongSetting, type TransformationPlugin } from '../plugin.ts';
 import { isObject, type JsonValue } from '../../base/json.ts';
-import { setOwn } from '../property-path.ts';
+import { setOwn } from './properties/property-path.ts';
 import { listSetting, textSetting, yesSetting } from '../setting-values.ts';
 
 const fields = [

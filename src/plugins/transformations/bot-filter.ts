@@ -1,11 +1,11 @@
 import { BlockList, isIP } from 'node:net';
 import { isbot } from 'isbot';
-import { crawlerNetworks } from '../crawler-networks.ts';
+import { crawlerNetworks } from './crawler-networks.ts';
 import type { PluginField, SettingValues } from '../fields.ts';
-import { guardedPattern, type GuardedPattern } from '../guarded-pattern.ts';
+import { guardedPattern, type GuardedPattern } from './patterns/guarded-pattern.ts';
 import { definePlugin, wrongSetting, type TransformationPlugin } from '../plugin.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
-import { propertyPath, readPath } from '../property-path.ts';
+import { propertyPath, readPath } from './properties/property-path.ts';
 import { listSetting, textSetting, yesSetting } from '../setting-values.ts';
 
 const flags = ['true', 'false'] as const;

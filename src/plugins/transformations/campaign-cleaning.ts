@@ -1,8 +1,8 @@
 import { isObject } from '../../base/json.ts';
 import type { PluginField, SettingValues } from '../fields.ts';
-import { personProperties } from '../person-properties.ts';
+import { personProperties } from './properties/person-properties.ts';
 import { definePlugin, wrongSetting, type TransformationPlugin } from '../plugin.ts';
-import { propertyPath, readPath, setOwn } from '../property-path.ts';
+import { propertyPath, readPath, setOwn } from './properties/property-path.ts';
 import { integerSetting, jsonSetting, textSetting } from '../setting-values.ts';
 
 const fields = [

@@ -8,7 +8,7 @@ import {
   type TransformEvent,
 } from '../plugin.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
-import { propertyPath, readPath, setOwn, writePath, type PropertyPath } from '../property-path.ts';
+import { propertyPath, readPath, setOwn, writePath, type PropertyPath } from './properties/property-path.ts';
 import { jsonSetting, textSetting } from '../setting-values.ts';
 
 const fields = [

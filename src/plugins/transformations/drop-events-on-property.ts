@@ -1,6 +1,6 @@
 import type { PluginField } from '../fields.ts';
 import { definePlugin, wrongSetting, type TransformationPlugin } from '../plugin.ts';
-import { propertyPath, readPath } from '../property-path.ts';
+import { propertyPath, readPath } from './properties/property-path.ts';
 import { listSetting, textSetting } from '../setting-values.ts';
 
 const fields = [

@@ -1,7 +1,7 @@
 import type { PluginField, SettingValues } from '../fields.ts';
 import { definePlugin, SettingsError, type TransformationPlugin } from '../plugin.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
-import { propertyPath, readPath } from '../property-path.ts';
+import { propertyPath, readPath } from './properties/property-path.ts';
 import { jsonSetting, listSetting, textSetting } from '../setting-values.ts';
 
 type Condition = (properties: JsonObject) => boolean;

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { PluginField } from '../fields.ts';
 import type { TransformationHost } from '../host.ts';
-import { personProperties, personPropertiesIfAny } from '../person-properties.ts';
+import { personProperties, personPropertiesIfAny } from './properties/person-properties.ts';
 import { definePlugin, wrongSetting, type TransformEvent, type TransformationPlugin } from '../plugin.ts';
 import { isObject, type JsonValue } from '../../base/json.ts';
 import { textSetting } from '../setting-values.ts';

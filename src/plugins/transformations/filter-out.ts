@@ -1,9 +1,9 @@
 import type { Attachment } from '../host.ts';
 import type { PluginField, SettingValues } from '../fields.ts';
-import { guardedPattern } from '../guarded-pattern.ts';
+import { guardedPattern } from './patterns/guarded-pattern.ts';
 import { definePlugin, SettingsError, type TransformationPlugin } from '../plugin.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
-import { propertyPath, readPath } from '../property-path.ts';
+import { propertyPath, readPath } from './properties/property-path.ts';
 import { jsonSetting, listSetting, yesSetting } from '../setting-values.ts';
 
 type Test = (value: JsonValue) => boolean;

@@ -1,9 +1,9 @@
 import type { PluginField } from '../fields.ts';
 import type { CityRecord, GeoIp } from '../host.ts';
-import { personPropertiesIfAny } from '../person-properties.ts';
+import { personPropertiesIfAny } from './properties/person-properties.ts';
 import { definePlugin, SettingsError, type TransformationPlugin } from '../plugin.ts';
 import type { JsonObject } from '../../base/json.ts';
-import { deletePath, propertyPath, readPath } from '../property-path.ts';
+import { deletePath, propertyPath, readPath } from './properties/property-path.ts';
 import { listSetting, textSetting, yesSetting } from '../setting-values.ts';
 
 const yesNo = ['Yes', 'No'] as const;

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
 import type { PluginField } from '../fields.ts';
-import { idProperties, replaceIds } from '../person-ids.ts';
+import { idProperties, replaceIds } from './properties/replace-ids.ts';
 import { definePlugin, SettingsError, type TransformationPlugin } from '../plugin.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
-import { locate, propertyPath, setOwn, type PropertyPath } from '../property-path.ts';
+import { locate, propertyPath, setOwn, type PropertyPath } from './properties/property-path.ts';
 import { listSetting, textSetting, yesSetting } from '../setting-values.ts';
 
 const yesNo = ['Yes', 'No'] as const;

@@ -1,7 +1,7 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import type { PluginField } from '../fields.ts';
 import { definePlugin, wrongSetting, type TransformationPlugin } from '../plugin.ts';
-import { locate, propertyPath, setOwn } from '../property-path.ts';
+import { locate, propertyPath, setOwn } from './properties/property-path.ts';
 import { listSetting, textSetting } from '../setting-values.ts';
 
 const remove = 'Remove it';

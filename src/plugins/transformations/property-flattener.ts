@@ -1,7 +1,7 @@
 import type { PluginField } from '../fields.ts';
 import { definePlugin, wrongSetting, type TransformationPlugin } from '../plugin.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
-import { setOwn } from '../property-path.ts';
+import { setOwn } from './properties/property-path.ts';
 import { textSetting } from '../setting-values.ts';
 
 /** They would make very many properties that nobody asks for. */

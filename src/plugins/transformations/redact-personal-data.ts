@@ -1,10 +1,10 @@
 import { createHmac } from 'node:crypto';
 import { isIP } from 'node:net';
 import type { PluginField, SettingValues } from '../fields.ts';
-import { replaceIds } from '../person-ids.ts';
+import { replaceIds } from './properties/replace-ids.ts';
 import { definePlugin, SettingsError, wrongSetting, type TransformationPlugin } from '../plugin.ts';
 import type { JsonValue } from '../../base/json.ts';
-import { deletePath, propertyPath, readPath, replacePath, setOwn } from '../property-path.ts';
+import { deletePath, propertyPath, readPath, replacePath, setOwn } from './properties/property-path.ts';
 import { listSetting, textSetting, yesSetting } from '../setting-values.ts';
 
 const remove = 'Remove';

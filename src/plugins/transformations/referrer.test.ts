@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../base/json.ts';
-import { referrerSource } from '../referrer-sources.ts';
+import { referrerSource } from './referrer-sources.ts';
 import { referrer } from './referrer.ts';
 import { transform, transformed } from './transformation.fixture.ts';
 

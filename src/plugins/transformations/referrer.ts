@@ -1,8 +1,8 @@
 import type { PluginField } from '../fields.ts';
-import { personProperties } from '../person-properties.ts';
+import { personProperties } from './properties/person-properties.ts';
 import { definePlugin, type TransformationPlugin } from '../plugin.ts';
 import type { JsonObject } from '../../base/json.ts';
-import { referrerSource } from '../referrer-sources.ts';
+import { referrerSource } from './referrer-sources.ts';
 import { listSetting, yesSetting } from '../setting-values.ts';
 
 const fields = [

@@ -1,7 +1,7 @@
 import type { PluginField } from '../fields.ts';
 import { definePlugin, wrongSetting, type TransformationPlugin } from '../plugin.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
-import { locate, propertyPath, setOwn, type PropertyPath } from '../property-path.ts';
+import { locate, propertyPath, setOwn, type PropertyPath } from './properties/property-path.ts';
 import { jsonSetting, listSetting } from '../setting-values.ts';
 
 const fields = [

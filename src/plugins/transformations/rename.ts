@@ -1,7 +1,7 @@
 import type { PluginField, SettingValues } from '../fields.ts';
 import { definePlugin, SettingsError, wrongSetting, type TransformationPlugin } from '../plugin.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
-import { propertyRenaming } from '../property-renaming.ts';
+import { propertyRenaming } from './property-renaming.ts';
 import { jsonSetting, textSetting, yesSetting } from '../setting-values.ts';
 
 const replaceExisting = 'Replace it';

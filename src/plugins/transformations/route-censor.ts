@@ -1,10 +1,10 @@
 import type { PluginField, SettingValues } from '../fields.ts';
 import type { TransformationHost } from '../host.ts';
-import { personPropertiesIfAny } from '../person-properties.ts';
+import { personPropertiesIfAny } from './properties/person-properties.ts';
 import { definePlugin, SettingsError, wrongSetting, type TransformationPlugin } from '../plugin.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
-import { setOwn } from '../property-path.ts';
-import { createRouteCensor, type RouteCensor } from '../route-patterns.ts';
+import { setOwn } from './properties/property-path.ts';
+import { createRouteCensor, type RouteCensor } from './route-patterns.ts';
 import { jsonSetting, listSetting } from '../setting-values.ts';
 
 const fields = [

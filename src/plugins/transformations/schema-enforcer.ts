@@ -1,9 +1,9 @@
 import type { PluginField, SettingValues } from '../fields.ts';
-import { eventSchemas, type EventCheck } from '../event-schemas.ts';
+import { eventSchemas, type EventCheck } from './event-schemas.ts';
 import type { Attachment } from '../host.ts';
 import { definePlugin, SettingsError, type TransformationPlugin } from '../plugin.ts';
 import type { JsonValue } from '../../base/json.ts';
-import { setOwn } from '../property-path.ts';
+import { setOwn } from './properties/property-path.ts';
 import { jsonSetting, textSetting } from '../setting-values.ts';
 
 const keep = 'Keep it and say so';

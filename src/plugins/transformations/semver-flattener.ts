@@ -1,7 +1,7 @@
 import type { PluginField } from '../fields.ts';
 import { definePlugin, wrongSetting, type TransformationPlugin } from '../plugin.ts';
 import type { JsonObject } from '../../base/json.ts';
-import { locate, propertyPath, setOwn } from '../property-path.ts';
+import { locate, propertyPath, setOwn } from './properties/property-path.ts';
 import { listSetting } from '../setting-values.ts';
 
 const fields = [

@@ -2,7 +2,7 @@ import type { PluginField } from '../fields.ts';
 import type { PluginStorage } from '../host.ts';
 import { definePlugin, wrongSetting, type TransformationPlugin, type TransformEvent } from '../plugin.ts';
 import type { JsonValue } from '../../base/json.ts';
-import { setOwn } from '../property-path.ts';
+import { setOwn } from './properties/property-path.ts';
 import { textSetting, yesSetting } from '../setting-values.ts';
 
 const fields = [

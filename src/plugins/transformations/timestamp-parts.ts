@@ -1,7 +1,7 @@
 import type { PluginField } from '../fields.ts';
 import { definePlugin, wrongSetting, type TransformationPlugin } from '../plugin.ts';
 import type { JsonValue } from '../../base/json.ts';
-import { propertyPath, readPath } from '../property-path.ts';
+import { propertyPath, readPath } from './properties/property-path.ts';
 import { textSetting } from '../setting-values.ts';
 
 const weekdays = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];

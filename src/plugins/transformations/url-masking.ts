@@ -1,8 +1,8 @@
 import type { PluginField, SettingValues } from '../fields.ts';
-import { guardedPattern, type GuardedPattern } from '../guarded-pattern.ts';
+import { guardedPattern, type GuardedPattern } from './patterns/guarded-pattern.ts';
 import { definePlugin, wrongSetting, type TransformationPlugin } from '../plugin.ts';
 import { isObject, type JsonValue } from '../../base/json.ts';
-import { propertyPath, readPath, replacePath, type PropertyPath } from '../property-path.ts';
+import { propertyPath, readPath, replacePath, type PropertyPath } from './properties/property-path.ts';
 import { jsonSetting, textSetting } from '../setting-values.ts';
 
 const fields = [

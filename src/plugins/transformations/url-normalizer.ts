@@ -1,6 +1,6 @@
 import type { PluginField } from '../fields.ts';
 import { definePlugin, wrongSetting, type TransformationPlugin } from '../plugin.ts';
-import { propertyPath, readPath, replacePath } from '../property-path.ts';
+import { propertyPath, readPath, replacePath } from './properties/property-path.ts';
 import { listSetting, yesSetting } from '../setting-values.ts';
 
 const yesNo = ['Yes', 'No'] as const;

@@ -1,8 +1,8 @@
 import type { PluginField, SettingValues } from '../fields.ts';
-import { personProperties } from '../person-properties.ts';
+import { personProperties } from './properties/person-properties.ts';
 import { definePlugin, SettingsError, wrongSetting, type TransformationPlugin } from '../plugin.ts';
 import { isObject, type JsonObject } from '../../base/json.ts';
-import { propertyPath, readPath, setOwn } from '../property-path.ts';
+import { propertyPath, readPath, setOwn } from './properties/property-path.ts';
 import { jsonSetting, listSetting, textSetting } from '../setting-values.ts';
 
 const trueFalse = ['true', 'false'] as const;

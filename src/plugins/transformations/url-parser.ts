@@ -1,6 +1,6 @@
 import type { PluginField } from '../fields.ts';
 import { definePlugin, type TransformationPlugin } from '../plugin.ts';
-import { propertyPath, readPath, setOwn } from '../property-path.ts';
+import { propertyPath, readPath, setOwn } from './properties/property-path.ts';
 import { textSetting } from '../setting-values.ts';
 
 const fields = [

@@ -1,9 +1,9 @@
 import type { PluginField } from '../fields.ts';
-import { guardedPattern } from '../guarded-pattern.ts';
-import { personPropertiesIfAny } from '../person-properties.ts';
+import { guardedPattern } from './patterns/guarded-pattern.ts';
+import { personPropertiesIfAny } from './properties/person-properties.ts';
 import { definePlugin, wrongSetting, type TransformationPlugin } from '../plugin.ts';
 import type { JsonObject } from '../../base/json.ts';
-import { setOwn } from '../property-path.ts';
+import { setOwn } from './properties/property-path.ts';
 import { listSetting, textSetting } from '../setting-values.ts';
 
 const flags = ['true', 'false'] as const;

@@ -1,8 +1,8 @@
 import type { PluginField } from '../fields.ts';
-import { personProperties } from '../person-properties.ts';
+import { personProperties } from './properties/person-properties.ts';
 import { definePlugin, wrongSetting, type TransformationPlugin } from '../plugin.ts';
 import { isObject, type JsonObject } from '../../base/json.ts';
-import { propertyPath, readPath, replacePath, setOwn } from '../property-path.ts';
+import { propertyPath, readPath, replacePath, setOwn } from './properties/property-path.ts';
 import { jsonSetting, listSetting, textSetting, yesSetting } from '../setting-values.ts';
 
 const yesNo = ['Yes', 'No'] as const;

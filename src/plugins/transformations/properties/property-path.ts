@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../base/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../../base/json.ts';
 
 /** Where a property lies: `a.b` is the property of that very name if there is one, else `b` inside the object `a`. */
 export interface PropertyPath {

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../base/json.ts';
+import { isObject, type JsonObject } from '../../../base/json.ts';
 
 /** The object that a transformation writes properties of the person to, inside the event's properties; made when it is not there. */
 export function personProperties(properties: JsonObject, key: '$set' | '$set_once'): JsonObject {

@@ -1,5 +1,5 @@
-import type { JsonObject, JsonValue } from '../base/json.ts';
-import { locate, propertyPath, readPath, setOwn, writePath, type PropertyPath } from './property-path.ts';
+import type { JsonObject, JsonValue } from '../../base/json.ts';
+import { locate, propertyPath, readPath, setOwn, writePath, type PropertyPath } from './properties/property-path.ts';
 
 interface Entry {
   readonly from: PropertyPath;

@@ -6,9 +6,9 @@ import { bumpConfigRevision, lockConfig } from '../../metadata/config-revision.t
 import type { Queries } from '../../metadata/queries.ts';
 import { writeActivities, type Actor } from '../configs/activity.ts';
 import { readManifest } from './manifest.ts';
-import { refuseTwin } from './twins.ts';
+import { refuseTwin } from './refuse-twin.ts';
 import { findPluginRecord } from './plugin-records.ts';
-import type { PreparedPlugin } from './prepare.ts';
+import type { PreparedPlugin } from './prepare-plugin.ts';
 import { slugFor } from './slug.ts';
 import { findVersion, insertVersion, latestVersion, sameVersion, type StoredVersion } from './versions.ts';
 

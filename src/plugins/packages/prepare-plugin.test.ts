@@ -7,7 +7,7 @@ import { SandboxError } from '../../sandbox/sandbox.ts';
 import { openTestSandbox } from '../../../test/support/sandbox.ts';
 import { createOrganization } from '../../metadata/organizations.ts';
 import { installPlugin } from '../../../test/support/install-plugin.ts';
-import { preparePlugin, type PrepareDeps } from './prepare.ts';
+import { preparePlugin, type PrepareDeps } from './prepare-plugin.ts';
 import { makeTgz, makeZip, members } from '../../../test/support/archives.ts';
 
 let sandbox: IsolatedSandbox;

@@ -1,5 +1,5 @@
-import { SettingsError, wrongSetting } from './plugin.ts';
-import { isObject, type JsonValue } from '../base/json.ts';
+import { SettingsError, wrongSetting } from '../plugin.ts';
+import { isObject, type JsonValue } from '../../base/json.ts';
 
 /** A segment of a route: text, or a parameter (`:id`, `:id.json`), or everything that follows (`*`). */
 type Segment =

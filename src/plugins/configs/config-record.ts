@@ -3,7 +3,7 @@ import type { PluginConfigRecord } from '../../contract/plugin-configs.ts';
 import { secretMask } from '../fields.ts';
 import { maskSettings } from '../mask-secrets.ts';
 import type { JsonObject } from '../../base/json.ts';
-import { healthOf } from './health.ts';
+import { healthOf } from './config-health.ts';
 import type { StoredAttachment, StoredConfig } from './stored-config.ts';
 
 /** The documented record: 14 fields in the documented order, the four computed ones always text. */

@@ -1,8 +1,8 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { guardedPattern } from './guarded-pattern.ts';
-import { SettingsError } from './plugin.ts';
-import { isObject, type JsonObject, type JsonValue } from '../base/json.ts';
-import { setOwn } from './property-path.ts';
+import { guardedPattern } from './patterns/guarded-pattern.ts';
+import { SettingsError } from '../plugin.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
+import { setOwn } from './properties/property-path.ts';
 
 /** Of an event's properties: undefined when they are right, those to keep when others go, or what is wrong with them. */
 export type EventCheck = (properties: JsonObject) => JsonObject | string[] | undefined;

@@ -2,7 +2,7 @@ import { fieldErrors, type FieldError } from '../../contract/errors.ts';
 import { checkSettings, isGiven, missingRequired, ownValue } from '../check-settings.ts';
 import type { PluginField, SettingValues } from '../fields.ts';
 import type { JsonValue } from '../../base/json.ts';
-import { saveChange, type Work } from './save.ts';
+import { saveChange, type Work } from './save-changes.ts';
 import { attachedKeys, type StoredAttachment, type StoredConfig } from './stored-config.ts';
 
 export interface SettingsInput {

@@ -2,7 +2,7 @@ import { isoMicros } from '../../base/clock.ts';
 import { int32Max, type PluginConfigCreate } from '../../contract/plugin-configs.ts';
 import type { Family } from '../../contract/plugins.ts';
 import { choosePlugin } from './choose-plugin.ts';
-import { insertConfig, type Work } from './save.ts';
+import { insertConfig, type Work } from './save-changes.ts';
 import type { StoredConfig } from './stored-config.ts';
 
 /** Without an `order` the new config comes last; with one it stands at that value and nothing is renumbered. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonValue } from '../base/json.ts';
+import type { JsonValue } from '../../base/json.ts';
 import { createRouteCensor } from './route-patterns.ts';
 
 const users: JsonValue = [

@@ -1,6 +1,6 @@
 import { createContext, Script } from 'node:vm';
 import { endsInLinearTime } from './linear-engine.ts';
-import { wrongSetting } from './plugin.ts';
+import { wrongSetting } from '../../plugin.ts';
 
 /** A regular expression that a person wrote, safe to run on what senders write. */
 export interface GuardedPattern {

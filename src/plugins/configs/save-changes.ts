@@ -7,10 +7,10 @@ import type { Database } from '../../metadata/database.ts';
 import { bumpConfigRevision, lockConfig } from '../../metadata/config-revision.ts';
 import type { Queries } from '../../metadata/queries.ts';
 import { writeActivities, type Actor, type NewActivity } from './activity.ts';
-import { activityOf, changesBetween, changesOfDeletion } from './changes.ts';
-import { shownName, toRecord } from './record.ts';
+import { activityOf, changesBetween, changesOfDeletion } from './config-changes.ts';
+import { shownName, toRecord } from './config-record.ts';
 import type { StoredConfig } from './stored-config.ts';
-import type { Trial } from './trial.ts';
+import type { Trial } from './create-trial.ts';
 
 /** Everything a change of configs needs to know besides the change. `tx` is a transaction; see `beginWork`. */
 export interface Work {

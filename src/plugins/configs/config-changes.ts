@@ -2,7 +2,7 @@ import type { ActivityChange } from '../../contract/activity.ts';
 import { isGiven, ownValue } from '../check-settings.ts';
 import { secretMask, type PluginField } from '../fields.ts';
 import type { JsonValue } from '../../base/json.ts';
-import { shownAttachment } from './record.ts';
+import { shownAttachment } from './config-record.ts';
 import type { StoredConfig } from './stored-config.ts';
 
 /** Every field that differs, as the activity log shows it: secrets masked on both sides. Undefined before: it is new. */

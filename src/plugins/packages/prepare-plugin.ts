@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import type { Capabilities } from '../../contract/plugins.ts';
 import { SandboxError, type Described, type Sandbox } from '../../sandbox/sandbox.ts';
 import { bundle, type Bundle } from './bundle.ts';
-import { buildFrontend, frontendFile } from './frontend.ts';
+import { buildFrontend, frontendFile } from './build-frontend.ts';
 import { keptFiles } from './kept-files.ts';
 import { packageMain, readManifest, type Manifest, type TextFiles } from './manifest.ts';
 import { cleanPath, textFiles, type PackageFiles } from './package-files.ts';
-import { PluginPackageError } from './plugin-error.ts';
+import { PluginPackageError } from './plugin-package-error.ts';
 import { readPackage, type FetchDeps, type PackageSource, type PluginPackage } from './read-package.ts';
 
 export interface PrepareDeps extends FetchDeps {

@@ -2,8 +2,8 @@ import type { PluginConfigCreate, PluginConfigUpdate } from '../../contract/plug
 import { checkSettings } from '../check-settings.ts';
 import type { SettingValues } from '../fields.ts';
 import { choosePlugin } from './choose-plugin.ts';
-import { shownDescription, shownName } from './record.ts';
-import { saveChange, type Work } from './save.ts';
+import { shownDescription, shownName } from './config-record.ts';
+import { saveChange, type Work } from './save-changes.ts';
 import type { StoredConfig } from './stored-config.ts';
 import type { StoredPlugin } from './stored-plugin.ts';
 

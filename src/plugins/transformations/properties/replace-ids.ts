@@ -1,4 +1,4 @@
-import type { TransformEvent } from './plugin.ts';
+import type { TransformEvent } from '../../plugin.ts';
 
 /** Properties whose text is a distinct_id, of this event or another: they must stay equal to the distinct_ids they refer to. */
 export const idProperties = ['distinct_id', '$anon_distinct_id', 'alias', '$device_id', '$user_id'] as const;

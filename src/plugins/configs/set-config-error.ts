@@ -1,9 +1,9 @@
 import { isoMicros } from '../../base/clock.ts';
 import type { Queries } from '../../metadata/queries.ts';
 import { writeActivities } from './activity.ts';
-import { changesBetween } from './changes.ts';
-import { shownName, toRecord } from './record.ts';
-import type { ConfigSnapshot } from './save.ts';
+import { changesBetween } from './config-changes.ts';
+import { shownName, toRecord } from './config-record.ts';
+import type { ConfigSnapshot } from './save-changes.ts';
 import { findAnyConfig } from './stored-config.ts';
 
 /**
