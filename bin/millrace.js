@@ -9,7 +9,10 @@ const neededMajor = 24;
 
 if (Number(process.versions.node.split('.')[0]) >= neededMajor) {
   // Beside the program, not in a temp directory that others may write to. Where that cannot be written, Node goes without.
-  module.enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/compiled', import.meta.url)));
+  const compiled = fileURLToPath(new URL('../node_modules/.cache/compiled', import.meta.url));
+  module.enableCompileCache(compiled);
+  // Threads look for it in the environment.
+  process.env.NODE_COMPILE_CACHE ??= compiled;
   await import('../src/cli/main.ts');
 } else {
   const node = fileURLToPath(new URL('../node_modules/node/bin/node', import.meta.url));

@@ -1,10 +1,12 @@
+import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 
 /**
  * The lock file has to name the binaries of every platform (chDB's library, the linter's and the formatter's): a registry
  * mirror that does not carry some of them makes npm leave them out, and `npm ci` then installs nothing, or refuses,
- * elsewhere. This adds what is missing; run it after `npm install`.
+ * elsewhere. This adds what is missing, with the hash of each as far as the registry knows it; run it after `npm install`.
  */
 export interface LockFile {
   readonly packages: Readonly<Record<string, LockedPackage>>;
@@ -12,6 +14,7 @@ export interface LockFile {
 
 interface LockedPackage {
   readonly version?: string;
+  readonly integrity?: string;
   readonly optional?: boolean;
   readonly dev?: boolean;
   readonly os?: readonly string[];
@@ -45,13 +48,42 @@ export function lockPlatforms<L extends LockFile>(lock: L): L {
   return { ...lock, packages: Object.fromEntries(packages) };
 }
 
+/** What the registry says about a package; undefined: it does not carry this version. */
+type IntegrityOf = (name: string, version: string) => Promise<string | undefined>;
+
+/** The lock with the hash of every package that has none and that the registry carries. */
+export async function lockIntegrity<L extends LockFile>(lock: L, integrityOf: IntegrityOf): Promise<L> {
+  const packages: Record<string, LockedPackage> = { ...lock.packages };
+  for (const [path, locked] of withoutIntegrity(lock)) {
+    const { version = '', ...others } = locked;
+    const integrity = await integrityOf(path.replace(/^.*node_modules\//, ''), version);
+    if (integrity !== undefined) packages[path] = { version, integrity, ...others };
+  }
+  return { ...lock, packages };
+}
+
+/** What npm would install without comparing it with anything. */
+export function withoutIntegrity(lock: LockFile): (readonly [path: string, locked: LockedPackage])[] {
+  return Object.entries(lock.packages).filter(([path, { integrity }]) => path !== '' && integrity === undefined);
+}
+
+async function askRegistry(name: string, version: string): Promise<string | undefined> {
+  try {
+    const { stdout } = await promisify(execFile)('npm', ['view', `${name}@${version}`, 'dist.integrity']);
+    return stdout.trim() || undefined;
+  } catch (error) {
+    if (String((error as { stderr?: unknown }).stderr).includes('E404')) return undefined;
+    throw new Error(`expected npm to tell the hash of ${name}@${version}`, { cause: error });
+  }
+}
+
 if (import.meta.main) {
   const path = fileURLToPath(new URL('../package-lock.json', import.meta.url));
   const lock = JSON.parse(readFileSync(path, 'utf8')) as LockFile;
-  const complete = lockPlatforms(lock);
-  if (complete === lock) console.log('package-lock.json names every platform');
-  else {
-    writeFileSync(path, `${JSON.stringify(complete, null, 2)}\n`);
-    console.log('package-lock.json: added the missing platforms');
-  }
+  const complete = await lockIntegrity(lockPlatforms(lock), askRegistry);
+  writeFileSync(path, `${JSON.stringify(complete, null, 2)}\n`);
+  const unknown = withoutIntegrity(complete);
+  console.log(
+    `package-lock.json names every platform; packages whose hash the registry does not tell: ${unknown.length}`,
+  );
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { lockPlatforms, type LockFile } from '../scripts/lock-platforms.ts';
+import { lockIntegrity, lockPlatforms, withoutIntegrity, type LockFile } from '../scripts/lock-platforms.ts';
 import { read } from './source-tree.ts';
 
 const lock = JSON.parse(read('package-lock.json')) as LockFile;
@@ -39,5 +39,37 @@ describe('the lock file installs everywhere', () => {
     expect(Object.keys(complete.packages)).toEqual(
       Object.keys(complete.packages).toSorted((a, b) => a.localeCompare(b, 'en')),
     );
+  });
+
+  it('every package is bound to its hash; only binaries of other platforms may lack one', () => {
+    const unbound = withoutIntegrity(lock).filter(
+      ([path, { optional }]) =>
+        optional !== true || !/\/(@chdb\/lib|@(oxlint|oxfmt)\/binding)-(?!linux-x64-gnu)/.test(path),
+    );
+    expect(unbound).toEqual([]);
+  });
+
+  it('a hash that the registry knows is added, and nothing else changes', async () => {
+    const a = { version: '1.0.0', os: ['linux'], optional: true };
+    const known = { version: '2.0.0', integrity: 'sha512-there' };
+    const packages = {
+      '': {},
+      'node_modules/@x/a': a,
+      'node_modules/b/node_modules/c': { version: '3.0.0' },
+      d: known,
+    };
+    const asked: string[] = [];
+    const complete = await lockIntegrity({ packages }, async (name, version) => {
+      asked.push(`${name}@${version}`);
+      return name === '@x/a' ? 'sha512-new' : undefined;
+    });
+    expect(asked).toEqual(['@x/a@1.0.0', 'c@3.0.0']);
+    expect(complete.packages).toEqual({ ...packages, 'node_modules/@x/a': { ...a, integrity: 'sha512-new' } });
+    expect(Object.keys(complete.packages['node_modules/@x/a'] ?? {})).toEqual([
+      'version',
+      'integrity',
+      'os',
+      'optional',
+    ]);
   });
 });

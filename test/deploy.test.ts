@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest';
+import { settingDefinitions } from '../src/config/settings.ts';
+import { read } from './source-tree.ts';
+
+const compose = read('deploy/compose.yml');
+const gibibyte = 1024 ** 3;
+
+/** `key: value` of the service; undefined when it is not set. */
+function option(key: string): string | undefined {
+  return new RegExp(`^    ${key}: (.+)$`, 'm').exec(compose)?.[1];
+}
+
+describe('the compose file', () => {
+  it('gives the container no right that it does not need', () => {
+    expect(option('read_only')).toBe('true');
+    expect(option('cap_drop')).toBe('[ALL]');
+    expect(option('security_opt')).toContain('no-new-privileges:true');
+    expect(compose).not.toMatch(/privileged|cap_add|network_mode|\bpid:/);
+  });
+
+  it('publishes on this machine only', () => {
+    expect(compose).toMatch(/^    ports:\n      - '127\.0\.0\.1:8000:8000'\n {4}\w/m);
+  });
+
+  it('bounds memory, processes and the temp directory, with room for the parts at their default limits', () => {
+    const parts = settingDefinitions.storeMemoryBytesMax.default + settingDefinitions.sandboxProcessBytesMax.default;
+    const memory = Number(/^(\d+)g$/.exec(option('mem_limit') ?? '')?.[1]) * gibibyte;
+    expect(memory).toBeGreaterThanOrEqual(parts + gibibyte);
+    expect(Number(option('pids_limit'))).toBeGreaterThan(100);
+    expect(compose).toMatch(/^    tmpfs:\n      - \/tmp:size=\d+m$/m);
+  });
+});
+
+describe('the image', () => {
+  const dockerfile = read('deploy/Dockerfile');
+
+  it('is built on a base that can be pinned, and runs as an ordinary user', () => {
+    const bases = [...dockerfile.matchAll(/^FROM (\S+)/gm)].map((match) => match[1]);
+    expect(bases).toEqual(['${BASE_IMAGE}', '${BASE_IMAGE}']);
+    expect(dockerfile).toMatch(/^USER node$/m);
+  });
+
+  it('holds everything that it copies, and the licence', () => {
+    const kept = read('deploy/Dockerfile.dockerignore')
+      .split('\n')
+      .filter((line) => line.startsWith('!'))
+      .map((line) => line.slice(1));
+    const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(
+      (match) => match[1]?.split(' ') ?? [],
+    );
+    expect(new Set(copied)).toEqual(new Set(kept));
+    expect(copied).toContain('LICENSE');
+  });
+});
