@@ -9,7 +9,7 @@ import {
   type ImportOptions,
   type RunScopeOptions,
 } from '../import/import-options.ts';
-import { countOf, shareOf } from '../import/read-arguments.ts';
+import { countOf, shareOf } from '../read-arguments.ts';
 import { limitOf, rangeOf, requestOf } from '../import/request.ts';
 import {
   addActCommands,

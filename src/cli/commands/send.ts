@@ -1,20 +1,22 @@
 import { closeSync, createWriteStream, openSync, realpathSync, type WriteStream } from 'node:fs';
 import { Option, type Command } from 'commander';
+import type { NameTable } from '../../imports/formats/format.ts';
+import { findFormat } from '../../imports/formats/registry.ts';
+import { SourceError, SourceWaitError } from '../../imports/source.ts';
 import { checkedUrl } from '../api-client.ts';
 import { defaultUrl } from '../api-options.ts';
 import { CommandError } from '../exit-codes.ts';
+import { collect, countOf } from '../read-arguments.ts';
 import { createDeliver } from '../send/deliver.ts';
-import { converterFor, tableOf, type FormatArguments } from '../send/format-options.ts';
 import { openInput } from '../send/open-input.ts';
-import { startProgress, type Progress } from '../send/progress.ts';
+import { startProgress } from '../send/progress.ts';
 import { sendRecords, type LostRecord } from '../send/send-records.ts';
-import { InputError, splitRecords } from '../send/split-records.ts';
-import { sourceFormats } from '../send/to-events.ts';
+import { createConverter, sourceFormats, type ConverterArguments } from '../send/to-events.ts';
 import { newTotals, totalsJson, totalsLines, type Totals } from '../send/totals.ts';
 import { stopSignal } from '../stop-signal.ts';
 import { printable, type Terminal } from '../terminal.ts';
 
-interface SendCommandOptions extends FormatArguments {
+interface SendCommandOptions extends ConverterArguments {
   readonly url: string;
   readonly apiKey?: string;
   readonly historical?: boolean;
@@ -34,7 +36,7 @@ export function sendCommand(parent: Command, terminal: Terminal): void {
   parent
     .command('send')
     .description(
-      'send a file of events, or of records of another tool: a JSON array, a batch object or NDJSON, plain or gzipped',
+      'send a file of events, or of records of another tool: NDJSON, JSON, CSV or Parquet, plain or compressed',
     )
     .argument('[file]', 'the file; - reads stdin')
     .addOption(
@@ -57,54 +59,49 @@ export function sendCommand(parent: Command, terminal: Terminal): void {
     .option('--no-progress', 'say nothing until the end')
     .option('--json', 'print the totals as JSON')
     .action((file: string | undefined, options: SendCommandOptions) => {
-      if (options.printNames === true) return terminal.json(tableOf(options.from, '--print-names'));
+      if (options.printNames === true) return terminal.json(tableOf(options.from));
       if (file === undefined) throw new CommandError('usage', 'expected a file, or - for stdin');
       return send(terminal, file, options);
     });
 }
 
-/** The same option several times. */
-function collect(value: string, before: readonly string[] = []): readonly string[] {
-  return [...before, value];
+/** A format's table of names. Errors: usage. */
+function tableOf(from: string): NameTable {
+  const format = findFormat(from);
+  if (format !== undefined) return format.names;
+  throw new CommandError('usage', `--print-names: ${from} have no table of names; choose a format with --from`);
 }
 
 async function send(terminal: Terminal, file: string, options: SendCommandOptions): Promise<void> {
-  const endpoint = endpointOf(options.url);
-  const projectKey = options.apiKey ?? '';
-  if (projectKey === '' && options.dryRun !== true) {
-    throw new CommandError(
-      'usage',
-      'expected --api-key or MILLRACE_PROJECT_API_KEY: the project key that "millrace projects list" shows',
-    );
-  }
-  const retriesMax = wholeNumber('--retries', options.retries);
-  const convert = converterFor(options);
-  const totals = newTotals();
-  const input = openInput(file, terminal.process);
-  const lost = options.rejected === undefined ? undefined : openLost(options.rejected, file);
+  const deliverOptions = deliverOptionsOf(options);
+  const convert = createConverter(options);
   const stop = stopSignal(terminal.process);
-  stop.signal.addEventListener('abort', () => input.close());
+  const { signal } = stop;
+  const input = openInput(file, { stdin: terminal.process.stdin, signal, onHistory: () => checkHistory(options) });
+  const lost = options.rejected === undefined ? undefined : openLost(options.rejected, file);
+  signal.addEventListener('abort', () => input.close());
+  const totals = newTotals();
   const progress = options.progress ? startProgress(input, totals, terminal.process.stderr) : undefined;
+  const deliver = createDeliver({
+    ...deliverOptions,
+    signal,
+    onRequest: () => (totals.requests += 1),
+    onRetry: (reason, waitMs) => {
+      totals.retries += 1;
+      const line = `${reason}; trying again in ${(waitMs / 1000).toFixed(1)} s`;
+      if (progress === undefined) terminal.note(line);
+      else progress.say(line);
+    },
+  });
   try {
     await sendRecords({
-      records: splitRecords(input.chunks, ({ historicalMigration }) => checkHeader(historicalMigration, options)),
+      records: input.records,
       convert,
-      deliver:
-        options.dryRun === true
-          ? undefined
-          : createDeliver({
-              endpoint,
-              projectKey,
-              historical: options.historical === true,
-              retriesMax,
-              signal: stop.signal,
-              onRequest: () => (totals.requests += 1),
-              onRetry: (reason, waitMs) => sayRetry(terminal, progress, totals, reason, waitMs),
-            }),
+      deliver: options.dryRun === true ? undefined : deliver,
       totals,
       batchEventsMax,
       batchBytesMax,
-      signal: stop.signal,
+      signal,
       onLost: (record) => lost?.write(lostLine(record)),
     });
   } catch (error) {
@@ -120,31 +117,30 @@ async function send(terminal: Terminal, file: string, options: SendCommandOption
   if (totals.rejected + totals.unreadable > 0) throw withRejections(totals, options);
 }
 
+/** Errors: usage. */
+function deliverOptionsOf({ url, apiKey = '', historical, dryRun, retries }: SendCommandOptions) {
+  if (apiKey === '' && dryRun !== true) {
+    throw new CommandError(
+      'usage',
+      'expected --api-key or MILLRACE_PROJECT_API_KEY: the project key that "millrace projects list" shows',
+    );
+  }
+  const retriesMax = countOf('--retries', retries, 0);
+  return { endpoint: endpointOf(url), projectKey: apiKey, historical: historical === true, retriesMax };
+}
+
 function endpointOf(url: string): string {
   const base = checkedUrl(url);
   return base.endsWith('/batch') ? `${base}/` : `${base}/batch/`;
 }
 
 /** A file that calls itself history must not be sent as live events by oversight. */
-function checkHeader(historicalMigration: boolean, { historical }: SendCommandOptions): void {
-  if (!historicalMigration || historical === true) return;
+function checkHistory({ historical }: SendCommandOptions): void {
+  if (historical === true) return;
   throw new CommandError(
     'usage',
     'the file says historical_migration: true; add --historical (or take that out of the file)',
   );
-}
-
-function sayRetry(
-  terminal: Terminal,
-  progress: Progress | undefined,
-  totals: Totals,
-  reason: string,
-  waitMs: number,
-): void {
-  totals.retries += 1;
-  const line = `${reason}; trying again in ${(waitMs / 1000).toFixed(1)} s`;
-  if (progress === undefined) terminal.note(line);
-  else progress.say(line);
 }
 
 function lostLine({ source, code, detail }: LostRecord): string {
@@ -189,13 +185,11 @@ function closeFile(file: WriteStream | undefined): Promise<void> {
 }
 
 function understood(error: unknown, file: string): unknown {
-  if (error instanceof InputError)
-    return new CommandError('failed', `${file}: ${printable(error.message)}`, { cause: error });
   if (error instanceof CommandError) return error;
+  if (error instanceof SourceError) return new CommandError('failed', printable(error.message), { cause: error });
   const { code, message } = error as NodeJS.ErrnoException;
-  return new CommandError('failed', `${file}: reading stopped (${code ?? message}); what was sent is in the totals`, {
-    cause: error,
-  });
+  const reason = error instanceof SourceWaitError ? printable(message) : `${file}: ${code ?? message}`;
+  return new CommandError('failed', `${reason}: reading stopped; what was sent is in the totals`, { cause: error });
 }
 
 function showTotals(terminal: Terminal, totals: Totals, options: SendCommandOptions): void {
@@ -207,9 +201,4 @@ function withRejections({ rejected, unreadable }: Totals, { rejected: file }: Se
   const count = rejected + unreadable;
   const where = file === undefined ? 'add --rejected FILE to keep them' : `they are in ${file}`;
   return new CommandError('rejected', `${count} records did not get in; ${where}`);
-}
-
-function wholeNumber(option: string, text: string): number {
-  if (/^\d{1,6}$/.test(text)) return Number(text);
-  throw new CommandError('usage', `${option}: expected a whole number, got: ${text}`);
 }

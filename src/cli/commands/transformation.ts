@@ -4,6 +4,7 @@ import type { TrialRecord } from '../../transform/trial-record.ts';
 import { addApiOptions, projectApi, type ApiOptions } from '../api-options.ts';
 import type { CommandProcess } from '../command-process.ts';
 import { CommandError } from '../exit-codes.ts';
+import { collect } from '../read-arguments.ts';
 import { printable, type Terminal } from '../terminal.ts';
 import { differences } from '../transformation/expected.ts';
 import { readValues } from '../transformation/read-values.ts';
@@ -43,10 +44,6 @@ export function transformationCommand(parent: Command, terminal: Terminal): void
   )
     .description('run events through transformations and show what each changes; nothing is stored or sent')
     .action((plugins: readonly string[], options: TestOptions) => test(terminal, plugins, options));
-}
-
-function collect(value: string, before: readonly string[] = []): readonly string[] {
-  return [...before, value];
 }
 
 async function test(terminal: Terminal, plugins: readonly string[], options: TestOptions): Promise<void> {

@@ -1,6 +1,7 @@
 import { Option, type Command } from 'commander';
 import { formats } from '../../imports/formats/registry.ts';
 import { defaultUrl } from '../api-options.ts';
+import { collect } from '../read-arguments.ts';
 
 /** How much of the source, how far and how fast: of every run, here or on a server. As commander gives it. */
 export interface RunScopeOptions {
@@ -85,9 +86,4 @@ export function addRunOptions(command: Command): Command {
     .option('--rejected <file>', 'write records that did not get in, with the reason, as NDJSON')
     .option('--no-progress', 'say nothing until the end')
     .option('--json', 'one JSON object a line: every step, then the result');
-}
-
-/** The same option several times. */
-export function collect(value: string, before: readonly string[] = []): readonly string[] {
-  return [...before, value];
 }

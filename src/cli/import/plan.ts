@@ -1,11 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseNames } from '../../imports/formats/names.ts';
 import { findFormat } from '../../imports/formats/registry.ts';
 import type { RecordReader } from '../../imports/formats/format.ts';
 import { SourceError, SourceWaitError, type Source, type SourcePart } from '../../imports/source.ts';
 import { CommandError } from '../exit-codes.ts';
+import { createFormatReader } from '../format-reader.ts';
 import { durationText, numberText } from '../progress-line.ts';
 import { stopSignal } from '../stop-signal.ts';
 import type { Terminal } from '../terminal.ts';
@@ -124,7 +124,7 @@ async function takeSample(
 function readerOf({ format, formatOptions, names }: ImportRequest['options']): RecordReader {
   const found = findFormat(format);
   if (found === undefined) throw new CommandError('usage', `expected a format, got: ${format}`);
-  return found.createReader(formatOptions, names === undefined ? found.names : parseNames(found.names, names));
+  return createFormatReader(found, formatOptions, names);
 }
 
 /** A line that is no record becomes no event; the check says why. */

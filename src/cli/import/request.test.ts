@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { identityOf } from './identity.ts';
-import { countOf, pairsOf, shareOf, timeOf } from './read-arguments.ts';
+import { countOf, pairsOf, shareOf, timeOf } from '../read-arguments.ts';
 import { requestOf, type RequestOptions } from './request.ts';
 
 const given: RequestOptions = { source: 'files', to: 'http://127.0.0.1:9/', apiKey: 'phc_secret' };

@@ -1,14 +1,12 @@
 import { resolve } from 'node:path';
-import { FormatOptionsError } from '../../imports/formats/format.ts';
-import { parseNames } from '../../imports/formats/names.ts';
 import { findFormat, formats } from '../../imports/formats/registry.ts';
 import type { RunOptions } from '../../imports/run/run.ts';
 import type { TimeRange } from '../../imports/source.ts';
-import type { JsonObject } from '../../base/json.ts';
 import { checkedUrl } from '../api-client.ts';
 import { CommandError } from '../exit-codes.ts';
+import { createFormatReader, namesIn } from '../format-reader.ts';
 import { trialRecords, type ImportOptions, type RunScopeOptions } from './import-options.ts';
-import { countOf, pairsOf, shareOf, textOf, textOrFile, timeOf } from './read-arguments.ts';
+import { countOf, pairsOf, shareOf, textOrFile, timeOf } from '../read-arguments.ts';
 
 /** What the command line asks for, checked. */
 export interface ImportRequest {
@@ -98,26 +96,7 @@ function formatOf(slug: string, given: RequestOptions): Pick<RunOptions, 'format
     throw new CommandError('usage', `expected a format: ${known}; got: ${slug}`);
   }
   const formatOptions = pairsOf('--format-option', given.formatOption ?? []);
-  const names = given.names === undefined ? undefined : namesIn(given.names);
-  try {
-    format.createReader(formatOptions, names === undefined ? format.names : parseNames(format.names, names));
-  } catch (error) {
-    if (error instanceof FormatOptionsError) throw new CommandError('usage', error.message, { cause: error });
-    throw error;
-  }
+  const names = namesIn(given);
+  createFormatReader(format, formatOptions, names);
   return { format: slug, formatOptions, ...(names === undefined ? {} : { names }) };
-}
-
-function namesIn(path: string): JsonObject {
-  const text = textOf('--names', path);
-  let table: unknown;
-  try {
-    table = JSON.parse(text);
-  } catch (cause) {
-    throw new CommandError('usage', `--names: expected JSON in ${path}; ${(cause as Error).message}`, { cause });
-  }
-  if (typeof table !== 'object' || table === null || Array.isArray(table)) {
-    throw new CommandError('usage', `--names: expected a JSON object in ${path}`);
-  }
-  return table as JsonObject;
 }

@@ -12,7 +12,7 @@ import { follow } from './follow.ts';
 import type { ImportRuns, RunAction } from './import-runs.ts';
 import { addStateDir } from './import-options.ts';
 import { endOf, type Findings } from './outcome.ts';
-import { countOf, shareOf } from './read-arguments.ts';
+import { countOf, shareOf } from '../read-arguments.ts';
 import { isFinal, type RunView } from './run-view.ts';
 import { serverRuns, type ServerRuns } from './server-runs.ts';
 import { showCheck, showVerify } from './show-check.ts';

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { createDeliver, type DeliverOptions } from './deliver.ts';
 import { sendRecords, type LostRecord } from './send-records.ts';
-import type { RawRecord } from './split-records.ts';
+import type { RawRecord } from './open-input.ts';
 import { startEndpoint, type Behaviour } from '../../../test/support/capture-endpoint.ts';
 import { createConverter } from './to-events.ts';
 import { newTotals, type Totals } from './totals.ts';
@@ -54,7 +54,7 @@ async function run(
       records: (async function* () {
         yield records(count);
       })(),
-      convert: createConverter('events', { duplicates: 'keep' }),
+      convert: createConverter({ from: 'events', duplicates: 'keep' }),
       deliver,
       totals,
       batchEventsMax,

@@ -1,89 +1,90 @@
-import { createReadStream, statSync } from 'node:fs';
-import type { Readable } from 'node:stream';
-import { createGunzip } from 'node:zlib';
+import { createReadStream, statSync, type Stats } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { readRecordFile, readRecords, type ReadHints } from '../../imports/records/read-records.ts';
+import type { RecordChunk } from '../../imports/source.ts';
 import type { CommandProcess } from '../command-process.ts';
 import { CommandError } from '../exit-codes.ts';
 
+export interface RawRecord {
+  /** Where it stood, for a person: `line 7`, or `record 7` where lines do not count. */
+  readonly place: string;
+  /** One line: JSON as it stood, or what is none; checked by nobody yet. */
+  readonly text: string;
+  /** Why it could not even become a line. */
+  readonly fault?: string;
+}
+
 export interface Input {
-  /** The JSON text, decompressed. */
-  readonly chunks: AsyncIterable<Buffer>;
+  readonly records: AsyncIterable<readonly RawRecord[]>;
   /** Bytes of the source taken so far, as they lie in the file. */
   bytesRead(): number;
   /** Size of the source; undefined for a pipe. */
   readonly bytesTotal: number | undefined;
-  /** Stops reading: whoever waits for the next chunk gets an error instead. */
+  /** Stops reading: whoever waits for the next record gets an error instead. */
   close(): void;
 }
 
-/** Opens a file, or stdin for `-`. Gzip is recognised by its first bytes, not by the name. Errors: CommandError usage. */
-export function openInput(path: string, { stdin }: CommandProcess): Input {
-  let bytes = 0;
-  let stream: Readable | undefined;
-  const bytesTotal = path === '-' ? undefined : sizeOf(path);
-  async function* counted(): AsyncGenerator<Buffer> {
-    stream = path === '-' ? stdin : createReadStream(path, { highWaterMark: 256 * 1024 });
-    for await (const chunk of stream as AsyncIterable<Buffer>) {
-      bytes += chunk.length;
-      yield chunk;
-    }
-  }
-  return { chunks: inflated(counted()), bytesRead: () => bytes, bytesTotal, close: () => stream?.destroy() };
+export interface InputDeps extends Pick<CommandProcess, 'stdin'> {
+  readonly signal: AbortSignal;
+  /** Told of a batch object that calls itself history, before its first record. */
+  onHistory(): void;
 }
 
-function sizeOf(path: string): number | undefined {
+/** Opens a file, or stdin for `-`, in whatever form an import takes it. Errors: CommandError usage. */
+export function openInput(path: string, { stdin, signal, onHistory }: InputDeps): Input {
+  const stat = path === '-' ? undefined : statOf(path);
+  const stream = stat === undefined ? stdin : stat.isFile() ? undefined : createReadStream(path);
+  let bytesRead = 0;
+  let unit = 'record';
+  const hints: ReadHints = {
+    name: path === '-' ? 'stdin' : path,
+    signal,
+    tempDir: tmpdir(),
+    onText: (form, head) => {
+      unit = form.kind === 'lines' || form.kind === 'texts' ? 'line' : 'record';
+      if (form.kind === 'values' && form.layout === 'batch' && saysHistory(head)) onHistory();
+    },
+  };
+  async function* records(): AsyncGenerator<readonly RawRecord[]> {
+    let count = 0;
+    for await (const chunk of stream === undefined ? readRecordFile(path, hints) : readRecords(stream, hints)) {
+      bytesRead = chunk.bytesRead;
+      yield recordsOf(chunk, (index) => `${unit} ${count + index + 1}`);
+      count += chunk.count;
+    }
+  }
+  return {
+    records: records(),
+    bytesRead: () => bytesRead,
+    bytesTotal: stat?.isFile() === true ? stat.size : undefined,
+    close: () => stream?.destroy(),
+  };
+}
+
+/** Blank lines are no records. */
+function recordsOf({ lines, faults = [] }: RecordChunk, place: (index: number) => string): RawRecord[] {
+  const records = lines
+    .toString('utf8')
+    .split('\n')
+    .map((line, index) => ({ place: place(index), text: line.trim() }))
+    .filter(({ text }) => text !== '');
+  return [...records, ...faults.map((each) => ({ place: each.place, text: each.original, fault: each.reason }))];
+}
+
+/** What the batch says before its events. */
+function saysHistory(head: Buffer): boolean {
+  const before = /^[^]*?"batch"\s*:\s*\[/.exec(head.toString('utf8'))?.[0] ?? '';
+  return /"historical_migration"\s*:\s*true/.test(before);
+}
+
+function statOf(path: string): Stats {
   try {
     const stat = statSync(path);
     if (stat.isDirectory()) throw new CommandError('usage', `expected a file, got the directory ${path}`);
-    return stat.isFile() ? stat.size : undefined;
+    return stat;
   } catch (cause) {
     if (cause instanceof CommandError) throw cause;
-    throw new CommandError('usage', `cannot read ${path} (${(cause as NodeJS.ErrnoException).code ?? String(cause)})`, {
-      cause,
-    });
+    const reason = (cause as NodeJS.ErrnoException).code ?? String(cause);
+    throw new CommandError('usage', `cannot read ${path} (${reason})`, { cause });
   }
-}
-
-async function* inflated(raw: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
-  const first = await raw.next();
-  if (first.done === true) return;
-  const all = prepend(first.value, raw);
-  if (first.value[0] !== 0x1f || first.value[1] !== 0x8b) {
-    yield* all;
-    return;
-  }
-  const gunzip = createGunzip({ chunkSize: 256 * 1024 });
-  const feeding = feed(all, gunzip);
-  try {
-    yield* gunzip as AsyncIterable<Buffer>;
-    await feeding;
-  } finally {
-    gunzip.destroy();
-  }
-}
-
-async function* prepend(first: Buffer, rest: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
-  yield first;
-  yield* rest;
-}
-
-async function feed(chunks: AsyncIterable<Buffer>, gunzip: ReturnType<typeof createGunzip>): Promise<void> {
-  try {
-    for await (const chunk of chunks) {
-      if (gunzip.destroyed) return;
-      if (!gunzip.write(chunk)) await drained(gunzip);
-    }
-    gunzip.end();
-  } catch (error) {
-    gunzip.destroy(error as Error);
-  }
-}
-
-function drained(stream: ReturnType<typeof createGunzip>): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      stream.off('drain', done).off('close', done);
-      resolve();
-    };
-    stream.on('drain', done).on('close', done);
-  });
 }

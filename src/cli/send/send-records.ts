@@ -1,5 +1,5 @@
 import type { Deliver, Delivered } from './deliver.ts';
-import type { RawRecord } from './split-records.ts';
+import type { RawRecord } from './open-input.ts';
 import { countReason, type Totals } from './totals.ts';
 import type { Converted, OutgoingEvent } from './to-events.ts';
 

@@ -1,9 +1,12 @@
 import { derivedId } from '../../base/ids.ts';
-import { FormatOptionsError, type Format, type FormatOptions, type NameTable } from '../../imports/formats/format.ts';
 import { createOccurrences } from '../../imports/formats/occurrences.ts';
+import type { Format } from '../../imports/formats/format.ts';
 import { findFormat, formats } from '../../imports/formats/registry.ts';
 import { repeatedMessage } from '../../imports/formats/segment/segment.ts';
-import type { RawRecord } from './split-records.ts';
+import { CommandError } from '../exit-codes.ts';
+import { createFormatReader, namesIn, type FormatArguments } from '../format-reader.ts';
+import { pairsOf } from '../read-arguments.ts';
+import type { RawRecord } from './open-input.ts';
 
 /** One event on its way, with what it came from. */
 export interface OutgoingEvent {
@@ -18,50 +21,50 @@ export type Converted =
   | { readonly kind: 'events'; readonly events: readonly OutgoingEvent[] }
   | { readonly kind: 'duplicate' }
   | { readonly kind: 'skipped'; readonly reason: string }
-  | { readonly kind: 'unreadable'; readonly source: RawRecord; readonly reason: string };
+  | { readonly kind: 'unreadable'; readonly reason: string };
 
 /** `events` are events already; every other source has a format. */
 export const sourceFormats: readonly string[] = ['events', ...formats.map(({ slug }) => slug)];
 
-export interface ConverterOptions {
+export interface ConverterArguments extends FormatArguments {
+  /** One of sourceFormats. */
+  readonly from: string;
   readonly duplicates: 'keep' | 'drop';
-  readonly options?: FormatOptions;
-  readonly names?: NameTable | undefined;
 }
 
 /**
- * Turns one record after the other into events that a repetition of the same file turns into exactly the same. `from` is one
- * of sourceFormats. Throws FormatOptionsError.
+ * Turns one record after the other into events that a repetition of the same file turns into exactly the same. Errors: usage,
+ * before anything is read or sent.
  */
-export function createConverter(from: string, options: ConverterOptions): (source: RawRecord) => Converted {
-  const format = findFormat(from);
-  const convert = format === undefined ? eventConverter(from, options) : formatConverter(format, options);
+export function createConverter(given: ConverterArguments): (source: RawRecord) => Converted {
+  const format = findFormat(given.from);
+  const convert = format === undefined ? eventConverter(given) : formatConverter(format, given);
   return (source) => {
+    if (source.fault !== undefined) return { kind: 'unreadable', reason: source.fault };
     let parsed: unknown;
     try {
       parsed = JSON.parse(source.text);
     } catch (error) {
-      return { kind: 'unreadable', source, reason: `not JSON: ${(error as Error).message}` };
+      return { kind: 'unreadable', reason: `not JSON: ${(error as Error).message}` };
     }
     const result = convert(parsed, source.text);
-    if (result.kind === 'json') return { kind: 'events', events: result.json.map((json) => outgoing(json, source)) };
-    return result.kind === 'unreadable' ? { ...result, source } : result;
+    if (result.kind !== 'json') return result;
+    return { kind: 'events', events: result.json.map((json) => ({ json, bytes: Buffer.byteLength(json), source })) };
   };
 }
 
 type RecordConverter = (
   parsed: unknown,
   text: string,
-) =>
-  | { readonly kind: 'json'; readonly json: readonly string[] }
-  | { readonly kind: 'duplicate' }
-  | { readonly kind: 'skipped'; readonly reason: string }
-  | { readonly kind: 'unreadable'; readonly reason: string };
+) => Exclude<Converted, { kind: 'events' }> | { readonly kind: 'json'; readonly json: readonly string[] };
 
-function formatConverter(format: Format, { duplicates, options = {}, names }: ConverterOptions): RecordConverter {
+function formatConverter(format: Format, given: ConverterArguments): RecordConverter {
   const takesDuplicates = format.options.some(({ key }) => key === 'duplicates');
-  const given = takesDuplicates ? { duplicates, ...options } : options;
-  const read = format.createReader(given, names ?? format.names);
+  const options = {
+    ...(takesDuplicates && { duplicates: given.duplicates }),
+    ...pairsOf('--format-option', given.formatOption ?? []),
+  };
+  const read = createFormatReader(format, options, namesIn(given));
   return (parsed) => {
     const result = read(parsed);
     if (result.kind === 'events') return { kind: 'json', json: result.events.map((event) => JSON.stringify(event)) };
@@ -73,9 +76,10 @@ function formatConverter(format: Format, { duplicates, options = {}, names }: Co
  * Events go out as they stand, byte for byte. One without a uuid gets one that follows from its text and its occurrence
  * in the file: otherwise an answer lost on the way would store it twice.
  */
-function eventConverter(from: string, { options = {}, names }: ConverterOptions): RecordConverter {
-  if (Object.keys(options).length > 0 || names !== undefined) {
-    throw new FormatOptionsError(`${from} are sent as they stand: expected a format for options or names, see --from`);
+function eventConverter({ from, formatOption = [], names }: ConverterArguments): RecordConverter {
+  if (formatOption.length > 0 || names !== undefined) {
+    const message = `${from} are sent as they stand: expected a format for options or names, see --from`;
+    throw new CommandError('usage', message);
   }
   const occurrences = createOccurrences();
   return (parsed, text) => {
@@ -91,8 +95,4 @@ function eventConverter(from: string, { options = {}, names }: ConverterOptions)
     const members = text.slice(text.indexOf('{') + 1).trimStart();
     return { kind: 'json', json: [`{"uuid":"${derived}"${members === '}' ? '' : ','}${members}`] };
   };
-}
-
-function outgoing(json: string, source: RawRecord): OutgoingEvent {
-  return { json, bytes: Buffer.byteLength(json), source };
 }

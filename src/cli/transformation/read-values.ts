@@ -1,7 +1,9 @@
+import { createReadStream } from 'node:fs';
+import { gunzipSync } from 'node:zlib';
 import type { JsonValue } from '../../base/json.ts';
+import { containerOf } from '../../imports/records/detect.ts';
 import type { CommandProcess } from '../command-process.ts';
 import { CommandError } from '../exit-codes.ts';
-import { openInput } from '../send/open-input.ts';
 
 /** A sample, not a dump: everything is kept in memory. */
 const bytesMax = 64 * 1024 * 1024;
@@ -32,22 +34,21 @@ function valuesOf(value: JsonValue): JsonValue[] {
   return Array.isArray(batch) ? batch : [value];
 }
 
-async function readText(process: CommandProcess, path: string, option: string): Promise<string> {
-  const input = openInput(path, process);
+async function readText({ stdin }: CommandProcess, path: string, option: string): Promise<string> {
   const chunks: Buffer[] = [];
-  let bytes = 0;
+  let size = 0;
   try {
-    for await (const chunk of input.chunks) {
-      bytes += chunk.length;
-      if (bytes > bytesMax) throw new Error(`more than ${bytesMax / 1024 / 1024} MiB`);
-      chunks.push(chunk);
+    for await (const chunk of path === '-' ? stdin : createReadStream(path)) {
+      chunks.push(chunk as Buffer);
+      size += (chunk as Buffer).length;
+      if (size > bytesMax) throw new Error(`more than ${bytesMax / 1024 / 1024} MiB`);
     }
+    const bytes = Buffer.concat(chunks);
+    const text = containerOf(bytes) === 'gzip' ? gunzipSync(bytes, { maxOutputLength: bytesMax }) : bytes;
+    return text.toString('utf8');
   } catch (cause) {
     throw new CommandError('usage', `${option}: cannot read ${path} (${(cause as Error).message})`, { cause });
-  } finally {
-    input.close();
   }
-  return Buffer.concat(chunks).toString('utf8');
 }
 
 function parsed(text: string): JsonValue | undefined {

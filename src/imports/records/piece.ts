@@ -1,4 +1,5 @@
 import type { SourceFault } from '../source.ts';
+import type { TextForm } from './detect.ts';
 
 /** Some records of a file, each one line, and what could not become a line. */
 export interface Piece {
@@ -11,6 +12,8 @@ export interface Piece {
 export interface ReadHints {
   /** For messages: `exports/a.json.gz`. */
   readonly name: string;
+  /** Told of every text in it: what form it has, and its first 64 KB. */
+  readonly onText?: (form: TextForm, head: Buffer) => void;
   /** Aborted: reading ends with its reason. */
   readonly signal: AbortSignal;
   /** Where archives and Parquet files that come as a stream lie while they are read; made when it is not there. */

@@ -141,7 +141,9 @@ async function* readText(head: Buffer, chunks: AsyncIterable<Buffer>, context: C
   const bare = head.subarray(0, 3).equals(byteOrderMark) ? head.subarray(3) : head;
   const rest = bare === head ? chunks : skip(chunks, 3);
   // So much and no more, so that the same bytes are taken for the same however they are cut.
-  const form = textFormOf(bare.subarray(0, headBytes), name);
+  const start = bare.subarray(0, headBytes);
+  const form = textFormOf(start, name);
+  context.onText?.(form, start);
   // Within an archive a line number alone does not say where it is.
   const at = (what: string): string => (layer > 0 ? `${name}, ${what}` : what);
   const place = (line: number): string => at(`line ${line}`);

@@ -1,7 +1,13 @@
 import { readFileSync } from 'node:fs';
-import { CommandError } from '../exit-codes.ts';
+import type { JsonObject } from '../base/json.ts';
+import { CommandError } from './exit-codes.ts';
 
 /** Texts of the command line as values. Errors: usage, naming the option, what was expected and what came. */
+
+/** The same option several times. */
+export function collect(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value];
+}
 
 /** `key=value` pairs; `key=@file` takes the value from a file. */
 export function pairsOf(option: string, pairs: readonly string[]): Readonly<Record<string, string>> {
@@ -30,6 +36,19 @@ export function textOf(option: string, path: string): string {
     const reason = (cause as NodeJS.ErrnoException).code ?? 'unreadable';
     throw new CommandError('usage', `${option}: cannot read ${path} (${reason})`, { cause });
   }
+}
+
+/** The JSON object in a file. */
+export function jsonObjectIn(option: string, path: string): JsonObject {
+  const text = textOf(option, path);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw new CommandError('usage', `${option}: expected JSON in ${path}; ${(cause as Error).message}`, { cause });
+  }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as JsonObject;
+  throw new CommandError('usage', `${option}: expected a JSON object in ${path}`);
 }
 
 /** `1%`, `0.5 %`, `0.01` or `0` as a share from 0 to 1. A bare 1 could mean either and is refused. */

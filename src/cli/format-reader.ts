@@ -1,0 +1,32 @@
+import type { JsonObject } from '../base/json.ts';
+import { FormatOptionsError, type Format, type FormatOptions, type RecordReader } from '../imports/formats/format.ts';
+import { parseNames } from '../imports/formats/names.ts';
+import { CommandError } from './exit-codes.ts';
+import { jsonObjectIn } from './read-arguments.ts';
+
+/** What the command line says about the format of the records. */
+export interface FormatArguments {
+  /** `key=value`; `key=@file` takes the value from a file. */
+  readonly formatOption?: readonly string[];
+  /** A file with a table of names. */
+  readonly names?: string;
+}
+
+/** The file of `--names`. Errors: usage. */
+export function namesIn({ names }: FormatArguments): JsonObject | undefined {
+  return names === undefined ? undefined : jsonObjectIn('--names', names);
+}
+
+/** Errors: usage, when an option or the table of names is not one of the format. */
+export function createFormatReader(
+  format: Format,
+  options: FormatOptions,
+  names: JsonObject | undefined,
+): RecordReader {
+  try {
+    return format.createReader(options, names === undefined ? format.names : parseNames(format.names, names));
+  } catch (error) {
+    if (error instanceof FormatOptionsError) throw new CommandError('usage', error.message, { cause: error });
+    throw error;
+  }
+}
