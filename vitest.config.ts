@@ -1,26 +1,33 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
-// unit: beside the code, real SQLite / chDB / HTTP inside one process.
+// unit: beside the code, real SQLite / chDB / HTTP inside one process. Files share the processes that run them, one after
+//   another: nothing of the program lives at module level, so a file finds none of what another did.
 // services: the same suites against servers; they skip, saying so, when the server is absent.
 // e2e: real processes, real client libraries, kill -9.
+// All of them stand in one queue, e2e (the longest) first, so that no processor waits for the last file of a kind.
 const slow = { testTimeout: 180_000, hookTimeout: 60_000 };
 
 export default defineConfig({
   test: {
     pool: 'forks',
-    maxWorkers: 2,
+    // A file of e2e runs several processes of its own.
+    maxWorkers: Math.min(4, Math.max(2, availableParallelism())),
     projects: [
       {
         test: {
           name: 'unit',
           include: ['src/**/*.test.ts', 'test/*.test.ts'],
           exclude: ['**/*.services.test.ts'],
+          isolate: false,
+          restoreMocks: true,
+          unstubEnvs: true,
           testTimeout: 30_000,
           hookTimeout: 30_000,
         },
       },
       { test: { name: 'services', include: ['src/**/*.services.test.ts'], ...slow } },
-      { test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], ...slow, fileParallelism: false } },
+      { test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], ...slow } },
     ],
   },
 });

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Case } from './compat/case.ts';
 import { casesOfAddresses } from './compat/cases-of-addresses.ts';
 import { casesOfPlaces } from './compat/cases-of-places.ts';
@@ -16,9 +16,6 @@ import { publishedFolder, sourceOf } from './compat/published-plugin.ts';
 const cases: readonly Case[] = [...casesOfPlaces, ...casesOfAddresses, ...casesOfValues];
 const missing = 'the published source is not there; MILLRACE_PUBLISHED_PLUGINS names the folder that holds it';
 
-// Both sides run in the zone that the published ones take from the machine.
-process.env['TZ'] = 'UTC';
-
 /** Enough to meet every setting and every kind of value many times over. */
 const numRuns = Number(process.env['MILLRACE_COMPAT_RUNS'] ?? 100);
 
@@ -29,6 +26,9 @@ interface Tally {
 }
 
 describe('built-in transformations do what the published ones do', () => {
+  // Both sides run in the zone that the published ones take from the machine.
+  beforeEach(() => void vi.stubEnv('TZ', 'UTC'));
+
   for (const each of cases) {
     const { published, plugin } = each;
     const path = sourceOf(published) ?? '';

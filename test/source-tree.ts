@@ -93,13 +93,13 @@ function parseFile(path: string): SourceFile {
   };
 }
 
-function isNode(value: unknown): value is AstNode {
+export function isAstNode(value: unknown): value is AstNode {
   return typeof value === 'object' && value !== null && typeof (value as { type?: unknown }).type === 'string';
 }
 
 function collect(value: unknown, nodes: AstNode[]): void {
   if (Array.isArray(value)) for (const item of value) collect(item, nodes);
-  else if (isNode(value)) {
+  else if (isAstNode(value)) {
     nodes.push(value);
     for (const key in value) if (typeof value[key] === 'object') collect(value[key], nodes);
   }
@@ -107,7 +107,7 @@ function collect(value: unknown, nodes: AstNode[]): void {
 
 /** The name of an identifier or the text of a literal; undefined for anything else. */
 export function plainText(value: unknown): string | undefined {
-  if (!isNode(value)) return undefined;
+  if (!isAstNode(value)) return undefined;
   const { name, value: literal } = value as { name?: unknown; value?: unknown };
   if (typeof name === 'string') return name;
   return typeof literal === 'string' ? literal : undefined;
@@ -138,14 +138,16 @@ function importOf(path: string, node: AstNode, lineOf: (offset: number) => numbe
 function onlyInlineTypes(node: AstNode): boolean {
   const specifiers = node['specifiers'];
   if (!Array.isArray(specifiers) || specifiers.length === 0) return false;
-  return specifiers.every((item) => isNode(item) && (item['importKind'] === 'type' || item['exportKind'] === 'type'));
+  return specifiers.every(
+    (item) => isAstNode(item) && (item['importKind'] === 'type' || item['exportKind'] === 'type'),
+  );
 }
 
 /** `new URL('./thread.ts', import.meta.url)`: how threads and child processes name their entry. */
 function fileUrlOf(node: AstNode): string | undefined {
   if (node.type !== 'NewExpression' || plainText(node['callee']) !== 'URL') return undefined;
   const [first, second] = node['arguments'] as unknown[];
-  const isRelative = isNode(second) && second.type === 'MemberExpression' && plainText(second['property']) === 'url';
+  const isRelative = isAstNode(second) && second.type === 'MemberExpression' && plainText(second['property']) === 'url';
   return isRelative ? plainText(first) : undefined;
 }
 
@@ -156,7 +158,7 @@ function functionSpans(nodes: readonly AstNode[], lineOf: (offset: number) => nu
   for (const node of nodes) {
     const name = plainText(node['id']) ?? plainText(node['key']);
     if (name === undefined) continue;
-    for (const value of [node, node['init'], node['value']]) if (isNode(value)) names.set(value, name);
+    for (const value of [node, node['init'], node['value']]) if (isAstNode(value)) names.set(value, name);
   }
   const tests = nodes.filter(isTestCase);
   // A group of tests is a list, not a piece of logic.
@@ -182,6 +184,6 @@ function isTestCase(node: AstNode): boolean {
 
 function calleeName(node: AstNode): string | undefined {
   let callee: unknown = node['callee'];
-  while (isNode(callee) && plainText(callee) === undefined) callee = callee['object'] ?? callee['callee'];
+  while (isAstNode(callee) && plainText(callee) === undefined) callee = callee['object'] ?? callee['callee'];
   return plainText(callee);
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { allFiles, parseFiles, read, type SourceFile } from './source-tree.ts';
+import { allFiles, isAstNode, isMember, parseFiles, read, type AstNode, type SourceFile } from './source-tree.ts';
 
 const functionLinesMax = 70;
 const fileLinesMax = 500;
@@ -111,6 +111,17 @@ describe('the house is tidy', () => {
     expect(deadFiles()).toEqual([]);
   });
 
+  it('a unit test leaves its environment as it found it: others run in the same process', () => {
+    const inUnitTests = ({ path }: SourceFile): boolean =>
+      /(\.(test|fixture)|-conformance)\.ts$|^test\/support\//.test(path) && !path.startsWith('test/e2e/');
+    const changed = sources
+      .filter(inUnitTests)
+      .flatMap((file) =>
+        file.nodes.filter(changesEnvironment).map((node) => `${file.path}:${file.lineOf(node.start)}: use vi.stubEnv`),
+      );
+    expect(changed).toEqual([]);
+  });
+
   it('no path of one machine, no address of a registry', () => {
     const machinePath = /(^|[\s"'`(=])\/(work|tmp|home|root|Users)\/[a-z]/;
     const inText = files.filter((path) => isText(path)).flatMap((path) => lineFindings(path, machinePath));
@@ -136,6 +147,13 @@ describe('the house is tidy', () => {
     expect(byHand).toEqual([]);
   });
 });
+
+/** `process.env.NAME = …` or `delete process.env.NAME`: vi.stubEnv does it for one test. */
+function changesEnvironment(node: AstNode): boolean {
+  const target =
+    node.type === 'AssignmentExpression' ? node['left'] : node.type === 'UnaryExpression' && node['argument'];
+  return isAstNode(target) && isAstNode(target['object']) && isMember(target['object'], 'process', 'env');
+}
 
 function deadFiles(): string[] {
   const byPath = new Map(sources.map((file) => [file.path, file]));
