@@ -5,7 +5,7 @@ import { findAnyConfig, type StoredConfig } from '../plugins/configs/stored-conf
 import { recordErrors } from '../plugins/services/errors.ts';
 import type { LogLine, SandboxInstance } from '../sandbox/sandbox.ts';
 import { listApps, type AppRow } from './list-apps.ts';
-import { missingOf, openApp, type AppParts } from './open-app.ts';
+import { missingOf, openApp, type OpenAppDeps } from './open-app.ts';
 import { asError, HopelessError, isWorthRetry } from './outcome.ts';
 import { reportFailure, reportSuccess, shownError, toPluginFailure } from './report.ts';
 
@@ -54,7 +54,7 @@ export interface ScheduledApp {
  * replaces its instance; a run that is on its way finishes on the old one.
  */
 export class AppInstances {
-  readonly #parts: AppParts;
+  readonly #deps: OpenAppDeps;
   readonly #entries = new Map<number, Entry>();
   readonly #closing = new Set<Promise<void>>();
   readonly #capabilities = new Map<number, Capabilities>();
@@ -62,13 +62,13 @@ export class AppInstances {
   #opening = 0;
   #refreshing: Promise<void> = Promise.resolve();
 
-  constructor(parts: AppParts) {
-    this.#parts = parts;
+  constructor(deps: OpenAppDeps) {
+    this.#deps = deps;
   }
 
   /** Follows the configs, and sets up what is due. To be called every second; cheap when nothing changed. */
   async follow(): Promise<void> {
-    const revision = await readConfigRevision(this.#parts.db);
+    const revision = await readConfigRevision(this.#deps.db);
     if (revision !== this.#revision) {
       await this.#refresh();
       this.#revision = revision;
@@ -118,7 +118,7 @@ export class AppInstances {
   }
 
   async #useOnce<Result>(config: StoredConfig, work: (instance: SandboxInstance) => Promise<Result>): Promise<Result> {
-    const instance = await openApp(this.#parts, config);
+    const instance = await openApp(this.#deps, config);
     try {
       return await work(instance);
     } finally {
@@ -134,7 +134,7 @@ export class AppInstances {
   }
 
   async #apply(): Promise<void> {
-    const rows = await listApps(this.#parts.db, this.#capabilities);
+    const rows = await listApps(this.#deps.db, this.#capabilities);
     const wanted = new Map(rows.map((row) => [row.configId, row]));
     for (const [configId, entry] of this.#entries) {
       const row = wanted.get(configId);
@@ -150,7 +150,7 @@ export class AppInstances {
   }
 
   #openDue(): void {
-    const now = this.#parts.clock.now();
+    const now = this.#deps.clock.now();
     for (const entry of this.#entries.values()) {
       if (this.#opening >= opensAtOnceMax) return;
       const { state, row } = entry;
@@ -161,7 +161,7 @@ export class AppInstances {
   }
 
   async #instanceOf(entry: Entry): Promise<SandboxInstance> {
-    const { clock } = this.#parts;
+    const { clock } = this.#deps;
     if (entry.state.kind === 'idle') this.#open(entry);
     else if (entry.state.kind === 'refused' && (entry.state.retryAt ?? Infinity) <= clock.now()) this.#open(entry);
     if (entry.state.kind === 'opening') await entry.state.done;
@@ -185,27 +185,27 @@ export class AppInstances {
 
   /** Never rejects: what went wrong is the entry's state. */
   async #setUp(entry: Entry): Promise<void> {
-    const { db, clock } = this.#parts;
+    const { db, clock } = this.#deps;
     const { configId } = entry.row;
     entry.setups += 1;
     let config: StoredConfig | undefined;
     try {
       config = await findAnyConfig(db, configId, clock.now());
       if (config === undefined) throw new HopelessError('the config was deleted');
-      const instance = await openApp(this.#parts, config);
+      const instance = await openApp(this.#deps, config);
       entry.state = { kind: 'ready', instance };
       entry.setups = 0;
       await db.transaction().execute((tx) => reportSuccess(tx, configId, 'setup', clock.now()));
       this.#say(config, entry, 'INFO', `set up (version ${config.plugin.version})`);
     } catch (thrown) {
       const error = asError(thrown);
-      if (entry.state.kind === 'ready') this.#parts.log.error({ err: error, config: configId }, 'setup not recorded');
+      if (entry.state.kind === 'ready') this.#deps.log.error({ err: error, config: configId }, 'setup not recorded');
       else await this.#refuse(entry, config, error);
     }
   }
 
   async #refuse(entry: Entry, config: StoredConfig | undefined, error: Error): Promise<void> {
-    const { db, clock, log } = this.#parts;
+    const { db, clock, log } = this.#deps;
     const now = clock.now();
     const delayMs = setupDelaysMs[entry.setups - 1];
     const retryAt = isWorthRetry(error, 1) && delayMs !== undefined ? now + delayMs : undefined;
@@ -226,8 +226,8 @@ export class AppInstances {
   }
 
   #say(config: StoredConfig, { instanceId }: Entry, level: LogLine['level'], message: string): void {
-    const line = { time: this.#parts.clock.now(), level, source: 'SYSTEM', message, instanceId } as const;
-    this.#parts.services(config).log(line);
+    const line = { time: this.#deps.clock.now(), level, source: 'SYSTEM', message, instanceId } as const;
+    this.#deps.services(config).log(line);
   }
 
   #retire(entry: Entry): void {
@@ -250,7 +250,7 @@ export class AppInstances {
     try {
       await instance.close();
     } catch (error) {
-      this.#parts.log.warn({ err: error, config: configId }, 'a plugin could not be torn down cleanly');
+      this.#deps.log.warn({ err: error, config: configId }, 'a plugin could not be torn down cleanly');
     }
   }
 

@@ -18,7 +18,7 @@ export interface InstalledPlugins {
   readonly loadProgram: (versionId: number) => Promise<SandboxProgram | undefined>;
 }
 
-export interface AppParts extends InstalledPlugins {
+export interface OpenAppDeps extends InstalledPlugins {
   readonly db: Metadata;
   readonly clock: Clock;
   readonly log: Log;
@@ -34,23 +34,23 @@ export function missingOf(config: StoredConfig): string {
  * Loads the config's plugin into an instance of its own and sets it up.
  * @throws SandboxError, or HopelessError for what a change of the config must cure
  */
-export async function openApp(parts: AppParts, config: StoredConfig): Promise<SandboxInstance> {
+export async function openApp(deps: OpenAppDeps, config: StoredConfig): Promise<SandboxInstance> {
   const missing = missingOf(config);
   if (missing !== '') throw new HopelessError(missing);
   const { versionId } = config.plugin;
-  const program = versionId === null ? undefined : await parts.loadProgram(versionId);
+  const program = versionId === null ? undefined : await deps.loadProgram(versionId);
   if (program === undefined) {
     throw new HopelessError(`the version of "${config.plugin.name}" that it runs is gone; upgrade the config`);
   }
-  return parts.sandbox.open({
+  return deps.sandbox.open({
     pluginName: program.pluginName,
     code: program.code,
     configId: config.id,
     projectId: config.projectId,
     label: `${config.plugin.name} (${config.id})`,
     settings: withDefaults(config.plugin.fields, config.settings),
-    attachments: await readAttachments(parts.db, config),
-    services: parts.services(config),
+    attachments: await readAttachments(deps.db, config),
+    services: deps.services(config),
   });
 }
 

@@ -2,6 +2,7 @@ import type { Selectable } from 'kysely';
 import { isoMicros } from '../base/clock.ts';
 import { newId } from '../base/ids.ts';
 import type { Database, JobKind, JobState, Metadata } from '../metadata/database.ts';
+import { claimed, claimNext, isExpired, isHeld, isStill, type Lease } from '../metadata/lease.ts';
 import type { Queries } from '../metadata/queries.ts';
 import type { JsonObject } from '../base/json.ts';
 
@@ -29,7 +30,6 @@ import type { JsonObject } from '../base/json.ts';
  */
 export const attemptsMax = 5;
 export const jobErrorLengthMax = 1000;
-const claimTriesMax = 20;
 
 export interface NewJob {
   readonly projectId: number;
@@ -116,14 +116,10 @@ export async function claim(
   leaseMs: number,
   kinds?: readonly JobKind[],
 ): Promise<Job | undefined> {
-  // Others look at the same job; who comes second looks for the next one.
-  for (let tries = 0; tries < claimTriesMax; tries++) {
-    const candidate = (await expired(db, now, kinds)) ?? (await due(db, now, kinds));
-    if (candidate === undefined) return undefined;
-    const job = await db.transaction().execute((tx) => take(tx, candidate, now, leaseMs));
-    if (job !== undefined) return job;
-  }
-  return undefined;
+  return claimNext(
+    async () => (await expired(db, now, kinds)) ?? (await due(db, now, kinds)),
+    (candidate) => db.transaction().execute((tx) => take(tx, candidate, now, leaseMs)),
+  );
 }
 
 interface Candidate {
@@ -138,15 +134,9 @@ async function take(tx: Queries, candidate: Candidate, now: number, leaseMs: num
   if (found === undefined) return undefined;
   const row = await tx.selectFrom('jobs').selectAll().where('id', '=', found.id).executeTakeFirst();
   if (row === undefined) return undefined;
-  const taken = { state: 'running', attempts: row.attempts + 1, since: isoMicros(now) } as const;
-  const { numUpdatedRows } = await tx
-    .updateTable('jobs')
-    .set({ ...taken, lease_until: isoMicros(now + leaseMs) })
-    .where('id', '=', row.id)
-    // The config may be gone, and with it the row to take turns on; and the holder may just have renewed its lease.
-    .where('attempts', '=', row.attempts)
-    .where((eb) => eb.or([eb('state', '=', 'queued'), eb('lease_until', '<', isoMicros(now))]))
-    .executeTakeFirst();
+  const taken = { ...claimed(row, now, leaseMs), since: isoMicros(now) };
+  // The config may be gone, and with it the row to take turns on.
+  const { numUpdatedRows } = await tx.updateTable('jobs').set(taken).where(isStill(row)).executeTakeFirst();
   return numUpdatedRows === 0n ? undefined : toJob({ ...row, ...taken });
 }
 
@@ -162,11 +152,11 @@ export async function lockConfigOfJob(tx: Queries, configId: number): Promise<bo
 
 /** False: the lease is lost, somebody else may run the job. */
 export async function renew(db: Queries, job: Job, now: number, leaseMs: number): Promise<boolean> {
-  return leave(db, job, { lease_until: isoMicros(now + leaseMs) });
+  return updateHeld(db, job, { lease_until: isoMicros(now + leaseMs) });
 }
 
 export async function succeed(db: Queries, job: Job, now: number): Promise<boolean> {
-  return leave(db, job, { state: 'succeeded', lease_until: null, error: '', finished_at: isoMicros(now) });
+  return updateHeld(db, job, { state: 'succeeded', lease_until: null, error: '', finished_at: isoMicros(now) });
 }
 
 /**
@@ -192,15 +182,21 @@ export async function fail(
     ...(outcome.attemptsMax === undefined ? {} : { attempts_max: outcome.attemptsMax }),
   };
   if (outcome.final || job.attempts >= (outcome.attemptsMax ?? job.attemptsMax)) {
-    return leave(db, job, { ...left, state: 'failed', lease_until: null, error, finished_at: isoMicros(outcome.now) });
+    return updateHeld(db, job, {
+      ...left,
+      state: 'failed',
+      lease_until: null,
+      error,
+      finished_at: isoMicros(outcome.now),
+    });
   }
-  return leave(db, job, { ...left, ...again(outcome.now, outcome.delayMs), error });
+  return updateHeld(db, job, { ...left, ...again(outcome.now, outcome.delayMs), error });
 }
 
 /** Gives the job back to its place: the service stops. Costs no attempt. `payload`: what is left to do. */
 export async function release(db: Queries, job: Job, payload?: JsonObject): Promise<boolean> {
   const left = payload === undefined ? {} : { payload: JSON.stringify(payload) };
-  return leave(db, job, { ...left, state: 'queued', lease_until: null, attempts: job.attempts - 1 });
+  return updateHeld(db, job, { ...left, state: 'queued', lease_until: null, attempts: job.attempts - 1 });
 }
 
 /** The job cannot begin yet: it comes back after `delayMs`, with as many attempts before it as it had. */
@@ -212,7 +208,7 @@ export async function postpone(
   // Of a delivery the attempt stands, so that those behind it wait for it.
   if (job.kind === 'delivery') return fail(db, job, { ...later, final: false, attemptsMax: job.attemptsMax + 1 });
   const error = later.error.slice(0, jobErrorLengthMax);
-  return leave(db, job, { ...again(later.now, later.delayMs), attempts: job.attempts - 1, error });
+  return updateHeld(db, job, { ...again(later.now, later.delayMs), attempts: job.attempts - 1, error });
 }
 
 function again(now: number, delayMs: number) {
@@ -223,9 +219,7 @@ function again(now: number, delayMs: number) {
 export async function remove(db: Queries, job: Job): Promise<boolean> {
   const { numDeletedRows } = await db
     .deleteFrom('jobs')
-    .where('id', '=', job.id)
-    .where('state', '=', 'running')
-    .where('attempts', '=', job.attempts)
+    .where(isHeld(leaseOf(job)))
     .where('since', '=', job.startedAt)
     .executeTakeFirst();
   return numDeletedRows > 0n;
@@ -275,7 +269,8 @@ export async function listJobs(
   return { count: Number(count), jobs: rows.map(toSummary) };
 }
 
-async function leave(
+/** Writes on the job's row while the lease stands. False: it is lost, and nothing was changed. */
+async function updateHeld(
   db: Queries,
   job: Job,
   columns: Partial<{
@@ -293,20 +288,19 @@ async function leave(
   const { numUpdatedRows } = await db
     .updateTable('jobs')
     .set(columns)
-    .where('id', '=', job.id)
-    .where('state', '=', 'running')
-    .where('attempts', '=', job.attempts)
+    .where(isHeld(leaseOf(job)))
     .where('since', '=', job.startedAt)
     .executeTakeFirst();
   return numUpdatedRows > 0n;
 }
 
+function leaseOf({ id, attempts }: Job): Lease {
+  return { id, epoch: attempts };
+}
+
 /** Running under a lease that ran out. */
 function expired(db: Queries, now: number, kinds?: readonly JobKind[], id?: string): Promise<Candidate | undefined> {
-  return candidates(db, now, kinds, id)
-    .where('j.state', '=', 'running')
-    .where('j.lease_until', '<', isoMicros(now))
-    .executeTakeFirst();
+  return candidates(db, now, kinds, id).where(isExpired(now)).executeTakeFirst();
 }
 
 /** Queued and due. */

@@ -18,7 +18,7 @@ const retryDelayMsMax = 600_000;
 /** A setup that is tried again soon holds the job back for at least so long. */
 const postponedMsMin = 1000;
 
-export interface RunParts {
+export interface RunJobDeps {
   readonly db: Metadata;
   readonly clock: Clock;
   readonly registry: Pick<PluginRegistry, 'get'>;
@@ -32,7 +32,7 @@ export interface RunParts {
 
 /** One attempt at a job. Rejects only when the metadata store does not answer. */
 export async function runJob(
-  parts: RunParts,
+  deps: RunJobDeps,
   job: Job,
   config: StoredConfig | undefined,
   signal: AbortSignal,
@@ -41,11 +41,11 @@ export async function runJob(
   if (config === undefined) return failed('the config was deleted');
   const obstacle = job.kind === 'started' ? '' : obstacleOf(config);
   if (obstacle !== '') return { kind: 'skipped', reason: obstacle };
-  if (config.plugin.versionId !== null) return runInstalled(parts, job, config, signal);
-  const code = parts.registry.get(config.plugin.slug);
+  if (config.plugin.versionId !== null) return runInstalled(deps, job, config, signal);
+  const code = deps.registry.get(config.plugin.slug);
   if (code === undefined) return failed(`this program has no plugin "${config.plugin.slug}"`);
   return runBuiltIn(
-    parts,
+    deps,
     job,
     { config, jobs: code.kind === 'import-app' && !isImportSource(code) ? code.jobs : {} },
     signal,
@@ -64,7 +64,7 @@ function obstacleOf(config: StoredConfig): string {
 }
 
 async function runBuiltIn(
-  parts: RunParts,
+  deps: RunJobDeps,
   job: Job,
   of: { readonly config: StoredConfig; readonly jobs: ImportAppPlugin['jobs'] | Record<string, PluginJob> },
   signal: AbortSignal,
@@ -80,7 +80,7 @@ async function runBuiltIn(
       projectId: job.projectId,
       settings: withDefaults(plugin.fields, settings),
       payload: job.payload,
-      accept: parts.accept,
+      accept: deps.accept,
       signal,
     });
     // Stopped before the end as far as anyone can tell: repeating is harmless, a loss would not be.
@@ -90,14 +90,19 @@ async function runBuiltIn(
     if (signal.aborted && !(error instanceof HopelessError)) return { kind: 'stopped' };
     const failures = [{ error }];
     if (!isWorthRetry(error, job.attempts)) return { kind: 'failed', error, failures };
-    return { kind: 'retry', error, failures, delayMs: backoffMs(job.attempts - 1, parts.retryMs, retryDelayMsMax) };
+    return { kind: 'retry', error, failures, delayMs: backoffMs(job.attempts - 1, deps.retryMs, retryDelayMsMax) };
   }
 }
 
-async function runInstalled(parts: RunParts, job: Job, config: StoredConfig, signal: AbortSignal): Promise<RunOutcome> {
-  if (parts.apps === undefined) return failed('this process runs no installed plugins');
+async function runInstalled(
+  deps: RunJobDeps,
+  job: Job,
+  config: StoredConfig,
+  signal: AbortSignal,
+): Promise<RunOutcome> {
+  if (deps.apps === undefined) return failed('this process runs no installed plugins');
   try {
-    return await parts.apps.use(config, (instance) => runOn(instance, job, config, signal));
+    return await deps.apps.use(config, (instance) => runOn(instance, job, config, signal));
   } catch (thrown) {
     return cannotBegin(job, asError(thrown), signal);
   }

@@ -1,8 +1,9 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Clock } from '../base/clock.ts';
-import { backoffMs } from '../base/retry.ts';
+import { takeWork } from '../base/take-work.ts';
 import type { AcceptedBatch } from '../batch/door.ts';
 import type { JobKind, Metadata } from '../metadata/database.ts';
+import { keepLease } from '../metadata/lease.ts';
 import { findAnyConfig, type StoredConfig } from '../plugins/configs/stored-config.ts';
 import type { PluginRegistry } from '../plugins/plugin-registry.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -11,9 +12,9 @@ import { pruneJobs, redate } from './prune-jobs.ts';
 import type { InstalledPlugins } from './open-app.ts';
 import { asError, type RunOutcome } from './outcome.ts';
 import { claim, renew, type Job } from './queue.ts';
-import { runJob, type RunParts } from './run-job.ts';
+import { runJob, type RunJobDeps } from './run-job.ts';
 import { createSchedule, type Schedule } from './schedule.ts';
-import { settle, type SettleParts } from './settle.ts';
+import { settle, type SettleDeps } from './settle.ts';
 
 export interface JobRunnerDeps {
   readonly db: Metadata;
@@ -50,7 +51,7 @@ const pools: readonly { readonly kinds: readonly JobKind[]; readonly atOnceMax: 
 const keepQueueEveryMs = 60_000;
 const pruneEveryMs = 600_000;
 
-interface Parts extends RunParts, SettleParts {
+interface RunnerDeps extends RunJobDeps, SettleDeps {
   readonly signal: AbortSignal;
   readonly pollMs: number;
   readonly leaseMs: number;
@@ -60,7 +61,7 @@ interface Parts extends RunParts, SettleParts {
 export function startJobRunner(deps: JobRunnerDeps): JobRunner {
   const { db, clock, log, installed } = deps;
   const apps = installed === undefined ? undefined : new AppInstances({ db, clock, log, ...installed });
-  const parts: Parts = {
+  const ready: RunnerDeps = {
     ...deps,
     apps,
     services: installed?.services,
@@ -68,8 +69,8 @@ export function startJobRunner(deps: JobRunnerDeps): JobRunner {
     leaseMs: deps.leaseMs ?? 30_000,
     retryMs: deps.retryMs ?? 5000,
   };
-  const loops = [keepQueue(parts), ...pools.map((pool) => runPool(parts, kindsHere(pool.kinds, apps), pool.atOnceMax))];
-  if (apps !== undefined) loops.push(followApps(parts, apps, createSchedule({ db, clock })));
+  const loops = [keepQueue(ready), ...pools.map((pool) => runPool(ready, kindsHere(pool.kinds, apps), pool.atOnceMax))];
+  if (apps !== undefined) loops.push(followApps(ready, apps, createSchedule({ db, clock })));
   const stop = async (): Promise<void> => {
     await Promise.all(loops);
     await apps?.close();
@@ -82,118 +83,88 @@ function kindsHere(kinds: readonly JobKind[], apps: AppInstances | undefined): r
   return apps === undefined ? kinds.filter((kind) => kind === 'started') : kinds;
 }
 
-async function runPool(parts: Parts, kinds: readonly JobKind[], atOnceMax: number): Promise<void> {
+async function runPool(deps: RunnerDeps, kinds: readonly JobKind[], atOnceMax: number): Promise<void> {
   if (kinds.length === 0) return;
-  const running = new Set<Promise<void>>();
-  let wake = new AbortController();
-  let troubles = 0;
-  while (!parts.signal.aborted) {
-    let job: Job | undefined;
-    try {
-      if (running.size < atOnceMax) job = await claim(parts.db, parts.clock.now(), parts.leaseMs, kinds);
-      troubles = 0;
-    } catch (error) {
-      if (troubles++ === 0) parts.log.error({ err: error }, 'jobs wait: the metadata store does not answer');
-    }
-    if (job !== undefined) {
-      const run = runHeld(parts, job).finally(() => {
-        running.delete(run);
-        // Another job of the same config may be due now.
-        wake.abort();
-      });
-      running.add(run);
-      continue;
-    }
-    const waitMs = backoffMs(troubles, parts.pollMs, 10_000);
-    const signal = AbortSignal.any([parts.signal, wake.signal]);
-    await setTimeout(waitMs, undefined, { signal }).catch(() => undefined);
-    if (wake.signal.aborted) wake = new AbortController();
-  }
-  await Promise.all(running);
+  const { db, clock, leaseMs, pollMs, signal, log } = deps;
+  await takeWork({
+    claim: () => claim(db, clock.now(), leaseMs, kinds),
+    work: (job) => runHeld(deps, job),
+    atOnceMax,
+    pollMs,
+    signal,
+    onTrouble: (err) => log.error({ err }, 'jobs wait: the metadata store does not answer'),
+  });
 }
 
 /** Never rejects: when the outcome cannot be written, the lease runs out and the job is taken up again. */
-async function runHeld(parts: Parts, job: Job): Promise<void> {
+async function runHeld(deps: RunnerDeps, job: Job): Promise<void> {
   const lost = new AbortController();
-  const stopBeating = keepLease(parts, job, lost);
+  const letGo = keepJob(deps, job, lost);
   try {
     const began = performance.now();
-    const config = await findAnyConfig(parts.db, job.configId, parts.clock.now());
-    const outcome = await attempt(parts, job, config, AbortSignal.any([parts.signal, lost.signal]));
-    await stopBeating();
-    await settle(parts, { job, config, outcome, ms: performance.now() - began });
+    const config = await findAnyConfig(deps.db, job.configId, deps.clock.now());
+    const outcome = await attempt(deps, job, config, AbortSignal.any([deps.signal, lost.signal]));
+    await letGo();
+    await settle(deps, { job, config, outcome, ms: performance.now() - began });
   } catch (error) {
-    parts.log.error({ err: error, job: job.id }, 'the outcome of a job could not be written; it is taken up again');
+    deps.log.error({ err: error, job: job.id }, 'the outcome of a job could not be written; it is taken up again');
   } finally {
-    await stopBeating();
+    await letGo();
   }
 }
 
 async function attempt(
-  parts: Parts,
+  deps: RunnerDeps,
   job: Job,
   config: StoredConfig | undefined,
   signal: AbortSignal,
 ): Promise<RunOutcome> {
   try {
-    return await runJob(parts, job, config, signal);
+    return await runJob(deps, job, config, signal);
   } catch (error) {
-    return { kind: 'postponed', error: asError(error), delayMs: parts.retryMs };
+    return { kind: 'postponed', error: asError(error), delayMs: deps.retryMs };
   }
 }
 
 /** Follows the configs and plans their schedules. */
-async function followApps(parts: Parts, apps: AppInstances, schedule: Schedule): Promise<void> {
-  await repeat(parts, 'the configs of plugins could not be followed', parts.pollMs, async () => {
+async function followApps(deps: RunnerDeps, apps: AppInstances, schedule: Schedule): Promise<void> {
+  await repeat(deps, 'the configs of plugins could not be followed', deps.pollMs, async () => {
     await apps.follow();
     await schedule.plan(apps.scheduled());
   });
 }
 
-async function keepQueue(parts: Parts): Promise<void> {
+async function keepQueue(deps: RunnerDeps): Promise<void> {
   let prunedAt = -Infinity;
-  await repeat(parts, 'the queue of jobs could not be put in order', keepQueueEveryMs, async () => {
-    await redate(parts.db, parts.clock.now(), parts.leaseMs);
+  await repeat(deps, 'the queue of jobs could not be put in order', keepQueueEveryMs, async () => {
+    await redate(deps.db, deps.clock.now(), deps.leaseMs);
     // Time that passed, not time of day: that may jump.
     if (performance.now() - prunedAt < pruneEveryMs) return;
-    await pruneJobs(parts.db, parts.clock.now());
+    await pruneJobs(deps.db, deps.clock.now());
     prunedAt = performance.now();
   });
 }
 
 /** Until the service stops; of failures that follow one another the first is logged. */
-async function repeat(parts: Parts, trouble: string, everyMs: number, work: () => Promise<void>): Promise<void> {
+async function repeat(deps: RunnerDeps, trouble: string, everyMs: number, work: () => Promise<void>): Promise<void> {
   let troubles = 0;
-  while (!parts.signal.aborted) {
+  while (!deps.signal.aborted) {
     try {
       await work();
       troubles = 0;
     } catch (error) {
-      if (troubles++ === 0) parts.log.error({ err: error }, `${trouble}; trying again`);
+      if (troubles++ === 0) deps.log.error({ err: error }, `${trouble}; trying again`);
     }
-    await setTimeout(everyMs, undefined, { signal: parts.signal }).catch(() => undefined);
+    await setTimeout(everyMs, undefined, { signal: deps.signal }).catch(() => undefined);
   }
 }
 
 /** Renews the lease until told to stop; when somebody else has taken the job, aborts the run here. */
-function keepLease(parts: Parts, job: Job, lost: AbortController): () => Promise<void> {
-  const stop = new AbortController();
-  const beat = async (): Promise<void> => {
-    while (!stop.signal.aborted) {
-      await setTimeout(parts.leaseMs / 3, undefined, { signal: stop.signal }).catch(() => undefined);
-      if (stop.signal.aborted) return;
-      try {
-        if (await renew(parts.db, job, parts.clock.now(), parts.leaseMs)) continue;
-        lost.abort(new Error('the job was taken up elsewhere'));
-        return;
-      } catch (error) {
-        parts.log.warn({ err: error, job: job.id }, 'the lease of a job could not be renewed; trying again');
-      }
-    }
-  };
-  const beating = beat();
-  return async () => {
-    stop.abort();
-    await beating;
-  };
+function keepJob({ db, clock, log, leaseMs }: RunnerDeps, job: Job, lost: AbortController): () => Promise<void> {
+  return keepLease({
+    leaseMs,
+    renew: () => renew(db, job, clock.now(), leaseMs),
+    onLost: () => lost.abort(new Error('the job was taken up elsewhere')),
+    onTrouble: (err) => log.warn({ err, job: job.id }, 'the lease of a job could not be renewed; trying again'),
+  });
 }

@@ -9,7 +9,7 @@ import { labelOf, type RunOutcome } from './outcome.ts';
 import { fail, lockConfigOfJob, postpone, release, remove, succeed, type Job } from './queue.ts';
 import { countRun, reportFailure, reportSuccess, shownError, toPluginFailure } from './report.ts';
 
-export interface SettleParts {
+export interface SettleDeps {
   readonly db: Metadata;
   readonly clock: Clock;
   readonly log: Log;
@@ -25,10 +25,10 @@ export interface Attempt {
 }
 
 /** Writes what became of an attempt: the job, the config's error, metrics and errors, in one transaction. */
-export async function settle(parts: SettleParts, attempt: Attempt): Promise<void> {
-  const now = parts.clock.now();
+export async function settle(deps: SettleDeps, attempt: Attempt): Promise<void> {
+  const now = deps.clock.now();
   const { job, config, outcome } = attempt;
-  const isOurs = await parts.db.transaction().execute(async (tx) => {
+  const isOurs = await deps.db.transaction().execute(async (tx) => {
     // The config first, as in queue.ts: rows locked in another order could wait for each other.
     const isThere = await lockConfigOfJob(tx, job.configId);
     // Then what the lease decides: who lost it writes nothing.
@@ -42,7 +42,7 @@ export async function settle(parts: SettleParts, attempt: Attempt): Promise<void
     await recordErrors(tx, shown);
     return true;
   });
-  tell(parts, attempt, isOurs);
+  tell(deps, attempt, isOurs);
 }
 
 /** False: the lease is lost. */
@@ -74,7 +74,7 @@ async function writeReport(tx: Queries, { job, config, outcome }: Attempt, now: 
   await reportFailure(tx, job.configId, { what, text: shownError(outcome.error, config), now });
 }
 
-function tell({ log, clock, services }: SettleParts, { job, config, outcome }: Attempt, isOurs: boolean): void {
+function tell({ log, clock, services }: SettleDeps, { job, config, outcome }: Attempt, isOurs: boolean): void {
   const about = { job: job.id, type: job.type, config: job.configId, attempt: job.attempts };
   if (!isOurs) {
     log.warn(about, 'a job was taken up elsewhere: its outcome here does not count');

@@ -1,16 +1,15 @@
 import { isoMicros } from '../../base/clock.ts';
 import type { Metadata } from '../../metadata/database.ts';
+import { claimed, claimNext, isExpired, isHeld, isStill, type Lease } from '../../metadata/lease.ts';
 import type { Queries } from '../../metadata/queries.ts';
 import { runColumns, timeOf, toRun } from './run-rows.ts';
-import type { Run, RunState, Stage } from './run.ts';
+import { stateAfter, type Run, type RunState, type Stage } from './run.ts';
 
 /** A run in the hands of one worker. `attempt` is the fence: who claims it next has a higher one. */
 export interface Claim {
   readonly run: Run;
   readonly attempt: number;
 }
-
-const claimTriesMax = 20;
 
 /**
  * Takes the run that has waited longest, or one whose worker died, and holds it until `now + leaseMs`.
@@ -23,31 +22,20 @@ export async function claimRun(
   leaseMs: number,
   of: { readonly onlyRun?: string | undefined; readonly except?: Iterable<string> } = {},
 ): Promise<Claim | undefined> {
-  // Others look at the same run; who comes second looks for the next one.
-  for (let tries = 0; tries < claimTriesMax; tries++) {
-    const candidate = await findDue(db, now, leaseMs, of.onlyRun, [...(of.except ?? [])]);
-    if (candidate === undefined) return undefined;
-    const row = await db
-      .updateTable('import_runs')
-      .set({
-        state: 'running',
-        attempts: candidate.attempts + 1,
-        lease_until: isoMicros(now + leaseMs),
-        started_at: candidate.started_at ?? isoMicros(now),
-      })
-      .where('id', '=', candidate.id)
-      .where('attempts', '=', candidate.attempts)
-      .where((eb) =>
-        candidate.lease_until === null
-          ? eb('state', '=', 'queued')
-          : // The holder may just have renewed it.
-            eb.and([eb('state', '=', 'running'), eb('lease_until', '=', candidate.lease_until)]),
-      )
-      .returning(runColumns)
-      .executeTakeFirst();
-    if (row !== undefined) return { run: toRun(row), attempt: candidate.attempts + 1 };
-  }
-  return undefined;
+  const except = [...(of.except ?? [])];
+  return claimNext(
+    () => findDue(db, now, leaseMs, of.onlyRun, except),
+    async (found) => {
+      const taken = claimed(found, now, leaseMs);
+      const row = await db
+        .updateTable('import_runs')
+        .set({ ...taken, started_at: found.started_at ?? isoMicros(now) })
+        .where(isStill(found))
+        .returning(runColumns)
+        .executeTakeFirst();
+      return row && { run: toRun(row), attempt: taken.attempts };
+    },
+  );
 }
 
 function findDue(db: Metadata, now: number, leaseMs: number, onlyRun: string | undefined, except: readonly string[]) {
@@ -57,7 +45,7 @@ function findDue(db: Metadata, now: number, leaseMs: number, onlyRun: string | u
     .where((eb) =>
       eb.or([
         eb('state', '=', 'queued'),
-        eb.and([eb('state', '=', 'running'), eb('lease_until', '<', isoMicros(now))]),
+        isExpired(now),
         // Nobody holds a run for so long: the clock was set back.
         eb.and([eb('state', '=', 'running'), eb('lease_until', '>', isoMicros(now + 10 * leaseMs))]),
       ]),
@@ -80,42 +68,48 @@ export async function expireLeases(db: Queries, now: number): Promise<void> {
 }
 
 /** Whether the claim still stands: false after a pause, a cancel, or when another worker has the run. */
-export async function readHold(db: Queries, { run, attempt }: Claim): Promise<boolean> {
-  const row = await db
-    .selectFrom('import_runs')
-    .select(['state', 'attempts'])
-    .where('id', '=', run.id)
-    .executeTakeFirst();
-  return row !== undefined && row.state === 'running' && row.attempts === attempt;
+export async function isClaimed(db: Queries, claim: Claim): Promise<boolean> {
+  const query = db.selectFrom('import_runs').select('id');
+  return (await query.where(isHeld(leaseOf(claim))).executeTakeFirst()) !== undefined;
 }
 
 /** False, as with all that follow: the claim does not stand any more, and nothing was changed. */
 export function renew(db: Queries, claim: Claim, now: number, leaseMs: number): Promise<boolean> {
-  return leave(db, claim, { lease_until: isoMicros(now + leaseMs) });
+  return updateClaimed(db, claim, { lease_until: isoMicros(now + leaseMs) });
 }
 
 export function enterStage(db: Queries, claim: Claim, stage: Stage): Promise<boolean> {
-  return leave(db, claim, { stage, waiting: null });
+  return updateClaimed(db, claim, { stage, waiting: null });
 }
 
 /** The last stage that was asked for is done. */
 export function completeRun(db: Queries, claim: Claim, now: number): Promise<boolean> {
-  return leave(db, claim, { state: 'completed', ...ended, reason: '', finished_at: timeOf(now) });
+  return updateClaimed(db, claim, {
+    state: stateAfter('complete', 'running'),
+    ...ended,
+    reason: '',
+    finished_at: timeOf(now),
+  });
 }
 
 /** `reason`: what was expected, what came, what to do; no secret. */
 export function failRun(db: Queries, claim: Claim, reason: string, now: number): Promise<boolean> {
-  return leave(db, claim, { state: 'failed', ...ended, reason: reason.slice(0, 1000), finished_at: timeOf(now) });
+  return updateClaimed(db, claim, {
+    state: stateAfter('fail', 'running'),
+    ...ended,
+    reason: reason.slice(0, 1000),
+    finished_at: timeOf(now),
+  });
 }
 
 /** Gives the run back where it is: the worker stops. */
 export function releaseRun(db: Queries, claim: Claim): Promise<boolean> {
-  return leave(db, claim, { state: 'queued', ...ended });
+  return updateClaimed(db, claim, { state: stateAfter('release', 'running'), ...ended });
 }
 
 const ended = { lease_until: null, waiting: null } as const;
 
-interface Left {
+interface ClaimedColumns {
   readonly state?: RunState;
   readonly stage?: Stage;
   readonly reason?: string;
@@ -126,14 +120,16 @@ interface Left {
   readonly finished_at?: string | null;
 }
 
-/** Writes on the run's row while the claim stands. On PostgreSQL the row is locked until the transaction ends. */
-export async function leave(db: Queries, { run, attempt }: Claim, columns: Left): Promise<boolean> {
+/** Writes on the run's row while the claim stands. */
+export async function updateClaimed(db: Queries, claim: Claim, columns: ClaimedColumns): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('import_runs')
     .set(columns)
-    .where('id', '=', run.id)
-    .where('state', '=', 'running')
-    .where('attempts', '=', attempt)
+    .where(isHeld(leaseOf(claim)))
     .executeTakeFirst();
   return numUpdatedRows > 0n;
+}
+
+function leaseOf({ run, attempt }: Claim): Lease {
+  return { id: run.id, epoch: attempt };
 }

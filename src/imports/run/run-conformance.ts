@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Claim } from './claim-run.ts';
 import {
-  allowedActions,
   cancelRun,
   claimRun,
   completeRun,
@@ -12,7 +11,7 @@ import {
   getRunSecrets,
   listRuns,
   pauseRun,
-  readHold,
+  isClaimed,
   releaseRun,
   renew,
   resumeRun,
@@ -21,6 +20,7 @@ import {
   RunTransitionError,
   verifyAgain,
 } from './run-store.ts';
+import { allowedActions } from './run.ts';
 import type { Run } from './run.ts';
 import { newRun, runOptions, start, type OpenRunsStore, type RunsStore } from '../../../test/support/runs.ts';
 
@@ -103,13 +103,13 @@ export function testRuns(open: OpenRunsStore): void {
       expect(await claimRun(store.db, start + 1800, leaseMs)).toBeUndefined();
       const again = await take(start + 1901, store.other);
       expect(again).toMatchObject({ attempt: 2, run: { id: run.id, stage: 'load', startedAt: start } });
-      expect(await readHold(store.db, lost)).toBe(false);
+      expect(await isClaimed(store.db, lost)).toBe(false);
       expect(await renew(store.db, lost, start + 1902, leaseMs)).toBe(false);
       expect(await enterStage(store.db, lost, 'verify')).toBe(false);
       expect(await completeRun(store.db, lost, start)).toBe(false);
       expect(await failRun(store.db, lost, 'no', start)).toBe(false);
       expect(await releaseRun(store.db, lost)).toBe(false);
-      expect(await readHold(store.db, again)).toBe(true);
+      expect(await isClaimed(store.db, again)).toBe(true);
     });
 
     it('a clock that was set back does not leave a run with nobody', async () => {

@@ -4,9 +4,8 @@ import type { Queries } from '../../metadata/queries.ts';
 import { runColumns, toRun } from './run-rows.ts';
 import { noTotals, type Run, type RunOptions, type RunState } from './run.ts';
 
-export { claimRun, completeRun, enterStage, failRun, readHold, releaseRun, renew, type Claim } from './claim-run.ts';
+export { claimRun, completeRun, enterStage, failRun, isClaimed, releaseRun, renew, type Claim } from './claim-run.ts';
 export {
-  allowedActions,
   cancelRun,
   pauseRun,
   resumeRun,
@@ -15,7 +14,6 @@ export {
   RunTransitionError,
   verifyAgain,
   type ResumeChanges,
-  type RunAction,
 } from './run-transitions.ts';
 
 export interface NewRun {

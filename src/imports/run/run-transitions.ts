@@ -1,10 +1,7 @@
 import { isoMicros } from '../../base/clock.ts';
 import { inTransaction, type Queries } from '../../metadata/queries.ts';
 import { runColumns, toRun } from './run-rows.ts';
-import type { Run, RunOptions, RunState } from './run.ts';
-
-/** What people may ask of a run; see the table in run.ts. */
-export type RunAction = 'pause' | 'resume' | 'cancel' | 'retry' | 'verify';
+import { allowedActions, stateAfter, type Run, type RunAction, type RunOptions, type RunState } from './run.ts';
 
 /** As the API and the guide call it. */
 function shownAction(action: RunAction): string {
@@ -35,26 +32,9 @@ export class RunMissingError extends Error {
   override name = 'RunMissingError';
 }
 
-/** In the order in which they are offered. */
-export function allowedActions(run: Run): readonly RunAction[] {
-  switch (run.state) {
-    case 'queued':
-    case 'running':
-      return ['pause', 'cancel'];
-    case 'paused':
-    case 'failed':
-      return ['resume', 'cancel'];
-    case 'completed':
-      if (run.stagingRemovedAt !== null) return [];
-      return run.options.last === 'check' ? ['resume', 'retry'] : ['retry', 'verify'];
-    case 'cancelled':
-      return [];
-  }
-}
-
 /** A worker that holds it finds out at its next step. Errors of this and what follows: RunTransitionError, RunMissingError. */
 export function pauseRun(db: Queries, id: string, reason = 'paused by a person'): Promise<Run> {
-  return change(db, id, 'pause', () => ({ state: 'paused', reason, waiting: null, lease_until: null }));
+  return change(db, id, 'pause', () => ({ reason, waiting: null, lease_until: null }));
 }
 
 /** What may be changed at a resume. */
@@ -76,7 +56,6 @@ export function resumeRun(db: Queries, id: string, changes: ResumeChanges = {}):
 /** For good. What was loaded stays. */
 export function cancelRun(db: Queries, id: string, now: number): Promise<Run> {
   return change(db, id, 'cancel', () => ({
-    state: 'cancelled',
     reason: 'cancelled by a person',
     waiting: null,
     lease_until: null,
@@ -115,10 +94,9 @@ export function verifyAgain(db: Queries, id: string): Promise<Run> {
   });
 }
 
-const queued = { state: 'queued', reason: '', waiting: null, lease_until: null, finished_at: null } as const;
+const queued = { reason: '', waiting: null, lease_until: null, finished_at: null } as const;
 
 interface Changed {
-  readonly state: RunState;
   readonly stage?: string;
   readonly reason: string;
   readonly waiting: null;
@@ -139,7 +117,7 @@ async function change(db: Queries, id: string, action: RunAction, to: (run: Run)
     if (!allowed.includes(action)) throw new RunTransitionError(run, action, allowed);
     const after = await db
       .updateTable('import_runs')
-      .set(to(run))
+      .set({ ...to(run), state: stateAfter(action, run.state) })
       .where('id', '=', id)
       .where('state', '=', run.state)
       .where('stage', '=', run.stage)

@@ -1,12 +1,13 @@
-import { setTimeout } from 'node:timers/promises';
 import type { Clock } from '../../base/clock.ts';
-import { backoffMs, createRetry } from '../../base/retry.ts';
+import { createRetry } from '../../base/retry.ts';
+import { takeWork } from '../../base/take-work.ts';
 import type { Metadata } from '../../metadata/database.ts';
+import { keepLease } from '../../metadata/lease.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { stagesOf } from './eta.ts';
 import { RunLostError, type RunStages } from './leased-run.ts';
 import { createRunWriter, type RunWriter } from './run-writer.ts';
-import { claimRun, completeRun, enterStage, failRun, readHold, releaseRun, renew, type Claim } from './claim-run.ts';
+import { claimRun, completeRun, enterStage, failRun, isClaimed, releaseRun, renew, type Claim } from './claim-run.ts';
 import type { Run, Stage } from './run.ts';
 import { judgeFailure } from './judge-failure.ts';
 
@@ -41,9 +42,7 @@ export interface RunWorker {
   readonly done: Promise<void>;
 }
 
-type Parts = RunWorkerDeps & { readonly pollMs: number; readonly lookMs: number; readonly leaseMs: number };
-
-const troubleMsMax = 10_000;
+type WorkerDeps = RunWorkerDeps & { readonly pollMs: number; readonly lookMs: number; readonly leaseMs: number };
 
 /** Takes runs that are due and does their stages. Several workers, also in several processes, share the runs. */
 export function startRunWorker(deps: RunWorkerDeps): RunWorker {
@@ -51,65 +50,50 @@ export function startRunWorker(deps: RunWorkerDeps): RunWorker {
   return { done: takeRuns({ ...deps, pollMs, lookMs, leaseMs }) };
 }
 
-async function takeRuns(parts: Parts): Promise<void> {
-  const { db, clock, signal, log, leaseMs, onlyRun } = parts;
-  const inHand = new Map<string, Promise<void>>();
-  let wake = new AbortController();
-  let troubles = 0;
-  while (!signal.aborted) {
-    let claim: Claim | undefined;
-    try {
-      if (inHand.size < parts.concurrency) {
-        // A run that was paused and resumed is not taken while its stage is still ending here.
-        claim = await claimRun(db, clock.now(), leaseMs, { onlyRun, except: inHand.keys() });
-      }
-      troubles = 0;
-    } catch (error) {
-      if (troubles++ === 0) log.error({ err: error }, 'imports wait: the metadata store does not answer');
-    }
-    if (claim !== undefined) {
-      const { id } = claim.run;
-      const work = workOn(parts, claim).finally(() => {
-        inHand.delete(id);
-        wake.abort();
-      });
-      inHand.set(id, work);
-      continue;
-    }
-    const waitMs = backoffMs(troubles, parts.pollMs, troubleMsMax, () => 1);
-    await setTimeout(waitMs, undefined, { signal: AbortSignal.any([signal, wake.signal]) }).catch(() => undefined);
-    if (wake.signal.aborted) wake = new AbortController();
-  }
-  await Promise.all(inHand.values());
+async function takeRuns(deps: WorkerDeps): Promise<void> {
+  const { db, clock, signal, pollMs, leaseMs, onlyRun } = deps;
+  // A run that was paused and resumed is not taken while its stage is still ending here.
+  const inHand = new Set<string>();
+  await takeWork({
+    claim: () => claimRun(db, clock.now(), leaseMs, { onlyRun, except: inHand }),
+    work: async (claim) => {
+      inHand.add(claim.run.id);
+      await workOn(deps, claim).finally(() => inHand.delete(claim.run.id));
+    },
+    atOnceMax: deps.concurrency,
+    pollMs,
+    signal,
+    onTrouble: (err) => deps.log.error({ err }, 'imports wait: the metadata store does not answer'),
+  });
 }
 
 /** Never rejects: when the end cannot be written, the lease runs out and the run is taken up again. */
-async function workOn(parts: Parts, claim: Claim): Promise<void> {
-  const { db, clock, log } = parts;
+async function workOn(deps: WorkerDeps, claim: Claim): Promise<void> {
+  const { db, clock, log } = deps;
   const run = claim.run.id;
   const lost = new AbortController();
   const lose = (): void => lost.abort(new RunLostError(`import run ${run} was paused, cancelled or taken over`));
-  const signal = AbortSignal.any([parts.signal, lost.signal]);
+  const signal = AbortSignal.any([deps.signal, lost.signal]);
   const onTrouble = (err: unknown): void => log.warn({ err, run }, 'the progress of an import could not be written');
   const leased = createRunWriter({ db, clock, signal, onLost: lose, onTrouble }, claim);
-  const stopWatching = watchHold(parts, claim, lose);
+  const letGo = keepClaim(deps, claim, lose);
   try {
-    await doStages(parts, claim, leased);
-    await settleDone(parts, claim, leased);
+    await doStages(deps, claim, leased);
+    await settleDone(deps, claim, leased);
   } catch (error) {
-    await settleFailure(parts, claim, { leased, lost: lost.signal.aborted, error });
+    await settleFailure(deps, claim, { leased, lost: lost.signal.aborted, error });
   } finally {
-    await stopWatching();
+    await letGo();
   }
 }
 
-async function doStages(parts: Parts, claim: Claim, leased: RunWriter): Promise<void> {
-  await using stages = disposable(await withRetry(parts, leased, () => parts.stagesOf(claim.run)));
+async function doStages(deps: WorkerDeps, claim: Claim, leased: RunWriter): Promise<void> {
+  await using stages = disposable(await withRetry(deps, leased, () => deps.stagesOf(claim.run)));
   const asked = stagesOf(claim.run);
   for (const stage of asked.slice(Math.max(0, asked.indexOf(claim.run.stage)))) {
     leased.signal.throwIfAborted();
-    if (!(await enterStage(parts.db, claim, stage))) throw new RunLostError(`import run ${claim.run.id} is lost`);
-    parts.log.info({ run: claim.run.id, stage }, 'import: stage begins');
+    if (!(await enterStage(deps.db, claim, stage))) throw new RunLostError(`import run ${claim.run.id} is lost`);
+    deps.log.info({ run: claim.run.id, stage }, 'import: stage begins');
     // As it was before the stage began: stages look there for whether they are done again.
     let before: Run | undefined = leased.current();
     leased.beginStage(stage);
@@ -118,9 +102,9 @@ async function doStages(parts: Parts, claim: Claim, leased: RunWriter): Promise<
       const run = { ...(before ?? leased.current()), stage };
       before = undefined;
       const done = run.progress[stage]?.done ?? 0;
-      await stages.of[stage]({ ...leased, run, progress: countDone(leased, done, parts.onDone) });
+      await stages.of[stage]({ ...leased, run, progress: countDone(leased, done, deps.onDone) });
     };
-    await withRetry(parts, leased, perform, stage);
+    await withRetry(deps, leased, perform, stage);
     leased.endStage(stage);
     await leased.flush();
   }
@@ -141,8 +125,8 @@ function disposable(of: OpenStages): { readonly of: OpenStages } & AsyncDisposab
 }
 
 /** Does it again where waiting may help; what it waits for is shown. Throws what ends the run. */
-function withRetry<T>(parts: Parts, leased: RunWriter, work: () => Promise<T>, stage?: Stage): Promise<T> {
-  const { clock, random, log } = parts;
+function withRetry<T>(deps: WorkerDeps, leased: RunWriter, work: () => Promise<T>, stage?: Stage): Promise<T> {
+  const { clock, random, log } = deps;
   return createRetry({
     firstWaitMs: 1000,
     waitMsMax: 600_000,
@@ -160,13 +144,13 @@ function withRetry<T>(parts: Parts, leased: RunWriter, work: () => Promise<T>, s
   })(work);
 }
 
-async function settleDone({ db, clock, log }: Parts, claim: Claim, leased: RunWriter): Promise<void> {
+async function settleDone({ db, clock, log }: WorkerDeps, claim: Claim, leased: RunWriter): Promise<void> {
   await leased.flush();
   if (await completeRun(db, claim, clock.now())) log.info({ run: claim.run.id }, 'import: run completed');
 }
 
 async function settleFailure(
-  { db, clock, log, signal }: Parts,
+  { db, clock, log, signal }: WorkerDeps,
   claim: Claim,
   { leased, lost, error }: { readonly leased: RunWriter; readonly lost: boolean; readonly error: unknown },
 ): Promise<void> {
@@ -191,32 +175,14 @@ async function settleFailure(
 }
 
 /** Renews the lease, and notices within `lookMs` when the run is not ours any more. */
-function watchHold(parts: Parts, claim: Claim, lose: () => void): () => Promise<void> {
-  const { db, clock, log, lookMs, leaseMs } = parts;
-  const stop = new AbortController();
-  const watch = async (): Promise<void> => {
-    let renewedAt = performance.now();
-    for (let troubles = 0; !stop.signal.aborted;) {
-      await setTimeout(lookMs, undefined, { signal: stop.signal }).catch(() => undefined);
-      if (stop.signal.aborted) return;
-      const begin = performance.now();
-      try {
-        const isDue = begin - renewedAt > leaseMs / 3;
-        const holds = isDue ? await renew(db, claim, clock.now(), leaseMs) : await readHold(db, claim);
-        if (!holds) return lose();
-        if (isDue) renewedAt = begin;
-        troubles = 0;
-      } catch (error) {
-        if (troubles++ === 0)
-          log.warn({ err: error, run: claim.run.id }, 'the lease of an import could not be renewed');
-        // Somebody else may take it from here on.
-        if (begin - renewedAt > leaseMs) return lose();
-      }
-    }
-  };
-  const watching = watch();
-  return async () => {
-    stop.abort();
-    await watching;
-  };
+function keepClaim({ db, clock, log, lookMs, leaseMs }: WorkerDeps, claim: Claim, onLost: () => void) {
+  return keepLease({
+    leaseMs,
+    renew: () => renew(db, claim, clock.now(), leaseMs),
+    look: { lookMs, isHeld: () => isClaimed(db, claim) },
+    // Somebody else may take it from then on.
+    lostAfterMs: leaseMs,
+    onLost,
+    onTrouble: (err) => log.warn({ err, run: claim.run.id }, 'the lease of an import could not be renewed'),
+  });
 }

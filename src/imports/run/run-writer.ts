@@ -5,7 +5,7 @@ import { RunLostError, type LeasedRun } from './leased-run.ts';
 import { createLateWrite } from './late-write.ts';
 import { readRunRows } from './read-run-rows.ts';
 import { dayColumns, newDayColumns, partColumns } from './run-rows.ts';
-import { leave, type Claim } from './claim-run.ts';
+import { updateClaimed, type Claim } from './claim-run.ts';
 import type { Run, RunTotals, Stage, StageProgress, Waiting } from './run.ts';
 import type { SourcePart } from '../source.ts';
 
@@ -38,7 +38,7 @@ export function createRunWriter({ db, clock, signal, onLost, onTrouble }: RunWri
   const { run } = claim;
   const write = <T>(work: (tx: Queries) => Promise<T>): Promise<T> =>
     db.transaction().execute(async (tx) => {
-      if (!(await leave(tx, claim, { state: 'running' }))) throw lost(run, onLost);
+      if (!(await updateClaimed(tx, claim, { state: 'running' }))) throw lost(run, onLost);
       return work(tx);
     });
   const shown = showProgress({ db, clock, onLost, onTrouble: onTrouble ?? (() => undefined) }, claim);
@@ -131,7 +131,7 @@ function showProgress({ db, clock, onLost, onTrouble }: ShowDeps, claim: Claim) 
       totals: JSON.stringify(totals),
       waiting: waiting === null ? null : JSON.stringify(waiting),
     };
-    if (!(await leave(db, claim, columns))) throw lost(run, onLost);
+    if (!(await updateClaimed(db, claim, columns))) throw lost(run, onLost);
   };
   const { soon, now: flush } = createLateWrite(writeEveryMs, write, (error) => {
     // A run that is lost is told through the signal; any other trouble is met again by the next write.

@@ -25,6 +25,39 @@ import type { TimeRange } from '../source.ts';
 export const runStates = ['queued', 'running', 'paused', 'failed', 'cancelled', 'completed'] as const;
 export type RunState = (typeof runStates)[number];
 
+/** What people may ask of a run. */
+export type RunAction = 'pause' | 'resume' | 'cancel' | 'retry' | 'verify';
+/** What a worker does with a run that it holds. */
+export type WorkerAction = 'release' | 'complete' | 'fail';
+
+/** The table, of runs that exist; what is not in it does not happen. */
+const transitions: Readonly<Record<RunState, Partial<Record<RunAction | WorkerAction, RunState>>>> = {
+  queued: { pause: 'paused', cancel: 'cancelled' },
+  running: { pause: 'paused', cancel: 'cancelled', release: 'queued', complete: 'completed', fail: 'failed' },
+  paused: { resume: 'queued', cancel: 'cancelled' },
+  failed: { resume: 'queued', cancel: 'cancelled' },
+  completed: { resume: 'queued', retry: 'queued', verify: 'queued' },
+  cancelled: {},
+};
+
+/** Where an action leads. Throws for one that the table does not have: a mistake of ours, whoever asks was refused before. */
+export function stateAfter(action: RunAction | WorkerAction, state: RunState): RunState {
+  const next = transitions[state][action];
+  if (next === undefined) throw new Error(`expected an action that a run takes while it is ${state}, got: ${action}`);
+  return next;
+}
+
+/** What may be asked of a run now. */
+export function allowedActions({ state, stagingRemovedAt, options }: Run): readonly RunAction[] {
+  const actions = runActions.filter((action) => transitions[state][action] !== undefined);
+  if (state !== 'completed') return actions;
+  if (stagingRemovedAt !== null) return [];
+  return actions.filter((action) => action !== (options.last === 'check' ? 'verify' : 'resume'));
+}
+
+/** In the order in which they are offered. */
+const runActions: readonly RunAction[] = ['pause', 'resume', 'retry', 'verify', 'cancel'];
+
 export const stages = ['export', 'check', 'load', 'verify', 'report'] as const;
 export type Stage = (typeof stages)[number];
 

@@ -11,7 +11,6 @@ import type { PluginRegistry } from '../../plugins/plugin-registry.ts';
 import { refuseSettings } from './refuse-settings.ts';
 import { resumeChangesOf } from './resume-changes.ts';
 import {
-  allowedActions,
   cancelRun,
   createRun,
   getRunSecrets,
@@ -20,9 +19,8 @@ import {
   resumeRun,
   RunTransitionError,
   verifyAgain,
-  type RunAction,
 } from './run-store.ts';
-import type { Run, RunOptions } from './run.ts';
+import { allowedActions, type Run, type RunAction, type RunOptions } from './run.ts';
 
 export interface SteeringDeps {
   readonly registry: Pick<PluginRegistry, 'get'>;

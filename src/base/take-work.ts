@@ -1,0 +1,47 @@
+import { setTimeout } from 'node:timers/promises';
+import { backoffMs } from './retry.ts';
+
+export interface TakeWorkDeps<Claim> {
+  /** Undefined: there is nothing to do. */
+  readonly claim: () => Promise<Claim | undefined>;
+  /** Never rejects. */
+  readonly work: (claim: Claim) => Promise<void>;
+  readonly atOnceMax: number;
+  /** How often to look for work; also looked for when some has ended. */
+  readonly pollMs: number;
+  /** Aborting stops taking work; what is under way is waited for. */
+  readonly signal: AbortSignal;
+  /** The first of claims in a row that failed. */
+  readonly onTrouble: (error: unknown) => void;
+}
+
+const troubleMsMax = 10_000;
+
+/** Takes work as long as there is some, several at once. */
+export async function takeWork<Claim>(deps: TakeWorkDeps<Claim>): Promise<void> {
+  const { signal, pollMs, atOnceMax } = deps;
+  const underWay = new Set<Promise<void>>();
+  let wake = new AbortController();
+  let troubles = 0;
+  while (!signal.aborted) {
+    let claim: Claim | undefined;
+    try {
+      if (underWay.size < atOnceMax) claim = await deps.claim();
+      troubles = 0;
+    } catch (error) {
+      if (troubles++ === 0) deps.onTrouble(error);
+    }
+    if (claim !== undefined) {
+      const work = deps.work(claim).finally(() => {
+        underWay.delete(work);
+        wake.abort();
+      });
+      underWay.add(work);
+      continue;
+    }
+    const either = AbortSignal.any([signal, wake.signal]);
+    await setTimeout(backoffMs(troubles, pollMs, troubleMsMax), undefined, { signal: either }).catch(() => undefined);
+    if (wake.signal.aborted) wake = new AbortController();
+  }
+  await Promise.all(underWay);
+}
