@@ -1,3 +1,5 @@
+import { epochUnit } from '../base/epoch.ts';
+
 /**
  * Reads the time forms that client libraries send. Times are microseconds since the epoch, as numbers: exact until the
  * year 2255. A text without a zone is UTC. Undefined: the text is not a time that exists (30 February, +99:00, …).
@@ -13,12 +15,12 @@ export function parseTimestamp(text: string): number | undefined {
   return parseIso(trimmed) ?? parseEpoch(trimmed) ?? parseRfc2822(trimmed);
 }
 
-/** A JSON number, or the text of one: seconds below 10^11, else milliseconds below 10^14, else microseconds. */
+const microsPer = { s: 1e6, ms: 1e3, us: 1, ns: Number.NaN } as const;
+
+/** A JSON number, or the text of one, in the unit that its size tells. Nanoseconds are no time that a client sends. */
 export function epochMicros(value: number): number | undefined {
-  const size = Math.abs(value);
-  if (!(size < 1e17)) return undefined;
-  if (size < 1e11) return Math.round(value * 1e6);
-  return Math.round(size < 1e14 ? value * 1e3 : value);
+  const micros = Math.round(value * microsPer[epochUnit(value)]);
+  return Number.isNaN(micros) ? undefined : micros;
 }
 
 function parseEpoch(text: string): number | undefined {

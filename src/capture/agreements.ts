@@ -25,6 +25,17 @@ export interface Agreements {
   admit(projectId: number, events: number): Promise<() => void>;
 }
 
+/** More than a project may send without an agreement, in all or at a time. */
+export class NoAgreementError extends ApiError {
+  override name = 'NoAgreementError';
+  readonly limit: 'total' | 'speed';
+
+  constructor(limit: 'total' | 'speed', detail: string, retryAfterSeconds: number) {
+    super('throttled', detail, retryAfter(retryAfterSeconds));
+    this.limit = limit;
+  }
+}
+
 /** What a project may send without an agreement. */
 export const freeEventsPerMinute = 10_000;
 export const freeEventsInAll = 20_000_000;
@@ -128,20 +139,19 @@ const howToFile =
   'file one with POST /api/projects/:project_id/historical_migrations/ and ask an operator to approve it';
 
 function needsAgreement(): ApiError {
-  return throttled(
-    `expected at most ${freeEventsInAll} historical events without an agreement, got: more; ${howToFile}`,
-    totalRetrySeconds,
-  );
+  const expected = `expected at most ${freeEventsInAll} historical events without an agreement`;
+  return new NoAgreementError('total', `${expected}, got: more; ${howToFile}`, totalRetrySeconds);
 }
 
 function tooFast(agreement: ApprovedAgreement | undefined, seconds: number): ApiError {
-  const detail =
-    agreement === undefined
-      ? `expected at most ${freeEventsPerMinute} historical events per minute without an agreement, got: more; send slower, or ${howToFile}`
-      : `expected at most the agreed ${agreement.eventsPerSecond} historical events per second, got: more; send slower`;
-  return throttled(detail, seconds);
+  if (agreement === undefined) {
+    const expected = `expected at most ${freeEventsPerMinute} historical events per minute without an agreement`;
+    return new NoAgreementError('speed', `${expected}, got: more; send slower, or ${howToFile}`, seconds);
+  }
+  const expected = `expected at most the agreed ${agreement.eventsPerSecond} historical events per second`;
+  return new ApiError('throttled', `${expected}, got: more; send slower`, retryAfter(seconds));
 }
 
-function throttled(detail: string, retryAfterSeconds: number): ApiError {
-  return new ApiError('throttled', detail, { headers: { 'retry-after': String(retryAfterSeconds) } });
+function retryAfter(seconds: number): { headers: Readonly<Record<string, string>> } {
+  return { headers: { 'retry-after': String(seconds) } };
 }

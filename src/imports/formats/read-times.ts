@@ -1,10 +1,11 @@
-import { epochTime, textTime, type TimeUnit } from './times.ts';
+import type { EpochUnit } from '../../base/epoch.ts';
+import { epochTime, textTime } from './times.ts';
 
 /**
  * Time since 1970 in a unit that the source documents. Before 1990 and from 2100 on nothing is believed: such a number is
  * of another unit, or stands in for no time.
  */
-export function timeOfEpoch(value: unknown, unit: TimeUnit): string | undefined {
+export function timeOfEpoch(value: unknown, unit: EpochUnit): string | undefined {
   const time = epochTime(value, unit);
   return time !== undefined && time >= '1990' && time < '2100' ? time : undefined;
 }

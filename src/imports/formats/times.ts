@@ -1,3 +1,4 @@
+import { epochUnit, type EpochUnit } from '../../base/epoch.ts';
 import { dayMs } from '../../base/time.ts';
 import { FormatOptionsError } from './format.ts';
 import { offsetMinutes } from './time-zone-text.ts';
@@ -6,21 +7,20 @@ import { offsetMinutes } from './time-zone-text.ts';
  * Times of records as ISO 8601 in UTC, to the microsecond. Undefined: it is no time,
  * or lies outside the years 1900 to 2299, which protocol and store know. Nothing ever becomes "now".
  */
-export type TimeUnit = 's' | 'ms' | 'us' | 'ns';
 /** Wall-clock time as ms (as if it were UTC) → ms since the epoch. */
 export type Zone = (localMs: number) => number;
 
 const earliestMs = Date.UTC(1900, 0, 1);
 const endMs = Date.UTC(2300, 0, 1);
-const perMs: Readonly<Record<TimeUnit, number>> = { s: 0.001, ms: 1, us: 1000, ns: 1_000_000 };
+const perMs: Readonly<Record<EpochUnit, number>> = { s: 0.001, ms: 1, us: 1000, ns: 1_000_000 };
 
 export const utc: Zone = (localMs) => localMs;
 
-/** A number, or a text that is one. Without a unit its size decides: above 10^10 ms, above 10^14 µs, else s. */
-export function epochTime(value: unknown, unit?: TimeUnit, zone: Zone = utc): string | undefined {
+/** A number, or a text that is one. Without a unit its size decides. */
+export function epochTime(value: unknown, unit?: EpochUnit, zone: Zone = utc): string | undefined {
   const number = typeof value === 'string' ? numberOf(value) : value;
   if (typeof number !== 'number' || !Number.isFinite(number)) return undefined;
-  const divisor = perMs[unit ?? unitBySize(number)];
+  const divisor = perMs[unit ?? epochUnit(number)];
   // Whole milliseconds and the microseconds beyond them, so that no digit is lost to a fraction.
   const micros = divisor === 1000 ? Math.trunc(number) : Math.round((number / divisor) * 1000);
   const ms = Math.floor(micros / 1000);
@@ -29,13 +29,6 @@ export function epochTime(value: unknown, unit?: TimeUnit, zone: Zone = utc): st
 
 function numberOf(text: string): number | undefined {
   return /^\s*-?\d+(\.\d+)?\s*$/.test(text) ? Number(text) : undefined;
-}
-
-function unitBySize(number: number): TimeUnit {
-  const size = Math.abs(number);
-  if (size > 1e17) return 'ns';
-  if (size > 1e14) return 'us';
-  return size > 1e10 ? 'ms' : 's';
 }
 
 const datePattern =

@@ -76,6 +76,11 @@ export interface DayState {
   readonly expected: string;
 }
 
+/** Whether the target has acknowledged all of a day. */
+export function isLoaded({ frames, framesLoaded }: Pick<DayState, 'frames' | 'framesLoaded'>): boolean {
+  return framesLoaded >= frames;
+}
+
 /** Somebody paused or cancelled the run, or another worker has it: stop at once, write nothing. */
 export class RunLostError extends Error {
   override name = 'RunLostError';

@@ -172,19 +172,18 @@ async function* listPages(
   prefix: string,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<readonly BucketObject[]> {
-  const { ListObjectsV2Command } = await import('@aws-sdk/client-s3');
-  let token: string | undefined;
-  do {
-    const command = new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix, ContinuationToken: token });
-    const page = await asked(client.send(command, sendOptions(signal)), `the bucket ${bucket}`, signal);
+  const { paginateListObjectsV2 } = await import('@aws-sdk/client-s3');
+  const pages = paginateListObjectsV2({ client }, { Bucket: bucket, Prefix: prefix }, sendOptions(signal));
+  for (;;) {
+    const { done, value: page } = await asked(pages.next(), `the bucket ${bucket}`, signal);
+    if (done === true) return;
     yield (page.Contents ?? []).map(({ Key = '', Size = 0, ETag = '', LastModified }) => ({
       key: Key,
       bytes: Size,
       etag: ETag,
       modifiedAt: LastModified?.getTime() ?? 0,
     }));
-    token = page.IsTruncated === true ? page.NextContinuationToken : undefined;
-  } while (token !== undefined);
+  }
 }
 
 async function* readObject(connected: Connected, key: string, options: ReadOptions): AsyncGenerator<Buffer> {

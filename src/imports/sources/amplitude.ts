@@ -155,10 +155,10 @@ async function askSlice(asking: Asking, slice: Slice, signal: AbortSignal): Prom
   const isHour = slice.to - slice.from <= hourMs;
   const response = await api.ask({ url: `${url}?${query}`, headers, accepted: [200, 400, 404, 504] }, signal);
   if (response.status === 200) return response;
-  const error = await api.refusal(response);
+  const { error, words } = await api.refusal(response);
   // A page of a proxy or of another service says nothing about data.
   if (response.status === 404 && response.headers['content-type']?.includes('html') !== true) return 'empty';
-  if (response.status === 400 && /large|size|exceed/i.test(error.message)) return 'too large';
+  if (response.status === 400 && /large|size|exceed/i.test(words)) return 'too large';
   if (response.status === 504 && !isHour) return 'too large';
   throw error;
 }

@@ -12,8 +12,14 @@ export interface ExportApi {
    * connection breaks. Throws SourceError or SourceWaitError for any other answer, the signal's reason when it is aborted.
    */
   ask(request: ExportRequest, signal: AbortSignal): Promise<OutboundStreamResponse>;
-  /** The error for an answer that was accepted and turned out to be none. Reads its body. */
-  refusal(response: OutboundStreamResponse): Promise<SourceError | SourceWaitError>;
+  /** What an answer means that was accepted and turned out to be none. Reads its body. */
+  refusal(response: OutboundStreamResponse): Promise<Refusal>;
+}
+
+export interface Refusal {
+  readonly error: SourceError | SourceWaitError;
+  /** The beginning of what the service says, without secrets. */
+  readonly words: string;
 }
 
 export interface ExportRequest extends Omit<OutboundStreamRequest, 'signal'> {
@@ -39,9 +45,11 @@ export function createExportApi(
     const { status, headers } = response;
     const words = masked(await wordsOf(response), hidden);
     const said = `${name} answers ${status}${words === '' ? '' : `: ${words}`}`;
-    if (status < 500 && !waitStatuses.has(status)) return new SourceError(`${said}${adviceFor(status)}`);
+    if (status < 500 && !waitStatuses.has(status))
+      return { words, error: new SourceError(`${said}${adviceFor(status)}`) };
     const retryAfterMs = retryAfterOf(headers['retry-after'], host.now());
-    return new SourceWaitError(said, { unlimited: true, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) });
+    const more = retryAfterMs === undefined ? {} : { retryAfterMs };
+    return { words, error: new SourceWaitError(said, { unlimited: true, ...more }) };
   };
   return {
     refusal,
@@ -51,7 +59,7 @@ export function createExportApi(
         throw brokenError(error, name, signal);
       });
       const guarded = { ...response, body: guardedBody(response.body, name, signal) };
-      if (!accepted.includes(response.status)) throw await refusal(guarded);
+      if (!accepted.includes(response.status)) throw (await refusal(guarded)).error;
       return guarded;
     },
   };

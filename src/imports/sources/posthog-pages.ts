@@ -28,6 +28,8 @@ interface FoundEvent {
   readonly record: unknown;
 }
 
+const slowWords = /memory|too (large|slow|long)|time(d )?out/i;
+
 interface Page {
   readonly events: readonly FoundEvent[];
   readonly last: boolean;
@@ -155,10 +157,8 @@ async function readPage(
     if (response.status === 200) {
       return pageOf(await readWhole(response, { name, bytesMax: pageBytesMax, signal }), name);
     }
-    const error = await api.refusal(response);
-    const tooSlow =
-      slowStatuses.has(response.status) || /memory|too (large|slow|long)|time(d )?out/i.test(error.message);
-    if (tooSlow) return 'too slow';
+    const { error, words } = await api.refusal(response);
+    if (slowStatuses.has(response.status) || slowWords.test(words)) return 'too slow';
     throw error;
   } catch (error) {
     if (isTimeout(error)) return 'too slow';

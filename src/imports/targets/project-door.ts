@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Door } from '../../batch/door.ts';
-import { freeEventsInAll, type Agreements } from '../../capture/agreements.ts';
+import { NoAgreementError, type Agreements } from '../../capture/agreements.ts';
 import { ApiError } from '../../contract/errors.ts';
 import type { Queries } from '../../metadata/queries.ts';
 
@@ -64,9 +64,8 @@ export function createProjectDoor(deps: ProjectDoorDeps): ProjectDoor {
 
 async function notAdmitted(deps: ProjectDoorDeps, error: ApiError): Promise<DoorAnswer> {
   const wait = waitFor(error);
-  // Without an agreement there is a speed and a total; only the total names this number.
-  const isTotal = error.detail.includes(`${freeEventsInAll}`);
-  if (!isTotal && !error.detail.includes('without an agreement')) return wait;
+  if (!(error instanceof NoAgreementError)) return wait;
+  const isTotal = error.limit === 'total';
   if (await deps.isFiled(deps.projectId)) {
     const reason = 'an agreement for this import is filed, not yet approved; an operator approves it';
     return { kind: 'wait', reason, retryAfterMs: isTotal ? filedWaitMs : wait.retryAfterMs };

@@ -1,6 +1,7 @@
 import { isObject } from '../../../base/json.ts';
 import { type Json } from '../read-values.ts';
-import { anyTime, epochTime, textTime, zoneOption, type TimeUnit, type Zone } from '../times.ts';
+import type { EpochUnit } from '../../../base/epoch.ts';
+import { anyTime, epochTime, textTime, zoneOption, type Zone } from '../times.ts';
 import { FormatOptionsError } from '../format.ts';
 import { timePattern } from './time-pattern.ts';
 import { refuse, valueRule, type ValueRule } from './value-rule.ts';
@@ -8,7 +9,7 @@ import { refuse, valueRule, type ValueRule } from './value-rule.ts';
 /** Reads a value as time: ISO 8601 in UTC, or undefined. */
 export type ReadTime = (value: unknown) => string | undefined;
 
-const units: readonly TimeUnit[] = ['s', 'ms', 'us', 'ns'];
+const units: readonly EpochUnit[] = ['s', 'ms', 'us', 'ns'];
 
 /**
  * A value rule with `format` (iso, s, ms, us, ns, or a pattern such as dd.MM.yyyy HH:mm:ss) and `zone` beside it. Without a

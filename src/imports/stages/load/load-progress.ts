@@ -1,5 +1,5 @@
 import type { Clock } from '../../../base/clock.ts';
-import type { LeasedRun, StoredDay } from '../../run/leased-run.ts';
+import { isLoaded, type LeasedRun, type StoredDay } from '../../run/leased-run.ts';
 import type { CheckResult } from '../../run/results.ts';
 import { createRate } from '../rate.ts';
 import type { DeliveredFrame } from './deliver-frame.ts';
@@ -30,7 +30,7 @@ export function createLoadProgress(
   let accepted = sum((day) => day.accepted);
   let rejected = sum((day) => day.rejected);
   let bytes = bytesDone;
-  let partsDone = days.filter((day) => day.framesLoaded >= day.frames).length;
+  let partsDone = days.filter(isLoaded).length;
   let lastProgressAt = leased.run.progress.load?.lastProgressAt;
   const show = (finishedAt?: number): void =>
     leased.progress(

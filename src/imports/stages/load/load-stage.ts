@@ -2,7 +2,7 @@ import type { Clock } from '../../../base/clock.ts';
 import type { Failpoint } from '../../../base/failpoint.ts';
 import type { Retry, Sleep } from '../../../base/retry.ts';
 import { assertCheckPassed, rejectedShare } from '../check/assert-check-passed.ts';
-import { RunFailedError, type LeasedRun, type RunStage, type StoredDay } from '../../run/leased-run.ts';
+import { isLoaded, RunFailedError, type LeasedRun, type RunStage, type StoredDay } from '../../run/leased-run.ts';
 import type { CheckResult } from '../../run/results.ts';
 import { stagingKeys, type DayIndex, type Staging } from '../../staging.ts';
 import type { Target } from '../../target.ts';
@@ -74,7 +74,7 @@ export function createLoadStage(deps: LoadDeps): RunStage {
     // Days before the first that is not done are done; days after it have not begun.
     let doubt: Doubt = begun ? 'beyond-cursor' : 'none';
     for (const day of days) {
-      if (day.framesLoaded >= day.frames) continue;
+      if (isLoaded(day)) continue;
       await loadDay(load, day, run.retries > 0 ? 'all' : doubt);
       doubt = 'none';
     }
@@ -151,7 +151,7 @@ function assertFewRejected(check: CheckResult, rejected: number, rejectedMax: nu
 async function bytesLoaded(staging: Staging, run: string, days: readonly StoredDay[]): Promise<number> {
   let bytes = 0;
   for (const day of days) {
-    if (day.framesLoaded >= day.frames) bytes += day.bytes;
+    if (isLoaded(day)) bytes += day.bytes;
     else if (day.framesLoaded > 0) bytes += sumOf(await readDayIndex(staging, run, day.day), day.framesLoaded);
   }
   return bytes;

@@ -1,4 +1,4 @@
-import type { StoredDay, StoredPart } from '../../run/leased-run.ts';
+import { isLoaded, type StoredDay, type StoredPart } from '../../run/leased-run.ts';
 import type { VerifyResult } from '../../run/results.ts';
 import type { BalanceLine, ReportTotals } from './report.ts';
 
@@ -58,7 +58,7 @@ export type RefusedCounts = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
 /** What the target took of a day, by event name. Empty until the day is loaded to its end: until then only its sum is known. */
 export function loadedCounts(day: StoredDay, refused: RefusedCounts): ReadonlyMap<string, number> {
-  if (day.expected === '' || day.framesLoaded < day.frames) return new Map();
+  if (day.expected === '' || !isLoaded(day)) return new Map();
   // What the check wrote: everything that was to be loaded.
   const byName = JSON.parse(day.expected) as Readonly<Record<string, { readonly count: number }>>;
   const without = refused.get(day.day);

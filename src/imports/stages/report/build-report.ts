@@ -1,5 +1,5 @@
 import { stagesOf } from '../../run/eta.ts';
-import type { StoredDay, StoredPart } from '../../run/leased-run.ts';
+import { isLoaded, type StoredDay, type StoredPart } from '../../run/leased-run.ts';
 import type { CheckResult, VerifyResult } from '../../run/results.ts';
 import type { Run, RunOptions, Stage, StageProgress } from '../../run/run.ts';
 import { balance, recordsOf, sum, type RefusedCounts } from './balance.ts';
@@ -101,7 +101,7 @@ function totalsOf({ run, parts, days, check, verify }: ReportSources): ReportTot
 function hasLoaded(run: Run, days: readonly StoredDay[], check: CheckResult | undefined): boolean {
   if (run.options.last === 'check' || check === undefined) return false;
   const isPast = run.stage === 'verify' || run.stage === 'report';
-  return isPast && days.every((day) => day.framesLoaded >= day.frames);
+  return isPast && days.every(isLoaded);
 }
 
 interface Judged {
