@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readAllEvents } from '../support/ledger.ts';
-import { hasProc } from '../support/processes.ts';
+import { hasProc, sandboxPids } from '../support/processes.ts';
 import { apiGet, personalKey, projectKey, startServer, tempDataDir, type TestServer } from '../support/server.ts';
 
 let server: TestServer;
@@ -203,7 +203,7 @@ describe('a config that misbehaves', () => {
       const batch = Array.from({ length: 20 }, () => event());
       sent.push(...batch);
       await send(...batch);
-      if (round % 5 === 2) for (const pid of sandboxPids(server.child.pid ?? 0)) process.kill(pid, 'SIGKILL');
+      if (round % 5 === 2) for (const pid of sandboxPids(server)) process.kill(pid, 'SIGKILL');
       await sleep(100);
     }
     const numbers = (await stored(sent)).map(({ properties }) => properties['number']);
@@ -249,14 +249,3 @@ describe('order', () => {
     await withoutConfigs();
   });
 });
-
-/** Processes of plugins below a process. */
-function sandboxPids(parent: number): number[] {
-  return childrenOf(parent).filter((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('src/sandbox/'));
-}
-
-function childrenOf(parent: number): number[] {
-  const tasks = readFileSync(`/proc/${parent}/task/${parent}/children`, 'utf8').trim();
-  const children = tasks === '' ? [] : tasks.split(' ').map(Number);
-  return children.concat(children.flatMap(childrenOf));
-}

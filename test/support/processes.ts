@@ -22,11 +22,19 @@ function readOfProcess(pid: number, file: 'stat' | 'status' | 'cmdline'): string
   }
 }
 
+/** Processes below the server's own whose command names this file. */
+function pidsOf({ child }: Pick<TestServer, 'child'>, file: string): number[] {
+  return childrenOf(child.pid ?? 0).filter((pid) => readOfProcess(pid, 'cmdline').includes(file));
+}
+
 /** The process of the embedded event store; undefined while there is none. */
 export function storePid(server: Pick<TestServer, 'child'>): number | undefined {
-  return childrenOf(server.child.pid ?? 0).find((pid) =>
-    readOfProcess(pid, 'cmdline').includes('eventstore/chdb/process.ts'),
-  );
+  return pidsOf(server, 'eventstore/chdb/process.ts')[0];
+}
+
+/** The processes of plugins, as many as there are. */
+export function sandboxPids(server: Pick<TestServer, 'child'>): number[] {
+  return pidsOf(server, 'src/sandbox/');
 }
 
 /** As storePid, where it must be there. */

@@ -57,12 +57,12 @@ function killWithStore(child: ChildProcess): void {
 
 /**
  * Starts the real program on `dataDir` and waits until it is ready. It ends with the test that starts it. One that others know
- * by its address gets its port in `env`.
+ * by its address gets its port in `env`. `stderr`: a file that is open, instead of what `output` gives.
  */
 export async function startServer(
   dataDir: string,
   env: Readonly<Record<string, string>> = {},
-  { waitForReady = true } = {},
+  { waitForReady = true, stderr = 'pipe' }: { readonly waitForReady?: boolean; readonly stderr?: 'pipe' | number } = {},
 ): Promise<TestServer> {
   const port = Number(env['MILLRACE_PORT'] ?? (await freePort()));
   const child = spawn(process.execPath, [program, 'serve'], {
@@ -76,12 +76,12 @@ export async function startServer(
       MILLRACE_LOG_LEVEL: 'warn',
       ...env,
     },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', 'pipe', stderr],
   });
   endWithTest(child);
   let output = '';
-  child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
-  child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  child.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  child.stderr?.on('data', (chunk: Buffer) => (output += chunk.toString()));
   const exited = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)));
   const url = `http://127.0.0.1:${port}`;
   const server: TestServer = {

@@ -1,0 +1,46 @@
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeEach, expect, it } from 'vitest';
+import { prepareDataDir } from './data-dir.ts';
+
+const parent = mkdtempSync(join(tmpdir(), 'millrace-data-dir-'));
+afterAll(() => rmSync(parent, { recursive: true }));
+
+let warnings: string[] = [];
+const log = { warn: (_about: object, message: string) => void warnings.push(message) };
+beforeEach(() => {
+  warnings = [];
+});
+
+const modeOf = (dir: string): number => statSync(dir).mode & 0o7777;
+
+it('makes the data directory for this user only', () => {
+  const dir = join(parent, 'a', 'b');
+  prepareDataDir(dir, log);
+  expect([modeOf(dir), warnings]).toEqual([0o700, []]);
+});
+
+it('closes a data directory that is there to other users, and what is closed stays as it is', () => {
+  const dir = join(parent, 'open');
+  mkdirSync(dir);
+  for (const [before, after] of [
+    [0o755, 0o700],
+    [0o777, 0o700],
+    [0o500, 0o500],
+  ] as const) {
+    chmodSync(dir, before);
+    prepareDataDir(dir, log);
+    expect(modeOf(dir)).toBe(after);
+  }
+  expect(warnings).toEqual([]);
+});
+
+it('leaves a directory that belongs to everybody on purpose as it is, and warns', () => {
+  const dir = join(parent, 'shared');
+  mkdirSync(dir);
+  chmodSync(dir, 0o1777);
+  prepareDataDir(dir, log);
+  expect(modeOf(dir)).toBe(0o1777);
+  expect(warnings).toEqual([expect.stringContaining('use one with mode 0700')]);
+});

@@ -1,0 +1,100 @@
+/** What /readyz says of a process that is there and does nothing: real program, real children, stopped by a signal. */
+import { randomUUID } from 'node:crypto';
+import { expect, it } from 'vitest';
+import { hasProc, runningStorePid, sandboxPids } from '../support/processes.ts';
+import { delay, personalKey, projectKey, startServer, tempDataDir, type TestServer } from '../support/server.ts';
+
+interface Ready {
+  readonly httpStatus: number;
+  readonly checks: Readonly<
+    Record<string, { readonly ok: boolean; readonly detail?: string; readonly waiting?: object }>
+  >;
+}
+
+it.skipIf(!hasProc)(
+  'a stopped child is named within seconds, with what waits behind it, and is forgotten when it goes on',
+  async () => {
+    await using data = await tempDataDir();
+    const server = await startServer(data.path);
+    await enablePlugin(server);
+    // One of the main thread, which has looked at the plugin, and one of the pipeline.
+    await untilReady(server, async () => {
+      await send(server);
+      return sandboxPids(server).length === 2;
+    });
+    const stopped = sandboxPids(server);
+    for (const pid of stopped) process.kill(pid, 'SIGSTOP');
+    await send(server);
+    const hanging = await ready(server);
+    expect(hanging).toMatchObject({ httpStatus: 503, checks: { pipeline: { ok: false }, event_store: { ok: true } } });
+    expect(hanging.checks['pipeline']?.detail).toMatch(/process of the plugins \(\d+\) has not answered for 2 s/);
+    await delay(1000);
+    const { checks } = await ready(server);
+    expect(checks['event_log']).toMatchObject({
+      ok: true,
+      detail: expect.stringMatching(/^\d+ events of the live lane wait, the oldest for \d+ s\.$/) as unknown,
+      waiting: { live: { events: expect.any(Number) as unknown }, historical: { events: 0, oldest_seconds: 0 } },
+    });
+    for (const pid of stopped) process.kill(pid, 'SIGCONT');
+    await untilReady(server, async () => (await ready(server)).httpStatus === 200);
+
+    const store = runningStorePid(server);
+    process.kill(store, 'SIGSTOP');
+    expect(await ready(server)).toMatchObject({
+      httpStatus: 503,
+      checks: { event_store: { ok: false }, pipeline: { ok: true } },
+    });
+    process.kill(store, 'SIGCONT');
+    await untilReady(server, async () => (await ready(server)).httpStatus === 200);
+    expect((await server.terminate()).code).toBe(0);
+  },
+);
+
+it('a lane that is full makes the service not ready', async () => {
+  await using data = await tempDataDir();
+  const server = await startServer(data.path, {
+    MILLRACE_BACKLOG_EVENTS_MAX: '1000',
+    MILLRACE_SANDBOX_WAIT_MS: '600000',
+  });
+  await enablePlugin(server, 'export const processEvent = () => new Promise(() => undefined);');
+  await untilReady(server, async () => (await send(server, 200)) === 503);
+  const full = await ready(server);
+  expect(full).toMatchObject({ httpStatus: 503, checks: { event_log: { ok: false } } });
+  expect(full.checks['event_log']?.detail).toMatch(/live lane is full: capture refuses its events/);
+  await server.kill();
+});
+
+async function ready(server: TestServer): Promise<Ready> {
+  const answer = await fetch(`${server.url}/readyz?verbose`, { signal: AbortSignal.timeout(6000) });
+  return { ...((await answer.json()) as Ready), httpStatus: answer.status };
+}
+
+async function untilReady(server: TestServer, isDone: () => Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + 30_000;
+  while (!(await isDone())) {
+    if (Date.now() > deadline) throw new Error(`expected it within 30 s; ${server.output()}`);
+    await delay(100);
+  }
+}
+
+async function send(server: TestServer, events = 1): Promise<number> {
+  const batch = Array.from({ length: events }, () => ({ event: 'seen', distinct_id: 'u1', uuid: randomUUID() }));
+  const body = JSON.stringify({ api_key: projectKey, batch });
+  return (await fetch(`${server.url}/batch/`, { method: 'POST', body })).status;
+}
+
+/** Installs and enables one that takes every event as it is. */
+async function enablePlugin(
+  server: TestServer,
+  code = 'export const processEvent = async (event) => event;',
+): Promise<void> {
+  const api = async (method: string, path: string, body: object): Promise<{ id: number }> => {
+    const headers = { authorization: `Bearer ${personalKey}`, 'content-type': 'application/json' };
+    const url = `${server.url}/api/projects/@current/${path}`;
+    return (await (await fetch(url, { method, headers, body: JSON.stringify(body) })).json()) as { id: number };
+  };
+  const files = { 'plugin.json': '{"name":"Probe"}', 'index.js': code };
+  const { id: plugin } = await api('POST', 'plugins/', { files });
+  const { id } = await api('POST', 'pipeline_transformation_configs/', { plugin });
+  await api('PATCH', `pipeline_transformation_configs/${id}/`, { enabled: true });
+}
