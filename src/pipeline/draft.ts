@@ -1,7 +1,9 @@
+import { assert } from '../base/assert.ts';
 import type { WarningOccurrence } from '../contract/warnings.ts';
 import type { Lane } from '../eventlog/eventlog.ts';
 import type { PropertyChanges } from '../persons/registers.ts';
 import type { JsonObject } from '../base/json.ts';
+import type { ChainEvent } from '../transform/chain-event.ts';
 
 /** What the events of one record share. */
 export interface RecordContext {
@@ -35,6 +37,8 @@ export interface EventDraft {
   /** JSON text of the properties while nobody has changed them, so that what was sent is what is stored. */
   propertiesText: string | null;
   readonly warnings: WarningOccurrence[];
+  /** While the event is with the project's transformations. */
+  inChain: ChainEvent | null;
   /** Null: the event is nobody's ($process_person_profile is false). */
   person: PersonIntent | null;
   groups: GroupIntent | null;
@@ -51,4 +55,10 @@ export interface GroupIntent {
   /** Names of group types that it mentions. */
   readonly typeNames: readonly string[];
   readonly update: { readonly typeName: string; readonly key: string; readonly set: JsonObject } | null;
+}
+
+/** Properties that have been formatted. */
+export function storedText({ propertiesText }: EventDraft): string {
+  assert(propertiesText !== null, 'the properties to be formatted before somebody takes them as stored');
+  return propertiesText;
 }

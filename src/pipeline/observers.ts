@@ -1,6 +1,6 @@
 import type { Delivery, DeliveryEvent } from '../jobs/deliveries.ts';
 import { observing, type TransformConfig } from '../transform/configs.ts';
-import type { EventDraft } from './draft.ts';
+import { storedText, type EventDraft } from './draft.ts';
 import { isoOfMicros } from '../base/clock.ts';
 
 interface Seen extends Omit<Delivery, 'events'> {
@@ -29,13 +29,14 @@ export class Observers {
     return this.#byProject.has(projectId);
   }
 
-  /** `properties` as stored: JSON text. */
-  saw(draft: EventDraft, receivedAt: number, propertiesText: string): void {
+  /** An event as it is stored. `receivedAt` in ms. */
+  saw(draft: EventDraft, receivedAt: number): void {
     for (const wish of this.#byProject.get(draft.projectId) ?? []) {
       const key = `${wish.configId} ${wish.method}`;
       const seen = this.#seen.get(key) ?? { ...wish, events: [] };
       this.#seen.set(key, seen);
       const { uuid, event, distinctId, projectId: teamId } = draft;
+      const propertiesText = storedText(draft);
       const timestamp = isoOfMicros(draft.micros);
       seen.events.push({ uuid, event, distinctId, teamId, timestamp, receivedAt, propertiesText, markers: null });
     }

@@ -2,38 +2,55 @@ import type { ScanLimits } from '../batch/limits.ts';
 import { scanBatch } from '../batch/scan.ts';
 import type { ScannedBatch } from '../batch/scanned-batch.ts';
 import type { IntactRecord, Lane } from '../eventlog/eventlog.ts';
-import type { Person } from '../persons/person.ts';
 import type { EventDraft, RecordContext } from './draft.ts';
 import { inflateBody } from './steps/inflate-body.ts';
-import { createSplicer, type Splicer } from './steps/splice-event.ts';
+import { createSplicer, type Splicer } from './splicer.ts';
+import type { Selection } from './window.ts';
 
 export interface BodyLimits {
   readonly scan: ScanLimits;
   readonly inflatedBytesMax: number;
 }
 
-/** Of an event whose person is known and no younger than the event: only its row is left to write. */
-export const settled = true;
+/**
+ * Where an event stands. One byte each: on the fast path an event has no object.
+ *
+ *     raw ─┬─ nobody looks into it ─▶ spliced ── its person has nothing to learn ─▶ row
+ *          ├─ somebody does ────────▶ draft
+ *          └─ dropped, a dead letter, or not selected (from a draft too) ─────────▶ ended
+ */
+export const state = { raw: 0, spliced: 1, row: 2, draft: 3, ended: 4 } as const;
 
-/** A record and what is known of its events so far. */
-export interface RecordPlan {
+/** A record on its way, with what is known of its events so far. */
+export interface OpenRecord {
   readonly context: RecordContext;
   readonly scan: ScannedBatch;
-  /** Whether the JSON text is a copy of this plan's own, unpacked from the record. */
+  /** Whether the JSON text is a copy of this record's own, unpacked from what the log gave. */
   readonly isUnpacked: boolean;
+  /** Absent: all events. */
+  readonly selection: Selection | undefined;
+  /** Of each event, one of `state`. */
+  readonly states: Uint8Array;
+  /** Of `raw` and `spliced` events and of a `row`: the bytes. */
   readonly splicer: Splicer;
-  /**
-   * One per event. Fast path: `settled` when its person has nothing to learn from it, else its person if in memory, else
-   * its distinct_id; other path: the draft; null: it goes no further.
-   */
-  readonly items: (typeof settled | Person | string | EventDraft | null)[];
-  /** Fast path only: time and identity day. */
-  readonly micros: Float64Array;
-  readonly keyDays: Int32Array;
+  /** Of each event that is a draft, or ended as one; in order. */
+  readonly drafts: EventDraft[];
+}
+
+/** The draft of an event, to be asked for in order. */
+export function draftsInOrder({ drafts }: OpenRecord): (index: number) => EventDraft {
+  let next = 0;
+  return (index) => {
+    for (;;) {
+      const draft = drafts[next++];
+      if (draft === undefined) throw new Error(`expected a draft of event ${index}, got: none`);
+      if (draft.index === index) return draft;
+    }
+  };
 }
 
 /** Throws when the body cannot be read, which was checked on arrival. */
-export function openRecord(lane: Lane, record: IntactRecord, limits: BodyLimits): RecordPlan {
+export function openRecord(lane: Lane, record: IntactRecord, limits: BodyLimits, selection?: Selection): OpenRecord {
   const scan = scanBatch(inflateBody(record, limits.inflatedBytesMax), limits.scan);
   const { header, seq } = record;
   const context: RecordContext = {
@@ -49,9 +66,9 @@ export function openRecord(lane: Lane, record: IntactRecord, limits: BodyLimits)
     context,
     scan,
     isUnpacked: header.encoding !== 'identity',
+    selection,
+    states: new Uint8Array(scan.count),
     splicer: createSplicer(context, scan),
-    items: Array.from<null>({ length: scan.count }).fill(null),
-    micros: new Float64Array(scan.count),
-    keyDays: new Int32Array(scan.count),
+    drafts: [],
   };
 }

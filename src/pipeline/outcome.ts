@@ -1,17 +1,15 @@
-import type { WarningOccurrence, WarningType } from '../contract/warnings.ts';
+import type { WarningType } from '../contract/warnings.ts';
 
 /**
  * What a step says of an event. A step never throws for what is wrong with data.
- * - ok: go on with this event (perhaps changed)
+ * - ok: go on with this event
  * - drop: stop, on purpose; counted, nothing kept
  * - dead letter: stop; the original bytes are kept with the reason and can be replayed
  */
-export type Outcome<T> = Ok<T> | Drop | DeadLetter;
+export type Outcome = Ok | Drop | DeadLetter;
 
-export interface Ok<T> {
+export interface Ok {
   readonly kind: 'ok';
-  readonly value: T;
-  readonly warnings: readonly WarningOccurrence[];
 }
 export interface Drop {
   readonly kind: 'drop';
@@ -25,14 +23,15 @@ export interface DeadLetter {
   readonly attr: string | null;
 }
 
-const none: readonly WarningOccurrence[] = [];
+export const ok: Ok = { kind: 'ok' };
 
-export function ok<T>(value: T, warnings: readonly WarningOccurrence[] = none): Ok<T> {
-  return { kind: 'ok', value, warnings };
-}
 export function drop(reason: WarningType, detail: string): Drop {
   return { kind: 'drop', reason, detail };
 }
 export function deadLetter(reason: WarningType, detail: string, attr: string | null = null): DeadLetter {
   return { kind: 'dead-letter', reason, detail, attr };
+}
+/** A fault of ours. */
+export function failure(error: unknown): DeadLetter {
+  return deadLetter('processing_failed', error instanceof Error ? `${error.name}: ${error.message}` : String(error));
 }

@@ -10,7 +10,7 @@ export function isGroupIdentify(event: string): boolean {
 }
 
 /** Which group types the event mentions, and what it says of a group. */
-export function readGroups(draft: EventDraft): Outcome<EventDraft> {
+export function readGroups(draft: EventDraft): Outcome {
   const { properties } = draft;
   const groups = Object.hasOwn(properties, '$groups') ? properties['$groups'] : undefined;
   const typeNames = isExactObject(groups)
@@ -19,14 +19,14 @@ export function readGroups(draft: EventDraft): Outcome<EventDraft> {
         .map(([name]) => clean(name))
     : [];
   if (typeNames.length > 0) draft.groups = { typeNames, update: null };
-  return isGroupIdentify(draft.event) ? readUpdate(draft, typeNames) : ok(draft);
+  return isGroupIdentify(draft.event) ? readUpdate(draft, typeNames) : ok;
 }
 
-function readUpdate(draft: EventDraft, typeNames: readonly string[]): Outcome<EventDraft> {
+function readUpdate(draft: EventDraft, typeNames: readonly string[]): Outcome {
   const { properties } = draft;
   const typeName = nameOf(properties['$group_type']);
   const key = nameOf(properties['$group_key'], Infinity);
-  if (typeName === undefined || key === undefined) return ok(draft);
+  if (typeName === undefined || key === undefined) return ok;
   const set = properties['$group_set'] ?? {};
   if (!isExactObject(set)) {
     const got = JSON.stringify(set).slice(0, 40);
@@ -36,10 +36,10 @@ function readUpdate(draft: EventDraft, typeNames: readonly string[]): Outcome<Ev
   if (key.length > groupKeyLengthMax) {
     const details = { eventUuid: draft.uuid, groupType: typeName, groupKey: key.slice(0, 60), length: key.length };
     draft.warnings.push({ type: 'group_key_too_long', details });
-    return ok(draft);
+    return ok;
   }
   draft.groups = { typeNames: [...new Set([...typeNames, typeName])], update: { typeName, key, set } };
-  return ok(draft);
+  return ok;
 }
 
 /** A type or key as text; undefined when it names nothing. */

@@ -14,7 +14,7 @@ const profileKeys = ['$set', '$set_once', '$unset'] as const;
 const flagKey = '$process_person_profile';
 
 /** What the event does to persons, after `$process_person_profile` has had its say. */
-export function settleProfile(draft: EventDraft): Outcome<EventDraft> {
+export function settleProfile(draft: EventDraft): Outcome {
   const { properties } = draft;
   const flag = Object.hasOwn(properties, flagKey) ? properties[flagKey] : undefined;
   if (flag === false) {
@@ -26,7 +26,7 @@ export function settleProfile(draft: EventDraft): Outcome<EventDraft> {
       );
     }
     removeKeys(draft, profileKeys);
-    return ok(draft);
+    return ok;
   }
   if (flag !== undefined) {
     if (flag !== true) {
@@ -37,7 +37,7 @@ export function settleProfile(draft: EventDraft): Outcome<EventDraft> {
   }
   if (isGroupIdentify(draft.event)) removeKeys(draft, profileKeys);
   draft.person = personIntent(draft);
-  return ok(draft);
+  return ok;
 }
 
 function removeKeys(draft: EventDraft, keys: readonly string[]): void {

@@ -2,9 +2,12 @@ import { ownTime, resolveTimestamp } from '../../batch/event-time.ts';
 import { eventFlag, span, spanStride, type ScannedBatch } from '../../batch/scanned-batch.ts';
 import { distinctIdText, fieldFrom, fieldTo, isNullAt, isStringAt, stringAt, textAt } from '../../batch/spans.ts';
 import type { WarningOccurrence } from '../../contract/warnings.ts';
-import { isExactObject } from '../../persons/exact-json.ts';
+import { isExactObject, parseExact } from '../../persons/exact-json.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import type { EventDraft, RecordContext } from '../draft.ts';
+import { state } from '../open-record.ts';
+import type { Step, StepDeps } from '../step.ts';
+import { failure } from '../outcome.ts';
 import { assignUuid } from './assign-uuid.ts';
 import { storedId } from '../../batch/stored-id.ts';
 
@@ -60,6 +63,7 @@ export function readEvent(
     properties,
     propertiesText: text,
     warnings,
+    inChain: null,
     person: null,
     groups: null,
   };
@@ -91,11 +95,33 @@ function readObject(scan: ScannedBatch, index: number, field: Field, parse: Pars
   return parse(textAt(scan.json, from, fieldTo(scan, index, field))) as JsonObject;
 }
 
+/** Reads what has not been spliced. */
+export function readEvents({ chains, results }: Pick<StepDeps, 'chains' | 'results'>): Step {
+  return (record) => {
+    const { states, drafts, context, scan } = record;
+    const read = chains.has(context.projectId) ? readForChain : readExactly;
+    for (let index = 0; index < states.length; index++) {
+      if (states[index] !== state.raw) continue;
+      try {
+        drafts.push(read(context, scan, index));
+        states[index] = state.draft;
+      } catch (error) {
+        results.end(record, index, failure(error));
+      }
+    }
+  };
+}
+
+/** Numbers of every size stay as they were sent. */
+function readExactly(context: RecordContext, scan: ScannedBatch, index: number): EventDraft {
+  return readEvent(context, scan, index, parseExact);
+}
+
 /**
- * As `readEvent`, for a chain of transformations, which may want the text only: the properties stay `unread` where nothing in them
- * matters before. Numbers are ordinary ones.
+ * For a chain of transformations, which calculates with ordinary numbers and may want the text only: the properties stay
+ * `unread` where nothing in them matters before.
  */
-export function readForChain(context: RecordContext, scan: ScannedBatch, index: number): EventDraft {
+function readForChain(context: RecordContext, scan: ScannedBatch, index: number): EventDraft {
   return readEvent(context, scan, index, JSON.parse, true);
 }
 

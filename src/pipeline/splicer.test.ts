@@ -1,19 +1,20 @@
 /** The fast path and the other one give the same row: the fast one may only take what the other leaves as it is. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { validateEvent } from '../../batch/validate.ts';
-import type { Lane } from '../../eventlog/eventlog.ts';
-import { EventRowWriter } from '../../eventstore/rows.ts';
-import { parseExact } from '../../persons/exact-json.ts';
-import { noChanges } from '../../persons/registers.ts';
-import { openRecord, type RecordPlan } from '../open-record.ts';
-import { receivedAt, uuid } from '../../../test/support/pipeline.ts';
-import { decodeRows } from '../../../test/support/event-store-double.ts';
-import { readEvent } from './read-event.ts';
-import { readGroups } from './read-groups.ts';
-import { settleProfile } from './settle-profile.ts';
+import { scanLimits } from '../batch/limits.ts';
+import { validateEvent } from '../batch/validate.ts';
+import type { Lane } from '../eventlog/eventlog.ts';
+import { EventRowWriter } from '../eventstore/rows.ts';
+import { parseExact } from '../persons/exact-json.ts';
+import { noChanges } from '../persons/registers.ts';
+import { openRecord, type OpenRecord } from './open-record.ts';
+import { receivedAt, uuid } from '../../test/support/pipeline.ts';
+import { decodeRows } from '../../test/support/event-store-double.ts';
+import { readEvent } from './steps/read-events.ts';
+import { readGroups } from './steps/read-groups.ts';
+import { settleProfile } from './steps/settle-profile.ts';
 
-const limits = { scan: { eventBytesMax: 100_000, depthMax: 64, keysMax: 10_000 }, inflatedBytesMax: 1_000_000 };
+const limits = { scan: scanLimits(100_000), inflatedBytesMax: 1_000_000 };
 const dayMicros = 86_400_000_000;
 
 interface Sender {
@@ -22,7 +23,7 @@ interface Sender {
   readonly ip?: string;
 }
 
-function open(event: string, { lane, sentAt, ip }: Sender): RecordPlan {
+function open(event: string, { lane, sentAt, ip }: Sender): OpenRecord {
   const header = {
     projectId: 7,
     receivedAt,
@@ -39,17 +40,15 @@ const writer = new EventRowWriter();
 
 /** The row of each path; the fast one undefined when it declines. */
 function rowsOf(event: string, sender: Sender) {
-  const plan = open(event, sender);
-  const { context, scan, splicer } = plan;
+  const { context, scan, splicer } = open(event, sender);
   if (!validateEvent(scan, 0, sender.lane, receivedAt).ok) return undefined;
   let fast;
   if (splicer.accepts(0)) {
-    splicer.write(writer, 0, splicer.times.micros, Math.floor(splicer.times.keyMicros / dayMicros));
+    splicer.write(writer, 0);
     fast = { id: splicer.distinctId(0), row: decodeRows(writer.take())[0] };
   }
   const draft = readEvent(context, scan, 0, parseExact);
-  const settled = settleProfile(draft);
-  if (settled.kind !== 'ok' || readGroups(settled.value).kind !== 'ok') return { fast, slow: undefined, draft };
+  if (settleProfile(draft).kind !== 'ok' || readGroups(draft).kind !== 'ok') return { fast, slow: undefined, draft };
   writer.write({
     projectId: 7,
     historical: sender.lane === 'historical',

@@ -1,9 +1,9 @@
-import { isStorableTime, isTooFarAhead } from '../../batch/event-time.ts';
-import { eventFlag, span, spanStride, type ScannedBatch } from '../../batch/scanned-batch.ts';
-import { parseIsoBytes } from '../../batch/timestamps.ts';
-import type { EventRowWriter } from '../../eventstore/rows.ts';
-import type { RecordContext } from '../draft.ts';
-import { distinctIdCharsMax } from '../../batch/limits.ts';
+import { isStorableTime, isTooFarAhead } from '../batch/event-time.ts';
+import { eventFlag, span, spanStride, type ScannedBatch } from '../batch/scanned-batch.ts';
+import { dayMicros, parseIsoBytes } from '../batch/timestamps.ts';
+import type { EventRowWriter } from '../eventstore/rows.ts';
+import type { RecordContext } from './draft.ts';
+import { distinctIdCharsMax } from '../batch/limits.ts';
 
 /**
  * The fast path: an event of which nobody needs the properties goes into its row as the bytes that came, without an
@@ -25,27 +25,23 @@ const backslash = 0x5c;
 const openObject = 0x7b;
 const noBytes = new Uint8Array(0);
 
-/** Times of the event just read, µs since the epoch: results without an object. */
-export interface SplicedTimes {
-  micros: number;
-  keyMicros: number;
-}
-
 /** How the rows of one record are spliced. */
 export interface Splicer {
-  /** Whether the event may take the fast path; then `times` holds its times. */
+  /** Whether the event may take the fast path. The other functions are for those that may. */
   accepts(index: number): boolean;
   /** Its distinct_id. */
   distinctId(index: number): string;
-  write(writer: EventRowWriter, index: number, micros: number, keyDay: number): void;
-  readonly times: SplicedTimes;
+  write(writer: EventRowWriter, index: number): void;
+  /** Times of the events accepted, µs since the epoch. */
+  readonly micros: Float64Array;
 }
 
 export function createSplicer(context: RecordContext, scan: ScannedBatch): Splicer {
   const { json, spans } = scan;
   const { ip } = context;
   const ipPrefix = ip === undefined ? noBytes : Buffer.from(`"$ip":${JSON.stringify(ip)},`);
-  const times: SplicedTimes = { micros: 0, keyMicros: 0 };
+  const micros = new Float64Array(scan.count);
+  const keyDays = new Int32Array(scan.count);
   const shiftMicros =
     context.lane === 'live' && context.sentAt !== undefined ? (context.receivedAt - context.sentAt) * 1000 : 0;
   const row = {
@@ -66,20 +62,32 @@ export function createSplicer(context: RecordContext, scan: ScannedBatch): Splic
   };
   const at = (index: number, field: number): number => spans[index * spanStride + field] as number;
   const needsIp = (flags: number): boolean => ip !== undefined && (flags & eventFlag.hasIp) === 0;
+  /** As resolveTimestamp for the plain case; false: let that one decide. */
+  const readTime = (index: number): boolean => {
+    const from = at(index, span.timestamp);
+    if (from < 0 || json[from] !== quote) return false;
+    const own = parseIsoBytes(json, from, at(index, span.timestamp + 1));
+    if (own === undefined || !isStorableTime(own)) return false;
+    const time = own + shiftMicros;
+    if (context.lane === 'live' && (isTooFarAhead(time, context.receivedAt) || !isStorableTime(time))) return false;
+    micros[index] = time;
+    keyDays[index] = Math.floor(own / dayMicros);
+    return true;
+  };
 
   return {
-    times,
+    micros,
     accepts: (index) => {
       const flags = at(index, span.flags);
       if ((flags & eventFlag.special) !== 0) return false;
       if (at(index, span.offset) >= 0 || at(index, span.set) >= 0 || at(index, span.setOnce) >= 0) return false;
       if (needsIp(flags) && (flags & eventFlag.emptyProperties) !== 0) return false;
-      return hasPlainFields(scan, index, flags) && readTimes(scan, index, context, shiftMicros, times);
+      return hasPlainFields(scan, index, flags) && readTime(index);
     },
     distinctId: (index) => plainText(json, at(index, span.distinctId) + 1, at(index, span.distinctId + 1) - 1),
-    write: (writer, index, micros, keyDay) => {
-      row.timestampMicros = micros;
-      row.keyDay = keyDay;
+    write: (writer, index) => {
+      row.timestampMicros = micros[index] as number;
+      row.keyDay = keyDays[index] as number;
       row.uuidFrom = at(index, span.uuid) + 1;
       row.eventFrom = at(index, span.name) + 1;
       row.eventTo = at(index, span.name + 1) - 1;
@@ -118,23 +126,4 @@ function isPlain(json: Buffer, from: number, to: number): boolean {
 function plainText(json: Buffer, from: number, to: number): string {
   for (let at = from; at < to; at++) if ((json[at] as number) > 0x7f) return json.toString('utf8', from, to);
   return json.toString('latin1', from, to);
-}
-
-/** As resolveTimestamp for the plain case; false: let that one decide. */
-function readTimes(
-  { json, spans }: ScannedBatch,
-  index: number,
-  { lane, receivedAt }: RecordContext,
-  shiftMicros: number,
-  times: SplicedTimes,
-): boolean {
-  const from = spans[index * spanStride + span.timestamp] as number;
-  if (from < 0 || json[from] !== quote) return false;
-  const own = parseIsoBytes(json, from, spans[index * spanStride + span.timestamp + 1] as number);
-  if (own === undefined || !isStorableTime(own)) return false;
-  const micros = own + shiftMicros;
-  if (lane === 'live' && (isTooFarAhead(micros, receivedAt) || !isStorableTime(micros))) return false;
-  times.micros = micros;
-  times.keyMicros = own;
-  return true;
 }

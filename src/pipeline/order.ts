@@ -1,0 +1,69 @@
+import type { Step, StepDeps } from './step.ts';
+import { createEachDraft } from './steps/each-draft.ts';
+import { formatProperties } from './steps/format-properties.ts';
+import { keepWarnings } from './steps/keep-warnings.ts';
+import { noteClientWarning } from './steps/note-client-warning.ts';
+import { readEvents } from './steps/read-events.ts';
+import { readGroups } from './steps/read-groups.ts';
+import { refuseUnknownProject } from './steps/refuse-unknown-project.ts';
+import { selectEvents } from './steps/select-events.ts';
+import { settleProfile } from './steps/settle-profile.ts';
+import { spliceEvents } from './steps/splice-events.ts';
+import { tellObservers } from './steps/tell-observers.ts';
+import { transformEvents, takeTransformed } from './steps/transform-events.ts';
+import { updateGroups } from './steps/update-groups.ts';
+import { updatePersons } from './steps/update-persons.ts';
+import { validateEvents } from './steps/validate-events.ts';
+import { wantForDraft, wantForSpliced } from './steps/want-records.ts';
+import { writeRows } from './steps/write-rows.ts';
+
+/** Steps between which there may be a wait, see window-builder.ts. */
+export interface Order {
+  readonly read: readonly Step[];
+  readonly understand: readonly Step[];
+  readonly store: readonly Step[];
+}
+
+/**
+ * The order of an event from the log to its row, from top to bottom. What a step ends (as dropped, or as a dead letter) the
+ * later ones do not see. Of the events of a record, each step takes all before the next one begins.
+ */
+export function createOrder(deps: StepDeps): Order {
+  const eachDraft = createEachDraft(deps);
+  return {
+    read: [
+      // First: while a range is bisected, an event that is not selected is not even counted.
+      selectEvents(deps),
+      refuseUnknownProject(deps),
+      // Before anybody looks into an event: the bytes in the log were good on arrival, by the rules of that time.
+      validateEvents(deps),
+      // The fast path: what nobody has to look into is never read. From here it goes on to its person and its row.
+      spliceEvents(deps),
+      readEvents(deps),
+      transformEvents(deps),
+    ],
+    // Here the events of several records wait for transformations that take their time.
+    understand: [
+      eachDraft(takeTransformed),
+      // After the transformations: they decide what an event says of persons and groups, and of which.
+      eachDraft(settleProfile),
+      // After the profile, which refuses what must not touch a group.
+      eachDraft(readGroups),
+      eachDraft(noteClientWarning),
+      wantForSpliced(deps),
+      eachDraft(wantForDraft(deps)),
+    ],
+    // Here the persons and groups are loaded that the events of several records want.
+    store: [
+      // Before anything is changed: an event that cannot be written must not leave traces.
+      eachDraft(formatProperties),
+      updatePersons(deps),
+      eachDraft(updateGroups(deps)),
+      // Rows hold no person, so that it does not matter that persons go on changing.
+      writeRows(deps),
+      eachDraft(tellObservers(deps)),
+      // Last: warnings are of events that were stored. The others have a dead letter.
+      eachDraft(keepWarnings(deps)),
+    ],
+  };
+}

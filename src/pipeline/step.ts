@@ -1,0 +1,24 @@
+import type { GroupStore } from '../persons/groups.ts';
+import type { PersonStore } from '../persons/store.ts';
+import type { TransformChains } from '../transform/chains.ts';
+import type { ChainQueue } from './chain-queue.ts';
+import type { KnownProjects } from './known-projects.ts';
+import type { Observers } from './observers.ts';
+import type { OpenRecord } from './open-record.ts';
+import type { WindowResults } from './window-results.ts';
+import type { WindowRows } from './window-rows.ts';
+
+/** What the steps work with. */
+export interface StepDeps {
+  readonly projects: KnownProjects;
+  readonly chains: TransformChains;
+  readonly queue: ChainQueue;
+  readonly persons: PersonStore;
+  readonly groups: GroupStore;
+  readonly rows: WindowRows;
+  readonly observers: Observers;
+  readonly results: WindowResults;
+}
+
+/** Takes the events of a record one step further: those whose state is the step's business. */
+export type Step = (record: OpenRecord) => void;

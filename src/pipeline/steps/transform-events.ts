@@ -1,0 +1,61 @@
+import { isoOfMicros } from '../../base/clock.ts';
+import { isStorableTime } from '../../batch/event-time.ts';
+import { storedId } from '../../batch/stored-id.ts';
+import { parseTimestamp } from '../../batch/timestamps.ts';
+import { ChainEvent } from '../../transform/chain-event.ts';
+import type { EventDraft } from '../draft.ts';
+import { state } from '../open-record.ts';
+import type { Step, StepDeps } from '../step.ts';
+import { drop, ok, type Outcome } from '../outcome.ts';
+import { unread } from './read-events.ts';
+
+/** Session recordings are none of a transformation's business. */
+const bypassing = '$snapshot';
+
+/** Puts the events in front of the project's transformations, and runs these unless they have to be waited for. */
+export function transformEvents({ chains, queue }: Pick<StepDeps, 'chains' | 'queue'>): Step {
+  return ({ context, states, drafts }) => {
+    const { projectId, receivedAt } = context;
+    let passing = 0;
+    if (!chains.has(projectId)) for (const at of states) passing += at === state.ended ? 0 : 1;
+    else {
+      for (const draft of drafts) {
+        if (states[draft.index] !== state.draft) continue;
+        if (draft.event === bypassing) passing += 1;
+        else queue.add(projectId, (draft.inChain = intoChain(draft, receivedAt)));
+      }
+      queue.runNow(projectId);
+    }
+    chains.skip(projectId, passing);
+  };
+}
+
+/** `receivedAt` in ms. */
+function intoChain(draft: EventDraft, receivedAt: number): ChainEvent {
+  const { uuid, event, distinctId, projectId: teamId } = draft;
+  const timestamp = isoOfMicros(draft.micros);
+  const properties = draft.properties === unread ? null : draft.properties;
+  return new ChainEvent({ uuid, event, distinctId, teamId, timestamp, receivedAt }, properties, draft.propertiesText);
+}
+
+/** What the transformations made of the event. The time of its identity stays whatever they do. */
+export function takeTransformed(draft: EventDraft): Outcome {
+  const event = draft.inChain;
+  if (event === null) return ok;
+  draft.inChain = null;
+  if (event.droppedBy !== undefined) {
+    return drop('event_dropped_by_transformation', `dropped by ${event.droppedBy.label}`);
+  }
+  const { head } = event;
+  const { properties, text } = event.result();
+  draft.uuid = head.uuid;
+  draft.event = head.event;
+  draft.distinctId = storedId(head.distinctId);
+  draft.properties = properties;
+  draft.propertiesText = text;
+  if (head.timestamp !== event.source.timestamp) {
+    const micros = parseTimestamp(head.timestamp) ?? Date.parse(head.timestamp) * 1000;
+    if (isStorableTime(micros)) draft.micros = micros;
+  }
+  return ok;
+}

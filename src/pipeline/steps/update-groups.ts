@@ -1,0 +1,22 @@
+import type { EventDraft } from '../draft.ts';
+import type { StepDeps } from '../step.ts';
+import { ok, type Outcome } from '../outcome.ts';
+
+/** Does to groups what a draft says. */
+export function updateGroups({ groups }: Pick<StepDeps, 'groups'>) {
+  return (draft: EventDraft): Outcome => {
+    if (draft.groups === null) return ok;
+    const { projectId, micros, uuid } = draft;
+    const { typeNames, update } = draft.groups;
+    const refused = new Set<string>();
+    for (const name of typeNames) {
+      const index = groups.typeIndex(projectId, name);
+      if (index === undefined) refused.add(name);
+      else if (update?.typeName === name) groups.update(projectId, index, update.key, update.set, micros);
+    }
+    for (const groupType of refused) {
+      draft.warnings.push({ type: 'too_many_group_types', details: { eventUuid: uuid, groupType } });
+    }
+    return ok;
+  };
+}

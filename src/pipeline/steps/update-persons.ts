@@ -1,0 +1,37 @@
+import { mergeIds } from '../../persons/merge.ts';
+import type { PersonStore } from '../../persons/store.ts';
+import type { EventDraft } from '../draft.ts';
+import { draftsInOrder, state } from '../open-record.ts';
+import type { Step, StepDeps } from '../step.ts';
+import { failure } from '../outcome.ts';
+
+/** Does to persons what the events say, in their order. */
+export function updatePersons({ persons, results }: Pick<StepDeps, 'persons' | 'results'>): Step {
+  return (record) => {
+    const { states, splicer, context } = record;
+    const draftOf = draftsInOrder(record);
+    for (let index = 0; index < states.length; index++) {
+      if (states[index] === state.spliced) {
+        persons.touch(context.projectId, splicer.distinctId(index), splicer.micros[index] as number);
+      } else if (states[index] === state.draft) {
+        try {
+          updatePerson(persons, draftOf(index));
+        } catch (error) {
+          results.end(record, index, failure(error));
+        }
+      }
+    }
+  };
+}
+
+/** First the merge: what follows belongs to the person that results. */
+function updatePerson(persons: PersonStore, draft: EventDraft): void {
+  const { person: intent, projectId, distinctId, micros, uuid } = draft;
+  if (intent === null) return;
+  if (intent.merge !== null) {
+    const { otherId, force } = intent.merge;
+    const warning = mergeIds(persons, { projectId, targetId: distinctId, otherId, force, eventUuid: uuid, micros });
+    if (warning !== null) draft.warnings.push(warning);
+  }
+  persons.update(persons.touch(projectId, distinctId, micros), intent.changes, micros);
+}

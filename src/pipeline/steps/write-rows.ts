@@ -1,0 +1,44 @@
+import { dayMicros } from '../../batch/timestamps.ts';
+import type { EventRow } from '../../eventstore/rows.ts';
+import { storedText, type EventDraft, type RecordContext } from '../draft.ts';
+import { draftsInOrder, state } from '../open-record.ts';
+import type { Step, StepDeps } from '../step.ts';
+import { failure } from '../outcome.ts';
+
+/** Writes the rows, in the order of the events. */
+export function writeRows({ rows, results }: Pick<StepDeps, 'rows' | 'results'>): Step {
+  return (record) => {
+    const { states, splicer, context } = record;
+    const draftOf = draftsInOrder(record);
+    let stored = 0;
+    for (let index = 0; index < states.length; index++) {
+      const at = states[index];
+      if (at === state.ended) continue;
+      if (at !== state.draft) splicer.write(rows.next(), index);
+      else {
+        try {
+          rows.next().write(rowOf(context, draftOf(index)));
+        } catch (error) {
+          results.end(record, index, failure(error));
+          continue;
+        }
+      }
+      stored += 1;
+    }
+    results.stored(stored);
+  };
+}
+
+function rowOf(context: RecordContext, draft: EventDraft): EventRow {
+  return {
+    projectId: context.projectId,
+    historical: context.lane === 'historical',
+    receivedAtMicros: context.receivedAt * 1000,
+    timestampMicros: draft.micros,
+    keyDay: Math.floor(draft.keyMicros / dayMicros),
+    uuid: draft.uuid,
+    event: draft.event,
+    distinctId: draft.distinctId,
+    properties: storedText(draft),
+  };
+}
