@@ -7,3 +7,13 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
 export function isObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
+
+/** The object that a text is as JSON; undefined for anything else. */
+export function objectIn(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -5,8 +5,7 @@ import { enqueuePluginJob, pluginJobsMax } from './enqueue-plugin-job.ts';
 import { claim, enqueue, findJob, listJobs, succeed, type Job } from './queue.ts';
 import { createSchedule } from './schedule.ts';
 import { addApp, changeApp, deliveryEvent, start, testClock } from '../../test/support/jobs.ts';
-import type { OpenStore, TestClock } from '../../test/support/jobs.ts';
-import { leaseMs, useStore, type JobsFixture } from './store.fixture.ts';
+import { leaseMs, useStore, type JobsFixture, type OpenStore, type TestClock } from '../../test/support/jobs.ts';
 import { dayMs, hourMs, minuteMs } from '../base/time.ts';
 
 /** How jobs come about. */

@@ -7,8 +7,7 @@ import { claim, enqueue, fail, findJob, succeed, type Job } from './queue.ts';
 import { countRun, reportFailure, reportSuccess } from './report.ts';
 import { createSchedule } from './schedule.ts';
 import { addApp, errorOf, start, testClock } from '../../test/support/jobs.ts';
-import type { OpenStore } from '../../test/support/jobs.ts';
-import { leaseMs, useStore, type JobsFixture } from './store.fixture.ts';
+import { leaseMs, useStore, type JobsFixture, type OpenStore } from '../../test/support/jobs.ts';
 import { dayMs, hourMs, minuteMs } from '../base/time.ts';
 
 /** What happens to jobs besides running. */

@@ -1,3 +1,4 @@
+import { afterEach, beforeEach } from 'vitest';
 import type { Capabilities } from '../../src/contract/plugins.ts';
 import { isoMicros } from '../../src/base/clock.ts';
 import { bumpConfigRevision } from '../../src/metadata/config-revision.ts';
@@ -17,6 +18,7 @@ import type {
 import { SandboxError } from '../../src/sandbox/sandbox.ts';
 import type { DeliveryEvent } from '../../src/jobs/deliveries.ts';
 import type { InstalledPlugins } from '../../src/jobs/open-app.ts';
+import { claim, enqueue, findJob, listJobs, type Job, type NewJob } from '../../src/jobs/queue.ts';
 
 export const start = Date.parse('2026-11-20T10:00:00.000Z');
 
@@ -43,6 +45,53 @@ export type TestClock = ReturnType<typeof testClock>;
 export async function addProject(db: Metadata): Promise<number> {
   const { id: organizationId } = await createOrganization(db, { name: 'o' }, start);
   return (await createProject(db, { organizationId, name: 'p' }, start)).id;
+}
+
+export const leaseMs = 1000;
+
+/** A store with one project, new for every test. */
+export interface JobsFixture {
+  readonly db: Metadata;
+  /** As another process has it. */
+  readonly other: Metadata;
+  readonly projectId: number;
+  add(job: Partial<NewJob> & { readonly configId: number }): Promise<string>;
+  /** Throws when none is due. */
+  take(now: number, db?: Metadata): Promise<Job>;
+  /** Oldest first. */
+  allJobs(): Promise<Job[]>;
+}
+
+export function useStore(open: OpenStore): JobsFixture {
+  let store: JobsStore;
+  let projectId: number;
+  beforeEach(async () => {
+    store = await open();
+    projectId = await addProject(store.db);
+  });
+  afterEach(() => store[Symbol.asyncDispose]());
+  return {
+    get db() {
+      return store.db;
+    },
+    get other() {
+      return store.other;
+    },
+    get projectId() {
+      return projectId;
+    },
+    add: (job) => enqueue(store.db, { projectId, type: 'run', operation: 'start', payload: {}, now: start, ...job }),
+    async take(now, db = store.db) {
+      const job = await claim(db, now, leaseMs);
+      if (job === undefined) throw new Error('expected a job to be due');
+      return job;
+    },
+    async allJobs() {
+      const { jobs } = await listJobs(store.db, { projectId }, { limit: 5000, offset: 0 });
+      const found = await Promise.all(jobs.map(({ id }) => findJob(store.db, projectId, id)));
+      return found.filter((job) => job !== undefined).toReversed();
+    },
+  };
 }
 
 export interface NewApp {

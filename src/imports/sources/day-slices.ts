@@ -53,9 +53,9 @@ export function daySlices(
 
 /** `2024-03-01` for a whole day, else both ends. */
 export function keyOf({ from, to }: Slice): string {
-  const [start, end] = [new Date(from).toISOString(), new Date(to).toISOString()];
+  const start = new Date(from).toISOString();
   if (to - from === dayMs && from % dayMs === 0) return start.slice(0, 10);
-  return `${shortTime(start)}..${shortTime(end)}`;
+  return `${shortTime(start)}..${shortTime(new Date(to).toISOString())}`;
 }
 
 function shortTime(iso: string): string {

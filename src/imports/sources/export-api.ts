@@ -1,3 +1,4 @@
+import { objectIn } from '../../base/json.ts';
 import { createRetry } from '../../base/retry.ts';
 import { SourceError, SourceWaitError, type SourceContext, type SourceHost } from '../source.ts';
 import type { OutboundStreamRequest, OutboundStreamResponse } from '../../outbound/outbound.ts';
@@ -169,16 +170,10 @@ async function wordsOf({ body, headers }: OutboundStreamResponse): Promise<strin
 }
 
 function messageIn(text: string): string {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value !== 'object' || value === null) return text;
-    const found = Object.entries(value).find(
-      ([key, said]) => ['error', 'detail', 'message'].includes(key) && typeof said === 'string',
-    );
-    return typeof found?.[1] === 'string' ? found[1] : text;
-  } catch {
-    return text;
-  }
+  const found = Object.entries(objectIn(text) ?? {}).find(
+    ([key, said]) => ['error', 'detail', 'message'].includes(key) && typeof said === 'string',
+  );
+  return typeof found?.[1] === 'string' ? found[1] : text;
 }
 
 function hiddenForms(secrets: readonly string[]): readonly string[] {

@@ -1,3 +1,4 @@
+import { objectIn } from '../../base/json.ts';
 import { SourceWaitError, type RecordChunk } from '../source.ts';
 import { withoutGzip } from './without-gzip.ts';
 import { brokenError } from './export-api.ts';
@@ -38,7 +39,7 @@ export async function* ndjsonChunks(
     if (rest.length > 0) yield { lines: withNewline(rest), count: 1, bytesRead };
     return;
   }
-  if (!isRecord(rest)) throw cutOff(name, describe(rest));
+  if (objectIn(rest.toString('utf8')) === undefined) throw cutOff(name, describe(rest));
   yield { lines: withNewline(rest), count: 1, bytesRead };
 }
 
@@ -72,15 +73,6 @@ function lastLineOf(lines: Buffer): Buffer | undefined {
 
 function looksLikeRecord(line: Buffer): boolean {
   return line.toString('latin1').trimStart().startsWith('{') && line.at(-1) === 0x7d;
-}
-
-function isRecord(text: Buffer): boolean {
-  try {
-    const value: unknown = JSON.parse(text.toString('utf8'));
-    return typeof value === 'object' && value !== null;
-  } catch {
-    return false;
-  }
 }
 
 async function* typedErrors(body: AsyncIterable<Buffer>, name: string, signal: AbortSignal): AsyncGenerator<Buffer> {

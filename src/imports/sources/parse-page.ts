@@ -1,13 +1,11 @@
+import { isObject } from '../../base/json.ts';
 import { SourceWaitError, type RecordChunk } from '../source.ts';
 
 /** JSON of a page, as an object. A page that is none was cut off, or is an error page of something in between. */
 export function parsePage(bytes: Buffer, name: string): Readonly<Record<string, unknown>> {
   try {
     const value = parseExact(bytes.toString('utf8'));
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
-      // Sound: an object that is no array.
-      return value as Readonly<Record<string, unknown>>;
-    }
+    if (isObject(value)) return value;
   } catch (cause) {
     throw brokenPage(name, bytes, cause);
   }

@@ -120,7 +120,8 @@ export function selectOf(source: PostgresQuery, { key, detail }: SourcePart): st
   if (type === 'null') return select(`${column} is null`);
   if (typeof type === 'string' && from === undefined) return `${select(`${column} is not null`)} order by ${column}`;
   if (typeof type !== 'string' || typeof from !== 'string' || typeof to !== 'string') throw badPart(key);
-  const [low, high] = [literalOf(type, from, key), literalOf(type, to, key)];
+  const low = literalOf(type, from, key);
+  const high = literalOf(type, to, key);
   return `${select(`${column} >= ${low} and ${column} < ${high}`)} order by ${column}`;
 }
 

@@ -88,7 +88,8 @@ export const s3 = definePlugin<ImportSourcePlugin>({
 
 function createSource(settings: SettingValues, host: SourceHost): Source {
   const place = placeOf(settings, host);
-  const [prefix, suffix] = [textSetting(settings, 'prefix'), textSetting(settings, 'suffix')];
+  const prefix = textSetting(settings, 'prefix');
+  const suffix = textSetting(settings, 'suffix');
   return {
     concurrency: 4,
     listParts: (_range, { signal }) =>
@@ -164,20 +165,20 @@ function asSourceError(error: unknown): unknown {
 
 function placeOf(settings: SettingValues, host: SourceHost): BucketSettings {
   const text = (key: string): string => textSetting(settings, key).trim();
-  const [bucket, region, endpoint] = [
-    text('bucket'),
-    textSetting(settings, 'region', 'us-east-1').trim(),
-    text('endpoint'),
-  ];
+  const bucket = text('bucket');
+  const region = textSetting(settings, 'region', 'us-east-1').trim();
+  const endpoint = text('endpoint');
   if (!/^[a-zA-Z0-9][a-zA-Z0-9._-]{1,62}$/.test(bucket)) {
     throw wrongSetting('bucket', 'expected the name of a bucket, without s3:// and path');
   }
   if (!/^[a-z0-9-]{1,40}$/i.test(region)) throw wrongSetting('region', 'expected a region such as eu-central-1');
-  const [id, secret, token] = [text('access_key_id'), text('secret_access_key'), text('session_token')];
-  if ((id === '') !== (secret === '')) {
+  const accessKeyId = text('access_key_id');
+  const secretAccessKey = text('secret_access_key');
+  const sessionToken = text('session_token');
+  if ((accessKeyId === '') !== (secretAccessKey === '')) {
     throw wrongSetting('access_key_id', 'expected it together with "secret_access_key", or neither');
   }
-  const keys = { accessKeyId: id, secretAccessKey: secret, ...(token === '' ? {} : { sessionToken: token }) };
+  const keys = { accessKeyId, secretAccessKey, ...(sessionToken === '' ? {} : { sessionToken }) };
   return {
     bucket,
     region,
@@ -185,7 +186,7 @@ function placeOf(settings: SettingValues, host: SourceHost): BucketSettings {
     ...(endpoint === ''
       ? {}
       : { endpoint: endpointOf(endpoint), forcePathStyle: yesSetting(settings, 'path_style', 'Yes') }),
-    ...(id === '' ? {} : { credentials: keys }),
+    ...(accessKeyId === '' ? {} : { credentials: keys }),
   };
 }
 

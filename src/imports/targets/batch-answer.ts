@@ -1,3 +1,5 @@
+import { isObject, objectIn } from '../../base/json.ts';
+
 /** What a `/batch/` endpoint answers, and which events it names in it. */
 export interface Answer {
   readonly status: number;
@@ -28,24 +30,24 @@ export function retryAfterMs(header: string | null | undefined): number {
 
 /** `rejected` of an answer that took the others. */
 export function rejectionsIn(text: string, count: number): readonly BatchRejection[] {
-  return rejections(parsed(text)?.['rejected'], count);
+  return rejections(objectIn(text)?.['rejected'], count);
 }
 
 /** The events that a refusal of the whole batch names. */
 export function listedRejections(text: string, count: number): readonly BatchRejection[] {
-  const answer = parsed(text);
+  const answer = objectIn(text);
   if (answer === undefined) return [];
   return rejections(Array.isArray(answer['errors']) ? answer['errors'] : [answer], count);
 }
 
 export function codeIn(text: string): string | undefined {
-  const code = parsed(text)?.['code'];
+  const code = objectIn(text)?.['code'];
   return typeof code === 'string' ? code : undefined;
 }
 
 /** The sentence in an error body `{type, code, detail, attr}`, with the field at fault; else the beginning of a text. */
 export function detailIn(text: string): string | undefined {
-  const answer = parsed(text);
+  const answer = objectIn(text);
   if (answer === undefined) return text.trim() === '' || text.startsWith('<') ? undefined : text.trim().slice(0, 500);
   const { detail, attr } = answer;
   if (typeof detail !== 'string') return undefined;
@@ -57,11 +59,10 @@ function rejections(list: unknown, count: number): BatchRejection[] {
   if (!Array.isArray(list)) return [];
   const byIndex = new Map<number, BatchRejection>();
   for (const each of list as readonly unknown[]) {
-    if (typeof each !== 'object' || each === null) continue;
-    const record = each as JsonRecord;
-    const index = indexIn(record);
+    if (!isObject(each)) continue;
+    const index = indexIn(each);
     if (!Number.isInteger(index) || index < 0 || index >= count) continue;
-    byIndex.set(index, { index, code: String(record['code'] ?? 'rejected'), detail: String(record['detail'] ?? '') });
+    byIndex.set(index, { index, code: String(each['code'] ?? 'rejected'), detail: String(each['detail'] ?? '') });
   }
   return [...byIndex.values()];
 }
@@ -71,13 +72,4 @@ function indexIn({ index, attr }: JsonRecord): number {
   if (typeof index === 'number') return index;
   const found = typeof attr === 'string' ? /^batch(?:\[|__)(\d+)/.exec(attr)?.[1] : undefined;
   return found === undefined ? -1 : Number(found);
-}
-
-function parsed(text: string): JsonRecord | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? (value as JsonRecord) : undefined;
-  } catch {
-    return undefined;
-  }
 }

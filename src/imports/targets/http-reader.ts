@@ -1,3 +1,4 @@
+import { isObject, objectIn } from '../../base/json.ts';
 import { parseMicros } from '../../eventstore/micros.ts';
 import {
   TargetUnreadableError,
@@ -77,7 +78,7 @@ async function findProject(options: HttpReaderOptions, signal: AbortSignal): Pro
 async function getJson(options: HttpReaderOptions, url: string, signal: AbortSignal): Promise<JsonRecord> {
   const { status, text } = await options.get(url, signal);
   if (status === 200) {
-    const answer = jsonOf(text);
+    const answer = objectIn(text);
     if (answer !== undefined) return answer;
   }
   throw unreadable(options.origin, url.split('?')[0] ?? url, status, text);
@@ -116,14 +117,5 @@ function placeOf({ day, uuid, distinct_id: distinctId }: JsonRecord): StoredPlac
 
 function listOf(answer: JsonRecord): readonly JsonRecord[] {
   const { results } = answer;
-  return Array.isArray(results) ? results.filter((each) => typeof each === 'object' && each !== null) : [];
-}
-
-function jsonOf(text: string): JsonRecord | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? (value as JsonRecord) : undefined;
-  } catch {
-    return undefined;
-  }
+  return Array.isArray(results) ? results.filter(isObject) : [];
 }

@@ -86,17 +86,17 @@ function createReader(writer: EventWriter, groupType: string): RecordReader {
       return unreadable(`expected ${broken[0]} as a JSON object, got ${kindOf(row[broken[0]])}`);
     const { properties = {}, traits = {}, context = {} } = json;
     const who = { user: personId(row['user_id']), device: personId(row['anonymous_id']) };
-    const parts: RowParts = { row, timestamp, properties, traits, context, ...who };
+    const read: ReadRow = { row, timestamp, properties, traits, context, ...who };
     const kind = kindOfRow(row, traits);
-    if (kind === 'group') return readGroup(writer, parts, groupType);
-    const distinctId = parts.user ?? parts.device;
+    if (kind === 'group') return readGroup(writer, read, groupType);
+    const distinctId = read.user ?? read.device;
     if (distinctId === undefined) return unreadable('expected user_id or anonymous_id, got neither');
-    if (kind === 'identify') return readIdentify(writer, parts, distinctId);
-    return readEvent(writer, parts, distinctId, groupType);
+    if (kind === 'identify') return readIdentify(writer, read, distinctId);
+    return readEvent(writer, read, distinctId, groupType);
   });
 }
 
-interface RowParts {
+interface ReadRow {
   readonly row: Json;
   readonly timestamp: string;
   readonly properties: Json;
@@ -121,23 +121,23 @@ function kindOfRow(row: Json, traits: Json): 'event' | 'identify' | 'group' {
   return Object.keys(traits).length > 0 ? 'identify' : 'event';
 }
 
-const columns = new Set(
-  [
-    'anonymous_id',
-    'context',
-    'event',
-    'group_id',
-    'id',
-    'message_id',
-    'name',
-    'properties',
-    'timestamp',
-    'traits',
-  ].concat(['type', 'user_id']),
-);
+const columns = new Set([
+  'anonymous_id',
+  'context',
+  'event',
+  'group_id',
+  'id',
+  'message_id',
+  'name',
+  'properties',
+  'timestamp',
+  'traits',
+  'type',
+  'user_id',
+]);
 
-function readEvent(writer: EventWriter, parts: RowParts, distinctId: string, groupType: string): RecordResult {
-  const { row, timestamp } = parts;
+function readEvent(writer: EventWriter, read: ReadRow, distinctId: string, groupType: string): RecordResult {
+  const { row, timestamp } = read;
   const isPage = row['type'] === 'page' || row['type'] === 'screen';
   const name = firstId(row['name'], row['event']);
   const sourceName = isPage ? String(row['type']) : name;
@@ -147,45 +147,45 @@ function readEvent(writer: EventWriter, parts: RowParts, distinctId: string, gro
   const event = isOwnName ? sourceName : writer.eventName(sourceName);
   if (event === null) return leftOut(sourceName);
   const properties: Properties = {};
-  putContext(writer, properties, 'context', parts.context);
+  putContext(writer, properties, 'context', read.context);
   for (const column of Object.keys(row)) if (!columns.has(column)) writer.put(properties, column, row[column]);
   if (isPage) writer.put(properties, row['type'] === 'page' ? 'name' : '$screen_name', name);
-  writer.putAll(properties, parts.properties);
-  const group = firstId(row['group_id'], parts.context['groupId']);
+  writer.putAll(properties, read.properties);
+  const group = firstId(row['group_id'], read.context['groupId']);
   if (group !== undefined) properties['$groups'] = { [groupType]: group };
-  const traits = personOf(writer, { ...objectOf(parts.context['traits']), ...parts.traits });
+  const traits = personOf(writer, { ...objectOf(read.context['traits']), ...read.traits });
   if (Object.keys(traits).length > 0) properties['$set'] = traits;
   return imported([
-    ...identify(writer, parts),
+    ...identify(writer, read),
     writer.event(uuidOf(writer, row), event, distinctId, timestamp, properties),
   ]);
 }
 
-function readIdentify(writer: EventWriter, parts: RowParts, distinctId: string): RecordResult {
-  const person = personOf(writer, parts.traits);
-  const known = identify(writer, parts);
+function readIdentify(writer: EventWriter, read: ReadRow, distinctId: string): RecordResult {
+  const person = personOf(writer, read.traits);
+  const known = identify(writer, read);
   if (Object.keys(person).length === 0) return imported(known);
   const idParts = ['profile', distinctId, canonicalJson(person)];
-  return imported([...known, writer.generated(idParts, '$set', distinctId, parts.timestamp, { $set: person })]);
+  return imported([...known, writer.generated(idParts, '$set', distinctId, read.timestamp, { $set: person })]);
 }
 
-function readGroup(writer: EventWriter, parts: RowParts, groupType: string): RecordResult {
-  const key = idOf(parts.row['group_id']);
-  if (key === undefined) return unreadable(`expected group_id, got ${kindOf(parts.row['group_id'])}`);
-  const { traits } = parts;
+function readGroup(writer: EventWriter, read: ReadRow, groupType: string): RecordResult {
+  const key = idOf(read.row['group_id']);
+  if (key === undefined) return unreadable(`expected group_id, got ${kindOf(read.row['group_id'])}`);
+  const { traits } = read;
   const properties = {
     $group_type: groupType,
     $group_key: key,
     $group_set: traits,
     $groups: { [groupType]: key },
   };
-  const distinctId = parts.user ?? parts.device ?? `${groupType}_${key}`;
+  const distinctId = read.user ?? read.device ?? `${groupType}_${key}`;
   const idParts = ['group', groupType, key, distinctId, canonicalJson(traits)];
-  const event = writer.generated(idParts, '$groupidentify', distinctId, parts.timestamp, properties);
-  return imported([...identify(writer, parts), event]);
+  const event = writer.generated(idParts, '$groupidentify', distinctId, read.timestamp, properties);
+  return imported([...identify(writer, read), event]);
 }
 
-function identify(writer: EventWriter, { user, device, timestamp }: RowParts): ReturnType<EventWriter['identify']> {
+function identify(writer: EventWriter, { user, device, timestamp }: ReadRow): ReturnType<EventWriter['identify']> {
   return user !== undefined && device !== undefined ? writer.identify(user, device, timestamp) : [];
 }
 

@@ -7,7 +7,7 @@ import { mostOf, type Sum } from './findings.ts';
 import { expectedOf } from './prepare-days.ts';
 import type { SharedDevices } from './shared-devices.ts';
 
-export interface ResultParts {
+export interface Checked {
   readonly sum: Sum;
   readonly days: readonly StoredDay[];
   readonly devices: SharedDevices;
@@ -26,20 +26,20 @@ const sharedShown = 100;
 const busyShare = 0.5;
 const busyEventsMin = 100;
 
-export function checkResult(parts: ResultParts): CheckResult {
-  const { sum, days, devices } = parts;
-  const totals = totalsOf(parts);
-  const problems = findProblems(totals, parts.rejectedMax);
+export function checkResult(checked: Checked): CheckResult {
+  const { sum, days, devices } = checked;
+  const totals = totalsOf(checked);
+  const problems = findProblems(totals, checked.rejectedMax);
   const { first, last } = timesOf(sum);
   return {
     verdict: problems.length === 0 ? 'passed' : 'failed',
     problems,
-    warnings: warningsOf(parts),
+    warnings: warningsOf(checked),
     totals,
     firstTime: first,
     lastTime: last,
     days: Object.fromEntries(days.map((day) => [day.day, Object.fromEntries(expectedOf(day))])),
-    events: summaries(sum, days, parts.knownEvents),
+    events: summaries(sum, days, checked.knownEvents),
     errors: sum.errors.list(),
     duplicates: totals.duplicates,
     unmapped: {
@@ -57,7 +57,7 @@ export function checkResult(parts: ResultParts): CheckResult {
   };
 }
 
-function totalsOf({ sum, days, faults }: ResultParts): RunTotals {
+function totalsOf({ sum, days, faults }: Checked): RunTotals {
   const { records, unreadable, refused, events, converted } = sum.counts;
   return {
     records: records + faults,
@@ -102,8 +102,8 @@ function summaries(
   });
 }
 
-function warningsOf(parts: ResultParts): string[] {
-  const { sum, repeated, devices } = parts;
+function warningsOf(checked: Checked): string[] {
+  const { sum, repeated, devices } = checked;
   const { events, inFuture, before2000, cutIds } = sum.counts;
   const [busiest] = mostOf(sum.busiest, 1);
   const unmapped = sum.unmappedEvents.size + sum.unmappedProperties.size;

@@ -45,17 +45,17 @@ export interface SegmentCheck {
 const recordsPerTurn = 500;
 const emptyResult = 'nothing to import in the record';
 
-export function checkSegment(parts: SegmentCheckDeps, place: SegmentPlace): SegmentCheck {
-  const tally = createSegmentTally(parts.unmapped, parts.sampled, parts.now);
+export function checkSegment(deps: SegmentCheckDeps, place: SegmentPlace): SegmentCheck {
+  const tally = createSegmentTally(deps.unmapped, deps.sampled, deps.now);
   const file: SpillFile = { length: 0, runs: [] };
   const rejected = createRejectedFile();
   const convert = createConverter({
-    runId: parts.runId,
-    eventBytesMax: parts.eventBytesMax,
-    now: parts.now,
+    runId: deps.runId,
+    eventBytesMax: deps.eventBytesMax,
+    now: deps.now,
     onProperty: tally.property,
   });
-  const put = createPut(parts.buffer, tally);
+  const put = createPut(deps.buffer, tally);
   const reject = (record: RejectedRecord, kind: 'unreadable' | 'refused'): void => {
     rejected.add(record);
     tally.reject(record, kind);
@@ -63,23 +63,23 @@ export function checkSegment(parts: SegmentCheckDeps, place: SegmentPlace): Segm
   return { file, tally, rejected, chunks };
 
   async function* chunks(lines: Buffer): AsyncGenerator<Buffer> {
-    parts.buffer.clear();
+    deps.buffer.clear();
     let line = place.linesBefore;
     for (const each of segmentLines(lines)) {
       line += 1;
-      if (line % recordsPerTurn === 0) await turn(parts.signal);
+      if (line % recordsPerTurn === 0) await turn(deps.signal);
       tally.record();
       const events = eventsOf(each, line);
       for (const event of events) {
         const converted = convert(event);
         if (converted.kind === 'refused') reject(refusal(converted, line, each), 'refused');
         else if (!put(converted)) {
-          yield* parts.buffer.flush(file);
+          yield* deps.buffer.flush(file);
           put.again();
         }
       }
     }
-    yield* parts.buffer.flush(file);
+    yield* deps.buffer.flush(file);
   }
 
   function eventsOf(each: SegmentLine, line: number): readonly WireEvent[] {
@@ -90,14 +90,14 @@ export function checkSegment(parts: SegmentCheckDeps, place: SegmentPlace): Segm
   }
 
   function convertRecord({ record, text }: SegmentLine & { kind: 'record' }, line: number): readonly WireEvent[] {
-    const result = readSafely(parts.read, record);
+    const result = readSafely(deps.read, record);
     if (result.kind === 'skipped') tally.skip(result.reason);
     else if (result.kind === 'unreadable') {
       reject({ ...at(line), code: 'unreadable_record', reason: result.reason, original: text }, 'unreadable');
     } else if (result.events.length === 0) tally.skip(emptyResult);
     else {
       tally.convert(place.part, line, text, result.events);
-      noteDevices(parts.devices, result.events);
+      noteDevices(deps.devices, result.events);
       return result.events;
     }
     return [];
@@ -117,14 +117,14 @@ function only({ code, reason }: { readonly code: string; readonly reason: string
 }
 
 /** Takes what is checked already through the reader, which has to remember it, and writes nothing. */
-export async function replaySegment(parts: SegmentCheckDeps, lines: Buffer): Promise<void> {
+export async function replaySegment(deps: SegmentCheckDeps, lines: Buffer): Promise<void> {
   let count = 0;
   for (const each of segmentLines(lines)) {
     count += 1;
-    if (count % recordsPerTurn === 0) await turn(parts.signal);
+    if (count % recordsPerTurn === 0) await turn(deps.signal);
     if (each.kind !== 'record') continue;
-    const result = readSafely(parts.read, each.record);
-    if (result.kind === 'events') noteDevices(parts.devices, result.events);
+    const result = readSafely(deps.read, each.record);
+    if (result.kind === 'events') noteDevices(deps.devices, result.events);
   }
 }
 

@@ -77,7 +77,8 @@ export function createDayWriter(options: DayWriterOptions): DayWriter {
       // What lies side by side is copied in one piece.
       let from = first;
       for (let at = first; at < to; at += 1) {
-        const [low, high] = [block.keyLow[at] as number, block.keyHigh[at] as number];
+        const low = block.keyLow[at] as number;
+        const high = block.keyHigh[at] as number;
         const name = nameAt(block, at, names);
         onKey(low, high);
         const isNew = keys.add(low, high) && !isElsewhere(name, low, high);

@@ -27,15 +27,15 @@ export function createExportProgress(leased: LeasedRun, clock: Clock): ExportPro
   const states = new Map<number, PartProgress>();
   let partsTotal: number | undefined;
   let bytesTotal: number | undefined;
-  const sum = (): { records: number; faults: number; bytes: number; partsDone: number } => {
-    let [records, faults, bytes, partsDone] = [0, 0, 0, 0];
+  const sum = () => {
+    const total = { records: 0, faults: 0, bytes: 0, partsDone: 0 };
     for (const state of states.values()) {
-      records += state.records;
-      faults += state.faults;
-      bytes += state.bytes;
-      partsDone += state.complete ? 1 : 0;
+      total.records += state.records;
+      total.faults += state.faults;
+      total.bytes += state.bytes;
+      total.partsDone += state.complete ? 1 : 0;
     }
-    return { records, faults, bytes, partsDone };
+    return total;
   };
   const show = (finished: boolean): void => {
     const { records, faults, bytes, partsDone } = sum();

@@ -37,7 +37,8 @@ function timeBar({ label, counts, toLoad, stored }: TimeBin, { x, step, y, isSto
   const left = round(x + (step - width) / 2);
   let below = 0;
   const pieces = counts.map((count, index) => {
-    const [from, to] = [y(below), y(below + count)];
+    const from = y(below);
+    const to = y(below + count);
     below += count;
     if (count === 0) return nothing;
     return markup`<rect class="f${Math.min(index, seriesMax)}" x="${left}" y="${to}" width="${width}" height="${round(from - to)}"/>`;

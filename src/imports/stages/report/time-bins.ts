@@ -54,9 +54,11 @@ const years: Unit = {
 
 /** The days of a report as so many bars as can be seen. Undefined: it has no events. */
 export function timeBins({ cells, days }: Pick<ReportResult, 'cells' | 'days'>): TimeBins | undefined {
-  const [first, last] = [cells.rows[0], cells.rows.at(-1)];
+  const first = cells.rows[0];
+  const last = cells.rows.at(-1);
   if (first === undefined || last === undefined) return undefined;
-  const [from, to] = [dateOf(first.day), dateOf(last.day)];
+  const from = dateOf(first.day);
+  const to = dateOf(last.day);
   const unit = units.find((each) => startsOf(each, from, to).length <= binsMax) ?? years;
   // Years are never too many where times are right; where they are not, the first ones are shown.
   const starts = startsOf(unit, from, to).slice(0, binsMax);

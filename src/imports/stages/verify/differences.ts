@@ -26,7 +26,8 @@ export function createDifferences(max: number): Differences {
   const kept: Record<'fault' | 'earlier', VerifyDifference[]> = { fault: [], earlier: [] };
   const counts = new Map<string, number>();
   const events = new Set<string>();
-  let [faults, earlier] = [0, 0];
+  let faults = 0;
+  let earlier = 0;
   const keep = (difference: VerifyDifference): void => {
     const list = difference.kind === 'earlier' ? kept.earlier : kept.fault;
     if (list.length < max) list.push(difference);

@@ -86,7 +86,8 @@ export function differingEvents(
   stored: ReadonlyMap<string, StoredCount>,
 ): string[] {
   return [...new Set([...expected.keys(), ...stored.keys()])].filter((event) => {
-    const [one, other] = [expected.get(event), stored.get(event)];
+    const one = expected.get(event);
+    const other = stored.get(event);
     return one?.count !== other?.count || one?.checksum !== other?.checksum;
   });
 }

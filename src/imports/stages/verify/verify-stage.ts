@@ -163,7 +163,10 @@ function createProgress({ leased, clock }: Verify, days: readonly StoredDay[], t
   const startedAt = leased.run.progress.verify?.startedAt ?? clock.now();
   const bytesTotal = days.reduce((all, day) => all + day.bytes, 0);
   const rate = createRate(clock);
-  let [partsDone, done, found, bytes] = [0, 0, 0, 0];
+  let partsDone = 0;
+  let done = 0;
+  let found = 0;
+  let bytes = 0;
   let lastProgressAt: number | undefined;
   const show = (finishedAt?: number): void =>
     leased.progress(
