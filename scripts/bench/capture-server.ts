@@ -9,7 +9,7 @@ import { createAgreements } from '../../src/capture/agreements.ts';
 import { createProjectKeys } from '../../src/capture/project-key.ts';
 import { registerCapture } from '../../src/capture/routes.ts';
 import { loadSettings } from '../../src/config/load.ts';
-import { openSqliteLogWriter } from '../../src/eventlog/sqlite/sqlite.ts';
+import { openSqliteLogWriter } from '../../src/eventlog/sqlite/writer.ts';
 import { createAuth } from '../../src/http/auth.ts';
 import { buildServer } from '../../src/http/server.ts';
 import { migrate } from '../../src/metadata/migrate.ts';

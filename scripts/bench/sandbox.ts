@@ -1,4 +1,4 @@
-import { createSandbox, type IsolatedSandbox } from '../../src/sandbox/isolated.ts';
+import { createSandbox, type IsolatedSandbox } from '../../src/sandbox/create-sandbox.ts';
 import type { InstanceServices, InstanceSpec, SandboxEvent, SandboxInstance } from '../../src/sandbox/sandbox.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { megabytes } from './end-to-end.ts';

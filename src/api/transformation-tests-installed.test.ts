@@ -5,7 +5,7 @@ import { StoreUnavailableError } from '../eventstore/eventstore.ts';
 import { createProgramLoader } from '../plugins/packages/program-loader.ts';
 import { createStorage } from '../plugins/services/storage.ts';
 import { testHost } from '../../test/support/transformation-host.ts';
-import { createSandbox, type IsolatedSandbox } from '../sandbox/isolated.ts';
+import { createSandbox, type IsolatedSandbox } from '../sandbox/create-sandbox.ts';
 import { createLog } from '../telemetry/log.ts';
 import { serviceTrialParts } from '../transform/trial-parts.ts';
 import { transformationTestRoutes } from './transformation-tests.ts';

@@ -4,7 +4,7 @@ import { tempMetadata, type TempMetadata } from '../../test/support/metadata.ts'
 import { systemClock } from '../base/clock.ts';
 import { createStorage } from '../plugins/services/storage.ts';
 import { createRegistry } from '../plugins/plugin-registry.ts';
-import { createSandbox, type IsolatedSandbox } from '../sandbox/isolated.ts';
+import { createSandbox, type IsolatedSandbox } from '../sandbox/create-sandbox.ts';
 import { createLog } from '../telemetry/log.ts';
 import { addDeliveries } from './deliveries.ts';
 import { enqueuePluginJob } from './enqueue-plugin-job.ts';

@@ -1,7 +1,7 @@
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
 import { testServer } from '../../test/support/outbound-server.ts';
-import type { IsolatedSandbox } from './isolated.ts';
+import type { IsolatedSandbox } from './create-sandbox.ts';
 import { eventOf, openTestSandbox, specOf } from '../../test/support/sandbox.ts';
 
 let sandbox: IsolatedSandbox;

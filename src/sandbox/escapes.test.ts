@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { IsolatedSandbox } from './isolated.ts';
+import type { IsolatedSandbox } from './create-sandbox.ts';
 import { hopsMax, hopsProperty, type SandboxInstance } from './sandbox.ts';
 import { errorOf, eventOf, openTestSandbox, propertiesOf, specOf } from '../../test/support/sandbox.ts';
 

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { IsolatedSandbox } from './isolated.ts';
+import type { IsolatedSandbox } from './create-sandbox.ts';
 import { eventOf, openTestSandbox, specOf } from '../../test/support/sandbox.ts';
 
 let sandbox: IsolatedSandbox;

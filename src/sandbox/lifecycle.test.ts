@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { IsolatedSandbox, SandboxOptions } from './isolated.ts';
+import type { IsolatedSandbox, SandboxOptions } from './create-sandbox.ts';
 import { errorOf, eventOf, openTestSandbox, propertiesOf, specOf } from '../../test/support/sandbox.ts';
 
 const opened: IsolatedSandbox[] = [];

@@ -1,5 +1,6 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { IsolatedSandbox } from './isolated.ts';
+import type { IsolatedSandbox } from './create-sandbox.ts';
 import { errorOf, eventOf, openTestSandbox, propertiesOf, specOf } from '../../test/support/sandbox.ts';
 
 let sandbox: IsolatedSandbox;
@@ -8,16 +9,16 @@ beforeAll(() => {
 });
 afterAll(() => sandbox.close());
 
-const numbered = (count: number, guilty: readonly number[] = []) =>
-  Array.from({ length: count }, (_, index) => eventOf(guilty.includes(index) ? 'guilty' : 'fine', { index }));
+const numbered = (count: number, poisoned: readonly number[] = []) =>
+  Array.from({ length: count }, (_, index) => eventOf(poisoned.includes(index) ? 'poison' : 'fine', { index }));
 
-/** Marks every event, and does something to the guilty ones. */
-const guilty = (deed: string): string => `exports.processEvent = (event) => {
-  if (event.event === 'guilty') { ${deed} }
+/** Marks every event, and does something to the poison ones. */
+const poison = (deed: string): string => `exports.processEvent = (event) => {
+  if (event.event === 'poison') { ${deed} }
   event.properties.seen = true
   return event }`;
 
-describe('only the guilty event fails', () => {
+describe('only the poison event fails', () => {
   const deeds: readonly (readonly [name: string, deed: string, kind: string, message: RegExp])[] = [
     ['an endless loop', 'for (;;);', 'time', /computed for more than 200 ms/],
     [
@@ -50,7 +51,7 @@ describe('only the guilty event fails', () => {
     ],
   ];
   it.each(deeds)('%s', async (_name, deed, kind, message) => {
-    const instance = await sandbox.open(specOf(guilty(deed)));
+    const instance = await sandbox.open(specOf(poison(deed)));
     const outcomes = await instance.processEvents(numbered(20, [4, 11]));
     expect(outcomes.flatMap((outcome, index) => (outcome.kind === 'changed' ? [] : [index]))).toEqual([4, 11]);
     for (const index of [4, 11]) {
@@ -64,8 +65,8 @@ describe('only the guilty event fails', () => {
   });
 
   it('what cannot be interrupted costs the process, and no other event', async () => {
-    const neighbour = await sandbox.open(specOf(guilty('')));
-    const instance = await sandbox.open(specOf(guilty('let x = 3n; for (;;) x = x * x;')));
+    const neighbour = await sandbox.open(specOf(poison('')));
+    const instance = await sandbox.open(specOf(poison('let x = 3n; for (;;) x = x * x;')));
     const [outcomes, beside] = await Promise.all([
       instance.processEvents(numbered(3, [1])),
       neighbour.processEvents(numbered(300)),
@@ -83,7 +84,7 @@ describe('only the guilty event fails', () => {
     const deed =
       'const all = []; for (;;) { const b = new ArrayBuffer(8, { maxByteLength: 2 ** 31 }); b.resize(2 ** 31); new Uint8Array(b).fill(1); all.push(b) }';
     const roomy = openTestSandbox({ cpuMs: 5000, processBytesMax: 536_870_912 });
-    const instance = await roomy.open(specOf(guilty(deed)));
+    const instance = await roomy.open(specOf(poison(deed)));
     const outcomes = await instance.processEvents(numbered(3, [1]));
     expect(outcomes.map((outcome) => outcome.kind)).toEqual(['changed', 'failed', 'changed']);
     expect(errorOf(outcomes[1])).toMatchObject({ kind: 'memory' });
@@ -91,7 +92,7 @@ describe('only the guilty event fails', () => {
   });
 
   it('after three of them in a row the rest of the call is not tried', async () => {
-    const instance = await sandbox.open(specOf(guilty('for (;;);')));
+    const instance = await sandbox.open(specOf(poison('for (;;);')));
     const start = performance.now();
     const outcomes = await instance.processEvents(
       numbered(
@@ -123,7 +124,7 @@ describe('waiting', () => {
     ],
   ];
   it.each(waits)('%s fails at once, and the others go well', async (_name, deed, message) => {
-    const instance = await sandbox.open(specOf(guilty(deed)));
+    const instance = await sandbox.open(specOf(poison(deed)));
     const outcomes = await instance.processEvents(numbered(25, [3]));
     expect(errorOf(outcomes[3])).toMatchObject({ kind: 'time', message: expect.stringMatching(message) });
     expect(outcomes.filter((outcome) => outcome.kind === 'changed')).toHaveLength(24);
@@ -135,7 +136,7 @@ describe('waiting', () => {
       event.properties.n = await storage.get(event.event); return event }`);
     const never = new Promise<undefined>(() => undefined);
     const get = spec.services.storage.get.bind(spec.services.storage);
-    const storage = { ...spec.services.storage, get: (key: string) => (key === 'guilty' ? never : get(key)) };
+    const storage = { ...spec.services.storage, get: (key: string) => (key === 'poison' ? never : get(key)) };
     const hasty = openTestSandbox({ waitMs: 300 });
     const instance = await hasty.open({ ...spec, services: { ...spec.services, storage } });
     const outcomes = await instance.processEvents(numbered(30, [7]));
@@ -148,9 +149,38 @@ describe('waiting', () => {
   });
 });
 
+describe('calls at once', () => {
+  it('are counted where a plugin that breaks its own built-ins cannot reach', async () => {
+    const spec = specOf(`Object.defineProperty(Map.prototype, 'size', { get: () => 0 })
+      exports.processEvent = async (event, { storage }) => {
+        const calls = Array.from({ length: 3000 }, (_, index) => storage.get('k' + index))
+        const refused = (await Promise.allSettled(calls)).filter((call) => call.status === 'rejected')
+        event.properties = { refused: refused.length, message: refused[0] && refused[0].reason.message }
+        return event }`);
+    let open = 0;
+    let most = 0;
+    const get = async (): Promise<undefined> => {
+      most = Math.max(most, ++open);
+      await delay(50);
+      open--;
+    };
+    const storage = { ...spec.services.storage, get };
+    const instance = await sandbox.open({ ...spec, services: { ...spec.services, storage } });
+    const [first, second] = await instance.processEvents([eventOf('a'), eventOf('b')]);
+    expect(most).toBe(1000);
+    const message = 'expected at most 1000 calls at once, got one more (storage.get); wait for some of them';
+    // The second one has its turn when the first one's calls are through.
+    expect([propertiesOf(first), propertiesOf(second)]).toEqual([
+      { refused: 2000, message },
+      { refused: 2000, message },
+    ]);
+    await instance.close();
+  });
+});
+
 describe('output', () => {
   it('a hundred lines of 8 KiB each, and a word about the rest', async () => {
-    const spec = specOf(guilty('for (let i = 0; i < 500; i++) console.log("x".repeat(20000))'));
+    const spec = specOf(poison('for (let i = 0; i < 500; i++) console.log("x".repeat(20000))'));
     const instance = await sandbox.open(spec);
     await instance.processEvents(numbered(2, [0]));
     expect(spec.services.lines).toHaveLength(101);
@@ -160,7 +190,7 @@ describe('output', () => {
   });
 
   it('an event beyond 8 MiB fails', async () => {
-    const instance = await sandbox.open(specOf(guilty('event.properties.x = "x".repeat(9e6)')));
+    const instance = await sandbox.open(specOf(poison('event.properties.x = "x".repeat(9e6)')));
     const outcomes = await instance.processEvents(numbered(2, [0]));
     expect(errorOf(outcomes[0])).toMatchObject({ kind: 'result', message: expect.stringMatching(/at most 8388608/) });
     expect(outcomes[1]?.kind).toBe('changed');

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { IsolatedSandbox } from './isolated.ts';
+import type { IsolatedSandbox } from './create-sandbox.ts';
 import { eventOf, openTestSandbox, propertiesOf, specOf, type TestSpec } from '../../test/support/sandbox.ts';
 
 let sandbox: IsolatedSandbox;

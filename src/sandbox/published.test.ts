@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bundle } from '../plugins/packages/bundle.ts';
 import { createLog } from '../telemetry/log.ts';
-import { createSandbox, type IsolatedSandbox } from './isolated.ts';
+import { createSandbox, type IsolatedSandbox } from './create-sandbox.ts';
 import type { InstanceServices, InstanceSpec, SandboxEvent, SandboxInstance } from './sandbox.ts';
 
 /** Published packages as npm delivers them (devDependencies), nothing changed. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { IsolatedSandbox } from './isolated.ts';
+import type { IsolatedSandbox } from './create-sandbox.ts';
 import { errorOf, eventOf, openTestSandbox, propertiesOf, specOf, type TestSpec } from '../../test/support/sandbox.ts';
 
 /** A promise that is rejected and that nothing waits for is a line in the plugin's log, and changes nothing else. */
@@ -73,14 +73,14 @@ describe('while processing events', () => {
   it('no words make it a matter of time, and real overtime stays one', async () => {
     const code = `exports.processEvent = (event) => {
       Promise.reject(new Error('Script execution timed out.'))
-      if (event.event === 'guilty') for (;;);
+      if (event.event === 'poison') for (;;);
       event.properties.a = 1
       return event }`;
     const spec = specOf(code);
     const instance = await sandbox.open(spec);
-    const [first, guilty, last] = await instance.processEvents([eventOf('a'), eventOf('guilty'), eventOf('a')]);
+    const [first, poison, last] = await instance.processEvents([eventOf('a'), eventOf('poison'), eventOf('a')]);
     expect(propertiesOf(first)).toEqual({ a: 1 });
-    expect(errorOf(guilty)).toMatchObject({ kind: 'time', message: expect.stringMatching(/computed for more than/) });
+    expect(errorOf(poison)).toMatchObject({ kind: 'time', message: expect.stringMatching(/computed for more than/) });
     expect(propertiesOf(last)).toEqual({ a: 1 });
     expect(errorLines(spec)[0]).toMatch(/^Error: Script execution timed out/);
     await instance.close();

@@ -104,7 +104,7 @@ export interface SandboxInstance {
   readonly described: Described;
   /**
    * Runs processEvent (or processEventBatch) over events in order; same length. Never rejects for what a plugin does: what went
-   * wrong is in the outcomes, of the guilty events alone.
+   * wrong is in the outcomes, of the poison events alone.
    */
   processEvents(events: readonly SandboxEvent[]): Promise<readonly EventOutcome[]>;
   /** onEvent, exportEvents, runEvery…, job: arguments before `meta`. Throws SandboxError. */

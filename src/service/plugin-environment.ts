@@ -7,7 +7,7 @@ import type { OutboundFetch } from '../outbound/outbound.ts';
 import { createOutboundFetch } from '../outbound/safe-fetch.ts';
 import { openGeoIp, type GeoIpSource } from '../plugins/geoip.ts';
 import { archiveBytesMax } from '../plugins/packages/package-files.ts';
-import { createSandbox, type IsolatedSandbox } from '../sandbox/isolated.ts';
+import { createSandbox, type IsolatedSandbox } from '../sandbox/create-sandbox.ts';
 import type { Log } from '../telemetry/log.ts';
 
 const packageTimeoutMs = 120_000;

@@ -5,8 +5,8 @@
 import { join } from 'node:path';
 import type { Settings } from '../config/settings.ts';
 import type { EventLogReader } from '../eventlog/eventlog.ts';
-import type { SharedPositions } from '../eventlog/sqlite/shared.ts';
-import type { SqliteLogOptions, SqliteLogWriter } from '../eventlog/sqlite/sqlite.ts';
+import type { SharedPositions } from '../eventlog/sqlite/shared-positions.ts';
+import type { SqliteLogOptions, SqliteLogWriter } from '../eventlog/sqlite/writer.ts';
 import type { ChdbSupervisor } from '../eventstore/chdb/supervisor.ts';
 import type { EventStore } from '../eventstore/eventstore.ts';
 import type { Staging } from '../imports/staging.ts';
@@ -67,7 +67,7 @@ export async function openEventStore(
   embedded: EmbeddedStore | undefined,
 ): Promise<EventStore> {
   if (embedded !== undefined) {
-    const { connectChdb } = await import('../eventstore/chdb/chdb.ts');
+    const { connectChdb } = await import('../eventstore/chdb/connect-chdb.ts');
     return connectChdb(embedded.socketPath, embedded.spoolDir);
   }
   const { connectClickhouse } = await import('../eventstore/clickhouse.ts');
@@ -76,7 +76,7 @@ export async function openEventStore(
 
 /** For writing; one process at a time. */
 export async function openEventLog(settings: Settings, options: SqliteLogOptions): Promise<EventLog> {
-  const { openSqliteLogWriter } = await import('../eventlog/sqlite/sqlite.ts');
+  const { openSqliteLogWriter } = await import('../eventlog/sqlite/writer.ts');
   return await openSqliteLogWriter(eventLogDir(settings), options);
 }
 
@@ -90,7 +90,7 @@ export async function openEventLogReader(
 }
 
 export async function eventLogPositions(shared: SharedStores['eventLog']): Promise<SharedPositions> {
-  const { sharedPositions } = await import('../eventlog/sqlite/shared.ts');
+  const { sharedPositions } = await import('../eventlog/sqlite/shared-positions.ts');
   return sharedPositions(shared);
 }
 

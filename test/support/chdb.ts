@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLog } from '../../src/telemetry/log.ts';
 import { startChdb, type ChdbOptions, type ChdbSupervisor } from '../../src/eventstore/chdb/supervisor.ts';
-import { connectChdb } from '../../src/eventstore/chdb/chdb.ts';
+import { connectChdb } from '../../src/eventstore/chdb/connect-chdb.ts';
 import type { EventStore } from '../../src/eventstore/eventstore.ts';
 
 export interface TempChdb {

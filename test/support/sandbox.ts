@@ -1,6 +1,6 @@
 import { createLog } from '../../src/telemetry/log.ts';
 import type { JsonValue } from '../../src/base/json.ts';
-import { createSandbox, type IsolatedSandbox, type SandboxOptions } from '../../src/sandbox/isolated.ts';
+import { createSandbox, type IsolatedSandbox, type SandboxOptions } from '../../src/sandbox/create-sandbox.ts';
 import type {
   CapturedEvent,
   EventOutcome,

@@ -11,7 +11,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { header, noLimits } from '../conformance.ts';
 import { openSqliteLogReader } from './reader.ts';
-import { openSqliteLogWriter } from './sqlite.ts';
+import { openSqliteLogWriter } from './writer.ts';
 
 const [dir = '', mode = '', committed = '0'] = process.argv.slice(2);
 const writer = await openSqliteLogWriter(dir, {

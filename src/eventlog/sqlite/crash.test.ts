@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { answersOf, childCommand, startChild, survivors } from './child-log.fixture.ts';
+import { answersOf, childCommand, startChild, survivors } from '../../../test/support/eventlog/child-log.ts';
 import { record } from '../conformance.ts';
-import { openSqliteLogWriter } from './sqlite.ts';
+import { openSqliteLogWriter } from './writer.ts';
 
 // Real: processes, kill -9, files. Observed: what the child printed before it died, against what a fresh process reads.
 

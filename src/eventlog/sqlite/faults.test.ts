@@ -4,7 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { answersOf, childCommand, expectOnlyAcked, startChild, survivors } from './child-log.fixture.ts';
+import {
+  answersOf,
+  childCommand,
+  expectOnlyAcked,
+  startChild,
+  survivors,
+} from '../../../test/support/eventlog/child-log.ts';
 
 // Real: processes, files, failing syncs (strace), file-size limits (prlimit), a full disk (tmpfs). What the machine
 // does not permit is skipped. Observed: what the child said, against what a fresh process reads.

@@ -10,7 +10,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { header, noLimits, record, texts } from '../conformance.ts';
 import type { EventLogReader, StoredRecord } from '../eventlog.ts';
 import { formatVersion, pageBytes, segmentFileName, seqJump, seqSkip } from './format.ts';
-import { openSqliteLogReader, openSqliteLogWriter, type SqliteLogOptions, type SqliteLogWriter } from './sqlite.ts';
+import { openSqliteLogWriter, type SqliteLogOptions, type SqliteLogWriter } from './writer.ts';
+import { openSqliteLogReader } from './reader.ts';
 
 // Real: files, threads. What is on disk is looked at (and damaged) only while the log is closed, or by size and name.
 
@@ -340,7 +341,7 @@ describe('threads', () => {
   it('a reader in another thread is woken, reads everything in order, and its commit reaches the writer', async () => {
     const { writer } = await open();
     const { port1, port2 } = new MessageChannel();
-    const worker = new Worker(new URL('./reader-thread.fixture.ts', import.meta.url), {
+    const worker = new Worker(new URL('../../../test/support/eventlog/reader-thread.ts', import.meta.url), {
       workerData: { dir, shared: writer.shared, wanted: 300, port: port2 },
       transferList: [port2],
     });

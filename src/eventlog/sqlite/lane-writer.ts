@@ -13,7 +13,7 @@ import {
   type NewRow,
   type Segment,
 } from './segment.ts';
-import type { SharedPositions } from './shared.ts';
+import type { SharedPositions } from './shared-positions.ts';
 
 /** Rows deleted in one commit at most, so that draining a backlog never delays an append for long. */
 const deletedRowsMax = 4096;

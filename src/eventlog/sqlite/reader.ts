@@ -5,7 +5,7 @@ import { segmentFileName } from './format.ts';
 import { readLogId } from './identity.ts';
 import { listSegments } from './segment.ts';
 import { openSegmentReader, type SegmentReader } from './segment-reader.ts';
-import { sharedPositions } from './shared.ts';
+import { sharedPositions } from './shared-positions.ts';
 
 /**
  * The reading side of the log that openSqliteLogWriter opened in this process: `shared` is the writer's. Works in any

@@ -8,7 +8,7 @@ import { LaneWriter } from './lane-writer.ts';
 import { lockDirectory } from './lock.ts';
 import type { FromWriterThread, ToWriterThread, WriterThreadData } from './protocol.ts';
 import type { NewRow } from './segment.ts';
-import { sharedPositions } from './shared.ts';
+import { sharedPositions } from './shared-positions.ts';
 
 /** One commit takes no more than this, so that one lane cannot hold up the other for long. */
 const commitRowsMax = 4096;

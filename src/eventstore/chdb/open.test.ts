@@ -98,7 +98,7 @@ describe('opening the embedded engine', () => {
 
   it('the engine ends when its parent is killed, and leaves the directory free', async () => {
     const root = await tempRoot();
-    const parent = fork(fileURLToPath(new URL('../parent.fixture.ts', import.meta.url)), [root], { execArgv: [] });
+    const parent = fork(fileURLToPath(new URL('./parent.fixture.ts', import.meta.url)), [root], { execArgv: [] });
     const [message] = (await once(parent, 'message')) as [{ pid: number; socketPath: string }];
     expect(alive(message.pid)).toBe(true);
     parent.kill('SIGKILL');

@@ -1,12 +1,12 @@
 /**
  * Entry of the process that hosts the embedded engine, which must not share a process with anything else: leaving with a
- * query at work can abort or hang it. It is started and stopped (SIGKILL, which is safe) by chdb-supervisor.ts only.
+ * query at work can abort or hang it. It is started and stopped (SIGKILL, which is safe) by supervisor.ts only.
  */
 import { rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { FromProcess, ProcessOptions, StartFailure } from './messages.ts';
-import { openEngine, type OpenEngine } from './engine.ts';
-import { serveEngine } from './server.ts';
+import { openEngine, type OpenEngine } from './open-engine.ts';
+import { serveEngine } from './serve-engine.ts';
 import { StoreSchemaTooNewError } from '../schema.ts';
 
 function tell(message: FromProcess): void {

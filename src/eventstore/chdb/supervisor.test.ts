@@ -1,7 +1,7 @@
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { connectChdb } from './chdb.ts';
+import { connectChdb } from './connect-chdb.ts';
 import { countRows, insertRows, newProject, testRow } from '../conformance.ts';
 import { StoreUnavailableError, type EventStore, type RowBatch } from '../eventstore.ts';
 import { EventRowWriter } from '../rows.ts';

@@ -1,9 +1,11 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { backoffMs } from '../../base/retry.ts';
+import { assert } from '../../base/assert.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { FromProcess, ProcessOptions, StartFailure, ToProcess } from './messages.ts';
 
@@ -48,6 +50,7 @@ export class ChdbStartError extends Error {
 const defaultWatch: WatchLimits = { heartbeatMs: 1000, missedMax: 10, insertMs: 180_000 };
 const startMsMax = 300_000;
 const defaultLockWaitMs = 10_000;
+const lockRetryMs = 250;
 const steadyMs = 60_000;
 const socketPathBytesMax = 100;
 const entry = fileURLToPath(new URL('./process.ts', import.meta.url));
@@ -88,6 +91,27 @@ async function prepare(options: ChdbOptions): Promise<ProcessOptions> {
   return { dir, spoolDir, socketPath, memoryBytesMax, queryTimeoutMs };
 }
 
+/**
+ * | from     | by      | to       | when                                                                              |
+ * | -------- | ------- | -------- | --------------------------------------------------------------------------------- |
+ * | stopped  | launch  | starting | the service starts                                                                |
+ * | starting | ready   | running  | the process has opened the store and listens                                      |
+ * | starting | its end | stopped  | it never served: `start` says why, or tries again while the directory is locked    |
+ * | starting | its end | pausing  | it served before: the store is as it was, so the next try may go well              |
+ * | running  | its end | pausing  | it crashed, or was killed because it hung                                         |
+ * | pausing  | timer   | starting | after a pause that grows while it does not run for long                           |
+ * | any      | close   | closed   | for good; the process is killed                                                   |
+ */
+type State = 'stopped' | 'starting' | 'running' | 'pausing' | 'closed';
+
+const transitions: Readonly<Record<State, readonly State[]>> = {
+  stopped: ['starting', 'closed'],
+  starting: ['running', 'stopped', 'pausing', 'closed'],
+  running: ['pausing', 'closed'],
+  pausing: ['starting', 'closed'],
+  closed: ['closed'],
+};
+
 class Supervisor implements ChdbSupervisor {
   readonly socketPath: string;
   restarts = 0;
@@ -101,12 +125,14 @@ class Supervisor implements ChdbSupervisor {
   #heartbeat: NodeJS.Timeout | undefined;
   #restartTimer: NodeJS.Timeout | undefined;
   #attempt = 0;
+  #state: State = 'stopped';
+  #hasServed = false;
+  /** Of the last process that served. */
   #readyAt = 0;
   /** Why we ended the process ourselves, if we did. */
   #killReason = '';
   /** The end of what the process wrote to stderr. */
-  #lastWords = '';
-  #closing = false;
+  #stderrTail = '';
 
   constructor(processOptions: ProcessOptions, options: ChdbOptions) {
     this.socketPath = processOptions.socketPath;
@@ -129,18 +155,18 @@ class Supervisor implements ChdbSupervisor {
       if (!failure) return;
       await this.#exited;
       // The engine says the cause on stderr only.
-      const message = `${failure.message}\n${this.#lastWords}`.trim();
+      const message = `${failure.message}\n${this.#stderrTail}`.trim();
       const locked = /Cannot lock file/i.test(message);
       if (!locked || performance.now() > deadline) {
         await this.close();
         throw new ChdbStartError(startSentence({ ...failure, message }, locked, this.#process.dir));
       }
-      await new Promise((done) => setTimeout(done, 250));
+      await sleep(lockRetryMs);
     }
   }
 
   async close(): Promise<void> {
-    this.#closing = true;
+    this.#become('closed');
     clearTimeout(this.#restartTimer);
     clearInterval(this.#heartbeat);
     this.#child?.kill('SIGKILL');
@@ -148,11 +174,17 @@ class Supervisor implements ChdbSupervisor {
     await rm(dirname(this.socketPath), { recursive: true, force: true });
   }
 
+  #become(state: State): void {
+    assert(transitions[this.#state].includes(state), `no engine that is ${this.#state} to be ${state}`);
+    this.#state = state;
+  }
+
   /** Starts the process; resolves with what went wrong, or with nothing once it serves. */
   async #launch(): Promise<Failure | undefined> {
+    this.#become('starting');
     await ensurePrivate(dirname(this.socketPath));
     await rm(this.socketPath, { force: true });
-    if (this.#closing) return { reason: 'engine', message: 'the event store is being closed' };
+    if (this.#isClosed()) return { reason: 'engine', message: 'the event store is being closed' };
     const child = fork(entry, [JSON.stringify(this.#process)], {
       cwd: dirname(this.socketPath),
       // Nothing of our environment: it holds secrets. The engine runs its calls on libuv's threads.
@@ -162,8 +194,7 @@ class Supervisor implements ChdbSupervisor {
     });
     this.#child = child;
     this.#killReason = '';
-    this.#lastWords = '';
-    this.#readyAt = 0;
+    this.#stderrTail = '';
     this.#relayStderr(child);
     this.#exited = new Promise((done) => {
       // Comes after exit, once stderr has been read to its end.
@@ -195,8 +226,7 @@ class Supervisor implements ChdbSupervisor {
           child.kill('SIGKILL');
           finish(word);
         } else {
-          this.#readyAt = performance.now();
-          this.#beat(child);
+          this.#serves(child);
           finish(undefined);
         }
       });
@@ -205,6 +235,18 @@ class Supervisor implements ChdbSupervisor {
         finish({ reason: 'engine', message: this.#killReason || `the process ended with ${signal ?? `code ${code}`}` }),
       );
     });
+  }
+
+  #serves(child: ChildProcess): void {
+    if (this.#isClosed()) return;
+    this.#become('running');
+    this.#hasServed = true;
+    this.#readyAt = performance.now();
+    this.#beat(child);
+  }
+
+  #isClosed(): boolean {
+    return this.#state === 'closed';
   }
 
   #beat(child: ChildProcess): void {
@@ -238,13 +280,14 @@ class Supervisor implements ChdbSupervisor {
     if (this.#child !== child) return;
     this.#child = undefined;
     clearInterval(this.#heartbeat);
-    // A first start that fails is start()'s to judge.
-    if (this.#closing || (this.#readyAt === 0 && this.restarts === 0)) return;
-    this.#restartSoon(reason);
+    if (this.#isClosed()) return;
+    if (this.#hasServed) this.#restartSoon(reason);
+    else this.#become('stopped');
   }
 
   #restartSoon(reason: string): void {
-    const steady = this.#readyAt > 0 && performance.now() - this.#readyAt > steadyMs;
+    const steady = this.#state === 'running' && performance.now() - this.#readyAt > steadyMs;
+    this.#become('pausing');
     this.#attempt = steady ? 0 : this.#attempt + 1;
     const delayMs = backoffMs(this.#attempt, 50, 10_000);
     this.restarts++;
@@ -258,13 +301,13 @@ class Supervisor implements ChdbSupervisor {
     try {
       await this.#launch();
     } catch (error) {
-      if (!this.#closing) this.#restartSoon(error instanceof Error ? error.message : String(error));
+      if (!this.#isClosed()) this.#restartSoon(error instanceof Error ? error.message : String(error));
     }
   }
 
   #relayStderr(child: ChildProcess): void {
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-      this.#lastWords = (this.#lastWords + text).slice(-2000);
+      this.#stderrTail = (this.#stderrTail + text).slice(-2000);
       this.#log.warn({ stderr: text.slice(0, 2000).trimEnd() }, 'the embedded event store wrote to stderr');
     });
   }

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tempMetadata } from '../../../test/support/metadata.ts';
-import type { IsolatedSandbox } from '../../sandbox/isolated.ts';
+import type { IsolatedSandbox } from '../../sandbox/create-sandbox.ts';
 import { SandboxError } from '../../sandbox/sandbox.ts';
 import { openTestSandbox } from '../../../test/support/sandbox.ts';
 import { createOrganization } from '../../metadata/organizations.ts';

@@ -9,19 +9,19 @@ interface Waiting {
 /** What one instance asks of the service. */
 export class HostCalls {
   readonly #instance: number;
-  readonly #tell: (message: FromChild, body?: string) => void;
+  readonly #send: (message: FromChild, body?: string) => void;
   readonly #waiting = new Map<number, Waiting>();
   #last = 0;
 
-  constructor(instance: number, tell: (message: FromChild, body?: string) => void) {
+  constructor(instance: number, send: (message: FromChild, body?: string) => void) {
     this.#instance = instance;
-    this.#tell = tell;
+    this.#send = send;
   }
 
   ask(op: string, args: readonly unknown[], cause: WireCause | null): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const call = ++this.#last;
-      this.#tell({ kind: 'op', instance: this.#instance, call, op, cause }, encodeNode(args));
+      this.#send({ kind: 'op', instance: this.#instance, call, op, cause }, encodeNode(args));
       this.#waiting.set(call, { resolve, reject });
     });
   }

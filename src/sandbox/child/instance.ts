@@ -1,19 +1,54 @@
+import { assert } from '../../base/assert.ts';
 import type { Ops } from '../ops/index.ts';
 import { toSandboxError, wireError } from '../wire/errors.ts';
 import type { ChildOptions, FromChild, OpenBody, Program, WireTarget } from '../wire/messages.ts';
-import { Entrance, type CallAnswer, type Entered } from './entrance.ts';
+import { Bridge, type Entry, type EntryCommand, type EntryOutcome, type EntryTimeout } from './bridge.ts';
 import { DisposedError, type IsolateMaker } from './isolate.ts';
-import { NoteBook } from './notes.ts';
+import { Telemetry } from './telemetry.ts';
 
-export interface InstanceParts {
+/**
+ * One plugin of one config, from the side of the process: takes requests for it and sees to it that each comes to an end.
+ *
+ * | from       | by             | to         | when                                                        |
+ * | ---------- | -------------- | ---------- | ----------------------------------------------------------- |
+ * | new        | describe, open | loading    | its code is being evaluated                                 |
+ * | loading    | end of load    | setting up | it was opened, and the code could be evaluated              |
+ * | loading    | end of load    | gone       | it was described only, or the code could not be evaluated   |
+ * | setting up | end of setup   | ready      | setupPlugin went well; gone when it did not                 |
+ * | ready      | close          | closing    | teardownPlugin runs; gone at its end                        |
+ * | any        | dispose        | gone       | memory or time ran out beyond repair, or nobody wants it    |
+ *
+ * A request runs code in the isolate by an entry. One entry leads to the next, the first of these that applies:
+ *
+ * | the last entry                                      | next entry                                            |
+ * | --------------------------------------------------- | ----------------------------------------------------- |
+ * | timed out in an event, and others ran in it, too    | `solo`: that event again, with all of the time        |
+ * | timed out in an event                               | `fail` it; after three in a row `fail-rest`           |
+ * | timed out in another request                        | `expire`: ends that one (a load ends without it)      |
+ * | left events of the request at work to be started    | `next`: more of them; not while one is about to go on |
+ * | left requests, and nothing under way for any        | `stuck`: ends the oldest                              |
+ * | otherwise                                           | none, until an answer, a timer or a request comes     |
+ */
+type State = 'new' | 'loading' | 'setting up' | 'ready' | 'closing' | 'gone';
+
+const transitions: Readonly<Record<State, readonly State[]>> = {
+  new: ['loading', 'gone'],
+  loading: ['setting up', 'gone'],
+  'setting up': ['ready', 'gone'],
+  ready: ['closing', 'gone'],
+  closing: ['gone'],
+  gone: [],
+};
+
+export interface InstanceDeps {
   readonly instance: number;
   readonly program: Program;
   readonly createIsolate: IsolateMaker;
   readonly limits: ChildOptions;
   readonly createOps: (toHost: (op: string, args: readonly unknown[]) => Promise<unknown>) => Ops;
-  readonly tell: (message: FromChild, body?: string) => void;
-  /** Says on the note what is about to run, and for how long at most; 0: nothing any more. */
-  readonly note: (limitMs: number) => void;
+  readonly send: (message: FromChild, body?: string) => void;
+  /** Says what is about to run, and for how long at most; 0: nothing any more. */
+  readonly setDeadline: (limitMs: number) => void;
   readonly onGone: () => void;
 }
 
@@ -21,10 +56,13 @@ interface EventsRequest {
   readonly kind: 'events';
   readonly id: number;
   readonly count: number;
-  timer: NodeJS.Timeout | undefined;
-  lastGuilty: number;
-  /** The event after the one that was cut off last. */
+  /** Of an entry that starts events. */
+  limitMs: number;
+  /** The last event that took too long. */
+  lastPoison: number;
+  /** The event after the one that timed out last. */
   first: number;
+  timer: NodeJS.Timeout | undefined;
 }
 
 interface QueuedEvents {
@@ -35,82 +73,65 @@ interface QueuedEvents {
   readonly isFirst: boolean;
 }
 
+/** Anything with one answer. Loading has no timer: it waits for nothing. */
 interface TaskRequest {
   readonly kind: 'task';
-  timer: NodeJS.Timeout | undefined;
-  readonly onDone: (ok: boolean, json: string) => void;
+  readonly timer: NodeJS.Timeout | undefined;
+  readonly onEnd: (ok: boolean, json: string) => void;
 }
-
-type Request = EventsRequest | TaskRequest;
-type CutOff = Extract<Entered, { kind: 'cut' }>;
 
 const housekeepingMs = 1000;
 const teardownMs = 5000;
-const guiltyInRowMax = 3;
+const poisonInRowMax = 3;
 const batchFactor = 4;
 const taskFactor = 8;
-/** Rounds of ending what is stuck: far more than there can be events. */
-const roundsMax = 10_000;
+/** In a row: far more than there can be events. */
+const entriesMax = 10_000;
 
 const stuckMessage =
   'it waits for something that can never come: no request, storage or other call is under way; await what the plugin started';
-const tooManyGuilty = `${guiltyInRowMax} events in a row took too long, so the rest of these events was not tried`;
+const tooManyPoison = `${poisonInRowMax} events in a row took too long, so the rest of these events was not tried`;
 const advice = 'make it do less at a time, or raise MILLRACE_SANDBOX_CPU_MS';
 
-/** One plugin of one config, from the side of the process: takes requests for it and sees to it that each comes to an end. */
 export class Instance {
-  readonly #parts: InstanceParts;
-  readonly #entrance: Entrance;
-  readonly #notes = new NoteBook();
-  readonly #requests = new Map<number, Request>();
+  readonly #deps: InstanceDeps;
+  readonly #bridge: Bridge;
+  readonly #telemetry = new Telemetry();
+  readonly #requests = new Map<number, EventsRequest | TaskRequest>();
   readonly #eventsQueue: QueuedEvents[] = [];
+  /** Entries that are decided upon. */
+  readonly #todo: Entry[] = [];
   /** Whose events are at work. */
   #serving: EventsRequest | undefined;
   /** Events that ran out of time right before the next one. */
-  #guiltyInRow = 0;
-  #setUp = false;
-  #dead = false;
+  #poisonInRow = 0;
+  #state: State = 'new';
+  #isRunning = false;
 
-  constructor(parts: InstanceParts) {
-    this.#parts = parts;
-    const { instance, program, limits, createIsolate, createOps, tell, note } = parts;
-    this.#entrance = new Entrance({
+  constructor(deps: InstanceDeps) {
+    this.#deps = deps;
+    const { instance, program, limits, createIsolate, createOps, send, setDeadline } = deps;
+    this.#bridge = new Bridge({
       instance,
       facts: program,
       memoryBytesMax: limits.memoryBytesMax,
       createIsolate,
       createOps,
-      tell,
-      note,
-      notes: this.#notes,
-      onAnswer: (answer) => this.#settle(answer),
+      send,
+      setDeadline,
+      telemetry: this.#telemetry,
+      onAnswer: (request, args) => this.#settle(request, args),
     });
   }
 
-  /** Loads the code only, and tells what it exports. */
+  /** Loads the code only, and sends what it exports. */
   describe(id: number): void {
-    this.#load(id, (ok, json) => {
-      this.#parts.tell({ kind: 'done', id, ok }, json);
-      this.dispose();
-    });
+    this.#load(id, (ok, json) => this.#endWith(id, ok, json));
   }
 
-  /** Loads the code and runs setupPlugin; tells what it exports. */
+  /** Loads the code and runs setupPlugin; sends what it exports. */
   open(id: number, body: OpenBody): void {
-    const { limits, tell } = this.#parts;
-    const fail = (json: string): void => {
-      tell({ kind: 'done', id, ok: false }, json);
-      this.dispose();
-    };
-    this.#load(id, (ok, described) => {
-      if (!ok) return fail(described);
-      this.#startTask(id, limits.taskMs, (setUp, json) => {
-        if (!setUp) return fail(json);
-        this.#setUp = true;
-        tell({ kind: 'done', id, ok: true }, described);
-      });
-      this.#run(id, 'setup', JSON.stringify({ config: body.config, attachments: body.attachments }));
-    });
+    this.#load(id, (ok, json) => (ok ? this.#setUp(id, body, json) : this.#endWith(id, ok, json)));
   }
 
   /** Requests for events are served one after the other, so that the plugin sees these in order. */
@@ -120,8 +141,8 @@ export class Instance {
   }
 
   call(id: number, target: WireTarget, text: string, timeoutMs: number): void {
-    this.#startTask(id, timeoutMs, (ok, json) => this.#parts.tell({ kind: 'done', id, ok }, json));
-    this.#run(id, 'call', text, JSON.stringify(target));
+    this.#addTask(id, timeoutMs, (ok, json) => this.#deps.send({ kind: 'done', id, ok }, json));
+    this.#runTask('call', id, text, JSON.stringify(target));
   }
 
   abort(id: number): void {
@@ -130,40 +151,73 @@ export class Instance {
 
   /** The service's answer to a call. */
   answer(call: number, ok: boolean, text: string): void {
-    this.#entrance.answer(call, ok, text);
+    this.#bridge.answer(call, ok, text);
   }
 
   close(id: number): void {
-    const end = (): void => {
-      this.#parts.tell({ kind: 'done', id, ok: true }, 'null');
-      this.dispose();
-    };
-    if (!this.#setUp || this.#dead) return end();
-    this.#startTask(id, teardownMs, (ok, json) => {
+    if (this.#state !== 'ready') return this.#endWith(id, true, 'null');
+    this.#become('closing');
+    this.#addTask(id, teardownMs, (ok, json) => {
       const { message } = ok ? { message: '' } : toSandboxError(JSON.parse(json));
-      if (!ok) this.#notes.log('PLUGIN', 'ERROR', `teardownPlugin failed: ${message}`, id, -1);
-      end();
+      if (!ok) this.#telemetry.log('PLUGIN', 'ERROR', `teardownPlugin failed: ${message}`, id, -1);
+      this.#endWith(id, true, 'null');
     });
-    this.#run(id, 'teardown');
+    this.#runTask('teardown', id);
   }
 
   /** Whoever still waits for an answer learns that there will be none. */
   dispose(cause: 'memory' | 'time' | 'aborted' = 'aborted'): void {
-    if (this.#dead) return;
-    this.#tellResults();
-    this.#dead = true;
+    if (this.#state === 'gone') return;
+    this.#sendResults();
+    this.#become('gone');
     const isAwaited = cause !== 'aborted' || this.#requests.size + this.#eventsQueue.length > 0;
-    if (isAwaited) this.#parts.tell({ kind: 'gone', instance: this.#parts.instance, cause });
-    for (const request of this.#requests.values()) clearInterval(request.timer);
+    if (isAwaited) this.#deps.send({ kind: 'gone', instance: this.#deps.instance, cause });
+    for (const request of this.#requests.values()) clearTimeout(request.timer);
     this.#requests.clear();
     this.#serving = undefined;
-    this.#tellNotes();
-    this.#entrance.close();
-    this.#parts.onGone();
+    this.#sendTelemetry();
+    this.#bridge.close();
+    this.#deps.onGone();
+  }
+
+  #become(state: State): void {
+    assert(transitions[this.#state].includes(state), `an instance goes from ${this.#state} to ${state}`);
+    this.#state = state;
+  }
+
+  #endWith(id: number, ok: boolean, json: string): void {
+    this.#deps.send({ kind: 'done', id, ok }, json);
+    this.dispose();
+  }
+
+  #load(id: number, onEnd: TaskRequest['onEnd']): void {
+    this.#become('loading');
+    this.#requests.set(id, { kind: 'task', timer: undefined, onEnd });
+    this.#runTask('load', id, this.#deps.program.code);
+  }
+
+  #setUp(id: number, { config, attachments }: OpenBody, described: string): void {
+    this.#become('setting up');
+    this.#addTask(id, this.#deps.limits.taskMs, (ok, json) => {
+      if (!ok) return this.#endWith(id, false, json);
+      this.#become('ready');
+      this.#deps.send({ kind: 'done', id, ok: true }, described);
+    });
+    this.#runTask('setup', id, JSON.stringify({ config, attachments }));
+  }
+
+  #addTask(id: number, timeoutMs: number, onEnd: TaskRequest['onEnd']): void {
+    const message = `it took longer than ${timeoutMs} ms, waiting included`;
+    const timer = setTimeout(() => this.#expire(id, Number.MAX_SAFE_INTEGER, 'time', message), timeoutMs);
+    this.#requests.set(id, { kind: 'task', timer, onEnd });
+  }
+
+  #runTask(command: EntryCommand, id: number, ...args: string[]): void {
+    this.#run(entryOf(command, id, this.#deps.limits.cpuMs * taskFactor, ...args));
   }
 
   #serveQueue(): void {
-    while (!this.#dead && !this.#serving) {
+    while (this.#state !== 'gone' && !this.#serving) {
       const next = this.#eventsQueue.shift();
       if (!next) return;
       this.#serve(next);
@@ -171,203 +225,174 @@ export class Instance {
   }
 
   #serve({ id, text, count, isFirst }: QueuedEvents): void {
-    const { waitMs } = this.#parts.limits;
-    if (isFirst) this.#guiltyInRow = 0;
-    const request: EventsRequest = { kind: 'events', id, count, timer: undefined, lastGuilty: -1, first: 0 };
+    const { cpuMs, waitMs } = this.#deps.limits;
+    if (isFirst) this.#poisonInRow = 0;
+    const limitMs = cpuMs * Math.min(Math.max(count, 1), batchFactor);
+    const request: EventsRequest = { kind: 'events', id, count, limitMs, lastPoison: -1, first: 0, timer: undefined };
     this.#requests.set(id, request);
     this.#serving = request;
-    this.#guard(() => {
-      const command = this.#guiltyInRow >= guiltyInRowMax ? 'refuse' : 'events';
-      const entered = this.#enter(this.#batchMs(count), command, id, text, tooManyGuilty);
-      if (entered.kind === 'cut') this.#tryAlone(request, entered);
-      this.#afterEntry();
-    });
-    if (this.#dead || !this.#requests.has(id)) return;
+    const command = this.#poisonInRow >= poisonInRowMax ? 'refuse' : 'events';
+    this.#run(entryOf(command, id, limitMs, text, tooManyPoison));
+    if (!this.#requests.has(id)) return;
+    const message = `it took longer than ${waitMs} ms, waiting included`;
     request.timer = setInterval(
-      () => this.#expire(id, Date.now() - waitMs, 'time', `it took longer than ${waitMs} ms, waiting included`),
+      () => this.#expire(id, Date.now() - waitMs, 'time', message),
       Math.min(250, waitMs / 2),
     );
   }
 
-  #load(id: number, onDone: (ok: boolean, json: string) => void): void {
-    this.#requests.set(id, { kind: 'task', timer: undefined, onDone });
-    this.#run(id, 'load', this.#parts.program.code);
-  }
-
-  #startTask(id: number, timeoutMs: number, onDone: (ok: boolean, json: string) => void): void {
-    const late = (): void =>
-      this.#expire(id, Number.MAX_SAFE_INTEGER, 'time', `it took longer than ${timeoutMs} ms, waiting included`);
-    this.#requests.set(id, { kind: 'task', timer: setTimeout(late, timeoutMs), onDone });
-  }
-
-  #run(id: number, command: string, ...rest: string[]): void {
-    this.#guard(() => {
-      this.#handleCut(this.#enter(this.#parts.limits.cpuMs * taskFactor, command, id, ...rest));
-      this.#afterEntry();
-    });
-  }
-
+  /** Ends what a request has had at work since before `cutoff` (ms since the epoch). */
   #expire(id: number, cutoff: number, kind: 'time' | 'aborted', message: string): void {
     if (!this.#requests.has(id)) return;
-    this.#guard(() => {
-      this.#enter(housekeepingMs, 'expire', id, JSON.stringify({ cutoff, kind, message }));
-      this.#afterEntry();
-    });
+    this.#run(entryOf('expire', id, housekeepingMs, JSON.stringify({ cutoff, kind, message })));
   }
 
-  #settle(answer: CallAnswer): void {
-    const { cpuMs } = this.#parts.limits;
-    const limitMs = this.#requests.get(answer.id)?.kind === 'events' ? cpuMs : cpuMs * taskFactor;
-    this.#guard(() => {
-      const entered = this.#entrance.settle(limitMs, answer);
-      this.#tellResults();
-      // Refused, it moves nobody on. Who waits for it is found to wait for nothing.
-      this.#handleCut(entered);
-      this.#afterEntry();
-    });
+  #settle(request: number, args: readonly (string | number)[]): void {
+    const { cpuMs } = this.#deps.limits;
+    const limitMs = this.#requests.get(request)?.kind === 'events' ? cpuMs : cpuMs * taskFactor;
+    this.#run({ command: 'settle', request, limitMs, args });
   }
 
-  /** Whatever cannot be mended costs the isolate. */
-  #guard(work: () => void): void {
-    if (this.#dead) return;
+  /** Makes the entry and those that it leads to. Whatever cannot be mended costs the isolate. */
+  #run(first: Entry): void {
+    if (this.#state === 'gone') return;
+    this.#todo.push(first);
+    // Asked for within an entry: its turn comes.
+    if (this.#isRunning) return;
+    this.#isRunning = true;
     try {
-      work();
-      // What waited behind a request that has just ended.
-      if (this.#eventsQueue.length > 0) queueMicrotask(() => this.#serveQueue());
+      this.#runTodo();
     } catch (error) {
       this.dispose(error instanceof DisposedError ? 'memory' : 'time');
     }
+    this.#isRunning = false;
+    // What waited behind a request that has just ended, once the answers to that one are out.
+    if (this.#eventsQueue.length > 0) queueMicrotask(() => this.#serveQueue());
   }
 
-  /** @throws DisposedError; CutOffError when not even cleaning up comes back in time. */
-  #enter(limitMs: number, command: string, id: number, ...rest: string[]): Entered {
-    const entered = this.#entrance.enter(limitMs, command, id, ...rest);
-    if (entered.kind === 'refused') this.#refused(id, command, entered.message);
-    this.#tellResults();
-    return entered;
-  }
-
-  #refused(id: number, command: string, message: string): void {
-    const request = this.#requests.get(id);
-    if (request?.kind === 'task') {
-      this.#end(id, false, JSON.stringify(wireError('thrown', command, message)));
-    } else if (request) {
-      const error = wireError('thrown', 'processEvent', message);
-      const all = Array.from({ length: request.count }, (_, at) => [at, 3, error]);
-      this.#forget(request);
-      this.#parts.tell({ kind: 'results', id, guiltyInRow: 0 }, `${JSON.stringify(all)}\n`);
+  /** @throws DisposedError; EntryTimeoutError when not even cleaning up comes back in time. */
+  #runTodo(): void {
+    let entry = this.#todo.shift();
+    for (let entries = 0; entry && !this.#isGone(); entries++) {
+      if (entries > entriesMax) throw new Error('expected the requests to end at some time');
+      const outcome = this.#bridge.enter(entry);
+      // A `settle` that is refused moves nobody on: who waits for it is found to be stuck.
+      if (outcome.kind === 'refused' && entry.command !== 'settle') this.#refuse(entry, outcome.message);
+      this.#sendResults();
+      if (outcome.kind === 'timeout') this.#handleTimeout(entry, outcome);
+      for (const { request, ok, json } of this.#bridge.takeEnds()) this.#endTask(request, ok, json);
+      entry = this.#todo.shift() ?? this.#startMore(entry, outcome) ?? this.#endStuck();
     }
+    if (!this.#isGone()) this.#sendTelemetry();
   }
 
-  #batchMs(count: number): number {
-    return this.#parts.limits.cpuMs * Math.min(Math.max(count, 1), batchFactor);
+  #isGone(): boolean {
+    return this.#state === 'gone';
+  }
+
+  #refuse({ command, request: id }: Entry, message: string): void {
+    const request = this.#requests.get(id);
+    if (request?.kind !== 'events') {
+      this.#endTask(id, false, JSON.stringify(wireError('thrown', command, message)));
+      return;
+    }
+    const error = wireError('thrown', 'processEvent', message);
+    const all = Array.from({ length: request.count }, (_, at) => [at, 3, error]);
+    this.#forget(request);
+    this.#deps.send({ kind: 'results', id, poisonInRow: 0 }, `${JSON.stringify(all)}\n`);
+  }
+
+  #handleTimeout(entry: Entry, timeout: EntryTimeout): void {
+    const request = this.#requests.get(timeout.request);
+    if (request?.kind === 'events') this.#handleEventTimeout(entry, timeout, request);
+    else if (request) this.#handleTaskTimeout(timeout.request, request);
+  }
+
+  #handleEventTimeout({ command }: Entry, { index, stalled }: EntryTimeout, request: EventsRequest): void {
+    if (index < 0) return;
+    const { id } = request;
+    const { cpuMs } = this.#deps.limits;
+    if (command === 'events' || command === 'next') {
+      // Those before it, or others on the machine, may have used up the time.
+      const wasAlone = index === request.first && !stalled;
+      request.first = index + 1;
+      request.limitMs = cpuMs;
+      if (!wasAlone) {
+        this.#todo.push(entryOf('solo', id, cpuMs, String(index)));
+        return;
+      }
+    }
+    this.#poisonInRow = request.lastPoison === index - 1 ? this.#poisonInRow + 1 : 1;
+    request.lastPoison = index;
+    const message = `it computed for more than ${cpuMs} ms on one event; ${advice}`;
+    this.#todo.push(entryOf('fail', id, housekeepingMs, String(index), message));
+    if (this.#poisonInRow < poisonInRowMax) return;
+    request.lastPoison = request.count - 1;
+    this.#todo.push(entryOf('fail-rest', id, housekeepingMs, tooManyPoison));
+  }
+
+  #handleTaskTimeout(id: number, { timer }: TaskRequest): void {
+    const message = `it computed for more than ${this.#deps.limits.cpuMs * taskFactor} ms without a pause; ${advice}`;
+    if (timer === undefined) this.#endTask(id, false, JSON.stringify(wireError('time', 'load', message)));
+    else this.#expire(id, Number.MAX_SAFE_INTEGER, 'time', message);
   }
 
   /**
-   * Starts more of the events being served, those that wait each in an entry of its own: while one of them is about to go on, none;
-   * the guest knows best. Most requests are at their end after the first entry and never come here.
+   * More of the events being served, those that wait each in an entry of its own: while one of them is about to go on, none; the
+   * guest knows best. Most requests are at their end after the first entry and never come here.
    */
-  #startMore(): void {
+  #startMore({ command }: Entry, outcome: EntryOutcome): Entry | undefined {
     const request = this.#serving;
-    if (!request) return;
-    let limitMs = this.#batchMs(request.count);
-    for (let entries = 0; this.#serving === request; entries++) {
-      if (entries > request.count + guiltyInRowMax) throw new Error('expected fewer starts than events');
-      if (this.#entrance.isAboutToGoOn(request.id)) return;
-      const entered = this.#enter(limitMs, 'next', request.id);
-      if (entered.kind === 'cut') {
-        this.#tryAlone(request, entered);
-        limitMs = this.#parts.limits.cpuMs;
-      } else if (entered.kind === 'refused' || !entered.more) return;
-    }
+    const hasNoMore = command === 'next' && outcome.kind === 'done' && !outcome.more;
+    if (!request || hasNoMore || this.#bridge.isAboutToGoOn(request.id)) return undefined;
+    return entryOf('next', request.id, request.limitMs);
   }
 
-  /** An event was cut off where events are started. Those before it, or others on the machine, may have used up the time. */
-  #tryAlone(request: EventsRequest, cut: CutOff): void {
-    const wasAlone = cut.index < 0 || (cut.index === request.first && !cut.stalled);
-    const { cpuMs } = this.#parts.limits;
-    this.#handleCut(wasAlone ? cut : this.#enter(cpuMs, 'solo', request.id, String(cut.index)));
-    request.first = cut.index + 1;
+  #endStuck(): Entry | undefined {
+    const [waiting] = this.#requests.keys();
+    if (waiting === undefined || this.#bridge.isWaiting) return undefined;
+    return entryOf('stuck', waiting, housekeepingMs, stuckMessage);
   }
 
-  #handleCut(entered: Entered): void {
-    if (entered.kind !== 'cut') return;
-    const { id, index } = entered;
-    const request = this.#requests.get(id);
-    const { cpuMs } = this.#parts.limits;
-    if (request?.kind === 'events' && index >= 0) {
-      this.#guiltyInRow = request.lastGuilty === index - 1 ? this.#guiltyInRow + 1 : 1;
-      request.lastGuilty = index;
-      const message = `it computed for more than ${cpuMs} ms on one event; ${advice}`;
-      this.#enter(housekeepingMs, 'fail', id, String(index), message);
-      if (this.#guiltyInRow < guiltyInRowMax) return;
-      request.lastGuilty = request.count - 1;
-      this.#enter(housekeepingMs, 'fail-rest', id, tooManyGuilty);
-    } else if (request?.kind === 'task') {
-      const message = `it computed for more than ${cpuMs * taskFactor} ms without a pause; ${advice}`;
-      if (!this.#setUp && request.timer === undefined) {
-        this.#end(id, false, JSON.stringify(wireError('time', 'load', message)));
-      } else {
-        const about = JSON.stringify({ cutoff: Number.MAX_SAFE_INTEGER, kind: 'time', message });
-        this.#enter(housekeepingMs, 'expire', id, about);
-      }
-    }
-  }
-
-  /** Ends what ended, starts what may start, and ends what can never end. */
-  #afterEntry(): void {
-    for (let rounds = 0; ; rounds++) {
-      if (rounds > roundsMax) throw new Error('expected the requests to end at some time');
-      this.#tellEnds();
-      if (!this.#dead) this.#startMore();
-      this.#tellEnds();
-      if (this.#dead || this.#entrance.isWaiting) break;
-      const [waiting] = this.#requests.keys();
-      if (waiting === undefined) break;
-      this.#handleCut(this.#enter(housekeepingMs, 'stuck', waiting, stuckMessage));
-    }
-    if (!this.#dead) this.#tellNotes();
-  }
-
-  #tellEnds(): void {
-    for (const { id, ok, json } of this.#entrance.takeEnds()) this.#end(id, ok, json);
-  }
-
-  #end(id: number, ok: boolean, json: string): void {
+  #endTask(id: number, ok: boolean, json: string): void {
     const request = this.#requests.get(id);
     if (request?.kind !== 'task') return;
     clearTimeout(request.timer);
     this.#requests.delete(id);
-    this.#notes.endOf(id);
-    this.#tellNotes();
-    request.onDone(ok, json);
+    this.#telemetry.endOf(id);
+    this.#sendTelemetry();
+    request.onEnd(ok, json);
   }
 
-  #tellResults(): void {
-    for (const { id, last, text } of this.#entrance.takeResults()) {
+  #sendResults(): void {
+    for (const { request: id, last, text } of this.#bridge.takeResults()) {
       const request = this.#requests.get(id);
       if (request?.kind !== 'events') continue;
       if (!last) {
-        this.#parts.tell({ kind: 'results', id }, text);
+        this.#deps.send({ kind: 'results', id }, text);
         continue;
       }
       this.#forget(request);
       // Whoever gets the last results has seen what was logged on the way.
-      this.#tellNotes();
-      if (request.lastGuilty !== request.count - 1) this.#guiltyInRow = 0;
-      this.#parts.tell({ kind: 'results', id, guiltyInRow: this.#guiltyInRow }, text);
+      this.#sendTelemetry();
+      if (request.lastPoison !== request.count - 1) this.#poisonInRow = 0;
+      this.#deps.send({ kind: 'results', id, poisonInRow: this.#poisonInRow }, text);
     }
   }
 
   #forget(request: EventsRequest): void {
     clearInterval(request.timer);
     this.#requests.delete(request.id);
-    this.#notes.endOf(request.id);
+    this.#telemetry.endOf(request.id);
     if (this.#serving === request) this.#serving = undefined;
   }
 
-  #tellNotes(): void {
-    const notes = this.#notes.take();
-    if (notes) this.#parts.tell({ kind: 'notes', instance: this.#parts.instance }, JSON.stringify(notes));
+  #sendTelemetry(): void {
+    const gathered = this.#telemetry.take();
+    if (gathered) this.#deps.send({ kind: 'telemetry', instance: this.#deps.instance }, JSON.stringify(gathered));
   }
+}
+
+function entryOf(command: EntryCommand, request: number, limitMs: number, ...args: string[]): Entry {
+  return { command, request, limitMs, args: [request, ...args] };
 }

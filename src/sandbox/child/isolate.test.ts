@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { bundleGuest } from './guest-bundle.ts';
-import { createIsolateMaker, type IsolateParts } from './isolate.ts';
+import { createIsolateMaker, type IsolateDeps } from './isolate.ts';
 
-const parts: IsolateParts = {
+const parts: IsolateDeps = {
   facts: { pluginName: 'Probe', label: 'Probe (1)' },
   memoryBytesMax: 33_554_432,
   fromGuest: () => undefined,

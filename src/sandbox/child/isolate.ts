@@ -5,10 +5,10 @@ export type Enter = (...command: readonly (string | number)[]) => unknown;
 export type FromGuest = (kind: unknown, rest: readonly unknown[]) => string | undefined;
 
 /** The entry did not come back in time and was cut off. `stalled`: the machine was busy elsewhere for most of it. */
-export class CutOffError extends Error {
+export class EntryTimeoutError extends Error {
   readonly stalled: boolean;
   constructor(stalled: boolean) {
-    super('cut off');
+    super('the entry took too long');
     this.stalled = stalled;
   }
 }
@@ -17,7 +17,7 @@ export class CutOffError extends Error {
 export class DisposedError extends Error {}
 
 export interface GuestIsolate {
-  /** What the guest gives back: see start in ../guest/main.ts. @throws CutOffError, DisposedError. */
+  /** What the guest gives back: see start in ../guest/main.ts. @throws EntryTimeoutError, DisposedError. */
   enter(timeoutMs: number, ...command: readonly (string | number)[]): unknown;
   readonly isDisposed: boolean;
   /** The guest did not have to be compiled again. */
@@ -25,7 +25,7 @@ export interface GuestIsolate {
   dispose(): void;
 }
 
-export interface IsolateParts {
+export interface IsolateDeps {
   readonly facts: { readonly pluginName: string; readonly label: string };
   readonly memoryBytesMax: number;
   readonly fromGuest: FromGuest;
@@ -33,7 +33,7 @@ export interface IsolateParts {
   readonly onRejection: (reason: unknown) => void;
 }
 
-export type IsolateMaker = (parts: IsolateParts) => GuestIsolate;
+export type IsolateMaker = (deps: IsolateDeps) => GuestIsolate;
 
 const startMs = 5000;
 const lastMs = 1000;
@@ -41,8 +41,8 @@ const lastMs = 1000;
 /** Makes isolates with this guest in them, ready for a plugin's code. What compiling it gave is kept for the next ones. */
 export function createIsolateMaker(bundle: string): IsolateMaker {
   let compiled: ivm.ExternalCopy<ArrayBuffer> | undefined;
-  return (parts) => {
-    const isolate = new ivm.Isolate({ memoryLimit: Math.max(8, Math.round(parts.memoryBytesMax / 1_048_576)) });
+  return (deps) => {
+    const isolate = new ivm.Isolate({ memoryLimit: Math.max(8, Math.round(deps.memoryBytesMax / 1_048_576)) });
     const context = isolate.createContextSync();
     const known = compiled;
     const script = isolate.compileScriptSync(bundle, {
@@ -52,8 +52,8 @@ export function createIsolateMaker(bundle: string): IsolateMaker {
     const start = script.runSync(context, { timeout: startMs, reference: true }) as ivm.Reference<Start>;
     const { cachedDataRejected } = script as { readonly cachedDataRejected?: boolean };
     script.release();
-    const outside = outsideOf(parts.fromGuest);
-    const enter = start.applySync(undefined, [outside, JSON.stringify(parts.facts)], {
+    const outside = outsideOf(deps.fromGuest);
+    const enter = start.applySync(undefined, [outside, JSON.stringify(deps.facts)], {
       timeout: startMs,
       result: { reference: true },
     }) as ivm.Reference<Enter>;
@@ -61,7 +61,7 @@ export function createIsolateMaker(bundle: string): IsolateMaker {
     const isFromCache = known !== undefined && cachedDataRejected !== true;
     // Only now, so that the functions that starting needs are in it.
     if (!isFromCache) compiled = compiledCode(isolate, bundle);
-    return guestIsolate(isolate, enter, isFromCache, parts.onRejection);
+    return guestIsolate(isolate, enter, isFromCache, deps.onRejection);
   };
 }
 
@@ -110,7 +110,7 @@ function guestIsolate(
         if (isolate.isDisposed) throw new DisposedError();
         // A plugin may reject with the same words, but not as late.
         if (isTimeout(error) && performance.now() - startedAt >= timeoutMs) {
-          throw new CutOffError(Number(isolate.cpuTime - cpuBefore) / 1e6 < timeoutMs / 2);
+          throw new EntryTimeoutError(Number(isolate.cpuTime - cpuBefore) / 1e6 < timeoutMs / 2);
         }
         // The guest itself never throws: the entry came to its end, but what it gave back was put aside for this.
         onRejection(error);

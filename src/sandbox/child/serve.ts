@@ -8,15 +8,15 @@ import { createOps, type Ops } from '../ops/index.ts';
 import { FrameReader, writeFrame, type Frame } from '../../base/frames.ts';
 import type { ChildOptions, FromChild, OpenBody, Program, ToChild } from '../wire/messages.ts';
 import { wireError } from '../wire/errors.ts';
-import { monotonicMs, noteDescriptor, socketDescriptor, writeNote } from '../wire/note.ts';
+import { deadlineDescriptor, monotonicMs, socketDescriptor, writeDeadline } from '../wire/deadline.ts';
 import { bundleGuest } from './guest-bundle.ts';
 import { createIsolateMaker, type IsolateMaker } from './isolate.ts';
-import { Instance, type InstanceParts } from './instance.ts';
+import { Instance, type InstanceDeps } from './instance.ts';
 
 const requestsPerMinute = 600;
 const requestsAtOnce = 20;
 
-export interface ChildParts {
+export interface ChildDeps {
   /** Opens the database of places at this path. */
   readonly openGeoIp: (
     path: string,
@@ -27,16 +27,16 @@ export interface ChildParts {
 type OpsFor = (program: Program, toHost: (op: string, args: readonly unknown[]) => Promise<unknown>) => Ops;
 
 /** The process of the plugins: answers the service until that is gone. */
-export function serveSandbox(parts: ChildParts): void {
+export function serveSandbox(deps: ChildDeps): void {
   const socket = new Socket({ fd: socketDescriptor });
   const reader = new FrameReader<ToChild>();
-  const tell = (message: FromChild, body?: string): void => writeFrame(socket, message, body);
+  const send = (message: FromChild, body?: string): void => writeFrame(socket, message, body);
   let server: Server | undefined;
   socket.on('data', (chunk: Buffer) => {
     // What several requests are answered with goes out together.
     socket.cork();
     for (const { header, body } of reader.push(chunk)) {
-      if (header.kind === 'init') server = start(header.options, body.toString('utf8'), parts, tell);
+      if (header.kind === 'init') server = start(header.options, body.toString('utf8'), deps, send);
       else server?.take({ header, body });
     }
     socket.uncork();
@@ -53,16 +53,16 @@ export function serveSandbox(parts: ChildParts): void {
 function start(
   options: ChildOptions,
   knownBundle: string,
-  parts: ChildParts,
-  tell: (message: FromChild, body?: string) => void,
+  deps: ChildDeps,
+  send: (message: FromChild, body?: string) => void,
 ): Server {
   const bundle = knownBundle === '' ? bundleGuest() : knownBundle;
   const createIsolate = createIsolateMaker(bundle);
   const { allow, timeoutMs, bytesMax, ca } = options.outbound;
   const allowList = parseAllowList(allow);
   const outbound = createOutboundFetch({ allow: allowList, timeoutMs, bytesMax, ca });
-  const places = parts.openGeoIp(options.geoipDatabase, {
-    warn: (_about, message) => tell({ kind: 'warning', message }),
+  const places = deps.openGeoIp(options.geoipDatabase, {
+    warn: (_about, message) => send({ kind: 'warning', message }),
   });
   const opsFor: OpsFor = ({ pluginName, label, configId, projectId }, toHost) =>
     createOps({
@@ -78,23 +78,23 @@ function start(
       toHost,
       instance: { pluginName, label, configId, projectId },
     });
-  tell({ kind: 'ready' }, bundle);
-  return new Server({ options, createIsolate, opsFor, tell });
+  send({ kind: 'ready' }, bundle);
+  return new Server({ options, createIsolate, opsFor, send });
 }
 
-interface ServerParts {
+interface ServerDeps {
   readonly options: ChildOptions;
   readonly createIsolate: IsolateMaker;
   readonly opsFor: OpsFor;
-  readonly tell: (message: FromChild, body?: string) => void;
+  readonly send: (message: FromChild, body?: string) => void;
 }
 
 class Server {
-  readonly #parts: ServerParts;
+  readonly #deps: ServerDeps;
   readonly #instances = new Map<number, Instance>();
 
-  constructor(parts: ServerParts) {
-    this.#parts = parts;
+  constructor(deps: ServerDeps) {
+    this.#deps = deps;
   }
 
   take({ header, body }: Frame<Exclude<ToChild, { kind: 'init' }>>): void {
@@ -102,15 +102,15 @@ class Server {
     const instance = this.#instances.get(header.instance);
     // Its end and this message passed each other on the way.
     if (!instance && (header.kind === 'events' || header.kind === 'call')) {
-      this.#parts.tell({ kind: 'gone', instance: header.instance, cause: 'aborted' });
+      this.#deps.send({ kind: 'gone', instance: header.instance, cause: 'aborted' });
     }
     switch (header.kind) {
       case 'describe':
         this.#create(header, JSON.parse(text()) as Program)?.describe(header.id);
         break;
       case 'open': {
-        const given = JSON.parse(text()) as OpenBody;
-        this.#create(header, given)?.open(header.id, given);
+        const opened = JSON.parse(text()) as OpenBody;
+        this.#create(header, opened)?.open(header.id, opened);
         break;
       }
       case 'events':
@@ -127,32 +127,35 @@ class Server {
         break;
       case 'close':
         if (instance) instance.close(header.id);
-        else this.#parts.tell({ kind: 'done', id: header.id, ok: true }, 'null');
+        else this.#deps.send({ kind: 'done', id: header.id, ok: true }, 'null');
     }
   }
 
-  /** Undefined: there is no isolate to be had; that has been told. */
+  /** Undefined: there is no isolate to be had; that has been sent. */
   #create(asked: { readonly id: number; readonly instance: number }, program: Program): Instance | undefined {
-    const { options, createIsolate, opsFor, tell } = this.#parts;
+    const { options, createIsolate, opsFor, send } = this.#deps;
     const id = asked.instance;
-    const parts: InstanceParts = {
+    const deps: InstanceDeps = {
       instance: id,
       program,
       createIsolate,
       limits: options,
       createOps: (toHost) => opsFor(program, toHost),
-      tell,
-      note: (limitMs) =>
-        limitMs === 0 ? writeNote(noteDescriptor, 0, 0) : writeNote(noteDescriptor, id, monotonicMs() + limitMs),
+      send,
+      setDeadline: (limitMs) =>
+        writeDeadline(
+          deadlineDescriptor,
+          limitMs === 0 ? { instance: 0, until: 0 } : { instance: id, until: monotonicMs() + limitMs },
+        ),
       onGone: () => this.#instances.delete(id),
     };
     try {
-      const instance = new Instance(parts);
+      const instance = new Instance(deps);
       this.#instances.set(id, instance);
       return instance;
     } catch (error) {
       const message = `its surroundings could not be made: ${error instanceof Error ? error.message : String(error)}`;
-      tell({ kind: 'done', id: asked.id, ok: false }, JSON.stringify(wireError('load', 'load', message)));
+      send({ kind: 'done', id: asked.id, ok: false }, JSON.stringify(wireError('load', 'load', message)));
       return undefined;
     }
   }

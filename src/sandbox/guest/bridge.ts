@@ -17,8 +17,6 @@ export interface GuestBridge extends Bridge {
   settle(call: number, ok: boolean, text: string): void;
 }
 
-const openCallsMax = 1000;
-
 export function createBridge(
   outside: Outside,
   turns: Turns,
@@ -45,19 +43,15 @@ export function createBridge(
     },
     call: (op, args) =>
       new Promise((resolve, reject) => {
-        if (open.size >= openCallsMax) {
-          throw new Error(
-            `expected at most ${openCallsMax} calls at once, got one more (${op}); wait for some of them`,
-          );
-        }
         const text = encodeBridge(args, toBase64);
         const turn = turns.current;
         const call = ++last;
+        const refusal = outside('c', call, op, text, turn.id, turn.index, op === 'capture' ? turn.captures++ : 0);
+        if (refusal !== undefined) throw errorOf(sliceText(refusal, 1));
         const isQuick = isAnsweredAtOnce(op);
         if (isQuick) turn.quick++;
         else turn.slow++;
         open.set(call, { resolve, reject, turn, isQuick });
-        outside('c', call, op, text, turn.id, turn.index, op === 'capture' ? turn.captures++ : 0);
       }),
     settle: (call, ok, text) => {
       const waiting = open.get(call);

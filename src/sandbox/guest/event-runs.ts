@@ -31,7 +31,7 @@ export class EventRun {
   #started = 0;
   #finished = 0;
   #waited = false;
-  #cut = false;
+  #hasTimedOut = false;
   #head = '';
   #texts = '';
 
@@ -74,8 +74,8 @@ export class EventRun {
   /** Nothing is under way that could finish those at work. */
   stuck(message: string): void {
     for (const turn of this.#running.values()) {
-      if (this.#cut && !this.#again.has(turn.index)) {
-        // It may have lost its continuation when another event was cut off.
+      if (this.#hasTimedOut && !this.#again.has(turn.index)) {
+        // It may have lost its continuation when another event took too long.
         this.#again.add(turn.index);
         turn.over = true;
         this.#running.delete(turn.index);
@@ -86,9 +86,9 @@ export class EventRun {
     }
   }
 
-  /** The process cut off what was running: that event, to be run again or failed; -1: none of these. */
-  cutOff(turn: Turn): number {
-    this.#cut = true;
+  /** What was running took too long: that event, to be run again or failed; -1: none of these. */
+  timedOut(turn: Turn): number {
+    this.#hasTimedOut = true;
     if (turn.over) return -1;
     turn.over = true;
     this.#running.delete(turn.index);

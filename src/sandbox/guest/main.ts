@@ -63,10 +63,10 @@ const commands: Readonly<Record<string, Command>> = {
     task?.end(fault(kind, task.method, message));
     return undefined;
   },
-  'cut-off': ({ runs, turns }) => {
+  'timed-out': ({ runs, turns }) => {
     const turn = turns.current;
     turns.current = nobody;
-    const index = runs.get(turn.id)?.cutOff(turn) ?? -1;
+    const index = runs.get(turn.id)?.timedOut(turn) ?? -1;
     return turn.id === 0 ? '' : `${turn.id}:${index}`;
   },
   settle: ({ bridge }, call, text, ok) => bridge.settle(call, ok === '1', text),

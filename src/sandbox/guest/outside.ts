@@ -2,7 +2,8 @@
  * The one function of the process that an isolate gets; takes and gives primitives only. By its first argument:
  *
  * - `s` op, bridge-json → bridge-json, or `e` and the JSON of an error: answered at once
- * - `c` call, op, bridge-json, request, index, nth: answered by the command `settle`
+ * - `c` call, op, bridge-json, request, index, nth → nothing, or `e` and the JSON of an error when there are too many under way:
+ *   answered by the command `settle`
  * - `l` level, message, request, index · `m` name, kind, value: notes
  * - `r` request, 1 when these are the last, results-text
  * - `d` request, 1 when it went well, JSON of the value or the error

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { newId } from '../../base/ids.ts';
+import { assert } from '../../base/assert.ts';
 import type { JsonValue } from '../../base/json.ts';
 import {
   SandboxError,
@@ -18,7 +19,7 @@ import { runEvents, type SliceEnd } from './run-events.ts';
 import { answerOp } from './answer-op.ts';
 import type { Answer, Supervisor } from './supervisor.ts';
 
-export interface ConfigInstanceParts {
+export interface ConfigInstanceDeps {
   readonly spec: InstanceSpec;
   readonly supervisor: Supervisor;
   readonly taskMs: number;
@@ -33,14 +34,37 @@ export interface ConfigInstanceParts {
 
 interface Work {
   readonly events: readonly SandboxEvent[];
-  /** What it asked for and was not done yet. Never rejects. */
-  readonly asked: Set<Promise<unknown>>;
+  /** Calls that are not answered yet. Never reject. */
+  readonly serving: Set<Promise<unknown>>;
 }
 
-/** A crash that this was not to blame for costs it nothing; but not for ever. */
+/** A crash that this was not to blame for costs it nothing, up to so many. */
 const lossesMax = 5;
 
-/** A config at work: its isolate is made when there is something to do, and may be gone at any time. */
+/**
+ * A config at work: its isolate is made when there is something to do, and may be gone at any time.
+ *
+ * | from     | by         | to       | when                                                        |
+ * | -------- | ---------- | -------- | ----------------------------------------------------------- |
+ * | none     | ensureOpen | opening  | there is something to do, and the config is not closed      |
+ * | opening  | its end    | open     | setupPlugin went well                                       |
+ * | opening  | its end    | none     | it failed, or the isolate was lost too often on the way     |
+ * | open     | gone       | none     | the isolate is no more, alone or with its process           |
+ * | open     | evict      | evicting | it was idle, others need the room, or the config is closed  |
+ * | evicting | its end    | none     | teardownPlugin is over: only now it may be set up again     |
+ */
+type State =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'open' }
+  | { readonly kind: 'opening' | 'evicting'; readonly ended: Promise<void> };
+
+const transitions: Readonly<Record<State['kind'], readonly State['kind'][]>> = {
+  none: ['opening'],
+  opening: ['open', 'none'],
+  open: ['none', 'evicting'],
+  evicting: ['none'],
+};
+
 export class ConfigInstance implements SandboxInstance {
   readonly spec: InstanceSpec;
   /** Of the isolate that is there or being made; 0: none. */
@@ -49,19 +73,16 @@ export class ConfigInstance implements SandboxInstance {
   lastUsed = 0;
   /** Requests at work. */
   busy = 0;
-  readonly #parts: ConfigInstanceParts;
+  readonly #deps: ConfigInstanceDeps;
   /** By request, while it is at work. */
   readonly #work = new Map<number, Work>();
   #described: Described = { methods: [], scheduledTasks: [], jobs: [], metrics: {} };
-  #opening: Promise<void> | undefined;
-  /** What it tears down is to be over before it sets anything up. */
-  #leaving: Promise<unknown> = Promise.resolve();
-  #isOpen = false;
-  #closed = false;
+  #state: State = { kind: 'none' };
+  #isClosed = false;
 
-  constructor(parts: ConfigInstanceParts) {
-    this.#parts = parts;
-    this.spec = parts.spec;
+  constructor(deps: ConfigInstanceDeps) {
+    this.#deps = deps;
+    this.spec = deps.spec;
   }
 
   get described(): Described {
@@ -69,26 +90,26 @@ export class ConfigInstance implements SandboxInstance {
   }
 
   get isOpen(): boolean {
-    return this.#isOpen;
+    return this.#state.kind === 'open';
   }
 
   /** The isolate went: it is made anew with the next use. */
   gone(): void {
     this.number = 0;
-    this.#isOpen = false;
+    if (this.isOpen) this.#become({ kind: 'none' });
   }
 
   /** Makes the isolate when there is none, setupPlugin included. @throws SandboxError */
   async ensureOpen(): Promise<void> {
-    this.lastUsed = this.#parts.now();
-    if (this.#isOpen) return;
-    if (this.#closed) throw this.#error('aborted', 'setupPlugin', 'the instance has been closed');
-    this.#opening ??= this.#open().finally(() => {
-      this.#opening = undefined;
-    });
-    await this.#opening;
+    this.lastUsed = this.#deps.now();
+    if (this.isOpen) return;
+    for (let state = this.#state; state.kind !== 'open'; state = this.#state) {
+      if (this.#isClosed) throw this.#error('aborted', 'setupPlugin', 'the instance has been closed');
+      if (state.kind === 'none') this.#become({ kind: 'opening', ended: this.#open() });
+      else await state.ended;
+    }
     // Others that came at the same time may have been one too many.
-    void this.#parts.makeRoom(0);
+    void this.#deps.makeRoom(0);
   }
 
   async processEvents(events: readonly SandboxEvent[]): Promise<readonly EventOutcome[]> {
@@ -112,23 +133,18 @@ export class ConfigInstance implements SandboxInstance {
   }
 
   async close(): Promise<void> {
-    if (this.#closed) return;
-    this.#closed = true;
+    if (this.#isClosed) return;
+    this.#isClosed = true;
     await this.evict();
-    this.#parts.onClosed();
+    this.#deps.onClosed();
   }
 
   /** Tears the isolate down; the next use makes another one. From now on it does not count as open. */
   async evict(): Promise<void> {
-    if (this.#opening) await this.#opening.catch(() => undefined);
-    if (this.#isOpen) {
-      const { number } = this;
-      this.#isOpen = false;
-      this.#leaving = this.#parts.supervisor.ask({ kind: 'close', instance: number }, '').answer;
-      await this.#leaving;
-      if (this.number === number) this.number = 0;
-    }
-    await this.#leaving;
+    if (this.#state.kind === 'opening') await this.#state.ended.catch(() => undefined);
+    if (this.isOpen) this.#become({ kind: 'evicting', ended: this.#tearDown() });
+    const state: State = this.#state;
+    if (state.kind === 'evicting') await state.ended;
   }
 
   /**
@@ -144,18 +160,43 @@ export class ConfigInstance implements SandboxInstance {
     });
     if (!work) return await answer;
     const done = Promise.allSettled([answer]);
-    work.asked.add(done);
+    work.serving.add(done);
     try {
       return await answer;
     } finally {
-      work.asked.delete(done);
+      work.serving.delete(done);
     }
   }
 
+  #become(state: State): void {
+    assert(
+      transitions[this.#state.kind].includes(state.kind),
+      `no isolate that is ${this.#state.kind} to be ${state.kind}`,
+    );
+    this.#state = state;
+  }
+
   async #open(): Promise<void> {
-    const { supervisor, makeRoom, nextNumber } = this.#parts;
-    await this.#leaving;
-    await makeRoom(1);
+    try {
+      await this.#deps.makeRoom(1);
+      await this.#openIsolate();
+      this.#become({ kind: 'open' });
+    } catch (error) {
+      this.#become({ kind: 'none' });
+      throw error;
+    }
+  }
+
+  async #tearDown(): Promise<void> {
+    const { number } = this;
+    await this.#deps.supervisor.ask({ kind: 'close', instance: number }, '').answer;
+    if (this.number === number) this.number = 0;
+    this.#become({ kind: 'none' });
+  }
+
+  /** Again when the isolate is lost while another config was at work, up to a limit. */
+  async #openIsolate(): Promise<void> {
+    const { supervisor, nextNumber } = this.#deps;
     for (let losses = 0; ; losses++) {
       await supervisor.ready();
       const number = nextNumber();
@@ -169,8 +210,7 @@ export class ConfigInstance implements SandboxInstance {
           throw toSandboxError(JSON.parse(end.text));
         }
         this.#described = JSON.parse(end.text) as Described;
-        this.#isOpen = this.number === number;
-        if (this.#isOpen) return;
+        if (this.number === number) return;
       }
       const cause = end.kind === 'lost' ? end.cause : 'crashed';
       const isToBlame = end.kind === 'lost' && end.suspect;
@@ -192,23 +232,23 @@ export class ConfigInstance implements SandboxInstance {
         nonsense = error;
       }
     };
-    const { id, answer } = this.#parts.supervisor.ask(
+    const { id, answer } = this.#deps.supervisor.ask(
       { kind: 'events', instance: this.number, count: events.length, isFirst },
       encodeEvents(events),
       onResults,
     );
     const end = await this.#finish(id, events, answer);
-    if (end.kind === 'done') return { kind: 'done', guiltyInRow: end.guiltyInRow, nonsense };
+    if (end.kind === 'done') return { kind: 'done', poisonInRow: end.poisonInRow, nonsense };
     return { ...end, message: lostSentence(end.cause) };
   }
 
-  /** Undefined: it was lost for what it cannot help; again, please. */
+  /** Undefined: the isolate was lost while another config was at work, so the call is to be made again. */
   async #callOnce(
     target: CallTarget,
-    { signal, timeoutMs = this.#parts.taskMs }: { signal?: AbortSignal; timeoutMs?: number },
+    { signal, timeoutMs = this.#deps.taskMs }: { signal?: AbortSignal; timeoutMs?: number },
     last: boolean,
   ): Promise<{ readonly value: JsonValue } | undefined> {
-    const { supervisor } = this.#parts;
+    const { supervisor } = this.#deps;
     const instance = this.number;
     const name = 'name' in target ? target.name : target.kind;
     if (signal?.aborted === true) throw this.#error('aborted', name, 'it was given up before it began');
@@ -229,12 +269,12 @@ export class ConfigInstance implements SandboxInstance {
 
   /** The answer, once everything that the service was asked for on the way has been done, or takes too long. */
   async #finish(id: number, events: readonly SandboxEvent[], answer: Promise<Answer>): Promise<Answer> {
-    const work: Work = { events, asked: new Set() };
+    const work: Work = { events, serving: new Set() };
     this.#work.set(id, work);
     const end = await answer;
     this.#work.delete(id);
-    if (work.asked.size > 0)
-      await Promise.race([Promise.all(work.asked), delay(this.#parts.waitMs, undefined, { ref: false })]);
+    if (work.serving.size > 0)
+      await Promise.race([Promise.all(work.serving), delay(this.#deps.waitMs, undefined, { ref: false })]);
     return end;
   }
 
@@ -244,7 +284,7 @@ export class ConfigInstance implements SandboxInstance {
       return await work();
     } finally {
       this.busy--;
-      this.lastUsed = this.#parts.now();
+      this.lastUsed = this.#deps.now();
     }
   }
 

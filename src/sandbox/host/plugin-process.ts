@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import type { Log } from '../../telemetry/log.ts';
 import { FrameReader, writeFrame, type Frame } from '../../base/frames.ts';
 import type { ChildOptions, FromChild, ToChild } from '../wire/messages.ts';
-import { monotonicMs, readNote } from '../wire/note.ts';
+import { monotonicMs, readDeadline } from '../wire/deadline.ts';
 
 /** Why the process is no more, and which instance was at work: that one is to blame. 0: none was. */
 export interface Ending {
@@ -29,7 +29,7 @@ export interface PluginProcess {
   kill(): Promise<void>;
 }
 
-export interface ProcessParts {
+export interface PluginProcessDeps {
   readonly options: ChildOptions;
   readonly processBytesMax: number;
   /** Of the guest, from an earlier process; empty: none yet. */
@@ -46,8 +46,8 @@ const ownHeapMegabytes = 512;
 const pageBytes = 4096;
 
 /** Starts a process for plugins. Throws when it cannot be started. */
-export function startPluginProcess(parts: ProcessParts): PluginProcess {
-  const note = openNote();
+export function startPluginProcess(deps: PluginProcessDeps): PluginProcess {
+  const deadlineFile = openDeadlineFile();
   let child: ChildProcess;
   try {
     child = spawn(process.execPath, ['--no-node-snapshot', `--max-old-space-size=${ownHeapMegabytes}`, entry], {
@@ -55,32 +55,32 @@ export function startPluginProcess(parts: ProcessParts): PluginProcess {
       env: { TZ: 'UTC' },
       // A group of its own: Ctrl-C in a terminal is for us.
       detached: true,
-      stdio: ['ignore', 'ignore', 'pipe', 'pipe', note],
+      stdio: ['ignore', 'ignore', 'pipe', 'pipe', deadlineFile],
     });
   } catch (error) {
-    closeSync(note);
+    closeSync(deadlineFile);
     throw error;
   }
-  return follow(child, note, parts);
+  return follow(child, deadlineFile, deps);
 }
 
-function follow(child: ChildProcess, note: number, parts: ProcessParts): PluginProcess {
+function follow(child: ChildProcess, deadlineFile: number, deps: PluginProcessDeps): PluginProcess {
   const socket = child.stdio[3] as Socket;
   const pid = child.pid ?? 0;
   let killed: Pick<Ending, 'cause' | 'instance' | 'detail'> | undefined;
-  let lastWords = '';
+  let stderrTail = '';
   let ended = false;
   const exited = new Promise<void>((resolve) => {
     const end = (detail: string): void => {
       if (ended) return;
       ended = true;
-      const ending = killed ?? { cause: 'crashed', instance: readNote(note).instance, detail };
-      closeSync(note);
+      const ending = killed ?? { cause: 'crashed', instance: readDeadline(deadlineFile).instance, detail };
+      closeSync(deadlineFile);
       socket.destroy();
       resolve();
-      parts.onEnd(ending);
+      deps.onEnd(ending);
     };
-    child.once('close', (code, signal) => end(`${signal ?? `code ${code}`} ${lastWords}`.trim()));
+    child.once('close', (code, signal) => end(`${signal ?? `code ${code}`} ${stderrTail}`.trim()));
     child.once('error', (error) => end(error.message));
   });
   const kill = (ending: Ending): void => {
@@ -89,24 +89,24 @@ function follow(child: ChildProcess, note: number, parts: ProcessParts): PluginP
     child.kill('SIGKILL');
   };
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-    lastWords = (lastWords + text).slice(-1000);
+    stderrTail = (stderrTail + text).slice(-1000);
   });
-  readFrames(socket, parts, (detail) => kill({ cause: 'crashed', instance: 0, detail }));
-  writeFrame(socket, { kind: 'init', options: parts.options } satisfies ToChild, parts.bundle);
+  readFrames(socket, deps, (detail) => kill({ cause: 'crashed', instance: 0, detail }));
+  writeFrame(socket, { kind: 'init', options: deps.options } satisfies ToChild, deps.bundle);
 
   return {
     pid,
     send: (message, body) => writeFrame(socket, message, body),
     watch: () => {
       if (ended) return;
-      const { instance, until } = readNote(note);
+      const { instance, until } = readDeadline(deadlineFile);
       if (instance !== 0 && monotonicMs() > until + graceMs) {
         kill({ cause: 'time', instance, detail: 'it could not be interrupted' });
-      } else if (residentBytes(pid) > parts.processBytesMax) {
-        kill({ cause: 'memory', instance, detail: `more than ${parts.processBytesMax} bytes` });
+      } else if (residentBytes(pid) > deps.processBytesMax) {
+        kill({ cause: 'memory', instance, detail: `more than ${deps.processBytesMax} bytes` });
       }
     },
-    isComputing: () => !ended && readNote(note).instance !== 0,
+    isComputing: () => !ended && readDeadline(deadlineFile).instance !== 0,
     rssBytes: () => (ended ? 0 : residentBytes(pid)),
     kill: async () => {
       kill({ cause: 'closed', instance: 0, detail: '' });
@@ -115,7 +115,7 @@ function follow(child: ChildProcess, note: number, parts: ProcessParts): PluginP
   };
 }
 
-function readFrames(socket: Socket, { log, onFrame }: ProcessParts, onNonsense: (detail: string) => void): void {
+function readFrames(socket: Socket, { log, onFrame }: PluginProcessDeps, onNonsense: (detail: string) => void): void {
   const reader = new FrameReader<FromChild>();
   socket.on('data', (chunk: Buffer) => {
     let frames: Frame<FromChild>[];
@@ -132,10 +132,10 @@ function readFrames(socket: Socket, { log, onFrame }: ProcessParts, onNonsense: 
 }
 
 /** A file without a name: it is gone when both sides have closed it. */
-function openNote(): number {
+function openDeadlineFile(): number {
   const dir = mkdtempSync(join(tmpdir(), 'millrace-'));
   try {
-    return openSync(join(dir, 'note'), 'wx+', 0o600);
+    return openSync(join(dir, 'deadline'), 'wx+', 0o600);
   } finally {
     rmSync(dir, { recursive: true, force: true });
   }

@@ -1,8 +1,8 @@
 import { SandboxError, type EventOutcome, type SandboxErrorKind, type SandboxEvent } from '../sandbox.ts';
 
-/** How the work on some events ended; what is known of them stands in the outcomes. */
+/** How the work on some events ended; what is known of them stands in the outcomes. `poisonInRow`: how many failed last. */
 export type SliceEnd =
-  | { readonly kind: 'done'; readonly guiltyInRow: number; readonly nonsense: SandboxError | undefined }
+  | { readonly kind: 'done'; readonly poisonInRow: number; readonly nonsense: SandboxError | undefined }
   | {
       readonly kind: 'lost';
       readonly cause: Extract<SandboxErrorKind, 'memory' | 'crashed' | 'time' | 'aborted'>;
@@ -23,7 +23,7 @@ const sliceEventsMax = 128;
 const sliceLengthMax = 49_152;
 /** Sent together: what is on its way while the others are at work saves going to sleep and waking up. */
 const slicesAtOnce = 4;
-const guiltyInRowMax = 3;
+const poisonInRowMax = 3;
 const lossesMax = 5;
 
 /**
@@ -35,14 +35,14 @@ export async function runEvents(
   runner: EventRunner,
 ): Promise<readonly EventOutcome[]> {
   const outcomes: EventOutcome[] = [];
-  let guiltyInRow = 0;
+  let poisonInRow = 0;
   while (outcomes.length < events.length) {
-    if (guiltyInRow >= guiltyInRowMax) {
-      const message = `${guiltyInRow} events in a row cost too much time or memory, so the rest was not tried`;
+    if (poisonInRow >= poisonInRowMax) {
+      const message = `${poisonInRow} events in a row cost too much time or memory, so the rest was not tried`;
       return failRest(outcomes, events.length, new SandboxError('time', message, { method: runner.method }));
     }
     try {
-      guiltyInRow = await runSlices(nextSlices(events, outcomes.length), outcomes, guiltyInRow, runner);
+      poisonInRow = await runSlices(nextSlices(events, outcomes.length), outcomes, poisonInRow, runner);
     } catch (error) {
       // Without an isolate there is nothing to be done for any of them.
       if (!(error instanceof SandboxError)) throw error;
@@ -77,7 +77,7 @@ function nextSlice(events: readonly SandboxEvent[], from: number): readonly Sand
 async function runSlices(
   slices: readonly (readonly SandboxEvent[])[],
   outcomes: EventOutcome[],
-  guiltyInRow: number,
+  poisonInRow: number,
   runner: EventRunner,
 ): Promise<number> {
   await runner.ensureOpen();
@@ -88,31 +88,31 @@ async function runSlices(
       return { slice, found, end: await runner.run(slice, found, isFirst && at === 0) };
     }),
   );
-  let inRow = guiltyInRow;
+  let inRow = poisonInRow;
   for (const { slice, found, end } of runs) {
-    if (end.kind === 'lost') return await searchGuilty(slice, found, outcomes, inRow, runner);
+    if (end.kind === 'lost') return await runOneByOne(slice, found, outcomes, inRow, runner);
     const missing = (): EventOutcome => failure(end.nonsense ?? noResult(runner.method));
     for (let index = 0; index < slice.length; index++) outcomes.push(found[index] ?? missing());
-    inRow = end.guiltyInRow;
+    inRow = end.poisonInRow;
   }
   return inRow;
 }
 
 /** Runs one by one what has no outcome yet. */
-async function searchGuilty(
+async function runOneByOne(
   slice: readonly SandboxEvent[],
   found: readonly (EventOutcome | undefined)[],
   outcomes: EventOutcome[],
-  guiltyInRow: number,
+  poisonInRow: number,
   runner: EventRunner,
 ): Promise<number> {
-  let inRow = guiltyInRow;
+  let inRow = poisonInRow;
   for (const [index, event] of slice.entries()) {
     const known = found[index];
-    if (!known && inRow >= guiltyInRowMax) return inRow;
-    const { outcome, guilty } = known ? { outcome: known, guilty: false } : await runAlone(event, runner);
+    if (!known && inRow >= poisonInRowMax) return inRow;
+    const { outcome, isPoison } = known ? { outcome: known, isPoison: false } : await runAlone(event, runner);
     outcomes.push(outcome);
-    inRow = guilty ? inRow + 1 : 0;
+    inRow = isPoison ? inRow + 1 : 0;
   }
   return inRow;
 }
@@ -120,19 +120,19 @@ async function searchGuilty(
 async function runAlone(
   event: SandboxEvent,
   runner: EventRunner,
-): Promise<{ readonly outcome: EventOutcome; readonly guilty: boolean }> {
+): Promise<{ readonly outcome: EventOutcome; readonly isPoison: boolean }> {
   for (let losses = 1; ; losses++) {
     const found: (EventOutcome | undefined)[] = [];
     await runner.ensureOpen();
     const end = await runner.run([event], found, true);
     const outcome = found[0];
-    if (outcome) return { outcome, guilty: end.kind === 'done' && end.guiltyInRow > 0 };
-    if (end.kind === 'done') return { outcome: failure(end.nonsense ?? noResult(runner.method)), guilty: false };
+    if (outcome) return { outcome, isPoison: end.kind === 'done' && end.poisonInRow > 0 };
+    if (end.kind === 'done') return { outcome: failure(end.nonsense ?? noResult(runner.method)), isPoison: false };
     // Another config may have been to blame.
     if (!end.suspect && end.cause !== 'aborted' && losses < lossesMax) continue;
     return {
       outcome: failure(new SandboxError(end.cause, end.message, { method: runner.method })),
-      guilty: end.cause !== 'aborted',
+      isPoison: end.cause !== 'aborted',
     };
   }
 }

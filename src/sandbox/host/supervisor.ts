@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { assert } from '../../base/assert.ts';
 import { backoffMs } from '../../base/retry.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { SandboxError, type SandboxErrorKind } from '../sandbox.ts';
@@ -14,7 +15,7 @@ export interface SupervisorOptions {
 
 /** How a request ended: with an answer, or with the isolate or process that was to give it. */
 export type Answer =
-  | { readonly kind: 'done'; readonly ok: boolean; readonly text: string; readonly guiltyInRow: number }
+  | { readonly kind: 'done'; readonly ok: boolean; readonly text: string; readonly poisonInRow: number }
   | {
       readonly kind: 'lost';
       readonly cause: Extract<SandboxErrorKind, 'memory' | 'crashed' | 'time' | 'aborted'>;
@@ -37,7 +38,7 @@ export interface SupervisorEvents {
   /** All of them. */
   readonly onAllGone: () => void;
   readonly onOp: (header: Extract<FromChild, { kind: 'op' }>, text: string) => void;
-  readonly onNotes: (instance: number, text: string) => void;
+  readonly onTelemetry: (instance: number, text: string) => void;
 }
 
 const watchMs = 20;
@@ -45,20 +46,40 @@ const steadyMs = 30_000;
 const firstPauseMs = 20;
 const longestPauseMs = 2000;
 
-/** Keeps a process for the plugins while there is one wanted, and carries requests to it. */
+/**
+ * Keeps a process for the plugins while there is one wanted, and carries requests to it.
+ *
+ * | from     | by      | to       | when                                                              |
+ * | -------- | ------- | -------- | ----------------------------------------------------------------- |
+ * | stopped  | ready   | starting | there is something to do; after failures with a growing pause     |
+ * | starting | spawn   | running  | there is a process; what it is sent waits until it listens        |
+ * | starting | spawn   | stopped  | the system gives none                                             |
+ * | running  | its end | stopped  | crashed, stuck or too large: requests are lost, isolates are gone |
+ * | any      | close   | closed   | for good; the process is killed                                   |
+ */
+type State =
+  | { readonly kind: 'stopped' | 'closed' }
+  | { readonly kind: 'starting'; readonly started: Promise<void> }
+  | { readonly kind: 'running'; readonly process: PluginProcess };
+
+const transitions: Readonly<Record<State['kind'], readonly State['kind'][]>> = {
+  stopped: ['starting', 'closed'],
+  starting: ['running', 'stopped', 'closed'],
+  running: ['stopped', 'closed'],
+  closed: [],
+};
+
 export class Supervisor {
   restarts = 0;
   readonly #options: SupervisorOptions;
   readonly #events: SupervisorEvents;
   readonly #requests = new Map<number, Request>();
-  #process: PluginProcess | undefined;
-  #starting: Promise<PluginProcess> | undefined;
+  #state: State = { kind: 'stopped' };
   #bundle = '';
   #lastId = 0;
   #watching: NodeJS.Timeout | undefined;
   #startedAt = 0;
   #failures = 0;
-  #closed = false;
 
   constructor(options: SupervisorOptions, events: SupervisorEvents) {
     this.#options = options;
@@ -75,7 +96,10 @@ export class Supervisor {
 
   /** Resolves when there is a process to send to. */
   async ready(): Promise<void> {
-    await this.#running();
+    if (this.#state.kind === 'closed') throw closedError();
+    if (this.#state.kind === 'stopped') this.#become({ kind: 'starting', started: this.#start() });
+    const state: State = this.#state;
+    if (state.kind === 'starting') await state.started;
   }
 
   /**
@@ -117,39 +141,44 @@ export class Supervisor {
   }
 
   async close(): Promise<void> {
-    this.#closed = true;
+    const before = this.#state;
+    if (before.kind === 'closed') return;
+    this.#become({ kind: 'closed' });
     clearInterval(this.#watching);
-    // A process that was just being started is to be ended, too.
-    await this.#starting?.catch(() => undefined);
-    await this.#process?.kill();
+    if (before.kind === 'starting') await before.started.catch(() => undefined);
+    if (before.kind === 'running') await before.process.kill();
   }
 
-  #running(): Promise<PluginProcess> {
-    if (this.#closed) return Promise.reject(closedError());
-    if (this.#process) return Promise.resolve(this.#process);
-    this.#starting ??= this.#start().finally(() => {
-      this.#starting = undefined;
-    });
-    return this.#starting;
+  get #process(): PluginProcess | undefined {
+    return this.#state.kind === 'running' ? this.#state.process : undefined;
   }
 
-  async #start(): Promise<PluginProcess> {
-    if (this.#failures > 0) {
-      const pauseMs = backoffMs(this.#failures - 1, firstPauseMs, longestPauseMs);
-      await new Promise((resolve) => setTimeout(resolve, pauseMs));
-    }
-    if (this.#closed) throw closedError();
+  #become(state: State): void {
+    assert(
+      transitions[this.#state.kind].includes(state.kind),
+      `no process that is ${this.#state.kind} to be ${state.kind}`,
+    );
+    this.#state = state;
+  }
+
+  async #start(): Promise<void> {
+    await delay(this.#failures === 0 ? 0 : backoffMs(this.#failures - 1, firstPauseMs, longestPauseMs));
+    if (this.#state.kind === 'closed') throw closedError();
     this.#startedAt = performance.now();
-    const process: PluginProcess = startPluginProcess({
-      options: this.#options.child,
-      processBytesMax: this.#options.processBytesMax,
-      bundle: this.#bundle,
-      log: this.#options.log,
-      onFrame: (frame) => this.#take(frame),
-      onEnd: (ending) => this.#ended(process, ending),
-    });
-    this.#process = process;
-    return process;
+    try {
+      const process = startPluginProcess({
+        options: this.#options.child,
+        processBytesMax: this.#options.processBytesMax,
+        bundle: this.#bundle,
+        log: this.#options.log,
+        onFrame: (frame) => this.#take(frame),
+        onEnd: (ending) => this.#ended(ending),
+      });
+      this.#become({ kind: 'running', process });
+    } catch (error) {
+      this.#become({ kind: 'stopped' });
+      throw error;
+    }
   }
 
   #take({ header, body }: Frame<FromChild>): void {
@@ -159,12 +188,12 @@ export class Supervisor {
         break;
       case 'results': {
         this.#requests.get(header.id)?.onResults?.(body.toString('utf8'));
-        const { guiltyInRow } = header;
-        if (guiltyInRow !== undefined) this.#resolve(header.id, { kind: 'done', ok: true, text: '', guiltyInRow });
+        const { poisonInRow } = header;
+        if (poisonInRow !== undefined) this.#resolve(header.id, { kind: 'done', ok: true, text: '', poisonInRow });
         break;
       }
       case 'done':
-        this.#resolve(header.id, { kind: 'done', ok: header.ok, text: body.toString('utf8'), guiltyInRow: 0 });
+        this.#resolve(header.id, { kind: 'done', ok: header.ok, text: body.toString('utf8'), poisonInRow: 0 });
         break;
       case 'gone':
         this.#events.onGone(header.instance);
@@ -180,8 +209,8 @@ export class Supervisor {
       case 'warning':
         this.#options.log.warn(header.message);
         break;
-      case 'notes':
-        this.#events.onNotes(header.instance, body.toString('utf8'));
+      case 'telemetry':
+        this.#events.onTelemetry(header.instance, body.toString('utf8'));
     }
   }
 
@@ -201,12 +230,11 @@ export class Supervisor {
     }
   }
 
-  #ended(process: PluginProcess, ending: Ending): void {
-    if (this.#process !== process) return;
-    this.#process = undefined;
+  #ended(ending: Ending): void {
     clearInterval(this.#watching);
     this.#watching = undefined;
-    if (!this.#closed) {
+    if (this.#state.kind !== 'closed') {
+      this.#become({ kind: 'stopped' });
       const steady = performance.now() - this.#startedAt > steadyMs;
       this.#failures = steady ? 1 : this.#failures + 1;
       this.restarts++;

@@ -17,15 +17,20 @@ const tokenMax = 65_536;
 /** What the package says about a token is a value, so that the guest can throw errors of the same classes. */
 export const jwtOps: SyncOps = {
   'jwt.sign': ([payload, key, options]) => {
-    const [subject, secret, how] = [payloadOf(payload), pemArgument(key), optionsOf(options)];
+    const subject = payloadOf(payload);
+    const secret = pemArgument(key);
+    const how = optionsOf(options);
     return attempt(() => jwt.sign(subject, secret, how));
   },
   'jwt.verify': ([token, key, options]) => {
-    const [text, secret, how] = [tokenOf(token), pemArgument(key), optionsOf(options)];
+    const text = tokenOf(token);
+    const secret = pemArgument(key);
+    const how = optionsOf(options);
     return attempt(() => jwt.verify(text, secret, how));
   },
   'jwt.decode': ([token, options]) => {
-    const [text, how] = [tokenOf(token), optionsOf(options)];
+    const text = tokenOf(token);
+    const how = optionsOf(options);
     return attempt(() => jwt.decode(text, how));
   },
 };

@@ -54,8 +54,8 @@ export type WireTarget =
 export type FromChild =
   /** [the guest's bundle] */
   | { readonly kind: 'ready' }
-  /** [results-text] Some of the events of a request; with `guiltyInRow` the last of them. */
-  | { readonly kind: 'results'; readonly id: number; readonly guiltyInRow?: number }
+  /** [results-text] Some of the events of a request; with `poisonInRow` the last of them. */
+  | { readonly kind: 'results'; readonly id: number; readonly poisonInRow?: number }
   /** End of any other request. [JSON value, or WireError] */
   | { readonly kind: 'done'; readonly id: number; readonly ok: boolean }
   /** The isolate had to go; requests that it was to answer get no answer. */
@@ -70,8 +70,8 @@ export type FromChild =
     }
   /** For the service's log. */
   | { readonly kind: 'warning'; readonly message: string }
-  /** [Notes] */
-  | { readonly kind: 'notes'; readonly instance: number };
+  /** [WireTelemetry] */
+  | { readonly kind: 'telemetry'; readonly instance: number };
 
 /** The event in whose processing something was asked: which of a request, and how many captures came before. */
 export interface WireCause {
@@ -95,7 +95,7 @@ export interface OpenBody extends Program {
   >;
 }
 
-export interface Notes {
+export interface WireTelemetry {
   readonly logs: readonly (readonly [time: number, source: 'CONSOLE' | 'PLUGIN', level: string, message: string])[];
   readonly metrics: readonly (readonly [name: string, kind: string, value: number])[];
 }

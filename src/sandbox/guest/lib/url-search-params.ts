@@ -35,7 +35,8 @@ export class URLSearchParams {
   }
 
   delete(name: unknown, value?: unknown): void {
-    const [gone, only] = [wellFormed(name), value === undefined ? undefined : wellFormed(value)];
+    const gone = wellFormed(name);
+    const only = value === undefined ? undefined : wellFormed(value);
     this.#pairs = this.#pairs.filter(([key, held]) => key !== gone || (only !== undefined && held !== only));
     this.#changed?.();
   }
@@ -51,12 +52,14 @@ export class URLSearchParams {
   }
 
   has(name: unknown, value?: unknown): boolean {
-    const [wanted, only] = [wellFormed(name), value === undefined ? undefined : wellFormed(value)];
+    const wanted = wellFormed(name);
+    const only = value === undefined ? undefined : wellFormed(value);
     return this.#pairs.some(([key, held]) => key === wanted && (only === undefined || held === only));
   }
 
   set(name: unknown, value: unknown): void {
-    const [key, text] = [wellFormed(name), wellFormed(value)];
+    const key = wellFormed(name);
+    const text = wellFormed(value);
     const first = this.#pairs.find(([held]) => held === key);
     if (first === undefined) this.#pairs.push([key, text]);
     else {
@@ -147,7 +150,8 @@ function decodePercent(text: string): string {
   let length = 0;
   for (let at = 0; at < bytes.length; at++) {
     const byte = bytes[at] ?? 0;
-    const [high, low] = [hexValue(bytes[at + 1]), hexValue(bytes[at + 2])];
+    const high = hexValue(bytes[at + 1]);
+    const low = hexValue(bytes[at + 2]);
     if (byte === 0x25 && high >= 0 && low >= 0) {
       bytes[length++] = 16 * high + low;
       at += 2;

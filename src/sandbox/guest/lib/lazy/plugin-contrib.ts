@@ -19,7 +19,8 @@ export const create = ({ bridge, leftOver }: LazyParts): unknown => ({
     let flushing: Promise<void> = Promise.resolve();
     const flush = (): Promise<void> => {
       if (items.length === 0) return flushing;
-      const [batch, size] = [items, points];
+      const batch = items;
+      const size = points;
       [items, points] = [[], 0];
       const before = flushing;
       flushing = (async () => {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describeEventLog } from '../conformance.ts';
 import { openSqliteLogReader } from './reader.ts';
-import { openSqliteLogWriter } from './sqlite.ts';
+import { openSqliteLogWriter } from './writer.ts';
 
 describeEventLog('sqlite', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'millrace-log-'));

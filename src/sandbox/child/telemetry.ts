@@ -1,4 +1,4 @@
-import type { Notes } from '../wire/messages.ts';
+import type { WireTelemetry } from '../wire/messages.ts';
 
 const linesPerTurnMax = 100;
 const linesMax = 1000;
@@ -7,9 +7,9 @@ const metricsMax = 100;
 const levels: ReadonlySet<unknown> = new Set(['DEBUG', 'LOG', 'INFO', 'WARN', 'ERROR']);
 const kinds: ReadonlySet<unknown> = new Set(['sum', 'min', 'max']);
 
-/** What a plugin logs and counts, gathered until it is told on: bounded, whatever the plugin does. */
-export class NoteBook {
-  #logs: Notes['logs'][number][] = [];
+/** What a plugin logs and counts, gathered until it is sent: bounded, whatever the plugin does. */
+export class Telemetry {
+  #logs: WireTelemetry['logs'][number][] = [];
   #lines = new Map<string, number>();
   #metrics = new Map<string, [string, string, number]>();
 
@@ -43,12 +43,12 @@ export class NoteBook {
     for (const turn of this.#lines.keys()) if (turn.startsWith(`${id}:`)) this.#lines.delete(turn);
   }
 
-  take(): Notes | undefined {
+  take(): WireTelemetry | undefined {
     if (this.#logs.length === 0 && this.#metrics.size === 0) return undefined;
-    const notes = { logs: this.#logs, metrics: [...this.#metrics.values()] };
+    const gathered = { logs: this.#logs, metrics: [...this.#metrics.values()] };
     this.#logs = [];
     this.#metrics = new Map();
-    return notes;
+    return gathered;
   }
 }
 

@@ -1,14 +1,15 @@
-/** For tests: the process of sqlite-child.fixture.ts, what it said, and what of it a fresh process finds. */
+/** For tests: the process of src/eventlog/sqlite/child.fixture.ts, what it said, and what of it a fresh process finds. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
-import { noLimits } from '../conformance.ts';
-import type { StoredRecord } from '../eventlog.ts';
-import { openSqliteLogReader, openSqliteLogWriter } from './sqlite.ts';
+import { noLimits } from '../../../src/eventlog/conformance.ts';
+import type { StoredRecord } from '../../../src/eventlog/eventlog.ts';
+import { openSqliteLogWriter } from '../../../src/eventlog/sqlite/writer.ts';
+import { openSqliteLogReader } from '../../../src/eventlog/sqlite/reader.ts';
 
-const fixture = fileURLToPath(new URL('./child.fixture.ts', import.meta.url));
+const fixture = fileURLToPath(new URL('../../../src/eventlog/sqlite/child.fixture.ts', import.meta.url));
 
 export interface Child {
   readonly process: ChildProcess;

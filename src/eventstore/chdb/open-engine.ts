@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { ProcessOptions } from './messages.ts';
-import type { Engine } from './server.ts';
+import type { Engine } from './serve-engine.ts';
 import type { WireParam } from './requests.ts';
 import { parseLines } from '../json-lines.ts';
 import { migrateStore } from '../schema.ts';

@@ -1,9 +1,9 @@
 import type { InstanceServices, LogLine } from '../sandbox.ts';
-import type { Notes } from '../wire/messages.ts';
+import type { WireTelemetry } from '../wire/messages.ts';
 
 /** What a plugin logged and counted goes to its services. The process has bounded and checked it. */
-export function forwardNotes(services: InstanceServices, instanceId: string, text: string): void {
-  const { logs, metrics } = JSON.parse(text) as Notes;
+export function forwardTelemetry(services: InstanceServices, instanceId: string, text: string): void {
+  const { logs, metrics } = JSON.parse(text) as WireTelemetry;
   for (const [time, source, level, message] of logs) {
     services.log({ time, level: level as LogLine['level'], source, message, instanceId });
   }

@@ -1,7 +1,7 @@
 import { systemClock, type Clock } from '../base/clock.ts';
 import type { Log } from '../telemetry/log.ts';
 import { ConfigInstance, lostSentence } from './host/config-instance.ts';
-import { forwardNotes } from './host/forward-notes.ts';
+import { forwardTelemetry } from './host/forward-telemetry.ts';
 import { Supervisor } from './host/supervisor.ts';
 import { SandboxError, type Described, type InstanceSpec, type Sandbox, type SandboxProgram } from './sandbox.ts';
 import { decodeNode, encodeNode, errorText } from './wire/node-bridge.ts';
@@ -81,9 +81,9 @@ class Isolated implements IsolatedSandbox {
           for (const instance of this.#instances) instance.gone();
         },
         onOp: (header, text) => void this.#answer(header, text),
-        onNotes: (number, text) => {
+        onTelemetry: (number, text) => {
           const instance = this.#byNumber(number);
-          if (instance) forwardNotes(instance.spec.services, instance.instanceId, text);
+          if (instance) forwardTelemetry(instance.spec.services, instance.instanceId, text);
         },
       },
     );
@@ -106,8 +106,8 @@ class Isolated implements IsolatedSandbox {
     const program: Program = { pluginName, code, label: pluginName, configId: 0, projectId: 0 };
     for (let losses = 0; ; losses++) {
       await this.#supervisor.ready();
-      const asked = { kind: 'describe', instance: ++this.#lastNumber } as const;
-      const end = await this.#supervisor.ask(asked, JSON.stringify(program)).answer;
+      const request = { kind: 'describe', instance: ++this.#lastNumber } as const;
+      const end = await this.#supervisor.ask(request, JSON.stringify(program)).answer;
       if (end.kind === 'done') {
         if (!end.ok) throw toSandboxError(JSON.parse(end.text));
         return JSON.parse(end.text) as Described;

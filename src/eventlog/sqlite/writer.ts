@@ -11,10 +11,7 @@ import { lanes, LogUnavailableError, type EventLogWriter, type Lane, type LogRec
 import { LogOpenError, type PerLane } from './format.ts';
 import type { FromWriterThread, ToWriterThread, WriterThreadData } from './protocol.ts';
 import type { NewRow } from './segment.ts';
-import { createSharedMemory, sharedPositions } from './shared.ts';
-
-export { LogOpenError } from './format.ts';
-export { openSqliteLogReader } from './reader.ts';
+import { createSharedMemory, sharedPositions } from './shared-positions.ts';
 
 export interface SqliteLogOptions {
   /** The consumer's cursor per lane, from the store that keeps it; 0 when there is none yet. */

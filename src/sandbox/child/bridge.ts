@@ -1,0 +1,248 @@
+import type { Ops } from '../ops/index.ts';
+import type { FromChild, WireCause } from '../wire/messages.ts';
+import { isAnsweredAtOnce } from '../wire/quick-ops.ts';
+import { HostCalls } from './host-calls.ts';
+import { EntryTimeoutError, type GuestIsolate, type IsolateMaker } from './isolate.ts';
+import { callAsyncOp, callSyncOp, type OpAnswer } from './ops-gate.ts';
+import type { Telemetry } from './telemetry.ts';
+
+/** One run of code in the isolate, for a request; see the commands in ../guest/main.ts. */
+export interface Entry {
+  readonly command: EntryCommand;
+  readonly request: number;
+  readonly limitMs: number;
+  readonly args: readonly (string | number)[];
+}
+
+export type EntryCommand =
+  /** Of requests that have one answer. */
+  | 'load'
+  | 'setup'
+  | 'call'
+  | 'teardown'
+  /** Of requests for events. */
+  | 'events'
+  | 'refuse'
+  | 'next'
+  | 'solo'
+  | 'fail'
+  | 'fail-rest'
+  /** Of both. */
+  | 'settle'
+  | 'expire'
+  | 'stuck';
+
+export type EntryOutcome =
+  /** `more`: of the command `next`. */
+  | { readonly kind: 'done'; readonly more: boolean }
+  /** The guest does not do what cannot be. */
+  | { readonly kind: 'refused'; readonly message: string }
+  | EntryTimeout;
+
+/** It took too long, and was cut off in an event of a request; index -1: in none. `stalled`: the machine was busy elsewhere. */
+export interface EntryTimeout {
+  readonly kind: 'timeout';
+  readonly request: number;
+  readonly index: number;
+  readonly stalled: boolean;
+}
+
+/** Results of a request for events: results-text. */
+export interface GuestResults {
+  readonly request: number;
+  readonly last: boolean;
+  readonly text: string;
+}
+
+/** End of any other request. */
+export interface GuestEnd {
+  readonly request: number;
+  readonly ok: boolean;
+  readonly json: string;
+}
+
+export interface BridgeDeps {
+  readonly instance: number;
+  readonly facts: { readonly pluginName: string; readonly label: string };
+  readonly memoryBytesMax: number;
+  readonly createIsolate: IsolateMaker;
+  readonly createOps: (toHost: (op: string, args: readonly unknown[]) => Promise<unknown>) => Ops;
+  readonly send: (message: FromChild, body?: string) => void;
+  /** Says what is about to run, and for how long at most; 0: nothing any more. */
+  readonly setDeadline: (limitMs: number) => void;
+  readonly telemetry: Telemetry;
+  /** There is an answer to what a request asked for: to be brought in with `settle`. */
+  readonly onAnswer: (request: number, settle: readonly (string | number)[]) => void;
+}
+
+interface QueuedCall {
+  readonly call: number;
+  readonly op: string;
+  readonly text: string;
+  readonly request: number;
+  readonly index: number;
+  readonly nth: number;
+}
+
+const textLengthMax = 64 * 1024 * 1024;
+const argumentsLengthMax = 32 * 1024 * 1024;
+const openCallsMax = 1000;
+const housekeepingMs = 1000;
+
+/** The process's side of the bridge to a plugin's isolate: entries one after the other, and what the plugin asks for on the way. */
+export class Bridge {
+  readonly #deps: BridgeDeps;
+  readonly #isolate: GuestIsolate;
+  readonly #ops: Ops;
+  readonly #hostCalls: HostCalls;
+  #queued: QueuedCall[] = [];
+  #results: GuestResults[] = [];
+  #ends: GuestEnd[] = [];
+  /** Calls without an answer yet. */
+  #openCalls = 0;
+  /** Requests that asked in the last entry for what the service answers at once, and for nothing else. */
+  readonly #quick = new Set<number>();
+  /** Of the call that is being sent off. */
+  #cause: WireCause | null = null;
+  /** That the current entry is for. */
+  #request = 0;
+  #closed = false;
+
+  constructor(deps: BridgeDeps) {
+    this.#deps = deps;
+    const { facts, memoryBytesMax } = deps;
+    this.#hostCalls = new HostCalls(deps.instance, deps.send);
+    this.#ops = deps.createOps((op, args) => this.#hostCalls.ask(op, args, this.#cause));
+    this.#isolate = deps.createIsolate({
+      facts,
+      memoryBytesMax,
+      fromGuest: (kind, rest) => this.#fromGuest(kind, rest),
+      onRejection: (reason) => this.#logRejection(reason),
+    });
+  }
+
+  /** Whether there is something under way that could move a request on. */
+  get isWaiting(): boolean {
+    return this.#openCalls > 0;
+  }
+
+  /** @throws DisposedError; EntryTimeoutError when not even cleaning up comes back in time. */
+  enter({ command, request, limitMs, args }: Entry): EntryOutcome {
+    this.#request = request;
+    this.#deps.setDeadline(limitMs);
+    try {
+      const value = this.#isolate.enter(limitMs, command, ...args);
+      if (typeof value === 'string' && value.startsWith('!')) return { kind: 'refused', message: value.slice(1, 500) };
+      return { kind: 'done', more: value === 1 };
+    } catch (error) {
+      if (!(error instanceof EntryTimeoutError)) throw error;
+      return { kind: 'timeout', ...this.#whatTimedOut(), stalled: error.stalled };
+    } finally {
+      this.#deps.setDeadline(0);
+      this.#dispatch();
+    }
+  }
+
+  /** The service's answer to a call. */
+  answer(call: number, ok: boolean, text: string): void {
+    if (!this.#closed) this.#hostCalls.answer(call, ok, text);
+  }
+
+  /** Whether the last entry left only calls for the request that will be answered at once. */
+  isAboutToGoOn(request: number): boolean {
+    return this.#quick.has(request);
+  }
+
+  takeResults(): readonly GuestResults[] {
+    return this.#results.length === 0 ? [] : this.#results.splice(0);
+  }
+
+  takeEnds(): readonly GuestEnd[] {
+    return this.#ends.length === 0 ? [] : this.#ends.splice(0);
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#ops.close();
+    this.#isolate.dispose();
+  }
+
+  #whatTimedOut(): { request: number; index: number } {
+    const turn = this.#isolate.enter(housekeepingMs, 'timed-out', 0);
+    const [request = 0, index = -1] = typeof turn === 'string' ? turn.split(':').map(Number) : [];
+    // What it asked for in this entry is not to happen twice.
+    this.#queued = this.#queued.filter((call) => call.request !== request || call.index !== index);
+    return { request, index };
+  }
+
+  #logRejection(reason: unknown): void {
+    const advice = 'a promise was rejected that nothing waits for; await it, or catch what it is rejected with';
+    this.#deps.telemetry.log('PLUGIN', 'ERROR', `${describeReason(reason)} (${advice})`, this.#request, -1);
+  }
+
+  #fromGuest(kind: unknown, rest: readonly unknown[]): string | undefined {
+    const [first, second, third] = rest;
+    if (kind === 's') return callSyncOp(this.#ops, first, second);
+    if (kind === 'c') return this.#queue(rest);
+    if (kind === 'l') this.#deps.telemetry.log('CONSOLE', first, second, third, rest[3]);
+    if (kind === 'm') this.#deps.telemetry.metric(first, second, third);
+    if (kind === 'r' && typeof third === 'string' && third.length <= textLengthMax) {
+      this.#results.push({ request: Number(first), last: second === 1, text: third });
+    }
+    if (kind === 'd' && typeof third === 'string' && third.length <= textLengthMax) {
+      this.#ends.push({ request: Number(first), ok: second === 1, json: third });
+    }
+    return undefined;
+  }
+
+  /** Counted here and not in the guest, where the plugin could change the count. Gives back why a call is refused. */
+  #queue(rest: readonly unknown[]): string | undefined {
+    const [call, op, text, request, index, nth] = rest;
+    if (typeof op !== 'string' || typeof text !== 'string' || text.length > argumentsLengthMax) {
+      throw new TypeError('expected a call of bounded length');
+    }
+    if (this.#openCalls + this.#queued.length >= openCallsMax) {
+      const message = `expected at most ${openCallsMax} calls at once, got one more (${op.slice(0, 50)}); wait for some of them`;
+      return `e${JSON.stringify({ name: 'Error', message })}`;
+    }
+    this.#queued.push({
+      call: Number(call),
+      op,
+      text,
+      request: Number(request),
+      index: Number(index),
+      nth: Number(nth),
+    });
+    return undefined;
+  }
+
+  /** Sends off what was asked for in an entry. */
+  #dispatch(): void {
+    this.#quick.clear();
+    if (this.#queued.length === 0 || this.#closed) return;
+    const slow = new Set<number>();
+    for (const { call, op, text, request, index, nth } of this.#queued.splice(0)) {
+      this.#openCalls++;
+      if (isAnsweredAtOnce(op)) this.#quick.add(request);
+      else slow.add(request);
+      this.#cause = index >= 0 ? { id: request, index, nth } : null;
+      void callAsyncOp(this.#ops, op, text).then((answer) => this.#answered(request, call, answer));
+    }
+    for (const request of slow) this.#quick.delete(request);
+    this.#cause = null;
+  }
+
+  #answered(request: number, call: number, { ok, text }: OpAnswer): void {
+    this.#openCalls--;
+    if (!this.#closed) this.#deps.onAnswer(request, [call, text, ok ? '1' : '0']);
+  }
+}
+
+/** It came out of the isolate as a copy: an Error or a primitive value. */
+function describeReason(reason: unknown): string {
+  if (!(reason instanceof Error)) return String(reason);
+  return reason.message.startsWith(notAnError) ? 'an object that is no Error' : `${reason.name}: ${reason.message}`;
+}
+
+/** What stands in for anything else. */
+const notAnError = 'An object was thrown from supplied code within isolated-vm';

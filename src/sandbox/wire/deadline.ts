@@ -1,0 +1,35 @@
+import { readSync, writeSync } from 'node:fs';
+
+/** File descriptors that the service hands over to the process. */
+export const socketDescriptor = 3;
+export const deadlineDescriptor = 4;
+
+/**
+ * What the process of the plugins is doing right now, in a file that both sides hold open: it can be read when the process is
+ * stuck or dead. u32 instance (0: none), 4 bytes nothing, f64 time until which the current entry must be back, in ms of the
+ * machine's monotonic clock, which is the same for both.
+ */
+export interface Deadline {
+  readonly instance: number;
+  readonly until: number;
+}
+
+const deadlineBytes = 16;
+
+export function writeDeadline(file: number, { instance, until }: Deadline): void {
+  const bytes = Buffer.alloc(deadlineBytes);
+  bytes.writeUInt32LE(instance, 0);
+  bytes.writeDoubleLE(until, 8);
+  writeSync(file, bytes, 0, deadlineBytes, 0);
+}
+
+export function readDeadline(file: number): Deadline {
+  const bytes = Buffer.alloc(deadlineBytes);
+  if (readSync(file, bytes, 0, deadlineBytes, 0) < deadlineBytes) return { instance: 0, until: 0 };
+  return { instance: bytes.readUInt32LE(0), until: bytes.readDoubleLE(8) };
+}
+
+export function monotonicMs(): number {
+  const [seconds, nanoseconds] = process.hrtime();
+  return seconds * 1000 + nanoseconds / 1e6;
+}
