@@ -6,7 +6,7 @@ import type { Metadata } from '../metadata/database.ts';
 import type { PrepareDeps } from '../plugins/packages/prepare-plugin.ts';
 import type { PluginRegistry } from '../plugins/plugin-registry.ts';
 import { personsByDistinctIds } from '../persons/read.ts';
-import { serviceTrialParts, type TrialSource } from '../transform/trial-parts.ts';
+import { serviceTrialDeps, type TrialSource } from '../transform/trial-deps.ts';
 import { activityLogRoutes } from './activity-log.ts';
 import { deadLetterRoutes } from './dead-letters.ts';
 import { eventRoutes } from './events.ts';
@@ -60,7 +60,7 @@ export function apiRoutes(deps: ApiDeps): ApiRoute[] {
     ...pluginConfigRoutes(deps),
     ...pluginConfigViewRoutes(deps),
     ...importRunRoutes(deps),
-    ...transformationTestRoutes({ ...deps, trials: serviceTrialParts(db, deps.trials) }),
+    ...transformationTestRoutes({ ...deps, trials: serviceTrialDeps(db, deps.trials) }),
     ...jobRoutes(deps),
     ...activityLogRoutes(deps),
     ...eventRoutes({ store, persons }),

@@ -7,7 +7,7 @@ import { createStorage } from '../plugins/services/storage.ts';
 import { testHost } from '../../test/support/transformation-host.ts';
 import { createSandbox, type IsolatedSandbox } from '../sandbox/create-sandbox.ts';
 import { createLog } from '../telemetry/log.ts';
-import { serviceTrialParts } from '../transform/trial-parts.ts';
+import { serviceTrialDeps } from '../transform/trial-deps.ts';
 import { transformationTestRoutes } from './transformation-tests.ts';
 
 // Real: HTTP server, metadata (SQLite), and the sandbox that the plugin runs in.
@@ -60,7 +60,7 @@ beforeAll(async () => {
       db,
       clock,
       store: { insertBatch: down, query: down, health: down, close: down },
-      trials: serviceTrialParts(db, {
+      trials: serviceTrialDeps(db, {
         findPlugin: () => undefined,
         sandbox,
         loadProgram: createProgramLoader(db),

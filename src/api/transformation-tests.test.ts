@@ -9,7 +9,7 @@ import { testHost } from '../../test/support/transformation-host.ts';
 import { testPlugins } from '../../test/support/plugin-rows.ts';
 import { rename } from '../plugins/transformations/rename.ts';
 import { dropEvents } from '../plugins/transformations/drop-events.ts';
-import { serviceTrialParts } from '../transform/trial-parts.ts';
+import { serviceTrialDeps } from '../transform/trial-deps.ts';
 import { transformationTestRoutes } from './transformation-tests.ts';
 
 // Real: HTTP server, keys and scopes, metadata (SQLite), the embedded engine, built-in transformations.
@@ -21,7 +21,7 @@ const unused = async (): Promise<never> => {
 };
 const registry = createRegistry(plugins);
 const trialsOf = (db: Metadata) =>
-  serviceTrialParts(db, {
+  serviceTrialDeps(db, {
     findPlugin: (slug) => registry.get(slug),
     sandbox: { describe: unused, open: unused, close: unused },
     loadProgram: unused,
@@ -109,6 +109,7 @@ describe('testing one transformation', () => {
       'storage',
       'metrics',
       'time_ms',
+      'truncated',
     ]);
     expect(body['outcome']).toBe('kept');
     expect(body['diff']).not.toEqual([]);

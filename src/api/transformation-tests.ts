@@ -23,7 +23,7 @@ import type { SettingValues } from '../plugins/fields.ts';
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { readTrialEvent, TrialEventError, withoutMarkers, type TrialEvent } from '../transform/trial-event.ts';
 import { toRunRecord, toTrialRecord } from '../transform/trial-record.ts';
-import { runTrial, type TrialConfig, type TrialParts } from '../transform/trial-run.ts';
+import { runTrial, type TrialConfig, type TrialDeps } from '../transform/trial-run.ts';
 import { fromStore } from './events.ts';
 import { requireConfig } from './plugin-configs-deps.ts';
 
@@ -31,7 +31,7 @@ export interface TransformationTestDeps {
   readonly db: Metadata;
   readonly store: EventStore;
   readonly clock: Clock;
-  readonly trials: TrialParts;
+  readonly trials: TrialDeps;
 }
 
 const family = 'transformation';
@@ -78,8 +78,11 @@ async function testConfig(
   const at = { projectId: request.project().id, family, id: params.id, now: deps.clock.now() } as const;
   const stored = await requireConfig(deps.db, at);
   const config = toTrialConfig(stored, overridden(stored, (body.settings ?? {}) as SettingValues));
-  const { before, after, outcome, steps } = await runTrial(deps.trials, [config], await subjectOf(deps, request));
-  return { status: 200, body: { before, after, outcome, ...steps.map(toRunRecord)[0] } };
+  const result = await runTrial(deps.trials, [config], await subjectOf(deps, request));
+  const { before, after, outcome, steps } = result;
+  const run = steps.map(toRunRecord)[0];
+  const truncated = [...new Set([...result.truncated, ...(run?.truncated ?? [])])];
+  return { status: 200, body: { before, after, outcome, ...run, truncated } };
 }
 
 async function testChain(

@@ -21,6 +21,8 @@ const colon = 0x3a;
 /** Rows of spans that grow with the events found. */
 export class SpanTable {
   count = 0;
+  /** One object for all events of the body: each clears it first. */
+  readonly found: PropertyFindings = { idFrom: -1, idTo: -1, tokenFrom: -1, tokenTo: -1, flags: 0 };
   #cells: Int32Array;
 
   /** `bodyBytes` only guides the first allocation. */
@@ -113,17 +115,14 @@ interface PropertyFindings {
   flags: number;
 }
 
-// One object for all events: reading is synchronous and every event clears it first.
-const found: PropertyFindings = { idFrom: -1, idTo: -1, tokenFrom: -1, tokenTo: -1, flags: 0 };
-
-function clearFindings(): void {
+function clear(found: PropertyFindings, flags: number): void {
   found.idFrom = found.idTo = found.tokenFrom = found.tokenTo = -1;
-  found.flags = 0;
+  found.flags = flags;
 }
 
 function scanFields(json: Buffer, start: number, meter: Meter, table: SpanTable, row: number): number {
-  clearFindings();
-  found.flags = eventFlag.emptyProperties;
+  const { found } = table;
+  clear(found, eventFlag.emptyProperties);
   let at = firstMember(json, start + 1, closeObject);
   while (json[at] !== closeObject) {
     meter.keys++;
@@ -132,7 +131,7 @@ function scanFields(json: Buffer, start: number, meter: Meter, table: SpanTable,
     if (!isPlain) end = keyEnd(json, at, meter);
     const key: EventKey = eventKeyAt(json, at, end, !isPlain);
     const from = json[end] === colon && json[end + 1] === quote ? end + 1 : skipColon(json, end);
-    if (key === eventKey.properties) at = scanProperties(json, from, meter);
+    if (key === eventKey.properties) at = scanProperties(json, from, meter, found);
     else {
       const valueEnd = json[from] === quote ? plainStringEnd(json, from) : -1;
       at = valueEnd > 0 ? valueEnd : skipValue(json, from, meter, 1);
@@ -145,8 +144,8 @@ function scanFields(json: Buffer, start: number, meter: Meter, table: SpanTable,
   return at + 1;
 }
 
-function scanProperties(json: Buffer, start: number, meter: Meter): number {
-  clearFindings();
+function scanProperties(json: Buffer, start: number, meter: Meter, found: PropertyFindings): number {
+  clear(found, 0);
   if (!isObjectAt(json, start)) {
     if (isNullAt(json, start)) found.flags = eventFlag.emptyProperties;
     return skipValue(json, start, meter, 1);
@@ -164,14 +163,14 @@ function scanProperties(json: Buffer, start: number, meter: Meter): number {
     const from = json[end] === colon && json[end + 1] === quote ? end + 1 : skipColon(json, end);
     const valueEnd = json[from] === quote ? plainStringEnd(json, from) : -1;
     at = valueEnd > 0 ? valueEnd : skipValue(json, from, meter, 2);
-    if (key !== propertyKey.other) keepFinding(key, from, at);
+    if (key !== propertyKey.other) keepFinding(found, key, from, at);
     if (json[at] === comma && json[at + 1] === quote) at++;
     else at = nextMember(json, at, closeObject);
   }
   return at + 1;
 }
 
-function keepFinding(key: number, from: number, to: number): void {
+function keepFinding(found: PropertyFindings, key: number, from: number, to: number): void {
   if (key === propertyKey.special) found.flags |= eventFlag.special;
   else if (key === propertyKey.ip) found.flags |= eventFlag.hasIp;
   else if (key === propertyKey.distinctId) {
@@ -185,7 +184,8 @@ function keepFinding(key: number, from: number, to: number): void {
 
 /** At the end of an event: what the properties bring where the event itself has nothing, and the flags. */
 function settle(json: Buffer, table: SpanTable, row: number): void {
-  let flags = found.flags;
+  const { found } = table;
+  let { flags } = found;
   if (found.idFrom >= 0 && isAbsent(json, table.get(row + span.distinctId))) {
     table.put(row + span.distinctId, found.idFrom, found.idTo);
     flags |= eventFlag.idInProperties;

@@ -57,6 +57,11 @@ const outcome = Type.Enum([...testOutcomes], {
   description: 'failed: the event went on unchanged, see `error`; skipped: the plugin had nothing to do with it.',
 });
 
+const truncated = Type.Array(Type.String(), {
+  description:
+    'What of this is not complete: a test shows at most 4 MB in all. An event that is too large is shown without its properties.',
+});
+
 const ran: TProperties = {
   diff: Type.Array(
     Type.Object({
@@ -91,6 +96,7 @@ const ran: TProperties = {
     description: "What it counted in the plugin's own metrics.",
   }),
   time_ms: Type.Number({ description: 'Time spent on the event, in ms, without loading and setting up.' }),
+  truncated,
 };
 
 export const configTestResultSchema = Type.Object({ before: shownEvent, after, outcome, ...ran });
@@ -112,4 +118,5 @@ export const chainTestResultSchema = Type.Object({
     }),
     { description: 'In order, up to the one that dropped the event.' },
   ),
+  truncated,
 });

@@ -21,19 +21,19 @@ export async function reportFailure(
 ): Promise<void> {
   const error = `${failed.what} failed: ${failed.text}`.slice(0, errorLengthMax);
   const known = await errorOf(tx, configId);
-  if (known === undefined || withoutNumbers(known) === withoutNumbers(error)) return;
-  await setConfigError(tx, configId, error, failed.now);
+  if (known === undefined || withoutNumbers(known.error) === withoutNumbers(error)) return;
+  await setConfigError(tx, configId, { error, source: failed.what }, failed.now);
 }
 
 /** Takes back what `reportFailure` said of the same `what`; trouble of another kind stays. */
 export async function reportSuccess(tx: Queries, configId: number, what: string, now: number): Promise<void> {
   const known = await errorOf(tx, configId);
-  if (known?.startsWith(`${what} failed: `) === true) await setConfigError(tx, configId, '', now);
+  if (known?.error_source === what) await setConfigError(tx, configId, { error: '', source: what }, now);
 }
 
-async function errorOf(tx: Queries, configId: number): Promise<string | undefined> {
-  const row = await tx.selectFrom('plugin_configs').select('error').where('id', '=', configId).executeTakeFirst();
-  return row?.error;
+async function errorOf(tx: Queries, configId: number) {
+  const query = tx.selectFrom('plugin_configs').select(['error', 'error_source']).where('id', '=', configId);
+  return query.executeTakeFirst();
 }
 
 function withoutNumbers(text: string): string {

@@ -166,6 +166,8 @@ interface PluginConfigTable {
   /** JSON object: settings by key, secrets in clear (they must reach the plugin), never shown. */
   settings: string;
   error: string;
+  /** What the error is of: see plugins/configs/set-config-error.ts. */
+  error_source: Generated<string>;
   created_at: string;
   updated_at: string;
   /** The version of an installed plugin that it runs; null: built in. */

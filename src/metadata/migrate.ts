@@ -5,11 +5,12 @@ import { init } from './migrations/0001-init.ts';
 import { plugins } from './migrations/0002-plugins.ts';
 import { imports } from './migrations/0003-imports.ts';
 import { importLeftovers } from './migrations/0004-import-leftovers.ts';
+import { errorSources } from './migrations/0005-error-sources.ts';
 import { columnTypes, type Dialect, type Migration } from './migrations/migration.ts';
 import type { Queries } from './queries.ts';
 
 /** In order of version, without gaps. */
-const migrations: readonly Migration[] = [init, plugins, imports, importLeftovers];
+const migrations: readonly Migration[] = [init, plugins, imports, importLeftovers, errorSources];
 
 /** The schema version that this program needs. */
 export const schemaVersion = migrations.length;

@@ -91,10 +91,7 @@ export async function writePersonChanges(tx: Queries, changes: PersonChanges): P
 
 /** In the order of the table's key: rows that lie on one page are written one after the other. The stores keep no other order. */
 function inOrder<T>(rows: readonly T[], keyOf: (row: T) => string): readonly T[] {
-  return rows.toSorted((a, b) => {
-    const [one, other] = [keyOf(a), keyOf(b)];
-    return one < other ? -1 : Number(one > other);
-  });
+  return rows.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : Number(keyOf(a) > keyOf(b))));
 }
 
 async function writeMerge(tx: Queries, { projectId, from, to }: MergeRow): Promise<void> {

@@ -57,7 +57,8 @@ export function deadRecord(place: DeadLetterPlace, reason: Reason, original: Uin
 /** One event of a record. */
 export function deadEvent(place: DeadLetterPlace, reason: Reason, scan: ScannedBatch): DeadLetterRow {
   const base = place.index * spanStride;
-  const [from = 0, to = 0] = [scan.spans[base + span.event], scan.spans[base + span.event + 1]];
+  const from = scan.spans[base + span.event];
+  const to = scan.spans[base + span.event + 1];
   return toRow(place, reason, Uint8Array.prototype.slice.call(scan.json, from, to), {
     event: shownText(scan, base + span.name),
     distinct_id: shownText(scan, base + span.distinctId),

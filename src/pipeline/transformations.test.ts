@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { bumpConfigRevision } from '../metadata/config-revision.ts';
+import { setConfigError } from '../plugins/configs/set-config-error.ts';
 import { definePlugin, SettingsError, type TransformationPlugin, type TransformEvent } from '../plugins/plugin.ts';
 import { createBench, receivedAt, uuid, type Bench } from '../../test/support/pipeline.ts';
 
@@ -33,6 +34,7 @@ const fail = plugin(
   'fail',
   () => (event) => {
     if (event.properties['fail'] === true) throw new Error('no such s3cret');
+    if (typeof event.properties['fail'] === 'string') throw new Error(event.properties['fail']);
     return event;
   },
   [{ key: 'key', name: 'Key', type: 'string', secret: true }],
@@ -142,6 +144,19 @@ describe('transformations of a project', () => {
     await update(id, { name: 'again' });
     await send({});
     expect(await errorOf(id)).toBe('');
+  });
+
+  it('an error is over once events pass again after a restart; one of a job is not, whatever either says', async () => {
+    const id = await bench.addTransformation('fail', {});
+    const other = await bench.addTransformation('rename', {});
+    await send({ properties: { fail: 'onEvent failed' } });
+    expect(await errorOf(id)).toBe('onEvent failed');
+    await bench.db
+      .transaction()
+      .execute((tx) => setConfigError(tx, other, { error: 'no route', source: 'job "sync"' }, receivedAt));
+    await bench.stop();
+    await send(...Array.from({ length: 200 }, () => ({})));
+    expect([await errorOf(id), await errorOf(other)]).toEqual(['', 'no route']);
   });
 
   it('one that cannot be made is left out, says why, and comes back by itself', async () => {

@@ -1,3 +1,4 @@
+import { assert } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
 import type { WarningOccurrence, WarningType } from '../contract/warnings.ts';
 import type { DamagedRecord, IntactRecord, Lane } from '../eventlog/eventlog.ts';
@@ -48,6 +49,10 @@ export class WindowResults {
   end({ context, scan, states }: OpenRecord, index: number, outcome: Drop | DeadLetter): void {
     const { lane, seq, projectId, receivedAt } = context;
     const { kind, reason, detail } = outcome;
+    assert(
+      states[index] === state.raw || states[index] === state.draft,
+      `event ${index} to be on its way, and no row yet`,
+    );
     states[index] = state.ended;
     if (kind === 'drop') {
       increase(this.#counts.dropped, reason);

@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import { readConfigRevision } from '../metadata/config-revision.ts';
 import type { Metadata } from '../metadata/database.ts';
 import type { Queries } from '../metadata/queries.ts';
-import { setConfigError } from '../plugins/configs/set-config-error.ts';
+import { chainSource, setConfigError } from '../plugins/configs/set-config-error.ts';
 import { recordErrors, type PluginFailure } from '../plugins/services/errors.ts';
 import { withoutSecrets } from '../plugins/mask-secrets.ts';
 import { SandboxError } from '../sandbox/sandbox.ts';
@@ -18,8 +18,6 @@ import type { DirectStep, Step } from './step.ts';
 /** Events without a failure after which old trouble is over. */
 const passedMin = 100;
 const errorLengthMax = 500;
-/** What jobs, schedules and deliveries of the same config have said: theirs to take back. */
-const saidByJobs = /^(job "|runEvery|onEvent|exportEvents|setup failed)/;
 /** How long events wait for a config that is being set up, before they pass it. */
 const readyMsMax = 5000;
 
@@ -40,7 +38,7 @@ interface Chain {
   readonly waiting: readonly Instance[];
 }
 
-interface ChainParts {
+interface ChainDeps {
   readonly db: Metadata;
   readonly clock: Clock;
   readonly log: Log;
@@ -57,7 +55,7 @@ interface ChainParts {
  * change, or by itself where trying again may help.
  */
 export class TransformChains {
-  readonly #parts: ChainParts;
+  readonly #deps: ChainDeps;
   readonly #counts: ChainCounts;
   #revision = -1;
   #isFirstLoad = true;
@@ -66,14 +64,14 @@ export class TransformChains {
   #chains = new Map<number, Chain>();
   #errors = new Map<number, { readonly error: string; readonly updatedAt: string }>();
 
-  constructor(parts: ChainParts) {
-    this.#parts = parts;
-    this.#counts = new ChainCounts(parts.clock);
+  constructor(deps: ChainDeps) {
+    this.#deps = deps;
+    this.#counts = new ChainCounts(deps.clock);
   }
 
   /** Takes up changed configuration. Returns the revision, which changes with every such change. */
   async refresh(): Promise<number> {
-    const revision = await readConfigRevision(this.#parts.db);
+    const revision = await readConfigRevision(this.#deps.db);
     const isNew = revision !== this.#revision;
     if (isNew) await this.#load();
     const retried = this.#retry();
@@ -145,7 +143,7 @@ export class TransformChains {
 
   /** Makes the running instances those of the store. */
   async #load(): Promise<void> {
-    this.#configs = await loadTransformConfigs(this.#parts.db);
+    this.#configs = await loadTransformConfigs(this.#deps.db);
     const instances = new Map<number, Instance>();
     const gone = new Map(this.#instances);
     for (const config of this.#configs) {
@@ -161,12 +159,12 @@ export class TransformChains {
   }
 
   #start(config: TransformConfig): Instance {
-    return new Instance(config, this.#parts.makeStep, {
+    return new Instance(config, this.#deps.makeStep, {
       // What failed before this process may have been the cause of its end: the record stays until events have passed.
-      isStale: this.#isFirstLoad && config.error !== '' && !saidByJobs.test(config.error),
-      now: () => this.#parts.clock.now(),
+      isStale: this.#isFirstLoad && config.error !== '' && config.isErrorOfChain,
+      now: () => this.#deps.clock.now(),
       sentence: (error) => sentence(error, config),
-      onCloseError: (error) => this.#parts.log.warn({ configId: config.id, err: error }, 'a plugin did not close'),
+      onCloseError: (error) => this.#deps.log.warn({ configId: config.id, err: error }, 'a plugin did not close'),
     });
   }
 
@@ -180,7 +178,7 @@ export class TransformChains {
   async #awaitNew(): Promise<boolean> {
     const all = [...this.#instances.values()];
     const fresh = all.filter((instance) => instance.state === 'making' && !instance.wasAwaited);
-    if (fresh.length > 0) await atMost(this.#parts.readyMs ?? readyMsMax, Promise.all(fresh.map(({ made }) => made)));
+    if (fresh.length > 0) await atMost(this.#deps.readyMs ?? readyMsMax, Promise.all(fresh.map(({ made }) => made)));
     for (const instance of fresh) instance.wasAwaited = true;
     let any = fresh.length > 0;
     for (const instance of all) {
@@ -228,7 +226,7 @@ export class TransformChains {
       const message = sentence(error, config);
       const text = { message, stack: withoutSecrets(stack, config.fields, config.settings) };
       const isNew = this.#counts.failed(config, error, text, event);
-      if (isNew) this.#parts.logFailure?.(config, message);
+      if (isNew) this.#deps.logFailure?.(config, message);
       instance.isStale = false;
       if (instance.reported === '') this.#report(instance, message);
     },
@@ -246,7 +244,6 @@ export class TransformChains {
     const instance = this.#instances.get(configId);
     if (instance === undefined) return;
     instance.passed += passed;
-    if (saidByJobs.test(instance.reported)) instance.isStale = false;
     if (!instance.isStale || instance.passed < passedMin) return;
     instance.isStale = false;
     this.#report(instance, '');
@@ -270,10 +267,10 @@ export class TransformChains {
     const { config } = instance;
     if (error === '' && instance.isStale) return;
     instance.reported = error;
-    if (config.error === error || (error === '' && saidByJobs.test(config.error))) return;
-    const { db, log, clock } = this.#parts;
+    if (config.error === error || (error === '' && !config.isErrorOfChain)) return;
+    const { db, log, clock } = this.#deps;
     if (error !== '') log.warn({ configId: config.id, error }, 'a transformation cannot start');
-    await db.transaction().execute((tx) => setConfigError(tx, config.id, error, clock.now()));
+    await db.transaction().execute((tx) => setConfigError(tx, config.id, { error, source: chainSource }, clock.now()));
   }
 }
 
@@ -288,7 +285,7 @@ export async function writeChainChanges(tx: Queries, changes: ChainChanges, now:
       .where('id', '=', configId)
       .executeTakeFirst();
     // Somebody has changed it since: what failed is not what runs now.
-    if (config?.updated_at === updatedAt) await setConfigError(tx, configId, error, now);
+    if (config?.updated_at === updatedAt) await setConfigError(tx, configId, { error, source: chainSource }, now);
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Capabilities } from '../contract/plugins.ts';
 import type { Queries } from '../metadata/queries.ts';
 import type { PluginField, SettingValues } from '../plugins/fields.ts';
+import { chainSource } from '../plugins/configs/set-config-error.ts';
 import type { Attachment } from '../plugins/host.ts';
 
 /** An enabled config as the chain needs it. */
@@ -22,8 +23,10 @@ export interface TransformConfig {
   /** Changes with every change of what matters here. */
   readonly version: string;
   readonly updatedAt: string;
-  /** Trouble on record. */
+  /** On record; empty: all is well. */
   readonly error: string;
+  /** Whether the chain has put it there; otherwise another work of the plugin has, and takes it back. */
+  readonly isErrorOfChain: boolean;
 }
 
 /** Methods by which a plugin is told of processed events. */
@@ -62,6 +65,7 @@ export async function loadTransformConfigs(db: Queries): Promise<TransformConfig
         updatedAt: row.updated_at,
         version: JSON.stringify([row.slug, row.version, row.plugin_version_id, row.updated_at, row.settings]),
         error: row.error,
+        isErrorOfChain: row.error_source === chainSource,
       },
     ];
   });
@@ -85,7 +89,7 @@ function selectEnabled(db: Queries) {
     .innerJoin('plugins as p', 'p.id', 'c.plugin_id')
     .leftJoin('plugin_versions as v', 'v.id', 'c.plugin_version_id')
     .select(['c.id', 'c.project_id', 'c.family', 'c.plugin_id', 'c.plugin_version_id', 'c.settings', 'c.updated_at'])
-    .select(['c.error', 'p.slug', 'p.name', 'p.version'])
+    .select(['c.error', 'c.error_source', 'p.slug', 'p.name', 'p.version'])
     .select((eb) => [
       eb.fn.coalesce('v.config_schema', 'p.config_schema').as('config_schema'),
       eb.fn.coalesce('v.capabilities', 'p.capabilities').as('capabilities'),

@@ -8,7 +8,7 @@ export type MakeStep = (config: TransformConfig) => Promise<Step>;
 const retryDelaysMs = [5000, 10_000, 20_000, 40_000, 80_000] as const;
 const builtInRetryMs = 60_000;
 
-interface InstanceParts {
+interface InstanceDeps {
   readonly isStale: boolean;
   /** ms since the epoch. */
   readonly now: () => number;
@@ -21,15 +21,15 @@ interface InstanceParts {
 export class Instance {
   config: TransformConfig;
   readonly #makeStep: MakeStep;
-  readonly #parts: InstanceParts;
+  readonly #deps: InstanceDeps;
   state: 'making' | 'ready' | 'refused' = 'making';
   step: Step | undefined = undefined;
   /** Resolves when it is ready or refused; never rejects. */
   made: Promise<void>;
   wasAwaited = false;
-  /** Trouble that is on record, so that only the first failure is written. */
+  /** The error on record, so that only the first failure is written. */
   reported: string;
-  /** That trouble dates from before this process: it is over once enough events have passed without failing. */
+  /** An error of the chain that dates from before this process: it is over once enough events have passed without failing. */
   isStale: boolean;
   /** Events that passed since it was made. */
   passed = 0;
@@ -39,12 +39,12 @@ export class Instance {
   #retryAt = Infinity;
   #isClosed = false;
 
-  constructor(config: TransformConfig, makeStep: MakeStep, parts: InstanceParts) {
+  constructor(config: TransformConfig, makeStep: MakeStep, deps: InstanceDeps) {
     this.config = config;
     this.#makeStep = makeStep;
-    this.#parts = parts;
+    this.#deps = deps;
     this.reported = config.error;
-    this.isStale = parts.isStale;
+    this.isStale = deps.isStale;
     this.made = this.#make();
   }
 
@@ -55,7 +55,7 @@ export class Instance {
   }
 
   isRetryDue(): boolean {
-    return this.state === 'refused' && this.#parts.now() >= this.#retryAt;
+    return this.state === 'refused' && this.#deps.now() >= this.#retryAt;
   }
 
   /** What came of making it, once: the reason why not, or empty. */
@@ -68,6 +68,7 @@ export class Instance {
   /** The same version as it stands in the store now: what is on record there counts. */
   seenAs(config: TransformConfig): this {
     if (this.reported === '' && config.error !== '') this.isStale = true;
+    if (!config.isErrorOfChain) this.isStale = false;
     this.config = config;
     this.reported = config.error;
     return this;
@@ -87,8 +88,8 @@ export class Instance {
       this.#news = '';
     } catch (error) {
       this.state = 'refused';
-      this.#news = this.#parts.sentence(error);
-      this.#retryAt = this.#parts.now() + this.#retryDelay(error);
+      this.#news = this.#deps.sentence(error);
+      this.#retryAt = this.#deps.now() + this.#retryDelay(error);
       this.#attempts += 1;
     }
     if (this.#isClosed) await this.#closeStep();
@@ -103,7 +104,7 @@ export class Instance {
   async #closeStep(): Promise<void> {
     const { step } = this;
     this.step = undefined;
-    await step?.close().catch(this.#parts.onCloseError);
+    await step?.close().catch(this.#deps.onCloseError);
   }
 }
 

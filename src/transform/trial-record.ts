@@ -2,7 +2,7 @@ import { isoMicros } from '../base/clock.ts';
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import type { Difference } from './diff.ts';
 import type { TrialEvent } from './trial-event.ts';
-import type { TrialError, TrialOutcome, TrialResult, TrialStepResult } from './trial-run.ts';
+import type { TrialError, TrialOutcome, TrialResult, TrialStepResult, Truncated } from './trial-run.ts';
 
 /** A trial as the API answers it and the command prints it. */
 export interface TrialRecord {
@@ -10,6 +10,7 @@ export interface TrialRecord {
   readonly after: TrialEvent | null;
   readonly outcome: TrialOutcome;
   readonly steps: readonly TrialStepRecord[];
+  readonly truncated: readonly Truncated[];
 }
 
 export interface TrialStepRecord extends TrialRunRecord {
@@ -39,10 +40,11 @@ export interface TrialRunRecord {
   readonly storage: Readonly<Record<string, JsonValue>>;
   readonly metrics: readonly { readonly name: string; readonly kind: string; readonly value: number }[];
   readonly time_ms: number;
+  readonly truncated: readonly Truncated[];
 }
 
-export function toTrialRecord({ before, after, outcome, steps }: TrialResult): TrialRecord {
-  return { before, after, outcome, steps: steps.map(toStepRecord) };
+export function toTrialRecord({ before, after, outcome, steps, truncated }: TrialResult): TrialRecord {
+  return { before, after, outcome, steps: steps.map(toStepRecord), truncated };
 }
 
 function toStepRecord(step: TrialStepResult): TrialStepRecord {
@@ -66,5 +68,6 @@ export function toRunRecord(step: TrialStepResult): TrialRunRecord {
     storage,
     metrics,
     time_ms: Math.round(step.timeMs * 1000) / 1000,
+    truncated: step.truncated,
   };
 }

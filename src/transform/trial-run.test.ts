@@ -5,7 +5,8 @@ import type { JsonValue } from '../base/json.ts';
 import { memoryStorage, testHost } from '../../test/support/transformation-host.ts';
 import { SandboxError, type InstanceSpec, type Sandbox, type SandboxInstance } from '../sandbox/sandbox.ts';
 import { readTrialEvent, type TrialEvent } from './trial-event.ts';
-import { openTrial, runTrial, type TrialConfig, type TrialParts } from './trial-run.ts';
+import { toTrialRecord } from './trial-record.ts';
+import { openTrial, runTrial, type TrialConfig, type TrialDeps } from './trial-run.ts';
 
 const now = Date.UTC(2026, 10, 20);
 const event = (): TrialEvent =>
@@ -44,7 +45,7 @@ function fakeSandbox(run: (spec: InstanceSpec) => SandboxInstance['processEvents
   };
 }
 
-function parts(creates: Readonly<Record<string, Create>>, more: Partial<TrialParts> = {}): TrialParts {
+function parts(creates: Readonly<Record<string, Create>>, more: Partial<TrialDeps> = {}): TrialDeps {
   return {
     findPlugin: (slug) => {
       const create = creates[slug];
@@ -291,5 +292,35 @@ describe('an event to try', () => {
     ['got: "1"', { event: 'e', distinct_id: 'd', uuid: '1' }],
   ])('otherwise is refused: expected %s', (message, given) => {
     expect(() => readTrialEvent(given as JsonValue, now)).toThrow(message);
+  });
+
+  it('shows 4 MB at most, says what is not complete, and hands the event on whole', async () => {
+    const big = { text: 'x'.repeat(900_000) };
+    const lengths: number[] = [];
+    const sandbox = fakeSandbox(({ services }) => async (events) => {
+      const refused = { capture: 0, job: 0, storage: 0 };
+      for (let n = 0; n < 20; n++) {
+        const captured = { event: 'e', distinctId: 'd', timestamp: '', properties: big, cause: null, hops: 0 };
+        await services.capture(captured).catch(() => refused.capture++);
+        await services.enqueueJob({ name: 'j', payload: big, runAt: now }).catch(() => refused.job++);
+        await services.storage.set(`key ${n}`, big).catch(() => refused.storage++);
+        services.log({ time: now, level: 'LOG', source: 'CONSOLE', message: big.text, instanceId: '' });
+      }
+      expect(Object.values(refused).every((count) => count > 15)).toBe(true);
+      return events.map((each) => {
+        lengths.push(each.propertiesText.length);
+        const propertiesText = JSON.stringify({ text: 'y'.repeat(8_000_000) });
+        return { ...each, kind: 'changed', propertiesText, movedTeam: false };
+      });
+    });
+    const configs = [1, 2, 3].map((id) => config(id, 'x', { pluginVersionId: 1 }));
+    const result = await runTrial(parts({}, { sandbox }), configs, event());
+    expect(JSON.stringify(toTrialRecord(result)).length).toBeLessThan(4_100_000);
+    expect(result.steps.map(({ outcome }) => outcome)).toEqual(['kept', 'kept', 'kept']);
+    expect(result.steps.map(({ truncated }) => [...truncated].sort())).toEqual(
+      Array.from({ length: 3 }, () => ['after', 'captured', 'diff', 'jobs', 'logs', 'storage']),
+    );
+    expect(result).toMatchObject({ truncated: ['after'], after: { event: 'seen', properties: {} } });
+    expect(lengths.slice(1)).toEqual([8_000_011, 8_000_011]);
   });
 });

@@ -10,10 +10,11 @@ import { diffJson, type Difference } from './diff.ts';
 import { makeStep, type StepConfig, type StepDeps } from './make-step.ts';
 import type { Step } from './step.ts';
 import { withoutMarkers, type TrialEvent } from './trial-event.ts';
+import { TrialBudget } from './trial-budget.ts';
 import { trialServices, type TrialEffects } from './trial-services.ts';
 
 /** What a trial needs of the service. Requests to the outside are really made; everything else stays in the trial. */
-export interface TrialParts extends Omit<StepDeps, 'hostOf' | 'servicesOf'> {
+export interface TrialDeps extends Omit<StepDeps, 'hostOf' | 'servicesOf'> {
   /** What the config has stored; only read. */
   readonly storageOf: (config: StepConfig) => PluginStorage;
   /** An empty cache for one trial: by plugin and project. */
@@ -55,7 +56,11 @@ export interface TrialStepResult extends TrialEffects {
   readonly error: TrialError | null;
   /** Without the time to load and set up. */
   readonly timeMs: number;
+  /** What of all this is not complete, as a trial shows no more than `trialCharsMax`. */
+  readonly truncated: readonly Truncated[];
 }
+
+export type Truncated = 'before' | 'after' | 'diff' | keyof TrialEffects;
 
 export interface TrialResult {
   readonly before: TrialEvent;
@@ -63,6 +68,8 @@ export interface TrialResult {
   /** Failed: one of the steps failed, and the event is stored as the others left it. */
   readonly outcome: TrialOutcome;
   readonly steps: readonly TrialStepResult[];
+  /** What of `before` and `after` is shown without its properties, see TrialStepResult. */
+  readonly truncated: readonly Truncated[];
 }
 
 /** Configs made ready once, so that one event can follow another. */
@@ -74,11 +81,11 @@ export interface Trial {
 
 /** Tries one event, see `openTrial`. */
 export async function runTrial(
-  parts: TrialParts,
+  deps: TrialDeps,
   configs: readonly TrialConfig[],
   event: TrialEvent,
 ): Promise<TrialResult> {
-  const trial = openTrial(parts, configs);
+  const trial = openTrial(deps, configs);
   try {
     return await trial.run(event);
   } finally {
@@ -90,21 +97,28 @@ export async function runTrial(
  * Configs in their order, run with the code of the pipeline, so that everything that each of them does to an event can be
  * seen. Nothing of it lasts. Each is set up when the first event gets to it.
  */
-export function openTrial(parts: TrialParts, configs: readonly TrialConfig[]): Trial {
-  const cacheOf = parts.openCache();
-  const subjects = configs.map((config) => openSubject(parts, config, cacheOf(config)));
+export function openTrial(deps: TrialDeps, configs: readonly TrialConfig[]): Trial {
+  const cacheOf = deps.openCache();
+  const budget = new TrialBudget();
+  const subjects = configs.map((config) => openSubject(deps, config, cacheOf(config), budget));
   return {
     run: async (before) => {
-      const endsAt = performance.now() + parts.taskMs;
+      const endsAt = performance.now() + deps.taskMs;
       const steps: TrialStepResult[] = [];
       let event: TrialEvent | null = before;
+      budget.reset();
+      const shownBefore = fitted(before, budget);
       for (const subject of subjects) {
         if (event === null) break;
-        const result: TrialStepResult = await subject.run(event, endsAt);
-        steps.push(result);
-        event = result.after;
+        const ran: SubjectRun = await subject.run(event, endsAt);
+        steps.push(ran.result);
+        event = ran.after;
       }
-      return { before, after: event, outcome: overall(steps), steps };
+      const shownAfter = event && fitted(event, budget);
+      const truncated: Truncated[] = [];
+      if (shownBefore !== before) truncated.push('before');
+      if (shownAfter !== event) truncated.push('after');
+      return { before: shownBefore, after: shownAfter, outcome: overall(steps), steps, truncated };
     },
     close: async () => void (await Promise.all(subjects.map((subject) => subject.close()))),
   };
@@ -116,21 +130,47 @@ function overall(steps: readonly TrialStepResult[]): TrialOutcome {
   return steps.length > 0 && steps.every(({ outcome }) => outcome === 'skipped') ? 'skipped' : 'kept';
 }
 
+/** The event, without its properties if these are more than may be shown. */
+function fitted(event: TrialEvent, budget: TrialBudget): TrialEvent {
+  return budget.takes(event) ? event : { ...event, properties: {} };
+}
+
+interface SubjectRun {
+  readonly result: TrialStepResult;
+  /** Whole: what the next step gets. */
+  readonly after: TrialEvent | null;
+}
+
 interface Subject {
   /** `endsAt` as performance.now() tells the time. */
-  run(event: TrialEvent, endsAt: number): Promise<TrialStepResult>;
+  run(event: TrialEvent, endsAt: number): Promise<SubjectRun>;
   close(): Promise<void>;
 }
 
-function openSubject(parts: TrialParts, config: TrialConfig, cache: PluginCache): Subject {
-  const { services, takeEffects } = trialServices(parts.storageOf(config), cache);
+function openSubject(deps: TrialDeps, config: TrialConfig, cache: PluginCache, budget: TrialBudget): Subject {
+  const { services, takeEffects } = trialServices(deps.storageOf(config), cache, budget);
   let opening: Promise<Step> | undefined;
-  const open = (): Promise<Step> => (opening ??= makeStep(config, { ...parts, ...stepServices(parts, services) }));
+  const open = (): Promise<Step> => (opening ??= makeStep(config, { ...deps, ...stepServices(deps, services) }));
   return {
     run: async (before, endsAt) => {
-      const { error, ...run } = await runOne(parts, config, { before, endsAt, open });
-      const said = error === undefined ? null : describeError(config, error);
-      return { configId: config.id, name: config.name, ...run, error: said, ...maskEffects(config, takeEffects()) };
+      const { error, after, diff, ...run } = await runOne(deps, config, { before, endsAt, open });
+      const { truncated: effectsTruncated, ...effects } = takeEffects();
+      const truncated: Truncated[] = [...effectsTruncated];
+      const shownAfter = after && fitted(after, budget);
+      if (shownAfter !== after) truncated.push('after');
+      const isDiffShown = shownAfter === after && budget.takes(...diff);
+      if (!isDiffShown) truncated.push('diff');
+      const result: TrialStepResult = {
+        configId: config.id,
+        name: config.name,
+        ...run,
+        after: shownAfter,
+        diff: isDiffShown ? diff : [],
+        error: error === undefined ? null : describeError(config, error),
+        ...maskEffects(config, effects),
+        truncated,
+      };
+      return { result, after };
     },
     // What is still under way ends by its own limits, and is closed then. Why it could not be opened was said as its error.
     close: async () => opening?.then((step) => step.close()).catch(() => undefined),
@@ -142,7 +182,7 @@ interface OneRun extends Pick<TrialStepResult, 'outcome' | 'after' | 'diff' | 't
 }
 
 async function runOne(
-  parts: TrialParts,
+  deps: TrialDeps,
   config: TrialConfig,
   { before, endsAt, open }: { before: TrialEvent; endsAt: number; open: () => Promise<Step> },
 ): Promise<OneRun> {
@@ -157,15 +197,15 @@ async function runOne(
   }
   try {
     const step = await inTime(open(), endsAt);
-    return await runStep(step, toChainEvent(before, config.projectId, parts.now()), before, endsAt);
+    return await runStep(step, toChainEvent(before, config.projectId, deps.now()), before, endsAt);
   } catch (error) {
     return { ...untouched, outcome: 'failed', error };
   }
 }
 
-function stepServices(parts: TrialParts, services: InstanceServices): Pick<StepDeps, 'hostOf' | 'servicesOf'> {
+function stepServices(deps: TrialDeps, services: InstanceServices): Pick<StepDeps, 'hostOf' | 'servicesOf'> {
   const { storage, cache } = services;
-  const { fetch, geoip, now } = parts;
+  const { fetch, geoip, now } = deps;
   return {
     servicesOf: () => services,
     hostOf: ({ id: configId, projectId }, attachments) => ({
@@ -232,8 +272,12 @@ function shown(event: ChainEvent): TrialEvent {
   return { uuid, event: name, distinct_id: distinctId, timestamp, properties };
 }
 
+/** Of a message or a stack. */
+const errorCharsMax = 10_000;
+
 function describeError(config: StepConfig, error: unknown): TrialError {
-  const mask = maskOf(config);
+  const maskText = maskOf(config);
+  const mask = (text: string): string => maskText(text).slice(0, errorCharsMax);
   if (error instanceof SandboxError) {
     return { name: error.errorName, message: mask(error.message), stack: mask(error.pluginStack) };
   }

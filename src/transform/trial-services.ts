@@ -1,6 +1,7 @@
 import type { PluginCache, PluginStorage } from '../plugins/host.ts';
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { parseStored, storedKey, storedValue, sumOf } from '../plugins/services/storage-text.ts';
+import { trialCharsMax, type TrialBudget } from './trial-budget.ts';
 import type { CapturedEvent, InstanceServices, LogLine } from '../sandbox/sandbox.ts';
 
 /** What a config did besides changing the event. None of it has happened outside the trial. */
@@ -16,58 +17,79 @@ export interface TrialEffects {
 export interface TrialServices {
   readonly services: InstanceServices;
   /** What was done since the last call. */
-  takeEffects(): TrialEffects;
+  takeEffects(): TrialEffects & { readonly truncated: readonly (keyof TrialEffects)[] };
 }
 
-/** Of each kind between two takes; what is beyond is refused, as a run that never ends would fill the memory. */
+/** Of each kind between two takes. */
 const effectsMax = 1000;
 
-/** Services that keep what they are asked to do: reading goes through to what is there, writing does not. */
-export function trialServices(stored: PluginStorage, cache: PluginCache): TrialServices {
-  const captured = bounded<CapturedEvent>('captures', 'events');
-  const jobs = bounded<TrialEffects['jobs'][number]>('starts', 'jobs');
-  const logs: LogLine[] = [];
-  const metrics: TrialEffects['metrics'][number][] = [];
-  const { storage, takeWritten } = overlay(stored);
+/**
+ * Services that keep what they are asked to do: reading goes through to what is there, writing does not. What is beyond the
+ * limits is refused (logs and metrics: forgotten), as a run that never ends would fill the memory.
+ */
+export function trialServices(stored: PluginStorage, cache: PluginCache, budget: TrialBudget): TrialServices {
+  const truncated = new Set<keyof TrialEffects>();
+  const bounded = <T extends object>(kind: keyof TrialEffects) => {
+    const items: T[] = [];
+    const adds = (item: T): boolean => {
+      const fits = items.length < effectsMax && budget.takes(item);
+      if (fits) items.push(item);
+      else truncated.add(kind);
+      return fits;
+    };
+    return { adds, take: () => items.splice(0) };
+  };
+  const captured = bounded<CapturedEvent>('captured');
+  const jobs = bounded<TrialEffects['jobs'][number]>('jobs');
+  const logs = bounded<LogLine>('logs');
+  const metrics = bounded<TrialEffects['metrics'][number]>('metrics');
+  const { storage, takeWritten } = overlay(stored, (key, value) => {
+    if (budget.takes(key, value)) return;
+    truncated.add('storage');
+    throw new Error(`a test shows at most ${megabytes} MB in all; storing "${key.slice(0, 40)}" would be more`);
+  });
   return {
     services: {
       storage,
       cache,
-      capture: async (event) => captured.add(event),
-      enqueueJob: async (job) => jobs.add(job),
+      capture: async (event) => {
+        if (!captured.adds(event)) throw tooMuch('captures', 'events');
+      },
+      enqueueJob: async (job) => {
+        if (!jobs.adds(job)) throw tooMuch('starts', 'jobs');
+      },
       api: async ({ method, path }) => {
         throw new Error(`${method} ${path.split('?')[0]}: a test does not call the API of this service`);
       },
-      log: (line) => {
-        if (logs.length < effectsMax) logs.push(line);
-      },
-      metric: (name, kind, value) => {
-        if (metrics.length < effectsMax) metrics.push({ name, kind, value });
-      },
+      log: (line) => void logs.adds(line),
+      metric: (name, kind, value) => void metrics.adds({ name, kind, value }),
     },
-    takeEffects: () => ({
-      captured: captured.take(),
-      jobs: jobs.take(),
-      logs: logs.splice(0),
-      metrics: metrics.splice(0),
-      storage: takeWritten(),
-    }),
+    takeEffects: () => {
+      const taken = {
+        captured: captured.take(),
+        jobs: jobs.take(),
+        logs: logs.take(),
+        metrics: metrics.take(),
+        storage: takeWritten(),
+        truncated: [...truncated],
+      };
+      truncated.clear();
+      return taken;
+    },
   };
 }
 
-function bounded<T>(verb: string, what: string): { add(item: T): void; take(): T[] } {
-  const items: T[] = [];
-  return {
-    add: (item) => {
-      if (items.length >= effectsMax) throw new Error(`a test ${verb} at most ${effectsMax} ${what}`);
-      items.push(item);
-    },
-    take: () => items.splice(0),
-  };
+const megabytes = trialCharsMax / 1_000_000;
+
+function tooMuch(verb: string, what: string): Error {
+  return new Error(`a test ${verb} at most ${effectsMax} ${what}, and shows at most ${megabytes} MB in all`);
 }
 
-/** Storage whose writes stay here. */
-function overlay(stored: PluginStorage): {
+/** Storage whose writes stay here. `makeRoom` throws where there is none. */
+function overlay(
+  stored: PluginStorage,
+  makeRoom: (key: string, value: JsonValue) => void,
+): {
   storage: PluginStorage;
   takeWritten: () => Readonly<Record<string, JsonValue>>;
 } {
@@ -78,6 +100,7 @@ function overlay(stored: PluginStorage): {
     // Refuses what the real one refuses, and keeps no object that somebody may still change.
     const kept = value === undefined ? undefined : parseStored(storedValue(key, value));
     storedKey(key);
+    makeRoom(key, kept ?? null);
     changes.set(key, kept);
     fresh.add(key);
   };

@@ -7,8 +7,8 @@ import { builtInRegistry } from '../../plugins/built-in/registry.ts';
 import type { SandboxProgram } from '../../sandbox/sandbox.ts';
 import { openPluginEnvironment } from '../../service/plugin-environment.ts';
 import { createLog } from '../../telemetry/log.ts';
-import { emptyCaches } from '../../transform/trial-parts.ts';
-import type { TrialParts } from '../../transform/trial-run.ts';
+import { emptyCaches } from '../../transform/trial-deps.ts';
+import type { TrialDeps } from '../../transform/trial-run.ts';
 
 /** What runs plugins without a service. */
 export interface LocalParts {
@@ -17,7 +17,7 @@ export interface LocalParts {
   readonly partsFor: (subjects: {
     readonly programOf: (versionId: number) => SandboxProgram;
     readonly filesOf: (configId: number) => ReadonlyMap<string, Attachment>;
-  }) => TrialParts;
+  }) => TrialDeps;
   close(): Promise<void>;
 }
 

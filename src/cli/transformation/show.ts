@@ -54,7 +54,7 @@ function errorLines(error: TrialStepRecord['error'], { styled }: Terminal): stri
   return [styled('red', printable(first ?? '')), ...[...others, ...stack].map((line) => `  ${printable(line.trim())}`)];
 }
 
-function effectLines({ logs, captured, jobs, storage, metrics }: TrialStepRecord): string[] {
+function effectLines({ logs, captured, jobs, storage, metrics, truncated }: TrialStepRecord): string[] {
   return [
     ...logs.map(({ level, message }) => `log ${level} ${printable(message)}`),
     ...captured.map(({ event, distinct_id, properties }) =>
@@ -65,6 +65,7 @@ function effectLines({ logs, captured, jobs, storage, metrics }: TrialStepRecord
       printable(value === null ? `deleted ${key}` : `stored ${key}: ${shown(value)}`),
     ),
     ...metrics.map(({ name, kind, value }) => printable(`metric ${name} (${kind}): ${value}`)),
+    ...(truncated.length === 0 ? [] : [`too much to show all of: ${truncated.join(', ')}`]),
   ];
 }
 

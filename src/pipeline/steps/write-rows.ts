@@ -1,3 +1,4 @@
+import { assert } from '../../base/assert.ts';
 import { dayMicros } from '../../batch/timestamps.ts';
 import type { EventRow } from '../../eventstore/rows.ts';
 import { storedText, type EventDraft, type RecordContext } from '../draft.ts';
@@ -12,18 +13,23 @@ export function writeRows({ rows, results }: Pick<StepDeps, 'rows' | 'results'>)
     const draftOf = draftsInOrder(record);
     let stored = 0;
     for (let index = 0; index < states.length; index++) {
-      const at = states[index];
-      if (at === state.ended) continue;
-      if (at !== state.draft) splicer.write(rows.next(), index);
-      else {
-        try {
-          rows.next().write(rowOf(context, draftOf(index)));
-        } catch (error) {
-          results.end(record, index, failure(error));
-          continue;
-        }
+      switch (states[index]) {
+        case state.row:
+        case state.spliced:
+          splicer.write(rows.next(), index);
+          stored += 1;
+          break;
+        case state.draft:
+          try {
+            rows.next().write(rowOf(context, draftOf(index)));
+            stored += 1;
+          } catch (error) {
+            results.end(record, index, failure(error));
+          }
+          break;
+        default:
+          assert(states[index] === state.ended, `event ${index} to have been spliced or read`);
       }
-      stored += 1;
     }
     results.stored(stored);
   };

@@ -15,7 +15,7 @@ import { rearrange } from './rearrange.ts';
 import { recordAt } from './record-at.ts';
 import { toRecord } from './config-record.ts';
 import { beginWork, deleteConfig, type Work } from './save-changes.ts';
-import { setConfigError } from './set-config-error.ts';
+import { chainSource, setConfigError } from './set-config-error.ts';
 import { writeSettings } from './write-settings.ts';
 import { countConfigs, findConfig, listConfigs, type StoredConfig } from './stored-config.ts';
 import { testPlugins } from '../../../test/support/plugin-rows.ts';
@@ -67,7 +67,9 @@ export function testPluginConfigs(dialect: 'sqlite' | 'postgres', open: () => Pr
       const created = await create();
       const first = toRecord(created);
       await change((work) => updateConfig(work, created, { enabled: true, name: 'näme 🙂' }));
-      await store.db.transaction().execute((tx) => setConfigError(tx, created.id, 'it broke', ++now));
+      await store.db
+        .transaction()
+        .execute((tx) => setConfigError(tx, created.id, { error: 'it broke', source: chainSource }, ++now));
       const broken = await find(created.id);
       expect(broken).toMatchObject({ enabled: true, name: 'näme 🙂', error: 'it broke' });
       await change(async (work) => deleteConfig(work, broken ?? created));

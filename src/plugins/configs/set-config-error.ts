@@ -6,16 +6,31 @@ import { shownName, toRecord } from './config-record.ts';
 import type { ConfigSnapshot } from './save-changes.ts';
 import { findAnyConfig } from './stored-config.ts';
 
+export interface ConfigError {
+  /** One sentence, without secrets (plugins/mask-secrets.ts); `""`: all is well. */
+  readonly error: string;
+  /** Who says so, and alone may take it back: the chain of transformations, or what else the plugin does, by its name. */
+  readonly source: string;
+}
+
+/** Source of errors of the transformations themselves: setting up, and events that pass. */
+export const chainSource = 'chain';
+
 /**
- * Records what a run of the config ended in: one sentence, or `""` for well. Only a change of state is written and
+ * Records what a run of the config ended in. Only a change of state is written and
  * logged (as done by the service itself), so calling it per run is cheap. Workers are not told: nothing for them changed.
- * `tx` is a transaction; the text must hold no secret (plugins/mask-secrets.ts). A config that is gone is left alone.
+ * `tx` is a transaction. A config that is gone is left alone. `now` in ms.
  */
-export async function setConfigError(tx: Queries, configId: number, error: string, now: number): Promise<void> {
+export async function setConfigError(
+  tx: Queries,
+  configId: number,
+  { error, source }: ConfigError,
+  now: number,
+): Promise<void> {
   const before = await findAnyConfig(tx, configId, now);
   if (before === undefined || before.error === error) return;
   const after = { ...before, error };
-  await tx.updateTable('plugin_configs').set({ error }).where('id', '=', configId).execute();
+  await tx.updateTable('plugin_configs').set({ error, error_source: source }).where('id', '=', configId).execute();
   const { organization_id: organizationId } = await tx
     .selectFrom('projects')
     .select('organization_id')
