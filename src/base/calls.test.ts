@@ -1,6 +1,7 @@
 import { MessageChannel } from 'node:worker_threads';
 import { afterEach, describe, expect, it } from 'vitest';
-import { answerOver, callOver } from './calls.ts';
+import { ApiError } from '../contract/errors.ts';
+import { answerOver, callOver, CallError } from './calls.ts';
 
 const { port1, port2 } = new MessageChannel();
 afterEach(() => {
@@ -24,5 +25,23 @@ describe('calls between threads', () => {
     expect(await late).toBe('late');
     await expect(call('fail')).rejects.toThrow('no room');
     await expect(call('constructor')).rejects.toThrow('expected one of the calls double, slow, fail, got: constructor');
+  });
+
+  it('an error keeps its name and code, so that nobody has to read its message', async () => {
+    const own = new MessageChannel();
+    answerOver(own.port2, {
+      full: async () => {
+        throw new ApiError('unavailable', 'The live lane is full.');
+      },
+      odd: async () => {
+        throw Object.assign(new RangeError('beyond'), { code: 7 });
+      },
+    });
+    const call = callOver(own.port1);
+    const error: unknown = await call('full').catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(CallError);
+    expect(error).toMatchObject({ name: 'ApiError', code: 'unavailable', message: 'The live lane is full.' });
+    expect(await call('odd').catch((reason: unknown) => reason)).toMatchObject({ name: 'RangeError', code: undefined });
+    own.port1.close();
   });
 });

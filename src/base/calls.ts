@@ -11,14 +11,32 @@ interface CallMessage {
   readonly call: { readonly id: number; readonly name: string; readonly args: readonly unknown[] };
 }
 interface AnswerMessage {
-  readonly answer: { readonly id: number; readonly value?: unknown; readonly error?: string };
+  readonly answer: { readonly id: number; readonly value?: unknown; readonly error?: Fault };
+}
+
+/** What is told of an error. */
+interface Fault {
+  readonly name: string;
+  readonly message: string;
+  readonly code: string | undefined;
+}
+
+/** An error of the other side: with its message, and the name and code by which its class is known there. */
+export class CallError extends Error {
+  readonly code: string | undefined;
+
+  constructor({ name, message, code }: Fault) {
+    super(message);
+    this.name = name;
+    this.code = code;
+  }
 }
 
 export type Call = (name: string, ...args: readonly unknown[]) => Promise<unknown>;
 
 export type Answers = Readonly<Record<string, (...args: never[]) => Promise<unknown>>>;
 
-/** The side that asks. A call rejects with the message of what went wrong over there. */
+/** The side that asks. A call rejects with a CallError. */
 export function callOver(port: CallPort): Call {
   const open = new Map<number, PromiseWithResolvers<unknown>>();
   let last = 0;
@@ -28,7 +46,7 @@ export function callOver(port: CallPort): Call {
     const call = open.get(id);
     open.delete(id);
     if (error === undefined) call?.resolve(value);
-    else call?.reject(new Error(error));
+    else call?.reject(new CallError(error));
   });
   return (name, ...args) => {
     const call = Promise.withResolvers<unknown>();
@@ -51,15 +69,22 @@ export function answerOver(port: CallPort, answers: Answers): void {
 }
 
 async function answerOf(answers: Answers, name: string, args: readonly unknown[]) {
-  const handler = Object.hasOwn(answers, name) ? answers[name] : undefined;
-  if (handler === undefined)
-    return { error: `expected one of the calls ${Object.keys(answers).join(', ')}, got: ${name}` };
   try {
+    const handler = Object.hasOwn(answers, name) ? answers[name] : undefined;
+    if (handler === undefined) {
+      throw new TypeError(`expected one of the calls ${Object.keys(answers).join(', ')}, got: ${name}`);
+    }
     // Both ends are this program; the names and their arguments are declared together where the threads are made.
     return { value: await handler(...(args as never[])) };
   } catch (error) {
-    return { error: error instanceof Error ? error.message : String(error) };
+    return { error: faultOf(error) };
   }
+}
+
+function faultOf(error: unknown): Fault {
+  if (!(error instanceof Error)) return { name: 'Error', message: String(error), code: undefined };
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+  return { name: error.name, message: error.message, code };
 }
 
 function isCall(message: unknown): message is CallMessage {
