@@ -51,7 +51,7 @@ function options(list: readonly FormatOption[]): string[] {
 const parts = [
   ['events', 'Event'],
   ['properties', 'Property'],
-  ['personProperties', 'Property of a person'],
+  ['person_properties', 'Property of a person'],
 ] as const;
 
 function names(format: Format): string[] {

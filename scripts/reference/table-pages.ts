@@ -1,4 +1,4 @@
-import { flagName } from '../../src/config/load.ts';
+import { fileName, flagName } from '../../src/config/load.ts';
 import { settingDefinitions, type SettingDefinition, type SettingName } from '../../src/config/settings.ts';
 import { apiErrors } from '../../src/contract/errors.ts';
 import { scopeObjects } from '../../src/contract/scopes.ts';
@@ -16,7 +16,7 @@ export function settingsPage(): string {
     const definition: SettingDefinition = settingDefinitions[name];
     const secret = definition.secret === true ? ' Secret.' : '';
     return [
-      `${code(definition.env)} ${code(flagName(name))} ${code(name)}`,
+      `${code(definition.env)} ${code(flagName(name))} ${code(fileName(name))}`,
       typeText(definition),
       code(String(definition.default)),
       definition.help + secret,

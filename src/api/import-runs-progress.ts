@@ -9,7 +9,7 @@ import { getRun } from '../imports/run/run-store.ts';
 import type { Run } from '../imports/run/run.ts';
 import type { Metadata } from '../metadata/database.ts';
 import { headOnly, requireRun, runsBase, runsTag, type ImportRouteDeps } from './import-runs-deps.ts';
-import { toRunRecord } from './import-runs-record.ts';
+import { toRunRecord } from '../imports/run/run-record.ts';
 
 const streamType = 'text/event-stream; charset=utf-8';
 const lookMs = 1_000;

@@ -26,7 +26,7 @@ import {
   type ImportRouteDeps,
   type RunParams,
 } from './import-runs-deps.ts';
-import { toRunRecord } from './import-runs-record.ts';
+import { toRunRecord } from '../imports/run/run-record.ts';
 import { importRunProgressRoutes } from './import-runs-progress.ts';
 import { importRunResultRoutes } from './import-runs-results.ts';
 import { importUploadRoutes } from './import-uploads.ts';

@@ -89,8 +89,8 @@ describe('config show', () => {
     expect(JSON.parse(stdout)).toMatchObject({
       host: { value: '0.0.0.0', origin: 'flag (--host)' },
       port: { value: 9000, origin: 'environment (MILLRACE_PORT)' },
-      databaseUrl: { value: '(set, hidden)', origin: 'environment (DATABASE_URL)' },
-      dataDir: { value: './data', origin: 'default' },
+      database_url: { value: '(set, hidden)', origin: 'environment (DATABASE_URL)' },
+      data_dir: { value: './data', origin: 'default' },
     });
     expect(stdout).not.toContain('hunter2');
   });

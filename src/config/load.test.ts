@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { ConfigError, flagName, loadSettings } from './load.ts';
+import { ConfigError, fileName, flagName, loadSettings } from './load.ts';
 import { settingDefinitions } from './settings.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'millrace-config-'));
@@ -33,7 +33,7 @@ describe('loadSettings', () => {
   });
 
   it('prefers flag over environment over file over default', () => {
-    const path = file('settings.json', '{"port": 1001, "host": "::1", "logLevel": "warn"}');
+    const path = file('settings.json', '{"port": 1001, "host": "::1", "log_level": "warn"}');
     const env = { MILLRACE_CONFIG_FILE: path, MILLRACE_PORT: '1002', MILLRACE_HOST: '0.0.0.0' };
     const { settings, origins } = loadSettings({ env, flags: { port: '1003' } });
     expect([settings.port, settings.host, settings.logLevel]).toEqual([1003, '0.0.0.0', 'warn']);
@@ -80,5 +80,5 @@ describe('loadSettings', () => {
 it('every setting has a distinct variable and flag', () => {
   const names = Object.keys(settingDefinitions) as (keyof typeof settingDefinitions)[];
   expect(new Set(names.map((name) => settingDefinitions[name].env)).size).toBe(names.length);
-  expect(flagName('dataDir')).toBe('--data-dir');
+  expect([flagName('dataDir'), fileName('dataDir')]).toEqual(['--data-dir', 'data_dir']);
 });

@@ -74,7 +74,16 @@ function findValue(
 
 /** `dataDir` → `--data-dir`. */
 export function flagName(name: SettingName): string {
-  return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+  return `--${inWords(name, '-')}`;
+}
+
+/** `dataDir` → `data_dir`: as a file of settings and `config show --json` have it. */
+export function fileName(name: SettingName): string {
+  return inWords(name, '_');
+}
+
+function inWords(name: SettingName, between: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `${between}${letter.toLowerCase()}`);
 }
 
 function parseValue(origin: string, definition: SettingDefinition, text: string, problems: string[]): unknown {
@@ -111,9 +120,10 @@ function readConfigFile(path: string | undefined, problems: string[]): Record<st
   const texts: Record<string, string> = {};
   try {
     const parsed: unknown = JSON.parse(readFileSync(path, 'utf8'));
-    for (const [name, value] of Object.entries(parsed as Record<string, unknown>)) {
-      if ((names as string[]).includes(name)) texts[name] = Array.isArray(value) ? value.join(',') : String(value);
-      else problems.push(`${path}: unknown setting "${name}"; the known ones are ${names.join(', ')}`);
+    for (const [key, value] of Object.entries(parsed as Record<string, unknown>)) {
+      const name = names.find((each) => fileName(each) === key);
+      if (name !== undefined) texts[name] = Array.isArray(value) ? value.join(',') : String(value);
+      else problems.push(`${path}: unknown setting "${key}"; the known ones are ${names.map(fileName).join(', ')}`);
     }
   } catch (cause) {
     problems.push(`${path}: expected a JSON object of settings (${(cause as Error).message})`);

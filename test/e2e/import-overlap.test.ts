@@ -79,7 +79,7 @@ describe('imports one after the other', () => {
   it('of overlapping ranges, and once more: each event is stored once, every report adds up and says what was there', async () => {
     const { first, second } = await writeOverlapping();
     const before = await expectExactRun(server, await startImport(server, first.config));
-    expect(before.verify).toMatchObject({ storedByOthers: 0, otherTimes: 0 });
+    expect(before.verify).toMatchObject({ stored_by_others: 0, other_times: 0 });
 
     const [there, own] = [timesByIdentity(first), timesByIdentity(second)];
     const shared = [...own.keys()].filter((identity) => there.has(identity));
@@ -91,20 +91,20 @@ describe('imports one after the other', () => {
     expect(elsewhere.length).toBeGreaterThan(0);
     expect(Number(after.run.totals['duplicates'])).toBe(elsewhere.length);
     expect(shared.length).toBeGreaterThan(1900);
-    expect(after.verify.storedByOthers).toBe(shared.length);
-    expect(after.report.totals.events.storedByOthers).toBe(shared.length);
+    expect(after.verify.stored_by_others).toBe(shared.length);
+    expect(after.report.totals.events.stored_by_others).toBe(shared.length);
     expect(after.report.summary).toContain(`${shared.length} of the events are stored by another import`);
     // A link of two ids stands where its run first sees the pair: the later run sees some of them later that day.
     const moved = shared.filter((identity) => there.get(identity) !== own.get(identity));
     expect(moved.length).toBeGreaterThan(0);
-    expect(after.verify.otherTimes).toBe(moved.length);
+    expect(after.verify.other_times).toBe(moved.length);
     expect(after.verify.differences.map(({ kind, event }) => [kind, event])).toEqual(
       moved.map(() => ['earlier', '$identify']),
     );
 
     const again = await expectExactRun(server, await startImport(server, first.config));
     await expectStored(server, [first.events, second.events]);
-    expect(again.verify).toMatchObject({ storedByOthers: again.verify.expected, otherTimes: 0 });
+    expect(again.verify).toMatchObject({ stored_by_others: again.verify.expected, other_times: 0 });
     const { total } = await apiGet<{ total: object }>(server, '/api/projects/@current/usage/');
     expect(total).toEqual({ standard: 0, historical: stored.length });
   });
@@ -124,7 +124,7 @@ describe('imports at the same time', () => {
     server = await startServer(dataDir.path, { MILLRACE_IMPORT_RUNS: '3' });
     const results = await Promise.all(runs.map((run) => expectExactRun(server, run)));
     const stored = await expectStored(server, [first.events, second.events]);
-    const owned = results.map(({ verify }) => verify.found - (verify.storedByOthers ?? 0));
+    const owned = results.map(({ verify }) => verify.found - (verify.stored_by_others ?? 0));
     expect(owned.reduce((sum, count) => sum + count, 0)).toBe(stored.length);
     const byRun = new Map<unknown, number>();
     for (const { properties } of await readAllEvents(server)) {
@@ -254,9 +254,9 @@ describe('an import over live data', () => {
     );
     const firstLive = copies.before.length + copies.skewed.length;
     expectOwners(rows, live);
-    expect(verify.storedByOthers).toBeGreaterThanOrEqual(firstLive);
-    expect(verify.storedByOthers).toBeLessThanOrEqual(firstLive + copies.during.length);
-    expect(verify.otherTimes).toBeGreaterThanOrEqual(copies.skewed.length);
+    expect(verify.stored_by_others).toBeGreaterThanOrEqual(firstLive);
+    expect(verify.stored_by_others).toBeLessThanOrEqual(firstLive + copies.during.length);
+    expect(verify.other_times).toBeGreaterThanOrEqual(copies.skewed.length);
     const { total } = await apiGet<{ total: object }>(server, '/api/projects/@current/usage/');
     const standard = rows.filter((row) => !row.historical_migration).length;
     expect(total).toEqual({ standard, historical: rows.length - standard });
@@ -333,7 +333,7 @@ describe('a trial', () => {
     const { id } = await apiSend<{ id: string }>(server, 'POST', `${trial}promote/`);
     const full = await expectExactRun(server, `${config}runs/${id}/`);
     expect(full.report.totals.records.read).toBe(records.length);
-    expect(full.verify.storedByOthers).toBe(0);
+    expect(full.verify.stored_by_others).toBe(0);
     await expectStored(server, [eventsOfRecords('mixpanel', records)]);
     await expectStored(server, [some], test.id);
   });

@@ -104,7 +104,7 @@ describe('an import into another service', () => {
 
     target = await startServer(targetDir.path, port);
     const { verify, report } = await expectExactRun(source, run);
-    expect(verify.storedByOthers).toBe(0);
+    expect(verify.stored_by_others).toBe(0);
     expect(report.options.target).toEqual({ kind: 'http', url: `${target.url}/` });
     await expectStored(target, [events]);
     await expectStored(source, [[]]);

@@ -61,14 +61,14 @@ export async function stageDays(
     problems: [],
     warnings: [],
     totals: { ...noTotals, records: events, events },
-    firstTime: null,
-    lastTime: null,
+    first_time: null,
+    last_time: null,
     days: {},
     events: [],
     errors: [],
     duplicates: 0,
     unmapped: { events: {}, properties: {} },
-    identity: { distinctIds: 50, identifies: 0, groupIdentifies: 0, idsOfSeveralPersons: [], busiest: [] },
+    identity: { distinct_ids: 50, identifies: 0, group_identifies: 0, ids_of_several_persons: [], busiest: [] },
     samples: [],
   };
   await staging.write(stagingKeys.check(test.run.id), [Buffer.from(JSON.stringify(result))]);

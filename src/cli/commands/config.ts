@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { fileName } from '../../config/load.ts';
 import { settingDefinitions, type SettingDefinition, type SettingName, type Settings } from '../../config/settings.ts';
 import { addSettingOptions, settingsFrom } from '../setting-options.ts';
 import type { Terminal } from '../terminal.ts';
@@ -12,12 +13,15 @@ export function configCommand(parent: Command, terminal: Terminal): void {
       const { settings, origins } = settingsFrom(options, terminal.process);
       const names = Object.keys(settingDefinitions) as SettingName[];
       if (options['json'] === true) {
-        const entries = names.map((name) => [name, { value: jsonValue(name, settings), origin: origins[name] }]);
+        const entries = names.map((name) => [
+          fileName(name),
+          { value: jsonValue(name, settings), origin: origins[name] },
+        ]);
         return terminal.json(Object.fromEntries(entries));
       }
       terminal.table(
         ['SETTING', 'VALUE', 'FROM'],
-        names.map((name) => [name, shownValue(name, settings), origins[name]]),
+        names.map((name) => [fileName(name), shownValue(name, settings), origins[name]]),
       );
     });
 }

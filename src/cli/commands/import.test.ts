@@ -119,6 +119,22 @@ describe.concurrent('millrace import', () => {
     expect(resultOf(anew).id).toBe(`${id}-2`);
   });
 
+  it('every name in the JSON of a check, a report and a list is snake_case', async () => {
+    await using endpoint = await startEndpoint(() => 'keep');
+    await using made = await newImport([...mixpanelLines(20), 'not json']);
+    const check = await made.start(endpoint.url, ['--check']);
+    const done = await made.start(endpoint.url, ['--rejected-max', '10%']);
+    const on = (...args: string[]): Promise<Finished> => runCommand(['import', ...args, '--state-dir', made.state]);
+    const shown = [
+      await on('report'),
+      await on('verify', '--json'),
+      await on('list', '--json'),
+      await runCommand(['config', 'show', '--json']),
+    ];
+    const values = [resultOf(check), resultOf(done), ...shown.map(({ stdout }) => JSON.parse(stdout) as unknown)];
+    expect(values.flatMap(camelNames)).toEqual([]);
+  });
+
   it('plan says what would be fetched, and sends nothing', async () => {
     await using made = await newImport();
     const { stdout, code } = await runCommand(['import', 'plan', 'mixpanel', made.file, '--speed', '100', '--json']);
@@ -130,3 +146,12 @@ describe.concurrent('millrace import', () => {
     });
   });
 });
+
+/** Names like `firstTime`, at any depth. Those of data have none here. */
+function camelNames(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, each]) => [
+    ...(/^[a-z]\w*[A-Z]/.test(name) ? [name] : []),
+    ...camelNames(each),
+  ]);
+}

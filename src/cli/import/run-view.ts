@@ -1,5 +1,5 @@
 import type { ImportRunRecord } from '../../contract/import-runs.ts';
-import { runEtaMs, shareDone, stagesOf } from '../../imports/run/eta.ts';
+import { toRunRecord } from '../../imports/run/run-record.ts';
 import type { Run, RunState, Stage } from '../../imports/run/run.ts';
 
 /** A run as the commands show it, whether it is done here or by a server. Also what `--json` prints of a step. */
@@ -36,31 +36,7 @@ export interface StageEnd {
 
 /** @param now ms since the epoch */
 export function viewOfRun(run: Run, now: number): RunView {
-  const progress = run.progress[run.stage];
-  const etaMs = runEtaMs(run, now);
-  const { totals } = run;
-  return {
-    id: run.id,
-    source: run.source,
-    state: run.state,
-    ...place(run.stage, stagesOf(run)),
-    reason: run.reason,
-    waiting: run.waiting && {
-      reason: run.waiting.reason,
-      until: run.waiting.until === undefined ? null : new Date(run.waiting.until).toISOString(),
-    },
-    parts_done: progress?.partsDone ?? 0,
-    parts_total: progress?.partsTotal ?? null,
-    done: progress?.done ?? 0,
-    total: progress?.total ?? null,
-    unit: unitOf(run.stage),
-    share: progress === undefined ? null : (shareDone(progress) ?? null),
-    rate: Math.round(progress?.rate ?? 0),
-    eta_seconds: etaMs === undefined ? null : Math.ceil(etaMs / 1000),
-    behind: endsOf(run),
-    totals: { ...totals, verified: totals.verified ?? null },
-    created_at: new Date(run.createdAt).toISOString(),
-  };
+  return viewOfRecord(toRunRecord(run, now));
 }
 
 export function viewOfRecord(record: ImportRunRecord): RunView {
@@ -87,16 +63,6 @@ export function viewOfRecord(record: ImportRunRecord): RunView {
     totals: record.totals,
     created_at: record.created_at,
   };
-}
-
-function unitOf(stage: Stage): 'records' | 'events' {
-  return stage === 'export' || stage === 'check' ? 'records' : 'events';
-}
-
-function endsOf(run: Run): StageEnd[] {
-  const all = stagesOf(run);
-  const behind = run.state === 'completed' ? all : all.slice(0, Math.max(0, all.indexOf(run.stage)));
-  return behind.map((stage) => ({ stage, done: run.progress[stage]?.done ?? 0, unit: unitOf(stage) }));
 }
 
 function place(stage: Stage, all: readonly Stage[]): Pick<RunView, 'stage' | 'stage_number' | 'stages'> {

@@ -14,7 +14,7 @@ export function showCheck(terminal: Terminal, result: CheckResult): void {
   terminal.data(`check ${result.verdict}`);
   for (const problem of result.problems) terminal.data(`  problem: ${printable(problem)}`);
   for (const warning of result.warnings) terminal.data(`  warning: ${printable(warning)}`);
-  if (result.firstTime !== null) terminal.data(`times: ${result.firstTime} to ${result.lastTime ?? ''}`);
+  if (result.first_time !== null) terminal.data(`times: ${result.first_time} to ${result.last_time ?? ''}`);
   showEvents(terminal, result);
   showIds(terminal, result.identity);
   showErrors(terminal, result);
@@ -24,11 +24,11 @@ export function showCheck(terminal: Terminal, result: CheckResult): void {
 function showEvents(terminal: Terminal, { events }: CheckResult): void {
   if (events.length === 0) return;
   // Nobody can tell what is new in a target that cannot be asked.
-  const isAsked = events.some(({ isNew }) => isNew !== undefined);
+  const isAsked = events.some(({ is_new }) => is_new !== undefined);
   const rows = events
     .slice(0, eventsShown)
-    .map(({ event, count, firstTime, lastTime, isNew }) =>
-      [event, numberText(count), firstTime, lastTime].concat(isAsked ? [isNew === true ? 'yes' : 'no'] : []),
+    .map(({ event, count, first_time, last_time, is_new }) =>
+      [event, numberText(count), first_time, last_time].concat(isAsked ? [is_new === true ? 'yes' : 'no'] : []),
     );
   terminal.data('');
   terminal.table(['EVENT', 'COUNT', 'FIRST', 'LAST', ...(isAsked ? ['NEW'] : [])], rows);
@@ -36,14 +36,14 @@ function showEvents(terminal: Terminal, { events }: CheckResult): void {
 }
 
 /** Ids that stand out: the busiest are often default values, those of several persons shared devices. */
-function showIds(terminal: Terminal, { distinctIds, busiest, idsOfSeveralPersons }: CheckResult['identity']): void {
-  if (distinctIds === 0) return;
+function showIds(terminal: Terminal, { distinct_ids, busiest, ids_of_several_persons }: CheckResult['identity']): void {
+  if (distinct_ids === 0) return;
   terminal.data('');
-  terminal.data(`distinct ids: ${numberText(distinctIds)}; the busiest:`);
+  terminal.data(`distinct ids: ${numberText(distinct_ids)}; the busiest:`);
   for (const { id, events } of busiest.slice(0, idsShown)) {
     terminal.data(`  ${printable(id)}: ${numberText(events)} events`);
   }
-  for (const { id, persons } of idsOfSeveralPersons.slice(0, idsShown)) {
+  for (const { id, persons } of ids_of_several_persons.slice(0, idsShown)) {
     terminal.data(`  ${printable(id)} belongs to ${numberText(persons)} persons`);
   }
 }
@@ -84,7 +84,7 @@ export function showVerify(terminal: Terminal, result: VerifyResult): void {
     ['KIND', 'DAY', 'EVENT', 'DISTINCT ID', 'UUID', 'DETAIL'],
     result.differences
       .slice(0, differencesShown)
-      .map((each) => [each.kind, each.day, each.event, each.distinctId, each.uuid, each.detail]),
+      .map((each) => [each.kind, each.day, each.event, each.distinct_id, each.uuid, each.detail]),
   );
   sayRest(terminal, result.differences.length + result.truncated - differencesShown, 'differences');
 }

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import type { RunOptions } from '../../imports/run/run.ts';
+import type { TimeRange } from '../../imports/source.ts';
 import { CommandError } from '../exit-codes.ts';
 import type { ImportRequest } from './request.ts';
 
@@ -10,9 +10,15 @@ export interface StoredImport {
   readonly version: 1;
   readonly source: string;
   readonly paths: readonly string[];
-  /** Keys only: a value may be a secret. */
+  /** Keys only, here and below: a value may be a secret. */
   readonly settings: readonly string[];
-  readonly options: RunOptions;
+  readonly format: string;
+  readonly format_options: readonly string[];
+  readonly has_names: boolean;
+  readonly range: TimeRange;
+  readonly limit: number | null;
+  /** Address of the target; null: none was given. */
+  readonly url: string | null;
 }
 
 /** The directory of one import: `<state dir>/<id>`. */
@@ -73,7 +79,18 @@ export async function openImport(
 async function describe(dir: ImportDir, { source, paths, settings, options }: ImportRequest): Promise<void> {
   // What stands behind a question mark may be a signature that opens the address.
   const shown = paths.map((path) => (/^https?:/.test(path) ? path.replace(/\?.*$/s, '?…') : path));
-  const stored: StoredImport = { version: 1, source, paths: shown, settings: Object.keys(settings), options };
+  const stored: StoredImport = {
+    version: 1,
+    source,
+    paths: shown,
+    settings: Object.keys(settings),
+    format: options.format,
+    format_options: Object.keys(options.formatOptions),
+    has_names: options.names !== undefined,
+    range: options.range,
+    limit: options.limit ?? null,
+    url: options.target.kind === 'http' ? options.target.url : null,
+  };
   const file = join(dir.path, descriptionFile);
   await writeFile(`${file}.new`, `${JSON.stringify(stored, null, 2)}\n`, { mode: 0o600 });
   await rename(`${file}.new`, file);
@@ -82,7 +99,7 @@ async function describe(dir: ImportDir, { source, paths, settings, options }: Im
 /** The command that goes on with it, without what is secret. */
 export async function commandOf(dir: ImportDir): Promise<string> {
   const stored = JSON.parse(await readFile(join(dir.path, descriptionFile), 'utf8')) as StoredImport;
-  const { format, formatOptions, range, limit, target, names } = stored.options;
+  const { format, range, limit, url } = stored;
   const words = [
     'millrace',
     'import',
@@ -90,12 +107,12 @@ export async function commandOf(dir: ImportDir): Promise<string> {
     ...stored.paths,
     ...(stored.source === 'files' ? [] : ['--source', stored.source]),
     ...stored.settings.flatMap((key) => ['--setting', `${key}=…`]),
-    ...Object.keys(formatOptions).flatMap((key) => ['--format-option', `${key}=…`]),
-    ...(names === undefined ? [] : ['--names', '…']),
+    ...stored.format_options.flatMap((key) => ['--format-option', `${key}=…`]),
+    ...(stored.has_names ? ['--names', '…'] : []),
     ...(range.from === undefined ? [] : ['--from-date', range.from]),
     ...(range.to === undefined ? [] : ['--to-date', range.to]),
-    ...(limit === undefined ? [] : ['--limit', String(limit)]),
-    ...(target.kind === 'http' ? ['--to', target.url] : []),
+    ...(limit === null ? [] : ['--limit', String(limit)]),
+    ...(url === null ? [] : ['--to', url]),
     '--api-key',
     '…',
   ];

@@ -88,7 +88,7 @@ function createPutters(names: NameTable): Pick<EventWriter, 'put' | 'putAll' | '
     putAll: (target, source) => {
       for (const key of Object.keys(source)) put(target, key, source[key]);
     },
-    putPerson: putter(names.personProperties),
+    putPerson: putter(names.person_properties),
   };
 }
 

@@ -36,7 +36,7 @@ export type FormatOptions = Readonly<Record<string, string>>;
 export interface NameTable {
   readonly events: Readonly<Record<string, string | null>>;
   readonly properties: Readonly<Record<string, string | null>>;
-  readonly personProperties: Readonly<Record<string, string | null>>;
+  readonly person_properties: Readonly<Record<string, string | null>>;
 }
 
 export type RecordReader = (record: unknown) => RecordResult;

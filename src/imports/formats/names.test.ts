@@ -27,7 +27,7 @@ describe('names', () => {
 });
 
 describe('a table that was edited', () => {
-  const standard: NameTable = { events: { a: 'b' }, properties: { c: 'd' }, personProperties: { e: null } };
+  const standard: NameTable = { events: { a: 'b' }, properties: { c: 'd' }, person_properties: { e: null } };
 
   it('takes the place of the part it gives', () => {
     expect(parseNames(standard, { events: { x: null } })).toEqual({ ...standard, events: { x: null } });
@@ -35,11 +35,11 @@ describe('a table that was edited', () => {
   });
 
   it.each<[unknown, string]>([
-    [[], 'names: expected a JSON object with events, properties, personProperties'],
-    [{ event: {} }, 'names: expected only events, properties, personProperties, got event'],
+    [[], 'names: expected a JSON object with events, properties, person_properties'],
+    [{ event: {} }, 'names: expected only events, properties, person_properties, got event'],
     [{ events: [] }, 'names.events: expected an object'],
     [{ properties: { a: '' } }, 'names.properties.a: expected a name, or null'],
-    [{ personProperties: { a: 1 } }, 'names.personProperties.a: expected a name, or null'],
+    [{ person_properties: { a: 1 } }, 'names.person_properties.a: expected a name, or null'],
   ])('%j is refused', (given, message) => {
     expect(() => parseNames(standard, given)).toThrow(FormatOptionsError);
     expect(() => parseNames(standard, given)).toThrow(message);
@@ -49,7 +49,7 @@ describe('a table that was edited', () => {
     'of %s, printed and passed back, is the same',
     (_slug, names) => {
       expect(
-        parseNames({ events: {}, properties: {}, personProperties: {} }, JSON.parse(JSON.stringify(names))),
+        parseNames({ events: {}, properties: {}, person_properties: {} }, JSON.parse(JSON.stringify(names))),
       ).toEqual(names);
     },
   );

@@ -24,7 +24,7 @@ export function rename(source: Json, names: Names, target: Record<string, unknow
   }
 }
 
-const parts = ['events', 'properties', 'personProperties'] as const;
+const parts = ['events', 'properties', 'person_properties'] as const;
 
 /**
  * A table as a user edited it: what is not listed keeps its name. A part that is not there at all is the format's own.
@@ -41,7 +41,7 @@ export function parseNames(standard: NameTable, given: unknown): NameTable {
   return {
     events: parsePart('events', given['events']) ?? standard.events,
     properties: parsePart('properties', given['properties']) ?? standard.properties,
-    personProperties: parsePart('personProperties', given['personProperties']) ?? standard.personProperties,
+    person_properties: parsePart('person_properties', given['person_properties']) ?? standard.person_properties,
   };
 }
 

@@ -9,8 +9,8 @@ export interface CheckResult {
   readonly warnings: readonly string[];
   readonly totals: RunTotals;
   /** ISO 8601; null: no event. */
-  readonly firstTime: string | null;
-  readonly lastTime: string | null;
+  readonly first_time: string | null;
+  readonly last_time: string | null;
   /** Day → event → count, of what will be loaded. */
   readonly days: Readonly<Record<string, Readonly<Record<string, number>>>>;
   readonly events: readonly EventSummary[];
@@ -23,11 +23,11 @@ export interface CheckResult {
     readonly properties: Readonly<Record<string, number>>;
   };
   readonly identity: {
-    readonly distinctIds: number;
+    readonly distinct_ids: number;
     readonly identifies: number;
-    readonly groupIdentifies: number;
+    readonly group_identifies: number;
     /** Anonymous ids that were tied to more than one person: shared devices. */
-    readonly idsOfSeveralPersons: readonly { readonly id: string; readonly persons: number }[];
+    readonly ids_of_several_persons: readonly { readonly id: string; readonly persons: number }[];
     /** Ids with most events; one that stands out is often a default value. */
     readonly busiest: readonly { readonly id: string; readonly events: number }[];
   };
@@ -37,10 +37,10 @@ export interface CheckResult {
 export interface EventSummary {
   readonly event: string;
   readonly count: number;
-  readonly firstTime: string;
-  readonly lastTime: string;
+  readonly first_time: string;
+  readonly last_time: string;
   /** The project does not know the name yet; undefined: nobody can tell (the target cannot be read). */
-  readonly isNew?: boolean;
+  readonly is_new?: boolean;
 }
 
 export interface ErrorGroup {
@@ -66,9 +66,9 @@ export interface VerifyResult {
   readonly expected: number;
   readonly found: number;
   /** Of `found`: stored by another import or by live capture; the store keeps what came first. Results of old versions lack it. */
-  readonly storedByOthers?: number;
+  readonly stored_by_others?: number;
   /** Of these: with another time than this run has for them. No fault, but each is in `differences`, as `earlier`. */
-  readonly otherTimes?: number;
+  readonly other_times?: number;
   readonly cells: readonly VerifyCell[];
   /** To the record, at most 10,000; `truncated` says how many more there are. */
   readonly differences: readonly VerifyDifference[];
@@ -89,7 +89,7 @@ export interface VerifyDifference {
   readonly day: string;
   readonly event: string;
   readonly uuid: string;
-  readonly distinctId: string;
+  readonly distinct_id: string;
   /** One sentence: what was expected, what is stored. */
   readonly detail: string;
 }

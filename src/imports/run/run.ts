@@ -149,10 +149,10 @@ export interface RunTotals {
   readonly skipped: Readonly<Record<string, number>>;
   /** Records or events that did not get in: unreadable, refused by the check, refused by the target. */
   readonly rejected: number;
-  /** Records that became events, all or some of them; so records = converted + skipped + (rejected - rejectedEvents). */
+  /** Records that became events, all or some of them; so records = converted + skipped + (rejected - rejected_events). */
   readonly converted?: number;
-  /** Of `rejected`: events of readable records, refused by the check or the target; so events = loaded + duplicates + rejectedEvents. */
-  readonly rejectedEvents?: number;
+  /** Of `rejected`: events of readable records, refused by the check or the target; so events = loaded + duplicates + rejected_events. */
+  readonly rejected_events?: number;
   /** Events that the records became, those that were refused included. */
   readonly events: number;
   /** Events that were there already in the same run (same day, event, distinct_id, uuid). */

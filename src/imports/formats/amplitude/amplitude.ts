@@ -46,7 +46,7 @@ function createReader(given: FormatOptions, names: NameTable): RecordReader {
   const options = readOptions('amplitude', amplitude.options, given);
   const writer = createEventWriter('amplitude', names);
   const propertyNames = namesOf(names.properties);
-  const personNames = options['user_properties'] === 'yes' ? namesOf(names.personProperties) : undefined;
+  const personNames = options['user_properties'] === 'yes' ? namesOf(names.person_properties) : undefined;
   const addColumns = createColumns(names);
   const readGroups = createGroupReader(writer);
   const sessionId = createSessionIds();

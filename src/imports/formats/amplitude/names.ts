@@ -48,5 +48,5 @@ export const amplitudeNames: NameTable = {
     'column:version_name': '$app_version',
     ...Object.fromEntries(bookkeeping.map((name) => [`column:${name}`, null])),
   },
-  personProperties: Object.fromEntries(initial.map((name) => [`initial_${name}`, `$initial_${name}`])),
+  person_properties: Object.fromEntries(initial.map((name) => [`initial_${name}`, `$initial_${name}`])),
 };

@@ -58,7 +58,7 @@ const names: NameTable = {
     page_referrer: '$referrer',
     page_title: 'title',
   },
-  personProperties: {},
+  person_properties: {},
 };
 
 export const ga4: Format = {

@@ -34,7 +34,7 @@ const names: NameTable = {
     referrer: '$referrer',
     region: '$geoip_subdivision_1_name',
   },
-  personProperties: {
+  person_properties: {
     initial_browser: '$initial_browser',
     initial_browser_version: '$initial_browser_version',
     initial_city: '$initial_geoip_city_name',

@@ -47,7 +47,7 @@ const names: NameTable = {
     context_timezone: '$timezone',
     context_userAgent: '$useragent',
   },
-  personProperties: {},
+  person_properties: {},
 };
 
 export const june: Format = {

@@ -23,7 +23,7 @@ export const mapping: Format = {
     'one source apart from those of another.',
   source: 'Rows and objects of any tool: a CSV with a heading, a query of a warehouse, JSON lines.',
   options: [{ key: 'mapping', description: 'The rules, as JSON. Required' }],
-  names: { events: {}, properties: {}, personProperties: {} },
+  names: { events: {}, properties: {}, person_properties: {} },
   example: mappingExample,
   createReader,
 };
@@ -41,7 +41,7 @@ function createReader(given: FormatOptions, names: NameTable): RecordReader {
     rules: parseRules(options['mapping'] ?? ''),
     writer: createEventWriter('mapping', names),
     properties: namesOf(names.properties),
-    person: namesOf(names.personProperties),
+    person: namesOf(names.person_properties),
   };
   return readObjects((record) => readRecord(record, context));
 }

@@ -54,7 +54,7 @@ export const matomoNames: NameTable = {
     visitServerHour: null,
     visitorId: '$device_id',
   },
-  personProperties: {},
+  person_properties: {},
 };
 
 /** Types that Matomo writes as a number. */

@@ -224,7 +224,7 @@ describe('whatever comes', () => {
     const names = {
       events: { Bot: null, 'Signed Up': 'signed up' },
       properties: { a: 'b', secret: null },
-      personProperties: {},
+      person_properties: {},
     };
     const read = mixpanel.createReader({}, names);
     expect(read(record({}, 'Bot'))).toMatchObject({ kind: 'skipped' });

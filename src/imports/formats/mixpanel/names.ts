@@ -26,7 +26,7 @@ export const mixpanelNames: NameTable = {
     mp_lib: '$lib',
     mp_processing_time_ms: null,
   },
-  personProperties: {
+  person_properties: {
     $avatar: 'avatar',
     $city: '$geoip_city_name',
     $country_code: '$geoip_country_code',

@@ -20,7 +20,7 @@ export function createProfileReader(
   zone: Zone,
   options: FormatOptions,
 ): (record: Json) => RecordResult {
-  const personNames = namesOf(names.personProperties);
+  const personNames = namesOf(names.person_properties);
   const given = options['profile_time'] ?? '';
   const profileTime = given === '' ? undefined : textTime(given, zone);
   if (given !== '' && profileTime === undefined) {

@@ -42,7 +42,7 @@ const names: NameTable = {
     source_request_id: null,
     unique_id: null,
   },
-  personProperties: {},
+  person_properties: {},
 };
 
 export const mparticle: Format = {

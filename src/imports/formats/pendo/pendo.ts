@@ -32,7 +32,7 @@ const names: NameTable = {
     url: '$current_url',
     userAgent: '$useragent',
   },
-  personProperties: {},
+  person_properties: {},
 };
 
 export const pendo: Format = {

@@ -34,7 +34,7 @@ export const plausible: Format = {
     },
     { key: 'time_zone', description: 'The time zone of the site, in which its days begin.', default: 'UTC' },
   ],
-  names: { events: { pageview: '$pageview' }, properties: { url: '$current_url' }, personProperties: {} },
+  names: { events: { pageview: '$pageview' }, properties: { url: '$current_url' }, person_properties: {} },
   example: plausibleExample,
   createReader: (given, names) => {
     const options = readOptions(slug, plausible.options, given);

@@ -52,7 +52,7 @@ export const posthog: Format = {
       'column:team_id': null,
       'column:token': null,
     },
-    personProperties: {},
+    person_properties: {},
   },
   example: posthogExample,
   createReader,
@@ -74,7 +74,7 @@ function createReader(given: FormatOptions, names: NameTable): RecordReader {
   const context: Context = {
     writer: createEventWriter('posthog', names),
     properties: namesOf(names.properties),
-    person: namesOf(names.personProperties),
+    person: namesOf(names.person_properties),
     columns: columnNames(names),
     zone: zoneOption('time_zone', options['time_zone'] ?? 'UTC'),
     setsPerson: options['person_properties'] === 'set',

@@ -42,7 +42,7 @@ export const segment: Format = {
       choices: ['keep', 'drop'],
     },
   ],
-  names: { events: {}, properties: {}, personProperties: {} },
+  names: { events: {}, properties: {}, person_properties: {} },
   example: segmentExample,
   createReader,
 };
@@ -68,7 +68,7 @@ function createReader(given: FormatOptions, names: NameTable): RecordReader {
 function createTranslation(names: NameTable): (event: WireEvent) => WireEvent | undefined {
   const events = namesOf(names.events);
   const properties = namesOf(names.properties);
-  const person = namesOf(names.personProperties);
+  const person = namesOf(names.person_properties);
   if (events.size + properties.size + person.size === 0) return (event) => event;
   return (event) => {
     const name = events.get(event.event);

@@ -60,7 +60,7 @@ const names: NameTable = {
     v_collector: null,
     v_etl: null,
   },
-  personProperties: {},
+  person_properties: {},
 };
 
 export const snowplow: Format = {

@@ -37,7 +37,7 @@ const names: NameTable = {
     userAgent: '$useragent',
     user_agent: '$useragent',
   },
-  personProperties: {},
+  person_properties: {},
 };
 
 export const statsig: Format = {

@@ -13,7 +13,7 @@ export function assertCheckPassed(result: CheckResult, options: Pick<RunOptions,
 
 /** Why the events must not be loaded; none: they may. */
 export function findProblems(totals: RunTotals, rejectedMax: number): string[] {
-  if (totals.events - (totals.rejectedEvents ?? 0) === 0) return [noEvents(totals)];
+  if (totals.events - (totals.rejected_events ?? 0) === 0) return [noEvents(totals)];
   const share = rejectedShare(totals);
   return share > rejectedMax ? [tooManyRejected(totals, share, rejectedMax)] : [];
 }

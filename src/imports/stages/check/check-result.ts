@@ -36,8 +36,8 @@ export function checkResult(checked: Checked): CheckResult {
     problems,
     warnings: warningsOf(checked),
     totals,
-    firstTime: first,
-    lastTime: last,
+    first_time: first,
+    last_time: last,
     days: Object.fromEntries(days.map((day) => [day.day, Object.fromEntries(expectedOf(day))])),
     events: summaries(sum, days, checked.knownEvents),
     errors: sum.errors.list(),
@@ -47,10 +47,10 @@ export function checkResult(checked: Checked): CheckResult {
       properties: Object.fromEntries(mostOf(sum.unmappedProperties, sum.unmappedProperties.size)),
     },
     identity: {
-      distinctIds: sum.ids.estimate,
+      distinct_ids: sum.ids.estimate,
       identifies: sum.counts.identifies,
-      groupIdentifies: sum.counts.groupIdentifies,
-      idsOfSeveralPersons: devices.shared.slice(0, sharedShown),
+      group_identifies: sum.counts.groupIdentifies,
+      ids_of_several_persons: devices.shared.slice(0, sharedShown),
       busiest: mostOf(sum.busiest, busiestShown).map(([id, events]) => ({ id, events })),
     },
     samples: sum.samples,
@@ -64,7 +64,7 @@ function totalsOf({ sum, days, faults }: Checked): RunTotals {
     skipped: Object.fromEntries(mostOf(sum.skipped, sum.skipped.size)),
     rejected: faults + unreadable + refused,
     converted,
-    rejectedEvents: refused,
+    rejected_events: refused,
     events: events + refused,
     duplicates: days.reduce((all, day) => all + day.duplicates, 0),
     loaded: 0,
@@ -95,10 +95,10 @@ function summaries(
     const summary = {
       event,
       count,
-      firstTime: isoOfMicros(times?.first ?? 0),
-      lastTime: isoOfMicros(times?.last ?? 0),
+      first_time: isoOfMicros(times?.first ?? 0),
+      last_time: isoOfMicros(times?.last ?? 0),
     };
-    return known === undefined ? summary : Object.assign(summary, { isNew: !known.has(event) });
+    return known === undefined ? summary : Object.assign(summary, { is_new: !known.has(event) });
   });
 }
 

@@ -50,7 +50,7 @@ export function createLoadProgress(
       {
         loaded: accepted,
         rejected: check.totals.rejected + rejected,
-        rejectedEvents: (check.totals.rejectedEvents ?? 0) + rejected,
+        rejected_events: (check.totals.rejected_events ?? 0) + rejected,
       },
     );
   return {

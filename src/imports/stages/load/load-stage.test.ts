@@ -215,7 +215,7 @@ describe('events that the target refuses', () => {
       reason: 'not so',
       place: 'event 8 of batch 1 of 2024-03-01',
     });
-    expect(test.run.totals).toMatchObject({ rejected: refused.length, rejectedEvents: refused.length });
+    expect(test.run.totals).toMatchObject({ rejected: refused.length, rejected_events: refused.length });
   });
 
   it('end the run when they are more than it allows, and a higher limit lets it go on', async () => {

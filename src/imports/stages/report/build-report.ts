@@ -1,11 +1,11 @@
 import { stagesOf } from '../../run/eta.ts';
 import { isLoaded, type StoredDay, type StoredPart } from '../../run/leased-run.ts';
 import type { CheckResult, VerifyResult } from '../../run/results.ts';
-import type { Run, RunOptions, Stage, StageProgress } from '../../run/run.ts';
+import { toOptionsRecord } from '../../run/run-record.ts';
+import type { Run, Stage, StageProgress } from '../../run/run.ts';
 import { balance, recordsOf, sum, type RefusedCounts } from './balance.ts';
 import { eventMatrix } from './event-matrix.ts';
 import type { PartLine, ReportResult, ReportTotals, StageLine } from './report.ts';
-import { withoutCredentials } from './shown-url.ts';
 
 const partsMax = 2_000;
 const errorsMax = 100;
@@ -33,7 +33,7 @@ export function buildReport(sources: ReportSources): ReportResult {
   const isLoaded = hasLoaded(run, days, check);
   const lines = balance({
     totals,
-    refusedByCheck: check?.totals.rejectedEvents ?? 0,
+    refusedByCheck: check?.totals.rejected_events ?? 0,
     parts,
     days,
     refused,
@@ -45,17 +45,17 @@ export function buildReport(sources: ReportSources): ReportResult {
   const judged = judge({ run, check, verify, isLoaded, off });
   return {
     version: 1,
-    madeAt: iso(now),
+    made_at: iso(now),
     run: {
       id: run.id,
-      projectId: run.projectId,
-      configId: run.configId,
+      project_id: run.projectId,
+      config_id: run.configId,
       source: run.source,
-      promotedFrom: run.promotedFrom,
-      createdAt: iso(run.createdAt),
-      startedAt: isoOrNull(run.startedAt),
+      promoted_from: run.promotedFrom,
+      created_at: iso(run.createdAt),
+      started_at: isoOrNull(run.startedAt),
     },
-    options: shownOptions(run.options),
+    options: toOptionsRecord(run.options),
     ...judged,
     totals,
     balance: lines,
@@ -73,7 +73,7 @@ function totalsOf({ run, parts, days, check, verify }: ReportSources): ReportTot
   const base = check?.totals;
   const staged = sum(parts, recordsOf) + sum(parts, ({ faults }) => faults);
   const skipped = sum(Object.values(base?.skipped ?? {}), (count) => count);
-  const refused = base?.rejectedEvents ?? 0;
+  const refused = base?.rejected_events ?? 0;
   const rejected = base === undefined ? sum(parts, ({ faults }) => faults) : base.rejected - refused;
   const read = base?.records ?? staged;
   const isRead = verify !== undefined && verify.verdict !== 'unreadable';
@@ -84,7 +84,7 @@ function totalsOf({ run, parts, days, check, verify }: ReportSources): ReportTot
       converted: base === undefined ? 0 : (base.converted ?? read - skipped - rejected),
       skipped,
       rejected,
-      skippedByReason: base?.skipped ?? {},
+      skipped_by_reason: base?.skipped ?? {},
     },
     events: {
       converted: base?.events ?? 0,
@@ -92,9 +92,9 @@ function totalsOf({ run, parts, days, check, verify }: ReportSources): ReportTot
       rejected: refused + sum(days, (day) => day.rejected),
       loaded: sum(days, (day) => day.accepted),
       verified: isRead ? verify.found : null,
-      storedByOthers: isRead ? (verify.storedByOthers ?? 0) : null,
+      stored_by_others: isRead ? (verify.stored_by_others ?? 0) : null,
     },
-    sourceBytes: run.progress.export?.bytes ?? sum(parts, ({ bytes }) => bytes ?? 0),
+    source_bytes: run.progress.export?.bytes ?? sum(parts, ({ bytes }) => bytes ?? 0),
   };
 }
 
@@ -132,7 +132,7 @@ function judge({ run, check, verify, isLoaded, off }: Judged): Pick<ReportResult
   if (verify.verdict === 'different') {
     return { verdict: 'different', summary: `What is stored differs from what was loaded. ${verify.detail}` };
   }
-  const there = verify.storedByOthers ?? 0;
+  const there = verify.stored_by_others ?? 0;
   const others = there === 0 ? '' : ` ${there} of the events are stored by another import or by live capture.`;
   return { verdict: 'exact', summary: `Every sum agrees, and the store holds exactly what was loaded.${others}` };
 }
@@ -157,9 +157,9 @@ function stageLine(stage: Stage, progress: StageProgress | undefined, now: numbe
   const durationMs = startedAt === undefined ? null : Math.max(0, (finishedAt ?? now) - startedAt);
   return {
     stage,
-    startedAt: isoOrNull(startedAt),
-    finishedAt: isoOrNull(finishedAt),
-    durationMs,
+    started_at: isoOrNull(startedAt),
+    finished_at: isoOrNull(finishedAt),
+    duration_ms: durationMs,
     done,
     bytes,
     rate: durationMs === null || durationMs === 0 ? null : Math.round((done / durationMs) * 1_000),
@@ -172,7 +172,7 @@ function partLine(part: StoredPart): PartLine {
     identity: part.identity ?? null,
     records: recordsOf(part),
     faults: part.faults,
-    rawBytes: sum(part.segments, ({ rawBytes }) => rawBytes),
+    raw_bytes: sum(part.segments, ({ rawBytes }) => rawBytes),
     sha256: part.segments.map(({ sha256 }) => sha256),
     complete: part.complete,
   };
@@ -194,13 +194,6 @@ function differencesOf(verify: VerifyResult | undefined): ReportResult['differen
   const all = verify?.differences ?? [];
   const list = all.slice(0, differencesMax);
   return { list, more: all.length - list.length + (verify?.truncated ?? 0) };
-}
-
-function shownOptions(options: RunOptions): RunOptions {
-  const { target } = options;
-  return target.kind === 'http'
-    ? { ...options, target: { kind: 'http', url: withoutCredentials(target.url) } }
-    : options;
 }
 
 function iso(ms: number): string {

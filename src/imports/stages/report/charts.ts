@@ -81,19 +81,19 @@ function legend(series: readonly string[], isStored: boolean): Markup {
 /** The most frequent names, the rest as one bar. */
 export function eventChart(lines: readonly EventLine[]): Markup {
   const shown = lines.slice(0, barsMax);
-  const highest = Math.max(1, ...shown.map(({ toLoad }) => toLoad));
+  const highest = Math.max(1, ...shown.map(({ to_load: toLoad }) => toLoad));
   const rows = shown.map((line, index) => {
     const name = line.event === '' ? `${integer(line.names)} other names` : cut(line.event, labelCharsMax);
-    return barRow(index, name, line.toLoad / highest, integer(line.toLoad));
+    return barRow(index, name, line.to_load / highest, integer(line.to_load));
   });
   return barChart(rows, `The ${shown.length} most frequent events; the figures are in the table of events.`);
 }
 
 /** How long each stage took. */
 export function stageChart(lines: readonly StageLine[]): Markup {
-  const begun = lines.filter(({ durationMs }) => durationMs !== null);
-  const longest = Math.max(1, ...begun.map(({ durationMs }) => durationMs ?? 0));
-  const rows = begun.map(({ stage, durationMs }, index) =>
+  const begun = lines.filter(({ duration_ms: durationMs }) => durationMs !== null);
+  const longest = Math.max(1, ...begun.map(({ duration_ms: durationMs }) => durationMs ?? 0));
+  const rows = begun.map(({ stage, duration_ms: durationMs }, index) =>
     barRow(index, stage, (durationMs ?? 0) / longest, durationText(durationMs ?? 0)),
   );
   return barChart(rows, 'Duration of each stage; the figures are in the table below.');

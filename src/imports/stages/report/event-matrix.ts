@@ -101,7 +101,7 @@ function dayLine(
   const total = summed(cells.values());
   return {
     day,
-    toLoad: stored?.events ?? total.toLoad,
+    to_load: stored?.events ?? total.toLoad,
     duplicates: stored?.duplicates ?? 0,
     loaded: stored?.accepted ?? 0,
     rejected: stored?.rejected ?? 0,
@@ -118,7 +118,7 @@ function eventLines(
   const lineOf = (event: string, names: number, cell: Cell): EventLine => ({
     event,
     names,
-    toLoad: cell.toLoad,
+    to_load: cell.toLoad,
     loaded: cell.loaded,
     rejected: Math.max(0, cell.loaded === 0 ? 0 : cell.toLoad - cell.loaded),
     verified: isRead ? cell.found : null,

@@ -23,7 +23,7 @@ const badges: Readonly<Record<ReportResult['verdict'], readonly [word: string, l
 
 /** The report as one page that needs nothing else: for a browser, for paper, for a customer. */
 export function reportPage(report: ReportResult): string {
-  const title = `Import of ${report.run.source}, ${report.madeAt.slice(0, 10)}`;
+  const title = `Import of ${report.run.source}, ${report.made_at.slice(0, 10)}`;
   const body = markup`${heading(report)}${figures(report)}${balanceSection(report)}${timeSection(report)}
 ${eventSection(report)}${findings(report)}${verifySection(report)}${stageSection(report)}${partSection(report)}`;
   const head = markup`<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${reportPolicy}">
@@ -35,25 +35,25 @@ ${eventSection(report)}${findings(report)}${verifySection(report)}${stageSection
   );
 }
 
-function heading({ run, options, verdict, summary, madeAt }: ReportResult): Markup {
+function heading({ run, options, verdict, summary, made_at: madeAt }: ReportResult): Markup {
   const [word, look] = badges[verdict];
-  const { range, target } = options;
+  const { from, to, target } = options;
   const facts: (readonly [string, string])[] = [
     ['Source', run.source],
-    ['Range', `${range.from ?? 'the beginning'} up to ${range.to ?? 'the end'}`],
+    ['Range', `${from ?? 'the beginning'} up to ${to ?? 'the end'}`],
     ['Format', options.format],
-    ['Target', target.kind === 'project' ? `project ${run.projectId} of this service` : target.url],
+    ['Target', target.kind === 'project' ? `project ${run.project_id} of this service` : (target.url ?? '')],
     ['Run', run.id],
     ['Made', timeText(madeAt)],
   ];
-  if (options.limit !== undefined) facts.push(['Trial', `only the first ${integer(options.limit)} records`]);
-  if (run.promotedFrom !== null) facts.push(['Full form of', run.promotedFrom]);
+  if (options.limit !== null) facts.push(['Trial', `only the first ${integer(options.limit)} records`]);
+  if (run.promoted_from !== null) facts.push(['Full form of', run.promoted_from]);
   const rows = facts.map(([name, value]) => markup`<dt>${name}</dt><dd>${cut(value, 500)}</dd>`);
   return markup`<header><p><span class="badge ${look}">${word}</span></p><h1>Import report: ${run.source}</h1>
 <p>${cut(summary, sentenceCharsMax)}</p></header><section aria-label="What was imported"><dl class="facts">${rows}</dl></section>`;
 }
 
-function figures({ totals: { records, events, sourceBytes } }: ReportResult): Markup {
+function figures({ totals: { records, events, source_bytes: sourceBytes } }: ReportResult): Markup {
   const items: readonly (readonly [name: string, value: string, small: string])[] = [
     ['Records read', integer(records.read), bytesText(sourceBytes)],
     ['Records rejected', integer(records.rejected), percentText(records.rejected, records.read)],
@@ -68,10 +68,10 @@ function figures({ totals: { records, events, sourceBytes } }: ReportResult): Ma
   return markup`<dl class="figures">${tiles}</dl>`;
 }
 
-function foundNote({ verified, loaded, storedByOthers }: ReportResult['totals']['events']): string {
+function foundNote({ verified, loaded, stored_by_others: byOthers }: ReportResult['totals']['events']): string {
   if (verified === null) return 'not looked at';
   const note = verified === loaded ? 'all that was loaded' : `${integer(Math.abs(loaded - verified))} apart`;
-  return storedByOthers === null || storedByOthers === 0 ? note : `${note}; ${integer(storedByOthers)} by others`;
+  return byOthers === null || byOthers === 0 ? note : `${note}; ${integer(byOthers)} by others`;
 }
 
 function balanceSection({ balance }: ReportResult): Markup {
@@ -103,7 +103,7 @@ function findings({ errors, problems, warnings, totals }: ReportResult): Markup 
   const lists: (readonly [string, readonly string[]])[] = [
     ['Problems that the check found', problems],
     ['Worth a look', warnings],
-    ['Skipped on purpose', Object.entries(totals.records.skippedByReason).map(([why, n]) => `${why}: ${integer(n)}`)],
+    ['Skipped on purpose', Object.entries(totals.records.skipped_by_reason).map(([why, n]) => `${why}: ${integer(n)}`)],
   ];
   const sections = lists.map(([title, sentences]) => {
     if (sentences.length === 0) return nothing;
@@ -128,7 +128,7 @@ function errorSection(errors: ReportResult['errors']): Markup {
 function verifySection({ verify, differences }: ReportResult): Markup {
   if (verify.verdict === 'not done') return nothing;
   const rows = differences.list.slice(0, differencesShownMax).map(
-    ({ kind, day, event, uuid, distinctId, detail }) =>
+    ({ kind, day, event, uuid, distinct_id: distinctId, detail }) =>
       markup`<tr><th class="name" scope="row">${kind}</th><td class="day">${day}</td><td class="name">${shownName(event)}</td>
 <td class="hash">${cut(uuid, 80)}</td><td class="name">${cut(distinctId, 120)}</td><td class="name">${cut(detail, 300)}</td></tr>`,
   );
@@ -141,7 +141,7 @@ function verifySection({ verify, differences }: ReportResult): Markup {
 
 function stageSection({ stages }: ReportResult): Markup {
   const rows = stages.map(
-    ({ stage, startedAt, durationMs, done, bytes, rate }) =>
+    ({ stage, started_at: startedAt, duration_ms: durationMs, done, bytes, rate }) =>
       markup`<tr><th class="name" scope="row">${stage}</th><td class="day">${startedAt === null ? 'not begun' : timeText(startedAt)}</td>
 <td class="n">${durationMs === null ? '–' : durationText(durationMs)}</td><td class="n">${integer(done)}</td>
 <td class="n">${bytesText(bytes)}</td><td class="n">${rate === null ? '–' : integer(rate)}</td></tr>`,

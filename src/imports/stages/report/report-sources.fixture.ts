@@ -23,7 +23,7 @@ export function exactSources(size: { readonly days: number; readonly names: numb
   const check: CheckResult = {
     ...emptyCheck,
     days: Object.fromEntries(days.map((counts, index) => [dayName(index), counts])),
-    events: names.map((event) => ({ event, count: 1, firstTime: dayName(0), lastTime: dayName(size.days - 1) })),
+    events: names.map((event) => ({ event, count: 1, first_time: dayName(0), last_time: dayName(size.days - 1) })),
     errors: [
       {
         code: 'no_json',
@@ -38,7 +38,7 @@ export function exactSources(size: { readonly days: number; readonly names: numb
       skipped: { 'replays of the source': skipped },
       converted: events + duplicates + refusedByCheck,
       rejected: faults + unreadable + refusedByCheck,
-      rejectedEvents: refusedByCheck,
+      rejected_events: refusedByCheck,
       events: events + duplicates + refusedByCheck,
       duplicates,
       loaded: 0,
@@ -164,13 +164,13 @@ const emptyCheck: CheckResult = {
   problems: [],
   warnings: ['One distinct_id has 61 % of all events: is it a default value?'],
   totals: { records: 0, skipped: {}, rejected: 0, events: 0, duplicates: 0, loaded: 0 },
-  firstTime: null,
-  lastTime: null,
+  first_time: null,
+  last_time: null,
   days: {},
   events: [],
   errors: [],
   duplicates: 0,
   unmapped: { events: {}, properties: {} },
-  identity: { distinctIds: 1, identifies: 0, groupIdentifies: 0, idsOfSeveralPersons: [], busiest: [] },
+  identity: { distinct_ids: 1, identifies: 0, group_identifies: 0, ids_of_several_persons: [], busiest: [] },
   samples: [],
 };

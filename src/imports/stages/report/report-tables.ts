@@ -14,7 +14,7 @@ export function dayTable({ days }: Pick<ReportResult, 'days'>): Markup {
   const shown = days.slice(0, daysShownMax);
   const rows = shown.map(
     (line) =>
-      markup`<tr class="${isOff(line) ? 'off' : 'on'}"><th scope="row">${line.day}</th><td class="n">${integer(line.toLoad)}</td>
+      markup`<tr class="${isOff(line) ? 'off' : 'on'}"><th scope="row">${line.day}</th><td class="n">${integer(line.to_load)}</td>
 <td class="n">${integer(line.duplicates)}</td><td class="n">${integer(line.loaded)}</td><td class="n">${integer(line.rejected)}</td>
 <td class="n">${found(line.verified)}</td></tr>`,
   );
@@ -26,7 +26,7 @@ export function dayTable({ days }: Pick<ReportResult, 'days'>): Markup {
 export function eventTable(events: readonly EventLine[]): Markup {
   const rows = events.map(
     (line) =>
-      markup`<tr class="${isOff(line) ? 'off' : 'on'}"><th class="name" scope="row">${nameOf(line)}</th><td class="n">${integer(line.toLoad)}</td>
+      markup`<tr class="${isOff(line) ? 'off' : 'on'}"><th class="name" scope="row">${nameOf(line)}</th><td class="n">${integer(line.to_load)}</td>
 <td class="n">${integer(line.loaded)}</td><td class="n">${integer(line.rejected)}</td><td class="n">${found(line.verified)}</td></tr>`,
   );
   const names = events.reduce((total, line) => total + line.names, 0);
@@ -39,7 +39,7 @@ export function partTable({ list, more }: ReportResult['parts']): Markup {
   const rows = shown.map(
     (part) =>
       markup`<tr><th class="name" scope="row">${cut(part.key, 200)}</th><td class="n">${integer(part.records)}</td>
-<td class="n">${integer(part.faults)}</td><td class="n">${bytesText(part.rawBytes)}</td><td class="hash">${hashOf(part)}</td></tr>`,
+<td class="n">${integer(part.faults)}</td><td class="n">${bytesText(part.raw_bytes)}</td><td class="hash">${hashOf(part)}</td></tr>`,
   );
   const columns = ['Part', 'Records', 'Unreadable', 'Staged', 'SHA-256 of what was staged'];
   const all = list.length + more;

@@ -77,8 +77,8 @@ describe('the report of a run', () => {
 
   it('says how many events were there already, stored by others', () => {
     const { verify } = small;
-    const report = buildReport({ ...small, verify: verify && { ...verify, storedByOthers: 1234, otherTimes: 0 } });
-    expect(report).toMatchObject({ verdict: 'exact', totals: { events: { storedByOthers: 1234 } } });
+    const report = buildReport({ ...small, verify: verify && { ...verify, stored_by_others: 1234, other_times: 0 } });
+    expect(report).toMatchObject({ verdict: 'exact', totals: { events: { stored_by_others: 1234 } } });
     expect(report.summary).toContain('1234 of the events are stored by another import or by live capture.');
     expect(reportPage(report)).toContain('all that was loaded; 1,234 by others');
     expect(reportPage(buildReport(small))).not.toContain('by others');
@@ -148,7 +148,14 @@ describe('the page of a report', () => {
           verdict: 'different',
           detail: hostile,
           differences: [
-            { kind: 'missing', day: '2024-01-01', event: hostile, uuid: hostile, distinctId: hostile, detail: hostile },
+            {
+              kind: 'missing',
+              day: '2024-01-01',
+              event: hostile,
+              uuid: hostile,
+              distinct_id: hostile,
+              detail: hostile,
+            },
           ],
         },
         now: small.now,

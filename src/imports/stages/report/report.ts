@@ -1,5 +1,6 @@
+import type { ImportRunRecord } from '../../../contract/import-runs.ts';
 import type { ErrorGroup, VerifyDifference, VerifyResult } from '../../run/results.ts';
-import type { RunOptions, Stage } from '../../run/run.ts';
+import type { Stage } from '../../run/run.ts';
 
 /**
  * What a run did, as `report.json` in staging: enough to check by hand that nothing is missing. Times are ISO 8601 UTC,
@@ -7,18 +8,18 @@ import type { RunOptions, Stage } from '../../run/run.ts';
  */
 export interface ReportResult {
   readonly version: 1;
-  readonly madeAt: string;
+  readonly made_at: string;
   readonly run: {
     readonly id: string;
-    readonly projectId: number;
-    readonly configId: number;
+    readonly project_id: number;
+    readonly config_id: number;
     readonly source: string;
-    readonly promotedFrom: string | null;
-    readonly createdAt: string;
-    readonly startedAt: string | null;
+    readonly promoted_from: string | null;
+    readonly created_at: string;
+    readonly started_at: string | null;
   };
   /** Without credentials: those in the address of a target are left out. */
-  readonly options: RunOptions;
+  readonly options: ImportRunRecord['options'];
   /**
    * - `exact`: every sum agrees, and the target's store holds exactly what was loaded.
    * - `unverified`: every sum agrees; nobody looked into the store, or nobody can.
@@ -52,7 +53,7 @@ export interface ReportTotals {
     readonly converted: number;
     readonly skipped: number;
     readonly rejected: number;
-    readonly skippedByReason: Readonly<Record<string, number>>;
+    readonly skipped_by_reason: Readonly<Record<string, number>>;
   };
   readonly events: {
     readonly converted: number;
@@ -62,10 +63,10 @@ export interface ReportTotals {
     /** Null: not looked at. */
     readonly verified: number | null;
     /** Of these: stored by another import or by live capture; null: not looked at. */
-    readonly storedByOthers: number | null;
+    readonly stored_by_others: number | null;
   };
   /** Of the source, before decompression where it says so; else of what was staged. */
-  readonly sourceBytes: number;
+  readonly source_bytes: number;
 }
 
 export interface BalanceLine {
@@ -78,10 +79,10 @@ export interface BalanceLine {
 
 export interface StageLine {
   readonly stage: Stage;
-  readonly startedAt: string | null;
-  readonly finishedAt: string | null;
+  readonly started_at: string | null;
+  readonly finished_at: string | null;
   /** Null: not begun. Pauses count. */
-  readonly durationMs: number | null;
+  readonly duration_ms: number | null;
   readonly done: number;
   readonly bytes: number;
   /** `done` per second over the whole stage. */
@@ -94,7 +95,7 @@ export interface PartLine {
   readonly identity: string | null;
   readonly records: number;
   readonly faults: number;
-  readonly rawBytes: number;
+  readonly raw_bytes: number;
   /** Of its staged files, in order. */
   readonly sha256: readonly string[];
   readonly complete: boolean;
@@ -103,7 +104,7 @@ export interface PartLine {
 export interface DayLine {
   readonly day: string;
   /** Without duplicates. */
-  readonly toLoad: number;
+  readonly to_load: number;
   readonly duplicates: number;
   readonly loaded: number;
   /** Refused by the target. */
@@ -117,7 +118,7 @@ export interface EventLine {
   readonly event: string;
   /** How many names are in this line: 1, or those of the rest. */
   readonly names: number;
-  readonly toLoad: number;
+  readonly to_load: number;
   readonly loaded: number;
   readonly rejected: number;
   readonly verified: number | null;

@@ -58,12 +58,12 @@ export function createDifferences(max: number): Differences {
 
 export function missing(day: string, { event, uuid, distinctId, timestamp }: ExpectedIdentity): VerifyDifference {
   const detail = `Expected at ${isoOfMicros(timestamp)}; it is not stored.`;
-  return { kind: 'missing', day, event, uuid, distinctId, detail };
+  return { kind: 'missing', day, event, uuid, distinct_id: distinctId, detail };
 }
 
 export function changed(day: string, expected: ExpectedIdentity, stored: StoredEvent): VerifyDifference {
   const { event, uuid, distinctId } = expected;
-  return { kind: 'changed', day, event, uuid, distinctId, detail: changeOf(expected, stored) };
+  return { kind: 'changed', day, event, uuid, distinct_id: distinctId, detail: changeOf(expected, stored) };
 }
 
 /** The store keeps what came first. */
@@ -71,12 +71,19 @@ export function earlier(day: string, expected: ExpectedIdentity, stored: StoredE
   const { event, uuid, distinctId } = expected;
   const by = stored.runId === '' ? 'outside of imports' : `by the import run ${stored.runId}`;
   const times = `${isoOfMicros(expected.timestamp)}; it was stored ${by} at ${isoOfMicros(stored.timestamp)}`;
-  return { kind: 'earlier', day, event, uuid, distinctId, detail: `Expected the time ${times}, which stays.` };
+  return {
+    kind: 'earlier',
+    day,
+    event,
+    uuid,
+    distinct_id: distinctId,
+    detail: `Expected the time ${times}, which stays.`,
+  };
 }
 
 export function unexpected(day: string, { event, uuid, distinctId, timestamp }: StoredEvent): VerifyDifference {
   const detail = `Stored by this run at ${isoOfMicros(timestamp)}; it is not among the events that were to be loaded.`;
-  return { kind: 'unexpected', day, event, uuid, distinctId, detail };
+  return { kind: 'unexpected', day, event, uuid, distinct_id: distinctId, detail };
 }
 
 function changeOf(expected: ExpectedIdentity, stored: StoredEvent): string {

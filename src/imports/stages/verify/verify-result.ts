@@ -19,8 +19,8 @@ export function verifyResult(
   const found = days.reduce((sum, day) => sum + day.found, 0);
   const faults = differences.faults();
   const others = {
-    storedByOthers: days.reduce((sum, day) => sum + day.byOthers, 0),
-    otherTimes: differences.earlier(),
+    stored_by_others: days.reduce((sum, day) => sum + day.byOthers, 0),
+    other_times: differences.earlier(),
   };
   const kept = differences.kept();
   const sentence = faults === 0 ? exact(days, expected) : different(faults, expected, found, transformations);
@@ -32,15 +32,20 @@ export function verifyResult(
     ...others,
     cells: days.flatMap(({ cells }) => cells),
     differences: kept,
-    truncated: faults + others.otherTimes - kept.length,
+    truncated: faults + others.other_times - kept.length,
   };
 }
 
-function ofOthers({ storedByOthers, otherTimes }: { storedByOthers: number; otherTimes: number }): string {
-  if (storedByOthers === 0) return '';
-  const there = ` ${storedByOthers} of them are stored by another import or by live capture, and not a second time by this run`;
-  if (otherTimes === 0) return `${there}.`;
-  return `${there}; of these ${otherTimes} keep the time that came there first, which is not the one of this run.`;
+interface Others {
+  readonly stored_by_others: number;
+  readonly other_times: number;
+}
+
+function ofOthers({ stored_by_others: stored, other_times: moved }: Others): string {
+  if (stored === 0) return '';
+  const there = ` ${stored} of them are stored by another import or by live capture, and not a second time by this run`;
+  if (moved === 0) return `${there}.`;
+  return `${there}; of these ${moved} keep the time that came there first, which is not the one of this run.`;
 }
 
 function exact(days: readonly VerifiedSums[], expected: number): string {

@@ -110,8 +110,8 @@ describe('verifying what a project stored', () => {
       detail: 'All 320 events of 2 days are stored with the id, the time and the name that they should have.',
       expected: 320,
       found: 320,
-      storedByOthers: 0,
-      otherTimes: 0,
+      stored_by_others: 0,
+      other_times: 0,
       cells: [],
       differences: [],
       truncated: 0,
@@ -127,7 +127,7 @@ describe('verifying what a project stored', () => {
     );
     await using loaded = await load(undefined, (insert) => insert(there));
     const result = await loaded.verify();
-    expect(result).toMatchObject({ verdict: 'exact', expected: 320, found: 320, storedByOthers: 40, otherTimes: 0 });
+    expect(result).toMatchObject({ verdict: 'exact', expected: 320, found: 320, stored_by_others: 40, other_times: 0 });
     expect(result).toMatchObject({ cells: [], differences: [], truncated: 0 });
     expect(result.detail).toContain(' 40 of them are stored by another import or by live capture');
     // The numbers of such a day are kept nowhere but in the result.
@@ -145,7 +145,7 @@ describe('verifying what a project stored', () => {
       ]),
     );
     const result = await loaded.verify();
-    expect(result).toMatchObject({ verdict: 'exact', found: 320, storedByOthers: 2, otherTimes: 2, truncated: 0 });
+    expect(result).toMatchObject({ verdict: 'exact', found: 320, stored_by_others: 2, other_times: 2, truncated: 0 });
     expect(result.cells).toEqual([]);
     expect(result.detail).toContain('of these 2 keep the time that came there first');
     const expected = ({ timestamp }: TestEvent, by: string, at: string): string =>
@@ -165,7 +165,7 @@ describe('verifying what a project stored', () => {
         insert(eventsOf('run-1', '2024-03-01', 3).map((event) => Object.assign({}, event, { properties: {} }))),
     );
     const whole = await loaded.verify();
-    expect(whole).toMatchObject({ verdict: 'different', found: 319, storedByOthers: 3 });
+    expect(whole).toMatchObject({ verdict: 'different', found: 319, stored_by_others: 3 });
     await loaded.test.hold().leased.resetDays('verified');
     const killedAt: string[] = [];
     // Each attempt gets one step further than the one before.

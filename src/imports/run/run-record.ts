@@ -1,7 +1,7 @@
-import type { ImportRunRecord, ImportStageRecord } from '../contract/import-runs.ts';
-import { runEtaMs, shareDone, stagesOf } from '../imports/run/eta.ts';
-import { withoutCredentials } from '../imports/stages/report/shown-url.ts';
-import type { Run, RunOptions, Stage, StageProgress } from '../imports/run/run.ts';
+import type { ImportRunRecord, ImportStageRecord } from '../../contract/import-runs.ts';
+import { runEtaMs, shareDone, stagesOf } from './eta.ts';
+import { withoutCredentials } from './shown-url.ts';
+import type { Run, RunOptions, Stage, StageProgress } from './run.ts';
 
 /** A run as clients see it. `now` in ms. */
 export function toRunRecord(run: Run, now: number): ImportRunRecord {
@@ -15,7 +15,7 @@ export function toRunRecord(run: Run, now: number): ImportRunRecord {
     reason: run.reason,
     waiting: run.waiting === null ? null : { reason: run.waiting.reason, until: iso(run.waiting.until) },
     eta_seconds: seconds(runEtaMs(run, now)),
-    options: toOptions(run.options),
+    options: toOptionsRecord(run.options),
     stages: stagesOf(run).map((stage) => toStage(run, stage, now)),
     totals: {
       records: totals.records,
@@ -33,7 +33,8 @@ export function toRunRecord(run: Run, now: number): ImportRunRecord {
   };
 }
 
-function toOptions({ range, target, names, limit, ...options }: RunOptions): ImportRunRecord['options'] {
+/** Without credentials: those in the address of a target are left out. */
+export function toOptionsRecord({ range, target, names, limit, ...options }: RunOptions): ImportRunRecord['options'] {
   return {
     from: range.from ?? null,
     to: range.to ?? null,
