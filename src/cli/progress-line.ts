@@ -44,7 +44,9 @@ export function percent(share: number): string {
 /** `0:31`, `2:46:30`. */
 export function durationText(seconds: number): string {
   const whole = Math.ceil(seconds);
-  const [hours, minutes, rest] = [Math.floor(whole / 3600), Math.floor((whole % 3600) / 60), whole % 60];
+  const hours = Math.floor(whole / 3600);
+  const minutes = Math.floor((whole % 3600) / 60);
+  const rest = whole % 60;
   const tail = `${String(minutes).padStart(hours > 0 ? 2 : 1, '0')}:${String(rest).padStart(2, '0')}`;
   return hours > 0 ? `${hours}:${tail}` : tail;
 }

@@ -9,15 +9,19 @@ export function collect(value: string, before: readonly string[] = []): readonly
   return [...before, value];
 }
 
+/** `key=value`; nothing is made of the value. */
+export function pairOf(option: string, text: string): { readonly key: string; readonly value: string } {
+  const at = text.indexOf('=');
+  if (at > 0) return { key: text.slice(0, at), value: text.slice(at + 1) };
+  // It may be a secret that was given in the wrong place: its length says enough.
+  throw new CommandError('usage', `${option}: expected key=value, got ${text.length} characters without =`);
+}
+
 /** `key=value` pairs; `key=@file` takes the value from a file. */
 export function pairsOf(option: string, pairs: readonly string[]): Readonly<Record<string, string>> {
   const found = new Map<string, string>();
   for (const pair of pairs) {
-    const at = pair.indexOf('=');
-    // The text may be a secret that was given in the wrong place: its length says enough.
-    if (at < 1)
-      throw new CommandError('usage', `${option}: expected key=value, got ${pair.length} characters without =`);
-    const [key, value] = [pair.slice(0, at), pair.slice(at + 1)];
+    const { key, value } = pairOf(option, pair);
     if (found.has(key)) throw new CommandError('usage', `${option}: expected ${key} once`);
     found.set(key, textOrFile(option, value));
   }

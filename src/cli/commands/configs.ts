@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { Option, type Command } from 'commander';
 import { addApiOptions, projectApi, type ApiOptions, type ProjectApi } from '../api-options.ts';
 import { confirm } from '../confirm.ts';
 import { CommandError } from '../exit-codes.ts';
+import { textOrFile } from '../read-arguments.ts';
 import type { Terminal } from '../terminal.ts';
 
 const paths = {
@@ -130,7 +130,7 @@ function fieldsOf({ name, description, order, enabled }: ConfigOptions): Record<
 
 function settingsOf({ settings }: ConfigOptions): Record<string, unknown> | undefined {
   if (settings === undefined) return undefined;
-  const text = settings.startsWith('@') ? readText(settings.slice(1)) : settings;
+  const text = textOrFile('--settings', settings);
   try {
     const parsed: unknown = JSON.parse(text);
     if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed))
@@ -142,14 +142,6 @@ function settingsOf({ settings }: ConfigOptions): Record<string, unknown> | unde
     'usage',
     '--settings: expected a JSON object such as {"events":"$pageleave"}, or @FILE with one',
   );
-}
-
-function readText(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (cause) {
-    throw new CommandError('usage', `--settings: cannot read ${path} (${(cause as Error).message})`, { cause });
-  }
 }
 
 async function writeSettings(

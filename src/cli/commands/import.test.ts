@@ -150,8 +150,7 @@ describe.concurrent('millrace import', () => {
 /** Names like `firstTime`, at any depth. Those of data have none here. */
 function camelNames(value: unknown): string[] {
   if (typeof value !== 'object' || value === null) return [];
-  return Object.entries(value).flatMap(([name, each]) => [
-    ...(/^[a-z]\w*[A-Z]/.test(name) ? [name] : []),
-    ...camelNames(each),
-  ]);
+  return Object.entries(value).flatMap(([name, each]) =>
+    (/^[a-z]\w*[A-Z]/.test(name) ? [name] : []).concat(camelNames(each)),
+  );
 }

@@ -173,7 +173,7 @@ describe('millrace transformation test', () => {
     ['nope --event one.json', 'notFound', 'no built-in transformation "nope"; built in are drop-events'],
     ['broken.js --event one.json', 'failed', 'broken.js:2'],
     ['plugin --event one.json --config wrod=1', 'usage', 'setting "wrod"; there are: word, token, table'],
-    ['upper.js --event one.json --config suffix', 'usage', 'expected key=value, got: suffix'],
+    ['upper.js --event one.json --config suffix', 'usage', 'expected key=value, got 6 characters without ='],
     ['upper.js --event table.json', 'usage', 'event 1: expected a text "event", the name'],
     ['upper.js --event upper.js', 'usage', '--event: expected JSON'],
     ['upper.js --event three.ndjson --expect one.json', 'usage', '1 results for 3 events'],

@@ -101,7 +101,10 @@ async function takeSample(
   signal: AbortSignal,
 ): Promise<Sample> {
   const reader = readerOf(options);
-  let [records, events, bytes, read] = [0, 0, 0, 0];
+  let records = 0;
+  let events = 0;
+  let bytes = 0;
+  let read = 0;
   for (const part of parts) {
     let partBytes = 0;
     for await (const { lines, bytesRead } of source.open(part, { signal })) {

@@ -32,7 +32,8 @@ export async function sendRecords(options: SendOptions): Promise<void> {
   let bytes = 0;
   const flush = async (): Promise<void> => {
     const sending = batch;
-    [batch, bytes] = [[], 0];
+    batch = [];
+    bytes = 0;
     if (sending.length > 0) await deliverBatch(sending, options);
   };
   for await (const records of options.records) {

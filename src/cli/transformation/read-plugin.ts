@@ -1,6 +1,7 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { basename, dirname, join, relative, resolve, sep } from 'node:path';
-import { filesMax, textOf, unpackedBytesMax } from '../../plugins/packages/package-files.ts';
+import { readFileSync, statSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { textOf } from '../../plugins/packages/package-files.ts';
+import { readFolder } from '../../plugins/packages/read-folder.ts';
 import { PluginPackageError } from '../../plugins/packages/plugin-package-error.ts';
 import { preparePlugin, type PrepareDeps, type PreparedPlugin } from '../../plugins/packages/prepare-plugin.ts';
 import type { PackageSource } from '../../plugins/packages/read-package.ts';
@@ -31,7 +32,7 @@ const manifestFile = 'plugin.json';
  */
 export async function readPlugin(path: string, deps: PrepareDeps): Promise<LocalPlugin> {
   try {
-    const { source, isDeclared } = sourceOf(path);
+    const { source, isDeclared } = await sourceOf(path);
     const name = basename(resolve(path)).replace(archives, '');
     return toLocal(await preparePlugin(deps, source, { name }), isDeclared);
   } catch (cause) {
@@ -50,10 +51,10 @@ function toLocal({ name, manifest, code, capabilities }: PreparedPlugin, isDecla
 }
 
 /** `isDeclared`: a plugin.json says which settings there are. */
-function sourceOf(path: string): { readonly source: PackageSource; readonly isDeclared: boolean } {
-  if (statSync(path).isDirectory()) return typed(readFolder(path));
+async function sourceOf(path: string): Promise<{ readonly source: PackageSource; readonly isDeclared: boolean }> {
+  if (statSync(path).isDirectory()) return typed(await readFolder(path));
   if (archives.test(path)) return { source: { kind: 'archive', bytes: readFileSync(path) }, isDeclared: true };
-  const files = readBeside(path);
+  const files = await readBeside(path);
   const { source, isDeclared } = typed(files);
   // Whatever plugin.json names as its entry: this file is what is to be tried.
   const manifest = isDeclared ? (parsedManifest(files[manifestFile] ?? '') ?? {}) : {};
@@ -76,7 +77,7 @@ function parsedManifest(text: string): object | undefined {
 }
 
 /** A file; with it its plugin.json, and everything below its folder when it imports from there. */
-function readBeside(path: string): Texts {
+async function readBeside(path: string): Promise<Texts> {
   const folder = dirname(path);
   const text = textOf(readFileSync(path));
   if (text === undefined) throw new PluginPackageError('expected text in UTF-8: JavaScript or TypeScript');
@@ -92,28 +93,4 @@ function readIfThere(path: string): string | undefined {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;
   }
-}
-
-/** The texts, without what packages do not bring: dependencies, hidden files, links. */
-function readFolder(folder: string): Texts {
-  const files: Texts = {};
-  let [count, bytes] = [0, 0];
-  const visit = (at: string): void => {
-    for (const entry of readdirSync(at, { withFileTypes: true })) {
-      if (entry.name === 'node_modules' || entry.name.startsWith('.')) continue;
-      const path = join(at, entry.name);
-      if (entry.isDirectory()) visit(path);
-      if (!entry.isFile()) continue;
-      count += 1;
-      bytes += statSync(path).size;
-      if (count > filesMax || bytes > unpackedBytesMax) {
-        const most = `${filesMax} files and ${unpackedBytesMax / 1024 / 1024} MiB`;
-        throw new PluginPackageError(`expected a plugin of at most ${most}; is this the right folder?`);
-      }
-      const text = textOf(readFileSync(path));
-      if (text !== undefined) files[relative(folder, path).split(sep).join('/')] = text;
-    }
-  };
-  visit(folder);
-  return files;
 }

@@ -5,6 +5,7 @@ import type { PluginField, SettingValues } from '../../plugins/fields.ts';
 import type { Attachment } from '../../plugins/host.ts';
 import type { JsonValue } from '../../base/json.ts';
 import { CommandError } from '../exit-codes.ts';
+import { jsonObjectIn, pairOf } from '../read-arguments.ts';
 
 export interface GivenSettings {
   readonly values: SettingValues;
@@ -17,14 +18,15 @@ export function readSettings(options: {
   readonly configFile?: string;
   readonly attachment?: readonly string[];
 }): GivenSettings {
-  const values: Record<string, JsonValue> = { ...readFile(options.configFile) };
+  const values: Record<string, JsonValue> =
+    options.configFile === undefined ? {} : { ...jsonObjectIn('--config-file', options.configFile) };
   for (const text of options.config ?? []) {
-    const [key, value] = splitPair('--config', text);
+    const { key, value } = pairOf('--config', text);
     values[key] = value;
   }
   const files = new Map<string, Attachment>();
   for (const text of options.attachment ?? []) {
-    const [key, path] = splitPair('--attachment', text);
+    const { key, value: path } = pairOf('--attachment', text);
     const content = readBytes('--attachment', path);
     files.set(key, { fileName: basename(path), contentType: contentType(path), content });
   }
@@ -58,24 +60,6 @@ export function checkAllUsed(given: GivenSettings, fields: readonly (readonly Pl
   if (unknown === undefined) return;
   const there = known.size === 0 ? 'there are none' : `there are: ${[...known].join(', ')}`;
   throw new CommandError('usage', `no plugin here has a setting "${unknown}"; ${there}`);
-}
-
-function splitPair(option: string, text: string): [key: string, value: string] {
-  const at = text.indexOf('=');
-  if (at > 0) return [text.slice(0, at), text.slice(at + 1)];
-  throw new CommandError('usage', `${option}: expected key=value, got: ${text}`);
-}
-
-function readFile(path: string | undefined): SettingValues {
-  if (path === undefined) return {};
-  const text = Buffer.from(readBytes('--config-file', path)).toString('utf8');
-  try {
-    const value = JSON.parse(text) as unknown;
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as SettingValues;
-  } catch {
-    // Said below, with what was expected.
-  }
-  throw new CommandError('usage', `--config-file: expected a JSON object of settings by key in ${path}`);
 }
 
 function readBytes(option: string, path: string): Uint8Array {

@@ -60,9 +60,12 @@ interface Rows {
 }
 
 function createRows(writer: LineWriter, delimiter: string, place: (line: number) => string): Rows {
-  let [text, line] = ['', 1];
-  /** Of the text at hand; of the piece that came last. */
-  let [sound, lastSound] = [true, true];
+  let text = '';
+  let line = 1;
+  /** Of the text at hand. */
+  let sound = true;
+  /** Of the piece that came last. */
+  let lastSound = true;
   let header: readonly string[] | undefined;
   const take = (values: readonly string[], raw: string): boolean => {
     if (header === undefined) {
@@ -101,7 +104,8 @@ function createRows(writer: LineWriter, delimiter: string, place: (line: number)
   };
   return {
     push(more, isSound) {
-      [sound, lastSound] = [isSound && lastSound, isSound];
+      sound = isSound && lastSound;
+      lastSound = isSound;
       text += more;
       consume(false);
     },
@@ -119,7 +123,8 @@ interface Row {
 /** A row, `more` when the text ends within it, or what is wrong with it. */
 function scanRow(text: string, from: number, delimiter: string, last: boolean): Row | string {
   const values: string[] = [];
-  let [at, lines] = [from, 1];
+  let at = from;
+  let lines = 1;
   for (;;) {
     if (text[at] === '"') {
       const close = closingQuote(text, at + 1);

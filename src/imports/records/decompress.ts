@@ -54,7 +54,8 @@ async function feedFrame(
   first: Buffer,
   source: AsyncIterator<Buffer>,
 ): Promise<Buffer | undefined> {
-  let [chunk, fed] = [first, 0];
+  let chunk = first;
+  let fed = 0;
   try {
     for (;;) {
       fed += chunk.length;

@@ -8,8 +8,15 @@ import { createLineWriter, recordBytesMax, tooLong, type LineWriter, type Piece 
  */
 export type ValueLayout = 'objects' | 'array' | 'batch';
 
-const [newline, quote, backslash, comma, colon] = [0x0a, 0x22, 0x5c, 0x2c, 0x3a];
-const [openBrace, closeBrace, openBracket, closeBracket] = [0x7b, 0x7d, 0x5b, 0x5d];
+const newline = 0x0a;
+const quote = 0x22;
+const comma = 0x2c;
+const colon = 0x3a;
+const openBracket = 0x5b;
+const backslash = 0x5c;
+const closeBracket = 0x5d;
+const openBrace = 0x7b;
+const closeBrace = 0x7d;
 const keyBytesMax = 16;
 /** 1: the byte means something within a record. */
 const structural = new Uint8Array(256);
@@ -50,7 +57,7 @@ export async function* readValues(
     const piece = writer.take();
     if (piece !== undefined) yield piece;
   }
-  const [open, inString] = [scan.depth, scan.inString];
+  const { depth: open, inString } = scan;
   if (open === 0 && !inString) pending.end(Buffer.alloc(0));
   const last = writer.take(true);
   if (last !== undefined) yield last;
@@ -102,7 +109,8 @@ interface Pending {
 
 function createPending(writer: LineWriter, place: (record: number) => string): Pending {
   let parts: Buffer[] = [];
-  let [size, records] = [0, 0];
+  let size = 0;
+  let records = 0;
   const head = (): Buffer => parts[0] ?? Buffer.alloc(0);
   return {
     add(bytes) {
@@ -115,7 +123,8 @@ function createPending(writer: LineWriter, place: (record: number) => string): P
       records += 1;
       if (size + bytes.length > recordBytesMax) writer.fault(tooLong(place(records), parts[0] ?? bytes));
       else writer.record([...parts, bytes]);
-      [parts, size] = [[], 0];
+      parts = [];
+      size = 0;
     },
     stray() {
       const reason = 'expected a list of records, or an object with one in "batch"; got an object without';
@@ -190,7 +199,10 @@ function open(scan: Scan, byte: number): 'none' {
   const begins = scan.base === -1 && byte === openBracket && isList(scan);
   if (scan.depth === 0 && scan.layout !== 'objects') scan.listed = false;
   scan.depth += 1;
-  if (begins) [scan.base, scan.listed] = [scan.depth, true];
+  if (begins) {
+    scan.base = scan.depth;
+    scan.listed = true;
+  }
   return 'none';
 }
 

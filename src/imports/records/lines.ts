@@ -48,10 +48,15 @@ function createSplitter(place: (line: number) => string): Splitter {
     linesDone += count;
     return { lines, count, faults };
   };
+  const letGo = (): void => {
+    carry = [];
+    carried = 0;
+  };
   /** An overlong line leaves an empty one behind, so that the lines after it keep their numbers. */
   const giveUp = (): Piece => {
     const fault = tooLong(place(linesDone + 1), carry[0] ?? lineEnd);
-    [carry, carried, overlong] = [[], 0, true];
+    letGo();
+    overlong = true;
     return piece(lineEnd, [fault]);
   };
   return {
@@ -65,7 +70,7 @@ function createSplitter(place: (line: number) => string): Splitter {
       }
       const end = chunk.lastIndexOf(newline) + 1;
       const whole = end === 0 ? [] : [...carry, chunk.subarray(0, end)];
-      if (end > 0) [carry, carried] = [[], 0];
+      if (end > 0) letGo();
       if (end < chunk.length) carry.push(chunk.subarray(end));
       carried += chunk.length - end;
       if (whole.length > 0) return piece(whole.length === 1 && whole[0] ? whole[0] : Buffer.concat(whole), []);

@@ -54,7 +54,8 @@ export interface LineWriter {
 
 export function createLineWriter(): LineWriter {
   let buffer = Buffer.allocUnsafe(pieceBytes + 256 * 1024);
-  let [length, count] = [0, 0];
+  let length = 0;
+  let count = 0;
   let faults: SourceFault[] = [];
   const reserve = (bytes: number): void => {
     if (length + bytes + 1 <= buffer.length) return;
@@ -88,7 +89,9 @@ export function createLineWriter(): LineWriter {
       if (!enough) return undefined;
       const piece = { lines: buffer.subarray(0, length), count, faults };
       buffer = Buffer.allocUnsafe(pieceBytes + 256 * 1024);
-      [length, count, faults] = [0, 0, []];
+      length = 0;
+      count = 0;
+      faults = [];
       return piece;
     },
   };
