@@ -51,7 +51,7 @@ const rooms = Object.keys(mayImport);
 
 /** Adapters of the ports: beside their own folder only this file knows them, and tests. */
 const adapters =
-  /^src\/(eventlog\/(sqlite|memory|kafka)|eventstore\/(chdb|clickhouse)|metadata\/(sqlite|postgres)|imports\/staging\/)/;
+  /^src\/(eventlog\/(sqlite|kafka)|eventstore\/(chdb|clickhouse)|metadata\/(sqlite|postgres)|imports\/staging\/)/;
 const stores = 'src/service/stores.ts';
 /** The composition root, and the files outside of it that know one of its files. */
 const isRoot = (path: string): boolean => path.startsWith('src/service/') || path === 'src/main.ts';

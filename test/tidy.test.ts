@@ -11,8 +11,13 @@ const lineLengthMax = 120;
  */
 const longFunctions: Readonly<Record<string, number>> = {};
 
-/** Files that only tests of their own use: doubles and suites that adapters share. */
-const onlyForTests = /[/-](memory|conformance)\.ts$/;
+/** Suites that every adapter of a port passes; they lie beside it. */
+const isSuite = (path: string): boolean => /[/-]conformance\.ts$/.test(path);
+const isFixture = (path: string): boolean => path.endsWith('.fixture.ts');
+/** What a product exports, as every test of imports may use it. */
+const isSampleOfFormat = /^src\/imports\/formats\/[^/]+\/records\.fixture\.ts$/;
+const isTest = (path: string): boolean => path.endsWith('.test.ts');
+const folderOf = (path: string): string => path.slice(0, path.lastIndexOf('/'));
 
 const files = allFiles();
 const isCode = (path: string): boolean => /\.(ts|tsx|js|mjs)$/.test(path);
@@ -21,6 +26,7 @@ const isLockFile = (path: string): boolean => path.endsWith('package-lock.json')
 const isText = (path: string): boolean =>
   /(\.(ts|tsx|js|mjs|json|md|ya?ml|sh|html|css|sql|toml)|\/run|Dockerfile)$/.test(path) && !isLockFile(path);
 const sources = parseFiles(files.filter((path) => isCode(path) && !path.startsWith('console/')));
+const byPath = new Map(sources.map((file) => [file.path, file]));
 
 function findings(check: (file: SourceFile) => readonly string[]): string[] {
   return sources.flatMap((file) => check(file).map((finding) => `${file.path}: ${finding}`));
@@ -107,8 +113,35 @@ describe('the house is tidy', () => {
     expect([...bad, ...badFolders]).toEqual([]);
   });
 
-  it('no file is dead: the program, a script or a test other than its own reaches it', () => {
-    expect(deadFiles()).toEqual([]);
+  it('no file of src is there for tests only: the program or a script reaches it', () => {
+    const reached = reachedFrom([...byPath.keys()].filter((path) => /^(bin|scripts)\/|^src\/main\.ts$/.test(path)));
+    const testSide = (path: string): boolean => isTest(path) || isFixture(path) || isSuite(path);
+    const unreached = [...byPath.keys()].filter((path) => path.startsWith('src/') && !reached.has(path));
+    expect(unreached.filter((path) => !testSide(path))).toEqual([]);
+  });
+
+  it('no support of tests is dead: a test, a script or a suite uses it', () => {
+    const users = [...byPath.keys()].filter((path) => isTest(path) || /^(scripts|\.ci)\//.test(path));
+    const support = [...byPath.keys()].filter((path) => path.startsWith('test/') || isFixture(path) || isSuite(path));
+    const reached = reachedFrom(users);
+    expect(support.filter((path) => !reached.has(path))).toEqual([]);
+  });
+
+  it('a folder of src has at most one fixture, and nobody else uses it: what two folders share is in test/support', () => {
+    const fixtures = [...byPath.keys()].filter((path) => path.startsWith('src/') && isFixture(path));
+    const folders = fixtures.map(folderOf);
+    const second = fixtures.filter((path, index) => folders.indexOf(folderOf(path)) < index);
+    const usedAbroad = sources.flatMap(({ path, imports }) =>
+      imports
+        .flatMap(({ target }) => (target !== undefined && fixtures.includes(target) ? [target] : []))
+        .filter((target) => folderOf(target) !== folderOf(path) && !isSampleOfFormat.test(target))
+        .map((target) => `${path} imports ${target}`),
+    );
+    expect([...second, ...usedAbroad]).toEqual([]);
+  });
+
+  it.each(['CONTRIBUTING.md', 'ARCHITECTURE.md', 'STYLE.md'])('%s names files and folders that exist', (page) => {
+    expect(pathsIn(page).filter((path) => !existsIn(files, path))).toEqual([]);
   });
 
   it('a unit test leaves its environment as it found it: others run in the same process', () => {
@@ -155,22 +188,32 @@ function changesEnvironment(node: AstNode): boolean {
   return isAstNode(target) && isAstNode(target['object']) && isMember(target['object'], 'process', 'env');
 }
 
-function deadFiles(): string[] {
-  const byPath = new Map(sources.map((file) => [file.path, file]));
-  const isTest = (path: string): boolean => path.endsWith('.test.ts');
-  const entries = [...byPath.keys()].filter((path) => !path.startsWith('src/') || isTest(path));
-  const alive = new Set<string>(entries);
-  const queue = [...entries];
-  for (let path = queue.pop(); path !== undefined; path = queue.pop()) {
-    for (const { target } of byPath.get(path)?.imports ?? []) {
-      if (target === undefined || alive.has(target) || isOwnTest(path, target)) continue;
-      alive.add(target);
-      queue.push(target);
-    }
+/** All that the given files import, themselves included. */
+function reachedFrom(entries: readonly string[]): Set<string> {
+  const reached = new Set(entries);
+  // A set goes on to what is added while it is walked.
+  for (const path of reached) {
+    for (const { target } of byPath.get(path)?.imports ?? []) if (target !== undefined) reached.add(target);
   }
-  return [...byPath.keys()].filter((path) => !alive.has(path) && !onlyForTests.test(path));
+  return reached;
 }
 
-function isOwnTest(testPath: string, path: string): boolean {
-  return testPath.replace(/(\.services)?\.test\.ts$/, '.ts') === path && testPath !== path;
+/** What a page names in backticks that looks like a path: with a slash that begins at a folder of ours, or a file's bare name. */
+function pathsIn(page: string): string[] {
+  const named = [...read(page).matchAll(/`([^`\s]+)`/g)].map(([, text = '']) => text);
+  const tops = new Set(files.map((path) => path.split('/')[0]));
+  return named.filter((text) =>
+    text.includes('/') ? tops.has(text.split('/')[0]) : /^[a-z0-9.-]+\.(ts|js|json|md|yml)$/.test(text),
+  );
+}
+
+/** A path from the root or a file's bare name; `*` and `<name>` stand for one name, `{a,b}` for one of them. */
+function existsIn(all: readonly string[], path: string): boolean {
+  const pattern = path
+    .replace(/\/$/, '')
+    .replace(/[.+?^$()|[\]\\]/g, '\\$&')
+    .replace(/<[^>]*>|\*/g, '[^/]+')
+    .replace(/\{([^}]*)\}/g, (_braces, names: string) => `(${names.replaceAll(',', '|')})`);
+  const place = path.includes('/') ? '^' : '(^|/)';
+  return all.some((each) => new RegExp(`${place}${pattern}(/|$)`).test(each));
 }

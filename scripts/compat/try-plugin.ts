@@ -57,11 +57,11 @@ const untried = {
 } satisfies Partial<Trial>;
 /** Longer than a change of a config takes to reach the pipeline. */
 const takesEffectMs = 2500;
-const patienceMs = 40_000;
+const waitMsMax = 40_000;
 /** Longer than log lines and captured events take to be there. */
 const logsShowMs = 2500;
 
-export interface TrialParts {
+export interface TrialOptions {
   readonly settingsOf: (name: string) => TrialSettings;
   /** Of `storePlain`. */
   readonly plain: readonly string[];
@@ -82,7 +82,7 @@ export async function storePlain(service: Service): Promise<readonly string[]> {
  * Installs a plugin as a user does, in a project of its own: sets it up, enables it, sends events, and runs its jobs and
  * scheduled tasks once.
  */
-export async function tryPlugin(service: Service, source: string, { settingsOf, plain }: TrialParts): Promise<Trial> {
+export async function tryPlugin(service: Service, source: string, { settingsOf, plain }: TrialOptions): Promise<Trial> {
   const failed = (name: string, note: string, more: Partial<Trial> = {}): Trial => ({
     ...untried,
     source,
@@ -180,7 +180,7 @@ async function observe(installed: Installed, id: number, trial: TrialSettings): 
     totals = (await service.api<PluginMetricsRecord>('GET', metrics)).body.totals;
     // What is dropped is not delivered.
     return counted(totals) >= sent * rounds - totals.dropped * (rounds - 1);
-  }, patienceMs / 2);
+  }, waitMsMax / 2);
   for (const type of [...tasks, ...Object.keys(plugin.public_jobs)]) await runJob(installed, id, type);
   const jobs = await settledJobs(installed, id);
   totals = (await service.api<PluginMetricsRecord>('GET', metrics)).body.totals;
@@ -240,7 +240,7 @@ async function send(service: Service, projectKey: string): Promise<readonly Samp
 async function runJob({ service, configs, jobs }: Installed, id: number, type: string): Promise<void> {
   const { headers } = await service.api('POST', `${configs}${id}/job/`, { job: { type, payload: {} } });
   const job = `${jobs}${headers.get('x-job-id')}/`;
-  await until(async () => isOver((await service.api<JobRecord>('GET', job)).body), patienceMs);
+  await until(async () => isOver((await service.api<JobRecord>('GET', job)).body), waitMsMax);
 }
 
 /** Jobs that are due soon are waited for. */
@@ -250,7 +250,7 @@ async function settledJobs({ service, jobs }: Installed, id: number): Promise<re
     const path = `${jobs}?plugin_config=${id}&limit=100`;
     all = (await service.api<{ results: JobRecord[] }>('GET', path)).body.results;
     return all.every((job) => isOver(job) || Date.parse(job.run_at) > Date.now() + 15_000);
-  }, patienceMs);
+  }, waitMsMax);
   return all;
 }
 

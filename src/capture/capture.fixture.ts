@@ -3,7 +3,7 @@ import { startTestApp, type TestApp } from '../../test/support/app.ts';
 import type { Settings } from '../config/settings.ts';
 import { loadSettings } from '../config/load.ts';
 import type { IntactRecord, Lane } from '../eventlog/eventlog.ts';
-import { createMemoryLog, type MemoryLog } from '../eventlog/memory.ts';
+import { createMemoryLog, type MemoryLog } from '../../test/support/memory-log.ts';
 import { getProjectByToken } from '../metadata/projects.ts';
 import { createLog } from '../telemetry/log.ts';
 import { createMetrics, type MetricsRegistry } from '../telemetry/metrics.ts';

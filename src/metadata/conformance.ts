@@ -4,8 +4,8 @@ import type { Database, Metadata } from './database.ts';
 import { migrate, schemaVersion, SchemaTooNewError } from './migrate.ts';
 import type { Dialect } from './migrations/migration.ts';
 import { organizationRow, sampleConfig, samplePlugin } from '../../test/support/metadata-rows.ts';
-import { testCredentials } from './credentials.fixture.ts';
-import { testProjects } from './projects.fixture.ts';
+import { testCredentials } from './credentials-conformance.ts';
+import { testProjects } from './projects-conformance.ts';
 import { isUniqueViolation } from '../../test/support/unique-violation.ts';
 
 /** An empty store, not migrated yet. */

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { runCommand } from './command.ts';
 
-const client = fileURLToPath(new URL('command-client.mjs', import.meta.url));
+const client = fileURLToPath(new URL('./command-client.mjs', import.meta.url));
 
 /** A shell in which `npx millrace` is the command line in this process, without its start. */
 export interface CommandShell extends AsyncDisposable {

@@ -1,7 +1,7 @@
 /** Real SQLite metadata unless another store is given, the memory log, and an event store in memory. */
 import { gzipSync } from 'node:zlib';
 import { isoMicros } from '../../src/base/clock.ts';
-import { createMemoryLog, type MemoryLog } from '../../src/eventlog/memory.ts';
+import { createMemoryLog, type MemoryLog } from './memory-log.ts';
 import type { Lane, RecordHeader } from '../../src/eventlog/eventlog.ts';
 import { bumpConfigRevision } from '../../src/metadata/config-revision.ts';
 import type { Metadata } from '../../src/metadata/database.ts';

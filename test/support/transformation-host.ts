@@ -1,4 +1,5 @@
-import type { JsonValue } from '../../src/base/json.ts';
+import type { JsonObject, JsonValue } from '../../src/base/json.ts';
+import type { TransformEvent } from '../../src/plugins/plugin.ts';
 import type { GeoIp, PluginCache, PluginStorage, TransformationHost } from '../../src/plugins/host.ts';
 import type { OutboundFetch } from '../../src/outbound/outbound.ts';
 
@@ -15,6 +16,21 @@ export function testHost(parts: Partial<TransformationHost> = {}): Transformatio
     geoipProblem: 'no database',
     now: () => Date.UTC(2026, 10, 20),
     ...parts,
+  };
+}
+
+export type Before = Partial<Omit<TransformEvent, 'team_id'>>;
+
+/** An event as a worker hands it over: a fresh copy. */
+export function testEvent(before: Before): TransformEvent {
+  return {
+    uuid: '01900000-0000-7000-8000-000000000000',
+    event: 'tested',
+    distinct_id: 'u1',
+    team_id: 1,
+    timestamp: '2026-01-01T00:00:00.000Z',
+    ...(JSON.parse(JSON.stringify(before)) as Before),
+    properties: JSON.parse(JSON.stringify(before.properties ?? {})) as JsonObject,
   };
 }
 

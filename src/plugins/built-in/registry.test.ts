@@ -4,8 +4,7 @@ import type { TransformationHost } from '../host.ts';
 import { notBuiltIn } from './not-built-in.ts';
 import type { TransformationPlugin } from '../plugin.ts';
 import { builtInPlugins, builtInRegistry } from './registry.ts';
-import { testHost } from '../../../test/support/transformation-host.ts';
-import { testEvent } from '../transformations/transformation.fixture.ts';
+import { testHost, testEvent } from '../../../test/support/transformation-host.ts';
 import { trialHost } from '../trial-host.ts';
 
 const transformations = builtInPlugins.filter((plugin) => plugin.kind === 'transformation');

@@ -18,7 +18,7 @@ export type Trial = (config: Pick<StoredConfig, 'plugin' | 'settings' | 'attachm
 
 /**
  * Creates a transformation as a worker would, so that whoever writes settings learns at once what is wrong with them.
- * Missing required settings are not its business: health.ts tells those.
+ * Missing required settings are not its business: config-health.ts tells those.
  */
 export function createTrial(registry: Pick<PluginRegistry, 'get'>, geoip: GeoIpState = noGeoIp): Trial {
   return ({ plugin, settings, attachments }) => {

@@ -27,7 +27,7 @@ export interface StoredConfig {
   readonly deleted: boolean;
   /** Secrets in clear: never shown, see plugins/mask-secrets.ts. */
   readonly settings: SettingValues;
-  /** Trouble reported by a run; what follows from the settings is computed, see health.ts. */
+  /** Trouble reported by a run; what follows from the settings is computed, see config-health.ts. */
   readonly error: string;
   readonly createdAt: string;
   readonly updatedAt: string;

@@ -13,15 +13,15 @@ const clutter = /(^|\/)(node_modules|\.[^/]+)\/|(^|\/)(\.[^/]+|package-lock\.jso
 export function keptFiles(texts: TextFiles, inputs: readonly string[]): Record<string, string> {
   const others = [...texts.keys()].filter((path) => !clutter.test(path)).sort((a, b) => lengthOf(a) - lengthOf(b));
   const kept = new Map<string, string>();
-  let room = allLengthMax;
+  let charsLeft = allLengthMax;
   function lengthOf(path: string): number {
     return texts.get(path)?.length ?? 0;
   }
   for (const path of new Set([...manifests, ...inputs, ...others])) {
     const text = texts.get(path);
     const always = manifests.includes(path);
-    if (text === undefined || (!always && (text.length > fileLengthMax || text.length > room))) continue;
-    room -= text.length;
+    if (text === undefined || (!always && (text.length > fileLengthMax || text.length > charsLeft))) continue;
+    charsLeft -= text.length;
     kept.set(path, text);
   }
   return Object.fromEntries([...kept].sort(([a], [b]) => (a < b ? -1 : 1)));

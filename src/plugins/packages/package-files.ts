@@ -11,8 +11,8 @@ export const filesMax = 2000;
 const pathLengthMax = 500;
 
 export interface FileCollector {
-  /** Room that is left, in bytes. */
-  readonly room: () => number;
+  /** Until the package is too large. */
+  readonly bytesLeft: () => number;
   add(path: string, content: Uint8Array): void;
   readonly files: () => Map<string, Uint8Array>;
 }
@@ -22,7 +22,7 @@ export function collectFiles(attr: 'files' | 'archive' | 'url' | 'npm'): FileCol
   const files = new Map<string, Uint8Array>();
   let bytes = 0;
   return {
-    room: () => unpackedBytesMax - bytes,
+    bytesLeft: () => unpackedBytesMax - bytes,
     add(path, content) {
       bytes += content.byteLength;
       if (bytes > unpackedBytesMax) throw tooMuch(attr);

@@ -35,8 +35,8 @@ export async function readArchive(bytes: Uint8Array, attr: ArchiveAttr, wanted?:
         throw new PluginPackageError(`The archive names a file outside of it: ${shown(member.path)}.`, { attr });
       }
       if (wanted?.(path) === false) continue;
-      if (member.size > collector.room()) throw tooMuch(attr);
-      collector.add(path, await member.read(collector.room()));
+      if (member.size > collector.bytesLeft()) throw tooMuch(attr);
+      collector.add(path, await member.read(collector.bytesLeft()));
     }
   } catch (cause) {
     if (cause instanceof PluginPackageError) throw cause;

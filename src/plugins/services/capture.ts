@@ -4,7 +4,7 @@ import { nameCharsMax } from '../../batch/limits.ts';
 import type { AcceptedBatch, Door } from '../../batch/door.ts';
 import { hopsProperty, type CapturedEvent } from '../../sandbox/sandbox.ts';
 
-export interface PluginCaptureParts {
+export interface PluginCaptureDeps {
   /** The door that HTTP comes through. */
   readonly accept: Door['accept'];
   readonly clock: Clock;
@@ -24,7 +24,7 @@ export type PluginCapture = (
 
 const idCharsMax = 400;
 
-export function createPluginCapture({ accept, clock, eventBytesMax = 1_000_000 }: PluginCaptureParts): PluginCapture {
+export function createPluginCapture({ accept, clock, eventBytesMax = 1_000_000 }: PluginCaptureDeps): PluginCapture {
   return async ({ configId, projectId }, event) => {
     check(event);
     const body = Buffer.from(JSON.stringify({ batch: [eventOf(configId, event)] }));

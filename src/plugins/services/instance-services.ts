@@ -21,7 +21,7 @@ export type EnqueuePluginJob = (
   job: Parameters<InstanceServices['enqueueJob']>[0],
 ) => Promise<void>;
 
-export interface InstanceServicesParts {
+export interface InstanceServicesDeps {
   /** Storage that writes at once (storage.ts), or with the window (window-storage.ts). */
   readonly storage: (configId: number, projectId: number) => PluginStorage;
   readonly cache: CacheStore;
@@ -33,17 +33,17 @@ export interface InstanceServicesParts {
 }
 
 /** What instances in the sandbox may ask for, bound to one config. */
-export function createInstanceServices(parts: InstanceServicesParts): (config: ServicesConfig) => InstanceServices {
+export function createInstanceServices(deps: InstanceServicesDeps): (config: ServicesConfig) => InstanceServices {
   return (config) => {
     const { configId, projectId, pluginKey, mask } = config;
     return {
-      storage: parts.storage(configId, projectId),
-      cache: parts.cache.of(pluginKey, projectId),
-      capture: (event) => parts.capture(config, event),
-      enqueueJob: (job) => parts.enqueueJob(config, job),
-      api: (call) => parts.api(config, call),
-      log: (line) => parts.logs.add(configId, projectId, line, mask),
-      metric: (name, kind, value) => parts.metrics.add(configId, projectId, { name, kind, value }),
+      storage: deps.storage(configId, projectId),
+      cache: deps.cache.of(pluginKey, projectId),
+      capture: (event) => deps.capture(config, event),
+      enqueueJob: (job) => deps.enqueueJob(config, job),
+      api: (call) => deps.api(config, call),
+      log: (line) => deps.logs.add(configId, projectId, line, mask),
+      metric: (name, kind, value) => deps.metrics.add(configId, projectId, { name, kind, value }),
     };
   };
 }

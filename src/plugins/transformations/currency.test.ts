@@ -3,8 +3,8 @@ import type { OutboundFetch, OutboundRequest } from '../../outbound/outbound.ts'
 import type { JsonObject } from '../../base/json.ts';
 import { withDefaults } from '../check-settings.ts';
 import { currency } from './currency.ts';
-import { testHost } from '../../../test/support/transformation-host.ts';
-import { testEvent, transformBatch } from './transformation.fixture.ts';
+import { testHost, testEvent } from '../../../test/support/transformation-host.ts';
+import { transformBatch } from './transformation.fixture.ts';
 
 const fixed = { rates: { USD: 1, EUR: 0.8, JPY: 150.123 }, normalizedCurrency: 'EUR' };
 const fetched = { openExchangeRatesApiKey: 'secret-key', normalizedCurrency: 'EUR' };

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { withDefaults } from '../check-settings.ts';
 import type { SettingValues } from '../fields.ts';
 import { deDuplicator } from './de-duplicator.ts';
-import { testHost } from '../../../test/support/transformation-host.ts';
-import { testEvent, transform, type Before } from './transformation.fixture.ts';
+import { testHost, testEvent, type Before } from '../../../test/support/transformation-host.ts';
+import { transform } from './transformation.fixture.ts';
 
 function uuidAfter(before: Before, settings: SettingValues = {}): string {
   const run = deDuplicator.create(withDefaults(deDuplicator.fields, settings), testHost());

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { OutboundFetch } from '../../outbound/outbound.ts';
 import { emailScoring } from './email-scoring.ts';
-import { testHost } from '../../../test/support/transformation-host.ts';
-import { testEvent, transformBatch, type Before } from './transformation.fixture.ts';
+import { testHost, testEvent, type Before } from '../../../test/support/transformation-host.ts';
+import { transformBatch } from './transformation.fixture.ts';
 
 const settings = { mailboxlayerApiKey: 'secret-key' };
 const identify = (email: string): Before => ({ event: '$identify', properties: { $set: { email } } });

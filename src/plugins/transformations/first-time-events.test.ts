@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonValue } from '../../base/json.ts';
 import { firstTimeEvents } from './first-time-events.ts';
-import { memoryStorage, testHost } from '../../../test/support/transformation-host.ts';
-import { transformBatch, type Before } from './transformation.fixture.ts';
+import { memoryStorage, testHost, type Before } from '../../../test/support/transformation-host.ts';
+import { transformBatch } from './transformation.fixture.ts';
 
 const settings = { events: 'paid, signed up' };
 const paidBy = (distinct_id: string): Before => ({ event: 'paid', distinct_id });

@@ -78,11 +78,11 @@ export const propertyFlattener: TransformationPlugin = definePlugin({
     return (event) => {
       if (skippedEvents.has(event.event)) return event;
       const { properties } = event;
-      const room = { left: addedMax };
-      flatten(properties, separator, room, true);
+      const quota = { left: addedMax };
+      flatten(properties, separator, quota, true);
       for (const name of propertyHolders) {
         const holder = Object.hasOwn(properties, name) ? properties[name] : undefined;
-        if (isObject(holder)) flatten(holder, separator, room, false);
+        if (isObject(holder)) flatten(holder, separator, quota, false);
       }
       return event;
     };
@@ -90,33 +90,39 @@ export const propertyFlattener: TransformationPlugin = definePlugin({
 });
 
 /** How many properties may still be added. */
-interface Room {
+interface Quota {
   left: number;
 }
 
-function flatten(holder: JsonObject, separator: string, room: Room, ofEvent: boolean): void {
+function flatten(holder: JsonObject, separator: string, quota: Quota, ofEvent: boolean): void {
   // The keys from before: what is added holds nothing to take apart.
   for (const key of Object.keys(holder)) {
     const value = holder[key];
     if (typeof value !== 'object' || value === null || skippedNames.has(key)) continue;
     if (ofEvent && (key === '$set' || key === '$set_once' || key === '$group_set')) continue;
-    add(holder, key + separator, value, separator, room);
+    add(holder, key + separator, value, separator, quota);
   }
 }
 
-function add(target: JsonObject, prefix: string, inner: JsonObject | JsonValue[], separator: string, room: Room): void {
+function add(
+  target: JsonObject,
+  prefix: string,
+  inner: JsonObject | JsonValue[],
+  separator: string,
+  quota: Quota,
+): void {
   if (prefix.length > nameLengthMax) return;
   for (const key of Object.keys(inner)) {
-    if (room.left <= 0) return;
+    if (quota.left <= 0) return;
     if (skippedNames.has(key)) continue;
     const value = Array.isArray(inner) ? inner[Number(key)] : inner[key];
     if (value === undefined) continue;
     const name = prefix + key;
     if (typeof value === 'object' && value !== null && !isEmptyObject(value)) {
-      add(target, name + separator, value, separator, room);
+      add(target, name + separator, value, separator, quota);
     } else if (name.length <= nameLengthMax) {
       setOwn(target, name, value);
-      room.left--;
+      quota.left--;
     }
   }
 }

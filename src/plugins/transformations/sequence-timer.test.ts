@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { SettingValues } from '../fields.ts';
 import { sequenceTimer } from './sequence-timer.ts';
-import { testHost } from '../../../test/support/transformation-host.ts';
-import { transformBatch, type Before } from './transformation.fixture.ts';
+import { testHost, type Before } from '../../../test/support/transformation-host.ts';
+import { transformBatch } from './transformation.fixture.ts';
 
 const at = (event: string, seconds: number, distinct_id = 'u1'): Before => ({
   event,

@@ -1,25 +1,11 @@
+import type { JsonObject } from '../../base/json.ts';
 import { withDefaults } from '../check-settings.ts';
 import type { SettingValues } from '../fields.ts';
 import type { TransformationHost } from '../host.ts';
 import type { TransformationPlugin, TransformEvent } from '../plugin.ts';
-import type { JsonObject } from '../../base/json.ts';
-import { testHost } from '../../../test/support/transformation-host.ts';
+import { testEvent, testHost, type Before } from '../../../test/support/transformation-host.ts';
 
-export type Before = Partial<Omit<TransformEvent, 'team_id'>>;
 type After = Pick<TransformEvent, 'event' | 'distinct_id' | 'properties'> | null;
-
-/** An event as a worker hands it over: a fresh copy. */
-export function testEvent(before: Before): TransformEvent {
-  return {
-    uuid: '01900000-0000-7000-8000-000000000000',
-    event: 'tested',
-    distinct_id: 'u1',
-    team_id: 1,
-    timestamp: '2026-01-01T00:00:00.000Z',
-    ...(JSON.parse(JSON.stringify(before)) as Before),
-    properties: JSON.parse(JSON.stringify(before.properties ?? {})) as JsonObject,
-  };
-}
 
 /** Runs one event through a transformation that needs no look-ups, as a worker does: defaults filled in. */
 export function transform(

@@ -1,4 +1,4 @@
-import { newId } from '../base/ids.ts';
+import { newId } from '../../src/base/ids.ts';
 import {
   LogUnavailableError,
   type EventLogReader,
@@ -7,7 +7,7 @@ import {
   type LogRecord,
   type ReadLimits,
   type StoredRecord,
-} from './eventlog.ts';
+} from '../../src/eventlog/eventlog.ts';
 
 export interface MemoryLog {
   readonly writer: EventLogWriter;

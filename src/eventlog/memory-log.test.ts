@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { describeEventLog, noLimits, record } from './conformance.ts';
-import { createMemoryLog } from './memory.ts';
+import { createMemoryLog } from '../../test/support/memory-log.ts';
 
 describeEventLog('memory', async () => ({ ...createMemoryLog(), dispose: async () => undefined }));
 
