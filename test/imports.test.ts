@@ -16,7 +16,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   config: [],
   telemetry: [],
   metadata: words`contract base telemetry`,
-  eventlog: words`base`,
+  eventlog: [],
   eventstore: words`base telemetry`,
   outbound: words`base`,
   batch: words`contract base eventlog`,
