@@ -1,4 +1,4 @@
-/** For tests: the process of src/eventlog/sqlite/child.fixture.ts, what it said, and what of it a fresh process finds. */
+/** For tests: the process of child-process.ts, what it said, and what of it a fresh process finds. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -9,7 +9,7 @@ import type { StoredRecord } from '../../../src/eventlog/eventlog.ts';
 import { openSqliteLogWriter } from '../../../src/eventlog/sqlite/writer.ts';
 import { openSqliteLogReader } from '../../../src/eventlog/sqlite/reader.ts';
 
-const fixture = fileURLToPath(new URL('../../../src/eventlog/sqlite/child.fixture.ts', import.meta.url));
+const fixture = fileURLToPath(new URL('./child-process.ts', import.meta.url));
 
 export interface Child {
   readonly process: ChildProcess;
