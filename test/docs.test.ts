@@ -83,6 +83,18 @@ describe('the pages written by hand', () => {
     });
     expect(missing).toEqual([]);
   });
+
+  it.each(['ARCHITECTURE.md', 'CONTRIBUTING.md', 'STYLE.md'])('every file and folder that %s names exists', (page) => {
+    const there = allFiles().map((path) => `/${path}`);
+    // `run.ts` may lie anywhere, `stages/check` and (stages/check) in any folder.
+    const named = [...read(page).matchAll(/[`(]((?:[\w-]+\/)*[\w.-]+(?:\.ts|\.md|\/|\/[\w-]+))[`)]/g)].map(
+      (match) => match[1] ?? '',
+    );
+    expect(named.length).toBeGreaterThan(1);
+    expect(named.filter((name) => !there.some((path) => `${path}/`.includes(`/${name.replace(/\/$/, '')}/`)))).toEqual(
+      [],
+    );
+  });
 });
 
 function deadLinks(page: string): string[] {
