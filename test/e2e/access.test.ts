@@ -1,9 +1,9 @@
 /** Who may do what, against the real program: two kinds of keys, two projects, nothing across. */
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   apiGet,
-  delay,
   personalKey,
   projectKey,
   startServer,

@@ -5,11 +5,11 @@
 import { randomUUID } from 'node:crypto';
 import { Agent, request as httpRequest } from 'node:http';
 import { gzipSync } from 'node:zlib';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { hasProc, peakMemory } from '../support/processes.ts';
 import {
   apiGet,
-  delay,
   personalKey,
   projectKey,
   startServer,

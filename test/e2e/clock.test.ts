@@ -3,6 +3,7 @@
  * Real: the whole program; for jumps the parts themselves over a real SQLite store, under a clock of our own.
  */
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { newId } from '../../src/base/ids.ts';
 import { createAgreements, type ApprovedAgreement } from '../../src/capture/agreements.ts';
@@ -17,7 +18,6 @@ import { startTestApp } from '../support/app.ts';
 import { tempMetadata } from '../support/metadata.ts';
 import {
   apiGet,
-  delay,
   personalKey,
   projectKey,
   startServer,

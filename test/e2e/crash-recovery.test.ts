@@ -2,9 +2,10 @@
  * Real: the whole program as separate processes, SQLite, chDB, HTTP. Doubled: nothing.
  * Observed: only answers to requests and what the API reads back. The ledger (test/support/ledger.ts) is the oracle.
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { Ledger, compareWithLedger, readAllEvents } from '../support/ledger.ts';
-import { apiGet, delay, startServer, tempDataDir, untilStored, type TestServer } from '../support/server.ts';
+import { apiGet, startServer, tempDataDir, untilStored, type TestServer } from '../support/server.ts';
 import { randomFrom } from '../../scripts/bench/events.ts';
 
 const seed = 20_261_120;

@@ -12,17 +12,10 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { hasProc, runningStorePid } from '../support/processes.ts';
-import {
-  apiGet,
-  delay,
-  projectKey,
-  startServer,
-  tempDataDir,
-  untilStored,
-  type TestServer,
-} from '../support/server.ts';
+import { apiGet, projectKey, startServer, tempDataDir, untilStored, type TestServer } from '../support/server.ts';
 import { fillDisk, mayMount, smallDisk } from '../support/small-disk.ts';
 
 async function send(server: TestServer, batch: readonly object[], historical = false): Promise<number> {

@@ -1,15 +1,8 @@
 import type { ChildProcess } from 'node:child_process';
+import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { count, newImport, resultOf } from '../support/import-command.ts';
-import {
-  apiGet,
-  delay,
-  personalKey,
-  projectKey,
-  startServer,
-  tempDataDir,
-  type CountsAnswer,
-} from '../support/server.ts';
+import { apiGet, personalKey, projectKey, startServer, tempDataDir, type CountsAnswer } from '../support/server.ts';
 
 describe('millrace import into the real service', () => {
   it('killed with kill -9 while it loads, the same command goes on; what is stored is exactly what was sent', async () => {

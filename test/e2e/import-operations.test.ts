@@ -2,10 +2,11 @@
  * Real: the whole program as a process, its thread of imports, SQLite, chDB, files, HTTP. Doubled: nothing.
  * Observed: what an operator looks at: /metrics, /readyz, the run.
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { mixpanelRecords } from '../../src/imports/formats/mixpanel/records.fixture.ts';
 import { createFilesConfig, expectExactRun, startImport, untilRun, writeRecords } from '../support/import-runs.ts';
-import { delay, startServer, tempDataDir, type TestServer } from '../support/server.ts';
+import { startServer, tempDataDir, type TestServer } from '../support/server.ts';
 
 async function metric(server: TestServer, name: string): Promise<number | undefined> {
   const text = await (await fetch(`${server.url}/metrics`)).text();

@@ -3,6 +3,7 @@
  * Observed: what the API reads back. What the format's reader makes of the records is the oracle.
  */
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { mixpanelRecords } from '../../src/imports/formats/mixpanel/records.fixture.ts';
 import {
@@ -20,7 +21,6 @@ import {
 import { readAllEvents } from '../support/ledger.ts';
 import {
   apiGet,
-  delay,
   personalKey,
   projectKey,
   startServer,

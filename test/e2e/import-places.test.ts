@@ -4,6 +4,7 @@
  * Observed: what the API reads back. What the format's reader makes of the records is the oracle.
  */
 import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { mixpanelRecords } from '../../src/imports/formats/mixpanel/records.fixture.ts';
 import { testBucketServer } from '../support/bucket-server.ts';
@@ -18,7 +19,7 @@ import {
   type ImportedEvent,
   type RunAnswer,
 } from '../support/import-runs.ts';
-import { apiGet, delay, freePort, personalKey, projectKey, startServer, tempDataDir } from '../support/server.ts';
+import { apiGet, freePort, personalKey, projectKey, startServer, tempDataDir } from '../support/server.ts';
 
 const filesCount = 3;
 const recordsPerFile = 3000;

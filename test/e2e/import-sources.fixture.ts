@@ -2,12 +2,11 @@ import { dayMs, hourMs } from '../../src/base/time.ts';
 import { gzipSync } from 'node:zlib';
 import { findFormat } from '../../src/imports/formats/registry.ts';
 import { amplitudeRecords } from '../../src/imports/formats/amplitude/records.fixture.ts';
-import { createDraw } from '../support/draw.ts';
+import { createDraw, seededRandom } from '../support/draw.ts';
 import { mixpanelRecords } from '../../src/imports/formats/mixpanel/records.fixture.ts';
 import { microsOf } from '../../src/imports/sources/posthog-pages.ts';
 import { isoOfMicros } from '../../src/base/clock.ts';
 import {
-  seededRandom,
   startExportServer,
   type Answer,
   type ExportRequestOf,

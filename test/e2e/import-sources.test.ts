@@ -2,9 +2,10 @@
  * Real: the whole program as a process, its imports, SQLite, chDB, files, HTTP on both sides. Doubled: the services that are
  * moved away from, which misbehave on request. Observed: what the API reads back. The format's reader is the oracle.
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { apiSend, createImportConfig, startImport, type RunAnswer } from '../support/import-runs.ts';
-import { apiGet, delay, startServer, tempDataDir, type TestServer } from '../support/server.ts';
+import { apiGet, startServer, tempDataDir, type TestServer } from '../support/server.ts';
 import {
   identity,
   serviceNames,

@@ -4,6 +4,7 @@
  */
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { mixpanelRecords } from '../../src/imports/formats/mixpanel/records.fixture.ts';
 import {
@@ -18,7 +19,7 @@ import {
   type RunAnswer,
 } from '../support/import-runs.ts';
 import { readAllEvents } from '../support/ledger.ts';
-import { apiGet, delay, startServer, tempDataDir, type TestServer } from '../support/server.ts';
+import { apiGet, startServer, tempDataDir, type TestServer } from '../support/server.ts';
 
 const filesCount = 4;
 const recordsPerFile = 3000;

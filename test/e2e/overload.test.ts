@@ -1,10 +1,11 @@
 /** More than the service can take, and clients that never finish: the real program, raw sockets, a store that crawls. */
 import { randomUUID } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readAllEvents } from '../support/ledger.ts';
 import { hasProc, peakMemory, storePid } from '../support/processes.ts';
-import { delay, projectKey, startServer, tempDataDir, untilStored, type TestServer } from '../support/server.ts';
+import { projectKey, startServer, tempDataDir, untilStored, type TestServer } from '../support/server.ts';
 
 const eventsPerBatch = 100;
 

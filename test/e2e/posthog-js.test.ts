@@ -3,10 +3,11 @@ import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chromiumPath, launchBrowser } from '../support/browser.ts';
-import { apiGet, delay, projectKey, startServer, tempDataDir, type TestServer } from '../support/server.ts';
+import { apiGet, projectKey, startServer, tempDataDir, type TestServer } from '../support/server.ts';
 
 /** The whole library in one script. */
 const wholeLibrary = readFileSync(

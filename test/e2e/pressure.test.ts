@@ -4,9 +4,10 @@ import { rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { hasProc, runningStorePid } from '../support/processes.ts';
-import { delay, projectKey, startServer, tempDataDir, untilStored, type TestServer } from '../support/server.ts';
+import { projectKey, startServer, tempDataDir, untilStored, type TestServer } from '../support/server.ts';
 import { fillDisk, mayMount, smallDisk } from '../support/small-disk.ts';
 
 function batch(events: number, padding = 0): string {

@@ -1,8 +1,9 @@
 /** What /readyz says of a process that is there and does nothing: real program, real children, stopped by a signal. */
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { hasProc, runningStorePid, sandboxPids } from '../support/processes.ts';
-import { delay, personalKey, projectKey, startServer, tempDataDir, type TestServer } from '../support/server.ts';
+import { personalKey, projectKey, startServer, tempDataDir, type TestServer } from '../support/server.ts';
 
 interface Ready {
   readonly httpStatus: number;

@@ -1,8 +1,9 @@
 /** Real program, real chDB child process; only the child is killed or frozen. The ledger is the oracle. */
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { Ledger, compareWithLedger, readAllEvents } from '../support/ledger.ts';
 import { hasProc, runningStorePid, storePid } from '../support/processes.ts';
-import { apiGet, delay, startServer, tempDataDir, untilStored, type TestServer } from '../support/server.ts';
+import { apiGet, startServer, tempDataDir, untilStored, type TestServer } from '../support/server.ts';
 
 it.skipIf(!hasProc).each([
   ['SIGKILL', 5],

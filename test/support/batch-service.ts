@@ -86,12 +86,3 @@ async function readBatch(request: IncomingMessage): Promise<readonly SentEvent[]
   if (body.historical_migration !== true) throw new Error('expected historical_migration');
   return body.batch;
 }
-
-/** Random numbers from 0 to 1, the same for the same seed. */
-export function seeded(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 4_294_967_296;
-  };
-}

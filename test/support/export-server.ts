@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
+import { seededRandom } from './draw.ts';
 
 /** What goes wrong, and at which requests; each takes away one of what is left. */
 export interface Trouble {
@@ -179,15 +180,6 @@ function shuffled<T>(items: readonly T[], random: () => number): T[] {
     .map((item) => ({ item, place: random() }))
     .toSorted((a, b) => a.place - b.place)
     .map(({ item }) => item);
-}
-
-/** Same seed, same numbers in [0, 1): a linear congruential generator. */
-export function seededRandom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 4_294_967_296;
-  };
 }
 
 async function closed(server: Server): Promise<void> {

@@ -1,13 +1,14 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
 import type { FormatOptions } from '../../src/imports/formats/format.ts';
 import { findFormat } from '../../src/imports/formats/registry.ts';
 import type { ReportResult } from '../../src/imports/stages/report/report.ts';
 import type { VerifyResult } from '../../src/imports/run/results.ts';
 import { readAllEvents } from './ledger.ts';
-import { apiGet, delay, personalKey, type TestServer } from './server.ts';
+import { apiGet, personalKey, type TestServer } from './server.ts';
 
 /** An import run as the API shows it. */
 export interface RunAnswer {

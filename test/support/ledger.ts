@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
-import { apiGet, delay, projectKey, type TestServer } from './server.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import { apiGet, projectKey, type TestServer } from './server.ts';
 
 /** One event as the ledger knows it. */
 export interface LedgerEvent {

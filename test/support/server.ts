@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished, TestRunner } from 'vitest';
 import { hasProc, storePid } from './processes.ts';
@@ -118,10 +119,6 @@ async function untilReady(server: TestServer, path: string): Promise<void> {
     await delay(25);
   }
   throw new Error(`expected the server to answer 200 on ${path} within 30 s; it printed:\n${server.output()}`);
-}
-
-export function delay(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 /** GET on the management API with the bootstrap key; throws on anything but 200. */

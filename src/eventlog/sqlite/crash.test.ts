@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { seededRandom } from '../../../test/support/draw.ts';
 import { answersOf, childCommand, startChild, survivors } from '../../../test/support/eventlog/child-log.ts';
 import { record } from '../conformance.ts';
 import { openSqliteLogWriter } from './writer.ts';
@@ -15,18 +16,9 @@ beforeEach(async () => {
 });
 afterEach(() => rm(dir, { recursive: true, force: true }));
 
-/** Small generator of repeatable numbers in [0, 1). */
-function seeded(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
-    return state / 2 ** 32;
-  };
-}
-
 describe('kill -9', () => {
   it('every acknowledged record is readable once, and numbers go on above all used, in 10 rounds', async () => {
-    const random = seeded(20_261_120);
+    const random = seededRandom(20_261_120);
     const all = new Map<number, string>();
     let committed = 0;
     let highest = 0;

@@ -10,13 +10,13 @@ import type { SettingValues } from '../../plugins/fields.ts';
 import { SettingsError } from '../../plugins/plugin.ts';
 import { amplitude } from './amplitude.ts';
 import {
-  seededRandom,
   startExportServer,
   type Answer,
   type ExportRequestOf,
   type ExportServer,
 } from '../../../test/support/export-server.ts';
 import { readPart, readSource, readStubbornly, testSourceHost } from './source-host.fixture.ts';
+import { seededRandom } from '../../../test/support/draw.ts';
 
 const range = { from: '2024-03-01T22:00:00.000Z', to: '2024-03-03T02:00:00.000Z' };
 const secret = 'amplitude-secret';

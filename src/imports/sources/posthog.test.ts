@@ -8,13 +8,13 @@ import { eventPages, microsOf } from './posthog-pages.ts';
 import { isoOfMicros } from '../../base/clock.ts';
 import { posthog } from './posthog.ts';
 import {
-  seededRandom,
   startExportServer,
   type Answer,
   type ExportRequestOf,
   type ExportServer,
 } from '../../../test/support/export-server.ts';
 import { readSource, testSourceHost } from './source-host.fixture.ts';
+import { seededRandom } from '../../../test/support/draw.ts';
 
 interface Stored {
   readonly id: string;

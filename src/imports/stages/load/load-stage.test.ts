@@ -6,10 +6,11 @@ import { TargetError, TargetWaitError, type Target } from '../../target.ts';
 import { openHttpTarget } from '../../targets/http-target.ts';
 import { splitLines } from '../../targets/lines.ts';
 import { directRequest } from '../../targets/http-request.ts';
-import { seeded, startBatchService, type SentEvent, type Treatment } from '../../../../test/support/batch-service.ts';
+import { startBatchService, type SentEvent, type Treatment } from '../../../../test/support/batch-service.ts';
 import { createLoadStage, type LoadDeps } from './load-stage.ts';
 import { eventsOf, stageDays, tempStaging, type TestEvent } from '../../../../test/support/staged-days.ts';
 import { createTestRun, type TestRun } from '../../../../test/support/leased-run.ts';
+import { seededRandom } from '../../../../test/support/draw.ts';
 
 const days = {
   '2024-03-02': eventsOf('run-1', '2024-03-02', 95),
@@ -128,7 +129,7 @@ describe('loading', () => {
   });
 
   it.each([1, 2, 3, 4])('a service that misbehaves at random stores every event once (seed %i)', async (seed) => {
-    const random = seeded(seed);
+    const random = seededRandom(seed);
     const treatments: readonly Treatment[] = [
       { status: 429, headers: { 'retry-after': '7' } },
       { status: 503, body: { detail: 'busy' } },
