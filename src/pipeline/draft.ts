@@ -57,7 +57,12 @@ export interface GroupIntent {
   readonly update: { readonly typeName: string; readonly key: string; readonly set: JsonObject } | null;
 }
 
-/** Properties that have been formatted. */
+/** The properties as they are stored: as they were sent, unless somebody has changed them. */
+export function formatProperties(draft: EventDraft): void {
+  draft.propertiesText ??= JSON.stringify(draft.properties);
+}
+
+/** What `formatProperties` has made. */
 export function storedText({ propertiesText }: EventDraft): string {
   assert(propertiesText !== null, 'the properties to be formatted before somebody takes them as stored');
   return propertiesText;

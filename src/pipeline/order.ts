@@ -1,7 +1,6 @@
+import { formatProperties } from './draft.ts';
 import type { Step, StepDeps } from './step.ts';
-import { createEachDraft } from './steps/each-draft.ts';
-import { formatProperties } from './steps/format-properties.ts';
-import { keepWarnings } from './steps/keep-warnings.ts';
+import { createEachDraft, createEachRaw } from './steps/each-event.ts';
 import { noteClientWarning } from './steps/note-client-warning.ts';
 import { readEvents } from './steps/read-events.ts';
 import { readGroups } from './steps/read-groups.ts';
@@ -9,11 +8,10 @@ import { refuseUnknownProject } from './steps/refuse-unknown-project.ts';
 import { selectEvents } from './steps/select-events.ts';
 import { settleProfile } from './steps/settle-profile.ts';
 import { spliceEvents } from './steps/splice-events.ts';
-import { tellObservers } from './steps/tell-observers.ts';
 import { transformEvents, takeTransformed } from './steps/transform-events.ts';
 import { updateGroups } from './steps/update-groups.ts';
 import { updatePersons } from './steps/update-persons.ts';
-import { validateEvents } from './steps/validate-events.ts';
+import { validateEvent } from './steps/validate-event.ts';
 import { wantForDraft, wantForSpliced } from './steps/want-records.ts';
 import { writeRows } from './steps/write-rows.ts';
 
@@ -29,6 +27,8 @@ export interface Order {
  * later ones do not see. Of the events of a record, each step takes all before the next one begins.
  */
 export function createOrder(deps: StepDeps): Order {
+  const { observers, results } = deps;
+  const eachRaw = createEachRaw(deps);
   const eachDraft = createEachDraft(deps);
   return {
     read: [
@@ -36,10 +36,10 @@ export function createOrder(deps: StepDeps): Order {
       selectEvents(deps),
       refuseUnknownProject(deps),
       // Before anybody looks into an event: the bytes in the log were good on arrival, by the rules of that time.
-      validateEvents(deps),
+      eachRaw(validateEvent),
       // The fast path: what nobody has to look into is never read. From here it goes on to its person and its row.
       spliceEvents(deps),
-      readEvents(deps),
+      eachRaw(readEvents(deps)),
       transformEvents(deps),
     ],
     // Here the events of several records wait for transformations that take their time.
@@ -61,9 +61,9 @@ export function createOrder(deps: StepDeps): Order {
       eachDraft(updateGroups(deps)),
       // Rows hold no person, so that it does not matter that persons go on changing.
       writeRows(deps),
-      eachDraft(tellObservers(deps)),
+      eachDraft((draft, { context }) => observers.saw(draft, context.receivedAt)),
       // Last: warnings are of events that were stored. The others have a dead letter.
-      eachDraft(keepWarnings(deps)),
+      eachDraft(({ warnings }, { context }) => results.warn(context, warnings)),
     ],
   };
 }

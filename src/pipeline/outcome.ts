@@ -2,15 +2,12 @@ import type { WarningType } from '../contract/warnings.ts';
 
 /**
  * What a step says of an event. A step never throws for what is wrong with data.
- * - ok: go on with this event
+ * - undefined: go on with this event
  * - drop: stop, on purpose; counted, nothing kept
  * - dead letter: stop; the original bytes are kept with the reason and can be replayed
  */
-export type Outcome = Ok | Drop | DeadLetter;
+export type Outcome = Drop | DeadLetter | undefined;
 
-export interface Ok {
-  readonly kind: 'ok';
-}
 export interface Drop {
   readonly kind: 'drop';
   readonly reason: WarningType;
@@ -22,8 +19,6 @@ export interface DeadLetter {
   readonly detail: string;
   readonly attr: string | null;
 }
-
-export const ok: Ok = { kind: 'ok' };
 
 export function drop(reason: WarningType, detail: string): Drop {
   return { kind: 'drop', reason, detail };

@@ -48,7 +48,7 @@ function rowsOf(event: string, sender: Sender) {
     fast = { id: splicer.distinctId(0), row: decodeRows(writer.take())[0] };
   }
   const draft = readEvent(context, scan, 0, parseExact);
-  if (settleProfile(draft).kind !== 'ok' || readGroups(draft).kind !== 'ok') return { fast, slow: undefined, draft };
+  if (settleProfile(draft) !== undefined || readGroups(draft) !== undefined) return { fast, slow: undefined, draft };
   writer.write({
     projectId: 7,
     historical: sender.lane === 'historical',

@@ -41,8 +41,8 @@ export class WindowResults {
     this.#counts.stored += count;
   }
 
-  warn(context: RecordContext, warning: WarningOccurrence): void {
-    this.#warnings.add(context.projectId, context.receivedAt, warning);
+  warn({ projectId, receivedAt }: RecordContext, warnings: readonly WarningOccurrence[]): void {
+    for (const warning of warnings) this.#warnings.add(projectId, receivedAt, warning);
   }
 
   /** The event goes no further. */

@@ -1,9 +1,8 @@
 import type { EventDraft } from '../draft.ts';
-import { ok, type Outcome } from '../outcome.ts';
 
 /** Client libraries report with an event of their own that they had to limit themselves. */
-export function noteClientWarning(draft: EventDraft): Outcome {
-  if (draft.event !== '$$client_ingestion_warning') return ok;
+export function noteClientWarning(draft: EventDraft): void {
+  if (draft.event !== '$$client_ingestion_warning') return;
   const message = draft.properties['$$client_ingestion_warning_message'];
   const details = {
     eventUuid: draft.uuid,
@@ -11,5 +10,4 @@ export function noteClientWarning(draft: EventDraft): Outcome {
     message: typeof message === 'string' ? message.slice(0, 200) : null,
   };
   draft.warnings.push({ type: 'client_ingestion_warning', details });
-  return ok;
 }

@@ -5,9 +5,8 @@ import type { WarningOccurrence } from '../../contract/warnings.ts';
 import { isExactObject, parseExact } from '../../persons/exact-json.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import type { EventDraft, RecordContext } from '../draft.ts';
-import { state } from '../open-record.ts';
-import type { Step, StepDeps } from '../step.ts';
-import { failure } from '../outcome.ts';
+import { state, type OpenRecord } from '../open-record.ts';
+import type { StepDeps } from '../step.ts';
 import { assignUuid } from './assign-uuid.ts';
 import { storedId } from '../../batch/stored-id.ts';
 
@@ -96,19 +95,10 @@ function readObject(scan: ScannedBatch, index: number, field: Field, parse: Pars
 }
 
 /** Reads what has not been spliced. */
-export function readEvents({ chains, results }: Pick<StepDeps, 'chains' | 'results'>): Step {
-  return (record) => {
-    const { states, drafts, context, scan } = record;
-    const read = chains.has(context.projectId) ? readForChain : readExactly;
-    for (let index = 0; index < states.length; index++) {
-      if (states[index] !== state.raw) continue;
-      try {
-        drafts.push(read(context, scan, index));
-        states[index] = state.draft;
-      } catch (error) {
-        results.end(record, index, failure(error));
-      }
-    }
+export function readEvents({ chains }: Pick<StepDeps, 'chains'>) {
+  return ({ states, drafts, context, scan }: OpenRecord, index: number): void => {
+    drafts.push(chains.has(context.projectId) ? readForChain(context, scan, index) : readExactly(context, scan, index));
+    states[index] = state.draft;
   };
 }
 

@@ -2,7 +2,7 @@ import { groupKeyLengthMax } from '../../persons/groups.ts';
 import { exactNumber, isExactObject } from '../../persons/exact-json.ts';
 import type { JsonValue } from '../../base/json.ts';
 import type { EventDraft } from '../draft.ts';
-import { deadLetter, ok, type Outcome } from '../outcome.ts';
+import { deadLetter, type Outcome } from '../outcome.ts';
 
 /** Client libraries say `$groupidentify`, the documentation `$group_identify`: the same event. */
 export function isGroupIdentify(event: string): boolean {
@@ -19,14 +19,14 @@ export function readGroups(draft: EventDraft): Outcome {
         .map(([name]) => clean(name))
     : [];
   if (typeNames.length > 0) draft.groups = { typeNames, update: null };
-  return isGroupIdentify(draft.event) ? readUpdate(draft, typeNames) : ok;
+  return isGroupIdentify(draft.event) ? readUpdate(draft, typeNames) : undefined;
 }
 
 function readUpdate(draft: EventDraft, typeNames: readonly string[]): Outcome {
   const { properties } = draft;
   const typeName = nameOf(properties['$group_type']);
   const key = nameOf(properties['$group_key'], Infinity);
-  if (typeName === undefined || key === undefined) return ok;
+  if (typeName === undefined || key === undefined) return undefined;
   const set = properties['$group_set'] ?? {};
   if (!isExactObject(set)) {
     const got = JSON.stringify(set).slice(0, 40);
@@ -36,10 +36,10 @@ function readUpdate(draft: EventDraft, typeNames: readonly string[]): Outcome {
   if (key.length > groupKeyLengthMax) {
     const details = { eventUuid: draft.uuid, groupType: typeName, groupKey: key.slice(0, 60), length: key.length };
     draft.warnings.push({ type: 'group_key_too_long', details });
-    return ok;
+    return undefined;
   }
   draft.groups = { typeNames: [...new Set([...typeNames, typeName])], update: { typeName, key, set } };
-  return ok;
+  return undefined;
 }
 
 /** A type or key as text; undefined when it names nothing. */

@@ -2,7 +2,7 @@ import { isExactObject } from '../../persons/exact-json.ts';
 import { noChanges, type PropertyChanges } from '../../persons/registers.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import type { EventDraft, PersonIntent } from '../draft.ts';
-import { deadLetter, ok, type Outcome } from '../outcome.ts';
+import { deadLetter, type Outcome } from '../outcome.ts';
 import { storedId } from '../../batch/stored-id.ts';
 import { isGroupIdentify } from './read-groups.ts';
 
@@ -26,7 +26,7 @@ export function settleProfile(draft: EventDraft): Outcome {
       );
     }
     removeKeys(draft, profileKeys);
-    return ok;
+    return undefined;
   }
   if (flag !== undefined) {
     if (flag !== true) {
@@ -37,7 +37,7 @@ export function settleProfile(draft: EventDraft): Outcome {
   }
   if (isGroupIdentify(draft.event)) removeKeys(draft, profileKeys);
   draft.person = personIntent(draft);
-  return ok;
+  return undefined;
 }
 
 function removeKeys(draft: EventDraft, keys: readonly string[]): void {

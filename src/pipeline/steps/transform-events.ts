@@ -6,7 +6,7 @@ import { ChainEvent } from '../../transform/chain-event.ts';
 import type { EventDraft } from '../draft.ts';
 import { state } from '../open-record.ts';
 import type { Step, StepDeps } from '../step.ts';
-import { drop, ok, type Outcome } from '../outcome.ts';
+import { drop, type Outcome } from '../outcome.ts';
 import { unread } from './read-events.ts';
 
 /** Session recordings are none of a transformation's business. */
@@ -41,7 +41,7 @@ function intoChain(draft: EventDraft, receivedAt: number): ChainEvent {
 /** What the transformations made of the event. The time of its identity stays whatever they do. */
 export function takeTransformed(draft: EventDraft): Outcome {
   const event = draft.inChain;
-  if (event === null) return ok;
+  if (event === null) return undefined;
   draft.inChain = null;
   if (event.droppedBy !== undefined) {
     return drop('event_dropped_by_transformation', `dropped by ${event.droppedBy.label}`);
@@ -57,5 +57,5 @@ export function takeTransformed(draft: EventDraft): Outcome {
     const micros = parseTimestamp(head.timestamp) ?? Date.parse(head.timestamp) * 1000;
     if (isStorableTime(micros)) draft.micros = micros;
   }
-  return ok;
+  return undefined;
 }

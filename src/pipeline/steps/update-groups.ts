@@ -1,11 +1,10 @@
 import type { EventDraft } from '../draft.ts';
 import type { StepDeps } from '../step.ts';
-import { ok, type Outcome } from '../outcome.ts';
 
 /** Does to groups what a draft says. */
 export function updateGroups({ groups }: Pick<StepDeps, 'groups'>) {
-  return (draft: EventDraft): Outcome => {
-    if (draft.groups === null) return ok;
+  return (draft: EventDraft): void => {
+    if (draft.groups === null) return;
     const { projectId, micros, uuid } = draft;
     const { typeNames, update } = draft.groups;
     const refused = new Set<string>();
@@ -17,6 +16,5 @@ export function updateGroups({ groups }: Pick<StepDeps, 'groups'>) {
     for (const groupType of refused) {
       draft.warnings.push({ type: 'too_many_group_types', details: { eventUuid: uuid, groupType } });
     }
-    return ok;
   };
 }

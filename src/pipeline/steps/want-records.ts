@@ -2,7 +2,6 @@ import { span, spanStride } from '../../batch/scanned-batch.ts';
 import type { EventDraft } from '../draft.ts';
 import { state, type OpenRecord } from '../open-record.ts';
 import type { Step, StepDeps } from '../step.ts';
-import { ok, type Outcome } from '../outcome.ts';
 import type { PersonStore } from '../../persons/store.ts';
 
 /** Announces the persons that the events need. A spliced event whose person is known and no younger only needs its row. */
@@ -38,15 +37,14 @@ function createdAtOf(persons: PersonStore, { context, scan, splicer }: OpenRecor
 
 /** Announces the persons and groups that a draft needs. */
 export function wantForDraft({ persons, groups }: Pick<StepDeps, 'persons' | 'groups'>) {
-  return (draft: EventDraft): Outcome => {
+  return (draft: EventDraft): void => {
     const { projectId, distinctId, person, groups: intent } = draft;
     if (person !== null) {
       persons.want(projectId, distinctId);
       if (person.merge !== null) persons.want(projectId, person.merge.otherId);
     }
-    if (intent === null) return ok;
+    if (intent === null) return;
     groups.wantTypes(projectId);
     if (intent.update !== null) groups.wantGroup(projectId, intent.update.typeName, intent.update.key);
-    return ok;
   };
 }
