@@ -4,7 +4,7 @@ import type { SettingValues } from '../../src/plugins/fields.ts';
 import type { JsonObject } from '../../src/base/json.ts';
 import { builtInRegistry } from '../../src/plugins/built-in/registry.ts';
 import { trialHost } from '../../src/plugins/trial-host.ts';
-import { runChain, type ChainTally } from '../../src/transform/chain.ts';
+import { runChain, type ChainTally } from '../../src/transform/run-chain.ts';
 import { ChainEvent } from '../../src/transform/chain-event.ts';
 import type { DirectStep, Step } from '../../src/transform/step.ts';
 import { transformByHand } from './built-ins-by-hand.ts';

@@ -29,7 +29,7 @@ import {
   type DeadLetterFilter,
   type ListedDeadLetter,
 } from '../pipeline/dead-letter-queries.ts';
-import { prepareReplay } from '../pipeline/replay.ts';
+import { prepareReplay } from '../pipeline/prepare-replay.ts';
 import type { JsonObject } from '../base/json.ts';
 import { timeFilter } from './time-filter.ts';
 

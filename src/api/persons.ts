@@ -4,7 +4,13 @@ import { pageOf, toPage } from '../contract/pagination.ts';
 import { personPageSchema, personQuerySchema, personSchema } from '../contract/persons.ts';
 import { apiRoute, type ApiRoute } from '../http/api-route.ts';
 import type { Metadata } from '../metadata/database.ts';
-import { listPersons, personByUuid, personsByDistinctIds, personsByEmail, type ShownPerson } from '../persons/read.ts';
+import {
+  listPersons,
+  personByUuid,
+  personsByDistinctIds,
+  personsByEmail,
+  type ShownPerson,
+} from '../persons/read-persons.ts';
 
 const common = { method: 'GET', scope: 'person:read', tag: 'persons' } as const;
 

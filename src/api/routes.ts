@@ -5,7 +5,7 @@ import type { ApiRoute } from '../http/api-route.ts';
 import type { Metadata } from '../metadata/database.ts';
 import type { PrepareDeps } from '../plugins/packages/prepare-plugin.ts';
 import type { PluginRegistry } from '../plugins/plugin-registry.ts';
-import { personsByDistinctIds } from '../persons/read.ts';
+import { personsByDistinctIds } from '../persons/read-persons.ts';
 import { serviceTrialDeps, type TrialSource } from '../transform/trial-deps.ts';
 import { activityLogRoutes } from './activity-log.ts';
 import { deadLetterRoutes } from './dead-letters.ts';

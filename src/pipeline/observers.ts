@@ -1,6 +1,6 @@
 import type { Delivery, DeliveryEvent } from '../jobs/deliveries.ts';
-import { observing, type TransformConfig } from '../transform/configs.ts';
-import { storedText, type EventDraft } from './draft.ts';
+import { observing, type TransformConfig } from '../transform/transform-configs.ts';
+import { storedText, type EventDraft } from './event-draft.ts';
 import { isoOfMicros } from '../base/clock.ts';
 
 interface Seen extends Omit<Delivery, 'events'> {

@@ -2,7 +2,7 @@ import type { ScanLimits } from '../batch/limits.ts';
 import { scanBatch } from '../batch/scan.ts';
 import type { ScannedBatch } from '../batch/scanned-batch.ts';
 import type { IntactRecord, Lane } from '../eventlog/eventlog.ts';
-import type { EventDraft, RecordContext } from './draft.ts';
+import type { EventDraft, RecordContext } from './event-draft.ts';
 import { inflateBody } from './steps/inflate-body.ts';
 import { createSplicer, type Splicer } from './splicer.ts';
 import type { Selection } from './window.ts';

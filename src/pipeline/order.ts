@@ -1,4 +1,4 @@
-import { formatProperties } from './draft.ts';
+import { formatProperties } from './event-draft.ts';
 import type { Step, StepDeps } from './step.ts';
 import { createEachDraft, createEachRaw } from './steps/each-event.ts';
 import { noteClientWarning } from './steps/note-client-warning.ts';

@@ -2,7 +2,7 @@ import { isStorableTime, isTooFarAhead } from '../batch/event-time.ts';
 import { eventFlag, span, spanStride, type ScannedBatch } from '../batch/scanned-batch.ts';
 import { dayMicros, parseIsoBytes } from '../batch/timestamps.ts';
 import type { EventRowWriter } from '../eventstore/rows.ts';
-import type { RecordContext } from './draft.ts';
+import type { RecordContext } from './event-draft.ts';
 import { distinctIdCharsMax } from '../batch/limits.ts';
 
 /**

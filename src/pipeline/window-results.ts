@@ -3,7 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import type { WarningOccurrence, WarningType } from '../contract/warnings.ts';
 import type { DamagedRecord, IntactRecord, Lane } from '../eventlog/eventlog.ts';
 import { deadEvent, deadRecord, noProject, type DeadLetterRow } from './dead-letters.ts';
-import type { RecordContext } from './draft.ts';
+import type { RecordContext } from './event-draft.ts';
 import { state, type OpenRecord } from './open-record.ts';
 import type { DeadLetter, Drop } from './outcome.ts';
 import { createWarningTally, type WarningCount } from './warning-tally.ts';

@@ -2,7 +2,7 @@ import type { Lane, StoredRecord } from '../eventlog/eventlog.ts';
 import type { RowBatch } from '../eventstore/eventstore.ts';
 import type { GroupChanges } from '../persons/group-rows.ts';
 import type { PersonChanges } from '../persons/person-rows.ts';
-import type { ChainChanges } from '../transform/chains.ts';
+import type { ChainChanges } from '../transform/transform-chains.ts';
 import type { WarningType } from '../contract/warnings.ts';
 import type { StorageChanges } from '../plugins/services/window-storage.ts';
 import type { DeadLetterRow } from './dead-letters.ts';

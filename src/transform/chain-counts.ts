@@ -4,7 +4,7 @@ import type { PluginFailure } from '../plugins/services/errors.ts';
 import type { JsonObject } from '../base/json.ts';
 import { SandboxError } from '../sandbox/sandbox.ts';
 import type { ChainEvent } from './chain-event.ts';
-import type { ConfigCounts } from './metrics-rows.ts';
+import type { ConfigCounts } from './config-counts.ts';
 
 /** Kinds of failures of a config that one window keeps apart. */
 const kindsMax = 20;

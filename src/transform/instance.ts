@@ -1,5 +1,5 @@
 import { SandboxError } from '../sandbox/sandbox.ts';
-import type { TransformConfig } from './configs.ts';
+import type { TransformConfig } from './transform-configs.ts';
 import type { Step } from './step.ts';
 
 export type MakeStep = (config: TransformConfig) => Promise<Step>;

@@ -9,8 +9,8 @@ import {
 } from '../plugins/plugin.ts';
 import type { InstanceServices, Sandbox, SandboxProgram } from '../sandbox/sandbox.ts';
 import type { ChainEvent } from './chain-event.ts';
-import { checkResult, InvalidResultError } from './chain.ts';
-import { labelOf, type TransformConfig } from './configs.ts';
+import { checkResult, InvalidResultError } from './run-chain.ts';
+import { labelOf, type TransformConfig } from './transform-configs.ts';
 import { createSuspension } from './suspension.ts';
 import type { Step, StepOutcome } from './step.ts';
 

@@ -1,6 +1,6 @@
 import { isoMicros } from '../base/clock.ts';
 import type { JsonObject, JsonValue } from '../base/json.ts';
-import type { Difference } from './diff.ts';
+import type { Difference } from './diff-json.ts';
 import type { TrialEvent } from './trial-event.ts';
 import type { TrialError, TrialOutcome, TrialResult, TrialStepResult, Truncated } from './trial-run.ts';
 

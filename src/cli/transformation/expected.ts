@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
-import { diffJson, type Difference } from '../../transform/diff.ts';
+import { diffJson, type Difference } from '../../transform/diff-json.ts';
 import type { TrialEvent } from '../../transform/trial-event.ts';
 import { CommandError } from '../exit-codes.ts';
 

@@ -1,5 +1,5 @@
 import type { JsonValue } from '../../base/json.ts';
-import { diffJson, type Difference } from '../../transform/diff.ts';
+import { diffJson, type Difference } from '../../transform/diff-json.ts';
 import type { TrialRecord, TrialStepRecord } from '../../transform/trial-record.ts';
 import { withoutMarkers } from '../../transform/trial-event.ts';
 import { printable, type Terminal } from '../terminal.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { fieldFrom, fieldTo } from '../../batch/spans.ts';
 import type { ScannedBatch } from '../../batch/scanned-batch.ts';
-import type { RecordContext } from '../draft.ts';
+import type { RecordContext } from '../event-draft.ts';
 
 /**
  * A uuid for an event that brings none, the same at every replay.

@@ -1,4 +1,4 @@
-import type { EventDraft } from '../draft.ts';
+import type { EventDraft } from '../event-draft.ts';
 import { state, type OpenRecord } from '../open-record.ts';
 import { failure, type Outcome } from '../outcome.ts';
 import type { Step, StepDeps } from '../step.ts';

@@ -1,4 +1,4 @@
-import type { EventDraft } from '../draft.ts';
+import type { EventDraft } from '../event-draft.ts';
 
 /** Client libraries report with an event of their own that they had to limit themselves. */
 export function noteClientWarning(draft: EventDraft): void {

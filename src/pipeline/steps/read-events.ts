@@ -4,7 +4,7 @@ import { distinctIdText, fieldFrom, fieldTo, isNullAt, isStringAt, stringAt, tex
 import type { WarningOccurrence } from '../../contract/warnings.ts';
 import { isExactObject, parseExact } from '../../persons/exact-json.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
-import type { EventDraft, RecordContext } from '../draft.ts';
+import type { EventDraft, RecordContext } from '../event-draft.ts';
 import { state, type OpenRecord } from '../open-record.ts';
 import type { StepDeps } from '../step.ts';
 import { assignUuid } from './assign-uuid.ts';

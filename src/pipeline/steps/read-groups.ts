@@ -1,7 +1,7 @@
-import { groupKeyLengthMax } from '../../persons/groups.ts';
+import { groupKeyLengthMax } from '../../persons/group-store.ts';
 import { exactNumber, isExactObject } from '../../persons/exact-json.ts';
 import type { JsonValue } from '../../base/json.ts';
-import type { EventDraft } from '../draft.ts';
+import type { EventDraft } from '../event-draft.ts';
 import { deadLetter, type Outcome } from '../outcome.ts';
 
 /** Client libraries say `$groupidentify`, the documentation `$group_identify`: the same event. */

@@ -1,7 +1,7 @@
 import { isExactObject } from '../../persons/exact-json.ts';
 import { noChanges, type PropertyChanges } from '../../persons/registers.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
-import type { EventDraft, PersonIntent } from '../draft.ts';
+import type { EventDraft, PersonIntent } from '../event-draft.ts';
 import { deadLetter, type Outcome } from '../outcome.ts';
 import { storedId } from '../../batch/stored-id.ts';
 import { isGroupIdentify } from './read-groups.ts';

@@ -3,7 +3,7 @@ import { isStorableTime } from '../../batch/event-time.ts';
 import { storedId } from '../../batch/stored-id.ts';
 import { parseTimestamp } from '../../batch/timestamps.ts';
 import { ChainEvent } from '../../transform/chain-event.ts';
-import type { EventDraft } from '../draft.ts';
+import type { EventDraft } from '../event-draft.ts';
 import { state } from '../open-record.ts';
 import type { Step, StepDeps } from '../step.ts';
 import { drop, type Outcome } from '../outcome.ts';

@@ -1,4 +1,4 @@
-import type { EventDraft } from '../draft.ts';
+import type { EventDraft } from '../event-draft.ts';
 import type { StepDeps } from '../step.ts';
 
 /** Does to groups what a draft says. */

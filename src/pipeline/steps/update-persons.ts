@@ -1,6 +1,6 @@
-import { mergeIds } from '../../persons/merge.ts';
-import type { PersonStore } from '../../persons/store.ts';
-import type { EventDraft } from '../draft.ts';
+import { mergeIds } from '../../persons/merge-ids.ts';
+import type { PersonStore } from '../../persons/person-store.ts';
+import type { EventDraft } from '../event-draft.ts';
 import { draftsInOrder, state } from '../open-record.ts';
 import type { Step, StepDeps } from '../step.ts';
 import { failure } from '../outcome.ts';

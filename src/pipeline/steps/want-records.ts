@@ -1,8 +1,8 @@
 import { span, spanStride } from '../../batch/scanned-batch.ts';
-import type { EventDraft } from '../draft.ts';
+import type { EventDraft } from '../event-draft.ts';
 import { state, type OpenRecord } from '../open-record.ts';
 import type { Step, StepDeps } from '../step.ts';
-import type { PersonStore } from '../../persons/store.ts';
+import type { PersonStore } from '../../persons/person-store.ts';
 
 /** Announces the persons that the events need. A spliced event whose person is known and no younger only needs its row. */
 export function wantForSpliced({ persons }: Pick<StepDeps, 'persons'>): Step {

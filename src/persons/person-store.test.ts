@@ -2,9 +2,9 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { tempMetadata } from '../../test/support/metadata.ts';
 import type { Metadata } from '../metadata/database.ts';
-import { mergeIds } from './merge.ts';
+import { mergeIds } from './merge-ids.ts';
 import { writePersonChanges, type PersonChanges } from './person-rows.ts';
-import { PersonStore } from './store.ts';
+import { PersonStore } from './person-store.ts';
 
 interface Action {
   readonly id: string;

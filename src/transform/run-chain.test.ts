@@ -3,7 +3,7 @@ import type { TransformEvent, Transformation } from '../plugins/plugin.ts';
 import type { JsonObject } from '../base/json.ts';
 import { SandboxError } from '../sandbox/sandbox.ts';
 import { ChainEvent } from './chain-event.ts';
-import { runChain, type ChainTally } from './chain.ts';
+import { runChain, type ChainTally } from './run-chain.ts';
 import type { BatchStep, Step, StepOutcome } from './step.ts';
 
 const id = '01900000-0000-7000-8000-000000000000';

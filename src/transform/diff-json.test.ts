@@ -1,7 +1,7 @@
 import { assert, constantFrom, dictionary, jsonValue, property, tuple } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { JsonValue } from '../base/json.ts';
-import { diffJson, type Difference } from './diff.ts';
+import { diffJson, type Difference } from './diff-json.ts';
 
 /** What the diff claims to be: a recipe. */
 function apply(value: JsonValue, differences: readonly Difference[]): JsonValue {

@@ -2,7 +2,7 @@ import type { WarningOccurrence } from '../contract/warnings.ts';
 import { isIllegalId } from './illegal-ids.ts';
 import type { Person } from './person.ts';
 import { mergeRegisters } from './registers.ts';
-import type { PersonStore } from './store.ts';
+import type { PersonStore } from './person-store.ts';
 
 /** An event that says that two ids are one person. */
 export interface MergeRequest {

@@ -5,7 +5,7 @@ import { tempMetadata } from '../../test/support/metadata.ts';
 import type { Database, Metadata } from '../metadata/database.ts';
 import { migrate } from '../metadata/migrate.ts';
 import { writePersonChanges } from './person-rows.ts';
-import { listPersons, personsByDistinctIds } from './read.ts';
+import { listPersons, personsByDistinctIds } from './read-persons.ts';
 
 const projectId = 7;
 const uuidOf = (n: number): string => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;

@@ -9,10 +9,10 @@ import { SandboxError } from '../sandbox/sandbox.ts';
 import type { Log } from '../telemetry/log.ts';
 import { ChainCounts } from './chain-counts.ts';
 import type { ChainEvent } from './chain-event.ts';
-import { runChain, runDirect, type ChainTally } from './chain.ts';
-import { loadTransformConfigs, type TransformConfig } from './configs.ts';
+import { runChain, runDirect, type ChainTally } from './run-chain.ts';
+import { loadTransformConfigs, type TransformConfig } from './transform-configs.ts';
 import { Instance, type MakeStep } from './instance.ts';
-import { addConfigCounts, type ConfigCounts } from './metrics-rows.ts';
+import { addConfigCounts, type ConfigCounts } from './config-counts.ts';
 import type { DirectStep, Step } from './step.ts';
 
 /** Events without a failure after which old trouble is over. */
