@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { mkdir, open, readdir, rename, rm, stat, statfs, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Clock } from '../base/clock.ts';
 import { newId } from '../base/ids.ts';
@@ -31,7 +30,11 @@ export interface ImportFiles {
    * come whole leaves the file as it was.
    * @throws ApiError conflict, request_too_large
    */
-  write(name: string, offset: number, content: Readable): Promise<StoredFile & { readonly sha256: string }>;
+  write(
+    name: string,
+    offset: number,
+    content: AsyncIterable<Buffer>,
+  ): Promise<StoredFile & { readonly sha256: string }>;
   /** False: there is none. */
   remove(name: string): Promise<boolean>;
 }
@@ -147,7 +150,8 @@ async function roomFor({ dir, fileBytesMax, totalBytesMax }: Place, name: string
   const files = await Promise.all(kept.map((each) => describe(dir, each)));
   const used = files.reduce((sum, file) => sum + (file?.bytes ?? 0), 0);
   const { bavail, bsize } = await statfs(dir);
-  const [left, free] = [totalBytesMax - used, bavail * bsize - reserveBytes];
+  const left = totalBytesMax - used;
+  const free = bavail * bsize - reserveBytes;
   const rooms: Room[] = [
     {
       bytes: fileBytesMax - offset,
@@ -172,21 +176,22 @@ function refuseTooLarge(bytes: number, room: Room): void {
 }
 
 /** Returns the hash of what came, and how much it was. */
-async function receive(content: Readable, piece: string, room: Room): Promise<{ sha256: string; bytes: number }> {
+async function receive(
+  content: AsyncIterable<Buffer>,
+  piece: string,
+  room: Room,
+): Promise<{ sha256: string; bytes: number }> {
   const hash = createHash('sha256');
   let bytes = 0;
-  const measured = async function* (chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-    for await (const chunk of chunks) {
-      bytes += chunk.length;
-      refuseTooLarge(bytes, room);
-      hash.update(chunk);
-      yield chunk;
-    }
-  };
   // Not a stream of its own: one that breaks off early would make the file after the caller has removed it.
   const file = await open(piece, 'wx', 0o600);
   try {
-    for await (const chunk of measured(content)) await file.appendFile(chunk);
+    for await (const chunk of content) {
+      bytes += chunk.length;
+      refuseTooLarge(bytes, room);
+      hash.update(chunk);
+      await file.appendFile(chunk);
+    }
     await file.sync();
   } finally {
     await file.close();

@@ -2,10 +2,13 @@ import { createHash, randomBytes } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { connect, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fileNameOf } from './import-uploads-store.ts';
 import { startImportsApp, type ImportsApp } from '../../test/support/imports-app.ts';
 
+const form = 'multipart/form-data; boundary=b';
+const partOf = (name: string): string =>
+  `--b\r\nContent-Disposition: form-data; name="${name}"; filename="a.jsonl"\r\n\r\n`;
 const binary = { 'content-type': 'application/octet-stream' };
 
 function upload(api: ImportsApp, query: string, content: Buffer) {
@@ -15,6 +18,13 @@ function upload(api: ImportsApp, query: string, content: Buffer) {
 function stored(api: ImportsApp, name: string): Promise<Buffer> {
   return readFile(join(api.uploadsDir, String(api.app.project.id), name));
 }
+
+/** For tests that leave nothing behind. */
+let uploads: ImportsApp;
+beforeAll(async () => {
+  uploads = await startImportsApp();
+});
+afterAll(() => uploads[Symbol.asyncDispose]());
 
 describe('files to import', () => {
   it('are kept as they came, listed and deleted', async () => {
@@ -46,6 +56,26 @@ describe('files to import', () => {
     expect((await stored(api, 'march_events.jsonl')).toString()).toBe('{"event":"a"}\n');
   });
 
+  it.each([
+    ['no boundary', 'multipart/form-data', `${partOf('file')}x\r\n--b--\r\n`],
+    ['an empty boundary', 'multipart/form-data; boundary=', 'x'],
+    ['another boundary', form, '--c\r\n\r\nx\r\n--c--\r\n'],
+    ['half a head', form, '--b\r\nContent-Disposition: form-da'],
+    ['half a file', form, `${partOf('file')}x`],
+    ['half of the last boundary', form, `${partOf('file')}x\r\n--b-`],
+    ['a part without headers', form, '--b\r\n\r\nx\r\n--b--\r\n'],
+    ['a header that is none', form, '--b\r\nContent-Disposition\r\n\r\nx\r\n--b--\r\n'],
+    ['no file', form, '--b\r\nContent-Disposition: form-data; name="a"\r\n\r\nx\r\n--b--\r\n'],
+    ['no part', form, '--b--\r\n'],
+  ])('as a form with %s are refused with 400, and nothing is kept', async (_what, type, payload) => {
+    const { status, body } = await uploads.call('POST', '/import_files/', Buffer.from(payload), {
+      'content-type': type,
+    });
+    expect([status, ['parse_error', 'required']]).toEqual([400, expect.arrayContaining([body['code']])]);
+    expect((await uploads.call('GET', '/import_files/')).body['count']).toBe(0);
+    expect(uploads.app.logged.filter((line) => 'err' in line)).toEqual([]);
+  });
+
   it('may come in pieces; a piece at the wrong place changes nothing and says where to go on', async () => {
     await using api = await startImportsApp();
     const content = randomBytes(5_000);
@@ -67,6 +97,9 @@ describe('files to import', () => {
     const more = await upload(api, '?name=a.bin&offset=6', randomBytes(995));
     expect(more.status).toBe(413);
     await breakOff(api, 'a.bin');
+    // The client left: that is no fault of the storage, which an operator would be woken for.
+    await expect.poll(() => api.app.logged.some(({ msg }) => String(msg).startsWith('request'))).toBe(true);
+    expect(api.app.logged.filter(({ level }) => level === 'error')).toEqual([]);
     await expect.poll(() => readdir(join(api.uploadsDir, String(api.app.project.id)))).toEqual(['a.bin']);
     expect((await stored(api, 'a.bin')).toString()).toBe('before');
     // And the name is free again.

@@ -16,9 +16,13 @@ export interface JsonSchema {
   readonly minimum?: number;
 }
 
-/** The schema as JSON, without what the schema library hangs onto it. */
+/** The schema as JSON, without what the schema library hangs onto it; what is only stated stands among the rest. */
 export function plainSchema(schema: TSchema): JsonSchema {
-  return JSON.parse(JSON.stringify(schema)) as JsonSchema;
+  return JSON.parse(JSON.stringify(schema), (_key, value: unknown) => {
+    if (typeof value !== 'object' || value === null || !('stated' in value)) return value;
+    const { stated, ...rest } = value;
+    return { ...rest, ...(stated as object) };
+  }) as JsonSchema;
 }
 
 const byFormat: Readonly<Record<string, string>> = {

@@ -37,7 +37,19 @@ describe('buildOpenApi', () => {
       ['project_id', 'string'],
       ['id', 'integer'],
     ]);
-    expect(Object.keys(operation.responses)).toEqual(['200', '400', '401', '403', '404', '429', '500', '503']);
+    expect(Object.keys(operation.responses)).toEqual([
+      '200',
+      '400',
+      '401',
+      '403',
+      '404',
+      '408',
+      '413',
+      '421',
+      '429',
+      '500',
+      '503',
+    ]);
     expect(operation.responses[200].content['application/json'].example).toEqual({ id: 1, name: 'text' });
   });
 

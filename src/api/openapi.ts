@@ -108,7 +108,8 @@ function readVerb(route: ApiRoute): 'list' | 'retrieve' {
 function parametersOf(route: ApiRoute): Json[] {
   const inPath = [...route.path.matchAll(/:(\w+)/g)].map(([, name = '']): Json => {
     const own = route.params && plainSchema(route.params).properties?.[name];
-    const schema = own ?? { type: 'string' };
+    // An empty one would be another path.
+    const schema = own?.type === 'string' || own === undefined ? { minLength: 1, ...own, type: 'string' } : own;
     const text = name === 'project_id' ? 'Id of the project, or `@current`.' : own?.description;
     return { name, in: 'path', required: true, schema, description: text };
   });
@@ -156,14 +157,19 @@ function successResponses(route: ApiRoute): Json {
   return Object.fromEntries(entries);
 }
 
-function errorReferences(route: ApiRoute): Json {
-  const takesInput = route.body !== undefined || route.query !== undefined || route.params !== undefined;
+/** The same rules for every operation: what its kind can be refused with. */
+function errorReferences({ method, path, scope }: ApiRoute): Json {
+  const takesBody = method !== 'GET';
   const statuses = [
-    ...(takesInput ? [400] : []),
-    ...(route.scope === 'public' ? [] : [401, 403]),
-    ...(route.path.includes(':') ? [404] : []),
-    ...(route.body === undefined && route.takesUpload !== true ? [] : [413, 415]),
-    ...(route.scope === 'public' ? [] : [429]),
+    400,
+    ...(scope === 'public' ? [] : [401, 403]),
+    ...(path.includes(':') ? [404] : []),
+    408,
+    ...(takesBody ? [409] : []),
+    413,
+    ...(takesBody ? [415] : []),
+    421,
+    ...(scope === 'public' ? [] : [429]),
     500,
     503,
   ];

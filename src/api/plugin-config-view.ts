@@ -178,7 +178,8 @@ function logFilter({ level, source, search, before, after, cursor }: PluginLogQu
   if (cursor !== undefined && !isUuid(cursor)) {
     throw new ApiError('invalid_input', 'Expected a cursor from a `next` link.', { attr: 'cursor' });
   }
-  const [from, to] = [msOf(after, 'after'), msOf(before, 'before')];
+  const from = msOf(after, 'after');
+  const to = msOf(before, 'before');
   const older = cursor ?? to;
   return {
     ...(level !== undefined && { levels: listOf(level, pluginLogLevels, 'level') }),

@@ -303,7 +303,15 @@ describe.each(pluginFamilies)('%s configs', (family) => {
     expect(answer.headers['vary']).toBe('Accept');
     expect(String(answer.headers['content-type'])).toContain(type);
     expect(answer.text).toMatch(text);
-    expect(String(answer.headers['location'])).toMatch(status === 302 ? `${siteUrl}/projects/` : 'undefined');
+    const { location } = answer.headers;
+    expect(location).toBe(status === 302 ? `${siteUrl}/` : undefined);
+  });
+
+  it('the page that a front end is redirected to is there', async () => {
+    const id = await configs.create(family);
+    const answer = await configs.call('GET', family, `/${id}/frontend`, undefined, { accept: 'text/html' });
+    const { pathname } = new URL(String(answer.headers['location']));
+    expect((await configs.app.inject({ url: pathname })).statusCode).toBe(200);
   });
 
   it('the delivery rate counts what passed in the last 24 h, dropped on purpose included', async () => {

@@ -12,6 +12,7 @@ import {
   pluginConfigUpdateSchema,
   type PluginConfigRecord,
 } from '../contract/plugin-configs.ts';
+import { stated } from '../contract/stated.ts';
 import { familyPaths, pluginFamilies, type Family } from '../contract/plugins.ts';
 import { apiRoute, type ApiReply, type ApiRequest, type ApiRoute } from '../http/api-route.ts';
 import { createSteering } from '../imports/run/steer-run.ts';
@@ -53,7 +54,7 @@ const words = {
   transformation: 'transformation config',
 } as const satisfies Record<Family, string>;
 const atQuerySchema = Type.Object({
-  at: Type.Optional(Type.String({ description: 'ISO 8601 time: the record as it stood then.' })),
+  at: Type.Optional(Type.String({ ...stated.time, description: 'ISO 8601 time: the record as it stood then.' })),
 });
 
 function common(family: Family) {
@@ -188,8 +189,8 @@ function extraRoutes(deps: ReadingDeps, family: Family): ApiRoute[] {
       scope: 'plugin:read',
       summary: `Front end of ${article(word)}`,
       description:
-        'The record; with `Accept: text/javascript` a module; with `Accept: text/html` the page in the console.',
-      handler: async (request) => frontend(deps, family, request, await configOf(deps, family, request)),
+        'The record; with `Accept: text/javascript` a module; with `Accept: text/html` a redirect to the start page.',
+      handler: async (request) => frontend(deps, request, await configOf(deps, family, request)),
     }),
     apiRoute({
       ...one,
@@ -238,12 +239,7 @@ function activityLogUrl(request: ApiRequest<IdParams>): string {
   return `${serviceUrl(request.url)}${path}?scope=PluginConfig&item_id=${request.params.id}`;
 }
 
-async function frontend(
-  deps: ReadingDeps,
-  family: Family,
-  request: ApiRequest,
-  config: StoredConfig,
-): Promise<ApiReply> {
+async function frontend(deps: ReadingDeps, request: ApiRequest, config: StoredConfig): Promise<ApiReply> {
   const vary = { vary: 'Accept' };
   switch (frontendForm(request.headers['accept'])) {
     case 'record':
@@ -254,10 +250,9 @@ async function frontend(
         body: (await moduleOf(deps, config)) ?? noFrontendModule,
         headers: { ...vary, 'content-type': 'text/javascript; charset=utf-8' },
       };
-    case 'page': {
-      const location = `${serviceUrl(request.url)}/projects/${config.projectId}/${familyPaths[family]}/${config.id}`;
-      return { status: 302, headers: { ...vary, location } };
-    }
+    case 'page':
+      // Until there is a console with a page of its own for every config.
+      return { status: 302, headers: { ...vary, location: `${serviceUrl(request.url)}/` } };
   }
 }
 

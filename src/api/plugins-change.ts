@@ -1,11 +1,12 @@
 import type { Transaction } from 'kysely';
 import { Type } from 'typebox';
+import type { Clock } from '../base/clock.ts';
 import { ApiError } from '../contract/errors.ts';
 import { pluginInstallSchema, pluginSchema, pluginUpdateSchema, type PluginInstall } from '../contract/plugins.ts';
 import { apiRoute, type ApiReply, type ApiRequest, type ApiRoute } from '../http/api-route.ts';
-import type { Database } from '../metadata/database.ts';
+import type { Database, Metadata } from '../metadata/database.ts';
 import { PluginPackageError } from '../plugins/packages/plugin-package-error.ts';
-import { preparePlugin, type PreparedPlugin } from '../plugins/packages/prepare-plugin.ts';
+import { preparePlugin, type PreparedPlugin, type PrepareDeps } from '../plugins/packages/prepare-plugin.ts';
 import type { PackageSource } from '../plugins/packages/read-package.ts';
 import {
   beginPluginWork,
@@ -18,7 +19,6 @@ import {
 } from '../plugins/packages/store-plugin.ts';
 import { idempotent, idempotentAfter } from './idempotency.ts';
 import { actorOf, type IdParams } from './plugin-configs-deps.ts';
-import type { PluginDeps } from './plugins-deps.ts';
 
 const path = '/api/projects/:project_id/plugins';
 const params = Type.Object({ id: Type.Integer({ description: 'Id of the plugin.' }) });
@@ -26,6 +26,13 @@ const common = { scope: 'plugin:write', tag: 'Plugins' } as const;
 const ways =
   'As JSON with `files`, `url` or `npm`; or as multipart/form-data with a file `archive` (.zip, .tgz). Several files and ' +
   'imports between them are made into one. ';
+
+export interface PluginDeps {
+  readonly db: Metadata;
+  readonly clock: Clock;
+  /** What installing needs: where packages come from, and where they are tried. */
+  readonly packages: PrepareDeps;
+}
 
 type InstallRequest = ApiRequest<unknown, unknown, PluginInstall>;
 type UpdateRequest = ApiRequest<IdParams, unknown, PluginInstall>;

@@ -13,8 +13,7 @@ import type { Metadata } from '../metadata/database.ts';
 import { findPluginRecord, listPluginRecords } from '../plugins/packages/plugin-records.ts';
 import { findVersion, listVersions } from '../plugins/packages/versions.ts';
 import type { IdParams } from './plugin-configs-deps.ts';
-import { pluginChangeRoutes } from './plugins-change.ts';
-import type { PluginDeps } from './plugins-deps.ts';
+import { pluginChangeRoutes, type PluginDeps } from './plugins-change.ts';
 
 const path = '/api/projects/:project_id/plugins';
 const params = Type.Object({ id: Type.Integer({ description: 'Id of the plugin.' }) });

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { isFresh, type Clock } from '../base/clock.ts';
 import { ApiError } from '../contract/errors.ts';
 
@@ -32,15 +33,13 @@ const tokenBytesMax = 64;
 /** Looks keys up once in a few seconds, whatever the load. Known and unknown keys cannot push each other out. */
 export function createProjectKeys(options: ProjectKeysOptions): ProjectKeys {
   const { findProject, clock, ttlMs = 5000, unknownTtlMs = 1000, entriesMax = 10_000 } = options;
-  const known = new Map<string, Entry>();
-  const unknown = new Map<string, Entry>();
+  const known = new LRUCache<string, Entry>({ max: entriesMax });
+  const unknown = new LRUCache<string, Entry>({ max: entriesMax });
   const pending = new Map<string, Promise<number | undefined>>();
 
   const keep = (token: string, projectId: number | undefined): void => {
     const [cache, other] = projectId === undefined ? [unknown, known] : [known, unknown];
     other.delete(token);
-    cache.delete(token);
-    if (cache.size >= entriesMax) cache.delete(cache.keys().next().value ?? '');
     cache.set(token, { projectId, at: clock.now() });
   };
   const lookUp = async (token: string): Promise<number | undefined> => {

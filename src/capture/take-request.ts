@@ -83,7 +83,7 @@ export async function takeRequest(deps: CaptureDeps, request: CaptureRequest): P
     ...(ip === undefined ? {} : { ip }),
   };
   await storeBatch(deps, batch, request.completeAt);
-  // The body itself may still be the log's; what was unpacked from it is nobody's any more.
+  // The log may still be writing the body; what was unpacked from it is not read again.
   if (batch.body.buffer !== scan.json.buffer) freeMemory(scan.json);
   freeMemory(scan.spans);
   return answerFor(rejected);

@@ -119,7 +119,8 @@ function scanV1(json: Buffer, limits: ScanLimits): ScannedBatch {
 /** The members of the root; of its events none, so that it is cheap whatever the batch holds. */
 function rootOf(scan: ScannedBatch): Readonly<Record<string, unknown>> {
   const { json, count } = scan;
-  const [from, to] = count === 0 ? [0, 0] : [fieldFrom(scan, 0, 'event'), fieldTo(scan, count - 1, 'event')];
+  const from = count === 0 ? 0 : fieldFrom(scan, 0, 'event');
+  const to = count === 0 ? 0 : fieldTo(scan, count - 1, 'event');
   const text = json.toString('utf8', 0, from) + json.toString('utf8', to);
   return JSON.parse(text) as Record<string, unknown>;
 }

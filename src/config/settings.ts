@@ -19,6 +19,12 @@ export const settingDefinitions = {
     default: '',
     help: 'Public address of this service, for links. Empty: http://HOST:PORT.',
   },
+  allowedHosts: {
+    env: 'MILLRACE_ALLOWED_HOSTS',
+    type: 'string',
+    default: '',
+    help: 'Hosts, comma-separated, that API and pages answer under besides the one of MILLRACE_SITE_URL, loopback and MILLRACE_HOST; `*` for any. Capture answers under every name.',
+  },
   roles: {
     env: 'MILLRACE_ROLES',
     type: 'list',

@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox';
+import { stated, statedChoice } from './stated.ts';
 import { pageQuerySchema, pageSchema } from './pagination.ts';
 
 export const deadLetterStates = ['open', 'replayed', 'discarded'] as const;
@@ -34,8 +35,8 @@ export const deadLetterWithOriginalSchema = Type.Object({
 const filters = {
   reason: Type.Optional(Type.String({ description: 'Type of the ingestion warning.' })),
   event: Type.Optional(Type.String({ description: 'Name of the event.' })),
-  after: Type.Optional(Type.String({ description: 'ISO 8601 time: received then or later.' })),
-  before: Type.Optional(Type.String({ description: 'ISO 8601 time: received earlier.' })),
+  after: Type.Optional(Type.String({ ...stated.time, description: 'ISO 8601 time: received then or later.' })),
+  before: Type.Optional(Type.String({ ...stated.time, description: 'ISO 8601 time: received earlier.' })),
 };
 
 export const deadLetterQuerySchema = Type.Object({
@@ -45,11 +46,14 @@ export const deadLetterQuerySchema = Type.Object({
 });
 
 /** Which open dead letters: `ids`, or those that match a `filter` that is not empty. */
-export const deadLetterChoiceSchema = Type.Object({
-  ids: Type.Optional(Type.Array(Type.String(), { minItems: 1, maxItems: replayMax })),
-  filter: Type.Optional(Type.Object(filters)),
-  dry_run: Type.Optional(Type.Boolean({ description: 'Change nothing, only tell what would happen.' })),
-});
+export const deadLetterChoiceSchema = Type.Object(
+  {
+    ids: Type.Optional(Type.Array(Type.String(), { minItems: 1, maxItems: replayMax })),
+    filter: Type.Optional(Type.Object(filters, { stated: { minProperties: 1 } })),
+    dry_run: Type.Optional(Type.Boolean({ description: 'Change nothing, only tell what would happen.' })),
+  },
+  statedChoice(['ids'], ['filter']),
+);
 export type DeadLetterChoice = Static<typeof deadLetterChoiceSchema>;
 
 export const replayResultSchema = Type.Object({

@@ -24,6 +24,7 @@ export const apiErrors = {
   conflict: { status: 409, type: 'invalid_request', meaning: 'The request contradicts the present state.' },
   request_too_large: { status: 413, type: 'invalid_request', meaning: 'The body or an event in it is too large.' },
   unsupported_media_type: { status: 415, type: 'invalid_request', meaning: 'The media type or encoding is not taken.' },
+  invalid_host: { status: 421, type: 'invalid_request', meaning: 'The Host header names another server.' },
   throttled: { status: 429, type: 'throttled_error', meaning: 'Too many requests; see Retry-After.' },
   error: { status: 500, type: 'server_error', meaning: 'A fault of the server; the request id finds it in the log.' },
   unavailable: { status: 503, type: 'server_error', meaning: 'Storage or load trouble; retry after Retry-After.' },

@@ -1,8 +1,10 @@
 import { Type, type Static } from 'typebox';
+import { stated } from './stated.ts';
 
 const time = Type.String({
   maxLength: 64,
   examples: ['2026-11-20T10:00:00.000000Z'],
+  ...stated.time,
 });
 const after = { description: 'Only from this time on (inclusive). ISO 8601; UTC unless an offset says otherwise.' };
 const before = { description: 'Only before this time (exclusive). ISO 8601; UTC unless an offset says otherwise.' };
@@ -27,13 +29,16 @@ export const eventListQuerySchema = Type.Object({
       description:
         'JSON array of {key, value, operator}; all must hold. Operators: exact (default), is_not, icontains, is_set, ' +
         'is_not_set. A value may be an array: any of it.',
+      ...stated.propertyFilters,
       examples: ['[{"key":"plan","value":"pro"}]'],
     }),
   ),
   limit: Type.Optional(
     Type.Integer({ minimum: 1, maximum: eventLimitMax, default: eventLimitDefault, description: 'Events per page.' }),
   ),
-  cursor: Type.Optional(Type.String({ description: 'Where the page before ended; taken from `next`.' })),
+  cursor: Type.Optional(
+    Type.String({ ...stated.cursor, description: 'Where the page before ended; taken from `next`.' }),
+  ),
 });
 export type EventListQuery = Static<typeof eventListQuerySchema>;
 
@@ -89,7 +94,7 @@ export const eventCountsSchema = Type.Object({
   total: totalSchema,
 });
 
-const date = { examples: ['2026-11-20'], maxLength: 10 };
+const date = { examples: ['2026-11-20'], maxLength: 10, ...stated.day };
 
 export const usageQuerySchema = Type.Object({
   after: Type.Optional(Type.String({ ...date, description: 'First day (inclusive), UTC.' })),

@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox';
+import { stated } from './stated.ts';
 import { pageQuerySchema, pageSchema } from './pagination.ts';
 
 const stateNames = ['queued', 'running', 'paused', 'failed', 'cancelled', 'completed'] as const;
@@ -108,8 +109,14 @@ export const importRunQuerySchema = Type.Object({
 
 /** What is left out is as the config's settings say. */
 export const importRunCreateSchema = Type.Object({
-  from: Type.Optional(Type.Union([Type.String(), Type.Null()], { description: 'ISO 8601: from this time on.' })),
-  to: Type.Optional(Type.Union([Type.String(), Type.Null()], { description: 'ISO 8601: up to, not including.' })),
+  from: Type.Optional(
+    Type.Union([Type.String(stated.time), Type.Null()], { description: 'ISO 8601: from this time on.' }),
+  ),
+  to: Type.Optional(
+    Type.Union([Type.String(stated.time), Type.Null()], {
+      description: 'ISO 8601: up to, not including; after `from`.',
+    }),
+  ),
   last: Type.Optional(last),
   limit: Type.Optional(
     Type.Union([Type.Integer({ minimum: 1, maximum: 1_000_000_000 }), Type.Null()], {

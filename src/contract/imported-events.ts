@@ -1,7 +1,9 @@
 import { Type } from 'typebox';
+import { stated } from './stated.ts';
 
 const day = Type.String({
   pattern: '^\\d{4}-\\d\\d-\\d\\d$',
+  ...stated.day,
   description: 'Day of the events’ own time, UTC.',
   examples: ['2024-03-01'],
 });
@@ -29,7 +31,11 @@ export const importedEventsQuerySchema = Type.Object({
   day: Type.Optional(day),
   event: Type.String({ maxLength: 1000, description: 'Only events of this name.' }),
   cursor: Type.Optional(
-    Type.String({ maxLength: 10_000, description: 'Where the page before ended; taken from `next`.' }),
+    Type.String({
+      ...stated.cursor,
+      maxLength: 10_000,
+      description: 'Where the page before ended; taken from `next`.',
+    }),
   ),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000, default: 10_000, description: 'Events per page.' })),
 });

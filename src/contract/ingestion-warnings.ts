@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox';
+import { stated } from './stated.ts';
 
 export const ingestionWarningSchema = Type.Object({
   type: Type.String({ description: 'Stable name, see the list of ingestion warnings.' }),
@@ -19,6 +20,9 @@ export const ingestionWarningListSchema = Type.Object({ results: Type.Array(inge
 
 export const ingestionWarningQuerySchema = Type.Object({
   after: Type.Optional(
-    Type.String({ description: 'ISO 8601 time; whole hours from the one it lies in. Default: 7 days ago.' }),
+    Type.String({
+      ...stated.time,
+      description: 'ISO 8601 time; whole hours from the one it lies in. Default: 7 days ago.',
+    }),
   ),
 });

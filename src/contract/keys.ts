@@ -1,10 +1,11 @@
 import { Type, type Static } from 'typebox';
+import { allScopes } from './scopes.ts';
 
 export const personalApiKeysMax = 10;
 
 const id = Type.String({ format: 'uuid' });
 const label = Type.String({ minLength: 1, maxLength: 40, description: 'What the key is for.' });
-const scopes = Type.Array(Type.String(), {
+const scopes = Type.Array(Type.String({ stated: { enum: ['*', ...allScopes] } }), {
   minItems: 1,
   maxItems: 100,
   description: '`<object>:read`, `<object>:write` or `*`; write implies read.',
@@ -13,7 +14,7 @@ const scopedTeams = Type.Union([Type.Array(Type.Integer(), { maxItems: 1000 }), 
   description: 'Ids of the only projects that the key may see; null or empty: all of the organisation.',
 });
 const expiresAt = Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
-  description: 'When the key stops working; null: never.',
+  description: 'When the key stops working, a time in the future; null: never.',
 });
 const nullableTime = Type.Union([Type.String({ format: 'date-time' }), Type.Null()]);
 

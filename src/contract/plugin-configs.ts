@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox';
+import { statedChoice } from './stated.ts';
 import { pageSchema } from './pagination.ts';
 import { familyPaths, type Family } from './plugins.ts';
 
@@ -40,7 +41,7 @@ const optionalFields = {
   description: Type.Optional(Type.String({ maxLength: descriptionLengthMax })),
   deleted: Type.Optional(Type.Boolean({ description: 'true: into the bin, which also disables; false: restore.' })),
 };
-const plugin = Type.Integer({ description: 'Id of the plugin.' });
+const plugin = Type.Integer({ description: 'Id of a plugin of this family.' });
 
 export const pluginConfigCreateSchema = Type.Object({ plugin, ...optionalFields });
 export const pluginConfigUpdateSchema = Type.Object({ plugin: Type.Optional(plugin), ...optionalFields });
@@ -50,21 +51,31 @@ export type PluginConfigUpdate = Static<typeof pluginConfigUpdateSchema>;
 export const pluginConfigJobSchema = Type.Object({
   ...pluginConfigUpdateSchema.properties,
   job: Type.Optional(
-    Type.Object({
-      type: Type.Optional(Type.String({ maxLength: 200, description: "Name of one of the plugin's jobs." })),
-      payload: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'Handed to the job.' })),
-      operation: Type.Optional(Type.String({ maxLength: 200, description: 'Default `start`.' })),
-    }),
+    Type.Object(
+      {
+        type: Type.Optional(Type.String({ maxLength: 200, description: "Name of one of the plugin's jobs." })),
+        payload: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'Handed to the job.' })),
+        operation: Type.Optional(Type.String({ maxLength: 200, description: 'Default `start`.' })),
+      },
+      statedChoice(['type']),
+    ),
   ),
 });
 
-export const pluginConfigRearrangeSchema = Type.Object({
-  ...pluginConfigUpdateSchema.properties,
-  id: Type.Optional(Type.Integer({ description: 'The config to move.' })),
-  orders: Type.Optional(
-    Type.Record(Type.String(), order, { description: 'Several at once: position by id of the config.' }),
-  ),
-});
+export const pluginConfigRearrangeSchema = Type.Object(
+  {
+    ...pluginConfigUpdateSchema.properties,
+    plugin: Type.Optional(Type.Integer({ description: 'Instead of `id`: its plugin, if no other config uses it.' })),
+    id: Type.Optional(Type.Integer({ description: 'The config to move.' })),
+    orders: Type.Optional(
+      Type.Record(Type.String(), order, {
+        stated: { minProperties: 1 },
+        description: 'Several at once: position by id of the config.',
+      }),
+    ),
+  },
+  { stated: { anyOf: [{ required: ['id'] }, { required: ['plugin'] }, { required: ['orders'] }] } },
+);
 export type PluginConfigRearrange = Static<typeof pluginConfigRearrangeSchema>;
 
 export const pluginConfigIdSchema = Type.Object({ id: Type.Integer({ description: 'Id of the plugin config.' }) });

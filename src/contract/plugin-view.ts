@@ -1,8 +1,9 @@
 import { Type, type Static } from 'typebox';
+import { stated, statedList } from './stated.ts';
 
 /** What a plugin config did: its log, its figures, its failures. */
 
-const time = { maxLength: 64, examples: ['2026-11-20T10:00:00Z'] };
+const time = { maxLength: 64, examples: ['2026-11-20T10:00:00Z'], ...stated.time };
 const dateTime = { format: 'date-time' };
 
 export const pluginLogLevels = ['DEBUG', 'LOG', 'INFO', 'WARN', 'ERROR'] as const;
@@ -13,10 +14,15 @@ export const logLimitMax = 1000;
 
 export const pluginLogQuerySchema = Type.Object({
   level: Type.Optional(
-    Type.String({ description: `Only these levels, comma-separated: ${pluginLogLevels.join(', ')}.`, maxLength: 100 }),
+    Type.String({
+      ...statedList(pluginLogLevels),
+      description: `Only these levels, comma-separated: ${pluginLogLevels.join(', ')}.`,
+      maxLength: 100,
+    }),
   ),
   source: Type.Optional(
     Type.String({
+      ...statedList(pluginLogSources),
       description:
         'Only these sources, comma-separated. CONSOLE: the plugin wrote it; PLUGIN: it failed; SYSTEM: the service ' +
         'says what it did with the plugin.',
@@ -32,7 +38,7 @@ export const pluginLogQuerySchema = Type.Object({
     Type.Integer({ minimum: 1, maximum: logLimitMax, default: logLimitDefault, description: 'Lines per page.' }),
   ),
   cursor: Type.Optional(
-    Type.String({ description: 'Where the page before ended; taken from `next`.', maxLength: 100 }),
+    Type.String({ ...stated.cursor, description: 'Where the page before ended; taken from `next`.', maxLength: 100 }),
   ),
 });
 export type PluginLogQuery = Static<typeof pluginLogQuerySchema>;
@@ -60,7 +66,8 @@ export const pluginMetricsQuerySchema = Type.Object({
   date_from: Type.Optional(
     Type.String({
       ...time,
-      description: 'ISO 8601; the whole interval that it lies in. Default: 24 hours ago, by day 30 days ago.',
+      description:
+        'ISO 8601, before `date_to`; the whole interval that it lies in. Default: 24 hours ago, by day 30 days ago.',
     }),
   ),
   date_to: Type.Optional(

@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox';
+import { stated } from './stated.ts';
 
 /** A project as the API shows it. */
 export const projectSchema = Type.Object({
@@ -12,8 +13,14 @@ export const projectSchema = Type.Object({
 });
 export type ProjectRecord = Static<typeof projectSchema>;
 
-const name = Type.String({ minLength: 1, maxLength: 200, description: 'Name to show.' });
+const name = Type.String({
+  minLength: 1,
+  maxLength: 200,
+  stated: { pattern: '\\S' },
+  description: 'Name to show; not only spaces.',
+});
 const timezone = Type.String({
+  ...stated.timeZone,
   minLength: 1,
   maxLength: 100,
   description: 'IANA name, e.g. Europe/Paris; UTC if absent.',

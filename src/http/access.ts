@@ -1,11 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { ApiError } from '../contract/errors.ts';
 import type { ApiRoute, Principal, ProjectRef } from './api-route.ts';
 import { checkScope, type Auth } from './auth.ts';
 import type { ParsedBody } from './body.ts';
 import { bearerKey, takeCredentials } from './credentials.ts';
 import { checkSameOrigin } from './same-origin.ts';
-import type { RateLimiter } from './rate-limit.ts';
+import { throttled, type RateLimiter } from './rate-limit.ts';
 
 /** What the checks before a handler found out. */
 export interface Access {
@@ -28,7 +27,7 @@ export async function checkAccess(
   reply: FastifyReply,
   body: ParsedBody | undefined,
 ): Promise<Access> {
-  const principal = await deps.auth.identify(takeCredentials(request, body));
+  const principal = await deps.auth.identify(takeCredentials(request, body), request.ip);
   if (principal.kind === 'session') checkSameOrigin(request, deps.siteUrl);
   else if (deps.rateLimiter !== undefined) checkRate(deps.rateLimiter, principal.keyId, reply);
   checkScope(principal, route.scope);
@@ -38,15 +37,11 @@ export async function checkAccess(
 }
 
 function checkRate(limiter: RateLimiter, keyId: string, reply: FastifyReply): void {
-  const { allowed, limit, remaining, resetSeconds } = limiter.take(keyId);
-  reply.header('ratelimit-limit', limit);
-  reply.header('ratelimit-remaining', remaining);
-  reply.header('ratelimit-reset', resetSeconds);
-  if (!allowed) {
-    throw new ApiError('throttled', `Request was throttled. Expected available in ${resetSeconds} seconds.`, {
-      headers: { 'retry-after': String(resetSeconds) },
-    });
-  }
+  const decision = limiter.take(keyId);
+  reply.header('ratelimit-limit', decision.limit);
+  reply.header('ratelimit-remaining', decision.remaining);
+  reply.header('ratelimit-reset', decision.resetSeconds);
+  if (!decision.allowed) throw throttled(decision);
 }
 
 /** Whether the caller can be known without reading the body, so that strangers get their 401 before they send 20 MB. */

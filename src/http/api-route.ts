@@ -1,4 +1,3 @@
-import type { Readable } from 'node:stream';
 import type { Static, TObject, TSchema } from 'typebox';
 import type { Scope } from '../contract/scopes.ts';
 
@@ -50,7 +49,7 @@ export interface ApiRequest<Params = unknown, Query = unknown, Body = unknown> {
 export interface UploadStream {
   /** As a multipart body names it. */
   readonly fileName: string | undefined;
-  readonly content: Readable;
+  readonly content: AsyncIterable<Buffer>;
 }
 
 export interface UploadedFile {

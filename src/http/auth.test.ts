@@ -85,6 +85,25 @@ describe('access', () => {
     expect(query.json().detail).toBe('Personal API key found in request query string is invalid.');
   });
 
+  it('slows an address down that tries wrong keys; keys that were right before still pass', async () => {
+    await using slow = await startTestApp((db) => userRoutes({ db }), { wrongKeyWindows: [{ limit: 3, ms: 60_000 }] });
+    const ask = async (key: string, remoteAddress = '192.0.2.1') => {
+      const answer = await slow.inject({ url: '/api/users/@me', headers: bearer(key), remoteAddress });
+      return [answer.statusCode, answer.headers['retry-after']];
+    };
+    const [proven, fresh] = [await slow.key(), await slow.key()];
+    expect(await ask(proven)).toEqual([200, undefined]);
+    for (const wrong of ['a', 'b', 'c']) expect(await ask(wrong)).toEqual([401, undefined]);
+    slow.clock.advance(20_000);
+    expect(await ask('d')).toEqual([429, '40']);
+    // It is not told whether this one is right.
+    expect(await ask(fresh)).toEqual([429, '40']);
+    expect(await ask(proven)).toEqual([200, undefined]);
+    expect(await ask('e', '192.0.2.2')).toEqual([401, undefined]);
+    slow.clock.advance(40_000);
+    expect(await ask(fresh)).toEqual([200, undefined]);
+  });
+
   it('compares hashes in constant time', async () => {
     const compare = vi.spyOn(crypto, 'timingSafeEqual');
     syncBuiltinESMExports();

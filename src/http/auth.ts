@@ -1,6 +1,8 @@
 import { timingSafeEqual } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import type { Clock } from '../base/clock.ts';
 import { keyHash } from '../base/ids.ts';
+import { minuteMs } from '../base/time.ts';
 import { ApiError } from '../contract/errors.ts';
 import { hasScope } from '../contract/scopes.ts';
 import type { Metadata } from '../metadata/database.ts';
@@ -17,10 +19,13 @@ import {
   findSessionPrincipal,
   type KnownPrincipal,
 } from './auth-queries.ts';
+import { createRateLimiter, throttled, type RateWindow } from './rate-limit.ts';
 import { createTtlCache } from './ttl-cache.ts';
 
 const cacheMs = 5_000;
 const cacheMax = 10_000;
+/** Of one address. A person mistypes less often, and a program with a wrong key learns nothing from more answers. */
+const defaultWrongKeyWindows: readonly RateWindow[] = [{ limit: 20, ms: minuteMs }];
 // One way to write each id; up to what both stores hold in the column.
 const projectIdForm = /^[1-9]\d{0,8}$/;
 
@@ -29,8 +34,11 @@ const projectIdForm = /^[1-9]\d{0,8}$/;
  * the `forget` functions make a change count at once in this process.
  */
 export interface Auth {
-  /** @throws ApiError not_authenticated, authentication_failed */
-  identify(credentials: Credentials | undefined): Promise<Principal>;
+  /**
+   * @param address whom wrong keys are counted for
+   * @throws ApiError not_authenticated, authentication_failed, throttled
+   */
+  identify(credentials: Credentials | undefined, address: string): Promise<Principal>;
   /**
    * The project that a path names: an integer id or `@current`.
    * @throws ApiError not_found, also for a project that the principal may not see
@@ -45,8 +53,18 @@ export interface Auth {
   close(): Promise<void>;
 }
 
-export function createAuth(deps: { readonly db: Metadata; readonly clock: Clock; readonly log: Log }): Auth {
-  const { db, clock, log } = deps;
+export interface AuthDeps {
+  readonly db: Metadata;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Empty: wrong keys are not counted. */
+  readonly wrongKeyWindows?: readonly RateWindow[];
+}
+
+export function createAuth({ db, clock, log, wrongKeyWindows = defaultWrongKeyWindows }: AuthDeps): Auth {
+  const wrongKeys = createRateLimiter(wrongKeyWindows, clock);
+  // Hashes of keys that were right before: their holders get in although others behind the same address try wrong ones.
+  const proven = new LRUCache<string, true>({ max: cacheMax });
   const principals = createTtlCache<KnownPrincipal>({ clock, ttlMs: cacheMs, max: cacheMax });
   const projects = createTtlCache<ProjectRef>({ clock, ttlMs: cacheMs, max: cacheMax });
   const usage = createKeyUsage({
@@ -57,8 +75,8 @@ export function createAuth(deps: { readonly db: Metadata; readonly clock: Clock;
   const known = async (
     secret: string,
     find: (db: Metadata, secret: string, now: number) => Promise<KnownPrincipal | undefined>,
+    hash = keyHash(secret),
   ): Promise<KnownPrincipal | undefined> => {
-    const hash = keyHash(secret);
     const found = await principals.through(hash, () => find(db, secret, clock.now()));
     return found !== undefined && sameHash(found.hash, hash) && clock.now() < found.expiresAt ? found : undefined;
   };
@@ -70,18 +88,23 @@ export function createAuth(deps: { readonly db: Metadata; readonly clock: Clock;
     return projectIdForm.test(id) ? projects.through(id, () => getProject(db, Number(id))) : undefined;
   };
   return {
-    async identify(credentials) {
+    async identify(credentials, address) {
       if (credentials === undefined) throw notAuthenticated();
       if (credentials.kind === 'session') {
         const session = await known(credentials.cookie, findSessionPrincipal);
         if (session?.principal.kind !== 'session') throw notAuthenticated();
         return session.principal;
       }
-      const key = await known(credentials.key, findKey);
+      const hash = keyHash(credentials.key);
+      const trial = wrongKeys.look(address);
+      if (!trial.allowed && !proven.has(hash)) throw throttled(trial);
+      const key = await known(credentials.key, findKey, hash);
       if (key?.principal.kind !== 'key') {
+        wrongKeys.take(address);
         const detail = `Personal API key found in request ${credentials.place} is invalid.`;
         throw new ApiError('authentication_failed', detail);
       }
+      proven.set(hash, true);
       usage.used(key.principal.keyId, key.lastUsedAt);
       return key.principal;
     },

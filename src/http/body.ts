@@ -127,10 +127,22 @@ export async function openUpload(request: FastifyRequest): Promise<UploadStream>
     if (request.body instanceof Readable) return { fileName: undefined, content: request.body };
     throw new ApiError('unsupported_media_type', 'Expected application/octet-stream or multipart/form-data.');
   }
-  // The route limits the size itself.
-  const part = await request.file({ limits: { fileSize: Number.MAX_SAFE_INTEGER, files: 1 } });
-  if (part === undefined) throw new ApiError('required', 'Expected one file in the body, got none.', { attr: 'file' });
-  return { fileName: part.filename, content: part.file };
+  try {
+    // The route limits the size itself.
+    const part = await request.file({ limits: { fileSize: Number.MAX_SAFE_INTEGER, files: 1 } });
+    if (part !== undefined) return { fileName: part.filename, content: contentOf(part.file) };
+  } catch (error) {
+    throw multipartError(error);
+  }
+  throw new ApiError('required', 'Expected one file in the body, got none.', { attr: 'file' });
+}
+
+async function* contentOf(part: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  try {
+    yield* part;
+  } catch (error) {
+    throw multipartError(error);
+  }
 }
 
 /** Reads a multipart body whole: fields as text, files into memory. */
@@ -144,16 +156,16 @@ export async function readMultipart(request: FastifyRequest): Promise<ParsedBody
       if (bytes > bodyBytesMax) throw new ApiError('request_too_large', 'Request too large.');
     }
   } catch (error) {
-    if (error instanceof ApiError || isPluginError(error)) throw error;
-    throw new ApiError('parse_error', 'Multipart form parse error - the body does not follow its boundary.', {
-      cause: error,
-    });
+    throw multipartError(error);
   }
   return { value: toRecord(fields), source: 'text', files };
 }
 
-function isPluginError(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && String(error.code).startsWith('FST_');
+/** The parser's own errors have no codes; those of the plugin around it have, and toApiError knows them. */
+function multipartError(cause: unknown): unknown {
+  const isKnown = cause instanceof Error && 'code' in cause && String(cause.code).startsWith('FST_');
+  if (cause instanceof ApiError || isKnown) return cause;
+  return new ApiError('parse_error', 'Multipart form parse error - the body does not follow its boundary.', { cause });
 }
 
 async function takePart(

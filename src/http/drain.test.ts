@@ -37,7 +37,7 @@ async function open({ app }: TestApp): Promise<{ socket: Socket; received: () =>
   return { socket, received: () => text, closed };
 }
 
-const get = (path: string): string => `GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`;
+const get = (path: string): string => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`;
 
 describe('closing the server', () => {
   it('answers what is under way, says that the connection ends, and ends it', async () => {

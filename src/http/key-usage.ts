@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { hourMs } from '../base/time.ts';
 import { isoMicros, type Clock } from '../base/clock.ts';
 
@@ -18,7 +19,7 @@ export function createKeyUsage(options: {
   readonly write: (usedAt: ReadonlyMap<string, string>) => Promise<void>;
   readonly onError: (error: unknown) => void;
 }): KeyUsage {
-  const lastNoted = new Map<string, number>();
+  const lastNoted = new LRUCache<string, number>({ max: keysMax });
   let pending = new Map<string, string>();
   const flush = async (): Promise<void> => {
     if (pending.size === 0) return;
@@ -39,8 +40,6 @@ export function createKeyUsage(options: {
       const now = options.clock.now();
       const noted = lastNoted.get(keyId) ?? (lastUsedAt === null ? Number.NEGATIVE_INFINITY : Date.parse(lastUsedAt));
       if (now - noted < hourMs) return;
-      const oldest = lastNoted.size >= keysMax ? lastNoted.keys().next().value : undefined;
-      if (oldest !== undefined) lastNoted.delete(oldest);
       lastNoted.set(keyId, now);
       pending.set(keyId, isoMicros(now));
     },

@@ -20,7 +20,8 @@ describe('limits of the server', () => {
     await using app = await startTestApp(() => []);
     Object.assign(app.app.server, { headersTimeout: 400, requestTimeout: 500 });
     await app.app.listen({ host: '127.0.0.1', port: 0 });
-    const head = 'POST /login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{';
+    const head =
+      'POST /login HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{';
     const answer = await converse(app, head);
     expect(answer).toMatch(/^HTTP\/1\.1 408 /);
     expect(answer).toContain('"code":"request_timeout"');

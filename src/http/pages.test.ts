@@ -139,7 +139,7 @@ describe('the start page', () => {
     expect(made.statusCode).toBe(201);
     const key = /phx_\w{48}/.exec(made.body)?.[0] ?? '';
     expect(key).not.toBe('');
-    expect((await app.auth.identify({ kind: 'key', key, place: 'body' })).userId).toBe(app.user.id);
+    expect((await app.auth.identify({ kind: 'key', key, place: 'body' }, '127.0.0.1')).userId).toBe(app.user.id);
     expect((await app.inject({ url: '/', headers })).body).not.toContain(key);
     const blank = await app.inject({ method: 'POST', url: '/keys', headers, payload: 'label=+' });
     expect(blank.statusCode).toBe(400);

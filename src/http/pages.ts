@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../base/clock.ts';
+import type { Html } from '../base/html.ts';
 import { keyHash } from '../base/ids.ts';
 import { ApiError } from '../contract/errors.ts';
 import type { Metadata } from '../metadata/database.ts';
@@ -11,7 +12,7 @@ import type { Auth } from './auth.ts';
 import type { ParsedBody } from './body.ts';
 import { cookieValue, sessionCookie } from './credentials.ts';
 import { issueKey } from './issue-key.ts';
-import { page, pageHeaders, type Html } from './html.ts';
+import { page, pageHeaders } from './page.ts';
 import { requestOrigin } from './request-origin.ts';
 import { checkSameOrigin } from './same-origin.ts';
 import { loginButton, loginFailed, messagePage, newKeyPage, startPage, welcomePage } from './start-page.ts';
@@ -44,7 +45,8 @@ export function servePages(app: FastifyInstance, deps: PageDeps): void {
   app.post('/login', async (request, reply) => {
     checkSameOrigin(request, siteUrl);
     const key = bodyField(request, 'key').trim();
-    const owner = key === '' ? await linkOwner(deps, bodyField(request, 'token')) : await keyOwner(deps, key);
+    const owner =
+      key === '' ? await linkOwner(deps, bodyField(request, 'token')) : await keyOwner(deps, key, request.ip);
     if (owner === undefined) {
       return sendPage(reply, 403, 'Sign in', key === '' ? loginFailed() : messagePage('Not signed in', keyRefused));
     }
@@ -83,9 +85,9 @@ async function linkOwner({ db, clock }: PageDeps, token: string): Promise<Sessio
 }
 
 /** A session may do everything in the organisation, so only a key that may as well, for ever, can start one; it ends with the key. */
-async function keyOwner({ auth, db }: PageDeps, key: string): Promise<SessionOwner | undefined> {
+async function keyOwner({ auth, db }: PageDeps, key: string, address: string): Promise<SessionOwner | undefined> {
   try {
-    const principal = await auth.identify({ kind: 'key', key, place: 'body' });
+    const principal = await auth.identify({ kind: 'key', key, place: 'body' }, address);
     if (principal.kind !== 'key' || !principal.scopes.includes('*') || principal.projectIds !== null) return undefined;
     const stored = await getPersonalApiKey(db, principal.userId, principal.keyId);
     // A session may make keys without an end: a key with one must not be a way to them.
@@ -118,7 +120,7 @@ async function sessionOf(auth: Auth, request: FastifyRequest): Promise<Principal
   const cookie = cookieValue(request.headers.cookie, sessionCookie);
   if (cookie === undefined) return undefined;
   try {
-    return await auth.identify({ kind: 'session', cookie });
+    return await auth.identify({ kind: 'session', cookie }, request.ip);
   } catch (error) {
     if (error instanceof ApiError && error.code === 'not_authenticated') return undefined;
     throw error;

@@ -48,8 +48,8 @@ describe('createRateLimiter', () => {
     limiter.take('b');
     expect(limiter.take('a').allowed).toBe(false);
     limiter.take('c');
-    expect(limiter.take('b').allowed).toBe(false);
-    expect(limiter.take('a').allowed).toBe(true);
+    expect(limiter.take('a').allowed).toBe(false);
+    expect(limiter.take('b').allowed).toBe(true);
   });
 });
 

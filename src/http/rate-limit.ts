@@ -1,5 +1,8 @@
+import { LRUCache } from 'lru-cache';
 import type { Clock } from '../base/clock.ts';
+import { dayMs, hourMs, minuteMs, secondMs } from '../base/time.ts';
 import { ConfigError } from '../config/load.ts';
+import { ApiError } from '../contract/errors.ts';
 
 export interface RateWindow {
   readonly limit: number;
@@ -18,15 +21,17 @@ export interface RateDecision {
 export interface RateLimiter {
   /** Counts one request of this caller, unless it is over a limit. */
   take(caller: string): RateDecision;
+  /** What `take` would decide; counts nothing. */
+  look(caller: string): RateDecision;
 }
 
 const unitMs: Readonly<Record<string, number>> = {
-  s: 1000,
-  sec: 1000,
-  min: 60_000,
-  m: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
+  s: secondMs,
+  sec: secondMs,
+  min: minuteMs,
+  m: minuteMs,
+  h: hourMs,
+  d: dayMs,
 };
 const windowForm = /^(\d{1,9})\/(s|sec|m|min|h|d)$/;
 
@@ -53,36 +58,28 @@ interface Count {
   used: number;
 }
 
-/** Fixed windows that start with a caller's first request. At most `callersMax` callers are remembered, the oldest go first. */
+/** Fixed windows that start with a caller's first request. At most `callersMax` callers are remembered. */
 export function createRateLimiter(windows: readonly RateWindow[], clock: Clock, callersMax = 10_000): RateLimiter {
-  const callers = new Map<string, Count[]>();
-  const countsOf = (caller: string, now: number): Count[] => {
+  const callers = new LRUCache<string, Count[]>({ max: callersMax });
+  const decide = (caller: string, takes: boolean): RateDecision => {
+    const now = clock.now();
     const known = callers.get(caller);
-    if (known !== undefined) return known;
-    const oldest = callers.size >= callersMax ? callers.keys().next().value : undefined;
-    if (oldest !== undefined) callers.delete(oldest);
-    const fresh = windows.map(() => ({ startedAt: now, used: 0 }));
-    callers.set(caller, fresh);
-    return fresh;
+    const counts = known ?? windows.map(() => ({ startedAt: now, used: 0 }));
+    if (takes && known === undefined) callers.set(caller, counts);
+    let allowed = true;
+    windows.forEach((window, index) => {
+      const count = counts[index];
+      if (count === undefined) return;
+      if (now - count.startedAt >= window.ms || now < count.startedAt) {
+        count.startedAt = now;
+        count.used = 0;
+      }
+      if (count.used >= window.limit) allowed = false;
+    });
+    if (allowed && takes) for (const count of counts) count.used += 1;
+    return tightest(windows, counts, now, allowed);
   };
-  return {
-    take(caller) {
-      const now = clock.now();
-      const counts = countsOf(caller, now);
-      let allowed = true;
-      windows.forEach((window, index) => {
-        const count = counts[index];
-        if (count === undefined) return;
-        if (now - count.startedAt >= window.ms || now < count.startedAt) {
-          count.startedAt = now;
-          count.used = 0;
-        }
-        if (count.used >= window.limit) allowed = false;
-      });
-      if (allowed) for (const count of counts) count.used += 1;
-      return tightest(windows, counts, now, allowed);
-    },
-  };
+  return { take: (caller) => decide(caller, true), look: (caller) => decide(caller, false) };
 }
 
 /** The window to report: when refused, the one that frees last; else the one with the fewest requests left. */
@@ -103,4 +100,10 @@ function tightest(
     if (tighter) best = { allowed, limit: window.limit, remaining, resetSeconds };
   }
   return best ?? { allowed, limit: 0, remaining: 0, resetSeconds: 0 };
+}
+
+export function throttled({ resetSeconds }: RateDecision): ApiError {
+  return new ApiError('throttled', `Request was throttled. Expected available in ${resetSeconds} seconds.`, {
+    headers: { 'retry-after': String(resetSeconds) },
+  });
 }

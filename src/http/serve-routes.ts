@@ -78,10 +78,10 @@ function serveRoute(route: ApiRoute, deps: AccessDeps, stopping: AbortSignal): S
       if (!isPublic) request.access ??= await checkAccess(deps, route, request, reply, body);
       const query = checks.query === undefined ? request.query : checks.query(request.query, 'text');
       const params = checks.params === undefined ? request.params : checks.params(request.params, 'text');
-      const given = body?.value ?? {};
+      const given = body === undefined ? {} : body.value;
       const checked = checks.body === undefined ? given : checks.body(given, body?.source ?? 'json');
-      const parts = { params, query, body: checked, files: body?.files ?? noFiles, stopping };
-      return send(reply, await route.handler(toApiRequest(request, deps.siteUrl, parts)));
+      const input = { params, query, body: checked, files: body?.files ?? noFiles, stopping };
+      return send(reply, await route.handler(toApiRequest(request, deps.siteUrl, input)));
     },
   };
 }
@@ -104,7 +104,7 @@ function compileChecks(route: ApiRoute): Checks {
   };
 }
 
-interface CheckedParts {
+interface CheckedInput {
   readonly params: unknown;
   readonly query: unknown;
   readonly body: unknown;
@@ -112,10 +112,10 @@ interface CheckedParts {
   readonly stopping: AbortSignal;
 }
 
-function toApiRequest(request: FastifyRequest, siteUrl: string, parts: CheckedParts): ApiRequest {
+function toApiRequest(request: FastifyRequest, siteUrl: string, input: CheckedInput): ApiRequest {
   const { access } = request;
   return {
-    ...parts,
+    ...input,
     get principal(): Principal {
       if (access === null) throw new Error('expected a route with a scope: a public route has no principal');
       return access.principal;

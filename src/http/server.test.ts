@@ -84,7 +84,7 @@ function thingRoutes(): ApiRoute[] {
 let app: TestApp;
 let key: string;
 beforeAll(async () => {
-  app = await startTestApp(thingRoutes);
+  app = await startTestApp(thingRoutes, { settings: { allowedHosts: 'events.example.com' } });
   key = await app.key();
 });
 afterAll(() => app[Symbol.asyncDispose]());

@@ -11,6 +11,7 @@ import type { MetricsRegistry } from '../telemetry/metrics.ts';
 import type { ApiRoute } from './api-route.ts';
 import type { Auth } from './auth.ts';
 import { bodyBytesMax, registerBodyParsers } from './body.ts';
+import { createHostCheck, refuseUnclearHost } from './check-host.ts';
 import { allowOrigin } from './cors.ts';
 import { drainOnClose } from './drain.ts';
 import { toApiError } from './errors.ts';
@@ -61,13 +62,20 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
     throw new ApiError('not_found', 'Endpoint not found.');
   });
   serveHealth(app, deps.health, deps.metrics);
+  const checkHost = createHostCheck(settings);
   void app.register(async (scope) => {
+    scope.addHook('onRequest', async (request) => checkHost(request));
     registerBodyParsers(scope);
     serveRoutes(scope, deps.routes, { auth, rateLimiter, siteUrl });
     servePages(scope, { db: deps.db, clock, auth, siteUrl });
   });
   const { registerCapture, registerPages } = deps;
-  if (registerPages !== undefined) void app.register(async (scope) => registerPages(scope));
+  if (registerPages !== undefined) {
+    void app.register(async (scope) => {
+      scope.addHook('onRequest', async (request) => checkHost(request));
+      registerPages(scope);
+    });
+  }
   if (registerCapture !== undefined) {
     void app.register(async (scope) => {
       scope.removeAllContentTypeParsers();
@@ -114,6 +122,7 @@ function createFastify(settings: Settings, log: Log): FastifyInstance {
 function observe(app: FastifyInstance, { log, metrics }: ServerDeps): void {
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
+    refuseUnclearHost(request);
     done();
   });
   const logsAccess = log.isLevelEnabled('debug');
@@ -135,12 +144,21 @@ function routeOf(request: FastifyRequest): string {
 }
 
 function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply, log: Log): void {
-  const apiError = toApiError(error);
+  const apiError = isCutOff(request) ? cutOff(error) : toApiError(error);
   if (apiError.status >= 500) {
     const err = apiError.cause ?? apiError;
     log.error({ err, requestId: request.id, method: request.method, route: routeOf(request) }, apiError.detail);
   }
   reply.code(apiError.status).headers(errorHeaders).headers(apiError.headers).send(JSON.stringify(apiError.body()));
+}
+
+/** Whether the client left in the middle of its request: what fails then is its doing, not a fault of a store. */
+function isCutOff({ raw }: FastifyRequest): boolean {
+  return raw.errored !== null && raw.errored !== undefined && !raw.complete;
+}
+
+function cutOff(cause: unknown): ApiError {
+  return new ApiError('parse_error', 'The client went away before its request was complete.', { cause });
 }
 
 const errorHeaders = {

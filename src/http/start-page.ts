@@ -1,5 +1,5 @@
 import type { ProjectRef } from './api-route.ts';
-import { html, type Html } from './html.ts';
+import { html, type Html } from '../base/html.ts';
 
 /** For somebody who is not signed in. */
 export function welcomePage(): Html {
@@ -58,7 +58,7 @@ function projectCard(project: ProjectRef, origin: string): Html {
   const command = `curl ${origin}/batch/ -H 'Content-Type: application/json' -d '${event}'`;
   return html`<section>
     <h2>${project.name}</h2>
-    <p class="soft">Project ${String(project.id)} · ${project.timezone}</p>
+    <p class="soft">Project ${project.id} · ${project.timezone}</p>
     <p>Project key: <code class="key">${project.apiToken}</code></p>
     <p>Send a first event:</p>
     <pre><code>${command}</code></pre>

@@ -1,6 +1,7 @@
+import { LRUCache } from 'lru-cache';
 import { isFresh, type Clock } from '../base/clock.ts';
 
-/** Remembers what was read for a few seconds, at most `max` entries; the oldest go first. */
+/** Remembers what was read for a few seconds, at most `max` entries. */
 export interface TtlCache<Value> {
   get(key: string): Value | undefined;
   /** What is cached, else what `load` finds; `undefined` is never remembered. A removal during the load wins. */
@@ -13,7 +14,7 @@ export function createTtlCache<Value>(options: {
   readonly ttlMs: number;
   readonly max: number;
 }): TtlCache<Value> {
-  const entries = new Map<string, { readonly value: Value; readonly at: number }>();
+  const entries = new LRUCache<string, { readonly value: Value; readonly at: number }>({ max: options.max });
   let removals = 0;
   const get = (key: string): Value | undefined => {
     const entry = entries.get(key);
@@ -30,8 +31,6 @@ export function createTtlCache<Value>(options: {
       const removalsBefore = removals;
       const value = await load();
       if (value === undefined || removals !== removalsBefore) return value;
-      const oldest = entries.size >= options.max ? entries.keys().next().value : undefined;
-      if (oldest !== undefined) entries.delete(oldest);
       entries.set(key, { value, at: options.clock.now() });
       return value;
     },

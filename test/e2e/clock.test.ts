@@ -234,7 +234,7 @@ describe.each([
     const cookie = (await app.session()).replace('millrace_session=', '');
     const key = await app.key(['plugin:read']);
     const ask = (credentials: Parameters<typeof app.auth.identify>[0]): Promise<string> =>
-      app.auth.identify(credentials).then(
+      app.auth.identify(credentials, '127.0.0.1').then(
         (principal) => principal.kind,
         (error: ApiError) => error.code,
       );

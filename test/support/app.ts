@@ -3,6 +3,7 @@ import { loadSettings } from '../../src/config/load.ts';
 import type { Settings } from '../../src/config/settings.ts';
 import type { ApiRoute } from '../../src/http/api-route.ts';
 import { createAuth, type Auth } from '../../src/http/auth.ts';
+import type { RateWindow } from '../../src/http/rate-limit.ts';
 import { buildServer, type ServerDeps } from '../../src/http/server.ts';
 import type { Metadata } from '../../src/metadata/database.ts';
 import { createOrganization } from '../../src/metadata/organizations.ts';
@@ -56,11 +57,11 @@ export interface RouteContext {
 /** The real server over a real SQLite store in a temp directory: `await using app = await startTestApp((db) => routes({ db }))`. */
 export async function startTestApp(
   routes: (db: Metadata, context: RouteContext) => ApiRoute[],
-  more: { readonly settings?: Partial<Settings> } & Partial<
+  more: { readonly settings?: Partial<Settings>; readonly wrongKeyWindows?: readonly RateWindow[] } & Partial<
     Pick<ServerDeps, 'health' | 'registerCapture' | 'registerPages'>
   > = {},
 ): Promise<TestApp> {
-  const { settings: changed = {}, ...deps } = more;
+  const { settings: changed = {}, wrongKeyWindows = [], ...deps } = more;
   await using cleanup = new AsyncDisposableStack();
   const store = cleanup.use(await tempMetadata());
   const { db } = store;
@@ -69,7 +70,7 @@ export async function startTestApp(
   const log = createLog('debug', { write: (line: string) => void logged.push(JSON.parse(line)) });
   const metrics = createMetrics();
   const settings = { ...loadSettings({ env: {} }).settings, apiRateLimit: 'off', ...changed };
-  const auth = createAuth({ db, clock, log });
+  const auth = createAuth({ db, clock, log, wrongKeyWindows });
   const table = routes(db, { auth, clock });
   const app = buildServer({ db, clock, log, metrics, settings, auth, routes: table, health: {}, ...deps });
   cleanup.defer(() => app.close());

@@ -1,5 +1,5 @@
 import { durationText, integer } from './figures.ts';
-import { cut, markup, nothing, type Markup } from './markup.ts';
+import { cut, html as markup, nothing, type Html } from '../../../base/html.ts';
 import type { EventLine, StageLine } from './report.ts';
 import { seriesMax, type TimeBin, type TimeBins } from './time-bins.ts';
 
@@ -12,7 +12,7 @@ const barsMax = 20;
 const labelCharsMax = 34;
 
 /** Events by time: what is expected, stacked by name, and a dot for what is stored. */
-export function timeChart({ bins, unit, series }: TimeBins, isStored: boolean): Markup {
+export function timeChart({ bins, unit, series }: TimeBins, isStored: boolean): Html {
   const highest = Math.max(1, ...bins.map(({ toLoad, stored }) => Math.max(toLoad, stored)));
   const step = plot.width / bins.length;
   const top = niceTop(highest);
@@ -31,7 +31,7 @@ interface BarPlace {
   readonly isStored: boolean;
 }
 
-function timeBar({ label, counts, toLoad, stored }: TimeBin, { x, step, y, isStored }: BarPlace): Markup {
+function timeBar({ label, counts, toLoad, stored }: TimeBin, { x, step, y, isStored }: BarPlace): Html {
   const gap = step > 4 ? Math.min(3, step * 0.2) : 0;
   const width = round(Math.min(step - gap, 48));
   const left = round(x + (step - width) / 2);
@@ -49,7 +49,7 @@ function timeBar({ label, counts, toLoad, stored }: TimeBin, { x, step, y, isSto
   return markup`<g><title>${title}</title>${pieces}${isStored && toLoad + stored > 0 ? dot : nothing}</g>`;
 }
 
-function yAxis(top: number, y: (count: number) => number): Markup {
+function yAxis(top: number, y: (count: number) => number): Html {
   const lines = [0, 0.25, 0.5, 0.75, 1].map((share) => {
     const count = top * share;
     const end = chart.width - chart.right;
@@ -59,7 +59,7 @@ function yAxis(top: number, y: (count: number) => number): Markup {
   return markup`${lines}`;
 }
 
-function xAxis(bins: readonly TimeBin[], step: number): Markup {
+function xAxis(bins: readonly TimeBin[], step: number): Html {
   const every = Math.max(1, Math.ceil(bins.length / 8));
   const labels = bins.map(({ label }, index) => {
     if (index % every !== 0) return nothing;
@@ -69,7 +69,7 @@ function xAxis(bins: readonly TimeBin[], step: number): Markup {
   return markup`${labels}`;
 }
 
-function legend(series: readonly string[], isStored: boolean): Markup {
+function legend(series: readonly string[], isStored: boolean): Html {
   const items = series.map(
     (name, index) =>
       markup`<li><svg viewBox="0 0 12 12" aria-hidden="true"><rect class="f${Math.min(index, seriesMax)}" width="12" height="12" rx="2"/></svg>${shownName(name)}</li>`,
@@ -79,7 +79,7 @@ function legend(series: readonly string[], isStored: boolean): Markup {
 }
 
 /** The most frequent names, the rest as one bar. */
-export function eventChart(lines: readonly EventLine[]): Markup {
+export function eventChart(lines: readonly EventLine[]): Html {
   const shown = lines.slice(0, barsMax);
   const highest = Math.max(1, ...shown.map(({ to_load: toLoad }) => toLoad));
   const rows = shown.map((line, index) => {
@@ -90,7 +90,7 @@ export function eventChart(lines: readonly EventLine[]): Markup {
 }
 
 /** How long each stage took. */
-export function stageChart(lines: readonly StageLine[]): Markup {
+export function stageChart(lines: readonly StageLine[]): Html {
   const begun = lines.filter(({ duration_ms: durationMs }) => durationMs !== null);
   const longest = Math.max(1, ...begun.map(({ duration_ms: durationMs }) => durationMs ?? 0));
   const rows = begun.map(({ stage, duration_ms: durationMs }, index) =>
@@ -101,7 +101,7 @@ export function stageChart(lines: readonly StageLine[]): Markup {
 
 const row = { height: 24, label: 250, end: 110 } as const;
 
-function barRow(index: number, name: string, share: number, figure: string): Markup {
+function barRow(index: number, name: string, share: number, figure: string): Html {
   const y = index * row.height;
   const width = round(Math.max(1.5, share * (chart.width - row.label - row.end)));
   return markup`<text class="ink" x="${row.label - 10}" y="${y + 16}" text-anchor="end">${name}</text>
@@ -109,12 +109,12 @@ function barRow(index: number, name: string, share: number, figure: string): Mar
 <text x="${round(row.label + width + 8)}" y="${y + 16}">${figure}</text>`;
 }
 
-function barChart(rows: readonly Markup[], summary: string): Markup {
+function barChart(rows: readonly Html[], summary: string): Html {
   if (rows.length === 0) return nothing;
   return markup`<div class="chart"><svg viewBox="0 0 ${chart.width} ${rows.length * row.height}" role="img" aria-label="${summary}">${rows}</svg></div>`;
 }
 
-export function shownName(name: string): Markup {
+export function shownName(name: string): Html {
   return name === '' ? markup`all others` : markup`<bdi>${cut(name, 120)}</bdi>`;
 }
 

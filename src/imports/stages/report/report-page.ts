@@ -1,6 +1,6 @@
 import { eventChart, shownName, stageChart, timeChart } from './charts.ts';
 import { bytesText, durationText, integer, percentText, timeText } from './figures.ts';
-import { cut, markup, nothing, type Markup } from './markup.ts';
+import { cut, html as markup, nothing, type Html } from '../../../base/html.ts';
 import type { ReportResult } from './report.ts';
 import { reportStyle } from './report-style.ts';
 import { dayTable, eventTable, partTable } from './report-tables.ts';
@@ -35,7 +35,7 @@ ${eventSection(report)}${findings(report)}${verifySection(report)}${stageSection
   );
 }
 
-function heading({ run, options, verdict, summary, made_at: madeAt }: ReportResult): Markup {
+function heading({ run, options, verdict, summary, made_at: madeAt }: ReportResult): Html {
   const [word, look] = badges[verdict];
   const { from, to, target } = options;
   const facts: (readonly [string, string])[] = [
@@ -53,7 +53,7 @@ function heading({ run, options, verdict, summary, made_at: madeAt }: ReportResu
 <p>${cut(summary, sentenceCharsMax)}</p></header><section aria-label="What was imported"><dl class="facts">${rows}</dl></section>`;
 }
 
-function figures({ totals: { records, events, source_bytes: sourceBytes } }: ReportResult): Markup {
+function figures({ totals: { records, events, source_bytes: sourceBytes } }: ReportResult): Html {
   const items: readonly (readonly [name: string, value: string, small: string])[] = [
     ['Records read', integer(records.read), bytesText(sourceBytes)],
     ['Records rejected', integer(records.rejected), percentText(records.rejected, records.read)],
@@ -74,7 +74,7 @@ function foundNote({ verified, loaded, stored_by_others: byOthers }: ReportResul
   return byOthers === null || byOthers === 0 ? note : `${note}; ${integer(byOthers)} by others`;
 }
 
-function balanceSection({ balance }: ReportResult): Markup {
+function balanceSection({ balance }: ReportResult): Html {
   if (balance.length === 0) return nothing;
   const rows = balance.map(
     ({ name, left, right, holds }) =>
@@ -86,7 +86,7 @@ function balanceSection({ balance }: ReportResult): Markup {
 <th class="n" scope="col">Right</th><th scope="col">Result</th></tr></thead><tbody>${rows}</tbody></table></div></section>`;
 }
 
-function timeSection(report: ReportResult): Markup {
+function timeSection(report: ReportResult): Html {
   const bins = timeBins(report);
   if (bins === undefined) return nothing;
   const isStored = report.totals.events.verified !== null || report.totals.events.loaded > 0;
@@ -94,12 +94,12 @@ function timeSection(report: ReportResult): Markup {
 <section>${dayTable(report)}</section>`;
 }
 
-function eventSection({ events }: ReportResult): Markup {
+function eventSection({ events }: ReportResult): Html {
   if (events.length === 0) return nothing;
   return markup`<section><h2>Events by name</h2>${eventChart(events)}</section><section>${eventTable(events)}</section>`;
 }
 
-function findings({ errors, problems, warnings, totals }: ReportResult): Markup {
+function findings({ errors, problems, warnings, totals }: ReportResult): Html {
   const lists: (readonly [string, readonly string[]])[] = [
     ['Problems that the check found', problems],
     ['Worth a look', warnings],
@@ -113,7 +113,7 @@ function findings({ errors, problems, warnings, totals }: ReportResult): Markup 
   return markup`${sections}${errorSection(errors)}`;
 }
 
-function errorSection(errors: ReportResult['errors']): Markup {
+function errorSection(errors: ReportResult['errors']): Html {
   if (errors.length === 0) return nothing;
   const rows = errors.slice(0, errorsShownMax).map(
     ({ code, reason, count, example }) =>
@@ -125,7 +125,7 @@ function errorSection(errors: ReportResult['errors']): Markup {
 <tbody>${rows}</tbody></table></div></section>`;
 }
 
-function verifySection({ verify, differences }: ReportResult): Markup {
+function verifySection({ verify, differences }: ReportResult): Html {
   if (verify.verdict === 'not done') return nothing;
   const rows = differences.list.slice(0, differencesShownMax).map(
     ({ kind, day, event, uuid, distinct_id: distinctId, detail }) =>
@@ -139,7 +139,7 @@ function verifySection({ verify, differences }: ReportResult): Markup {
   return markup`<section><h2>Compared with the store</h2><p>${cut(verify.detail, sentenceCharsMax)}</p>${rows.length > 0 ? table : nothing}</section>`;
 }
 
-function stageSection({ stages }: ReportResult): Markup {
+function stageSection({ stages }: ReportResult): Html {
   const rows = stages.map(
     ({ stage, started_at: startedAt, duration_ms: durationMs, done, bytes, rate }) =>
       markup`<tr><th class="name" scope="row">${stage}</th><td class="day">${startedAt === null ? 'not begun' : timeText(startedAt)}</td>
@@ -152,6 +152,6 @@ function stageSection({ stages }: ReportResult): Markup {
 <th class="n" scope="col">Bytes</th><th class="n" scope="col">Per second</th></tr></thead><tbody>${rows}</tbody></table></div></section>`;
 }
 
-function partSection({ parts }: ReportResult): Markup {
+function partSection({ parts }: ReportResult): Html {
   return parts.list.length === 0 ? nothing : markup`<section>${partTable(parts)}</section>`;
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { shownName } from './charts.ts';
 import { bytesText, integer } from './figures.ts';
-import { cut, markup, type Markup } from './markup.ts';
+import { cut, html as markup, type Html } from '../../../base/html.ts';
 import type { DayLine, EventLine, PartLine, ReportResult } from './report.ts';
 
 /** Longer tables are folded. */
@@ -10,7 +10,7 @@ const partsShownMax = 1_000;
 /** Days in the page; all of them are in the JSON. */
 const daysShownMax = 4_000;
 
-export function dayTable({ days }: Pick<ReportResult, 'days'>): Markup {
+export function dayTable({ days }: Pick<ReportResult, 'days'>): Html {
   const shown = days.slice(0, daysShownMax);
   const rows = shown.map(
     (line) =>
@@ -23,7 +23,7 @@ export function dayTable({ days }: Pick<ReportResult, 'days'>): Markup {
   return folded(`Events by day (${integer(days.length)})`, shown.length, table(columns, rows, notShown(left)));
 }
 
-export function eventTable(events: readonly EventLine[]): Markup {
+export function eventTable(events: readonly EventLine[]): Html {
   const rows = events.map(
     (line) =>
       markup`<tr class="${isOff(line) ? 'off' : 'on'}"><th class="name" scope="row">${nameOf(line)}</th><td class="n">${integer(line.to_load)}</td>
@@ -34,7 +34,7 @@ export function eventTable(events: readonly EventLine[]): Markup {
   return folded(`Events by name (${integer(names)})`, events.length, table(columns, rows, ''));
 }
 
-export function partTable({ list, more }: ReportResult['parts']): Markup {
+export function partTable({ list, more }: ReportResult['parts']): Html {
   const shown = list.slice(0, partsShownMax);
   const rows = shown.map(
     (part) =>
@@ -62,7 +62,7 @@ function hashOf({ sha256, complete }: PartLine): string {
     .digest('hex');
 }
 
-function table(columns: readonly string[], rows: readonly Markup[], caption: string): Markup {
+function table(columns: readonly string[], rows: readonly Html[], caption: string): Html {
   const [first = '', ...others] = columns;
   const numeric = others.map(
     (column) => markup`<th class="${isText(column) ? 'name' : 'n'}" scope="col">${column}</th>`,
@@ -75,7 +75,7 @@ function isText(column: string): boolean {
   return column.startsWith('SHA');
 }
 
-function folded(title: string, rows: number, content: Markup): Markup {
+function folded(title: string, rows: number, content: Html): Html {
   if (rows <= openRowsMax) return markup`<h2>${title}</h2>${content}`;
   return markup`<details><summary>${title}</summary>${content}</details>`;
 }
@@ -84,7 +84,7 @@ function notShown(count: number): string {
   return count > 0 ? `${integer(count)} more are in the report as JSON.` : '';
 }
 
-function nameOf(line: EventLine): Markup {
+function nameOf(line: EventLine): Html {
   return line.event === '' ? markup`${integer(line.names)} other names` : shownName(line.event);
 }
 

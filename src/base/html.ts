@@ -1,5 +1,5 @@
-/** HTML or SVG that is safe to put into a page: text goes in through `markup`, which escapes it. */
-export interface Markup {
+/** HTML or SVG that is safe to put into a page: text goes in through `html`, which escapes it. */
+export interface Html {
   readonly safe: string;
 }
 
@@ -15,10 +15,10 @@ const entities: Readonly<Record<string, string>> = {
 // oxlint-disable-next-line no-control-regex -- those are what is looked for.
 const harmful = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g;
 
-type Value = string | number | Markup | readonly Markup[];
+type Value = string | number | Html | readonly Html[];
 
-/** Template tag: text is escaped, numbers go in as they are written, Markup and lists of it as they are. */
-export function markup(parts: TemplateStringsArray, ...values: readonly Value[]): Markup {
+/** Template tag (where the formatter must not break lines, as in SVG, under another name): text is escaped, numbers go in as they are written, Html and lists of it as they are. */
+export function html(parts: TemplateStringsArray, ...values: readonly Value[]): Html {
   let safe = parts[0] ?? '';
   values.forEach((value, index) => {
     safe += textOf(value) + (parts[index + 1] ?? '');
@@ -42,4 +42,4 @@ export function cut(text: string, charsMax: number): string {
   return `${text.slice(0, charsMax - 1).replace(/[\ud800-\udbff]$/, '')}…`;
 }
 
-export const nothing: Markup = { safe: '' };
+export const nothing: Html = { safe: '' };
