@@ -29,9 +29,11 @@ export type Check = (value: unknown, source: ValueSource) => unknown;
  * Fields that the schema does not know stay as they are; handlers read only what they declared.
  */
 export function compileCheck(schema: TSchema, part: 'body' | 'query' | 'params'): Check {
-  const validate: ValidateFunction = (part === 'query' ? forQueries : forBodies).compile(withUnknownFields(schema));
+  // With the first request: compiling the checks of all routes would take half a second of every start.
+  let validate: ValidateFunction | undefined;
   const coerce = compileCoercion(schema as SchemaShape);
   return (value, source) => {
+    validate ??= (part === 'query' ? forQueries : forBodies).compile(withUnknownFields(schema));
     const coerced = coerce === undefined ? value : coerce(value, source);
     if (!validate(coerced)) throw toFieldErrors(validate.errors ?? []);
     return coerced;
