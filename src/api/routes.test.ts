@@ -5,6 +5,7 @@ import type { Door } from '../batch/door.ts';
 import { StoreUnavailableError, type EventStore } from '../eventstore/eventstore.ts';
 import type { ApiRoute } from '../http/api-route.ts';
 import { builtInRegistry } from '../plugins/built-in/registry.ts';
+import { buildOpenApi } from './openapi.ts';
 import { apiRoutes } from './routes.ts';
 
 const down = async (): Promise<never> => {
@@ -51,6 +52,16 @@ describe('the whole management API', () => {
       if (statuses.some((status) => status !== 401)) differing.push(`${route.method} ${path}: ${statuses.join()}`);
     }
     expect(differing).toEqual([]);
+  });
+
+  it('names everything in snake_case', () => {
+    const names = new Set<string>();
+    JSON.parse(JSON.stringify(buildOpenApi(routes)), (key, value: unknown) => {
+      if (key === 'properties') for (const name of Object.keys(value as object)) names.add(name);
+      if (key === 'parameters') for (const { name } of value as { name: string }[]) names.add(name);
+      return value;
+    });
+    expect([...names].filter((name) => !/^[a-z][a-z0-9_]*$/.test(name))).toEqual([]);
   });
 
   it('names the allowed methods of every path when another is used', async () => {
