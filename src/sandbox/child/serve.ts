@@ -1,6 +1,7 @@
 import { Socket } from 'node:net';
 import type { GeoIp } from '../../plugins/host.ts';
-import { createOutboundFetch } from '../../outbound/safe-fetch.ts';
+import type { OutboundFetch } from '../../outbound/outbound.ts';
+import type { OutboundOptions } from '../../outbound/safe-fetch.ts';
 import { parseAllowList } from '../../outbound/allow-list.ts';
 import { limitRequests } from '../../outbound/limit-requests.ts';
 import { resolveAllowed } from '../../outbound/resolve-allowed.ts';
@@ -60,7 +61,7 @@ function start(
   const createIsolate = createIsolateMaker(bundle);
   const { allow, timeoutMs, bytesMax, ca } = options.outbound;
   const allowList = parseAllowList(allow);
-  const outbound = createOutboundFetch({ allow: allowList, timeoutMs, bytesMax, ca });
+  const outbound = fetchLoadedLate({ allow: allowList, timeoutMs, bytesMax, ca });
   const places = deps.openGeoIp(options.geoipDatabase, {
     warn: (_about, message) => send({ kind: 'warning', message }),
   });
@@ -80,6 +81,17 @@ function start(
     });
   send({ kind: 'ready' }, bundle);
   return new Server({ options, createIsolate, opsFor, send });
+}
+
+/** The HTTP client is loaded with the first request: it takes a quarter of the time in which the process starts. */
+function fetchLoadedLate(options: OutboundOptions): OutboundFetch {
+  let loading: Promise<OutboundFetch> | undefined;
+  return async (request) => {
+    loading ??= import('../../outbound/safe-fetch.ts').then(({ createOutboundFetch }) => createOutboundFetch(options));
+    return await (
+      await loading
+    )(request);
+  };
 }
 
 interface ServerDeps {

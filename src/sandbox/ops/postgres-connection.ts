@@ -1,5 +1,5 @@
 import { isIP, Socket } from 'node:net';
-import { Client, type QueryArrayResult } from 'pg';
+import type { QueryArrayResult } from 'pg';
 import type { PostgresTarget } from './postgres-target.ts';
 
 export interface PostgresAnswer {
@@ -25,6 +25,8 @@ const watchMs = 50;
  * file, certificates) is given.
  */
 export async function openPostgres(target: PostgresTarget, address: string): Promise<PostgresConnection> {
+  // Few plugins need it, and the process starts sooner without.
+  const { Client } = await import('pg');
   const socket = new Socket();
   const client = new Client({
     host: address,
