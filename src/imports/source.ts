@@ -1,5 +1,6 @@
 import type { OutboundStream } from '../outbound/outbound.ts';
 import type { JsonObject } from '../base/json.ts';
+import type { Sleep } from '../base/retry.ts';
 
 /** Half open: from ≤ time < to; ISO 8601 UTC. Left out: without bound. What the time is (event, upload) is the source's affair. */
 export interface TimeRange {
@@ -60,6 +61,8 @@ export interface SourceContext {
   readonly signal: AbortSignal;
   /** For a source that waits by itself: shows people why and how long, until its next chunk. */
   readonly waiting?: (reason: string, waitMs: number) => void;
+  /** How a source waits by itself; tests give one that does not. */
+  readonly sleep?: Sleep;
 }
 
 /** Gives an address of the host that may be reached at this port. */

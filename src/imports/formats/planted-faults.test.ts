@@ -4,7 +4,7 @@ import { formats } from './registry.ts';
 import { faultKinds, faultyExport, type PlantedFault } from '../../../test/support/planted-faults.ts';
 import { plans } from '../../../test/support/planted-plans.ts';
 
-const count = 3000;
+const count = 1500;
 const seed = 7;
 
 /** What really becomes of the lines that were planted. */
@@ -46,17 +46,16 @@ describe('exports with planted faults', () => {
       const faults = new Map<number, PlantedFault>();
       const options = { rate: 0.05, onPlanted: (fault: PlantedFault) => void faults.set(fault.line, fault) };
       const { chunks, planted } = faultyExport(slug, seed, count, options);
-      const lines = Buffer.concat([...chunks])
-        .toString()
-        .split('\n')
-        .slice(0, -1);
-      return { lines, faults, planted };
+      return { bytes: Buffer.concat([...chunks]), faults, planted };
     };
-    const { lines, faults, planted } = read();
+    const { bytes, faults, planted } = read();
+    const lines = bytes.toString().split('\n').slice(0, -1);
 
     it('holds all clean records as they are, and every kind of fault at the rate asked for', () => {
       const clean = lines.filter((_, index) => !faults.has(index + 1));
-      expect(clean).toEqual([...(plans[slug]?.records(seed, count) ?? [])].map((record) => JSON.stringify(record)));
+      const records = [...(plans[slug]?.records(seed, count) ?? [])];
+      expect(clean).toHaveLength(records.length);
+      expect(clean.findIndex((line, index) => line !== JSON.stringify(records[index]))).toBe(-1);
       expect(planted).toMatchObject({ lines: lines.length, clean: count });
       for (const kind of faultKinds) {
         expect(planted.kinds[kind]).toBeGreaterThan(0);
@@ -64,7 +63,7 @@ describe('exports with planted faults', () => {
       }
       expect(faults.size).toBe(lines.length - count);
       expect(faults.size).toBeLessThan(count * 0.07);
-      expect(read().lines).toEqual(lines);
+      expect(read().bytes.equals(bytes)).toBe(true);
     });
 
     it('every planted line becomes what it is said to become', () => {

@@ -7,7 +7,7 @@ import type { VerifyResult } from './results.ts';
 import { cancelRun, RunMissingError, RunTransitionError } from './run-store.ts';
 import { stagingKeys, StagingMissingError, type Staging } from '../staging.ts';
 
-const runsPerPage = 100;
+const runsPerPageDefault = 100;
 /** A worker that was in the middle of a file when its run was deleted is through with it by then. */
 const lateFilesMs = 3_600_000;
 
@@ -16,6 +16,7 @@ export interface RemoveStagingDeps {
   readonly staging: Staging;
   /** Since the run ended. */
   readonly keepDays: number;
+  readonly runsPerPage?: number;
 }
 
 /**
@@ -27,9 +28,10 @@ export interface RemoveStagingDeps {
 export async function removeOldStaging(deps: RemoveStagingDeps, now: number): Promise<string[]> {
   await cancelOrphans(deps.db, now);
   const removed: string[] = [];
+  const runsPerPage = deps.runsPerPage ?? runsPerPageDefault;
   let after: Place | undefined;
   do {
-    const page = await runsAfter(deps, after, now);
+    const page = await runsAfter(deps, after, now).limit(runsPerPage).execute();
     for (const run of page) if (await removeStaged(deps, run, now)) removed.push(run.id);
     const last = page.at(-1);
     after = last && page.length === runsPerPage ? { id: last.id, at: last.finished_at ?? '' } : undefined;
@@ -71,7 +73,7 @@ interface EndedRun {
   readonly config: number | null;
 }
 
-function runsAfter({ db, keepDays }: RemoveStagingDeps, after: Place | undefined, now: number): Promise<EndedRun[]> {
+function runsAfter({ db, keepDays }: RemoveStagingDeps, after: Place | undefined, now: number) {
   return db
     .selectFrom('import_runs as run')
     .leftJoin('plugin_configs as config', 'config.id', 'run.config_id')
@@ -94,9 +96,7 @@ function runsAfter({ db, keepDays }: RemoveStagingDeps, after: Place | undefined
       ),
     )
     .orderBy('run.finished_at')
-    .orderBy('run.id')
-    .limit(runsPerPage)
-    .execute();
+    .orderBy('run.id');
 }
 
 async function removeStaged({ db, staging }: RemoveStagingDeps, run: EndedRun, now: number): Promise<boolean> {

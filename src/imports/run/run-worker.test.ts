@@ -55,6 +55,7 @@ function work(stages: Partial<RunStages> = {}, more: Partial<RunWorkerDeps> = {}
     pollMs: 20,
     lookMs: 50,
     random: () => 0,
+    sleep: (ms, signal) => wait(ms / 5, undefined, { signal }),
     ...more,
   });
   workers.push(worker.done);
@@ -232,9 +233,12 @@ describe('a worker of import runs', () => {
         throw new TypeError('x is not a function');
       },
     });
-    await wait(1200);
-    expect((await getRun(store.db, 'r'))?.waiting?.reason).toBe('an unexpected error: x is not a function');
-    expect(seen.filter((each) => each === 'r check').length).toBeGreaterThan(1);
+    const reason = async () => (await getRun(store.db, 'r'))?.waiting?.reason;
+    while ((await reason()) === undefined) await wait(10);
+    expect(await reason()).toBe('an unexpected error: x is not a function');
+    const checks = () => seen.filter((each) => each === 'r check').length;
+    while (checks() < 2) await wait(10);
+    expect(await getRun(store.db, 'r')).toMatchObject({ state: 'running', stage: 'check' });
   });
 
   it('a worker whose lease was taken over writes nothing more', async () => {

@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.ts';
-import { createRetry } from '../../base/retry.ts';
+import { createRetry, type Sleep } from '../../base/retry.ts';
 import { takeWork } from '../../base/take-work.ts';
 import type { Metadata } from '../../metadata/database.ts';
 import { keepLease } from '../../metadata/lease.ts';
@@ -33,6 +33,7 @@ export interface RunWorkerDeps {
   /** How long a run is leased without a sign of life, default 30,000. */
   readonly leaseMs?: number;
   readonly random?: () => number;
+  readonly sleep?: Sleep;
   /** So much more of a stage is done: records in `export` and `check`, events in `load` and `verify`. */
   readonly onDone?: (stage: Stage, more: number) => void;
 }
@@ -126,13 +127,14 @@ function disposable(of: OpenStages): { readonly of: OpenStages } & AsyncDisposab
 
 /** Does it again where waiting may help; what it waits for is shown. Throws what ends the run. */
 function withRetry<T>(deps: WorkerDeps, leased: RunWriter, work: () => Promise<T>, stage?: Stage): Promise<T> {
-  const { clock, random, log } = deps;
+  const { clock, random, sleep, log } = deps;
   return createRetry({
     firstWaitMs: 1000,
     waitMsMax: 600_000,
     signal: leased.signal,
     clock,
     random,
+    sleep,
     onWait: (wait) => leased.waiting(wait && { reason: wait.reason, until: wait.until }),
     judge: (error, { failures, backoffMs }) => {
       const verdict = judgeFailure(error, failures);

@@ -98,12 +98,13 @@ export async function readWhole(
  * Tries one page again where it is: beginning its part anew would cost all pages before it. Gives up with the last error after
  * a few tries (fewer where the page itself is broken), or when the source asks for more than an hour.
  */
-export function askAgain<T>({ signal, waiting }: SourceContext, ask: () => Promise<T>): Promise<T> {
+export function askAgain<T>({ signal, waiting, sleep }: SourceContext, ask: () => Promise<T>): Promise<T> {
   let brokenTries = 0;
   const retry = createRetry({
     firstWaitMs: 500,
     waitMsMax: 60_000,
     signal,
+    sleep,
     judge: (error, { failures, backoffMs }) => {
       if (!(error instanceof SourceWaitError) || failures >= inPlaceTries) return undefined;
       if (!error.unlimited) brokenTries += 1;

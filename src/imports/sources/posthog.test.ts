@@ -13,7 +13,7 @@ import {
   type ExportRequestOf,
   type ExportServer,
 } from '../../../test/support/export-server.ts';
-import { readSource, testSourceHost } from './source-host.fixture.ts';
+import { readSource, sleep, testSourceHost } from './source-host.fixture.ts';
 import { seededRandom } from '../../../test/support/draw.ts';
 
 interface Stored {
@@ -156,6 +156,7 @@ describe('trouble of the other service', () => {
     const context = {
       signal: new AbortController().signal,
       waiting: (reason: string, waitMs: number) => void waits.push([reason, waitMs]),
+      sleep,
     };
     const source = sourceOf(server);
     const [part] = await source.listParts(range, context);

@@ -30,6 +30,9 @@ export function resolveBy(outboundAllow: string): ResolveHost {
   return async (host, port) => (await resolveAllowed(host, port, allow)).address;
 }
 
+/** Does not wait. */
+export async function sleep(): Promise<void> {}
+
 /** What a source gives for a range, part by part, as texts of lines. */
 export async function readSource(
   source: Source,
@@ -37,7 +40,7 @@ export async function readSource(
   signal: AbortSignal = new AbortController().signal,
 ): Promise<Map<string, string[]>> {
   const found = new Map<string, string[]>();
-  for (const part of await source.listParts(range, { signal })) {
+  for (const part of await source.listParts(range, { signal, sleep })) {
     found.set(part.key, await readPart(source, part, signal));
   }
   return found;
@@ -49,7 +52,7 @@ export async function readPart(
   signal: AbortSignal = new AbortController().signal,
 ): Promise<string[]> {
   const lines: string[] = [];
-  for await (const chunk of source.open(part, { signal })) lines.push(...linesOf(chunk));
+  for await (const chunk of source.open(part, { signal, sleep })) lines.push(...linesOf(chunk));
   return lines;
 }
 

@@ -219,7 +219,7 @@ describe('the script of the guide', () => {
         });
         expect(theirs).toEqual(ours);
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     );
   });
 });
