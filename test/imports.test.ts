@@ -57,8 +57,8 @@ const stores = 'src/service/stores.ts';
 const isRoot = (path: string): boolean => path.startsWith('src/service/') || path === 'src/main.ts';
 const rootKnownTo: Readonly<Record<string, readonly string[]>> = {
   'src/main.ts': ['src/cli/commands/serve.ts'],
-  [stores]: ['src/cli/data-directory.ts', 'src/cli/import/local-store.ts'],
-  'src/service/plugin-environment.ts': ['src/cli/transformation/local-parts.ts'],
+  [stores]: ['src/cli/with-metadata.ts', 'src/cli/import/local-store.ts'],
+  'src/service/plugin-environment.ts': ['src/cli/transformation/trial-host.ts'],
 };
 
 /** Vendor clients and the only places that may name them. */

@@ -1,7 +1,7 @@
 import { familyPaths, type PluginRecord, type PluginVersionRecord } from '../contract/plugins.ts';
 import type { ProjectApi } from './api-options.ts';
 import { CommandError } from './exit-codes.ts';
-import { packageBody } from './plugin-source.ts';
+import { packageBody } from './package-body.ts';
 
 export interface VersionWish {
   /** Instead of where the plugin came from. */

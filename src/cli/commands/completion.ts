@@ -1,5 +1,5 @@
 import { Argument, type Command } from 'commander';
-import { completionScript, shells, type Shell } from '../completion.ts';
+import { completionScript, shells, type Shell } from '../completion-script.ts';
 import type { Terminal } from '../terminal.ts';
 
 export function completionCommand(parent: Command, terminal: Terminal): void {

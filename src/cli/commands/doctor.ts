@@ -6,7 +6,7 @@ import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { networkFault } from '../../base/network-fault.ts';
 import type { Settings } from '../../config/settings.ts';
-import { describeMetadata, type MetadataFacts } from '../data-directory.ts';
+import { describeMetadata, type MetadataFacts } from '../with-metadata.ts';
 import { CommandError } from '../exit-codes.ts';
 import { addSettingOptions, settingsFrom } from '../setting-options.ts';
 import type { Terminal } from '../terminal.ts';

@@ -67,7 +67,7 @@ function addHere(imports: Command, terminal: Terminal): void {
   addTargetOptions(addSourceOptions(plan, true))
     .option('--json', 'print JSON')
     .action(async (format: string, paths: readonly string[], options: ImportOptions) => {
-      const { showPlan } = await import('../import/plan.ts');
+      const { showPlan } = await import('../import/show-plan.ts');
       const request = requestOf(format, paths, { ...options, check: true }, process.cwd());
       await showPlan(terminal, request, options.json === true);
     });

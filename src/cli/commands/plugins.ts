@@ -3,7 +3,7 @@ import type { PluginRecord, PluginVersionRecord } from '../../contract/plugins.t
 import { addApiOptions, projectApi, type ApiOptions, type ProjectApi } from '../api-options.ts';
 import { confirm } from '../confirm.ts';
 import { CommandError } from '../exit-codes.ts';
-import { packageBody } from '../plugin-source.ts';
+import { packageBody } from '../package-body.ts';
 import type { Terminal } from '../terminal.ts';
 import { changeVersion, listVersions, rollBackVersion } from '../plugin-versions.ts';
 

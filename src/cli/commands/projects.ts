@@ -8,7 +8,7 @@ import {
   type Project,
 } from '../../metadata/projects.ts';
 import { confirm } from '../confirm.ts';
-import { withMetadata } from '../data-directory.ts';
+import { withMetadata } from '../with-metadata.ts';
 import { CommandError } from '../exit-codes.ts';
 import { addSettingOptions, settingsFrom } from '../setting-options.ts';
 import type { Terminal } from '../terminal.ts';

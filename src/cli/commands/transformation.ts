@@ -6,9 +6,9 @@ import type { CommandProcess } from '../command-process.ts';
 import { CommandError } from '../exit-codes.ts';
 import { collect } from '../read-arguments.ts';
 import { printable, type Terminal } from '../terminal.ts';
-import { differences } from '../transformation/expected.ts';
+import { differences } from '../transformation/differences.ts';
 import { readValues } from '../transformation/read-values.ts';
-import { changeLines, showTrial } from '../transformation/show.ts';
+import { changeLines, showTrial } from '../transformation/show-trial.ts';
 
 interface TestOptions extends ApiOptions {
   readonly event?: string;

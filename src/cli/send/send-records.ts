@@ -10,7 +10,7 @@ export interface LostRecord {
   readonly detail: string;
 }
 
-export interface SendOptions {
+export interface SendDeps {
   readonly records: AsyncIterable<readonly RawRecord[]>;
   readonly convert: (source: RawRecord) => Converted;
   /** Undefined: a dry run, in which everything readable counts as accepted. */
@@ -26,7 +26,7 @@ export interface SendOptions {
  * Sends every record, in order, one batch at a time. The totals are exact at every moment, also when this throws: what was
  * read and not answered for counts as unsent. Errors: whatever reading or delivering throws.
  */
-export async function sendRecords(options: SendOptions): Promise<void> {
+export async function sendRecords(options: SendDeps): Promise<void> {
   const { totals, signal } = options;
   let batch: OutgoingEvent[] = [];
   let bytes = 0;
@@ -53,7 +53,7 @@ export async function sendRecords(options: SendOptions): Promise<void> {
 }
 
 /** The events of a record; why it has none is counted. */
-function takeIn(source: RawRecord, { convert, totals, onLost }: SendOptions): readonly OutgoingEvent[] {
+function takeIn(source: RawRecord, { convert, totals, onLost }: SendDeps): readonly OutgoingEvent[] {
   totals.read += 1;
   const converted = convert(source);
   if (converted.kind === 'events') return converted.events;
@@ -69,7 +69,7 @@ function takeIn(source: RawRecord, { convert, totals, onLost }: SendOptions): re
   return [];
 }
 
-async function deliverBatch(batch: readonly OutgoingEvent[], { deliver, totals, onLost }: SendOptions): Promise<void> {
+async function deliverBatch(batch: readonly OutgoingEvent[], { deliver, totals, onLost }: SendDeps): Promise<void> {
   const report = ({ accepted, rejected }: Delivered): void => {
     totals.accepted += accepted;
     totals.rejected += rejected.length;

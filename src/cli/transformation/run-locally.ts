@@ -9,9 +9,9 @@ import { openTrial, type TrialConfig } from '../../transform/trial-run.ts';
 import type { CommandProcess } from '../command-process.ts';
 import { CommandError } from '../exit-codes.ts';
 import { settingsFrom } from '../setting-options.ts';
-import { openLocalParts, type LocalParts } from './local-parts.ts';
+import { openTrialHost, type TrialHost } from './trial-host.ts';
 import { readPlugin, type LocalPlugin } from './read-plugin.ts';
-import { checkAllUsed, fieldsGiven, readSettings, settingsFor, type GivenSettings } from './settings.ts';
+import { checkAllUsed, fieldsGiven, readSettings, settingsFor, type GivenSettings } from './read-settings.ts';
 
 type Subject = TransformationPlugin | LocalPlugin;
 
@@ -28,7 +28,7 @@ export async function runLocally(
   const given = readSettings(options);
   const now = Date.now();
   const trialEvents = events.map((event, index) => readEvent(event, index, now));
-  const local = openLocalParts(settingsFrom({}, process).settings, process);
+  const local = openTrialHost(settingsFrom({}, process).settings, process);
   try {
     return await runAll(local, plugins, trialEvents, given);
   } finally {
@@ -37,7 +37,7 @@ export async function runLocally(
 }
 
 async function runAll(
-  { packages, partsFor }: LocalParts,
+  { packages, depsFor }: TrialHost,
   plugins: readonly string[],
   events: readonly TrialEvent[],
   given: GivenSettings,
@@ -48,12 +48,12 @@ async function runAll(
   checkAllUsed(given, fields);
   const settings = fields.map((each) => settingsFor(given, each));
   const configs = subjects.map((subject, index) => configOf(subject, index + 1, fields[index] ?? [], settings[index]));
-  const parts = partsFor({
+  const deps = depsFor({
     // Configs and versions are numbered from 1, as the plugins come.
     programOf: (id) => programOf(subjects[id - 1]),
     filesOf: (id) => settings[id - 1]?.files ?? new Map(),
   });
-  const trial = openTrial(parts, configs);
+  const trial = openTrial(deps, configs);
   try {
     const records: TrialRecord[] = [];
     for (const event of events) records.push(toTrialRecord(await trial.run(event)));

@@ -1,4 +1,4 @@
-import { layoutOfObject, type ValueLayout } from './json-values.ts';
+import { layoutOfObject, type ValueLayout } from './read-values.ts';
 
 /** What a file is, by its first bytes; its name says too little. */
 export type Container = 'gzip' | 'zstd' | 'zip' | 'parquet' | 'text' | 'empty';

@@ -1,11 +1,11 @@
 import { createReadStream } from 'node:fs';
 import { SourceError, type RecordChunk } from '../source.ts';
-import { readCsv } from './csv.ts';
+import { readCsv } from './read-csv.ts';
 import { gunzipChunks, guardRatio, unzstdChunks } from './decompress.ts';
 import { byteOrderMark, containerOf, textFormOf, type Container } from './detect.ts';
-import { readValues } from './json-values.ts';
-import { readLines, readTexts } from './lines.ts';
-import { readParquet } from './parquet.ts';
+import { readValues } from './read-values.ts';
+import { readLines, readTexts } from './read-lines.ts';
+import { readParquet } from './read-parquet.ts';
 import type { Piece, ReadHints } from './piece.ts';
 import { spool } from './spool.ts';
 import { zipMembers } from './zip-members.ts';

@@ -11,24 +11,24 @@ import { emptyCaches } from '../../transform/trial-deps.ts';
 import type { TrialDeps } from '../../transform/trial-run.ts';
 
 /** What runs plugins without a service. */
-export interface LocalParts {
+export interface TrialHost {
   /** To read plugins with. */
   readonly packages: PrepareDeps;
-  readonly partsFor: (subjects: {
+  readonly depsFor: (subjects: {
     readonly programOf: (versionId: number) => SandboxProgram;
     readonly filesOf: (configId: number) => ReadonlyMap<string, Attachment>;
   }) => TrialDeps;
   close(): Promise<void>;
 }
 
-/** The same parts as in a service with these settings, but nothing is stored yet. */
-export function openLocalParts(settings: Settings, { stderr }: CommandProcess): LocalParts {
+/** The same as in a service with these settings, but nothing is stored yet. */
+export function openTrialHost(settings: Settings, { stderr }: CommandProcess): TrialHost {
   const environment = openPluginEnvironment(settings, { log: createLog('error', stderr), clock: systemClock });
   const { sandbox, fetch, packageFetch, geoip } = environment;
   const now = (): number => systemClock.now();
   return {
     packages: { fetch: packageFetch, npmRegistry: settings.npmRegistry, sandbox },
-    partsFor: ({ programOf, filesOf }) => ({
+    depsFor: ({ programOf, filesOf }) => ({
       findPlugin: (slug) => builtInRegistry.get(slug),
       sandbox,
       loadProgram: async (versionId) => programOf(versionId),
