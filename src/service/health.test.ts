@@ -32,7 +32,7 @@ it('says that the thread of imports is away, and that the service can do without
 });
 
 it('is not ready without the thread of the pipeline', async () => {
-  const detail = expect.stringMatching(/thread of pipeline .* is being started again/) as unknown;
+  const detail = expect.stringMatching(/thread of the pipeline .* is being started again/) as unknown;
   expect(await checks({})['pipeline']?.()).toEqual({ ok: false, detail });
 });
 

@@ -25,12 +25,12 @@ const scopes: readonly GrantedScope[] = ['person:read', 'group:read', 'query:rea
 /** A key is replaced well before it ends. */
 const renewMs = dayMs / 2;
 
-interface HeldKey {
+interface IssuedKey {
   readonly value: string;
   readonly id: string;
   readonly userId: number;
   /** ms since the epoch. */
-  readonly madeAt: number;
+  readonly issuedAt: number;
 }
 
 /**
@@ -48,9 +48,9 @@ export function createPluginApi(deps: {
   readonly inject: Inject;
 }): PluginApi {
   const { db, clock, inject } = deps;
-  const keys = new Map<number, Promise<HeldKey>>();
+  const keys = new Map<number, Promise<IssuedKey>>();
 
-  const start = (projectId: number): Promise<HeldKey> => {
+  const start = (projectId: number): Promise<IssuedKey> => {
     const made = makeKey(db, projectId, clock.now());
     keys.set(projectId, made);
     made.catch(() => keys.delete(projectId));
@@ -58,12 +58,12 @@ export function createPluginApi(deps: {
   };
   const keyOf = async (projectId: number): Promise<string> => {
     const current = keys.get(projectId) ?? start(projectId);
-    const held = await current;
-    if (clock.now() - held.madeAt < renewMs) return held.value;
-    // Whoever comes second finds the new one.
+    const issued = await current;
+    if (clock.now() - issued.issuedAt < renewMs) return issued.value;
+    // Another call has replaced it meanwhile.
     if (keys.get(projectId) !== current) return keyOf(projectId);
     const { value } = await start(projectId);
-    await deletePersonalApiKey(db, held.userId, held.id);
+    await deletePersonalApiKey(db, issued.userId, issued.id);
     return value;
   };
 
@@ -92,7 +92,7 @@ export function createPluginApi(deps: {
   };
 }
 
-async function makeKey(db: Metadata, projectId: number, now: number): Promise<HeldKey> {
+async function makeKey(db: Metadata, projectId: number, now: number): Promise<IssuedKey> {
   const { organization_id: organizationId } = await db
     .selectFrom('projects')
     .select('organization_id')
@@ -104,7 +104,7 @@ async function makeKey(db: Metadata, projectId: number, now: number): Promise<He
   const expiresAt = isoMicros(now + dayMs);
   const input = { userId: user.id, label, scopes, scopedProjects: [projectId], expiresAt };
   const issued = await createPersonalApiKey(db, input, now);
-  return { value: issued.value, id: issued.key.id, userId: user.id, madeAt: now };
+  return { value: issued.value, id: issued.key.id, userId: user.id, issuedAt: now };
 }
 
 function plainHeaders(headers: Readonly<Record<string, unknown>>): Record<string, string> {

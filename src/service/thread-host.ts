@@ -51,8 +51,7 @@ export function deathsBefore(deaths: number, livedMs: number): number {
   return livedMs > goodLifeMs ? 0 : deaths;
 }
 
-export function hostThread(hosted: HostedThread, { metrics, log, answers }: HostDeps): ThreadHost {
-  const { name, entry, data } = hosted;
+export function hostThread({ name, entry, data }: HostedThread, { metrics, log, answers }: HostDeps): ThreadHost {
   let running: Running | undefined;
   let stopping = false;
   let deaths = 0;
@@ -95,20 +94,20 @@ export function hostThread(hosted: HostedThread, { metrics, log, answers }: Host
   };
 }
 
-const waits = {
-  pipeline: 'events wait in the log',
-  imports: 'runs wait for it and go on where they were',
+const words = {
+  pipeline: { thread: 'The thread of the pipeline', waiting: 'events wait in the log' },
+  imports: { thread: 'The thread of imports', waiting: 'runs wait for it and go on where they were' },
 } as const;
 
 async function healthOf(running: Running | undefined, name: HostedThread['name']): Promise<HealthResult> {
-  if (running === undefined) {
-    return { ok: false, detail: `The thread of ${name} has ended and is being started again; ${waits[name]}.` };
-  }
+  const { thread, waiting } = words[name];
+  if (running === undefined)
+    return { ok: false, detail: `${thread} has ended and is being started again; ${waiting}.` };
   if (!running.ready && performance.now() - running.startedAt < startMsMax) return { ok: true, detail: 'starting' };
   const answered = new AbortController();
   const late = delay(answerMsMax, undefined, { signal: answered.signal }).then((): HealthResult => {
     const seconds = answerMsMax / 1000;
-    return { ok: false, detail: `The thread of ${name} has not answered for ${seconds} s; ${waits[name]}.` };
+    return { ok: false, detail: `${thread} has not answered for ${seconds} s; ${waiting}.` };
   });
   late.catch(() => undefined);
   const own = running.call('health') as Promise<HealthResult>;

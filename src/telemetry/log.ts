@@ -1,22 +1,48 @@
+import { writeSync } from 'node:fs';
 import { pino, type DestinationStream, type Logger } from 'pino';
 
 export type Log = Logger;
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
-/** Log lines kept while they cannot be written, in characters. */
-const unwrittenMax = 262_144;
+/** How long a line waits for a reader of stderr that is behind, and between two looks at it. */
+const readerMsMax = 200;
+const lookAgainMs = 5;
 
 /**
- * Stderr of the process, from any thread. Where it takes nothing (a file on a full disk) lines are kept for later; those that
- * are too many are dropped, and told.
+ * Stderr of the process, from any thread. A line that it does not take (a file on a full disk, a reader that has stopped) is
+ * dropped, and told. Past process.stderr, which ends the process on such an error, and in a thread goes through the main one's.
  */
-export function stderrLines(onDropped: () => void): DestinationStream {
-  // Past process.stderr: it ends the process on such an error, and in a thread it goes through the main thread's.
-  const lines = pino.destination({ fd: 2, sync: true, maxLength: unwrittenMax });
-  lines.on('drop', onDropped);
-  // There is nowhere left to say it but the metric.
-  lines.on('error', () => undefined);
-  return lines;
+export function stderrLines(onDropped: () => void, fd = 2): DestinationStream {
+  let isTorn = false;
+  let isStuck = false;
+  return {
+    write: (line) => {
+      const bytes = Buffer.from(isTorn ? `\n${line}` : line);
+      const until = performance.now() + (isStuck ? 0 : readerMsMax);
+      let written = 0;
+      try {
+        while (written < bytes.length) written += writeSome(fd, bytes.subarray(written), until);
+        isTorn = false;
+        isStuck = false;
+      } catch {
+        isTorn ||= written > 0;
+        isStuck = true;
+        onDropped();
+      }
+    },
+  };
+}
+
+/** A pipe that is full says so instead of waiting when Node has opened it, too. */
+function writeSome(fd: number, bytes: Uint8Array, until: number): number {
+  for (;;) {
+    try {
+      return writeSync(fd, bytes);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN' || performance.now() >= until) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, lookAgainMs);
+    }
+  }
 }
 
 /**

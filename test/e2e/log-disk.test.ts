@@ -5,9 +5,6 @@ import { expect, it } from 'vitest';
 import { fillDisk, mayMount, smallDisk } from '../support/small-disk.ts';
 import { projectKey, startServer, tempDataDir, untilStored } from '../support/server.ts';
 
-/** Each is some 200 characters of log. */
-const requests = 3000;
-
 it.skipIf(!mayMount)(
   'a full disk under the log costs lines of the log, which are counted, and nothing else',
   async () => {
@@ -19,9 +16,7 @@ it.skipIf(!mayMount)(
     const server = await startServer(join(data.path, 'data'), { MILLRACE_LOG_LEVEL: 'debug' }, { stderr });
     closeSync(stderr);
     const ballast = fillDisk(logs);
-    for (let n = 0; n < requests; n += 100) {
-      await Promise.all(Array.from({ length: 100 }, () => fetch(`${server.url}/livez`)));
-    }
+    for (let n = 0; n < 20; n += 1) await fetch(`${server.url}/livez`);
     const batch = [{ event: 'seen', distinct_id: 'u1' }];
     const sent = await fetch(`${server.url}/batch/`, {
       method: 'POST',
@@ -36,7 +31,7 @@ it.skipIf(!mayMount)(
     const before = statSync(file).size;
     rmSync(ballast);
     await fetch(`${server.url}/livez`);
-    expect(statSync(file).size).toBeGreaterThan(before);
+    await expect.poll(() => statSync(file).size).toBeGreaterThan(before);
     fillDisk(logs);
     expect((await server.terminate()).code).toBe(0);
   },
