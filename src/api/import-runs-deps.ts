@@ -4,7 +4,7 @@ import type { ApiReply, ApiRequest } from '../http/api-route.ts';
 import { getRun } from '../imports/run/run-store.ts';
 import type { Run } from '../imports/run/run.ts';
 import type { Staging } from '../imports/staging.ts';
-import { sourceOf } from '../imports/run/steer-run.ts';
+import { sourceOf } from '../imports/run/steering.ts';
 import type { Metadata } from '../metadata/database.ts';
 import type { Queries } from '../metadata/queries.ts';
 import type { Work } from '../plugins/configs/save-changes.ts';

@@ -12,7 +12,7 @@ import { apiRoute, type ApiReply, type ApiRoute } from '../http/api-route.ts';
 import { resumeChangesOf } from '../imports/run/resume-changes.ts';
 import { cancelRun, listRuns, pauseRun, resumeRun, retryRejected, verifyAgain } from '../imports/run/run-store.ts';
 import type { Run } from '../imports/run/run.ts';
-import { guarded, promoteRun, startRun } from '../imports/run/steer-run.ts';
+import { guarded, promoteRun, startRun } from '../imports/run/steering.ts';
 import type { Work } from '../plugins/configs/save-changes.ts';
 import { runOverrides } from '../imports/run/run-settings.ts';
 import type { JsonObject } from '../base/json.ts';

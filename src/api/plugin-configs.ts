@@ -15,7 +15,7 @@ import {
 import { stated } from '../contract/stated.ts';
 import { familyPaths, pluginFamilies, type Family } from '../contract/plugins.ts';
 import { apiRoute, type ApiReply, type ApiRequest, type ApiRoute } from '../http/api-route.ts';
-import { createSteering } from '../imports/run/steer-run.ts';
+import { createSteering } from '../imports/run/steering.ts';
 import { startJob, type JobOrder } from '../jobs/start-job.ts';
 import { createConfig } from '../plugins/configs/create-config.ts';
 import { rearrange } from '../plugins/configs/rearrange.ts';

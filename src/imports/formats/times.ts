@@ -1,7 +1,7 @@
 import { epochUnit, type EpochUnit } from '../../base/epoch.ts';
 import { dayMs } from '../../base/time.ts';
 import { FormatOptionsError } from './format.ts';
-import { offsetMinutes } from './time-zone-text.ts';
+import { offsetMinutes } from './offset-minutes.ts';
 
 /**
  * Times of records as ISO 8601 in UTC, to the microsecond. Undefined: it is no time,

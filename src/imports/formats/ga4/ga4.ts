@@ -2,7 +2,7 @@ import { isObject } from '../../../base/json.ts';
 import { canonicalJson } from '../canonical-json.ts';
 import { createEventWriter, imported, leftOut, skipped, unreadable, type EventWriter } from '../event-writer.ts';
 import type { Format, NameTable, RecordReader } from '../format.ts';
-import { personId } from '../person-ids.ts';
+import { personId } from '../person-id.ts';
 import { readObjects } from '../read-objects.ts';
 import { readOptions } from '../read-options.ts';
 import { timeOfEpoch } from '../read-times.ts';

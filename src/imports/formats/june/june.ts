@@ -4,7 +4,7 @@ import { createEventWriter, imported, leftOut, unreadable, type EventWriter } fr
 import { canonicalJson } from '../canonical-json.ts';
 import type { Format, NameTable, RecordReader, RecordResult } from '../format.ts';
 import { juneExample } from './example.ts';
-import { personId } from '../person-ids.ts';
+import { personId } from '../person-id.ts';
 import { readObjects } from '../read-objects.ts';
 import { readOptions } from '../read-options.ts';
 import { timeOfTextOrMs } from '../read-times.ts';

@@ -1,4 +1,4 @@
-import { offsetMinutes } from '../time-zone-text.ts';
+import { offsetMinutes } from '../offset-minutes.ts';
 import { isoSeconds, wallClock, type Zone } from '../times.ts';
 import { refuse } from './value-rule.ts';
 

@@ -3,7 +3,7 @@ import { createEventWriter, leftOut, unreadable, type EventWriter } from '../eve
 import type { Format, RecordReader } from '../format.ts';
 import { matomoExample } from './example.ts';
 import { isPresentation, matomoNames, matomoNumbers, matomoTypes } from './names.ts';
-import { personId } from '../person-ids.ts';
+import { personId } from '../person-id.ts';
 import { readList, readable, type Readable } from '../read-list.ts';
 import { readObjects } from '../read-objects.ts';
 import { readOptions } from '../read-options.ts';

@@ -8,7 +8,7 @@ import { mixpanelNames } from './names.ts';
 import { createProfileReader, isProfile } from './profiles.ts';
 import { mixpanelVerb } from './verbs.ts';
 import { namesOf, rename, type Names } from '../names.ts';
-import { addPersonOfEvent } from '../person-of-event.ts';
+import { addPersonOfEvent } from '../add-person-of-event.ts';
 import { readOptions } from '../read-options.ts';
 import { idOf, kindOf, objectOf, setMember, type Json, type Properties } from '../read-values.ts';
 import { isJunkId, readObjects } from '../read-objects.ts';

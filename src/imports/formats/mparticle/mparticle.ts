@@ -4,7 +4,7 @@ import { isUuid } from '../derived-uuids.ts';
 import { createEventWriter, imported, leftOut, skipped, unreadable, type EventWriter } from '../event-writer.ts';
 import type { Format, NameTable, RecordReader, RecordResult } from '../format.ts';
 import { mparticleExample } from './example.ts';
-import { personId } from '../person-ids.ts';
+import { personId } from '../person-id.ts';
 import { readList, readable, type Readable } from '../read-list.ts';
 import { readObjects } from '../read-objects.ts';
 import { readOptions } from '../read-options.ts';

@@ -1,7 +1,7 @@
 import { isUuid } from '../derived-uuids.ts';
 import { createEventWriter, leftOut, unreadable, type EventWriter } from '../event-writer.ts';
 import type { Format, NameTable, RecordReader } from '../format.ts';
-import { personId } from '../person-ids.ts';
+import { personId } from '../person-id.ts';
 import { readList, readable, readOne, type Readable } from '../read-list.ts';
 import { readObjects } from '../read-objects.ts';
 import { readOptions } from '../read-options.ts';
