@@ -36,6 +36,8 @@ export interface PluginBase {
   readonly fields: readonly PluginField[];
 }
 
+export type ExampleEvent = Pick<TransformEvent, 'event' | 'distinct_id' | 'properties'>;
+
 /** One built-in transformation = one file: fields, example, code; its test beside it. */
 export interface TransformationPlugin extends PluginBase {
   readonly kind: 'transformation';
@@ -45,9 +47,9 @@ export interface TransformationPlugin extends PluginBase {
   readonly differences?: readonly string[];
   readonly example: {
     readonly settings: SettingValues;
-    readonly before: Pick<TransformEvent, 'event' | 'distinct_id' | 'properties'>;
+    readonly before: ExampleEvent;
     /** Null: the event is dropped. */
-    readonly after: Pick<TransformEvent, 'event' | 'distinct_id' | 'properties'> | null;
+    readonly after: ExampleEvent | null;
   };
   /**
    * Called once per config and change of settings; also to find out whether the settings can work, so it must do nothing that
@@ -131,4 +133,24 @@ export function wrongSetting(key: string, expected: string, options?: ErrorOptio
 /** Checks the types of a built-in plugin where it is written. */
 export function definePlugin<P extends Plugin>(plugin: P): P {
   return plugin;
+}
+
+/** A transformation as its file writes it. */
+export type TransformationDefinition = Omit<TransformationPlugin, 'kind' | 'version' | 'example'> & {
+  /** `1.0.0` when left out. */
+  readonly version?: string;
+  readonly example: {
+    readonly settings: SettingValues;
+    /** Of `u1` when nobody is named. */
+    readonly before: Omit<ExampleEvent, 'distinct_id'> & Partial<ExampleEvent>;
+    /** What of it changes. Null: the event is dropped. */
+    readonly after: Partial<ExampleEvent> | null;
+  };
+};
+
+export function defineTransformation(definition: TransformationDefinition): TransformationPlugin {
+  const { settings, before: given, after: change } = definition.example;
+  const before = { event: given.event, distinct_id: given.distinct_id ?? 'u1', properties: given.properties };
+  const after = change && { ...before, ...change };
+  return { version: '1.0.0', ...definition, kind: 'transformation', example: { settings, before, after } };
 }

@@ -1,6 +1,6 @@
 import type { PluginField } from '../fields.ts';
 import { personPropertiesIfAny } from './properties/person-properties.ts';
-import { definePlugin, SettingsError, type TransformationPlugin } from '../plugin.ts';
+import { defineTransformation, SettingsError } from '../plugin.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { listSetting, textSetting } from '../setting-values.ts';
 
@@ -25,12 +25,10 @@ const fields = [
 /** How a run of GeoIP shows in $plugins_succeeded. */
 const geoipLabel = /^GeoIP \(\d+\)$/;
 
-export const advancedGeoip: TransformationPlugin = definePlugin({
+export const advancedGeoip = defineTransformation({
   slug: 'advanced-geoip',
-  kind: 'transformation',
   name: 'Advanced GeoIP',
   description: 'After GeoIP: removes the IP address, or the place where the event came from a server library.',
-  version: '1.0.0',
   alsoKnownAs: ['Advanced GeoIP', 'posthog-app-advanced-geoip', 'plugin-advanced-geoip'],
   differences: [
     'Libraries are compared without regard to upper and lower case; the published one misses those with capitals.',
@@ -41,7 +39,6 @@ export const advancedGeoip: TransformationPlugin = definePlugin({
     settings: { discardIp: 'true', discardLibs: 'posthog-node' },
     before: {
       event: 'paid',
-      distinct_id: 'u1',
       properties: {
         $lib: 'posthog-node',
         $ip: '198.51.100.7',
@@ -50,11 +47,7 @@ export const advancedGeoip: TransformationPlugin = definePlugin({
         $plugins_succeeded: ['GeoIP (3)'],
       },
     },
-    after: {
-      event: 'paid',
-      distinct_id: 'u1',
-      properties: { $lib: 'posthog-node', $set: { plan: 'pro' }, $plugins_succeeded: ['GeoIP (3)'] },
-    },
+    after: { properties: { $lib: 'posthog-node', $set: { plan: 'pro' }, $plugins_succeeded: ['GeoIP (3)'] } },
   },
   create(settings) {
     const discardsIp = textSetting(settings, 'discardIp', 'false') === 'true';

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { PluginField } from '../fields.ts';
 import { idProperties, replaceIds } from './properties/replace-ids.ts';
-import { definePlugin, wrongSetting, type TransformationPlugin } from '../plugin.ts';
+import { defineTransformation, wrongSetting } from '../plugin.ts';
 import { isObject, type JsonValue } from '../../base/json.ts';
 import { setOwn } from './properties/property-path.ts';
 import { listSetting, textSetting, yesSetting } from '../setting-values.ts';
@@ -35,12 +35,10 @@ const fields = [
   },
 ] as const satisfies readonly PluginField[];
 
-export const anonymise: TransformationPlugin = definePlugin({
+export const anonymise = defineTransformation({
   slug: 'anonymise',
-  kind: 'transformation',
   name: 'Anonymise',
   description: 'Replaces fields by salted hashes, and takes queries and ids out of page addresses.',
-  version: '1.0.0',
   alsoKnownAs: [
     'PostHog Anonymization',
     'Anonymization and normalisation',
@@ -64,7 +62,6 @@ export const anonymise: TransformationPlugin = definePlugin({
       properties: { name: 'John Doe', $current_url: 'https://example.com/app#/orders/17-ab?from=mail' },
     },
     after: {
-      event: 'visit',
       distinct_id: '83f029dcb4f5e8f260f008d71e770627adb92aa050aae0c005adad81cc57747c',
       properties: {
         name: '473fc460b53fb3c256ca124bea47e5edd337a864ec963c03ed7adcd1402cb3e7',

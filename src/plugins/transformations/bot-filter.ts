@@ -3,7 +3,7 @@ import { isbot } from 'isbot';
 import { crawlerNetworks } from './crawler-networks.ts';
 import type { PluginField, SettingValues } from '../fields.ts';
 import { guardedPattern, type GuardedPattern } from './patterns/guarded-pattern.ts';
-import { definePlugin, wrongSetting, type TransformationPlugin } from '../plugin.ts';
+import { defineTransformation, wrongSetting } from '../plugin.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { propertyPath, readPath } from './properties/property-path.ts';
 import { listSetting, textSetting, yesSetting } from '../setting-values.ts';
@@ -64,12 +64,10 @@ const knownMax = 2000;
 /** No Chrome has a fourth version number of four digits; those who make up versions do. */
 const impossibleChrome = /Chrome\/\d{1,5}\.\d{1,5}\.\d{1,7}\.\d{4,10} (?:Mobile )?Safari\/537\.36$/;
 
-export const botFilter: TransformationPlugin = definePlugin({
+export const botFilter = defineTransformation({
   slug: 'bot-filter',
-  kind: 'transformation',
   name: 'Bot filter',
   description: 'Drops events of crawlers and other bots, by user agent and by IP address.',
-  version: '1.0.0',
   alsoKnownAs: ['Filter Bot Events', 'template-bot-detection', 'bot-ip-excluder', 'useragent-excluder'],
   differences: ['The lists of known bots are those of this program: the package isbot, and a short list of networks.'],
   fields,
@@ -77,7 +75,6 @@ export const botFilter: TransformationPlugin = definePlugin({
     settings: {},
     before: {
       event: '$pageview',
-      distinct_id: 'u1',
       properties: {
         $lib: 'web',
         $raw_user_agent: 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)',

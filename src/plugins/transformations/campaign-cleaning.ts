@@ -1,7 +1,7 @@
 import { isObject } from '../../base/json.ts';
 import type { PluginField, SettingValues } from '../fields.ts';
 import { personProperties } from './properties/person-properties.ts';
-import { definePlugin, wrongSetting, type TransformationPlugin } from '../plugin.ts';
+import { defineTransformation, wrongSetting } from '../plugin.ts';
 import { propertyPath, readPath, setOwn } from './properties/property-path.ts';
 import { integerSetting, jsonSetting, textSetting } from '../setting-values.ts';
 
@@ -47,12 +47,10 @@ const fields = [
   },
 ] as const satisfies readonly PluginField[];
 
-export const campaignCleaning: TransformationPlugin = definePlugin({
+export const campaignCleaning = defineTransformation({
   slug: 'campaign-cleaning',
-  kind: 'transformation',
   name: 'Campaign cleaning',
   description: 'Makes a short campaign name of a long one, and keeps the first and the latest on the person.',
-  version: '1.0.0',
   alsoKnownAs: [
     'Stonly Clean Campaign Name',
     'Plugin-Stonly-Clean-Campaign-Name',
@@ -62,10 +60,8 @@ export const campaignCleaning: TransformationPlugin = definePlugin({
   fields,
   example: {
     settings: { replacements: '{"com-": "comp-", "compp-": "comp-"}', cutAt: '_', separator: '-', parts: '2' },
-    before: { event: '$pageview', distinct_id: 'u1', properties: { utm_campaign: 'com-onboarding-emea_2026' } },
+    before: { event: '$pageview', properties: { utm_campaign: 'com-onboarding-emea_2026' } },
     after: {
-      event: '$pageview',
-      distinct_id: 'u1',
       properties: {
         utm_campaign: 'com-onboarding-emea_2026',
         $set: { campaign: 'comp onboarding' },

@@ -1,12 +1,6 @@
 import type { PluginField, SettingValues } from '../fields.ts';
 import type { TransformationHost } from '../host.ts';
-import {
-  definePlugin,
-  SettingsError,
-  wrongSetting,
-  type TransformationPlugin,
-  type TransformEvent,
-} from '../plugin.ts';
+import { defineTransformation, SettingsError, wrongSetting, type TransformEvent } from '../plugin.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
 import { propertyPath, readPath, setOwn, writePath, type PropertyPath } from './properties/property-path.ts';
 import { jsonSetting, textSetting } from '../setting-values.ts';
@@ -75,12 +69,10 @@ const daySeconds = 86_400;
 const retryAfterMs = 60_000;
 const ratesUrl = 'https://openexchangerates.org/api/latest.json';
 
-export const currency: TransformationPlugin = definePlugin({
+export const currency = defineTransformation({
   slug: 'currency',
-  kind: 'transformation',
   name: 'Currency normalization',
   description: 'Converts amounts into one currency, at the rates of the day or at fixed ones.',
-  version: '1.0.0',
   alsoKnownAs: ['Currency Normalization', 'currency-normalization-plugin'],
   differences: [
     'Amounts that are no number are left alone; the published one writes 0 or nothing for them.',
@@ -91,12 +83,8 @@ export const currency: TransformationPlugin = definePlugin({
   fields,
   example: {
     settings: { rates: '{"USD": 1, "EUR": 0.8}', normalizedCurrency: 'EUR' },
-    before: { event: 'paid', distinct_id: 'u1', properties: { amount: 10, currency: 'USD' } },
-    after: {
-      event: 'paid',
-      distinct_id: 'u1',
-      properties: { amount: 10, currency: 'USD', normalized_amount: 8, normalized_currency: 'EUR' },
-    },
+    before: { event: 'paid', properties: { amount: 10, currency: 'USD' } },
+    after: { properties: { amount: 10, currency: 'USD', normalized_amount: 8, normalized_currency: 'EUR' } },
   },
   create(settings, host) {
     const target = textSetting(settings, 'normalizedCurrency').trim();

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { PluginField } from '../fields.ts';
-import { definePlugin, type TransformationPlugin, type TransformEvent } from '../plugin.ts';
+import { defineTransformation, type TransformEvent } from '../plugin.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { listSetting, textSetting } from '../setting-values.ts';
 
@@ -31,12 +31,10 @@ const fields = [
 const namespace = '6ba7b812-9dad-11d1-80b4-00c04fd430c8';
 const markers = ['$plugins_succeeded', '$plugins_failed', '$plugins_deferred'] as const;
 
-export const deDuplicator: TransformationPlugin = definePlugin({
+export const deDuplicator = defineTransformation({
   slug: 'de-duplicator',
-  kind: 'transformation',
   name: 'De-duplicator',
   description: 'Gives equal events one uuid, so that an event that is sent twice without a uuid is stored once.',
-  version: '1.0.0',
   alsoKnownAs: ['Unduplicates', 'Unduplicator', 'posthog-app-unduplicates', 'posthog-app-unduplicator'],
   differences: [
     'Marks of transformations ($plugins_succeeded and the like) do not count as properties.',
@@ -45,8 +43,8 @@ export const deDuplicator: TransformationPlugin = definePlugin({
   fields,
   example: {
     settings: {},
-    before: { event: 'paid', distinct_id: 'u1', properties: { amount: 5 } },
-    after: { event: 'paid', distinct_id: 'u1', properties: { amount: 5 } },
+    before: { event: 'paid', properties: { amount: 5 } },
+    after: { properties: { amount: 5 } },
   },
   create(settings) {
     const withProperties = textSetting(settings, 'dedupMode') === allProperties;

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { PluginField } from '../fields.ts';
-import { definePlugin, wrongSetting, type TransformationPlugin } from '../plugin.ts';
+import { defineTransformation, wrongSetting } from '../plugin.ts';
 import { listSetting, textSetting } from '../setting-values.ts';
 
 const byPerson = 'Distinct ID aware sampling';
@@ -34,12 +34,10 @@ const fields = [
   },
 ] as const satisfies readonly PluginField[];
 
-export const downsampling: TransformationPlugin = definePlugin({
+export const downsampling = defineTransformation({
   slug: 'downsampling',
-  kind: 'transformation',
   name: 'Downsampling',
   description: 'Keeps a share of the events, by person or by event, and drops the others.',
-  version: '1.0.0',
   alsoKnownAs: ['Downsampling Plugin', 'downsampling-plugin', 'plugin-downsampling-plugin', 'template-downsampling'],
   differences: [
     'Random sampling decides by the uuid of the event: the same event, sent or processed again, is decided the same way.',

@@ -1,5 +1,5 @@
 import type { PluginField } from '../fields.ts';
-import { definePlugin, wrongSetting, type TransformationPlugin } from '../plugin.ts';
+import { defineTransformation, wrongSetting } from '../plugin.ts';
 import { propertyPath, readPath } from './properties/property-path.ts';
 import { listSetting, textSetting } from '../setting-values.ts';
 
@@ -19,13 +19,11 @@ const fields = [
   },
 ] as const satisfies readonly PluginField[];
 
-export const dropEventsOnProperty: TransformationPlugin = definePlugin({
+export const dropEventsOnProperty = defineTransformation({
   slug: 'drop-events-on-property',
-  kind: 'transformation',
   name: 'Drop events on property',
   description:
     'Drops events that have a certain property, or a certain value of it. "Drop events" offers more conditions.',
-  version: '1.0.0',
   alsoKnownAs: [
     'Drop Events Based On Property',
     'drop-events-on-property-plugin',
@@ -38,7 +36,7 @@ export const dropEventsOnProperty: TransformationPlugin = definePlugin({
   fields,
   example: {
     settings: { property_key: 'plan', property_values: 'test, internal' },
-    before: { event: 'signed up', distinct_id: 'u1', properties: { plan: 'internal' } },
+    before: { event: 'signed up', properties: { plan: 'internal' } },
     after: null,
   },
   create(settings) {

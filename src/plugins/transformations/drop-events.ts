@@ -1,5 +1,5 @@
 import type { PluginField, SettingValues } from '../fields.ts';
-import { definePlugin, SettingsError, type TransformationPlugin } from '../plugin.ts';
+import { defineTransformation, SettingsError } from '../plugin.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
 import { propertyPath, readPath } from './properties/property-path.ts';
 import { jsonSetting, listSetting, textSetting } from '../setting-values.ts';
@@ -63,17 +63,15 @@ const fields = [
   },
 ] as const satisfies readonly PluginField[];
 
-export const dropEvents: TransformationPlugin = definePlugin({
+export const dropEvents = defineTransformation({
   slug: 'drop-events',
-  kind: 'transformation',
   name: 'Drop events',
   description: 'Drops events by name, by property, or by both. Dropped events are counted and never stored.',
-  version: '1.0.0',
   alsoKnownAs: ['template-drop-events'],
   fields,
   example: {
     settings: { events: '$pageview', conditions: '[{"property": "$host", "operator": "is", "value": "localhost"}]' },
-    before: { event: '$pageview', distinct_id: 'u1', properties: { $host: 'localhost' } },
+    before: { event: '$pageview', properties: { $host: 'localhost' } },
     after: null,
   },
   create(settings) {

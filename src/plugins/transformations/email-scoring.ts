@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { PluginField } from '../fields.ts';
 import type { TransformationHost } from '../host.ts';
 import { personProperties, personPropertiesIfAny } from './properties/person-properties.ts';
-import { definePlugin, wrongSetting, type TransformEvent, type TransformationPlugin } from '../plugin.ts';
+import { defineTransformation, wrongSetting, type TransformEvent } from '../plugin.ts';
 import { isObject, type JsonValue } from '../../base/json.ts';
 import { textSetting } from '../setting-values.ts';
 
@@ -25,12 +25,10 @@ const fields = [
   },
 ] as const satisfies readonly PluginField[];
 
-export const emailScoring: TransformationPlugin = definePlugin({
+export const emailScoring = defineTransformation({
   slug: 'email-scoring',
-  kind: 'transformation',
   name: 'Email scoring',
   description: 'Asks Mailboxlayer how good the e-mail address of a person is, when the person is identified.',
-  version: '1.0.0',
   alsoKnownAs: ['mailboxlayer-plugin'],
   differences: [
     'What is no address is not asked for; the published one asks for whatever $set.email holds.',
@@ -42,12 +40,8 @@ export const emailScoring: TransformationPlugin = definePlugin({
   fields,
   example: {
     settings: { mailboxlayerApiKey: 'only-an-example' },
-    before: { event: '$identify', distinct_id: 'u1', properties: { $set: { email: 'ada@example.com' } } },
-    after: {
-      event: '$identify',
-      distinct_id: 'u1',
-      properties: { $set: { email: 'ada@example.com', email_score: 0.8, suggested_email_fix: '' } },
-    },
+    before: { event: '$identify', properties: { $set: { email: 'ada@example.com' } } },
+    after: { properties: { $set: { email: 'ada@example.com', email_score: 0.8, suggested_email_fix: '' } } },
   },
   create(settings, host) {
     const key = textSetting(settings, 'mailboxlayerApiKey').trim();

@@ -1,7 +1,7 @@
 import type { Attachment } from '../host.ts';
 import type { PluginField, SettingValues } from '../fields.ts';
 import { guardedPattern } from './patterns/guarded-pattern.ts';
-import { definePlugin, SettingsError, type TransformationPlugin } from '../plugin.ts';
+import { defineTransformation, SettingsError } from '../plugin.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
 import { propertyPath, readPath } from './properties/property-path.ts';
 import { jsonSetting, listSetting, yesSetting } from '../setting-values.ts';
@@ -70,13 +70,11 @@ const fields = [
   },
 ] as const satisfies readonly PluginField[];
 
-export const filterOut: TransformationPlugin = definePlugin({
+export const filterOut = defineTransformation({
   slug: 'filter-out',
-  kind: 'transformation',
   name: 'Filter out',
   description:
     'Keeps the events whose properties meet the filters, and drops the others. "Drop events" works the other way round.',
-  version: '1.0.0',
   alsoKnownAs: [
     'Filter Out Plugin',
     'posthog-filter-out-plugin',
@@ -92,7 +90,7 @@ export const filterOut: TransformationPlugin = definePlugin({
   fields,
   example: {
     settings: { filtersJson: '[{"property": "$host", "type": "string", "operator": "is_not", "value": "localhost"}]' },
-    before: { event: '$pageview', distinct_id: 'u1', properties: { $host: 'localhost' } },
+    before: { event: '$pageview', properties: { $host: 'localhost' } },
     after: null,
   },
   create(settings, host) {

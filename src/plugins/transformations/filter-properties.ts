@@ -1,5 +1,5 @@
 import type { PluginField } from '../fields.ts';
-import { definePlugin, wrongSetting, type TransformationPlugin } from '../plugin.ts';
+import { defineTransformation, wrongSetting } from '../plugin.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
 import {
   deletePath,
@@ -61,9 +61,8 @@ const fields = [
   },
 ] as const satisfies readonly PluginField[];
 
-export const filterProperties: TransformationPlugin = definePlugin({
+export const filterProperties = defineTransformation({
   slug: 'filter-properties',
-  kind: 'transformation',
   name: 'Filter properties',
   description: 'Removes the properties that you list, or everything but them.',
   version: '1.1.0',
@@ -84,12 +83,8 @@ export const filterProperties: TransformationPlugin = definePlugin({
   fields,
   example: {
     settings: { mode: 'Remove these', properties: 'card, address.street' },
-    before: {
-      event: 'paid',
-      distinct_id: 'u1',
-      properties: { card: '4242', amount: 5, address: { street: 'Main St 1', city: 'Bern' } },
-    },
-    after: { event: 'paid', distinct_id: 'u1', properties: { amount: 5, address: { city: 'Bern' } } },
+    before: { event: 'paid', properties: { card: '4242', amount: 5, address: { street: 'Main St 1', city: 'Bern' } } },
+    after: { properties: { amount: 5, address: { city: 'Bern' } } },
   },
   create(settings) {
     const paths = listSetting(settings, 'properties').map(propertyPath);

@@ -1,5 +1,5 @@
 import type { PluginField } from '../fields.ts';
-import { definePlugin, wrongSetting, type TransformationPlugin } from '../plugin.ts';
+import { defineTransformation, wrongSetting } from '../plugin.ts';
 import { listSetting } from '../setting-values.ts';
 
 const fields = [
@@ -12,23 +12,17 @@ const fields = [
   },
 ] as const satisfies readonly PluginField[];
 
-export const firstTimeEvents: TransformationPlugin = definePlugin({
+export const firstTimeEvents = defineTransformation({
   slug: 'first-time-events',
-  kind: 'transformation',
   name: 'First time event tracker',
   description: 'Marks the first event of a name ever, and the first of each person.',
-  version: '1.0.0',
   alsoKnownAs: ['First Time Event Tracker', 'first-time-event-tracker'],
   differences: ['Blanks around the names of events do not count; names with an underscore are never mixed up.'],
   fields,
   example: {
     settings: { events: 'signed up, paid' },
-    before: { event: 'paid', distinct_id: 'u1', properties: { amount: 5 } },
-    after: {
-      event: 'paid',
-      distinct_id: 'u1',
-      properties: { amount: 5, is_first_event_ever: true, is_first_event_for_user: true },
-    },
+    before: { event: 'paid', properties: { amount: 5 } },
+    after: { properties: { amount: 5, is_first_event_ever: true, is_first_event_for_user: true } },
   },
   create(settings, { storage }) {
     const tracked = new Set(listSetting(settings, 'events'));

@@ -1,7 +1,7 @@
 import type { PluginField } from '../fields.ts';
 import type { CityRecord, GeoIp } from '../host.ts';
 import { personPropertiesIfAny } from './properties/person-properties.ts';
-import { definePlugin, SettingsError, type TransformationPlugin } from '../plugin.ts';
+import { defineTransformation, SettingsError } from '../plugin.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { deletePath, propertyPath, readPath } from './properties/property-path.ts';
 import { listSetting, textSetting, yesSetting } from '../setting-values.ts';
@@ -67,13 +67,11 @@ const personParts = [
 const noPlace = Object.freeze(Object.fromEntries(personParts.map((part) => [`$geoip_${part}`, null])));
 const noFirstPlace = Object.freeze(Object.fromEntries(personParts.map((part) => [`$initial_geoip_${part}`, null])));
 
-export const geoip: TransformationPlugin = definePlugin({
+export const geoip = defineTransformation({
   slug: 'geoip',
-  kind: 'transformation',
   // Other plugins know it by this name in $plugins_succeeded.
   name: 'GeoIP',
   description: 'Adds country, city, coordinates and time zone of the IP address to the event and to the person.',
-  version: '1.0.0',
   alsoKnownAs: ['GeoIP', 'posthog-plugin-geoip', '@posthog/geoip-plugin', 'template-geoip'],
   differences: [
     '127.0.0.1 has no place unless a setting names an address for it; the published one takes a fixed address abroad.',
@@ -82,10 +80,8 @@ export const geoip: TransformationPlugin = definePlugin({
   fields,
   example: {
     settings: { person: 'No' },
-    before: { event: '$pageview', distinct_id: 'u1', properties: { $ip: '198.51.100.7' } },
+    before: { event: '$pageview', properties: { $ip: '198.51.100.7' } },
     after: {
-      event: '$pageview',
-      distinct_id: 'u1',
       properties: {
         $ip: '198.51.100.7',
         $geoip_city_name: 'Bern',

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { PluginField } from '../fields.ts';
 import { idProperties, replaceIds } from './properties/replace-ids.ts';
-import { definePlugin, SettingsError, type TransformationPlugin } from '../plugin.ts';
+import { defineTransformation, SettingsError } from '../plugin.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
 import { locate, propertyPath, setOwn, type PropertyPath } from './properties/property-path.ts';
 import { listSetting, textSetting, yesSetting } from '../setting-values.ts';
@@ -46,12 +46,10 @@ const fields = [
   },
 ] as const satisfies readonly PluginField[];
 
-export const hashProperties: TransformationPlugin = definePlugin({
+export const hashProperties = defineTransformation({
   slug: 'hash-properties',
-  kind: 'transformation',
   name: 'Hash properties',
   description: 'Replaces properties, and on request the distinct_id, by the SHA-256 of their text and a salt.',
-  version: '1.0.0',
   alsoKnownAs: [
     'PII Data Hashing',
     'template-pii-hashing',
@@ -69,12 +67,8 @@ export const hashProperties: TransformationPlugin = definePlugin({
   fields,
   example: {
     settings: { propertiesToHash: 'email', salt: 'only-an-example' },
-    before: { event: 'contact', distinct_id: 'u1', properties: { email: 'ada@example.com', plan: 'pro' } },
-    after: {
-      event: 'contact',
-      distinct_id: 'u1',
-      properties: { email: 'ac65a61caa3baafa4fac347207b11e3f07415c5b71881eac919ad286b81f454c', plan: 'pro' },
-    },
+    before: { event: 'contact', properties: { email: 'ada@example.com', plan: 'pro' } },
+    after: { properties: { email: 'ac65a61caa3baafa4fac347207b11e3f07415c5b71881eac919ad286b81f454c', plan: 'pro' } },
   },
   create(settings) {
     const names = listSetting(settings, 'privateFields');

@@ -1,6 +1,6 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import type { PluginField } from '../fields.ts';
-import { definePlugin, wrongSetting, type TransformationPlugin } from '../plugin.ts';
+import { defineTransformation, wrongSetting } from '../plugin.ts';
 import { locate, propertyPath, setOwn } from './properties/property-path.ts';
 import { listSetting, textSetting } from '../setting-values.ts';
 
@@ -26,19 +26,17 @@ const fields = [
   },
 ] as const satisfies readonly PluginField[];
 
-export const ipRemoval: TransformationPlugin = definePlugin({
+export const ipRemoval = defineTransformation({
   slug: 'ip-removal',
-  kind: 'transformation',
   name: 'IP removal',
   description: 'Shortens the IP address so that it no longer points at one person, or removes it.',
-  version: '1.0.0',
   alsoKnownAs: ['IP Anonymization', 'template-ip-anonymization'],
   differences: ['IPv6 addresses are shortened too, to 48 bits; the published one leaves them whole.'],
   fields,
   example: {
     settings: {},
-    before: { event: '$pageview', distinct_id: 'u1', properties: { $ip: '12.214.31.144' } },
-    after: { event: '$pageview', distinct_id: 'u1', properties: { $ip: '12.214.31.0' } },
+    before: { event: '$pageview', properties: { $ip: '12.214.31.144' } },
+    after: { properties: { $ip: '12.214.31.0' } },
   },
   create(settings) {
     const paths = listSetting(settings, 'properties').map(propertyPath);

@@ -1,6 +1,6 @@
 import type { PluginField } from '../fields.ts';
 import { guardedPattern } from './patterns/guarded-pattern.ts';
-import { definePlugin, wrongSetting, type TransformationPlugin } from '../plugin.ts';
+import { defineTransformation, wrongSetting } from '../plugin.ts';
 import { setOwn } from './properties/property-path.ts';
 import { textSetting, yesSetting } from '../setting-values.ts';
 
@@ -63,12 +63,10 @@ const fields = [
   },
 ] as const satisfies readonly PluginField[];
 
-export const languageSplitter: TransformationPlugin = definePlugin({
+export const languageSplitter = defineTransformation({
   slug: 'language-splitter',
-  kind: 'transformation',
   name: 'Language splitter',
   description: 'Takes the language out of the path of a page and makes it a property.',
-  version: '1.0.0',
   alsoKnownAs: ['Language URL splitter', 'Language URL stripper', 'language-url-splitter-app'],
   differences: [
     'An own setting says whether the path is cleaned; in the published one an empty replacement pattern does.',
@@ -77,8 +75,8 @@ export const languageSplitter: TransformationPlugin = definePlugin({
   fields,
   example: {
     settings: {},
-    before: { event: '$pageview', distinct_id: 'u1', properties: { $pathname: '/de/preise' } },
-    after: { event: '$pageview', distinct_id: 'u1', properties: { $pathname: '/preise', locale: 'de' } },
+    before: { event: '$pageview', properties: { $pathname: '/de/preise' } },
+    after: { properties: { $pathname: '/preise', locale: 'de' } },
   },
   create(settings) {
     const pattern = guardedPattern('pattern', textSetting(settings, 'pattern', standardPattern));

@@ -1,5 +1,5 @@
 import type { PluginField } from '../fields.ts';
-import { definePlugin, wrongSetting, type TransformationPlugin } from '../plugin.ts';
+import { defineTransformation, wrongSetting } from '../plugin.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
 import { setOwn } from './properties/property-path.ts';
 import { textSetting } from '../setting-values.ts';
@@ -33,13 +33,11 @@ const fields = [
   },
 ] as const satisfies readonly PluginField[];
 
-export const propertyFlattener: TransformationPlugin = definePlugin({
+export const propertyFlattener = defineTransformation({
   slug: 'property-flattener',
-  kind: 'transformation',
   name: 'Property flattener',
   description:
     'Adds each value inside nested objects and lists as a property of its own, so that it can be filtered by.',
-  version: '1.0.0',
   alsoKnownAs: [
     'Property Flattener Plugin',
     'Flatten Properties',
@@ -57,12 +55,9 @@ export const propertyFlattener: TransformationPlugin = definePlugin({
     settings: {},
     before: {
       event: 'paid',
-      distinct_id: 'u1',
       properties: { card: { brand: 'visa', limits: [10, 20] }, $set: { address: { city: 'Bern' } } },
     },
     after: {
-      event: 'paid',
-      distinct_id: 'u1',
       properties: {
         card: { brand: 'visa', limits: [10, 20] },
         card__brand: 'visa',

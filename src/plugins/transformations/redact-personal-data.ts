@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { isIP } from 'node:net';
 import type { PluginField, SettingValues } from '../fields.ts';
 import { replaceIds } from './properties/replace-ids.ts';
-import { definePlugin, SettingsError, wrongSetting, type TransformationPlugin } from '../plugin.ts';
+import { defineTransformation, SettingsError, wrongSetting } from '../plugin.ts';
 import type { JsonValue } from '../../base/json.ts';
 import { deletePath, propertyPath, readPath, replacePath, setOwn } from './properties/property-path.ts';
 import { listSetting, textSetting, yesSetting } from '../setting-values.ts';
@@ -64,25 +64,18 @@ const emailForm = /[\w.%+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,8
 /** Candidates only; `isIP` decides. */
 const ipForm = /(?<![\w.:])[0-9A-Fa-f.:]{3,45}(?![\w:])/g;
 
-export const redactPersonalData: TransformationPlugin = definePlugin({
+export const redactPersonalData = defineTransformation({
   slug: 'redact-personal-data',
-  kind: 'transformation',
   name: 'Redact personal data',
   description: 'Hashes or removes personal data: properties that you list, distinct_ids, e-mail and IP addresses.',
-  version: '1.0.0',
   fields,
   example: {
     settings: { properties: 'email', method: remove, emails: 'Yes', ips: 'Yes' },
     before: {
       event: 'contact',
-      distinct_id: 'u1',
       properties: { email: 'ada@example.com', note: 'Mail ada@example.com from 10.0.0.7', plan: 'pro' },
     },
-    after: {
-      event: 'contact',
-      distinct_id: 'u1',
-      properties: { note: 'Mail [redacted] from [redacted]', plan: 'pro' },
-    },
+    after: { properties: { note: 'Mail [redacted] from [redacted]', plan: 'pro' } },
   },
   create(settings) {
     const paths = listSetting(settings, 'properties').map(propertyPath);

@@ -1,6 +1,6 @@
 import type { PluginField } from '../fields.ts';
 import { personProperties } from './properties/person-properties.ts';
-import { definePlugin, type TransformationPlugin } from '../plugin.ts';
+import { defineTransformation } from '../plugin.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { referrerSource } from './referrer-sources.ts';
 import { listSetting, yesSetting } from '../setting-values.ts';
@@ -33,12 +33,10 @@ interface Origin {
   readonly content?: string | undefined;
 }
 
-export const referrer: TransformationPlugin = definePlugin({
+export const referrer = defineTransformation({
   slug: 'referrer',
-  kind: 'transformation',
   name: 'Referrer',
   description: 'Says where a visit came from: medium, source and search term, by utm_ parameters or by the referrer.',
-  version: '1.0.0',
   alsoKnownAs: ['UTM Referrer', 'Snowplow referer parser', 'posthog-plugin-snowplow-referer-parser'],
   differences: [
     'The table of hosts is an own one: parts of a known host belong to it, assistants have the medium ai; some hosts are missing.',
@@ -53,12 +51,9 @@ export const referrer: TransformationPlugin = definePlugin({
     settings: { internal_domains: 'example.com', person: 'No' },
     before: {
       event: '$pageview',
-      distinct_id: 'u1',
       properties: { $referrer: 'https://www.google.de/search?q=event+pipeline', $referring_domain: 'www.google.de' },
     },
     after: {
-      event: '$pageview',
-      distinct_id: 'u1',
       properties: {
         $referrer: 'https://www.google.de/search?q=event+pipeline',
         $referring_domain: 'www.google.de',

@@ -1,5 +1,5 @@
 import type { PluginField } from '../fields.ts';
-import { definePlugin, wrongSetting, type TransformationPlugin } from '../plugin.ts';
+import { defineTransformation, wrongSetting } from '../plugin.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
 import { locate, propertyPath, setOwn, type PropertyPath } from './properties/property-path.ts';
 import { jsonSetting, listSetting } from '../setting-values.ts';
@@ -21,18 +21,16 @@ const fields = [
   },
 ] as const satisfies readonly PluginField[];
 
-export const remapValues: TransformationPlugin = definePlugin({
+export const remapValues = defineTransformation({
   slug: 'remap-values',
-  kind: 'transformation',
   name: 'Remap property values',
   description: 'Replaces values of properties by a table of old and new ones.',
-  version: '1.0.0',
   alsoKnownAs: ['template-remap-property-values'],
   fields,
   example: {
     settings: { propertyNames: 'plan', valueMapping: '{"gold": "pro", "1": "basic"}' },
-    before: { event: 'paid', distinct_id: 'u1', properties: { plan: 'gold', $set: { plan: 1 } } },
-    after: { event: 'paid', distinct_id: 'u1', properties: { plan: 'pro', $set: { plan: 'basic' } } },
+    before: { event: 'paid', properties: { plan: 'gold', $set: { plan: 1 } } },
+    after: { properties: { plan: 'pro', $set: { plan: 'basic' } } },
   },
   create(settings) {
     const paths = listSetting(settings, 'propertyNames').map(propertyPath);

@@ -1,5 +1,5 @@
 import type { PluginField } from '../fields.ts';
-import { definePlugin, type TransformationPlugin } from '../plugin.ts';
+import { defineTransformation } from '../plugin.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { integerSetting } from '../setting-values.ts';
 
@@ -13,22 +13,19 @@ const fields = [
   },
 ] as const satisfies readonly PluginField[];
 
-export const removeNulls: TransformationPlugin = definePlugin({
+export const removeNulls = defineTransformation({
   slug: 'remove-nulls',
-  kind: 'transformation',
   name: 'Remove nulls',
   description: 'Removes properties that are null, also out of nested objects and lists.',
-  version: '1.0.0',
   alsoKnownAs: ['Remove Null Properties', 'template-remove-null-properties'],
   fields,
   example: {
     settings: {},
     before: {
       event: 'paid',
-      distinct_id: 'u1',
       properties: { coupon: null, amount: 0, items: [1, null], card: { brand: 'visa', country: null } },
     },
-    after: { event: 'paid', distinct_id: 'u1', properties: { amount: 0, items: [1], card: { brand: 'visa' } } },
+    after: { properties: { amount: 0, items: [1], card: { brand: 'visa' } } },
   },
   create(settings) {
     const levels = integerSetting(settings, 'levels', { standard: 3, min: 1, max: 20 });

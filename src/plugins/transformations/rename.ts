@@ -1,5 +1,5 @@
 import type { PluginField, SettingValues } from '../fields.ts';
-import { definePlugin, SettingsError, wrongSetting, type TransformationPlugin } from '../plugin.ts';
+import { defineTransformation, SettingsError, wrongSetting } from '../plugin.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
 import { propertyRenaming } from './property-renaming.ts';
 import { jsonSetting, textSetting, yesSetting } from '../setting-values.ts';
@@ -58,9 +58,8 @@ const fields = [
   },
 ] as const satisfies readonly PluginField[];
 
-export const rename: TransformationPlugin = definePlugin({
+export const rename = defineTransformation({
   slug: 'rename',
-  kind: 'transformation',
   name: 'Rename',
   description:
     'Gives events, properties, person properties and group types other names, by tables of old and new ones.',
@@ -77,12 +76,10 @@ export const rename: TransformationPlugin = definePlugin({
     },
     before: {
       event: 'Signed Up',
-      distinct_id: 'u1',
       properties: { 'Plan Name': 'pro', seats: 3, $set: { 'E-Mail': 'ada@example.com' }, $groups: { account: 'a1' } },
     },
     after: {
       event: 'signed up',
-      distinct_id: 'u1',
       properties: { plan: 'pro', seats: 3, $set: { email: 'ada@example.com' }, $groups: { company: 'a1' } },
     },
   },

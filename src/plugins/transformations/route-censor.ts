@@ -1,7 +1,7 @@
 import type { PluginField, SettingValues } from '../fields.ts';
 import type { TransformationHost } from '../host.ts';
 import { personPropertiesIfAny } from './properties/person-properties.ts';
-import { definePlugin, SettingsError, wrongSetting, type TransformationPlugin } from '../plugin.ts';
+import { defineTransformation, SettingsError, wrongSetting } from '../plugin.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { setOwn } from './properties/property-path.ts';
 import { createRouteCensor, type RouteCensor } from './route-patterns.ts';
@@ -43,12 +43,10 @@ const fields = [
   },
 ] as const satisfies readonly PluginField[];
 
-export const routeCensor: TransformationPlugin = definePlugin({
+export const routeCensor = defineTransformation({
   slug: 'route-censor',
-  kind: 'transformation',
   name: 'Route censor',
   description: 'Takes ids, names and other parameters of routes out of page addresses.',
-  version: '1.0.0',
   alsoKnownAs: ['Route Censor', 'posthog-route-censor-plugin'],
   differences: [
     'What is censored is found by its place; the published one replaces the first text that looks the same, and none where the address is percent-encoded.',
@@ -60,12 +58,9 @@ export const routeCensor: TransformationPlugin = definePlugin({
     settings: { routesJson: '[{"path": "/users/:name/posts/:post", "include": ["name"]}]' },
     before: {
       event: '$pageview',
-      distinct_id: 'u1',
       properties: { $current_url: 'https://example.com/users/ada/posts/7?from=mail', $pathname: '/users/ada/posts/7' },
     },
     after: {
-      event: '$pageview',
-      distinct_id: 'u1',
       properties: { $current_url: 'https://example.com/users/:name/posts/7', $pathname: '/users/:name/posts/7' },
     },
   },

@@ -1,7 +1,7 @@
 import type { PluginField, SettingValues } from '../fields.ts';
 import { eventSchemas, type EventCheck } from './event-schemas.ts';
 import type { Attachment } from '../host.ts';
-import { definePlugin, SettingsError, type TransformationPlugin } from '../plugin.ts';
+import { defineTransformation, SettingsError } from '../plugin.ts';
 import type { JsonValue } from '../../base/json.ts';
 import { setOwn } from './properties/property-path.ts';
 import { jsonSetting, textSetting } from '../setting-values.ts';
@@ -34,13 +34,11 @@ const fields = [
   },
 ] as const satisfies readonly PluginField[];
 
-export const schemaEnforcer: TransformationPlugin = definePlugin({
+export const schemaEnforcer = defineTransformation({
   slug: 'schema-enforcer',
-  kind: 'transformation',
   name: 'Schema enforcer',
   description:
     'Checks the properties of events against a schema by event name, and drops or marks those that break it.',
-  version: '1.0.0',
   alsoKnownAs: ['schema-enforcer-plugin', 'posthog-schema-enforcer-plugin'],
   differences: [
     'A property that is not required may be missing or null; the published one drops the event.',
@@ -54,8 +52,8 @@ export const schemaEnforcer: TransformationPlugin = definePlugin({
       eventSchemas:
         '{"eventSchemas": {"paid": {"acceptOnlySchemaProps": true, "schema": {"amount": {"type": "number", "required": true}}}}}',
     },
-    before: { event: 'paid', distinct_id: 'u1', properties: { amount: 5, note: 'a typo away' } },
-    after: { event: 'paid', distinct_id: 'u1', properties: { amount: 5 } },
+    before: { event: 'paid', properties: { amount: 5, note: 'a typo away' } },
+    after: { properties: { amount: 5 } },
   },
   create(settings, host) {
     const { checks, onlyListed } = eventSchemas(readSchemas(settings, host.attachments.get('eventSchemaFile')));

@@ -1,5 +1,5 @@
 import type { PluginField } from '../fields.ts';
-import { definePlugin, wrongSetting, type TransformationPlugin } from '../plugin.ts';
+import { defineTransformation, wrongSetting } from '../plugin.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { locate, propertyPath, setOwn } from './properties/property-path.ts';
 import { listSetting } from '../setting-values.ts';
@@ -14,13 +14,11 @@ const fields = [
   },
 ] as const satisfies readonly PluginField[];
 
-export const semverFlattener: TransformationPlugin = definePlugin({
+export const semverFlattener = defineTransformation({
   slug: 'semver-flattener',
-  kind: 'transformation',
   name: 'Semantic version flattener',
   description:
     'Splits versions such as 1.2.3-beta+7 into properties that can be compared: major, minor, patch and so on.',
-  version: '1.0.0',
   alsoKnownAs: [
     'posthog-semver-flattener',
     'semver-flattener-plugin',
@@ -36,10 +34,8 @@ export const semverFlattener: TransformationPlugin = definePlugin({
   fields,
   example: {
     settings: { properties: 'app_version' },
-    before: { event: 'app opened', distinct_id: 'u1', properties: { app_version: '2.10.1-beta.3+77' } },
+    before: { event: 'app opened', properties: { app_version: '2.10.1-beta.3+77' } },
     after: {
-      event: 'app opened',
-      distinct_id: 'u1',
       properties: {
         app_version: '2.10.1-beta.3+77',
         app_version__major: 2,

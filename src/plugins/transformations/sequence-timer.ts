@@ -1,6 +1,6 @@
 import type { PluginField } from '../fields.ts';
 import type { PluginStorage } from '../host.ts';
-import { definePlugin, wrongSetting, type TransformationPlugin, type TransformEvent } from '../plugin.ts';
+import { defineTransformation, wrongSetting, type TransformEvent } from '../plugin.ts';
 import type { JsonValue } from '../../base/json.ts';
 import { setOwn } from './properties/property-path.ts';
 import { textSetting, yesSetting } from '../setting-values.ts';
@@ -23,12 +23,10 @@ const fields = [
   },
 ] as const satisfies readonly PluginField[];
 
-export const sequenceTimer: TransformationPlugin = definePlugin({
+export const sequenceTimer = defineTransformation({
   slug: 'sequence-timer',
-  kind: 'transformation',
   name: 'Event sequence timer',
   description: 'Adds the milliseconds that a person took from one event to another, as time_since_ and the first name.',
-  version: '1.0.0',
   alsoKnownAs: ['Event Sequence Timer Plugin', 'event-sequence-timer-plugin'],
   differences: [
     'The published one also writes the property working = "working" to every event; this one does not.',
@@ -39,8 +37,8 @@ export const sequenceTimer: TransformationPlugin = definePlugin({
   fields,
   example: {
     settings: { eventsToTrack: '(signed up,paid)' },
-    before: { event: 'signed up', distinct_id: 'u1', properties: {} },
-    after: { event: 'signed up', distinct_id: 'u1', properties: {} },
+    before: { event: 'signed up', properties: {} },
+    after: { properties: {} },
   },
   create(settings, { storage }) {
     const { firsts, bySecond } = readPairs(textSetting(settings, 'eventsToTrack'));

@@ -1,5 +1,5 @@
 import type { PluginField } from '../fields.ts';
-import { definePlugin, wrongSetting, type TransformationPlugin } from '../plugin.ts';
+import { defineTransformation, wrongSetting } from '../plugin.ts';
 import { listSetting, textSetting } from '../setting-values.ts';
 
 /** How words in lower case become a name. */
@@ -33,13 +33,11 @@ const fields = [
   },
 ] as const satisfies readonly PluginField[];
 
-export const taxonomy: TransformationPlugin = definePlugin({
+export const taxonomy = defineTransformation({
   slug: 'taxonomy',
-  kind: 'transformation',
   name: 'Taxonomy',
   description:
     'Brings event names to one naming pattern: camelCase, PascalCase, snake_case, kebab-case or with blanks.',
-  version: '1.0.0',
   alsoKnownAs: [
     'Taxonomy Plugin',
     'Taxonomy standardizer',
@@ -54,8 +52,8 @@ export const taxonomy: TransformationPlugin = definePlugin({
   fields,
   example: {
     settings: { defaultNamingConvention: 'snake_case' },
-    before: { event: 'orderCompleted', distinct_id: 'u1', properties: {} },
-    after: { event: 'order_completed', distinct_id: 'u1', properties: {} },
+    before: { event: 'orderCompleted', properties: {} },
+    after: { event: 'order_completed', properties: {} },
   },
   create(settings) {
     const chosen = textSetting(settings, 'defaultNamingConvention', 'camelCase');

@@ -1,5 +1,5 @@
 import type { PluginField } from '../fields.ts';
-import { definePlugin, wrongSetting, type TransformationPlugin } from '../plugin.ts';
+import { defineTransformation, wrongSetting } from '../plugin.ts';
 import type { JsonValue } from '../../base/json.ts';
 import { propertyPath, readPath } from './properties/property-path.ts';
 import { textSetting } from '../setting-values.ts';
@@ -25,12 +25,10 @@ const fields = [
   },
 ] as const satisfies readonly PluginField[];
 
-export const timestampParts: TransformationPlugin = definePlugin({
+export const timestampParts = defineTransformation({
   slug: 'timestamp-parts',
-  kind: 'transformation',
   name: 'Timestamp parts',
   description: 'Adds the day of the week, day, month, year, hour and minute of the event as properties.',
-  version: '1.0.0',
   alsoKnownAs: [
     'Timestamp Parser',
     'timestamp-parser-plugin',
@@ -41,10 +39,8 @@ export const timestampParts: TransformationPlugin = definePlugin({
   fields,
   example: {
     settings: { property: 'at', timeZone: 'Europe/Zurich' },
-    before: { event: 'paid', distinct_id: 'u1', properties: { at: '2026-07-01T22:30:00Z' } },
+    before: { event: 'paid', properties: { at: '2026-07-01T22:30:00Z' } },
     after: {
-      event: 'paid',
-      distinct_id: 'u1',
       properties: {
         at: '2026-07-01T22:30:00Z',
         day_of_the_week: 'Thursday',

@@ -1,6 +1,6 @@
 import type { PluginField, SettingValues } from '../fields.ts';
 import { guardedPattern, type GuardedPattern } from './patterns/guarded-pattern.ts';
-import { definePlugin, wrongSetting, type TransformationPlugin } from '../plugin.ts';
+import { defineTransformation, wrongSetting } from '../plugin.ts';
 import { isObject, type JsonValue } from '../../base/json.ts';
 import { propertyPath, readPath, replacePath, type PropertyPath } from './properties/property-path.ts';
 import { jsonSetting, textSetting } from '../setting-values.ts';
@@ -31,12 +31,10 @@ interface Target {
   readonly patterns: readonly GuardedPattern[];
 }
 
-export const urlMasking: TransformationPlugin = definePlugin({
+export const urlMasking = defineTransformation({
   slug: 'url-masking',
-  kind: 'transformation',
   name: 'URL masking',
   description: 'Masks the values of sensitive parameters in page addresses.',
-  version: '1.0.0',
   alsoKnownAs: ['URL Parameter Masking', 'template-url-masking'],
   differences: [
     'An address that begins with a question mark is masked too, and so are names with percent signs in them.',
@@ -48,14 +46,9 @@ export const urlMasking: TransformationPlugin = definePlugin({
     settings: {},
     before: {
       event: '$pageview',
-      distinct_id: 'u1',
       properties: { $current_url: 'https://example.com/reset?email=ada@example.com&lang=en' },
     },
-    after: {
-      event: '$pageview',
-      distinct_id: 'u1',
-      properties: { $current_url: 'https://example.com/reset?email=[REDACTED]&lang=en' },
-    },
+    after: { properties: { $current_url: 'https://example.com/reset?email=[REDACTED]&lang=en' } },
   },
   create(settings) {
     const targets = readTargets(settings);

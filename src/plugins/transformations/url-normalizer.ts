@@ -1,5 +1,5 @@
 import type { PluginField } from '../fields.ts';
-import { definePlugin, wrongSetting, type TransformationPlugin } from '../plugin.ts';
+import { defineTransformation, wrongSetting } from '../plugin.ts';
 import { propertyPath, readPath, replacePath } from './properties/property-path.ts';
 import { listSetting, yesSetting } from '../setting-values.ts';
 
@@ -39,27 +39,17 @@ const fields = [
   },
 ] as const satisfies readonly PluginField[];
 
-export const urlNormalizer: TransformationPlugin = definePlugin({
+export const urlNormalizer = defineTransformation({
   slug: 'url-normalizer',
-  kind: 'transformation',
   name: 'URL normalizer',
   description: 'Brings page addresses into one form: lower case, no slash at the end of the path.',
-  version: '1.0.0',
   alsoKnownAs: ['URL Normalizer', 'posthog-url-normalizer-plugin'],
   differences: ['What is no whole address stays as it is; the published one throws and the event counts as failed.'],
   fields,
   example: {
     settings: {},
-    before: {
-      event: '$pageview',
-      distinct_id: 'u1',
-      properties: { $current_url: 'https://Example.com/Pricing/?Plan=Pro' },
-    },
-    after: {
-      event: '$pageview',
-      distinct_id: 'u1',
-      properties: { $current_url: 'https://example.com/pricing?plan=pro' },
-    },
+    before: { event: '$pageview', properties: { $current_url: 'https://Example.com/Pricing/?Plan=Pro' } },
+    after: { properties: { $current_url: 'https://example.com/pricing?plan=pro' } },
   },
   create(settings) {
     const paths = listSetting(settings, 'properties').map(propertyPath);

@@ -1,6 +1,6 @@
 import type { PluginField, SettingValues } from '../fields.ts';
 import { personProperties } from './properties/person-properties.ts';
-import { definePlugin, SettingsError, wrongSetting, type TransformationPlugin } from '../plugin.ts';
+import { defineTransformation, SettingsError, wrongSetting } from '../plugin.ts';
 import { isObject, type JsonObject } from '../../base/json.ts';
 import { propertyPath, readPath, setOwn } from './properties/property-path.ts';
 import { jsonSetting, listSetting, textSetting } from '../setting-values.ts';
@@ -73,9 +73,8 @@ const fields = [
   },
 ] as const satisfies readonly PluginField[];
 
-export const urlParameters: TransformationPlugin = definePlugin({
+export const urlParameters = defineTransformation({
   slug: 'url-parameters',
-  kind: 'transformation',
   name: 'URL parameters to properties',
   description: 'Turns parameters of the page address into properties, and on request into person properties.',
   version: '1.1.0',
@@ -89,14 +88,8 @@ export const urlParameters: TransformationPlugin = definePlugin({
   fields,
   example: {
     settings: { parameters: 'plan, gclid', prefix: 'url_', setAsInitialUserProperties: 'true' },
-    before: {
-      event: '$pageview',
-      distinct_id: 'u1',
-      properties: { $current_url: 'https://example.com/buy?plan=pro&x=1' },
-    },
+    before: { event: '$pageview', properties: { $current_url: 'https://example.com/buy?plan=pro&x=1' } },
     after: {
-      event: '$pageview',
-      distinct_id: 'u1',
       properties: {
         $current_url: 'https://example.com/buy?plan=pro&x=1',
         url_plan: 'pro',

@@ -1,5 +1,5 @@
 import type { PluginField } from '../fields.ts';
-import { definePlugin, type TransformationPlugin } from '../plugin.ts';
+import { defineTransformation } from '../plugin.ts';
 import { propertyPath, readPath, setOwn } from './properties/property-path.ts';
 import { textSetting } from '../setting-values.ts';
 
@@ -20,26 +20,16 @@ const fields = [
   },
 ] as const satisfies readonly PluginField[];
 
-export const urlParser: TransformationPlugin = definePlugin({
+export const urlParser = defineTransformation({
   slug: 'url-parser',
-  kind: 'transformation',
   name: 'URL parser',
   description: 'Turns every parameter of the page address into a property.',
-  version: '1.0.0',
   alsoKnownAs: ['URL params parser', 'url-parser'],
   fields,
   example: {
     settings: {},
-    before: {
-      event: '$pageview',
-      distinct_id: 'u1',
-      properties: { $current_url: 'https://example.com/?plan=pro&seats=3' },
-    },
-    after: {
-      event: '$pageview',
-      distinct_id: 'u1',
-      properties: { $current_url: 'https://example.com/?plan=pro&seats=3', url_plan: 'pro', url_seats: '3' },
-    },
+    before: { event: '$pageview', properties: { $current_url: 'https://example.com/?plan=pro&seats=3' } },
+    after: { properties: { $current_url: 'https://example.com/?plan=pro&seats=3', url_plan: 'pro', url_seats: '3' } },
   },
   create(settings) {
     const source = propertyPath(textSetting(settings, 'source', '$current_url'));

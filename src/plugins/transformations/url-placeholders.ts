@@ -1,7 +1,7 @@
 import type { PluginField } from '../fields.ts';
 import { guardedPattern } from './patterns/guarded-pattern.ts';
 import { personPropertiesIfAny } from './properties/person-properties.ts';
-import { definePlugin, wrongSetting, type TransformationPlugin } from '../plugin.ts';
+import { defineTransformation, wrongSetting, type TransformationPlugin } from '../plugin.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { setOwn } from './properties/property-path.ts';
 import { listSetting, textSetting } from '../setting-values.ts';
@@ -52,26 +52,16 @@ const fields = [
   },
 ] as const satisfies readonly PluginField[];
 
-export const urlPlaceholders: TransformationPlugin = definePlugin({
+export const urlPlaceholders = defineTransformation({
   slug: 'url-placeholders',
-  kind: 'transformation',
   name: 'URL placeholders',
   description: 'Replaces ids in page addresses with :id, so that pages of one kind have one address.',
-  version: '1.0.0',
   alsoKnownAs: ['URL Normalization', 'template-url-normalization'],
   fields,
   example: {
     settings: {},
-    before: {
-      event: '$pageview',
-      distinct_id: 'u1',
-      properties: { $current_url: 'https://example.com/orders/84219/lines?tab=2#top' },
-    },
-    after: {
-      event: '$pageview',
-      distinct_id: 'u1',
-      properties: { $current_url: 'https://example.com/orders/:id/lines' },
-    },
+    before: { event: '$pageview', properties: { $current_url: 'https://example.com/orders/84219/lines?tab=2#top' } },
+    after: { properties: { $current_url: 'https://example.com/orders/:id/lines' } },
   },
   create(settings) {
     const names = listSetting(settings, 'urlProperties');

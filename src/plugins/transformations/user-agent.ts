@@ -1,6 +1,6 @@
 import { parseUserAgent } from 'detect-browser';
 import type { PluginField } from '../fields.ts';
-import { definePlugin, type TransformationPlugin } from '../plugin.ts';
+import { defineTransformation } from '../plugin.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { textSetting } from '../setting-values.ts';
 
@@ -34,12 +34,10 @@ const userAgentLengthMax = 1000;
 /** A project sees the same few hundred headers again and again. */
 const knownMax = 2000;
 
-export const userAgent: TransformationPlugin = definePlugin({
+export const userAgent = defineTransformation({
   slug: 'user-agent',
-  kind: 'transformation',
   name: 'User agent populator',
   description: 'Turns the User-Agent header that a sender passes on into browser, system and device properties.',
-  version: '1.0.0',
   alsoKnownAs: ['User Agent Populator', 'useragentplugin', '@posthog/user-agent-app', 'template-user-agent'],
   differences: [
     'Without the usual properties, $raw_user_agent is read (and kept), as the newer template does.',
@@ -50,12 +48,9 @@ export const userAgent: TransformationPlugin = definePlugin({
     settings: {},
     before: {
       event: 'paid',
-      distinct_id: 'u1',
       properties: { $useragent: 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0', plan: 'pro' },
     },
     after: {
-      event: 'paid',
-      distinct_id: 'u1',
       properties: {
         plan: 'pro',
         $device: '',

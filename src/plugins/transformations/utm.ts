@@ -1,6 +1,6 @@
 import type { PluginField } from '../fields.ts';
 import { personProperties } from './properties/person-properties.ts';
-import { definePlugin, wrongSetting, type TransformationPlugin } from '../plugin.ts';
+import { defineTransformation, wrongSetting, type TransformationPlugin } from '../plugin.ts';
 import { isObject, type JsonObject } from '../../base/json.ts';
 import { propertyPath, readPath, replacePath, setOwn } from './properties/property-path.ts';
 import { jsonSetting, listSetting, textSetting, yesSetting } from '../setting-values.ts';
@@ -65,12 +65,10 @@ const fields = [
   },
 ] as const satisfies readonly PluginField[];
 
-export const utm: TransformationPlugin = definePlugin({
+export const utm = defineTransformation({
   slug: 'utm',
-  kind: 'transformation',
   name: 'UTM',
   description: 'Turns campaign parameters of the page address into properties of event and person, and cleans them.',
-  version: '1.0.0',
   alsoKnownAs: ['UTM extractor', 'Stonly UTM Extractor', 'plugin-stonly-UTM-Extractor'],
   differences: [
     'Which parameters and properties is a setting; those of the published ones are names of one site.',
@@ -79,14 +77,8 @@ export const utm: TransformationPlugin = definePlugin({
   fields,
   example: {
     settings: { lower_case: 'Yes', clean_url: 'Yes' },
-    before: {
-      event: '$pageview',
-      distinct_id: 'u1',
-      properties: { $current_url: 'https://example.com/?utm_source=News&page=2' },
-    },
+    before: { event: '$pageview', properties: { $current_url: 'https://example.com/?utm_source=News&page=2' } },
     after: {
-      event: '$pageview',
-      distinct_id: 'u1',
       properties: {
         $current_url: 'https://example.com/?page=2',
         utm_source: 'news',
