@@ -17,6 +17,9 @@ exports.processEvent = async (event, { storage, config, jobs }) => {
   const count = (await storage.get('count', 0)) + 1;
   await storage.set('count', count);
   if (event.event === 'fail') throw new RangeError('no ' + config.token);
+  for (let n = 0; event.event === 'flood' && n < 9; n++) {
+    try { await posthog.capture('big', { text: 'x'.repeat(8e6) }); } catch {}
+  }
   posthog.capture('counted', { count });
   await jobs.later({ count }).runIn(1, 'hour');
   event.properties.count = count;
@@ -130,6 +133,15 @@ async function addConfig(slug: string, methods: readonly string[], enabled: 0 | 
 }
 
 describe('testing an installed plugin', () => {
+  it('four at once that capture 8 MB again and again get answers of 4 MB at most, which say what is missing', async () => {
+    const flood = { event: 'flood', distinct_id: 'ann' };
+    const answers = await Promise.all([flood, flood, flood, flood].map(test));
+    for (const answer of answers) {
+      expect(JSON.stringify(answer).length).toBeLessThan(4_100_000);
+      expect(answer).toMatchObject({ outcome: 'kept', truncated: ['captured'], captured: [{ event: 'counted' }] });
+    }
+  });
+
   it('runs it in the sandbox on what it has stored, and shows what it would store, capture and start', async () => {
     const answer = await test({ event: 'seen', distinct_id: 'ann' });
     expect(answer).toMatchObject({

@@ -7,7 +7,7 @@ interface Seen extends Omit<Delivery, 'events'> {
   readonly events: DeliveryEvent[];
 }
 
-/** Plugins that want to be told of processed events: onEvent, exportEvents. */
+/** Plugins that subscribe to processed events: onEvent, exportEvents. */
 export class Observers {
   #configs: readonly TransformConfig[] = [];
   #byProject = new Map<number, readonly Omit<Delivery, 'events'>[]>();
@@ -17,12 +17,12 @@ export class Observers {
   refresh(configs: readonly TransformConfig[]): void {
     if (configs === this.#configs) return;
     this.#configs = configs;
-    const wishes = configs.flatMap(({ id: configId, projectId, capabilities }) =>
+    const subscriptions = configs.flatMap(({ id: configId, projectId, capabilities }) =>
       observing
         .filter((method) => capabilities.methods.includes(method))
         .map((method) => ({ configId, projectId, method })),
     );
-    this.#byProject = Map.groupBy(wishes, ({ projectId }) => projectId);
+    this.#byProject = Map.groupBy(subscriptions, ({ projectId }) => projectId);
   }
 
   has(projectId: number): boolean {
@@ -31,9 +31,9 @@ export class Observers {
 
   /** An event as it is stored. `receivedAt` in ms. */
   saw(draft: EventDraft, receivedAt: number): void {
-    for (const wish of this.#byProject.get(draft.projectId) ?? []) {
-      const key = `${wish.configId} ${wish.method}`;
-      const seen = this.#seen.get(key) ?? { ...wish, events: [] };
+    for (const subscription of this.#byProject.get(draft.projectId) ?? []) {
+      const key = `${subscription.configId} ${subscription.method}`;
+      const seen = this.#seen.get(key) ?? { ...subscription, events: [] };
       this.#seen.set(key, seen);
       const { uuid, event, distinctId, projectId: teamId } = draft;
       const propertiesText = storedText(draft);

@@ -4,9 +4,9 @@ import { arrayOfLines } from '../../base/json-lines.ts';
 import type { IntactRecord } from '../../eventlog/eventlog.ts';
 
 const chunkMax = 64 * 1024 * 1024;
-/** Frames of imports hold about so much, */
+/** What a frame of an import usually holds. */
 const linesChunk = 2 * 1024 * 1024;
-/** and never more than this: a few megabytes, or one event of the largest size that the settings allow. */
+/** A frame of an import holds less: a few megabytes, or one event of the largest size that the settings allow. */
 const linesMax = 64 * 1024 * 1024;
 
 /** The JSON text of a record; `bytesMax` is the limit of bodies that came from outside. Throws when the bytes are not what the header says: they were checked on arrival. */
