@@ -130,9 +130,15 @@ function overall(steps: readonly TrialStepResult[]): TrialOutcome {
   return steps.length > 0 && steps.every(({ outcome }) => outcome === 'skipped') ? 'skipped' : 'kept';
 }
 
+/** Of the name and the id of an event that is too large. */
+const headCharsMax = 400;
+
 /** The event, without its properties if these are more than may be shown. */
 function fitted(event: TrialEvent, budget: TrialBudget): TrialEvent {
-  return budget.takes(event) ? event : { ...event, properties: {} };
+  if (budget.takes(event)) return event;
+  const { event: name, distinct_id: distinctId } = event;
+  const head = { event: name.slice(0, headCharsMax), distinct_id: distinctId.slice(0, headCharsMax) };
+  return { ...event, ...head, properties: {} };
 }
 
 interface SubjectRun {
