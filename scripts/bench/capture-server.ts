@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '../../src/base/clock.ts';
-import { createDoor } from '../../src/capture/accept.ts';
+import { createDoor } from '../../src/capture/create-door.ts';
 import { createAgreements } from '../../src/capture/agreements.ts';
 import { createProjectKeys } from '../../src/capture/project-key.ts';
 import { registerCapture } from '../../src/capture/routes.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestApp, type TestApp } from '../../test/support/app.ts';
-import { findApprovedAgreement } from '../capture/find-approved.ts';
+import { findApprovedAgreement } from '../capture/find-approved-agreement.ts';
 import { historicalMigrationRoutes } from './historical-migrations.ts';
 
 let app: TestApp;

@@ -7,7 +7,7 @@ import { createMemoryLog, type MemoryLog } from '../../test/support/memory-log.t
 import { getProjectByToken } from '../metadata/projects.ts';
 import { createLog } from '../telemetry/log.ts';
 import { createMetrics, type MetricsRegistry } from '../telemetry/metrics.ts';
-import { createDoor } from './accept.ts';
+import { createDoor } from './create-door.ts';
 import { createAgreements, type AgreementsDeps } from './agreements.ts';
 import { decodeBody } from './decode.ts';
 import { createProjectKeys } from './project-key.ts';

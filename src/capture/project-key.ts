@@ -12,7 +12,7 @@ export interface ProjectKeys {
   forget(projectId: number): void;
 }
 
-export interface ProjectKeysOptions {
+export interface ProjectKeysDeps {
   readonly findProject: FindProject;
   readonly clock: Clock;
   /** How long a found key is trusted: a rotated key stops working after this. */
@@ -31,7 +31,7 @@ interface Entry {
 const tokenBytesMax = 64;
 
 /** Looks keys up once in a few seconds, whatever the load. Known and unknown keys cannot push each other out. */
-export function createProjectKeys(options: ProjectKeysOptions): ProjectKeys {
+export function createProjectKeys(options: ProjectKeysDeps): ProjectKeys {
   const { findProject, clock, ttlMs = 5000, unknownTtlMs = 1000, entriesMax = 10_000 } = options;
   const known = new LRUCache<string, Entry>({ max: entriesMax });
   const unknown = new LRUCache<string, Entry>({ max: entriesMax });

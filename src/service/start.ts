@@ -2,9 +2,9 @@
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { systemClock } from '../base/clock.ts';
-import { createDoor } from '../capture/accept.ts';
+import { createDoor } from '../capture/create-door.ts';
 import { createAgreements } from '../capture/agreements.ts';
-import { findApprovedAgreement } from '../capture/find-approved.ts';
+import { findApprovedAgreement } from '../capture/find-approved-agreement.ts';
 import { ConfigError } from '../config/load.ts';
 import type { Settings } from '../config/settings.ts';
 import { lanes } from '../eventlog/eventlog.ts';

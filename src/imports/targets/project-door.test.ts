@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tempMetadata, type TempMetadata } from '../../../test/support/metadata.ts';
 import type { AcceptedBatch } from '../../batch/door.ts';
 import { createAgreements, freeEventsInAll } from '../../capture/agreements.ts';
-import { findApprovedAgreement } from '../../capture/find-approved.ts';
+import { findApprovedAgreement } from '../../capture/find-approved-agreement.ts';
 import { unavailable } from '../../capture/project-key.ts';
 import { createOrganization } from '../../metadata/organizations.ts';
 import { createProject } from '../../metadata/projects.ts';

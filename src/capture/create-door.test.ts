@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { EventLogWriter } from '../eventlog/eventlog.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
-import { createDoor } from './accept.ts';
+import { createDoor } from './create-door.ts';
 
 describe('the door', () => {
   it('counts bytes as received, also when the log moves the memory to another thread', async () => {
