@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../contract/errors.ts';
 import { decodeBody } from './decode.ts';
 import type { BodyBudget } from './read-body.ts';
-import { hintsOf, queryOf, withBody } from './with-body.ts';
+import { hintsOf, queryOf, withBody } from './routes-request.ts';
 import { scanBody, type CaptureDeps } from './take-request.ts';
 import { tokenOf } from './tokens.ts';
 

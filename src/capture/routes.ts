@@ -8,7 +8,7 @@ import type { Log } from '../telemetry/log.ts';
 import { createGunzipper } from './gunzip.ts';
 import { createEncodingInflater } from './inflate-encoding.ts';
 import type { BodyBudget } from './read-body.ts';
-import { hintsOf, queryOf, withBody } from './with-body.ts';
+import { hintsOf, queryOf, withBody } from './routes-request.ts';
 import { registerStartup } from './routes-startup.ts';
 import { takeRequest, type CaptureDeps } from './take-request.ts';
 import { takeV1, type CaptureV1Deps } from './take-v1.ts';
