@@ -15,6 +15,7 @@ export function createColumns(names: NameTable): (record: Json, properties: Prop
   for (const [key, name] of Object.entries(names.properties)) {
     if (key.startsWith('column:')) table.set(key.slice('column:'.length), name);
   }
+  const kindOfDevice = createDeviceKinds();
   return (record, properties) => {
     for (const column of Object.keys(record)) {
       const value = record[column];
@@ -23,7 +24,7 @@ export function createColumns(names: NameTable): (record: Json, properties: Prop
       if (name === null || isEmptyObject(value)) continue;
       put(properties, name ?? column, column, value);
     }
-    addDevice(record, properties);
+    addDevice(record, properties, kindOfDevice);
   };
 }
 
@@ -47,7 +48,7 @@ const nativeSystems = new Map([
 ]);
 
 /** In a browser `os_name` is the browser and `device_type` the system; in an app they are the system and the model. */
-function addDevice(record: Json, properties: Properties): void {
+function addDevice(record: Json, properties: Properties, kindOfDevice: KindOfDevice): void {
   const { os_name: name, os_version: version, device_type: device, device_id: deviceId, language } = record;
   put(properties, '$device_id', 'device_id', deviceId);
   put(properties, '$amplitude_device_id', 'device_id', deviceId);
@@ -63,27 +64,36 @@ function addDevice(record: Json, properties: Properties): void {
     put(properties, '$device_name', 'device_type', device);
     put(properties, '$locale', 'language', language);
   }
-  put(properties, '$device_type', 'device_type', deviceType(device, system));
+  put(properties, '$device_type', 'device_type', deviceType(device, system, kindOfDevice));
 }
 
 const desktop = /windows|mac|linux|chrome ?os|cros/i;
 const tablet = /ipad|tablet|\btab\b/i;
 const mobile = /ios|android|iphone|ipod|phone|mobile/i;
-const knownTypes = new Map<string, string | undefined>();
-const knownTypesMax = 5000;
+const knownDevicesMax = 5000;
 
-function deviceType(device: unknown, system: string | undefined): string | undefined {
+function deviceType(device: unknown, system: string | undefined, kindOfDevice: KindOfDevice): string | undefined {
   if (system === 'tvOS') return 'TV';
   if (system === 'iPadOS') return 'Tablet';
   if (typeof device !== 'string') return system === undefined ? undefined : 'Mobile';
-  if (!knownTypes.has(device)) {
-    if (knownTypes.size >= knownTypesMax) knownTypes.clear();
-    knownTypes.set(device, typeOf(device));
-  }
-  return knownTypes.get(device) ?? (system === undefined ? undefined : 'Mobile');
+  return kindOfDevice(device) ?? (system === undefined ? undefined : 'Mobile');
 }
 
-function typeOf(device: string): string | undefined {
+type KindOfDevice = (device: string) => string | undefined;
+
+/** Remembers: an export names few devices, each of them often. */
+function createDeviceKinds(): KindOfDevice {
+  const known = new Map<string, string | undefined>();
+  return (device) => {
+    if (!known.has(device)) {
+      if (known.size >= knownDevicesMax) known.clear();
+      known.set(device, readKind(device));
+    }
+    return known.get(device);
+  };
+}
+
+function readKind(device: string): string | undefined {
   if (tablet.test(device)) return 'Tablet';
   if (mobile.test(device)) return 'Mobile';
   return desktop.test(device) ? 'Desktop' : undefined;

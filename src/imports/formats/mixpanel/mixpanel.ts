@@ -27,6 +27,7 @@ interface Context {
   readonly zone: Zone;
   readonly groups: readonly GroupProperty[];
   readonly identify: boolean;
+  readonly countryName: (code: string) => string | undefined;
 }
 
 /** The namespace that PostHog's own importer uses: an event that both bring in is one event. */
@@ -81,6 +82,7 @@ function createReader(given: FormatOptions, names: NameTable): RecordReader {
     zone,
     groups: groupProperties(options['groups'] ?? ''),
     identify: options['identify'] === 'yes',
+    countryName: createCountryNames(),
   };
   const readProfile = createProfileReader(writer, names, zone, options);
   return readObjects((record) => (isProfile(record) ? readProfile(record) : readEvent(record, context)));
@@ -173,7 +175,7 @@ function plainEvent(event: string, uuid: string, timestamp: string, source: Json
   return imported([...links, context.writer.event(uuid, event, distinctId, timestamp, properties)]);
 }
 
-function ownProperties(source: Json, { properties: names }: Context): Properties {
+function ownProperties(source: Json, { properties: names, countryName }: Context): Properties {
   const properties: Properties = {};
   rename(source, names, properties);
   const country = properties['$geoip_country_code'];
@@ -197,12 +199,14 @@ function groupsOf(source: Json, groups: readonly GroupProperty[]): Properties | 
   return found;
 }
 
-const countries = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' });
-const countryNames = new Map<string, string | undefined>();
-
-function countryName(code: string): string | undefined {
-  if (!/^[a-z]{2}$/i.test(code)) return undefined;
-  const key = code.toUpperCase();
-  if (!countryNames.has(key)) countryNames.set(key, countries.of(key));
-  return countryNames.get(key);
+/** English names by code, remembered: there are at most 676 codes. */
+function createCountryNames(): Context['countryName'] {
+  const countries = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' });
+  const known = new Map<string, string | undefined>();
+  return (code) => {
+    if (!/^[a-z]{2}$/i.test(code)) return undefined;
+    const key = code.toUpperCase();
+    if (!known.has(key)) known.set(key, countries.of(key));
+    return known.get(key);
+  };
 }
