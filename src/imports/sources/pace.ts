@@ -11,9 +11,9 @@ const shortMs = 5000;
 
 /**
  * Waits until one more request is within what a service allows; call it before each. A long wait is a SourceWaitError, so that
- * people see it; with `patient` it is waited for here.
+ * people see it; with `inPlace` it is waited for here.
  */
-export type Pace = (context: SourceContext, patient?: boolean) => Promise<void>;
+export type Pace = (context: SourceContext, inPlace?: boolean) => Promise<void>;
 
 export function createPace(name: string, rules: readonly PaceRule[], now: () => number): Pace {
   const keep = Math.max(0, ...rules.map(({ requests }) => requests));
@@ -26,11 +26,11 @@ export function createPace(name: string, rules: readonly PaceRule[], now: () => 
         return oldest === undefined ? 0 : oldest + windowMs - now();
       }),
     );
-  return async ({ signal, waiting }, patient = false) => {
+  return async ({ signal, waiting }, inPlace = false) => {
     for (let waitMs = freeInMs(); waitMs > 0; waitMs = freeInMs()) {
       if (waitMs > shortMs) {
         const reason = `${name} allows no more requests at the moment`;
-        if (!patient) throw new SourceWaitError(reason, { unlimited: true, retryAfterMs: waitMs });
+        if (!inPlace) throw new SourceWaitError(reason, { unlimited: true, retryAfterMs: waitMs });
         waiting?.(reason, waitMs);
       }
       await setTimeout(waitMs, undefined, { signal }).catch(() => signal.throwIfAborted());

@@ -68,7 +68,7 @@ describe('a service that speaks /batch/ as a target', () => {
     ['429', { status: 429, headers: { 'retry-after': '12' } }, 12_000],
     ['503', { status: 503 }, undefined],
     ['a reset', 'reset', undefined],
-  ])('asks for patience at %s', async (_name, treatment, retryAfterMs) => {
+  ])('asks to wait at %s', async (_name, treatment, retryAfterMs) => {
     await using service = await startBatchService(() => treatment);
     const error: unknown = await target(service.url)
       .deliver(batchOf(2), signal)
