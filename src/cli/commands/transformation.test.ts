@@ -220,7 +220,7 @@ describe('millrace transformation test --chain, without plugins', () => {
       asked.push({ path: request.url ?? '', body: JSON.parse(Buffer.concat(chunks).toString('utf8')) });
       const before = { uuid: 'u', event: 'e', distinct_id: 'd', timestamp: 't', properties: {} };
       const step = { config_id: 4, name: 'Mark', outcome: 'kept', after: before, diff: [], error: null, time_ms: 1 };
-      const nothing = { logs: [], captured: [], jobs: [], storage: {}, metrics: [] };
+      const nothing = { logs: [], captured: [], jobs: [], storage: {}, metrics: [], truncated: [] };
       const body = { before, after: before, outcome: 'kept', steps: [{ ...step, ...nothing }] };
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
     });

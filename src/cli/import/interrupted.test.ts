@@ -56,13 +56,15 @@ describe.concurrent('an import of the command line that is interrupted', () => {
 
   it.concurrent('two commands at once: the second one says that the first is at work', async () => {
     let second: Promise<Finished> | undefined;
+    let isOver = false;
     const records = 2000;
     await using made = await newImport(mixpanelLines(records));
     await using endpoint = await startEndpoint((_batch, attempt) => {
-      if (attempt === 1) second = made.spawn(endpoint.url);
-      return 'keep';
+      if (attempt === 1) second = made.spawn(endpoint.url).finally(() => (isOver = true));
+      // The first one stays at work for as long as the second one looks.
+      return isOver ? 'keep' : { status: 503, headers: { 'retry-after': '1' } };
     });
-    const first = await made.start(endpoint.url, ['--speed', '500']);
+    const first = await made.start(endpoint.url);
     expect(first.code).toBe(0);
     const other = await second;
     expect([other?.code, other?.stderr]).toEqual([1, expect.stringContaining('another process is at work')]);
