@@ -131,7 +131,8 @@ FROM events WHERE project_id = {project:Int32} ORDER BY timestamp, day`,
     expect(stored).toEqual(expected);
   });
 
-  it.each([36, 400])('takes a batch over %i months', async (months) => {
+  it('takes a batch over more months than the engine takes by default (100)', async () => {
+    const months = 120;
     const project = newProject();
     await insertRows(store(), `months-${project}`, monthlyRows(project, months, 10_000));
     expect(await countRows(store(), project)).toEqual({ all: months, shown: months });

@@ -1,15 +1,13 @@
 import { text } from 'node:stream/consumers';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { testServer } from '../../test/support/outbound-server.ts';
-import type { IsolatedSandbox } from './create-sandbox.ts';
 import { eventOf, openTestSandbox, specOf } from '../../test/support/sandbox.ts';
 
-let sandbox: IsolatedSandbox;
-afterEach(() => sandbox.close());
+const sandbox = openTestSandbox({ outbound: { allow: '127.0.0.1', timeoutMs: 2000, bytesMax: 100_000 } });
+afterAll(() => sandbox.close());
 
 async function open(code: string) {
-  sandbox = openTestSandbox({ outbound: { allow: '127.0.0.1', timeoutMs: 2000, bytesMax: 100_000 } });
-  return sandbox.open(specOf(code));
+  return await sandbox.open(specOf(code));
 }
 
 function composing(port: number): string {

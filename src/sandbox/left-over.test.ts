@@ -1,9 +1,8 @@
-import { afterEach, describe, expect, it } from 'vitest';
-import type { IsolatedSandbox } from './create-sandbox.ts';
+import { afterAll, describe, expect, it } from 'vitest';
 import { eventOf, openTestSandbox, specOf } from '../../test/support/sandbox.ts';
 
-let sandbox: IsolatedSandbox;
-afterEach(() => sandbox.close());
+const sandbox = openTestSandbox();
+afterAll(() => sandbox.close());
 
 const buffering = `const { createBuffer } = require('@posthog/plugin-contrib');
   exports.setupPlugin = ({ global }) => {
@@ -16,7 +15,6 @@ const buffering = `const { createBuffer } = require('@posthog/plugin-contrib');
   exports.onEvent = (event, { global }) => { global.buffer.add(event.event) }`;
 
 async function open(code = buffering) {
-  sandbox = openTestSandbox();
   const spec = specOf(code);
   const lines = (): string[] => spec.services.lines.map(({ message }) => message);
   return { instance: await sandbox.open(spec), lines };

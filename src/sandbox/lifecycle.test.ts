@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import type { IsolatedSandbox, SandboxOptions } from './create-sandbox.ts';
 import { errorOf, eventOf, openTestSandbox, propertiesOf, specOf } from '../../test/support/sandbox.ts';
 
@@ -15,6 +15,10 @@ function open(options: Partial<SandboxOptions> = {}): IsolatedSandbox {
 afterEach(async () => {
   await Promise.all(opened.splice(0).map((sandbox) => sandbox.close()));
 });
+
+/** For tests that leave it as it is: starting its process takes longer than most of them. */
+const shared = openTestSandbox();
+afterAll(() => shared.close());
 
 const counting = `let runs = 0
   exports.setupPlugin = ({ config }) => console.log('setup ' + config.name)
@@ -92,23 +96,21 @@ describe('the process of the plugins', () => {
 
 describe('configs that come and go', () => {
   it('setup failures say what the plugin said', async () => {
-    const sandbox = open();
-    const failing = sandbox.open(specOf('exports.setupPlugin = async () => { throw new RetryError("no answer yet") }'));
+    const failing = shared.open(specOf('exports.setupPlugin = async () => { throw new RetryError("no answer yet") }'));
     await expect(failing).rejects.toMatchObject({
       kind: 'setup',
       method: 'setupPlugin',
       message: 'no answer yet',
       retry: true,
     });
-    const endless = sandbox.open(specOf('exports.setupPlugin = () => { for (;;); }'));
+    const endless = shared.open(specOf('exports.setupPlugin = () => { for (;;); }'));
     await expect(endless).rejects.toMatchObject({ kind: 'time', method: 'setupPlugin' });
-    expect(sandbox.stats().instances).toBe(0);
+    expect(shared.stats().instances).toBe(0);
   });
 
   it('teardown runs once, after a setup that succeeded', async () => {
-    const sandbox = open();
     const spec = specOf(counting, { settings: { name: 'A' } });
-    const instance = await sandbox.open(spec);
+    const instance = await shared.open(spec);
     await instance.close();
     await instance.close();
     expect(spec.services.lines.map((line) => line.message)).toEqual(['setup A', 'teardown']);
@@ -146,10 +148,10 @@ describe('configs that come and go', () => {
   });
 
   it('configs of one program share nothing', async () => {
-    const sandbox = open();
     const code =
       'exports.processEvent = (event, { global }) => { event.properties.n = global.n = (global.n || 0) + 1; return event }';
-    const [one, two] = [await sandbox.open(specOf(code)), await sandbox.open(specOf(code))];
+    const one = await shared.open(specOf(code));
+    const two = await shared.open(specOf(code));
     await one.processEvents([eventOf('a'), eventOf('a')]);
     const [outcome] = await two.processEvents([eventOf('a')]);
     expect(propertiesOf(outcome)).toEqual({ n: 1 });
@@ -157,13 +159,15 @@ describe('configs that come and go', () => {
 });
 
 describe('calls', () => {
+  const hasty = openTestSandbox({ waitMs: 100 });
+  afterAll(() => hasty.close());
   const code = `exports.jobs = { add: (payload, meta) => meta ? { sum: payload.a + payload.b } : { only: Object.keys(payload).includes('config') } }
     exports.runEveryMinute = async (meta) => { await posthog.capture('tick', { at: meta.config.at }); return 'done' }
     exports.onEvent = (event) => { if (event.event === 'bad') throw new RetryError('later'); console.log(event.event + JSON.stringify(event.$set)) }
     exports.exportEvents = (events, meta) => { console.log(events.map((each) => each.event).join()) }`;
   it('jobs, schedules, onEvent and exportEvents get what they are to get', async () => {
     const spec = specOf(code, { settings: { at: 'noon' } });
-    const instance = await open().open(spec);
+    const instance = await shared.open(spec);
     expect(await instance.call({ kind: 'job', name: 'add', payload: { a: 1, b: 2 } })).toEqual({ sum: 3 });
     expect(await instance.call({ kind: 'job', name: 'add', payload: null })).toEqual({ only: true });
     expect(await instance.call({ kind: 'scheduled', name: 'runEveryMinute' })).toBe('done');
@@ -181,7 +185,7 @@ describe('calls', () => {
   it('end in time, and when they are given up', async () => {
     const spec = specOf('exports.jobs = { wait: async (_, { storage }) => storage.get("x") }');
     const storage = { ...spec.services.storage, get: () => delay(3000, undefined, { ref: false }) };
-    const instance = await open({ waitMs: 100 }).open({ ...spec, services: { ...spec.services, storage } });
+    const instance = await hasty.open({ ...spec, services: { ...spec.services, storage } });
     const late = instance.call({ kind: 'job', name: 'wait', payload: {} }, { timeoutMs: 100 });
     await expect(late).rejects.toMatchObject({ kind: 'time', method: 'wait' });
     const given = instance.call({ kind: 'job', name: 'wait', payload: {} }, { signal: AbortSignal.timeout(50) });
@@ -191,7 +195,7 @@ describe('calls', () => {
   it('closing a config ends its calls', async () => {
     const spec = specOf('exports.jobs = { wait: async (_, { storage }) => storage.get("x") }');
     const storage = { ...spec.services.storage, get: () => delay(3000, undefined, { ref: false }) };
-    const instance = await open({ waitMs: 100 }).open({ ...spec, services: { ...spec.services, storage } });
+    const instance = await hasty.open({ ...spec, services: { ...spec.services, storage } });
     const call = instance.call({ kind: 'job', name: 'wait', payload: {} });
     const [ended] = await Promise.allSettled([call, delay(50).then(() => instance.close())]);
     expect(ended).toMatchObject({ status: 'rejected', reason: { kind: 'aborted' } });

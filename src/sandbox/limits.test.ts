@@ -50,8 +50,11 @@ describe('only the poison event fails', () => {
       /./,
     ],
   ];
+  // Filling the memory may take longer than an event may on a busy machine.
+  const roomy = openTestSandbox({ cpuMs: 5000, waitMs: 30_000, processBytesMax: 536_870_912 });
+  afterAll(() => roomy.close());
   it.each(deeds)('%s', async (_name, deed, kind, message) => {
-    const instance = await sandbox.open(specOf(poison(deed)));
+    const instance = await (kind === 'memory' ? roomy : sandbox).open(specOf(poison(deed)));
     const outcomes = await instance.processEvents(numbered(20, [4, 11]));
     expect(outcomes.flatMap((outcome, index) => (outcome.kind === 'changed' ? [] : [index]))).toEqual([4, 11]);
     for (const index of [4, 11]) {
@@ -83,12 +86,11 @@ describe('only the poison event fails', () => {
   it('memory beyond what isolates are counted for costs the process, and no other event', async () => {
     const deed =
       'const all = []; for (;;) { const b = new ArrayBuffer(8, { maxByteLength: 2 ** 31 }); b.resize(2 ** 31); new Uint8Array(b).fill(1); all.push(b) }';
-    const roomy = openTestSandbox({ cpuMs: 5000, processBytesMax: 536_870_912 });
     const instance = await roomy.open(specOf(poison(deed)));
     const outcomes = await instance.processEvents(numbered(3, [1]));
     expect(outcomes.map((outcome) => outcome.kind)).toEqual(['changed', 'failed', 'changed']);
     expect(errorOf(outcomes[1])).toMatchObject({ kind: 'memory' });
-    await roomy.close();
+    await instance.close();
   });
 
   it('after three of them in a row the rest of the call is not tried', async () => {

@@ -69,13 +69,13 @@ export function createBridge(
 
 /** An error of the other side, as one of this side. */
 function errorOf(json: string): Error {
-  const told = parse(json) as { name?: unknown; message?: unknown; code?: unknown; retry?: unknown };
-  const error = new Error(typeof told.message === 'string' ? told.message : 'the call failed');
+  const sent = parse(json) as { name?: unknown; message?: unknown; code?: unknown; retry?: unknown };
+  const error = new Error(typeof sent.message === 'string' ? sent.message : 'the call failed');
   const define = (name: string, value: unknown): void => {
     Object.defineProperty(error, name, { value, configurable: true, writable: true, enumerable: false });
   };
-  if (typeof told.name === 'string') define('name', told.name);
-  if (typeof told.code === 'string') define('code', told.code);
-  if (typeof told.retry === 'boolean') define('retry', told.retry);
+  if (typeof sent.name === 'string') define('name', sent.name);
+  if (typeof sent.code === 'string') define('code', sent.code);
+  if (typeof sent.retry === 'boolean') define('retry', sent.retry);
   return error;
 }

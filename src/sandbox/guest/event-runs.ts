@@ -12,7 +12,7 @@ export interface ProcessMethod {
   call(event: GuestEvent): unknown;
 }
 
-export interface EventRunParts {
+export interface EventRunDeps {
   readonly outside: Outside;
   readonly turns: Turns;
   readonly label: string;
@@ -23,7 +23,7 @@ export interface EventRunParts {
 /** One request to process events. */
 export class EventRun {
   readonly #id: number;
-  readonly #parts: EventRunParts;
+  readonly #deps: EventRunDeps;
   readonly #given: readonly Given[];
   /** Those that wait, by index. */
   readonly #running = new Map<number, Turn>();
@@ -35,10 +35,10 @@ export class EventRun {
   #head = '';
   #texts = '';
 
-  constructor(id: number, text: string, parts: EventRunParts) {
+  constructor(id: number, text: string, deps: EventRunDeps) {
     this.#id = id;
-    this.#parts = parts;
-    this.#given = decodeEvents(text, parts.label);
+    this.#deps = deps;
+    this.#given = decodeEvents(text, deps.label);
   }
 
   /** Starts the first ones. */
@@ -115,7 +115,7 @@ export class EventRun {
   #invoke(index: number): boolean {
     const input = this.#given[index];
     if (input === undefined) return false;
-    const { turns, method } = this.#parts;
+    const { turns, method } = this.#deps;
     const turn = this.#turn(index);
     turns.current = turn;
     try {
@@ -141,14 +141,14 @@ export class EventRun {
       promise,
       (value) => this.#complete(turn, value, event, input),
       (error) => {
-        if (!turn.over) this.#finish(turn, failed(describeThrown(error, 'thrown', this.#parts.method.name)));
+        if (!turn.over) this.#finish(turn, failed(describeThrown(error, 'thrown', this.#deps.method.name)));
       },
     );
   }
 
   #complete(turn: Turn, result: unknown, event: GuestEvent, input: Given): void {
     if (turn.over) return;
-    const { label, method } = this.#parts;
+    const { label, method } = this.#deps;
     let checked: Checked;
     try {
       checked = checkResult(result, event, input, { label, method: method.name });
@@ -159,7 +159,7 @@ export class EventRun {
   }
 
   #fail(turn: Turn, kind: 'time' | 'aborted', message: string): void {
-    this.#finish(turn, failed(fault(kind, this.#parts.method.name, message)));
+    this.#finish(turn, failed(fault(kind, this.#deps.method.name, message)));
   }
 
   #finish(turn: Turn, checked: Checked): void {
@@ -178,8 +178,8 @@ export class EventRun {
     this.#head = '';
     this.#texts = '';
     const isEnd = this.#finished === this.#given.length;
-    this.#parts.outside('r', this.#id, isEnd ? 1 : 0, results);
-    if (isEnd) this.#parts.onEnd();
+    this.#deps.outside('r', this.#id, isEnd ? 1 : 0, results);
+    if (isEnd) this.#deps.onEnd();
   }
 
   #turn(index: number): Turn {

@@ -163,8 +163,8 @@ function runTask(
     const task = startTask({ id, method, kind, outside, turns, lastly, onEnd }, stepsFor(exported));
     if (!ended) tasks.set(id, task);
   } catch (error) {
-    const told = error instanceof MissingFunction ? error.error : describeThrown(error, kind, method);
-    outside('d', id, 0, stringify(told));
+    const failure = error instanceof MissingFunction ? error.error : describeThrown(error, kind, method);
+    outside('d', id, 0, stringify(failure));
   }
   return undefined;
 }

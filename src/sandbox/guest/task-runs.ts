@@ -11,7 +11,7 @@ export interface TaskRun {
   end(error: WireError): void;
 }
 
-interface TaskParts {
+interface TaskDeps {
   readonly id: number;
   readonly method: string;
   readonly kind: WireError['kind'];
@@ -28,8 +28,8 @@ type Step = () => unknown;
  * Runs the steps one after the other, whatever they throw; then tells the result of the last one, or the first error. Each step
  * is one event's turn when there are several.
  */
-export function startTask(parts: TaskParts, steps: readonly Step[]): TaskRun {
-  const { id, method, outside, turns, lastly, onEnd } = parts;
+export function startTask(deps: TaskDeps, steps: readonly Step[]): TaskRun {
+  const { id, method, outside, turns, lastly, onEnd } = deps;
   let turn: Turn | undefined;
   let error: WireError | undefined;
   let over = false;
@@ -43,7 +43,7 @@ export function startTask(parts: TaskParts, steps: readonly Step[]): TaskRun {
   }
 
   function failed(thrown: unknown): void {
-    error ??= describeThrown(thrown, parts.kind, method);
+    error ??= describeThrown(thrown, deps.kind, method);
   }
 
   function finish(value: unknown): void {

@@ -12,7 +12,7 @@ import { urlOps } from './url-ops.ts';
 import { zlibOps } from './zlib-ops.ts';
 
 /** What the ops of one instance are made of. */
-export interface OpsParts {
+export interface OpsDeps {
   /** Reaches what plugins may reach. */
   readonly outbound: OutboundFetch;
   /** For protocols other than HTTP: the address to connect to, checked. Throws OutboundError. */
@@ -44,16 +44,16 @@ export interface Ops {
   close(): void;
 }
 
-export function createOps(parts: OpsParts): Ops {
-  const postgres = createPostgresOps(parts.resolveAllowed);
+export function createOps(deps: OpsDeps): Ops {
+  const postgres = createPostgresOps(deps.resolveAllowed);
   return {
-    sync: { ...urlOps, ...cryptoOps, ...jwtOps, ...zlibOps, ...moduleOps, ...createGeoIpOps(parts) },
-    async: { ...createFetchOps(parts.outbound), ...postgres.ops, ...createServiceOps(parts.toHost) },
+    sync: { ...urlOps, ...cryptoOps, ...jwtOps, ...zlibOps, ...moduleOps, ...createGeoIpOps(deps) },
+    async: { ...createFetchOps(deps.outbound), ...postgres.ops, ...createServiceOps(deps.toHost) },
     close: postgres.close,
   };
 }
 
-function createGeoIpOps({ geoip, geoipProblem }: Pick<OpsParts, 'geoip' | 'geoipProblem'>): SyncOps {
+function createGeoIpOps({ geoip, geoipProblem }: Pick<OpsDeps, 'geoip' | 'geoipProblem'>): SyncOps {
   return {
     geoip: ([ip]) => {
       if (geoip === undefined) throw new Error(geoipProblem);

@@ -4,7 +4,7 @@ import { isLazyModule, lazyModules, type LazyModule } from '../guest/lib/lazy-mo
 import { textArgument } from './arguments.ts';
 import type { SyncOps } from './ops.ts';
 
-/** A file of ours that exports `create(parts)`, or the name of a package. */
+/** A file of ours that exports `create(deps)`, or the name of a package. */
 const sources: Readonly<Record<LazyModule, URL | string>> = {
   '@posthog/plugin-contrib': new URL('../guest/lib/lazy/plugin-contrib.ts', import.meta.url),
   'aws-sdk': new URL('../guest/lib/lazy/aws.ts', import.meta.url),

@@ -14,14 +14,14 @@ const kinds: ReadonlySet<unknown> = new Set<SandboxErrorKind>([
 
 /** An error as an isolate tells it; nothing in it can be relied upon. */
 export function toSandboxError(given: unknown): SandboxError {
-  const told = (typeof given === 'object' && given !== null ? given : {}) as Partial<Record<keyof WireError, unknown>>;
+  const sent = (typeof given === 'object' && given !== null ? given : {}) as Partial<Record<keyof WireError, unknown>>;
   const text = (value: unknown, longest: number): string => (typeof value === 'string' ? value.slice(0, longest) : '');
-  const kind = kinds.has(told.kind) ? (told.kind as SandboxErrorKind) : 'thrown';
-  return new SandboxError(kind, text(told.message, 4000) || 'it failed without a message', {
-    method: text(told.method, 100),
-    errorName: text(told.errorName, 100) || 'Error',
-    pluginStack: text(told.stack, 8000),
-    retry: told.retry === true,
+  const kind = kinds.has(sent.kind) ? (sent.kind as SandboxErrorKind) : 'thrown';
+  return new SandboxError(kind, text(sent.message, 4000) || 'it failed without a message', {
+    method: text(sent.method, 100),
+    errorName: text(sent.errorName, 100) || 'Error',
+    pluginStack: text(sent.stack, 8000),
+    retry: sent.retry === true,
   });
 }
 

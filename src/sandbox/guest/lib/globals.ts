@@ -13,7 +13,7 @@ import { URLSearchParams } from './url-search-params.ts';
 import { createUrlClass, type GuestUrlConstructor } from './url.ts';
 
 /** What globals and modules share. */
-export interface GuestParts {
+export interface GuestDeps {
   readonly bridge: Bridge;
   readonly fetch: GuestFetch;
   readonly URL: GuestUrlConstructor;
@@ -21,12 +21,12 @@ export interface GuestParts {
   readonly leftOver: Set<() => Promise<void>>;
 }
 
-export function createParts(bridge: Bridge): GuestParts {
+export function createDeps(bridge: Bridge): GuestDeps {
   return { bridge, fetch: createFetch(bridge), URL: createUrlClass(bridge), leftOver: new Set() };
 }
 
 /** Absent on purpose, as where the plugins come from: timers, process, files. */
-export function defineGlobals(target: object, { bridge, fetch, URL }: GuestParts): void {
+export function defineGlobals(target: object, { bridge, fetch, URL }: GuestDeps): void {
   const values = {
     console: createConsole(bridge),
     fetch,

@@ -1,6 +1,6 @@
 import type { Bridge } from './bridge.ts';
 import { sendingWebhooks } from './compose-webhook.ts';
-import { createParts, defineGlobals, type GuestParts } from './globals.ts';
+import { createDeps, defineGlobals, type GuestDeps } from './globals.ts';
 import { createModules } from './modules.ts';
 
 /**
@@ -10,20 +10,20 @@ import { createModules } from './modules.ts';
 export type { Bridge, GivenAttachment, GivenMeta, MetricKind } from './bridge.ts';
 export { createMeta, type PluginMeta } from './meta.ts';
 
-let parts: GuestParts | undefined;
+let deps: GuestDeps | undefined;
 let modules: ((name: string) => unknown) | undefined;
 
 /** Called once, before the plugin's code runs. */
 export function installGlobals(target: typeof globalThis, bridge: Bridge): void {
-  parts = createParts(bridge);
-  defineGlobals(target, parts);
-  modules = createModules(parts);
+  deps = createDeps(bridge);
+  defineGlobals(target, deps);
+  modules = createModules(deps);
 }
 
 /** Does what was put off for want of timers. Undefined: nothing was. Rejects with the first error, after all of it was tried. */
 export function doLeftOver(): Promise<void> | undefined {
-  if (parts === undefined || parts.leftOver.size === 0) return undefined;
-  return inTurn([...parts.leftOver]);
+  if (deps === undefined || deps.leftOver.size === 0) return undefined;
+  return inTurn([...deps.leftOver]);
 }
 
 async function inTurn(todo: readonly (() => Promise<void>)[]): Promise<void> {
@@ -40,8 +40,8 @@ async function inTurn(todo: readonly (() => Promise<void>)[]): Promise<void> {
 
 /** An onEvent that sends what `composeWebhook` of a plugin composes. */
 export function onEventOf(composeWebhook: (...args: readonly unknown[]) => unknown): typeof composeWebhook {
-  if (parts === undefined) throw new Error('expected the globals to be there before a plugin is read');
-  return sendingWebhooks(composeWebhook, parts.fetch) as typeof composeWebhook;
+  if (deps === undefined) throw new Error('expected the globals to be there before a plugin is read');
+  return sendingWebhooks(composeWebhook, deps.fetch) as typeof composeWebhook;
 }
 
 /** `require` inside. Throws an Error naming the package when it is not there. */

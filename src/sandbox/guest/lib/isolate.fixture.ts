@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { buildSync } from 'esbuild';
 import ivm from 'isolated-vm';
 import type { OutboundFetch } from '../../../outbound/outbound.ts';
-import { createOps, type OpsParts } from '../../ops/index.ts';
+import { createOps, type OpsDeps } from '../../ops/index.ts';
 import { decodeBridge, encodeBridge } from '../../wire/bridge-json.ts';
 
 /** The library in a real isolate over the real ops, without the machinery for events around it. */
@@ -18,8 +18,8 @@ export interface TestIsolate {
 
 export interface TestIsolateOptions {
   readonly outbound?: OutboundFetch;
-  readonly geoip?: OpsParts['geoip'];
-  readonly resolveAllowed?: OpsParts['resolveAllowed'];
+  readonly geoip?: OpsDeps['geoip'];
+  readonly resolveAllowed?: OpsDeps['resolveAllowed'];
   readonly service?: (op: string, args: readonly unknown[]) => unknown;
   /** Given to createMeta. */
   readonly meta?: object;
@@ -122,7 +122,7 @@ export async function openTestIsolate(options: TestIsolateOptions = {}): Promise
   };
 }
 
-function opsParts(options: TestIsolateOptions, told: Pick<TestIsolate, 'asked'>): OpsParts {
+function opsParts(options: TestIsolateOptions, told: Pick<TestIsolate, 'asked'>): OpsDeps {
   return {
     outbound: options.outbound ?? (() => Promise.reject(new Error('no outbound requests in this test'))),
     resolveAllowed: options.resolveAllowed ?? (() => Promise.reject(new Error('no connections in this test'))),

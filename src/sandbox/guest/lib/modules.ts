@@ -1,12 +1,12 @@
 import { Buffer } from './buffer.ts';
 import { createCrypto } from './crypto.ts';
-import type { GuestParts } from './globals.ts';
+import type { GuestDeps } from './globals.ts';
 import { isLazyModule, lazyModules } from './lazy-modules.ts';
 import { RetryError } from './retry-error.ts';
 import { createUrlModule } from './url-module.ts';
 
 /** What a module gets that is loaded on its first `require`: see lazy/. */
-export interface LazyParts extends GuestParts {
+export interface LazyDeps extends GuestDeps {
   readonly Buffer: typeof Buffer;
   readonly require: (name: string) => unknown;
 }
@@ -23,18 +23,18 @@ const advice: Readonly<Record<string, string>> = {
   https: 'make requests with fetch',
 };
 
-export function createModules(parts: GuestParts): (name: string) => unknown {
+export function createModules(deps: GuestDeps): (name: string) => unknown {
   const loaded = new Map<string, unknown>();
   const require = (given: string): unknown => {
     const name = String(given).replace(/^node:/, '');
     if (!loaded.has(name)) loaded.set(name, withDefault(load(name)));
     return loaded.get(name);
   };
-  const lazyParts: LazyParts = { ...parts, Buffer, require };
+  const lazyDeps: LazyDeps = { ...deps, Buffer, require };
   const eager: Readonly<Record<string, () => unknown>> = {
-    crypto: () => createCrypto(parts.bridge),
-    url: () => createUrlModule(parts),
-    'node-fetch': () => parts.fetch,
+    crypto: () => createCrypto(deps.bridge),
+    url: () => createUrlModule(deps),
+    'node-fetch': () => deps.fetch,
     buffer: () => ({ Buffer }),
     '@posthog/plugin-scaffold': () => ({ RetryError }),
     'aws-sdk/clients/s3': () => Reflect.get(Object(require('aws-sdk')), 'S3'),
@@ -42,7 +42,7 @@ export function createModules(parts: GuestParts): (name: string) => unknown {
   };
   const load = (name: string): unknown => {
     if (Object.hasOwn(eager, name)) return eager[name]?.();
-    if (isLazyModule(name)) return loadLazy(lazyParts, name);
+    if (isLazyModule(name)) return loadLazy(lazyDeps, name);
     throw notThere(name, [...Object.keys(eager), ...lazyModules]);
   };
   return require;
@@ -52,11 +52,11 @@ export function createModules(parts: GuestParts): (name: string) => unknown {
 // oxlint-disable-next-line no-eval
 const evaluate = globalThis.eval;
 
-function loadLazy(parts: LazyParts, name: string): unknown {
-  const code = parts.bridge.callSync('module', [name]);
+function loadLazy(deps: LazyDeps, name: string): unknown {
+  const code = deps.bridge.callSync('module', [name]);
   const create: unknown = evaluate(String(code));
   if (typeof create !== 'function') throw new Error(`expected the module ${name} to be a function`);
-  return create(parts);
+  return create(deps);
 }
 
 /** `import x from`, `import * as x from`, `require(…)` and `require(…).default` all come to the same. */

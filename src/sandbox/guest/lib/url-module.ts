@@ -1,8 +1,8 @@
-import type { GuestParts } from './globals.ts';
+import type { GuestDeps } from './globals.ts';
 import { URLSearchParams } from './url-search-params.ts';
 
 /** Node's module `url`: the classes, and the old functions as they are in Node. */
-export function createUrlModule({ bridge, URL }: GuestParts): Record<string, unknown> {
+export function createUrlModule({ bridge, URL }: GuestDeps): Record<string, unknown> {
   const ask = (op: string, ...args: readonly unknown[]): unknown => bridge.callSync(`url.${op}`, args);
   class Url {
     format(): unknown {
@@ -29,6 +29,6 @@ export function createUrlModule({ bridge, URL }: GuestParts): Record<string, unk
   };
 }
 
-function hostnameOf(URL: GuestParts['URL'], domain: unknown): string {
+function hostnameOf(URL: GuestDeps['URL'], domain: unknown): string {
   return URL.parse(`ws://${String(domain)}`)?.hostname ?? '';
 }

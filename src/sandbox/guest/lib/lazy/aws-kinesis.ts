@@ -1,5 +1,5 @@
 import { base64OfBytes, bytesOfBase64 } from '../base64.ts';
-import type { LazyParts } from '../modules.ts';
+import type { LazyDeps } from '../modules.ts';
 import { encodeUtf8 } from '../utf8.ts';
 import {
   awsError,
@@ -27,9 +27,9 @@ export class KinesisClient {
   readonly #service: AwsService;
   readonly #buffer: (base64: string) => unknown;
 
-  constructor(parts: LazyParts, options: AwsOptions) {
-    this.#service = createAwsService(parts, 'kinesis', options);
-    this.#buffer = (base64) => parts.Buffer.from(bytesOfBase64(base64).buffer);
+  constructor(deps: LazyDeps, options: AwsOptions) {
+    this.#service = createAwsService(deps, 'kinesis', options);
+    this.#buffer = (base64) => deps.Buffer.from(bytesOfBase64(base64).buffer);
   }
 
   static async call(client: KinesisClient, operation: string, params: unknown): Promise<unknown> {
@@ -60,9 +60,9 @@ for (const operation of operations) {
 }
 
 function failure(answer: unknown, status: number): Error {
-  const told = typeof answer === 'object' && answer !== null ? answer : {};
-  const type = '__type' in told ? String(told.__type).replace(/^.*#/, '') : `Http${status}`;
-  const message = 'message' in told ? told.message : 'Message' in told ? told.Message : `Kinesis answered ${status}`;
+  const body = typeof answer === 'object' && answer !== null ? answer : {};
+  const type = '__type' in body ? String(body.__type).replace(/^.*#/, '') : `Http${status}`;
+  const message = 'message' in body ? body.message : 'Message' in body ? body.Message : `Kinesis answered ${status}`;
   return awsError(type, String(message), status);
 }
 

@@ -1,4 +1,4 @@
-import type { LazyParts } from '../modules.ts';
+import type { LazyDeps } from '../modules.ts';
 import type { Response } from '../response.ts';
 import {
   awsError,
@@ -34,9 +34,9 @@ export class S3Client {
   readonly #service: AwsService;
   readonly #options: AwsOptions;
 
-  constructor(parts: LazyParts, options: AwsOptions) {
+  constructor(deps: LazyDeps, options: AwsOptions) {
     this.#options = options;
-    this.#service = createAwsService(parts, 's3', options);
+    this.#service = createAwsService(deps, 's3', options);
   }
 
   /** In one request, whatever the size. */

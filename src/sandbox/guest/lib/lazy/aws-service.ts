@@ -1,5 +1,5 @@
 import { callLater, isCallback } from '../call-later.ts';
-import type { LazyParts } from '../modules.ts';
+import type { LazyDeps } from '../modules.ts';
 import type { Response } from '../response.ts';
 import { queryText, signedHeaders, type AwsRequest, type DigestMaker } from './aws-signature.ts';
 
@@ -25,7 +25,7 @@ export interface AwsService {
 }
 
 export function createAwsService(
-  { bridge, fetch, require, URL }: LazyParts,
+  { bridge, fetch, require, URL }: LazyDeps,
   service: string,
   options: AwsOptions,
 ): AwsService {

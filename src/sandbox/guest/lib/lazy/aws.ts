@@ -1,20 +1,20 @@
-import type { LazyParts } from '../modules.ts';
+import type { LazyDeps } from '../modules.ts';
 import { KinesisClient } from './aws-kinesis.ts';
 import { S3Client } from './aws-s3.ts';
 import type { AwsOptions } from './aws-service.ts';
 
 /** aws-sdk 2, as far as published plugins use it. Other services of AWS say that they are not there. */
-export const create = (parts: LazyParts): unknown => {
-  const { URL } = parts;
+export const create = (deps: LazyDeps): unknown => {
+  const { URL } = deps;
   const defaults: Record<string, unknown> = {};
   class S3 extends S3Client {
     constructor(options: AwsOptions = {}) {
-      super(parts, { ...defaults, ...options });
+      super(deps, { ...defaults, ...options });
     }
   }
   class Kinesis extends KinesisClient {
     constructor(options: AwsOptions = {}) {
-      super(parts, { ...defaults, ...options });
+      super(deps, { ...defaults, ...options });
     }
   }
   class Endpoint extends URL {

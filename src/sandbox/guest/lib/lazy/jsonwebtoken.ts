@@ -1,5 +1,5 @@
 import { callLater, isCallback } from '../call-later.ts';
-import type { LazyParts } from '../modules.ts';
+import type { LazyDeps } from '../modules.ts';
 
 type Outcome =
   | { readonly ok: true; readonly value: unknown }
@@ -36,7 +36,7 @@ class NotBeforeError extends JsonWebTokenError {
 }
 
 /** The package jsonwebtoken, at work outside; keys are text or PEM. */
-export const create = ({ bridge }: LazyParts): unknown => {
+export const create = ({ bridge }: LazyDeps): unknown => {
   const ask = (op: string, ...args: readonly unknown[]): unknown => {
     const outcome = bridge.callSync(`jwt.${op}`, args) as Outcome;
     if (!outcome.ok) throw errorOf(outcome);

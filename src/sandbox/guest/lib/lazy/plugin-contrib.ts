@@ -1,4 +1,4 @@
-import type { LazyParts } from '../modules.ts';
+import type { LazyDeps } from '../modules.ts';
 
 interface BufferOptions {
   /** What the sum of the sizes may not exceed. */
@@ -11,7 +11,7 @@ interface BufferOptions {
  * createBuffer of @posthog/plugin-contrib. There are no timers: what is left when a delivery of events is over goes then, and
  * what has waited too long goes with the next `add`.
  */
-export const create = ({ bridge, leftOver }: LazyParts): unknown => ({
+export const create = ({ bridge, leftOver }: LazyDeps): unknown => ({
   createBuffer: ({ limit, timeoutSeconds = 60, onFlush }: BufferOptions) => {
     let items: unknown[] = [];
     let points = 0;
@@ -24,7 +24,7 @@ export const create = ({ bridge, leftOver }: LazyParts): unknown => ({
       [items, points] = [[], 0];
       const before = flushing;
       flushing = (async () => {
-        // One after the other; what went wrong before was told to whoever waited for it.
+        // One after the other; what went wrong before has rejected whoever waited for it.
         await before.catch(() => undefined);
         await onFlush?.(batch, size);
       })();

@@ -1,6 +1,6 @@
 import { bytesOfBase64 } from '../base64.ts';
 import { callLater } from '../call-later.ts';
-import type { LazyParts } from '../modules.ts';
+import type { LazyDeps } from '../modules.ts';
 import { toPayload } from '../wire.ts';
 
 interface Answer {
@@ -34,7 +34,7 @@ export interface PostgresWire {
   end(connection: unknown): Promise<unknown>;
 }
 
-export function createPostgresWire({ bridge, Buffer }: LazyParts): PostgresWire {
+export function createPostgresWire({ bridge, Buffer }: LazyDeps): PostgresWire {
   const ask = async (op: string, ...args: readonly unknown[]): Promise<unknown> => {
     const outcome = (await bridge.call(`pg.${op}`, args)) as Outcome;
     if (outcome.ok) return outcome.value;

@@ -1,11 +1,11 @@
-import type { LazyParts } from '../modules.ts';
+import type { LazyDeps } from '../modules.ts';
 import { PostgresClient } from './postgres-client.ts';
 import { PostgresPool } from './postgres-pool.ts';
 import { createPostgresWire } from './postgres-wire.ts';
 
 /** Client and Pool of the package pg. The connection itself is made outside, to addresses that plugins may reach. */
-export const create = (parts: LazyParts): unknown => {
-  const wire = createPostgresWire(parts);
+export const create = (deps: LazyDeps): unknown => {
+  const wire = createPostgresWire(deps);
   class Client extends PostgresClient {
     constructor(options?: unknown) {
       super(wire, options);

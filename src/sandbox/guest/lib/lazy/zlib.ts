@@ -1,6 +1,6 @@
 import { bytesOfBase64 } from '../base64.ts';
 import { callLater, isCallback } from '../call-later.ts';
-import type { LazyParts } from '../modules.ts';
+import type { LazyDeps } from '../modules.ts';
 import { toPayload } from '../wire.ts';
 
 const names = [
@@ -16,7 +16,7 @@ const names = [
 ];
 
 /** Node's zlib, whole data at a time: `gzipSync(data)` and `gzip(data, callback)`. */
-export const create = ({ bridge, Buffer }: LazyParts): unknown => {
+export const create = ({ bridge, Buffer }: LazyDeps): unknown => {
   const run = (name: string, data: unknown, options: unknown): unknown => {
     const level: unknown = typeof options === 'object' && options !== null ? Reflect.get(options, 'level') : undefined;
     const answer = bridge.callSync(`zlib.${name}`, [toPayload(dataOf(data)), level === undefined ? null : { level }]);
