@@ -40,3 +40,13 @@ export type SettingValues = Readonly<Record<string, JsonValue>>;
 
 /** What stands for a secret that is set. Sent back as a value it is refused. */
 export const secretMask = '**************** POSTHOG SECRET FIELD ****************';
+
+/** The part of a field that makes it a question: `{ key, name, ...yesNo('No') }`. */
+export function yesNo<Standard extends 'Yes' | 'No'>(standard: Standard) {
+  return { type: 'choice', choices: ['Yes', 'No'], default: standard } as const;
+}
+
+/** As published plugins ask whose settings are kept as they are. */
+export function trueFalse<Standard extends 'true' | 'false'>(standard: Standard) {
+  return { type: 'choice', choices: ['true', 'false'], default: standard } as const;
+}

@@ -4,7 +4,7 @@ import { OutboundError } from '../../outbound/outbound.ts';
 import { readRecords } from '../records/read-records.ts';
 import { connectBucket, type Bucket, type BucketObject, type BucketSettings } from '../s3/bucket.ts';
 import { BucketError } from '../s3/errors.ts';
-import type { PluginField, SettingValues } from '../../plugins/fields.ts';
+import { type PluginField, type SettingValues, yesNo } from '../../plugins/fields.ts';
 import { definePlugin, importRunJobs, wrongSetting, type ImportSourcePlugin } from '../../plugins/plugin.ts';
 import { textSetting, yesSetting } from '../../plugins/setting-values.ts';
 import { fileKinds } from './files.ts';
@@ -63,9 +63,7 @@ const fields = [
   {
     key: 'path_style',
     name: 'Bucket in the path',
-    type: 'choice',
-    choices: ['Yes', 'No'],
-    default: 'Yes',
+    ...yesNo('Yes'),
     visible_if: [['endpoint']],
     hint: 'Yes: https://endpoint/bucket/key, which most services of your own want. No: https://bucket.endpoint/key.',
   },

@@ -1,4 +1,4 @@
-import type { PluginField } from '../fields.ts';
+import { type PluginField, trueFalse } from '../fields.ts';
 import { personPropertiesIfAny } from './properties/person-properties.ts';
 import { defineTransformation, SettingsError } from '../plugin.ts';
 import type { JsonObject } from '../../base/json.ts';
@@ -8,9 +8,7 @@ const fields = [
   {
     key: 'discardIp',
     name: 'Discard IP addresses after GeoIP',
-    type: 'choice',
-    choices: ['true', 'false'],
-    default: 'false',
+    ...trueFalse('false'),
     required: true,
     hint: 'Removes $ip from events that the GeoIP transformation has processed. Put this one after it.',
   },

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { PluginField } from '../fields.ts';
+import { type PluginField, yesNo } from '../fields.ts';
 import { idProperties, replaceIds } from './properties/replace-ids.ts';
 import { defineTransformation, wrongSetting } from '../plugin.ts';
 import { isObject, type JsonValue } from '../../base/json.ts';
@@ -28,9 +28,7 @@ const fields = [
   {
     key: 'normalizeUrls',
     name: 'Take queries and ids out of the page address',
-    type: 'choice',
-    choices: ['Yes', 'No'],
-    default: 'Yes',
+    ...yesNo('Yes'),
     hint: 'Of $current_url, $set.$current_url and $set_once.$initial_current_url.',
   },
 ] as const satisfies readonly PluginField[];

@@ -1,14 +1,12 @@
 import { BlockList, isIP } from 'node:net';
 import { isbot } from 'isbot';
 import { crawlerNetworks } from './crawler-networks.ts';
-import type { PluginField, SettingValues } from '../fields.ts';
+import { type PluginField, type SettingValues, trueFalse, yesNo } from '../fields.ts';
 import { guardedPattern, type GuardedPattern } from './patterns/guarded-pattern.ts';
 import { defineTransformation, wrongSetting } from '../plugin.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { propertyPath, readPath } from './properties/property-path.ts';
 import { listSetting, textSetting, yesSetting } from '../setting-values.ts';
-
-const flags = ['true', 'false'] as const;
 
 const fields = [
   {
@@ -22,9 +20,7 @@ const fields = [
   {
     key: 'filterKnownBotUserAgents',
     name: 'Drop known bots by user agent',
-    type: 'choice',
-    choices: flags,
-    default: 'true',
+    ...trueFalse('true'),
     hint: 'Only for events of browsers ($lib is web, js or missing): server libraries look like bots.',
   },
   {
@@ -36,9 +32,7 @@ const fields = [
   {
     key: 'filterKnownBotIps',
     name: 'Drop known bots by IP address',
-    type: 'choice',
-    choices: flags,
-    default: 'true',
+    ...trueFalse('true'),
     hint: 'A short list of networks of search engines, by $ip; only for events of browsers.',
   },
   {
@@ -50,9 +44,7 @@ const fields = [
   {
     key: 'keepUndefinedUseragent',
     name: 'Keep events without user agent',
-    type: 'choice',
-    choices: ['Yes', 'No'],
-    default: 'Yes',
+    ...yesNo('Yes'),
     hint: 'Events of servers often have none.',
   },
 ] as const satisfies readonly PluginField[];

@@ -1,5 +1,5 @@
 import type { Attachment } from '../host.ts';
-import type { PluginField, SettingValues } from '../fields.ts';
+import { type PluginField, type SettingValues, yesNo } from '../fields.ts';
 import { guardedPattern } from './patterns/guarded-pattern.ts';
 import { defineTransformation, SettingsError } from '../plugin.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
@@ -63,9 +63,7 @@ const fields = [
   {
     key: 'keepUndefinedProperties',
     name: 'Keep events that lack a property of a filter',
-    type: 'choice',
-    choices: ['Yes', 'No'],
-    default: 'No',
+    ...yesNo('No'),
     hint: 'Yes: a filter whose property is missing holds. No: it does not.',
   },
 ] as const satisfies readonly PluginField[];

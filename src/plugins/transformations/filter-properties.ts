@@ -1,4 +1,4 @@
-import type { PluginField } from '../fields.ts';
+import { type PluginField, yesNo } from '../fields.ts';
 import { defineTransformation, wrongSetting } from '../plugin.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
 import {
@@ -38,25 +38,14 @@ const fields = [
   {
     key: 'keep_system_properties',
     name: 'Always keep properties that start with $',
-    type: 'choice',
-    choices: ['Yes', 'No'],
-    default: 'Yes',
+    ...yesNo('Yes'),
     hint: 'Only for "Keep only these": persons, groups and sessions live in such properties.',
   },
-  {
-    key: 'includeSetProperties',
-    name: 'Remove them from $set too',
-    type: 'choice',
-    choices: ['Yes', 'No'],
-    default: 'No',
-    hint: 'Only for "Remove these".',
-  },
+  { key: 'includeSetProperties', name: 'Remove them from $set too', ...yesNo('No'), hint: 'Only for "Remove these".' },
   {
     key: 'includeSetOnceProperties',
     name: 'Remove them from $set_once too',
-    type: 'choice',
-    choices: ['Yes', 'No'],
-    default: 'No',
+    ...yesNo('No'),
     hint: 'Only for "Remove these".',
   },
 ] as const satisfies readonly PluginField[];

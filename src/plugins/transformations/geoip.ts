@@ -1,12 +1,10 @@
-import type { PluginField } from '../fields.ts';
+import { type PluginField, yesNo } from '../fields.ts';
 import type { CityRecord, GeoIp } from '../host.ts';
 import { personPropertiesIfAny } from './properties/person-properties.ts';
 import { defineTransformation, SettingsError } from '../plugin.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { deletePath, propertyPath, readPath } from './properties/property-path.ts';
 import { listSetting, textSetting, yesSetting } from '../setting-values.ts';
-
-const yesNo = ['Yes', 'No'] as const;
 
 const fields = [
   {
@@ -19,17 +17,13 @@ const fields = [
   {
     key: 'person',
     name: 'Keep on the person too',
-    type: 'choice',
-    choices: yesNo,
-    default: 'Yes',
+    ...yesNo('Yes'),
     hint: 'The latest place under the same names, the first one under $initial_geoip_ and the name.',
   },
   {
     key: 'discard_ip',
     name: 'Remove the IP address afterwards',
-    type: 'choice',
-    choices: yesNo,
-    default: 'No',
+    ...yesNo('No'),
     hint: 'Removed from every event, whether or not a place was found. Put other transformations that need it before.',
   },
   {

@@ -1,12 +1,10 @@
 import { hash } from 'node:crypto';
-import type { PluginField } from '../fields.ts';
+import { type PluginField, yesNo } from '../fields.ts';
 import { idProperties, replaceIds } from './properties/replace-ids.ts';
 import { defineTransformation, SettingsError } from '../plugin.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
 import { locate, propertyPath, setOwn, type PropertyPath } from './properties/property-path.ts';
 import { listSetting, textSetting, yesSetting } from '../setting-values.ts';
-
-const yesNo = ['Yes', 'No'] as const;
 
 const fields = [
   {
@@ -18,9 +16,7 @@ const fields = [
   {
     key: 'hashDistinctId',
     name: 'Hash the distinct_id',
-    type: 'choice',
-    choices: yesNo,
-    default: 'No',
+    ...yesNo('No'),
     hint: 'Properties that hold ids of persons ($anon_distinct_id, alias, $device_id, $user_id) are hashed with it.',
   },
   {
@@ -39,9 +35,7 @@ const fields = [
   {
     key: 'includeSetProperties',
     name: 'The fields in $set and $set_once too',
-    type: 'choice',
-    choices: yesNo,
-    default: 'Yes',
+    ...yesNo('Yes'),
     hint: 'Only for "Fields to hash".',
   },
 ] as const satisfies readonly PluginField[];

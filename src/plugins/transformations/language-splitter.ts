@@ -1,4 +1,4 @@
-import type { PluginField } from '../fields.ts';
+import { type PluginField, yesNo } from '../fields.ts';
 import { guardedPattern } from './patterns/guarded-pattern.ts';
 import { defineTransformation, wrongSetting } from '../plugin.ts';
 import { setOwn } from './properties/property-path.ts';
@@ -35,9 +35,7 @@ const fields = [
   {
     key: 'cleanPath',
     name: 'Take the language out of the path',
-    type: 'choice',
-    choices: ['Yes', 'No'],
-    default: 'Yes',
+    ...yesNo('Yes'),
     hint: 'By the replacement pattern below.',
   },
   {

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { isIP } from 'node:net';
-import type { PluginField, SettingValues } from '../fields.ts';
+import { type PluginField, type SettingValues, yesNo } from '../fields.ts';
 import { replaceIds } from './properties/replace-ids.ts';
 import { defineTransformation, SettingsError, wrongSetting } from '../plugin.ts';
 import type { JsonValue } from '../../base/json.ts';
@@ -9,7 +9,6 @@ import { listSetting, textSetting, yesSetting } from '../setting-values.ts';
 
 const remove = 'Remove';
 const saltLengthMin = 8;
-const yesNo = ['Yes', 'No'] as const;
 
 const fields = [
   {
@@ -36,25 +35,19 @@ const fields = [
   {
     key: 'distinct_id',
     name: 'Hash the distinct_id too',
-    type: 'choice',
-    choices: yesNo,
-    default: 'No',
+    ...yesNo('No'),
     hint: 'Properties that hold ids of persons ($anon_distinct_id, alias, $device_id, $user_id) are hashed with it.',
   },
   {
     key: 'emails',
     name: 'E-mail addresses in any text',
-    type: 'choice',
-    choices: yesNo,
-    default: 'No',
+    ...yesNo('No'),
     hint: 'Wherever they stand in the properties, however deep.',
   },
   {
     key: 'ips',
     name: 'IP addresses in any text',
-    type: 'choice',
-    choices: yesNo,
-    default: 'No',
+    ...yesNo('No'),
     hint: 'Wherever they stand in the properties, however deep.',
   },
 ] as const satisfies readonly PluginField[];

@@ -1,4 +1,4 @@
-import type { PluginField } from '../fields.ts';
+import { type PluginField, yesNo } from '../fields.ts';
 import { personProperties } from './properties/person-properties.ts';
 import { defineTransformation } from '../plugin.ts';
 import type { JsonObject } from '../../base/json.ts';
@@ -15,9 +15,7 @@ const fields = [
   {
     key: 'person',
     name: 'Keep on the person too',
-    type: 'choice',
-    choices: ['Yes', 'No'],
-    default: 'Yes',
+    ...yesNo('Yes'),
     hint: 'The latest under the same names, the first ones under initial_ and the name.',
   },
 ] as const satisfies readonly PluginField[];

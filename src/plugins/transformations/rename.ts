@@ -1,4 +1,4 @@
-import type { PluginField, SettingValues } from '../fields.ts';
+import { type PluginField, type SettingValues, yesNo } from '../fields.ts';
 import { defineTransformation, SettingsError, wrongSetting } from '../plugin.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
 import { propertyRenaming } from './property-renaming.ts';
@@ -43,9 +43,7 @@ const fields = [
   {
     key: 'ignore_case',
     name: 'Ignore upper and lower case of old names',
-    type: 'choice',
-    choices: ['Yes', 'No'],
-    default: 'No',
+    ...yesNo('No'),
     hint: 'With Yes, "Plan" also stands for "plan" and "PLAN"; of names with dots the whole must match as it is.',
   },
   {

@@ -1,4 +1,4 @@
-import type { PluginField } from '../fields.ts';
+import { type PluginField, yesNo } from '../fields.ts';
 import type { PluginStorage } from '../host.ts';
 import { defineTransformation, wrongSetting, type TransformEvent } from '../plugin.ts';
 import type { JsonValue } from '../../base/json.ts';
@@ -16,9 +16,7 @@ const fields = [
   {
     key: 'updateTimestamp',
     name: 'Start anew with every first event',
-    type: 'choice',
-    choices: ['Yes', 'No'],
-    default: 'Yes',
+    ...yesNo('Yes'),
     hint: 'Yes: time since the latest first event. No: since the earliest that arrived.',
   },
 ] as const satisfies readonly PluginField[];

@@ -1,9 +1,7 @@
-import type { PluginField } from '../fields.ts';
+import { type PluginField, yesNo } from '../fields.ts';
 import { defineTransformation, wrongSetting } from '../plugin.ts';
 import { propertyPath, readPath, replacePath } from './properties/property-path.ts';
 import { listSetting, yesSetting } from '../setting-values.ts';
-
-const yesNo = ['Yes', 'No'] as const;
 
 const fields = [
   {
@@ -16,25 +14,14 @@ const fields = [
   {
     key: 'lower_case',
     name: 'Change to lower case',
-    type: 'choice',
-    choices: yesNo,
-    default: 'Yes',
+    ...yesNo('Yes'),
     hint: 'The whole address, with path and parameters.',
   },
-  {
-    key: 'remove_query',
-    name: 'Remove the parameters',
-    type: 'choice',
-    choices: yesNo,
-    default: 'No',
-    hint: 'What follows the question mark.',
-  },
+  { key: 'remove_query', name: 'Remove the parameters', ...yesNo('No'), hint: 'What follows the question mark.' },
   {
     key: 'remove_hash',
     name: 'Remove the part after #',
-    type: 'choice',
-    choices: yesNo,
-    default: 'No',
+    ...yesNo('No'),
     hint: 'Keep it where pages are told apart by it.',
   },
 ] as const satisfies readonly PluginField[];

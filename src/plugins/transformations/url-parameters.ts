@@ -1,11 +1,9 @@
-import type { PluginField, SettingValues } from '../fields.ts';
+import { type PluginField, type SettingValues, trueFalse } from '../fields.ts';
 import { personProperties } from './properties/person-properties.ts';
 import { defineTransformation, SettingsError, wrongSetting } from '../plugin.ts';
 import { isObject, type JsonObject } from '../../base/json.ts';
 import { propertyPath, readPath, setOwn } from './properties/property-path.ts';
 import { jsonSetting, listSetting, textSetting } from '../setting-values.ts';
-
-const trueFalse = ['true', 'false'] as const;
 
 const fields = [
   {
@@ -35,33 +33,25 @@ const fields = [
   {
     key: 'ignoreCase',
     name: 'Ignore upper and lower case of parameters',
-    type: 'choice',
-    choices: trueFalse,
-    default: 'false',
+    ...trueFalse('false'),
     hint: 'The property takes the name as you list it.',
   },
   {
     key: 'setAsUserProperties',
     name: 'Keep the latest on the person',
-    type: 'choice',
-    choices: trueFalse,
-    default: 'false',
+    ...trueFalse('false'),
     hint: 'In $set, under the same name.',
   },
   {
     key: 'setAsInitialUserProperties',
     name: 'Keep the first on the person',
-    type: 'choice',
-    choices: trueFalse,
-    default: 'false',
+    ...trueFalse('false'),
     hint: 'In $set_once, with initial_ before the name.',
   },
   {
     key: 'alwaysJson',
     name: 'Always write JSON',
-    type: 'choice',
-    choices: trueFalse,
-    default: 'false',
+    ...trueFalse('false'),
     hint: 'true: each value is the text of a JSON list. false: only that of a parameter which is repeated.',
   },
   {

@@ -1,12 +1,10 @@
-import type { PluginField } from '../fields.ts';
+import { type PluginField, trueFalse } from '../fields.ts';
 import { guardedPattern } from './patterns/guarded-pattern.ts';
 import { personPropertiesIfAny } from './properties/person-properties.ts';
 import { defineTransformation, wrongSetting, type TransformationPlugin } from '../plugin.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { setOwn } from './properties/property-path.ts';
 import { listSetting, textSetting } from '../setting-values.ts';
-
-const flags = ['true', 'false'] as const;
 
 /** UUIDs, and at least three capital letters or digits. */
 const standardPattern = '^([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[A-Z0-9]{3,})$';
@@ -37,17 +35,13 @@ const fields = [
   {
     key: 'removeHash',
     name: 'Remove the part after #',
-    type: 'choice',
-    choices: flags,
-    default: 'true',
+    ...trueFalse('true'),
     hint: 'false: ids in it are replaced as in a path.',
   },
   {
     key: 'removeQueryString',
     name: 'Remove the parameters',
-    type: 'choice',
-    choices: flags,
-    default: 'true',
+    ...trueFalse('true'),
     hint: 'false: values of parameters that are ids are replaced.',
   },
 ] as const satisfies readonly PluginField[];

@@ -1,11 +1,10 @@
-import type { PluginField } from '../fields.ts';
+import { type PluginField, yesNo } from '../fields.ts';
 import { personProperties } from './properties/person-properties.ts';
 import { defineTransformation, wrongSetting, type TransformationPlugin } from '../plugin.ts';
 import { isObject, type JsonObject } from '../../base/json.ts';
 import { propertyPath, readPath, replacePath, setOwn } from './properties/property-path.ts';
 import { jsonSetting, listSetting, textSetting, yesSetting } from '../setting-values.ts';
 
-const yesNo = ['Yes', 'No'] as const;
 const standardParameters =
   'utm_source, utm_medium, utm_campaign, utm_content, utm_term, gclid, gad_source, dclid, gbraid, wbraid, fbclid, ' +
   'msclkid, twclid, li_fat_id, igshid, ttclid, rdt_cid, epik, mc_cid';
@@ -28,17 +27,13 @@ const fields = [
   {
     key: 'replace',
     name: 'Replace properties that are there already',
-    type: 'choice',
-    choices: yesNo,
-    default: 'No',
+    ...yesNo('No'),
     hint: 'No: client libraries that send them themselves are not overruled.',
   },
   {
     key: 'lower_case',
     name: 'Change values of utm_ parameters to lower case',
-    type: 'choice',
-    choices: yesNo,
-    default: 'No',
+    ...yesNo('No'),
     hint: 'Newsletter and newsletter become one. Click ids keep their case.',
   },
   {
@@ -50,17 +45,13 @@ const fields = [
   {
     key: 'clean_url',
     name: 'Take the parameters out of the URL',
-    type: 'choice',
-    choices: yesNo,
-    default: 'No',
+    ...yesNo('No'),
     hint: 'So that a page has one address, whatever campaign led to it.',
   },
   {
     key: 'person',
     name: 'Keep on the person too',
-    type: 'choice',
-    choices: yesNo,
-    default: 'Yes',
+    ...yesNo('Yes'),
     hint: 'The latest under the same names, the first ones under initial_ and the name.',
   },
 ] as const satisfies readonly PluginField[];
