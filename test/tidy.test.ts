@@ -93,6 +93,18 @@ describe('the house is tidy', () => {
     expect([...inText.filter((finding) => !finding.startsWith('test/tidy')), ...anyTypes]).toEqual([]);
   });
 
+  it('no module of src keeps state: what is remembered belongs to an object that somebody creates', () => {
+    // What runs inside an isolate is a module of that isolate.
+    const shared = ({ path }: SourceFile): boolean =>
+      path.startsWith('src/') && !path.startsWith('src/sandbox/guest/') && !isSuite(path) && !isTest(path);
+    const state = /^(export )?(let |const \w+(: [^=]+)? = new (Map|Set|WeakMap|WeakSet|LRUCache)(<.*>)?\((\{.*)?\))/;
+    const readonly = /^(export )?const \w+: Readonly(Map|Set)</;
+    const found = sources
+      .filter(shared)
+      .flatMap(({ path }) => lineFindings(path, state).filter((line) => !readonly.test(line.replace(/^[^ ]+ /, ''))));
+    expect(found).toEqual([]);
+  });
+
   it('only syntax that Node can strip: no enum, namespace or decorator', () => {
     const refused = new Set(['TSEnumDeclaration', 'TSModuleDeclaration', 'Decorator', 'TSParameterProperty']);
     const found = findings((file) =>

@@ -6,6 +6,7 @@ import { parseAllowList } from '../../outbound/allow-list.ts';
 import { limitRequests } from '../../outbound/limit-requests.ts';
 import { resolveAllowed } from '../../outbound/resolve-allowed.ts';
 import { createOps, type Ops } from '../ops/index.ts';
+import { createModuleOps } from '../ops/module-ops.ts';
 import { FrameReader, writeFrame, type Frame } from '../../base/frames.ts';
 import type { ChildOptions, FromChild, OpenBody, Program, ToChild } from '../wire/messages.ts';
 import { wireError } from '../wire/errors.ts';
@@ -65,6 +66,7 @@ function start(
   const places = deps.openGeoIp(options.geoipDatabase, {
     warn: (_about, message) => send({ kind: 'warning', message }),
   });
+  const modules = createModuleOps();
   const opsFor: OpsFor = ({ pluginName, label, configId, projectId }, toHost) =>
     createOps({
       outbound: limitRequests(outbound, { perMinute: requestsPerMinute, atOnce: requestsAtOnce }),
@@ -76,6 +78,7 @@ function start(
       get geoipProblem() {
         return places.geoipProblem;
       },
+      modules,
       toHost,
       instance: { pluginName, label, configId, projectId },
     });

@@ -4,7 +4,6 @@ import { textArgument } from './arguments.ts';
 import { cryptoOps } from './crypto-ops.ts';
 import { createFetchOps } from './fetch-ops.ts';
 import { jwtOps } from './jwt-ops.ts';
-import { moduleOps } from './module-ops.ts';
 import type { AsyncOps, SyncOps } from './ops.ts';
 import { createPostgresOps } from './postgres-ops.ts';
 import { createServiceOps } from './service-ops.ts';
@@ -23,6 +22,8 @@ export interface OpsDeps {
   readonly geoip: GeoIp | undefined;
   /** Why there is no geoip. */
   readonly geoipProblem: string;
+  /** Of createModuleOps, shared by all isolates of the process. */
+  readonly modules: SyncOps;
   /** Asks the service; see Bridge in ../guest/lib/bridge.ts for what it answers. */
   readonly toHost: (op: string, args: readonly unknown[]) => Promise<unknown>;
   readonly instance: {
@@ -47,7 +48,7 @@ export interface Ops {
 export function createOps(deps: OpsDeps): Ops {
   const postgres = createPostgresOps(deps.resolveAllowed);
   return {
-    sync: { ...urlOps, ...cryptoOps, ...jwtOps, ...zlibOps, ...moduleOps, ...createGeoIpOps(deps) },
+    sync: { ...urlOps, ...cryptoOps, ...jwtOps, ...zlibOps, ...deps.modules, ...createGeoIpOps(deps) },
     async: { ...createFetchOps(deps.outbound), ...postgres.ops, ...createServiceOps(deps.toHost) },
     close: postgres.close,
   };

@@ -22,19 +22,19 @@ const sources: Readonly<Record<LazyModule, URL | string>> = {
 const noTimers = fileURLToPath(new URL('../guest/lib/lazy/no-timers.ts', import.meta.url));
 const eventEmitter = fileURLToPath(new URL('../guest/lib/lazy/event-emitter.ts', import.meta.url));
 
-/** The same for every isolate of the process. */
-const bundles = new Map<LazyModule, string>();
-
-/** Code of a module as an expression: the function that makes it. */
-export const moduleOps: SyncOps = {
-  module: ([given]) => {
-    const name = textArgument(given, 'the name of the module', 100);
-    if (!isLazyModule(name)) throw new Error(`expected one of the modules ${lazyModules.join(', ')}`);
-    const known = bundles.get(name) ?? bundle(sources[name]);
-    bundles.set(name, known);
-    return known;
-  },
-};
+/** Code of a module as an expression: the function that makes it. Bundled once for all isolates that share these ops. */
+export function createModuleOps(): SyncOps {
+  const bundles = new Map<LazyModule, string>();
+  return {
+    module: ([given]) => {
+      const name = textArgument(given, 'the name of the module', 100);
+      if (!isLazyModule(name)) throw new Error(`expected one of the modules ${lazyModules.join(', ')}`);
+      const known = bundles.get(name) ?? bundle(sources[name]);
+      bundles.set(name, known);
+      return known;
+    },
+  };
+}
 
 function bundle(source: URL | string): string {
   const entry =

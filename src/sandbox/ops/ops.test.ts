@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createOps, type Ops } from './index.ts';
+import { createModuleOps } from './module-ops.ts';
 
 /** Ops as if the plugin had taken the bridge for itself: whatever it sends, it gets an answer or a plain Error. */
 function opsOf(asked: (readonly [string, readonly unknown[]])[] = []): Ops {
@@ -10,6 +11,7 @@ function opsOf(asked: (readonly [string, readonly unknown[]])[] = []): Ops {
     resolveAllowed: () => Promise.reject(new Error('not reachable')),
     geoip: { locate: () => null },
     geoipProblem: '',
+    modules: createModuleOps(),
     toHost: (op, args) => {
       asked.push([op, args]);
       return Promise.resolve(null);

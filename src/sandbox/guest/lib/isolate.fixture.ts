@@ -3,6 +3,7 @@ import { buildSync } from 'esbuild';
 import ivm from 'isolated-vm';
 import type { OutboundFetch } from '../../../outbound/outbound.ts';
 import { createOps, type OpsDeps } from '../../ops/index.ts';
+import { createModuleOps } from '../../ops/module-ops.ts';
 import { decodeBridge, encodeBridge } from '../../wire/bridge-json.ts';
 
 /** The library in a real isolate over the real ops, without the machinery for events around it. */
@@ -122,12 +123,15 @@ export async function openTestIsolate(options: TestIsolateOptions = {}): Promise
   };
 }
 
+const modules = createModuleOps();
+
 function opsParts(options: TestIsolateOptions, told: Pick<TestIsolate, 'asked'>): OpsDeps {
   return {
     outbound: options.outbound ?? (() => Promise.reject(new Error('no outbound requests in this test'))),
     resolveAllowed: options.resolveAllowed ?? (() => Promise.reject(new Error('no connections in this test'))),
     geoip: options.geoip,
     geoipProblem: 'no database in this test',
+    modules,
     toHost: async (op, args) => {
       told.asked.push([op, args]);
       return (await options.service?.(op, args)) ?? null;
