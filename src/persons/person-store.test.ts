@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { tempMetadata } from '../../test/support/metadata.ts';
 import type { Metadata } from '../metadata/database.ts';
-import { mergeIds } from './merge-ids.ts';
+import { mergePersons } from './merge-persons.ts';
 import { writePersonChanges, type PersonChanges } from './person-rows.ts';
 import { PersonStore } from './person-store.ts';
 
@@ -14,7 +14,7 @@ interface Action {
 }
 
 function act(store: PersonStore, projectId: number, { id, other, force, set }: Action, micros: number): void {
-  if (other !== null) mergeIds(store, { projectId, targetId: id, otherId: other, force, eventUuid: 'e', micros });
+  if (other !== null) mergePersons(store, { projectId, targetId: id, otherId: other, force, eventUuid: 'e', micros });
   const person = store.touch(projectId, id, micros);
   if (set !== null) store.update(person, { set: { [`k${set % 3}`]: set }, setOnce: { first: set }, unset: [] }, micros);
 }

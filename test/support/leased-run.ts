@@ -1,4 +1,5 @@
-import { RunLostError, type DayState, type LeasedRun, type StoredDay } from '../../src/imports/run/leased-run.ts';
+import { RunLostError, type LeasedRun } from '../../src/imports/run/leased-run.ts';
+import { type DayState, type StoredDay } from '../../src/imports/run/day-state.ts';
 import {
   noTotals,
   type Run,

@@ -1,3 +1,4 @@
+import type { DayState, StoredDay } from './day-state.ts';
 import type { Run, RunTotals, Stage, StageProgress, Waiting } from './run.ts';
 import type { SourcePart } from '../source.ts';
 
@@ -53,32 +54,6 @@ export interface Segment {
   readonly bytes: number;
   /** Of the file in staging. */
   readonly sha256: string;
-}
-
-export interface StoredDay extends DayState {
-  /** YYYY-MM-DD, UTC. */
-  readonly day: string;
-}
-
-export interface DayState {
-  /** To be loaded: without duplicates and what was rejected. */
-  readonly events: number;
-  readonly bytes: number;
-  readonly duplicates: number;
-  readonly frames: number;
-  /** Frames that the target has acknowledged; the cursor of the load. */
-  readonly framesLoaded: number;
-  readonly accepted: number;
-  /** Refused by the target. */
-  readonly rejected: number;
-  readonly verified: boolean;
-  /** Of what was accepted, by event name: JSON of { [event]: { count, checksum } }, for verify. */
-  readonly expected: string;
-}
-
-/** Whether the target has acknowledged all of a day. */
-export function isLoaded({ frames, framesLoaded }: Pick<DayState, 'frames' | 'framesLoaded'>): boolean {
-  return framesLoaded >= frames;
 }
 
 /** Somebody paused or cancelled the run, or another worker has it: stop at once, write nothing. */

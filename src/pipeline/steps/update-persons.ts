@@ -1,4 +1,4 @@
-import { mergeIds } from '../../persons/merge-ids.ts';
+import { mergePersons } from '../../persons/merge-persons.ts';
 import type { PersonStore } from '../../persons/person-store.ts';
 import type { EventDraft } from '../event-draft.ts';
 import { draftsInOrder, state } from '../open-record.ts';
@@ -30,7 +30,7 @@ function updatePerson(persons: PersonStore, draft: EventDraft): void {
   if (intent === null) return;
   if (intent.merge !== null) {
     const { otherId, force } = intent.merge;
-    const warning = mergeIds(persons, { projectId, targetId: distinctId, otherId, force, eventUuid: uuid, micros });
+    const warning = mergePersons(persons, { projectId, targetId: distinctId, otherId, force, eventUuid: uuid, micros });
     if (warning !== null) draft.warnings.push(warning);
   }
   persons.update(persons.touch(projectId, distinctId, micros), intent.changes, micros);

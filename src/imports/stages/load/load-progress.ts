@@ -1,5 +1,6 @@
 import type { Clock } from '../../../base/clock.ts';
-import { isLoaded, type LeasedRun, type StoredDay } from '../../run/leased-run.ts';
+import { type LeasedRun } from '../../run/leased-run.ts';
+import { isLoaded, type StoredDay } from '../../run/day-state.ts';
 import type { CheckResult } from '../../run/results.ts';
 import { createRate } from '../rate.ts';
 import type { DeliveredFrame } from './deliver-frame.ts';

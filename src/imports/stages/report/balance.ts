@@ -1,4 +1,5 @@
-import { isLoaded, type StoredDay, type StoredPart } from '../../run/leased-run.ts';
+import { type StoredPart } from '../../run/leased-run.ts';
+import { isLoaded, type StoredDay } from '../../run/day-state.ts';
 import type { VerifyResult } from '../../run/results.ts';
 import type { BalanceLine, ReportTotals } from './report.ts';
 

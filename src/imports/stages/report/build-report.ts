@@ -1,5 +1,6 @@
 import { stagesOf } from '../../run/eta.ts';
-import { isLoaded, type StoredDay, type StoredPart } from '../../run/leased-run.ts';
+import { type StoredPart } from '../../run/leased-run.ts';
+import { isLoaded, type StoredDay } from '../../run/day-state.ts';
 import type { CheckResult, VerifyResult } from '../../run/results.ts';
 import { toOptionsRecord } from '../../run/run-record.ts';
 import type { Run, Stage, StageProgress } from '../../run/run.ts';

@@ -18,7 +18,7 @@ export interface MergeRequest {
 }
 
 /** Makes two ids one person, or says why not. The event itself is stored either way. */
-export function mergeIds(store: PersonStore, request: MergeRequest): WarningOccurrence | null {
+export function mergePersons(store: PersonStore, request: MergeRequest): WarningOccurrence | null {
   const { projectId, targetId, otherId, micros } = request;
   if (targetId === otherId) return null;
   const illegal = isIllegalId(targetId) ? targetId : isIllegalId(otherId) ? otherId : null;
@@ -38,11 +38,11 @@ export function mergeIds(store: PersonStore, request: MergeRequest): WarningOccu
   }
   if (target === other) return null;
   if (other.isIdentified && !request.force) return identifiedWarning(request);
-  mergePersons(store, target, other);
+  joinPersons(store, target, other);
   return null;
 }
 
-function mergePersons(store: PersonStore, target: Person, other: Person): void {
+function joinPersons(store: PersonStore, target: Person, other: Person): void {
   mergeRegisters(target.registers, other.registers);
   target.createdAt = Math.min(target.createdAt, other.createdAt);
   store.identify(target);
