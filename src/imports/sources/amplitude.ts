@@ -10,7 +10,7 @@ import {
 } from '../source.ts';
 import type { OutboundStreamResponse } from '../../outbound/outbound.ts';
 import { readRecords } from '../records/read-records.ts';
-import type { PluginField, SettingValues } from '../../plugins/fields.ts';
+import type { SettingValues } from '../../plugins/fields.ts';
 import { definePlugin, importRunJobs, wrongSetting, type ImportSourcePlugin } from '../../plugins/plugin.ts';
 import { textSetting } from '../../plugins/setting-values.ts';
 import { daySlices, keyOf, type Slice } from './day-slices.ts';
@@ -26,38 +26,6 @@ const hosts: Readonly<Record<string, string>> = {
   eu: 'https://analytics.eu.amplitude.com',
 };
 
-const fields = [
-  {
-    key: 'region',
-    name: 'Region',
-    type: 'choice',
-    choices: ['us', 'eu'],
-    default: 'us',
-    hint: 'Where the Amplitude project keeps its data.',
-  },
-  {
-    key: 'api_key',
-    name: 'API key',
-    type: 'string',
-    required: true,
-    hint: 'Of the Amplitude project, in its settings.',
-  },
-  {
-    key: 'secret_key',
-    name: 'Secret key',
-    type: 'string',
-    required: true,
-    secret: true,
-    hint: 'Of the Amplitude project, in its settings.',
-  },
-  {
-    key: 'base_url',
-    name: 'Address',
-    type: 'string',
-    hint: 'Only for a proxy: where to ask instead of Amplitude itself.',
-  },
-] as const satisfies readonly PluginField[];
-
 /** Raw events by the hour at which Amplitude received them. */
 export const amplitude = definePlugin<ImportSourcePlugin>({
   slug: 'amplitude',
@@ -67,7 +35,37 @@ export const amplitude = definePlugin<ImportSourcePlugin>({
     'Imports raw events through the export API of Amplitude. The range is that of their arrival there, not of the events: ' +
     'events that were sent late lie in later hours.',
   version: '1.0.0',
-  fields,
+  fields: [
+    {
+      key: 'region',
+      name: 'Region',
+      type: 'choice',
+      choices: ['us', 'eu'],
+      default: 'us',
+      hint: 'Where the Amplitude project keeps its data.',
+    },
+    {
+      key: 'api_key',
+      name: 'API key',
+      type: 'string',
+      required: true,
+      hint: 'Of the Amplitude project, in its settings.',
+    },
+    {
+      key: 'secret_key',
+      name: 'Secret key',
+      type: 'string',
+      required: true,
+      secret: true,
+      hint: 'Of the Amplitude project, in its settings.',
+    },
+    {
+      key: 'base_url',
+      name: 'Address',
+      type: 'string',
+      hint: 'Only for a proxy: where to ask instead of Amplitude itself.',
+    },
+  ],
   jobs: importRunJobs,
   formats: ['amplitude', 'mapping'],
   range:

@@ -1,7 +1,7 @@
 import type { Source, SourceContext, SourceHost, SourcePart } from '../source.ts';
 import { SourceError } from '../source.ts';
 import { readRecordFile } from '../records/read-records.ts';
-import type { PluginField, SettingValues } from '../../plugins/fields.ts';
+import type { SettingValues } from '../../plugins/fields.ts';
 import { definePlugin, importRunJobs, type ImportSourcePlugin } from '../../plugins/plugin.ts';
 import { textSetting } from '../../plugins/setting-values.ts';
 import { checkPaths, findFiles, lookAt, shortKey, type FoundFile } from './find-files.ts';
@@ -10,18 +10,6 @@ import { checkPaths, findFiles, lookAt, shortKey, type FoundFile } from './find-
 export const fileKinds =
   'NDJSON, JSON arrays, batch objects, CSV with a header and Parquet, plain or in gzip, zstd or zip. What a file is is seen by its content.';
 
-const fields = [
-  {
-    key: 'paths',
-    name: 'Paths',
-    type: 'string',
-    required: true,
-    hint:
-      'One a line: a file, a directory (all files below it, by name), a pattern such as /data/2024-*.json.gz, or upload:name for ' +
-      'an uploaded file (upload:* for all). The service reads only directories that its operator allows.',
-  },
-] as const satisfies readonly PluginField[];
-
 /** Files on disk and uploaded ones. */
 export const files = definePlugin<ImportSourcePlugin>({
   slug: 'files',
@@ -29,7 +17,17 @@ export const files = definePlugin<ImportSourcePlugin>({
   name: 'Files',
   description: `Imports files from disk, and files that were uploaded: ${fileKinds}`,
   version: '1.0.0',
-  fields,
+  fields: [
+    {
+      key: 'paths',
+      name: 'Paths',
+      type: 'string',
+      required: true,
+      hint:
+        'One a line: a file, a directory (all files below it, by name), a pattern such as /data/2024-*.json.gz, or upload:name for ' +
+        'an uploaded file (upload:* for all). The service reads only directories that its operator allows.',
+    },
+  ],
   jobs: importRunJobs,
   formats: [],
   range: undefined,

@@ -1,7 +1,7 @@
 import { hourMs } from '../../base/time.ts';
 import type { RecordChunk, Source, SourceContext, SourceHost, SourcePart } from '../source.ts';
 import { SourceError } from '../source.ts';
-import type { PluginField, SettingValues } from '../../plugins/fields.ts';
+import type { SettingValues } from '../../plugins/fields.ts';
 import { definePlugin, importRunJobs, wrongSetting, type ImportSourcePlugin } from '../../plugins/plugin.ts';
 import { integerSetting, textSetting } from '../../plugins/setting-values.ts';
 import { dayOf, daySlices, keyOf } from './day-slices.ts';
@@ -25,80 +25,6 @@ const hosts: Readonly<Record<string, { readonly data: string; readonly profiles:
   in: { data: 'https://data-in.mixpanel.com', profiles: 'https://in.mixpanel.com' },
 };
 
-const fields = [
-  {
-    key: 'region',
-    name: 'Region',
-    type: 'choice',
-    choices: ['us', 'eu', 'in'],
-    default: 'us',
-    hint: 'Where the Mixpanel project keeps its data: United States, European Union or India.',
-  },
-  {
-    key: 'records',
-    name: 'Records',
-    type: 'choice',
-    choices: ['events', 'profiles', 'both'],
-    default: 'both',
-    hint: 'Events of the range, profiles of users (as they are now), or both. Profiles come first.',
-  },
-  {
-    key: 'authentication',
-    name: 'Authentication',
-    type: 'choice',
-    choices: ['service account', 'project secret'],
-    default: 'service account',
-    hint: 'A service account works for every project; the project secret is the older way.',
-  },
-  {
-    key: 'service_account',
-    name: 'Service account',
-    type: 'string',
-    visible_if: [['authentication', 'service account']],
-    required: true,
-    hint: 'User name of the service account, such as import.a1b2c3.mp-service-account.',
-  },
-  {
-    key: 'service_secret',
-    name: 'Secret of the service account',
-    type: 'string',
-    secret: true,
-    visible_if: [['authentication', 'service account']],
-    required: true,
-    hint: 'Shown once, when the service account is made.',
-  },
-  {
-    key: 'project_id',
-    name: 'Project id',
-    type: 'string',
-    visible_if: [['authentication', 'service account']],
-    required: true,
-    hint: 'The number in the address of the Mixpanel project.',
-  },
-  {
-    key: 'project_secret',
-    name: 'Project secret',
-    type: 'string',
-    secret: true,
-    visible_if: [['authentication', 'project secret']],
-    required: true,
-    hint: 'API secret in the settings of the Mixpanel project.',
-  },
-  {
-    key: 'days_per_request',
-    name: 'Days per request',
-    type: 'string',
-    default: '1',
-    hint: '1 to 31. Mixpanel allows 60 requests an hour: with one day each, three years take 18 hours. More for small projects.',
-  },
-  {
-    key: 'base_url',
-    name: 'Address',
-    type: 'string',
-    hint: 'Only for a proxy: where to ask instead of Mixpanel itself.',
-  },
-] as const satisfies readonly PluginField[];
-
 /** Raw events by day, and profiles of users. */
 export const mixpanel = definePlugin<ImportSourcePlugin>({
   slug: 'mixpanel',
@@ -108,7 +34,79 @@ export const mixpanel = definePlugin<ImportSourcePlugin>({
     'Imports events and profiles of users through the export API of Mixpanel, at the speed that Mixpanel allows. For projects ' +
     'from before 2023, whose times are local, set the option `time_zone` of the format.',
   version: '1.0.0',
-  fields,
+  fields: [
+    {
+      key: 'region',
+      name: 'Region',
+      type: 'choice',
+      choices: ['us', 'eu', 'in'],
+      default: 'us',
+      hint: 'Where the Mixpanel project keeps its data: United States, European Union or India.',
+    },
+    {
+      key: 'records',
+      name: 'Records',
+      type: 'choice',
+      choices: ['events', 'profiles', 'both'],
+      default: 'both',
+      hint: 'Events of the range, profiles of users (as they are now), or both. Profiles come first.',
+    },
+    {
+      key: 'authentication',
+      name: 'Authentication',
+      type: 'choice',
+      choices: ['service account', 'project secret'],
+      default: 'service account',
+      hint: 'A service account works for every project; the project secret is the older way.',
+    },
+    {
+      key: 'service_account',
+      name: 'Service account',
+      type: 'string',
+      visible_if: [['authentication', 'service account']],
+      required: true,
+      hint: 'User name of the service account, such as import.a1b2c3.mp-service-account.',
+    },
+    {
+      key: 'service_secret',
+      name: 'Secret of the service account',
+      type: 'string',
+      secret: true,
+      visible_if: [['authentication', 'service account']],
+      required: true,
+      hint: 'Shown once, when the service account is made.',
+    },
+    {
+      key: 'project_id',
+      name: 'Project id',
+      type: 'string',
+      visible_if: [['authentication', 'service account']],
+      required: true,
+      hint: 'The number in the address of the Mixpanel project.',
+    },
+    {
+      key: 'project_secret',
+      name: 'Project secret',
+      type: 'string',
+      secret: true,
+      visible_if: [['authentication', 'project secret']],
+      required: true,
+      hint: 'API secret in the settings of the Mixpanel project.',
+    },
+    {
+      key: 'days_per_request',
+      name: 'Days per request',
+      type: 'string',
+      default: '1',
+      hint: '1 to 31. Mixpanel allows 60 requests an hour: with one day each, three years take 18 hours. More for small projects.',
+    },
+    {
+      key: 'base_url',
+      name: 'Address',
+      type: 'string',
+      hint: 'Only for a proxy: where to ask instead of Mixpanel itself.',
+    },
+  ],
   jobs: importRunJobs,
   formats: ['mixpanel', 'mapping'],
   range:

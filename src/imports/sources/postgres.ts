@@ -1,5 +1,5 @@
 import type { RecordChunk, ResolveHost, Source, SourceContext, SourceHost, SourcePart } from '../source.ts';
-import type { PluginField, SettingValues } from '../../plugins/fields.ts';
+import type { SettingValues } from '../../plugins/fields.ts';
 import { definePlugin, importRunJobs, wrongSetting, type ImportSourcePlugin } from '../../plugins/plugin.ts';
 import { integerSetting, textSetting, yesSetting } from '../../plugins/setting-values.ts';
 import { listRowParts, selectOf, type PostgresQuery } from './postgres-parts.ts';
@@ -10,65 +10,6 @@ const firstFetch = 100;
 const fetchBytes = 4 * 1024 * 1024;
 const tlsChoices = ['verify', 'no verify', 'off'] as const;
 
-const fields = [
-  {
-    key: 'url',
-    name: 'Connection string',
-    type: 'string',
-    secret: true,
-    hint: 'postgres://user:password@host:5432/database. Or the fields that follow.',
-  },
-  { key: 'host', name: 'Host', type: 'string', hint: 'Name or address of the PostgreSQL server.' },
-  { key: 'port', name: 'Port', type: 'string', default: '5432', hint: 'Of the server; nearly always 5432.' },
-  { key: 'database', name: 'Database', type: 'string', hint: 'Name of the database.' },
-  { key: 'user', name: 'User', type: 'string', hint: 'One that may only read is enough.' },
-  { key: 'password', name: 'Password', type: 'string', secret: true, hint: 'Of that user.' },
-  {
-    key: 'tls',
-    name: 'TLS',
-    type: 'choice',
-    choices: tlsChoices,
-    default: 'verify',
-    hint: '`no verify` encrypts without a look at the certificate; `off` does not encrypt.',
-  },
-  {
-    key: 'query',
-    name: 'Query',
-    type: 'string',
-    required: true,
-    hint: 'A select whose rows are the records: select id, name, user_id, created_at, data from events.',
-  },
-  {
-    key: 'cursor_column',
-    name: 'Cursor column',
-    type: 'string',
-    required: true,
-    hint: 'Column of the query by which rows are cut into parts and ordered: a time or a number, with an index.',
-  },
-  {
-    key: 'unique_cursor',
-    name: 'Cursor is unique',
-    type: 'choice',
-    choices: ['No', 'Yes'],
-    default: 'No',
-    hint: 'Yes: no two rows share a value, and old rows never change; an interrupted part then goes on where it stopped.',
-  },
-  {
-    key: 'part_size',
-    name: 'Size of a part',
-    type: 'string',
-    default: '1000000',
-    hint: 'Only for a cursor that is a whole number: how many values make one part. Times are cut by day.',
-  },
-  {
-    key: 'batch_size',
-    name: 'Rows at once',
-    type: 'string',
-    default: '5000',
-    hint: 'Rows fetched at once at most, 1 to 100000; fewer where rows are large.',
-  },
-] as const satisfies readonly PluginField[];
-
 /** Rows of a query. */
 export const postgres = definePlugin<ImportSourcePlugin>({
   slug: 'postgres',
@@ -78,7 +19,64 @@ export const postgres = definePlugin<ImportSourcePlugin>({
     'Imports the rows of a query, read in transactions that cannot change anything. Choose the format mapping to say which ' +
     'column is the event, the person and the time.',
   version: '1.0.0',
-  fields,
+  fields: [
+    {
+      key: 'url',
+      name: 'Connection string',
+      type: 'string',
+      secret: true,
+      hint: 'postgres://user:password@host:5432/database. Or the fields that follow.',
+    },
+    { key: 'host', name: 'Host', type: 'string', hint: 'Name or address of the PostgreSQL server.' },
+    { key: 'port', name: 'Port', type: 'string', default: '5432', hint: 'Of the server; nearly always 5432.' },
+    { key: 'database', name: 'Database', type: 'string', hint: 'Name of the database.' },
+    { key: 'user', name: 'User', type: 'string', hint: 'One that may only read is enough.' },
+    { key: 'password', name: 'Password', type: 'string', secret: true, hint: 'Of that user.' },
+    {
+      key: 'tls',
+      name: 'TLS',
+      type: 'choice',
+      choices: tlsChoices,
+      default: 'verify',
+      hint: '`no verify` encrypts without a look at the certificate; `off` does not encrypt.',
+    },
+    {
+      key: 'query',
+      name: 'Query',
+      type: 'string',
+      required: true,
+      hint: 'A select whose rows are the records: select id, name, user_id, created_at, data from events.',
+    },
+    {
+      key: 'cursor_column',
+      name: 'Cursor column',
+      type: 'string',
+      required: true,
+      hint: 'Column of the query by which rows are cut into parts and ordered: a time or a number, with an index.',
+    },
+    {
+      key: 'unique_cursor',
+      name: 'Cursor is unique',
+      type: 'choice',
+      choices: ['No', 'Yes'],
+      default: 'No',
+      hint: 'Yes: no two rows share a value, and old rows never change; an interrupted part then goes on where it stopped.',
+    },
+    {
+      key: 'part_size',
+      name: 'Size of a part',
+      type: 'string',
+      default: '1000000',
+      hint: 'Only for a cursor that is a whole number: how many values make one part. Times are cut by day.',
+    },
+    {
+      key: 'batch_size',
+      name: 'Rows at once',
+      type: 'string',
+      default: '5000',
+      hint: 'Rows fetched at once at most, 1 to 100000; fewer where rows are large.',
+    },
+  ],
   jobs: importRunJobs,
   formats: [],
   range: 'Value of the cursor column, which then must be a time; rows without one are left out.',

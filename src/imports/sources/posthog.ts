@@ -6,7 +6,7 @@ import {
   type SourceHost,
   type SourcePart,
 } from '../source.ts';
-import type { PluginField, SettingValues } from '../../plugins/fields.ts';
+import type { SettingValues } from '../../plugins/fields.ts';
 import { definePlugin, importRunJobs, wrongSetting, type ImportSourcePlugin } from '../../plugins/plugin.ts';
 import { integerSetting, textSetting } from '../../plugins/setting-values.ts';
 import { daySlices, keyOf } from './day-slices.ts';
@@ -15,32 +15,6 @@ import { eventPages, type EventsApi } from './posthog-pages.ts';
 
 const name = 'The other service';
 const settledMs = 3_600_000;
-
-const fields = [
-  {
-    key: 'host',
-    name: 'Address',
-    type: 'string',
-    required: true,
-    hint: 'Of the service to read from, such as https://eu.posthog.com, or another Millrace.',
-  },
-  { key: 'project_id', name: 'Project id', type: 'string', required: true, hint: 'Number of the project there.' },
-  {
-    key: 'personal_api_key',
-    name: 'Personal API key',
-    type: 'string',
-    required: true,
-    secret: true,
-    hint: 'A personal key there that may read events (scope `query:read`).',
-  },
-  {
-    key: 'page_size',
-    name: 'Events per page',
-    type: 'string',
-    default: '1000',
-    hint: '1 to 10000. Fewer where the other service answers slowly.',
-  },
-] as const satisfies readonly PluginField[];
 
 /** Events of another service that speaks the same API, day by day. */
 export const posthog = definePlugin<ImportSourcePlugin>({
@@ -51,7 +25,31 @@ export const posthog = definePlugin<ImportSourcePlugin>({
     'Imports the events of a project of another PostHog-compatible service through its events API. For many millions of ' +
     'events use a batch export there, and the import app for its files or its bucket with the format posthog.',
   version: '1.0.0',
-  fields,
+  fields: [
+    {
+      key: 'host',
+      name: 'Address',
+      type: 'string',
+      required: true,
+      hint: 'Of the service to read from, such as https://eu.posthog.com, or another Millrace.',
+    },
+    { key: 'project_id', name: 'Project id', type: 'string', required: true, hint: 'Number of the project there.' },
+    {
+      key: 'personal_api_key',
+      name: 'Personal API key',
+      type: 'string',
+      required: true,
+      secret: true,
+      hint: 'A personal key there that may read events (scope `query:read`).',
+    },
+    {
+      key: 'page_size',
+      name: 'Events per page',
+      type: 'string',
+      default: '1000',
+      hint: '1 to 10000. Fewer where the other service answers slowly.',
+    },
+  ],
   jobs: importRunJobs,
   formats: ['posthog', 'mapping'],
   range: 'Time of the events. Without an end: up to yesterday (UTC).',

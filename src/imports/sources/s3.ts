@@ -4,70 +4,13 @@ import { OutboundError } from '../../outbound/outbound.ts';
 import { readRecords } from '../records/read-records.ts';
 import { connectBucket, type Bucket, type BucketObject, type BucketSettings } from '../s3/bucket.ts';
 import { BucketError } from '../s3/errors.ts';
-import { type PluginField, type SettingValues, yesNo } from '../../plugins/fields.ts';
+import { type SettingValues, yesNo } from '../../plugins/fields.ts';
 import { definePlugin, importRunJobs, wrongSetting, type ImportSourcePlugin } from '../../plugins/plugin.ts';
 import { textSetting, yesSetting } from '../../plugins/setting-values.ts';
 import { fileKinds } from './files.ts';
 import { shortKey } from './find-files.ts';
 
 const objectsMax = 100_000;
-
-const fields = [
-  { key: 'bucket', name: 'Bucket', type: 'string', required: true, hint: 'Its name, without s3://.' },
-  {
-    key: 'prefix',
-    name: 'Prefix',
-    type: 'string',
-    hint: 'Only objects whose keys begin so, such as exports/2024/. Empty: the whole bucket.',
-  },
-  {
-    key: 'suffix',
-    name: 'Suffix',
-    type: 'string',
-    hint: 'Only objects whose keys end so, such as .json.gz. Empty: all.',
-  },
-  {
-    key: 'region',
-    name: 'Region',
-    type: 'string',
-    default: 'us-east-1',
-    hint: 'As the provider names it; services of your own mostly take any.',
-  },
-  {
-    key: 'endpoint',
-    name: 'Endpoint',
-    type: 'string',
-    hint: 'For services that speak S3 and are not AWS, such as https://storage.example.com. Empty: AWS.',
-  },
-  {
-    key: 'access_key_id',
-    name: 'Access key id',
-    type: 'string',
-    hint: 'Of a key that may list the bucket and read its objects. Empty: a public bucket.',
-  },
-  {
-    key: 'secret_access_key',
-    name: 'Secret access key',
-    type: 'string',
-    secret: true,
-    required_if: [['access_key_id']],
-    hint: 'Belongs to the access key id.',
-  },
-  {
-    key: 'session_token',
-    name: 'Session token',
-    type: 'string',
-    secret: true,
-    hint: 'Only for temporary keys, which must last as long as the export does.',
-  },
-  {
-    key: 'path_style',
-    name: 'Bucket in the path',
-    ...yesNo('Yes'),
-    visible_if: [['endpoint']],
-    hint: 'Yes: https://endpoint/bucket/key, which most services of your own want. No: https://bucket.endpoint/key.',
-  },
-] as const satisfies readonly PluginField[];
 
 /** Objects of an S3-compatible bucket. */
 export const s3 = definePlugin<ImportSourcePlugin>({
@@ -76,7 +19,62 @@ export const s3 = definePlugin<ImportSourcePlugin>({
   name: 'S3 bucket',
   description: `Imports the objects of a bucket on AWS, or on any service that speaks S3: ${fileKinds}`,
   version: '1.0.0',
-  fields,
+  fields: [
+    { key: 'bucket', name: 'Bucket', type: 'string', required: true, hint: 'Its name, without s3://.' },
+    {
+      key: 'prefix',
+      name: 'Prefix',
+      type: 'string',
+      hint: 'Only objects whose keys begin so, such as exports/2024/. Empty: the whole bucket.',
+    },
+    {
+      key: 'suffix',
+      name: 'Suffix',
+      type: 'string',
+      hint: 'Only objects whose keys end so, such as .json.gz. Empty: all.',
+    },
+    {
+      key: 'region',
+      name: 'Region',
+      type: 'string',
+      default: 'us-east-1',
+      hint: 'As the provider names it; services of your own mostly take any.',
+    },
+    {
+      key: 'endpoint',
+      name: 'Endpoint',
+      type: 'string',
+      hint: 'For services that speak S3 and are not AWS, such as https://storage.example.com. Empty: AWS.',
+    },
+    {
+      key: 'access_key_id',
+      name: 'Access key id',
+      type: 'string',
+      hint: 'Of a key that may list the bucket and read its objects. Empty: a public bucket.',
+    },
+    {
+      key: 'secret_access_key',
+      name: 'Secret access key',
+      type: 'string',
+      secret: true,
+      required_if: [['access_key_id']],
+      hint: 'Belongs to the access key id.',
+    },
+    {
+      key: 'session_token',
+      name: 'Session token',
+      type: 'string',
+      secret: true,
+      hint: 'Only for temporary keys, which must last as long as the export does.',
+    },
+    {
+      key: 'path_style',
+      name: 'Bucket in the path',
+      ...yesNo('Yes'),
+      visible_if: [['endpoint']],
+      hint: 'Yes: https://endpoint/bucket/key, which most services of your own want. No: https://bucket.endpoint/key.',
+    },
+  ],
   jobs: importRunJobs,
   formats: [],
   range: undefined,

@@ -1,7 +1,7 @@
 import type { Source, SourceContext, SourceHost, SourcePart } from '../source.ts';
 import { SourceError } from '../source.ts';
 import { readRecords } from '../records/read-records.ts';
-import type { PluginField, SettingValues } from '../../plugins/fields.ts';
+import type { SettingValues } from '../../plugins/fields.ts';
 import { definePlugin, importRunJobs, wrongSetting, type ImportSourcePlugin } from '../../plugins/plugin.ts';
 import { textSetting } from '../../plugins/setting-values.ts';
 import { createExportApi, type ExportApi } from './export-api.ts';
@@ -13,23 +13,6 @@ const headsAtOnce = 8;
 /** To HEAD: the server does not answer it, though GET may work (signed addresses allow one method only). */
 const noHead = [400, 401, 403, 405, 501];
 
-const fields = [
-  {
-    key: 'urls',
-    name: 'Addresses',
-    type: 'string',
-    required: true,
-    hint: 'One a line, https:// or http://. What stands behind a question mark is not shown in runs and reports.',
-  },
-  {
-    key: 'headers',
-    name: 'Headers',
-    type: 'string',
-    secret: true,
-    hint: 'Sent with every request, one a line, for example Authorization: Bearer …',
-  },
-] as const satisfies readonly PluginField[];
-
 /** Files that a web server hands out. */
 export const urls = definePlugin<ImportSourcePlugin>({
   slug: 'urls',
@@ -37,7 +20,22 @@ export const urls = definePlugin<ImportSourcePlugin>({
   name: 'Web addresses',
   description: `Imports files from a list of web addresses: ${fileKinds}`,
   version: '1.0.0',
-  fields,
+  fields: [
+    {
+      key: 'urls',
+      name: 'Addresses',
+      type: 'string',
+      required: true,
+      hint: 'One a line, https:// or http://. What stands behind a question mark is not shown in runs and reports.',
+    },
+    {
+      key: 'headers',
+      name: 'Headers',
+      type: 'string',
+      secret: true,
+      hint: 'Sent with every request, one a line, for example Authorization: Bearer …',
+    },
+  ],
   jobs: importRunJobs,
   formats: [],
   range: undefined,

@@ -1,24 +1,8 @@
-import { type PluginField, trueFalse } from '../fields.ts';
+import { trueFalse } from '../fields.ts';
 import { personPropertiesIfAny } from './properties/person-properties.ts';
 import { defineTransformation, SettingsError } from '../plugin.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { listSetting, textSetting } from '../setting-values.ts';
-
-const fields = [
-  {
-    key: 'discardIp',
-    name: 'Discard IP addresses after GeoIP',
-    ...trueFalse('false'),
-    required: true,
-    hint: 'Removes $ip from events that the GeoIP transformation has processed. Put this one after it.',
-  },
-  {
-    key: 'discardLibs',
-    name: 'Discard GeoIP for libraries',
-    type: 'string',
-    hint: 'Comma-separated values of $lib whose events lose their $geoip_ properties, e.g. posthog-node, posthog-python',
-  },
-] as const satisfies readonly PluginField[];
 
 /** How a run of GeoIP shows in $plugins_succeeded. */
 const geoipLabel = /^GeoIP \(\d+\)$/;
@@ -32,7 +16,21 @@ export const advancedGeoip = defineTransformation({
     'Libraries are compared without regard to upper and lower case; the published one misses those with capitals.',
     'Every property that starts with $geoip_ goes; the published one keeps those added since (accuracy radius, confidence).',
   ],
-  fields,
+  fields: [
+    {
+      key: 'discardIp',
+      name: 'Discard IP addresses after GeoIP',
+      ...trueFalse('false'),
+      required: true,
+      hint: 'Removes $ip from events that the GeoIP transformation has processed. Put this one after it.',
+    },
+    {
+      key: 'discardLibs',
+      name: 'Discard GeoIP for libraries',
+      type: 'string',
+      hint: 'Comma-separated values of $lib whose events lose their $geoip_ properties, e.g. posthog-node, posthog-python',
+    },
+  ],
   example: {
     settings: { discardIp: 'true', discardLibs: 'posthog-node' },
     before: {

@@ -1,37 +1,10 @@
 import { hash } from 'node:crypto';
-import { type PluginField, yesNo } from '../fields.ts';
+import { yesNo } from '../fields.ts';
 import { idProperties, replaceIds } from './properties/replace-ids.ts';
 import { defineTransformation, wrongSetting } from '../plugin.ts';
 import { isObject, type JsonValue } from '../../base/json.ts';
 import { setOwn } from './properties/property-path.ts';
 import { listSetting, textSetting, yesSetting } from '../setting-values.ts';
-
-const fields = [
-  {
-    key: 'salt',
-    name: 'Salt',
-    type: 'string',
-    required: true,
-    secret: true,
-    hint: 'A random text that is hashed with the values; with another salt the hashes change.',
-  },
-  {
-    key: 'privateFields',
-    name: 'Fields to anonymise',
-    type: 'string',
-    default: 'distinct_id,name,userid',
-    required: true,
-    hint:
-      'Comma-separated names of properties; distinct_id stands for that of the event, and properties that hold ids of ' +
-      'persons ($anon_distinct_id, alias, $device_id, $user_id) are hashed with it.',
-  },
-  {
-    key: 'normalizeUrls',
-    name: 'Take queries and ids out of the page address',
-    ...yesNo('Yes'),
-    hint: 'Of $current_url, $set.$current_url and $set_once.$initial_current_url.',
-  },
-] as const satisfies readonly PluginField[];
 
 export const anonymise = defineTransformation({
   slug: 'anonymise',
@@ -51,7 +24,32 @@ export const anonymise = defineTransformation({
     'Lists and objects are hashed as JSON; in the published one all objects have the same hash.',
     'Of the fields of the event itself only distinct_id can be hashed. What is null or empty stays.',
   ],
-  fields,
+  fields: [
+    {
+      key: 'salt',
+      name: 'Salt',
+      type: 'string',
+      required: true,
+      secret: true,
+      hint: 'A random text that is hashed with the values; with another salt the hashes change.',
+    },
+    {
+      key: 'privateFields',
+      name: 'Fields to anonymise',
+      type: 'string',
+      default: 'distinct_id,name,userid',
+      required: true,
+      hint:
+        'Comma-separated names of properties; distinct_id stands for that of the event, and properties that hold ids of ' +
+        'persons ($anon_distinct_id, alias, $device_id, $user_id) are hashed with it.',
+    },
+    {
+      key: 'normalizeUrls',
+      name: 'Take queries and ids out of the page address',
+      ...yesNo('Yes'),
+      hint: 'Of $current_url, $set.$current_url and $set_once.$initial_current_url.',
+    },
+  ],
   example: {
     settings: { salt: '1234567890' },
     before: {

@@ -1,53 +1,12 @@
 import { BlockList, isIP } from 'node:net';
 import { isbot } from 'isbot';
 import { crawlerNetworks } from './crawler-networks.ts';
-import { type PluginField, type SettingValues, trueFalse, yesNo } from '../fields.ts';
+import { type SettingValues, trueFalse, yesNo } from '../fields.ts';
 import { guardedPattern, type GuardedPattern } from './patterns/guarded-pattern.ts';
 import { defineTransformation, wrongSetting } from '../plugin.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { propertyPath, readPath } from './properties/property-path.ts';
 import { listSetting, textSetting, yesSetting } from '../setting-values.ts';
-
-const fields = [
-  {
-    key: 'userAgent',
-    name: 'Property that holds the user agent',
-    type: 'string',
-    required: true,
-    default: '$raw_user_agent',
-    hint: 'E.g. $raw_user_agent, $useragent',
-  },
-  {
-    key: 'filterKnownBotUserAgents',
-    name: 'Drop known bots by user agent',
-    ...trueFalse('true'),
-    hint: 'Only for events of browsers ($lib is web, js or missing): server libraries look like bots.',
-  },
-  {
-    key: 'customBotPatterns',
-    name: 'More bots by user agent',
-    type: 'string',
-    hint: 'Comma-separated regular expressions that may stand anywhere, whatever the case: mybot, acme-crawler',
-  },
-  {
-    key: 'filterKnownBotIps',
-    name: 'Drop known bots by IP address',
-    ...trueFalse('true'),
-    hint: 'A short list of networks of search engines, by $ip; only for events of browsers.',
-  },
-  {
-    key: 'customIpPrefixes',
-    name: 'More bots by IP address',
-    type: 'string',
-    hint: 'Comma-separated addresses or networks, by $ip: 198.51.100.0/24, 2001:db8::/48',
-  },
-  {
-    key: 'keepUndefinedUseragent',
-    name: 'Keep events without user agent',
-    ...yesNo('Yes'),
-    hint: 'Events of servers often have none.',
-  },
-] as const satisfies readonly PluginField[];
 
 /** Matching takes longer than in proportion to the length, and no browser's header comes near this. */
 const userAgentLengthMax = 1000;
@@ -62,7 +21,46 @@ export const botFilter = defineTransformation({
   description: 'Drops events of crawlers and other bots, by user agent and by IP address.',
   alsoKnownAs: ['Filter Bot Events', 'template-bot-detection', 'bot-ip-excluder', 'useragent-excluder'],
   differences: ['The lists of known bots are those of this program: the package isbot, and a short list of networks.'],
-  fields,
+  fields: [
+    {
+      key: 'userAgent',
+      name: 'Property that holds the user agent',
+      type: 'string',
+      required: true,
+      default: '$raw_user_agent',
+      hint: 'E.g. $raw_user_agent, $useragent',
+    },
+    {
+      key: 'filterKnownBotUserAgents',
+      name: 'Drop known bots by user agent',
+      ...trueFalse('true'),
+      hint: 'Only for events of browsers ($lib is web, js or missing): server libraries look like bots.',
+    },
+    {
+      key: 'customBotPatterns',
+      name: 'More bots by user agent',
+      type: 'string',
+      hint: 'Comma-separated regular expressions that may stand anywhere, whatever the case: mybot, acme-crawler',
+    },
+    {
+      key: 'filterKnownBotIps',
+      name: 'Drop known bots by IP address',
+      ...trueFalse('true'),
+      hint: 'A short list of networks of search engines, by $ip; only for events of browsers.',
+    },
+    {
+      key: 'customIpPrefixes',
+      name: 'More bots by IP address',
+      type: 'string',
+      hint: 'Comma-separated addresses or networks, by $ip: 198.51.100.0/24, 2001:db8::/48',
+    },
+    {
+      key: 'keepUndefinedUseragent',
+      name: 'Keep events without user agent',
+      ...yesNo('Yes'),
+      hint: 'Events of servers often have none.',
+    },
+  ],
   example: {
     settings: {},
     before: {

@@ -1,51 +1,9 @@
 import { isObject } from '../../base/json.ts';
-import type { PluginField, SettingValues } from '../fields.ts';
+import type { SettingValues } from '../fields.ts';
 import { personProperties } from './properties/person-properties.ts';
 import { defineTransformation, wrongSetting } from '../plugin.ts';
 import { propertyPath, readPath, setOwn } from './properties/property-path.ts';
 import { integerSetting, jsonSetting, textSetting } from '../setting-values.ts';
-
-const fields = [
-  {
-    key: 'property',
-    name: 'Property to clean',
-    type: 'string',
-    default: 'utm_campaign',
-    hint: 'Where the name of the campaign is. It stays as it is.',
-  },
-  {
-    key: 'replacements',
-    name: 'Replacements',
-    type: 'json',
-    hint: 'JSON object of texts and what stands for them, applied in this order, each to the first place found: {"com-": "comp-"}',
-  },
-  {
-    key: 'cutAt',
-    name: 'Cut at',
-    type: 'string',
-    hint: 'What follows the first place with this text is left out, e.g. _',
-  },
-  {
-    key: 'separator',
-    name: 'Separator of parts',
-    type: 'string',
-    hint: 'With - the name autumn-sale-2026 has three parts. Empty: the name is one part.',
-  },
-  {
-    key: 'parts',
-    name: 'Parts to keep',
-    type: 'string',
-    default: '100',
-    hint: 'How many parts from the first on, 1 to 100; they are joined by blanks.',
-  },
-  {
-    key: 'target',
-    name: 'Name of the person property',
-    type: 'string',
-    default: 'campaign',
-    hint: 'Written to $set under this name, and to $set_once with initial_ before it.',
-  },
-] as const satisfies readonly PluginField[];
 
 export const campaignCleaning = defineTransformation({
   slug: 'campaign-cleaning',
@@ -57,7 +15,47 @@ export const campaignCleaning = defineTransformation({
     'plugin-Plugin-Stonly-Clean-Campaign-Name',
   ],
   differences: ['The published one does for one site what the settings of the example do.'],
-  fields,
+  fields: [
+    {
+      key: 'property',
+      name: 'Property to clean',
+      type: 'string',
+      default: 'utm_campaign',
+      hint: 'Where the name of the campaign is. It stays as it is.',
+    },
+    {
+      key: 'replacements',
+      name: 'Replacements',
+      type: 'json',
+      hint: 'JSON object of texts and what stands for them, applied in this order, each to the first place found: {"com-": "comp-"}',
+    },
+    {
+      key: 'cutAt',
+      name: 'Cut at',
+      type: 'string',
+      hint: 'What follows the first place with this text is left out, e.g. _',
+    },
+    {
+      key: 'separator',
+      name: 'Separator of parts',
+      type: 'string',
+      hint: 'With - the name autumn-sale-2026 has three parts. Empty: the name is one part.',
+    },
+    {
+      key: 'parts',
+      name: 'Parts to keep',
+      type: 'string',
+      default: '100',
+      hint: 'How many parts from the first on, 1 to 100; they are joined by blanks.',
+    },
+    {
+      key: 'target',
+      name: 'Name of the person property',
+      type: 'string',
+      default: 'campaign',
+      hint: 'Written to $set under this name, and to $set_once with initial_ before it.',
+    },
+  ],
   example: {
     settings: { replacements: '{"com-": "comp-", "compp-": "comp-"}', cutAt: '_', separator: '-', parts: '2' },
     before: { event: '$pageview', properties: { utm_campaign: 'com-onboarding-emea_2026' } },

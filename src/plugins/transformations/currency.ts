@@ -1,64 +1,9 @@
-import type { PluginField, SettingValues } from '../fields.ts';
+import type { SettingValues } from '../fields.ts';
 import type { TransformationHost } from '../host.ts';
 import { defineTransformation, SettingsError, wrongSetting, type TransformEvent } from '../plugin.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
 import { propertyPath, readPath, setOwn, writePath, type PropertyPath } from './properties/property-path.ts';
 import { jsonSetting, textSetting } from '../setting-values.ts';
-
-const fields = [
-  {
-    key: 'openExchangeRatesApiKey',
-    name: 'App ID of openexchangerates.org',
-    type: 'string',
-    secret: true,
-    hint: 'Rates are fetched once a day. Not needed when fixed rates are given.',
-  },
-  {
-    key: 'rates',
-    name: 'Fixed rates',
-    type: 'json',
-    hint: 'JSON object from currency to how much of it one unit of a common currency buys: {"USD": 1, "EUR": 0.92}',
-  },
-  {
-    key: 'normalizedCurrency',
-    name: 'Currency to convert to',
-    type: 'string',
-    required: true,
-    hint: 'Three letters: EUR',
-  },
-  {
-    key: 'amountProperty',
-    name: 'Property that holds the amount',
-    type: 'string',
-    required: true,
-    default: 'amount',
-    hint: 'A number, or text that is one. Nested properties with dots.',
-  },
-  {
-    key: 'currencyProperty',
-    name: 'Property that holds the currency',
-    type: 'string',
-    required: true,
-    default: 'currency',
-    hint: 'Three letters. Nested properties with dots.',
-  },
-  {
-    key: 'normalizedAmountProperty',
-    name: 'Property for the converted amount',
-    type: 'string',
-    required: true,
-    default: 'normalized_amount',
-    hint: 'Rounded to four decimals.',
-  },
-  {
-    key: 'normalizedCurrencyProperty',
-    name: 'Property for the currency converted to',
-    type: 'string',
-    required: true,
-    default: 'normalized_currency',
-    hint: 'Holds the same for every event.',
-  },
-] as const satisfies readonly PluginField[];
 
 type Rates = ReadonlyMap<string, number>;
 /** Never throws: an Error says why there are no rates. */
@@ -80,7 +25,60 @@ export const currency = defineTransformation({
     'Without rates the event counts as failed and stays as it is; older rates are used when new ones cannot be had.',
     'The key travels in a header, not in the address.',
   ],
-  fields,
+  fields: [
+    {
+      key: 'openExchangeRatesApiKey',
+      name: 'App ID of openexchangerates.org',
+      type: 'string',
+      secret: true,
+      hint: 'Rates are fetched once a day. Not needed when fixed rates are given.',
+    },
+    {
+      key: 'rates',
+      name: 'Fixed rates',
+      type: 'json',
+      hint: 'JSON object from currency to how much of it one unit of a common currency buys: {"USD": 1, "EUR": 0.92}',
+    },
+    {
+      key: 'normalizedCurrency',
+      name: 'Currency to convert to',
+      type: 'string',
+      required: true,
+      hint: 'Three letters: EUR',
+    },
+    {
+      key: 'amountProperty',
+      name: 'Property that holds the amount',
+      type: 'string',
+      required: true,
+      default: 'amount',
+      hint: 'A number, or text that is one. Nested properties with dots.',
+    },
+    {
+      key: 'currencyProperty',
+      name: 'Property that holds the currency',
+      type: 'string',
+      required: true,
+      default: 'currency',
+      hint: 'Three letters. Nested properties with dots.',
+    },
+    {
+      key: 'normalizedAmountProperty',
+      name: 'Property for the converted amount',
+      type: 'string',
+      required: true,
+      default: 'normalized_amount',
+      hint: 'Rounded to four decimals.',
+    },
+    {
+      key: 'normalizedCurrencyProperty',
+      name: 'Property for the currency converted to',
+      type: 'string',
+      required: true,
+      default: 'normalized_currency',
+      hint: 'Holds the same for every event.',
+    },
+  ],
   example: {
     settings: { rates: '{"USD": 1, "EUR": 0.8}', normalizedCurrency: 'EUR' },
     before: { event: 'paid', properties: { amount: 10, currency: 'USD' } },

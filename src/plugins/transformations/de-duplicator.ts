@@ -1,31 +1,9 @@
 import { hash } from 'node:crypto';
-import type { PluginField } from '../fields.ts';
 import { defineTransformation, type TransformEvent } from '../plugin.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { listSetting, textSetting } from '../setting-values.ts';
 
 const allProperties = 'All Properties';
-
-const fields = [
-  {
-    key: 'dedupMode',
-    name: 'What makes two events the same',
-    type: 'choice',
-    required: true,
-    choices: ['Event and Timestamp', allProperties],
-    default: 'Event and Timestamp',
-    hint: 'Always project, person, name and time; All Properties: every property as well.',
-  },
-  {
-    key: 'skipLibs',
-    name: 'Not for these libraries',
-    type: 'string',
-    default: 'web, posthog-node, posthog-python, posthog-ios, posthog-android',
-    hint:
-      'Comma-separated values of $lib. Libraries that give each event a uuid and send their own clock along are safe ' +
-      'without this transformation; the time of such an event is corrected anew each time it is sent.',
-  },
-] as const satisfies readonly PluginField[];
 
 /** Part of the text that is hashed, so that the same events have the same uuid as with the published plugin. */
 const namespace = '6ba7b812-9dad-11d1-80b4-00c04fd430c8';
@@ -40,7 +18,26 @@ export const deDuplicator = defineTransformation({
     'Marks of transformations ($plugins_succeeded and the like) do not count as properties.',
     'Libraries that give uuids themselves are left alone, by a setting; the published one leaves out events without a time.',
   ],
-  fields,
+  fields: [
+    {
+      key: 'dedupMode',
+      name: 'What makes two events the same',
+      type: 'choice',
+      required: true,
+      choices: ['Event and Timestamp', allProperties],
+      default: 'Event and Timestamp',
+      hint: 'Always project, person, name and time; All Properties: every property as well.',
+    },
+    {
+      key: 'skipLibs',
+      name: 'Not for these libraries',
+      type: 'string',
+      default: 'web, posthog-node, posthog-python, posthog-ios, posthog-android',
+      hint:
+        'Comma-separated values of $lib. Libraries that give each event a uuid and send their own clock along are safe ' +
+        'without this transformation; the time of such an event is corrected anew each time it is sent.',
+    },
+  ],
   example: {
     settings: {},
     before: { event: 'paid', properties: { amount: 5 } },

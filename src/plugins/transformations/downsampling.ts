@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto';
-import type { PluginField } from '../fields.ts';
 import { defineTransformation, wrongSetting } from '../plugin.ts';
 import { listSetting, textSetting } from '../setting-values.ts';
 
@@ -7,32 +6,6 @@ const byPerson = 'Distinct ID aware sampling';
 const byEvent = 'Random sampling';
 /** The largest number of 15 hexadecimal digits. */
 const shareMax = 16 ** 15 - 1;
-
-const fields = [
-  {
-    key: 'percentage',
-    name: '% of events to keep',
-    type: 'string',
-    default: '100',
-    hint: 'A number from 0 to 100.',
-  },
-  {
-    key: 'samplingMethod',
-    name: 'Sampling method',
-    type: 'choice',
-    choices: [byEvent, byPerson],
-    default: byPerson,
-    hint:
-      'Distinct ID aware: of one distinct_id all events are kept or none, and who is kept stays when the percentage grows. ' +
-      'Random: each event for itself.',
-  },
-  {
-    key: 'triggeringEvents',
-    name: 'Only for these events',
-    type: 'string',
-    hint: 'Comma-separated event names; others are kept. Empty: all events.',
-  },
-] as const satisfies readonly PluginField[];
 
 export const downsampling = defineTransformation({
   slug: 'downsampling',
@@ -43,7 +16,31 @@ export const downsampling = defineTransformation({
     'Random sampling decides by the uuid of the event: the same event, sent or processed again, is decided the same way.',
     'Random sampling keeps the share that was asked for; the published one rounds, so that 0 still keeps some events.',
   ],
-  fields,
+  fields: [
+    {
+      key: 'percentage',
+      name: '% of events to keep',
+      type: 'string',
+      default: '100',
+      hint: 'A number from 0 to 100.',
+    },
+    {
+      key: 'samplingMethod',
+      name: 'Sampling method',
+      type: 'choice',
+      choices: [byEvent, byPerson],
+      default: byPerson,
+      hint:
+        'Distinct ID aware: of one distinct_id all events are kept or none, and who is kept stays when the percentage grows. ' +
+        'Random: each event for itself.',
+    },
+    {
+      key: 'triggeringEvents',
+      name: 'Only for these events',
+      type: 'string',
+      hint: 'Comma-separated event names; others are kept. Empty: all events.',
+    },
+  ],
   example: {
     settings: { percentage: '50' },
     before: { event: '$pageview', distinct_id: 'user-3', properties: {} },

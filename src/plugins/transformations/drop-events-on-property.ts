@@ -1,23 +1,6 @@
-import type { PluginField } from '../fields.ts';
 import { defineTransformation, wrongSetting } from '../plugin.ts';
 import { propertyPath, readPath } from './properties/property-path.ts';
 import { listSetting, textSetting } from '../setting-values.ts';
-
-const fields = [
-  {
-    key: 'property_key',
-    name: 'Property key to filter on',
-    type: 'string',
-    required: true,
-    hint: 'Without a value, every event that has this property is dropped. Nested properties with dots.',
-  },
-  {
-    key: 'property_values',
-    name: 'Property value to filter on',
-    type: 'string',
-    hint: 'Comma-separated. Only events whose property has one of these values are dropped.',
-  },
-] as const satisfies readonly PluginField[];
 
 export const dropEventsOnProperty = defineTransformation({
   slug: 'drop-events-on-property',
@@ -33,7 +16,21 @@ export const dropEventsOnProperty = defineTransformation({
     'A number or a boolean matches the value that reads the same: 5 matches "5". The published one compares texts only.',
     'Blanks around commas do not count, and dots lead into nested properties.',
   ],
-  fields,
+  fields: [
+    {
+      key: 'property_key',
+      name: 'Property key to filter on',
+      type: 'string',
+      required: true,
+      hint: 'Without a value, every event that has this property is dropped. Nested properties with dots.',
+    },
+    {
+      key: 'property_values',
+      name: 'Property value to filter on',
+      type: 'string',
+      hint: 'Comma-separated. Only events whose property has one of these values are dropped.',
+    },
+  ],
   example: {
     settings: { property_key: 'plan', property_values: 'test, internal' },
     before: { event: 'signed up', properties: { plan: 'internal' } },

@@ -1,4 +1,4 @@
-import type { PluginField, SettingValues } from '../fields.ts';
+import type { SettingValues } from '../fields.ts';
 import { defineTransformation, SettingsError } from '../plugin.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
 import { propertyPath, readPath } from './properties/property-path.ts';
@@ -38,37 +38,35 @@ const operators: Readonly<Record<string, (expected: JsonValue | undefined) => Te
 };
 const operatorsWithoutValue = new Set(['is_set', 'is_not_set']);
 
-const fields = [
-  {
-    key: 'events',
-    name: 'Event names',
-    type: 'string',
-    hint: 'Comma-separated. Empty: events of any name that meet the conditions.',
-  },
-  {
-    key: 'conditions',
-    name: 'Property conditions',
-    type: 'json',
-    hint:
-      'JSON list, e.g. [{"property": "$host", "operator": "is", "value": ["localhost"]}]. ' +
-      `Operators: ${Object.keys(operators).join(', ')}. Nested properties with dots.`,
-  },
-  {
-    key: 'match',
-    name: 'Conditions that must hold',
-    type: 'choice',
-    choices: ['All', 'Any'],
-    default: 'All',
-    hint: 'Of several conditions. The name must be one of those listed either way.',
-  },
-] as const satisfies readonly PluginField[];
-
 export const dropEvents = defineTransformation({
   slug: 'drop-events',
   name: 'Drop events',
   description: 'Drops events by name, by property, or by both. Dropped events are counted and never stored.',
   alsoKnownAs: ['template-drop-events'],
-  fields,
+  fields: [
+    {
+      key: 'events',
+      name: 'Event names',
+      type: 'string',
+      hint: 'Comma-separated. Empty: events of any name that meet the conditions.',
+    },
+    {
+      key: 'conditions',
+      name: 'Property conditions',
+      type: 'json',
+      hint:
+        'JSON list, e.g. [{"property": "$host", "operator": "is", "value": ["localhost"]}]. ' +
+        `Operators: ${Object.keys(operators).join(', ')}. Nested properties with dots.`,
+    },
+    {
+      key: 'match',
+      name: 'Conditions that must hold',
+      type: 'choice',
+      choices: ['All', 'Any'],
+      default: 'All',
+      hint: 'Of several conditions. The name must be one of those listed either way.',
+    },
+  ],
   example: {
     settings: { events: '$pageview', conditions: '[{"property": "$host", "operator": "is", "value": "localhost"}]' },
     before: { event: '$pageview', properties: { $host: 'localhost' } },

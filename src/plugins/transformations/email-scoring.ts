@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto';
-import type { PluginField } from '../fields.ts';
 import type { TransformationHost } from '../host.ts';
 import { personProperties, personPropertiesIfAny } from './properties/person-properties.ts';
 import { defineTransformation, wrongSetting, type TransformEvent } from '../plugin.ts';
@@ -14,17 +13,6 @@ const pauseMs = 60_000;
 const emailLengthMax = 254;
 const emailForm = /^[^\s@<>()[\]\\,;:"]{1,64}@[\p{L}\p{N}-]{1,63}(?:\.[\p{L}\p{N}-]{1,63}){1,8}$/u;
 
-const fields = [
-  {
-    key: 'mailboxlayerApiKey',
-    name: 'Mailboxlayer API key',
-    type: 'string',
-    required: true,
-    secret: true,
-    hint: 'The access key of your account with mailboxlayer.com. Each address is asked for once in 30 days.',
-  },
-] as const satisfies readonly PluginField[];
-
 export const emailScoring = defineTransformation({
   slug: 'email-scoring',
   name: 'Email scoring',
@@ -37,7 +25,16 @@ export const emailScoring = defineTransformation({
     'The key is checked with the first address, not when the settings are saved.',
     'What is no address is not asked for; the published one asks for any $set.email.',
   ],
-  fields,
+  fields: [
+    {
+      key: 'mailboxlayerApiKey',
+      name: 'Mailboxlayer API key',
+      type: 'string',
+      required: true,
+      secret: true,
+      hint: 'The access key of your account with mailboxlayer.com. Each address is asked for once in 30 days.',
+    },
+  ],
   example: {
     settings: { mailboxlayerApiKey: 'only-an-example' },
     before: { event: '$identify', properties: { $set: { email: 'ada@example.com' } } },

@@ -1,5 +1,5 @@
 import type { Attachment } from '../host.ts';
-import { type PluginField, type SettingValues, yesNo } from '../fields.ts';
+import { type SettingValues, yesNo } from '../fields.ts';
 import { guardedPattern } from './patterns/guarded-pattern.ts';
 import { defineTransformation, SettingsError } from '../plugin.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
@@ -36,38 +36,6 @@ const operators: Readonly<Record<string, Readonly<Record<string, (expected: Json
   },
 };
 
-const fields = [
-  {
-    key: 'filters',
-    name: 'Filters to apply, as a file',
-    type: 'attachment',
-    hint: 'A JSON file as described for the next setting.',
-  },
-  {
-    key: 'filtersJson',
-    name: 'Filters to apply',
-    type: 'json',
-    hint:
-      'JSON list of filters, e.g. [{"property": "$host", "type": "string", "operator": "is_not", "value": "localhost"}]. ' +
-      'Only events for which all of them hold are kept; a list of such lists keeps those for which any list holds. ' +
-      `Operators: ${Object.entries(operators)
-        .map(([type, named]) => `${type}: ${Object.keys(named).join(', ')}`)
-        .join('; ')}.`,
-  },
-  {
-    key: 'eventsToDrop',
-    name: 'Events to drop',
-    type: 'string',
-    hint: 'Comma-separated event names, dropped whatever their properties.',
-  },
-  {
-    key: 'keepUndefinedProperties',
-    name: 'Keep events that lack a property of a filter',
-    ...yesNo('No'),
-    hint: 'Yes: a filter whose property is missing holds. No: it does not.',
-  },
-] as const satisfies readonly PluginField[];
-
 export const filterOut = defineTransformation({
   slug: 'filter-out',
   name: 'Filter out',
@@ -85,7 +53,37 @@ export const filterOut = defineTransformation({
       'and keeps the event.',
     'The filters may be given as JSON text too. Nested properties can be named with dots.',
   ],
-  fields,
+  fields: [
+    {
+      key: 'filters',
+      name: 'Filters to apply, as a file',
+      type: 'attachment',
+      hint: 'A JSON file as described for the next setting.',
+    },
+    {
+      key: 'filtersJson',
+      name: 'Filters to apply',
+      type: 'json',
+      hint:
+        'JSON list of filters, e.g. [{"property": "$host", "type": "string", "operator": "is_not", "value": "localhost"}]. ' +
+        'Only events for which all of them hold are kept; a list of such lists keeps those for which any list holds. ' +
+        `Operators: ${Object.entries(operators)
+          .map(([type, named]) => `${type}: ${Object.keys(named).join(', ')}`)
+          .join('; ')}.`,
+    },
+    {
+      key: 'eventsToDrop',
+      name: 'Events to drop',
+      type: 'string',
+      hint: 'Comma-separated event names, dropped whatever their properties.',
+    },
+    {
+      key: 'keepUndefinedProperties',
+      name: 'Keep events that lack a property of a filter',
+      ...yesNo('No'),
+      hint: 'Yes: a filter whose property is missing holds. No: it does not.',
+    },
+  ],
   example: {
     settings: { filtersJson: '[{"property": "$host", "type": "string", "operator": "is_not", "value": "localhost"}]' },
     before: { event: '$pageview', properties: { $host: 'localhost' } },

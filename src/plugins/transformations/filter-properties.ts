@@ -1,4 +1,4 @@
-import { type PluginField, yesNo } from '../fields.ts';
+import { yesNo } from '../fields.ts';
 import { defineTransformation, wrongSetting } from '../plugin.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
 import {
@@ -12,43 +12,6 @@ import {
 import { listSetting, textSetting, yesSetting } from '../setting-values.ts';
 
 const keepOnly = 'Keep only these';
-
-const fields = [
-  {
-    key: 'mode',
-    name: 'What to do',
-    type: 'choice',
-    choices: ['Remove these', keepOnly],
-    default: 'Remove these',
-    hint: 'With "Keep only these", all others are removed.',
-  },
-  {
-    key: 'properties',
-    name: 'Properties',
-    type: 'string',
-    required: true,
-    hint: 'Comma-separated. Nested properties with dots: address.street',
-  },
-  {
-    key: 'events',
-    name: 'Only for these events',
-    type: 'string',
-    hint: 'Comma-separated event names. Empty: all events.',
-  },
-  {
-    key: 'keep_system_properties',
-    name: 'Always keep properties that start with $',
-    ...yesNo('Yes'),
-    hint: 'Only for "Keep only these": persons, groups and sessions live in such properties.',
-  },
-  { key: 'includeSetProperties', name: 'Remove them from $set too', ...yesNo('No'), hint: 'Only for "Remove these".' },
-  {
-    key: 'includeSetOnceProperties',
-    name: 'Remove them from $set_once too',
-    ...yesNo('No'),
-    hint: 'Only for "Remove these".',
-  },
-] as const satisfies readonly PluginField[];
 
 export const filterProperties = defineTransformation({
   slug: 'filter-properties',
@@ -69,7 +32,47 @@ export const filterProperties = defineTransformation({
     'A property whose own name has a dot comes before a path, and blanks around commas do not count.',
     'Names without dots are looked for in the event (and, when told to, in $set and $set_once), not at every depth.',
   ],
-  fields,
+  fields: [
+    {
+      key: 'mode',
+      name: 'What to do',
+      type: 'choice',
+      choices: ['Remove these', keepOnly],
+      default: 'Remove these',
+      hint: 'With "Keep only these", all others are removed.',
+    },
+    {
+      key: 'properties',
+      name: 'Properties',
+      type: 'string',
+      required: true,
+      hint: 'Comma-separated. Nested properties with dots: address.street',
+    },
+    {
+      key: 'events',
+      name: 'Only for these events',
+      type: 'string',
+      hint: 'Comma-separated event names. Empty: all events.',
+    },
+    {
+      key: 'keep_system_properties',
+      name: 'Always keep properties that start with $',
+      ...yesNo('Yes'),
+      hint: 'Only for "Keep only these": persons, groups and sessions live in such properties.',
+    },
+    {
+      key: 'includeSetProperties',
+      name: 'Remove them from $set too',
+      ...yesNo('No'),
+      hint: 'Only for "Remove these".',
+    },
+    {
+      key: 'includeSetOnceProperties',
+      name: 'Remove them from $set_once too',
+      ...yesNo('No'),
+      hint: 'Only for "Remove these".',
+    },
+  ],
   example: {
     settings: { mode: 'Remove these', properties: 'card, address.street' },
     before: { event: 'paid', properties: { card: '4242', amount: 5, address: { street: 'Main St 1', city: 'Bern' } } },

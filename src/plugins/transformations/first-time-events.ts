@@ -1,16 +1,5 @@
-import type { PluginField } from '../fields.ts';
 import { defineTransformation, wrongSetting } from '../plugin.ts';
 import { listSetting } from '../setting-values.ts';
-
-const fields = [
-  {
-    key: 'events',
-    name: 'Events to track',
-    type: 'string',
-    required: true,
-    hint: 'Comma-separated names. Only what arrives from now on counts: an older event of that name is not known.',
-  },
-] as const satisfies readonly PluginField[];
 
 export const firstTimeEvents = defineTransformation({
   slug: 'first-time-events',
@@ -18,7 +7,15 @@ export const firstTimeEvents = defineTransformation({
   description: 'Marks the first event of a name ever, and the first of each person.',
   alsoKnownAs: ['First Time Event Tracker', 'first-time-event-tracker'],
   differences: ['Blanks around the names of events do not count; names with an underscore are never mixed up.'],
-  fields,
+  fields: [
+    {
+      key: 'events',
+      name: 'Events to track',
+      type: 'string',
+      required: true,
+      hint: 'Comma-separated names. Only what arrives from now on counts: an older event of that name is not known.',
+    },
+  ],
   example: {
     settings: { events: 'signed up, paid' },
     before: { event: 'paid', properties: { amount: 5 } },

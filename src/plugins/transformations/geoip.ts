@@ -1,44 +1,10 @@
-import { type PluginField, yesNo } from '../fields.ts';
+import { yesNo } from '../fields.ts';
 import type { CityRecord, GeoIp } from '../host.ts';
 import { personPropertiesIfAny } from './properties/person-properties.ts';
 import { defineTransformation, SettingsError } from '../plugin.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { deletePath, propertyPath, readPath } from './properties/property-path.ts';
 import { listSetting, textSetting, yesSetting } from '../setting-values.ts';
-
-const fields = [
-  {
-    key: 'ip_property',
-    name: 'Property that holds the IP address',
-    type: 'string',
-    default: '$ip',
-    hint: 'Nested properties with dots.',
-  },
-  {
-    key: 'person',
-    name: 'Keep on the person too',
-    ...yesNo('Yes'),
-    hint: 'The latest place under the same names, the first one under $initial_geoip_ and the name.',
-  },
-  {
-    key: 'discard_ip',
-    name: 'Remove the IP address afterwards',
-    ...yesNo('No'),
-    hint: 'Removed from every event, whether or not a place was found. Put other transformations that need it before.',
-  },
-  {
-    key: 'skip_libs',
-    name: 'Not for these libraries',
-    type: 'string',
-    hint: 'Comma-separated values of $lib, e.g. posthog-node, posthog-python: the address of a server says nothing about a person.',
-  },
-  {
-    key: 'local_address',
-    name: 'Address to look up instead of 127.0.0.1',
-    type: 'string',
-    hint: 'For development only. Empty: 127.0.0.1 has no place.',
-  },
-] as const satisfies readonly PluginField[];
 
 /** Parts that a person keeps; those that the latest place does not have are set to null, so that none is left of an older one. */
 const personParts = [
@@ -71,7 +37,39 @@ export const geoip = defineTransformation({
     '127.0.0.1 has no place unless a setting names an address for it; the published one takes a fixed address abroad.',
     'A part that the database has no value for becomes null on the person; the published one leaves the older value.',
   ],
-  fields,
+  fields: [
+    {
+      key: 'ip_property',
+      name: 'Property that holds the IP address',
+      type: 'string',
+      default: '$ip',
+      hint: 'Nested properties with dots.',
+    },
+    {
+      key: 'person',
+      name: 'Keep on the person too',
+      ...yesNo('Yes'),
+      hint: 'The latest place under the same names, the first one under $initial_geoip_ and the name.',
+    },
+    {
+      key: 'discard_ip',
+      name: 'Remove the IP address afterwards',
+      ...yesNo('No'),
+      hint: 'Removed from every event, whether or not a place was found. Put other transformations that need it before.',
+    },
+    {
+      key: 'skip_libs',
+      name: 'Not for these libraries',
+      type: 'string',
+      hint: 'Comma-separated values of $lib, e.g. posthog-node, posthog-python: the address of a server says nothing about a person.',
+    },
+    {
+      key: 'local_address',
+      name: 'Address to look up instead of 127.0.0.1',
+      type: 'string',
+      hint: 'For development only. Empty: 127.0.0.1 has no place.',
+    },
+  ],
   example: {
     settings: { person: 'No' },
     before: { event: '$pageview', properties: { $ip: '198.51.100.7' } },

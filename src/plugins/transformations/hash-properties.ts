@@ -1,44 +1,10 @@
 import { hash } from 'node:crypto';
-import { type PluginField, yesNo } from '../fields.ts';
+import { yesNo } from '../fields.ts';
 import { idProperties, replaceIds } from './properties/replace-ids.ts';
 import { defineTransformation, SettingsError } from '../plugin.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
 import { locate, propertyPath, setOwn, type PropertyPath } from './properties/property-path.ts';
 import { listSetting, textSetting, yesSetting } from '../setting-values.ts';
-
-const fields = [
-  {
-    key: 'propertiesToHash',
-    name: 'Properties to hash',
-    type: 'string',
-    hint: 'Comma-separated. Nested properties with dots: $ip, email, $set.phone',
-  },
-  {
-    key: 'hashDistinctId',
-    name: 'Hash the distinct_id',
-    ...yesNo('No'),
-    hint: 'Properties that hold ids of persons ($anon_distinct_id, alias, $device_id, $user_id) are hashed with it.',
-  },
-  {
-    key: 'salt',
-    name: 'Salt',
-    type: 'string',
-    secret: true,
-    hint: 'A random text that is hashed with the values. Without it anybody can guess the e-mail address behind a hash.',
-  },
-  {
-    key: 'privateFields',
-    name: 'Fields to hash',
-    type: 'string',
-    hint: 'Comma-separated names; distinct_id stands for that of the event. For settings that come from "Hash properties".',
-  },
-  {
-    key: 'includeSetProperties',
-    name: 'The fields in $set and $set_once too',
-    ...yesNo('Yes'),
-    hint: 'Only for "Fields to hash".',
-  },
-] as const satisfies readonly PluginField[];
 
 export const hashProperties = defineTransformation({
   slug: 'hash-properties',
@@ -58,7 +24,39 @@ export const hashProperties = defineTransformation({
       'still merge.',
     'Of the fields of the event itself only distinct_id can be hashed.',
   ],
-  fields,
+  fields: [
+    {
+      key: 'propertiesToHash',
+      name: 'Properties to hash',
+      type: 'string',
+      hint: 'Comma-separated. Nested properties with dots: $ip, email, $set.phone',
+    },
+    {
+      key: 'hashDistinctId',
+      name: 'Hash the distinct_id',
+      ...yesNo('No'),
+      hint: 'Properties that hold ids of persons ($anon_distinct_id, alias, $device_id, $user_id) are hashed with it.',
+    },
+    {
+      key: 'salt',
+      name: 'Salt',
+      type: 'string',
+      secret: true,
+      hint: 'A random text that is hashed with the values. Without it anybody can guess the e-mail address behind a hash.',
+    },
+    {
+      key: 'privateFields',
+      name: 'Fields to hash',
+      type: 'string',
+      hint: 'Comma-separated names; distinct_id stands for that of the event. For settings that come from "Hash properties".',
+    },
+    {
+      key: 'includeSetProperties',
+      name: 'The fields in $set and $set_once too',
+      ...yesNo('Yes'),
+      hint: 'Only for "Fields to hash".',
+    },
+  ],
   example: {
     settings: { propertiesToHash: 'email', salt: 'only-an-example' },
     before: { event: 'contact', properties: { email: 'ada@example.com', plan: 'pro' } },

@@ -1,30 +1,9 @@
 import { isIPv4, isIPv6 } from 'node:net';
-import type { PluginField } from '../fields.ts';
 import { defineTransformation, wrongSetting } from '../plugin.ts';
 import { locate, propertyPath, setOwn } from './properties/property-path.ts';
 import { listSetting, textSetting } from '../setting-values.ts';
 
 const remove = 'Remove it';
-
-const fields = [
-  {
-    key: 'properties',
-    name: 'Properties that hold an address',
-    type: 'string',
-    default: '$ip',
-    hint: 'Comma-separated. Nested properties with dots: $set_once.$initial_ip',
-  },
-  {
-    key: 'method',
-    name: 'What happens to the address',
-    type: 'choice',
-    choices: ['Shorten it', remove],
-    default: 'Shorten it',
-    hint:
-      'Shorten: the last number of an IPv4 address becomes 0, of an IPv6 address the first 48 bits stay. ' +
-      'What has to look an address up, such as GeoIP, comes before this in the order.',
-  },
-] as const satisfies readonly PluginField[];
 
 export const ipRemoval = defineTransformation({
   slug: 'ip-removal',
@@ -32,7 +11,25 @@ export const ipRemoval = defineTransformation({
   description: 'Shortens the IP address so that it no longer points at one person, or removes it.',
   alsoKnownAs: ['IP Anonymization', 'template-ip-anonymization'],
   differences: ['IPv6 addresses are shortened too, to 48 bits; the published one leaves them whole.'],
-  fields,
+  fields: [
+    {
+      key: 'properties',
+      name: 'Properties that hold an address',
+      type: 'string',
+      default: '$ip',
+      hint: 'Comma-separated. Nested properties with dots: $set_once.$initial_ip',
+    },
+    {
+      key: 'method',
+      name: 'What happens to the address',
+      type: 'choice',
+      choices: ['Shorten it', remove],
+      default: 'Shorten it',
+      hint:
+        'Shorten: the last number of an IPv4 address becomes 0, of an IPv6 address the first 48 bits stay. ' +
+        'What has to look an address up, such as GeoIP, comes before this in the order.',
+    },
+  ],
   example: {
     settings: {},
     before: { event: '$pageview', properties: { $ip: '12.214.31.144' } },

@@ -1,4 +1,4 @@
-import { type PluginField, yesNo } from '../fields.ts';
+import { yesNo } from '../fields.ts';
 import { guardedPattern } from './patterns/guarded-pattern.ts';
 import { defineTransformation, wrongSetting } from '../plugin.ts';
 import { setOwn } from './properties/property-path.ts';
@@ -6,60 +6,6 @@ import { textSetting, yesSetting } from '../setting-values.ts';
 
 const standardPattern = '^/([a-z]{2})(?=/|#|\\?|$)';
 const standardReplacePattern = '^(/[a-z]{2})(/|(?=/|#|\\?|$))';
-
-const fields = [
-  {
-    key: 'pattern',
-    name: 'Pattern of the language',
-    type: 'string',
-    required: true,
-    default: standardPattern,
-    hint: 'Regular expression for $pathname. The default takes two letters at the start: /de/pricing',
-  },
-  {
-    key: 'matchGroup',
-    name: 'Group of the pattern that is the language',
-    type: 'string',
-    required: true,
-    default: '1',
-    hint: 'Its number, or its name; 0 is the whole match.',
-  },
-  {
-    key: 'property',
-    name: 'Property for the language',
-    type: 'string',
-    required: true,
-    default: 'locale',
-    hint: 'Written only when the pattern matches.',
-  },
-  {
-    key: 'cleanPath',
-    name: 'Take the language out of the path',
-    ...yesNo('Yes'),
-    hint: 'By the replacement pattern below.',
-  },
-  {
-    key: 'replacePattern',
-    name: 'Replacement pattern',
-    type: 'string',
-    default: standardReplacePattern,
-    hint: 'Regular expression for the part of $pathname to replace.',
-  },
-  {
-    key: 'replaceKey',
-    name: 'Property for the path without the language',
-    type: 'string',
-    default: '$pathname',
-    hint: '$pathname replaces the path itself.',
-  },
-  {
-    key: 'replaceValue',
-    name: 'Replacement',
-    type: 'string',
-    default: '/',
-    hint: 'Stands in the place of what the replacement pattern matched.',
-  },
-] as const satisfies readonly PluginField[];
 
 export const languageSplitter = defineTransformation({
   slug: 'language-splitter',
@@ -70,7 +16,59 @@ export const languageSplitter = defineTransformation({
     'An own setting says whether the path is cleaned; in the published one an empty replacement pattern does.',
     'A group that took no part in the match writes nothing; what is no regular expression is refused when it is saved.',
   ],
-  fields,
+  fields: [
+    {
+      key: 'pattern',
+      name: 'Pattern of the language',
+      type: 'string',
+      required: true,
+      default: standardPattern,
+      hint: 'Regular expression for $pathname. The default takes two letters at the start: /de/pricing',
+    },
+    {
+      key: 'matchGroup',
+      name: 'Group of the pattern that is the language',
+      type: 'string',
+      required: true,
+      default: '1',
+      hint: 'Its number, or its name; 0 is the whole match.',
+    },
+    {
+      key: 'property',
+      name: 'Property for the language',
+      type: 'string',
+      required: true,
+      default: 'locale',
+      hint: 'Written only when the pattern matches.',
+    },
+    {
+      key: 'cleanPath',
+      name: 'Take the language out of the path',
+      ...yesNo('Yes'),
+      hint: 'By the replacement pattern below.',
+    },
+    {
+      key: 'replacePattern',
+      name: 'Replacement pattern',
+      type: 'string',
+      default: standardReplacePattern,
+      hint: 'Regular expression for the part of $pathname to replace.',
+    },
+    {
+      key: 'replaceKey',
+      name: 'Property for the path without the language',
+      type: 'string',
+      default: '$pathname',
+      hint: '$pathname replaces the path itself.',
+    },
+    {
+      key: 'replaceValue',
+      name: 'Replacement',
+      type: 'string',
+      default: '/',
+      hint: 'Stands in the place of what the replacement pattern matched.',
+    },
+  ],
   example: {
     settings: {},
     before: { event: '$pageview', properties: { $pathname: '/de/preise' } },

@@ -1,4 +1,3 @@
-import type { PluginField } from '../fields.ts';
 import { defineTransformation, wrongSetting } from '../plugin.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
 import { setOwn } from './properties/property-path.ts';
@@ -21,18 +20,6 @@ const propertyHolders = ['$set', '$set_once', '$group_set'] as const;
 const addedMax = 10_000;
 const nameLengthMax = 1000;
 
-const fields = [
-  {
-    key: 'separator',
-    name: 'Separator',
-    type: 'choice',
-    choices: ['__', '.', '>', '/'],
-    default: '__',
-    required: true,
-    hint: 'With __ the value of b in a: {b: 1} becomes the property a__b.',
-  },
-] as const satisfies readonly PluginField[];
-
 export const propertyFlattener = defineTransformation({
   slug: 'property-flattener',
   name: 'Property flattener',
@@ -50,7 +37,17 @@ export const propertyFlattener = defineTransformation({
       'deeper replace those of the event.',
     `At most ${addedMax} properties are added to an event, and none whose name would exceed ${nameLengthMax} characters.`,
   ],
-  fields,
+  fields: [
+    {
+      key: 'separator',
+      name: 'Separator',
+      type: 'choice',
+      choices: ['__', '.', '>', '/'],
+      default: '__',
+      required: true,
+      hint: 'With __ the value of b in a: {b: 1} becomes the property a__b.',
+    },
+  ],
   example: {
     settings: {},
     before: {

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { isIP } from 'node:net';
-import { type PluginField, type SettingValues, yesNo } from '../fields.ts';
+import { type SettingValues, yesNo } from '../fields.ts';
 import { replaceIds } from './properties/replace-ids.ts';
 import { defineTransformation, SettingsError, wrongSetting } from '../plugin.ts';
 import type { JsonValue } from '../../base/json.ts';
@@ -9,48 +9,6 @@ import { listSetting, textSetting, yesSetting } from '../setting-values.ts';
 
 const remove = 'Remove';
 const saltLengthMin = 8;
-
-const fields = [
-  {
-    key: 'properties',
-    name: 'Properties',
-    type: 'string',
-    hint: 'Comma-separated. Nested properties with dots: $set.email',
-  },
-  {
-    key: 'method',
-    name: 'What happens to the values',
-    type: 'choice',
-    choices: ['Hash', remove],
-    default: 'Hash',
-    hint: 'Hash: the same value always becomes the same code, so that counting still works.',
-  },
-  {
-    key: 'salt',
-    name: 'Salt of the hash',
-    type: 'string',
-    secret: true,
-    hint: `At least ${saltLengthMin} random characters. Needed for hashing; with another salt the codes change.`,
-  },
-  {
-    key: 'distinct_id',
-    name: 'Hash the distinct_id too',
-    ...yesNo('No'),
-    hint: 'Properties that hold ids of persons ($anon_distinct_id, alias, $device_id, $user_id) are hashed with it.',
-  },
-  {
-    key: 'emails',
-    name: 'E-mail addresses in any text',
-    ...yesNo('No'),
-    hint: 'Wherever they stand in the properties, however deep.',
-  },
-  {
-    key: 'ips',
-    name: 'IP addresses in any text',
-    ...yesNo('No'),
-    hint: 'Wherever they stand in the properties, however deep.',
-  },
-] as const satisfies readonly PluginField[];
 
 /** Bounded repetitions: the time grows with the length of the text and nothing else. */
 const emailForm = /[\w.%+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,8}/g;
@@ -61,7 +19,47 @@ export const redactPersonalData = defineTransformation({
   slug: 'redact-personal-data',
   name: 'Redact personal data',
   description: 'Hashes or removes personal data: properties that you list, distinct_ids, e-mail and IP addresses.',
-  fields,
+  fields: [
+    {
+      key: 'properties',
+      name: 'Properties',
+      type: 'string',
+      hint: 'Comma-separated. Nested properties with dots: $set.email',
+    },
+    {
+      key: 'method',
+      name: 'What happens to the values',
+      type: 'choice',
+      choices: ['Hash', remove],
+      default: 'Hash',
+      hint: 'Hash: the same value always becomes the same code, so that counting still works.',
+    },
+    {
+      key: 'salt',
+      name: 'Salt of the hash',
+      type: 'string',
+      secret: true,
+      hint: `At least ${saltLengthMin} random characters. Needed for hashing; with another salt the codes change.`,
+    },
+    {
+      key: 'distinct_id',
+      name: 'Hash the distinct_id too',
+      ...yesNo('No'),
+      hint: 'Properties that hold ids of persons ($anon_distinct_id, alias, $device_id, $user_id) are hashed with it.',
+    },
+    {
+      key: 'emails',
+      name: 'E-mail addresses in any text',
+      ...yesNo('No'),
+      hint: 'Wherever they stand in the properties, however deep.',
+    },
+    {
+      key: 'ips',
+      name: 'IP addresses in any text',
+      ...yesNo('No'),
+      hint: 'Wherever they stand in the properties, however deep.',
+    },
+  ],
   example: {
     settings: { properties: 'email', method: remove, emails: 'Yes', ips: 'Yes' },
     before: {

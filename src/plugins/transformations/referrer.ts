@@ -1,24 +1,9 @@
-import { type PluginField, yesNo } from '../fields.ts';
+import { yesNo } from '../fields.ts';
 import { personProperties } from './properties/person-properties.ts';
 import { defineTransformation } from '../plugin.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { referrerSource } from './referrer-sources.ts';
 import { listSetting, yesSetting } from '../setting-values.ts';
-
-const fields = [
-  {
-    key: 'internal_domains',
-    name: 'Own domains',
-    type: 'string',
-    hint: 'Comma-separated. Visitors who come from them, or from a part of them, count as direct: example.com, example.org',
-  },
-  {
-    key: 'person',
-    name: 'Keep on the person too',
-    ...yesNo('Yes'),
-    hint: 'The latest under the same names, the first ones under initial_ and the name.',
-  },
-] as const satisfies readonly PluginField[];
 
 /** Where a visit came from. What is undefined is not known. */
 interface Origin {
@@ -44,7 +29,20 @@ export const referrer = defineTransformation({
     'First values that are not known are null on the person; the published one leaves them out or writes "undefined" as text.',
     'A parameter that cannot be decoded is taken as it is; the published one throws.',
   ],
-  fields,
+  fields: [
+    {
+      key: 'internal_domains',
+      name: 'Own domains',
+      type: 'string',
+      hint: 'Comma-separated. Visitors who come from them, or from a part of them, count as direct: example.com, example.org',
+    },
+    {
+      key: 'person',
+      name: 'Keep on the person too',
+      ...yesNo('Yes'),
+      hint: 'The latest under the same names, the first ones under initial_ and the name.',
+    },
+  ],
   example: {
     settings: { internal_domains: 'example.com', person: 'No' },
     before: {

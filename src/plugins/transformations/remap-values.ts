@@ -1,32 +1,29 @@
-import type { PluginField } from '../fields.ts';
 import { defineTransformation, wrongSetting } from '../plugin.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
 import { locate, propertyPath, setOwn, type PropertyPath } from './properties/property-path.ts';
 import { jsonSetting, listSetting } from '../setting-values.ts';
-
-const fields = [
-  {
-    key: 'propertyNames',
-    name: 'Properties',
-    type: 'string',
-    required: true,
-    hint: 'Comma-separated. The same names in $set and $set_once count too. Nested properties with dots.',
-  },
-  {
-    key: 'valueMapping',
-    name: 'Values',
-    type: 'json',
-    required: true,
-    hint: 'JSON object from old to new: {"grp_a1": "grp_b2"}. Values that are not listed stay.',
-  },
-] as const satisfies readonly PluginField[];
 
 export const remapValues = defineTransformation({
   slug: 'remap-values',
   name: 'Remap property values',
   description: 'Replaces values of properties by a table of old and new ones.',
   alsoKnownAs: ['template-remap-property-values'],
-  fields,
+  fields: [
+    {
+      key: 'propertyNames',
+      name: 'Properties',
+      type: 'string',
+      required: true,
+      hint: 'Comma-separated. The same names in $set and $set_once count too. Nested properties with dots.',
+    },
+    {
+      key: 'valueMapping',
+      name: 'Values',
+      type: 'json',
+      required: true,
+      hint: 'JSON object from old to new: {"grp_a1": "grp_b2"}. Values that are not listed stay.',
+    },
+  ],
   example: {
     settings: { propertyNames: 'plan', valueMapping: '{"gold": "pro", "1": "basic"}' },
     before: { event: 'paid', properties: { plan: 'gold', $set: { plan: 1 } } },

@@ -1,24 +1,21 @@
-import type { PluginField } from '../fields.ts';
 import { defineTransformation } from '../plugin.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { integerSetting } from '../setting-values.ts';
-
-const fields = [
-  {
-    key: 'levels',
-    name: 'Levels',
-    type: 'string',
-    default: '3',
-    hint: 'How deep to look, 1 to 20: the properties are level 1, what lies in them is level 2.',
-  },
-] as const satisfies readonly PluginField[];
 
 export const removeNulls = defineTransformation({
   slug: 'remove-nulls',
   name: 'Remove nulls',
   description: 'Removes properties that are null, also out of nested objects and lists.',
   alsoKnownAs: ['Remove Null Properties', 'template-remove-null-properties'],
-  fields,
+  fields: [
+    {
+      key: 'levels',
+      name: 'Levels',
+      type: 'string',
+      default: '3',
+      hint: 'How deep to look, 1 to 20: the properties are level 1, what lies in them is level 2.',
+    },
+  ],
   example: {
     settings: {},
     before: {

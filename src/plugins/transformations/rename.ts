@@ -1,4 +1,4 @@
-import { type PluginField, type SettingValues, yesNo } from '../fields.ts';
+import { type SettingValues, yesNo } from '../fields.ts';
 import { defineTransformation, SettingsError, wrongSetting } from '../plugin.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
 import { propertyRenaming } from './property-renaming.ts';
@@ -6,55 +6,6 @@ import { jsonSetting, textSetting, yesSetting } from '../setting-values.ts';
 
 const replaceExisting = 'Replace it';
 const backwards = 'From new to old';
-
-const fields = [
-  {
-    key: 'events',
-    name: 'Event names',
-    type: 'json',
-    hint: 'JSON object from old to new: {"Signed Up": "signed up"}',
-  },
-  {
-    key: 'properties',
-    name: 'Properties',
-    type: 'json',
-    hint: 'JSON object from old to new: {"Plan": "plan"}. Nested properties with dots, also $set.plan.',
-  },
-  {
-    key: 'person_properties',
-    name: 'Person properties',
-    type: 'json',
-    hint: 'JSON object from old to new, for the names in $set, $set_once and $unset.',
-  },
-  {
-    key: 'group_types',
-    name: 'Group types',
-    type: 'json',
-    hint: 'JSON object from old to new: {"account": "company"}, in $groups and $group_type. "Remap property values" changes keys.',
-  },
-  {
-    key: 'existing',
-    name: 'When the new property is there already',
-    type: 'choice',
-    choices: ['Leave both', replaceExisting],
-    default: 'Leave both',
-    hint: 'Replace it: the value under the old name wins.',
-  },
-  {
-    key: 'ignore_case',
-    name: 'Ignore upper and lower case of old names',
-    ...yesNo('No'),
-    hint: 'With Yes, "Plan" also stands for "plan" and "PLAN"; of names with dots the whole must match as it is.',
-  },
-  {
-    key: 'direction',
-    name: 'Direction',
-    type: 'choice',
-    choices: ['From old to new', backwards],
-    default: 'From old to new',
-    hint: 'From new to old: undoes what the same tables did.',
-  },
-] as const satisfies readonly PluginField[];
 
 export const rename = defineTransformation({
   slug: 'rename',
@@ -64,7 +15,54 @@ export const rename = defineTransformation({
   version: '1.1.0',
   alsoKnownAs: ['Shotgun Process Event App', 'ph-shotgun-processevent-app', 'plugin-ph-shotgun-processevent-app'],
   differences: ['The published one renames the events of one site; here the table is a setting.'],
-  fields,
+  fields: [
+    {
+      key: 'events',
+      name: 'Event names',
+      type: 'json',
+      hint: 'JSON object from old to new: {"Signed Up": "signed up"}',
+    },
+    {
+      key: 'properties',
+      name: 'Properties',
+      type: 'json',
+      hint: 'JSON object from old to new: {"Plan": "plan"}. Nested properties with dots, also $set.plan.',
+    },
+    {
+      key: 'person_properties',
+      name: 'Person properties',
+      type: 'json',
+      hint: 'JSON object from old to new, for the names in $set, $set_once and $unset.',
+    },
+    {
+      key: 'group_types',
+      name: 'Group types',
+      type: 'json',
+      hint: 'JSON object from old to new: {"account": "company"}, in $groups and $group_type. "Remap property values" changes keys.',
+    },
+    {
+      key: 'existing',
+      name: 'When the new property is there already',
+      type: 'choice',
+      choices: ['Leave both', replaceExisting],
+      default: 'Leave both',
+      hint: 'Replace it: the value under the old name wins.',
+    },
+    {
+      key: 'ignore_case',
+      name: 'Ignore upper and lower case of old names',
+      ...yesNo('No'),
+      hint: 'With Yes, "Plan" also stands for "plan" and "PLAN"; of names with dots the whole must match as it is.',
+    },
+    {
+      key: 'direction',
+      name: 'Direction',
+      type: 'choice',
+      choices: ['From old to new', backwards],
+      default: 'From old to new',
+      hint: 'From new to old: undoes what the same tables did.',
+    },
+  ],
   example: {
     settings: {
       events: '{"Signed Up": "signed up"}',

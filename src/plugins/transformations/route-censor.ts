@@ -1,4 +1,4 @@
-import type { PluginField, SettingValues } from '../fields.ts';
+import type { SettingValues } from '../fields.ts';
 import type { TransformationHost } from '../host.ts';
 import { personPropertiesIfAny } from './properties/person-properties.ts';
 import { defineTransformation, SettingsError, wrongSetting } from '../plugin.ts';
@@ -6,42 +6,6 @@ import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { setOwn } from './properties/property-path.ts';
 import { createRouteCensor, type RouteCensor } from './route-patterns.ts';
 import { jsonSetting, listSetting } from '../setting-values.ts';
-
-const fields = [
-  {
-    key: 'routes',
-    name: 'Routes (file)',
-    type: 'attachment',
-    hint: 'JSON list of React Router routes: [{"path": "/users/:id", "include": ["id"]}]. Nested with "children".',
-  },
-  {
-    key: 'routesJson',
-    name: 'Routes (text)',
-    type: 'json',
-    hint: 'The same list, where a file is not at hand. The file wins.',
-  },
-  {
-    key: 'properties',
-    name: 'Properties',
-    type: 'string',
-    default: '$current_url,$referrer,$pathname,$initial_current_url,initial_pathname,initial_referrer',
-    hint: 'Comma-separated: where page addresses and paths are.',
-  },
-  {
-    key: 'set_properties',
-    name: 'Properties in $set',
-    type: 'string',
-    default: '$initial_current_url,$initial_pathname,$initial_referrer',
-    hint: 'Comma-separated.',
-  },
-  {
-    key: 'set_once_properties',
-    name: 'Properties in $set_once',
-    type: 'string',
-    default: '$initial_current_url,$initial_pathname,$initial_referrer',
-    hint: 'Comma-separated.',
-  },
-] as const satisfies readonly PluginField[];
 
 export const routeCensor = defineTransformation({
   slug: 'route-censor',
@@ -53,7 +17,41 @@ export const routeCensor = defineTransformation({
     'A route without "include" censors nothing; the published one throws.',
     'Routes that are no list are refused when the settings are saved.',
   ],
-  fields,
+  fields: [
+    {
+      key: 'routes',
+      name: 'Routes (file)',
+      type: 'attachment',
+      hint: 'JSON list of React Router routes: [{"path": "/users/:id", "include": ["id"]}]. Nested with "children".',
+    },
+    {
+      key: 'routesJson',
+      name: 'Routes (text)',
+      type: 'json',
+      hint: 'The same list, where a file is not at hand. The file wins.',
+    },
+    {
+      key: 'properties',
+      name: 'Properties',
+      type: 'string',
+      default: '$current_url,$referrer,$pathname,$initial_current_url,initial_pathname,initial_referrer',
+      hint: 'Comma-separated: where page addresses and paths are.',
+    },
+    {
+      key: 'set_properties',
+      name: 'Properties in $set',
+      type: 'string',
+      default: '$initial_current_url,$initial_pathname,$initial_referrer',
+      hint: 'Comma-separated.',
+    },
+    {
+      key: 'set_once_properties',
+      name: 'Properties in $set_once',
+      type: 'string',
+      default: '$initial_current_url,$initial_pathname,$initial_referrer',
+      hint: 'Comma-separated.',
+    },
+  ],
   example: {
     settings: { routesJson: '[{"path": "/users/:name/posts/:post", "include": ["name"]}]' },
     before: {

@@ -1,4 +1,4 @@
-import type { PluginField, SettingValues } from '../fields.ts';
+import type { SettingValues } from '../fields.ts';
 import { eventSchemas, type EventCheck } from './event-schemas.ts';
 import type { Attachment } from '../host.ts';
 import { defineTransformation, SettingsError } from '../plugin.ts';
@@ -7,32 +7,6 @@ import { setOwn } from './properties/property-path.ts';
 import { jsonSetting, textSetting } from '../setting-values.ts';
 
 const keep = 'Keep it and say so';
-
-const fields = [
-  {
-    key: 'eventSchemaFile',
-    name: 'Event schemas, as a file',
-    type: 'attachment',
-    hint: 'A JSON file as described for the next setting.',
-  },
-  {
-    key: 'eventSchemas',
-    name: 'Event schemas',
-    type: 'json',
-    hint:
-      'JSON: {"onlyIngestEventsFromFile": true, "eventSchemas": {"paid": {"acceptOnlySchemaProps": true, "schema": ' +
-      '{"amount": {"type": "number", "required": true}}}}}. Types: string, number, boolean. Instead of "schema" an event may ' +
-      'have a "jsonSchema", which its properties must satisfy.',
-  },
-  {
-    key: 'onViolation',
-    name: 'An event that breaks its schema',
-    type: 'choice',
-    choices: ['Drop it', keep],
-    default: 'Drop it',
-    hint: 'Keep it and say so: the property $schema_errors lists what is wrong.',
-  },
-] as const satisfies readonly PluginField[];
 
 export const schemaEnforcer = defineTransformation({
   slug: 'schema-enforcer',
@@ -46,7 +20,31 @@ export const schemaEnforcer = defineTransformation({
     'A required property may be 0, false or ""; the published one takes these for missing.',
     'An event that is named like a part of every object (constructor) has no schema; the published one fails on it.',
   ],
-  fields,
+  fields: [
+    {
+      key: 'eventSchemaFile',
+      name: 'Event schemas, as a file',
+      type: 'attachment',
+      hint: 'A JSON file as described for the next setting.',
+    },
+    {
+      key: 'eventSchemas',
+      name: 'Event schemas',
+      type: 'json',
+      hint:
+        'JSON: {"onlyIngestEventsFromFile": true, "eventSchemas": {"paid": {"acceptOnlySchemaProps": true, "schema": ' +
+        '{"amount": {"type": "number", "required": true}}}}}. Types: string, number, boolean. Instead of "schema" an event may ' +
+        'have a "jsonSchema", which its properties must satisfy.',
+    },
+    {
+      key: 'onViolation',
+      name: 'An event that breaks its schema',
+      type: 'choice',
+      choices: ['Drop it', keep],
+      default: 'Drop it',
+      hint: 'Keep it and say so: the property $schema_errors lists what is wrong.',
+    },
+  ],
   example: {
     settings: {
       eventSchemas:

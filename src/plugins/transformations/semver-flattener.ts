@@ -1,18 +1,7 @@
-import type { PluginField } from '../fields.ts';
 import { defineTransformation, wrongSetting } from '../plugin.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { locate, propertyPath, setOwn } from './properties/property-path.ts';
 import { listSetting } from '../setting-values.ts';
-
-const fields = [
-  {
-    key: 'properties',
-    name: 'Properties that hold a version',
-    type: 'string',
-    required: true,
-    hint: 'Comma-separated: app_version, my_version_number. Nested properties with dots.',
-  },
-] as const satisfies readonly PluginField[];
 
 export const semverFlattener = defineTransformation({
   slug: 'semver-flattener',
@@ -31,7 +20,15 @@ export const semverFlattener = defineTransformation({
     'A "v" before the version does not count: v1.2.3 is 1.2.3. A part that is missing is not written.',
     'Nested properties can be named with dots; the parts are written beside the version.',
   ],
-  fields,
+  fields: [
+    {
+      key: 'properties',
+      name: 'Properties that hold a version',
+      type: 'string',
+      required: true,
+      hint: 'Comma-separated: app_version, my_version_number. Nested properties with dots.',
+    },
+  ],
   example: {
     settings: { properties: 'app_version' },
     before: { event: 'app opened', properties: { app_version: '2.10.1-beta.3+77' } },

@@ -1,25 +1,9 @@
-import { type PluginField, yesNo } from '../fields.ts';
+import { yesNo } from '../fields.ts';
 import type { PluginStorage } from '../host.ts';
 import { defineTransformation, wrongSetting, type TransformEvent } from '../plugin.ts';
 import type { JsonValue } from '../../base/json.ts';
 import { setOwn } from './properties/property-path.ts';
 import { textSetting, yesSetting } from '../setting-values.ts';
-
-const fields = [
-  {
-    key: 'eventsToTrack',
-    name: 'Pairs of events',
-    type: 'string',
-    required: true,
-    hint: '(first,second),(first,second): the second gets the time since the first of the same person.',
-  },
-  {
-    key: 'updateTimestamp',
-    name: 'Start anew with every first event',
-    ...yesNo('Yes'),
-    hint: 'Yes: time since the latest first event. No: since the earliest that arrived.',
-  },
-] as const satisfies readonly PluginField[];
 
 export const sequenceTimer = defineTransformation({
   slug: 'sequence-timer',
@@ -32,7 +16,21 @@ export const sequenceTimer = defineTransformation({
     'An event that is named like a part of every object, such as constructor, is left alone; the published one fails on it.',
     'Blanks around names and pairs do not count.',
   ],
-  fields,
+  fields: [
+    {
+      key: 'eventsToTrack',
+      name: 'Pairs of events',
+      type: 'string',
+      required: true,
+      hint: '(first,second),(first,second): the second gets the time since the first of the same person.',
+    },
+    {
+      key: 'updateTimestamp',
+      name: 'Start anew with every first event',
+      ...yesNo('Yes'),
+      hint: 'Yes: time since the latest first event. No: since the earliest that arrived.',
+    },
+  ],
   example: {
     settings: { eventsToTrack: '(signed up,paid)' },
     before: { event: 'signed up', properties: {} },

@@ -1,4 +1,3 @@
-import type { PluginField } from '../fields.ts';
 import { defineTransformation, wrongSetting } from '../plugin.ts';
 import { listSetting, textSetting } from '../setting-values.ts';
 
@@ -16,23 +15,6 @@ const surveyEvents = ['survey shown', 'survey sent', 'survey dismissed'];
 /** Names repeat; a project that makes up a name per event must not fill the memory. */
 const namesMax = 5000;
 
-const fields = [
-  {
-    key: 'defaultNamingConvention',
-    name: 'Naming pattern',
-    type: 'choice',
-    choices: Object.keys(conventions),
-    default: 'camelCase',
-    hint: 'The pattern that every event name is brought to.',
-  },
-  {
-    key: 'except',
-    name: 'Except these events',
-    type: 'string',
-    hint: 'Comma-separated event names. Names that start with $ and survey events always stay.',
-  },
-] as const satisfies readonly PluginField[];
-
 export const taxonomy = defineTransformation({
   slug: 'taxonomy',
   name: 'Taxonomy',
@@ -49,7 +31,22 @@ export const taxonomy = defineTransformation({
     'Words are found by blanks, dots, _, - and by a capital after a small letter, as the newer template finds them; the older ' +
       'plugin looks for one of these only, so that "Signed Up" became "signed Up".',
   ],
-  fields,
+  fields: [
+    {
+      key: 'defaultNamingConvention',
+      name: 'Naming pattern',
+      type: 'choice',
+      choices: Object.keys(conventions),
+      default: 'camelCase',
+      hint: 'The pattern that every event name is brought to.',
+    },
+    {
+      key: 'except',
+      name: 'Except these events',
+      type: 'string',
+      hint: 'Comma-separated event names. Names that start with $ and survey events always stay.',
+    },
+  ],
   example: {
     settings: { defaultNamingConvention: 'snake_case' },
     before: { event: 'orderCompleted', properties: {} },

@@ -1,4 +1,3 @@
-import type { PluginField } from '../fields.ts';
 import { defineTransformation, wrongSetting } from '../plugin.ts';
 import type { JsonValue } from '../../base/json.ts';
 import { propertyPath, readPath } from './properties/property-path.ts';
@@ -8,22 +7,6 @@ const weekdays = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Frida
 /** Offsets of all zones change at quarters of an hour only. */
 const quarterMs = 15 * 60_000;
 const offsetsMax = 10_000;
-
-const fields = [
-  {
-    key: 'timeZone',
-    name: 'Time zone',
-    type: 'string',
-    default: 'UTC',
-    hint: 'A name such as Europe/Zurich. Summer time is taken into account.',
-  },
-  {
-    key: 'property',
-    name: 'Property that holds the time',
-    type: 'string',
-    hint: 'Seconds or milliseconds since 1970, or ISO 8601 text; an older version read $time. Empty: the time of the event.',
-  },
-] as const satisfies readonly PluginField[];
 
 export const timestampParts = defineTransformation({
   slug: 'timestamp-parts',
@@ -36,7 +19,21 @@ export const timestampParts = defineTransformation({
     'template-timestamp-parser',
   ],
   differences: ['The time zone is UTC or the one that is set; the published one takes that of the machine it runs on.'],
-  fields,
+  fields: [
+    {
+      key: 'timeZone',
+      name: 'Time zone',
+      type: 'string',
+      default: 'UTC',
+      hint: 'A name such as Europe/Zurich. Summer time is taken into account.',
+    },
+    {
+      key: 'property',
+      name: 'Property that holds the time',
+      type: 'string',
+      hint: 'Seconds or milliseconds since 1970, or ISO 8601 text; an older version read $time. Empty: the time of the event.',
+    },
+  ],
   example: {
     settings: { property: 'at', timeZone: 'Europe/Zurich' },
     before: { event: 'paid', properties: { at: '2026-07-01T22:30:00Z' } },

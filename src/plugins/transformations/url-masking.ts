@@ -1,30 +1,9 @@
-import type { PluginField, SettingValues } from '../fields.ts';
+import type { SettingValues } from '../fields.ts';
 import { guardedPattern, type GuardedPattern } from './patterns/guarded-pattern.ts';
 import { defineTransformation, wrongSetting } from '../plugin.ts';
 import { isObject, type JsonValue } from '../../base/json.ts';
 import { propertyPath, readPath, replacePath, type PropertyPath } from './properties/property-path.ts';
 import { jsonSetting, textSetting } from '../setting-values.ts';
-
-const fields = [
-  {
-    key: 'urlProperties',
-    name: 'Properties and the parameters to mask in them',
-    type: 'json',
-    required: true,
-    default: { $current_url: 'email, password, token', $referrer: 'email, password, token' },
-    hint:
-      'JSON object from property (nested with dots) to comma-separated parameters. Each is a regular expression ' +
-      'that may stand anywhere in the name, whatever its case: token masks Access_Token too; ^token$ only token.',
-  },
-  {
-    key: 'maskWith',
-    name: 'Mask',
-    type: 'string',
-    required: true,
-    default: '[REDACTED]',
-    hint: 'Stands in the place of the values.',
-  },
-] as const satisfies readonly PluginField[];
 
 interface Target {
   readonly path: PropertyPath;
@@ -41,7 +20,26 @@ export const urlMasking = defineTransformation({
     'Nothing is masked for an empty entry of the list; in the published one it stands for every parameter.',
     'An address without such a parameter stays exactly as it is.',
   ],
-  fields,
+  fields: [
+    {
+      key: 'urlProperties',
+      name: 'Properties and the parameters to mask in them',
+      type: 'json',
+      required: true,
+      default: { $current_url: 'email, password, token', $referrer: 'email, password, token' },
+      hint:
+        'JSON object from property (nested with dots) to comma-separated parameters. Each is a regular expression ' +
+        'that may stand anywhere in the name, whatever its case: token masks Access_Token too; ^token$ only token.',
+    },
+    {
+      key: 'maskWith',
+      name: 'Mask',
+      type: 'string',
+      required: true,
+      default: '[REDACTED]',
+      hint: 'Stands in the place of the values.',
+    },
+  ],
   example: {
     settings: {},
     before: {

@@ -1,30 +1,7 @@
-import { type PluginField, yesNo } from '../fields.ts';
+import { yesNo } from '../fields.ts';
 import { defineTransformation, wrongSetting } from '../plugin.ts';
 import { propertyPath, readPath, replacePath } from './properties/property-path.ts';
 import { listSetting, yesSetting } from '../setting-values.ts';
-
-const fields = [
-  {
-    key: 'properties',
-    name: 'Properties that hold URLs',
-    type: 'string',
-    default: '$current_url',
-    hint: 'Comma-separated. Nested properties with dots: $set_once.$initial_current_url',
-  },
-  {
-    key: 'lower_case',
-    name: 'Change to lower case',
-    ...yesNo('Yes'),
-    hint: 'The whole address, with path and parameters.',
-  },
-  { key: 'remove_query', name: 'Remove the parameters', ...yesNo('No'), hint: 'What follows the question mark.' },
-  {
-    key: 'remove_hash',
-    name: 'Remove the part after #',
-    ...yesNo('No'),
-    hint: 'Keep it where pages are told apart by it.',
-  },
-] as const satisfies readonly PluginField[];
 
 export const urlNormalizer = defineTransformation({
   slug: 'url-normalizer',
@@ -32,7 +9,28 @@ export const urlNormalizer = defineTransformation({
   description: 'Brings page addresses into one form: lower case, no slash at the end of the path.',
   alsoKnownAs: ['URL Normalizer', 'posthog-url-normalizer-plugin'],
   differences: ['What is no whole address stays as it is; the published one throws and the event counts as failed.'],
-  fields,
+  fields: [
+    {
+      key: 'properties',
+      name: 'Properties that hold URLs',
+      type: 'string',
+      default: '$current_url',
+      hint: 'Comma-separated. Nested properties with dots: $set_once.$initial_current_url',
+    },
+    {
+      key: 'lower_case',
+      name: 'Change to lower case',
+      ...yesNo('Yes'),
+      hint: 'The whole address, with path and parameters.',
+    },
+    { key: 'remove_query', name: 'Remove the parameters', ...yesNo('No'), hint: 'What follows the question mark.' },
+    {
+      key: 'remove_hash',
+      name: 'Remove the part after #',
+      ...yesNo('No'),
+      hint: 'Keep it where pages are told apart by it.',
+    },
+  ],
   example: {
     settings: {},
     before: { event: '$pageview', properties: { $current_url: 'https://Example.com/Pricing/?Plan=Pro' } },

@@ -1,67 +1,9 @@
-import { type PluginField, type SettingValues, trueFalse } from '../fields.ts';
+import { type SettingValues, trueFalse } from '../fields.ts';
 import { personProperties } from './properties/person-properties.ts';
 import { defineTransformation, SettingsError, wrongSetting } from '../plugin.ts';
 import { isObject, type JsonObject } from '../../base/json.ts';
 import { propertyPath, readPath, setOwn } from './properties/property-path.ts';
 import { jsonSetting, listSetting, textSetting } from '../setting-values.ts';
-
-const fields = [
-  {
-    key: 'parameters',
-    name: 'URL parameters',
-    type: 'string',
-    hint: 'Comma-separated, e.g. utm_source, gclid, plan',
-  },
-  {
-    key: 'customNames',
-    name: 'Names of their own',
-    type: 'json',
-    hint: 'JSON object from parameter to property: {"fid": "follower_id"}. Without prefix and suffix.',
-  },
-  {
-    key: 'prefix',
-    name: 'Prefix',
-    type: 'string',
-    hint: 'With url_ the parameter plan becomes the property url_plan.',
-  },
-  {
-    key: 'suffix',
-    name: 'Suffix',
-    type: 'string',
-    hint: 'With _param the parameter plan becomes the property plan_param.',
-  },
-  {
-    key: 'ignoreCase',
-    name: 'Ignore upper and lower case of parameters',
-    ...trueFalse('false'),
-    hint: 'The property takes the name as you list it.',
-  },
-  {
-    key: 'setAsUserProperties',
-    name: 'Keep the latest on the person',
-    ...trueFalse('false'),
-    hint: 'In $set, under the same name.',
-  },
-  {
-    key: 'setAsInitialUserProperties',
-    name: 'Keep the first on the person',
-    ...trueFalse('false'),
-    hint: 'In $set_once, with initial_ before the name.',
-  },
-  {
-    key: 'alwaysJson',
-    name: 'Always write JSON',
-    ...trueFalse('false'),
-    hint: 'true: each value is the text of a JSON list. false: only that of a parameter which is repeated.',
-  },
-  {
-    key: 'source',
-    name: 'Property that holds the URL',
-    type: 'string',
-    default: '$current_url',
-    hint: 'What follows ? in it is read; it need not be a whole address. Nested properties with dots.',
-  },
-] as const satisfies readonly PluginField[];
 
 export const urlParameters = defineTransformation({
   slug: 'url-parameters',
@@ -75,7 +17,63 @@ export const urlParameters = defineTransformation({
     'template-url-parameters-to-properties',
   ],
   differences: ['An address that is no URL is read as far as it goes; the published one fails on it.'],
-  fields,
+  fields: [
+    {
+      key: 'parameters',
+      name: 'URL parameters',
+      type: 'string',
+      hint: 'Comma-separated, e.g. utm_source, gclid, plan',
+    },
+    {
+      key: 'customNames',
+      name: 'Names of their own',
+      type: 'json',
+      hint: 'JSON object from parameter to property: {"fid": "follower_id"}. Without prefix and suffix.',
+    },
+    {
+      key: 'prefix',
+      name: 'Prefix',
+      type: 'string',
+      hint: 'With url_ the parameter plan becomes the property url_plan.',
+    },
+    {
+      key: 'suffix',
+      name: 'Suffix',
+      type: 'string',
+      hint: 'With _param the parameter plan becomes the property plan_param.',
+    },
+    {
+      key: 'ignoreCase',
+      name: 'Ignore upper and lower case of parameters',
+      ...trueFalse('false'),
+      hint: 'The property takes the name as you list it.',
+    },
+    {
+      key: 'setAsUserProperties',
+      name: 'Keep the latest on the person',
+      ...trueFalse('false'),
+      hint: 'In $set, under the same name.',
+    },
+    {
+      key: 'setAsInitialUserProperties',
+      name: 'Keep the first on the person',
+      ...trueFalse('false'),
+      hint: 'In $set_once, with initial_ before the name.',
+    },
+    {
+      key: 'alwaysJson',
+      name: 'Always write JSON',
+      ...trueFalse('false'),
+      hint: 'true: each value is the text of a JSON list. false: only that of a parameter which is repeated.',
+    },
+    {
+      key: 'source',
+      name: 'Property that holds the URL',
+      type: 'string',
+      default: '$current_url',
+      hint: 'What follows ? in it is read; it need not be a whole address. Nested properties with dots.',
+    },
+  ],
   example: {
     settings: { parameters: 'plan, gclid', prefix: 'url_', setAsInitialUserProperties: 'true' },
     before: { event: '$pageview', properties: { $current_url: 'https://example.com/buy?plan=pro&x=1' } },

@@ -1,31 +1,28 @@
-import type { PluginField } from '../fields.ts';
 import { defineTransformation } from '../plugin.ts';
 import { propertyPath, readPath, setOwn } from './properties/property-path.ts';
 import { textSetting } from '../setting-values.ts';
-
-const fields = [
-  {
-    key: 'source',
-    name: 'Property that holds the URL',
-    type: 'string',
-    default: '$current_url',
-    hint: 'Nested properties with dots. What is no whole address has no parameters.',
-  },
-  {
-    key: 'prefix',
-    name: 'Put before the name',
-    type: 'string',
-    default: 'url_',
-    hint: 'With url_ the parameter plan becomes the property url_plan.',
-  },
-] as const satisfies readonly PluginField[];
 
 export const urlParser = defineTransformation({
   slug: 'url-parser',
   name: 'URL parser',
   description: 'Turns every parameter of the page address into a property.',
   alsoKnownAs: ['URL params parser', 'url-parser'],
-  fields,
+  fields: [
+    {
+      key: 'source',
+      name: 'Property that holds the URL',
+      type: 'string',
+      default: '$current_url',
+      hint: 'Nested properties with dots. What is no whole address has no parameters.',
+    },
+    {
+      key: 'prefix',
+      name: 'Put before the name',
+      type: 'string',
+      default: 'url_',
+      hint: 'With url_ the parameter plan becomes the property url_plan.',
+    },
+  ],
   example: {
     settings: {},
     before: { event: '$pageview', properties: { $current_url: 'https://example.com/?plan=pro&seats=3' } },

@@ -1,4 +1,4 @@
-import { type PluginField, trueFalse } from '../fields.ts';
+import { trueFalse } from '../fields.ts';
 import { guardedPattern } from './patterns/guarded-pattern.ts';
 import { personPropertiesIfAny } from './properties/person-properties.ts';
 import { defineTransformation, wrongSetting, type TransformationPlugin } from '../plugin.ts';
@@ -9,49 +9,47 @@ import { listSetting, textSetting } from '../setting-values.ts';
 /** UUIDs, and at least three capital letters or digits. */
 const standardPattern = '^([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[A-Z0-9]{3,})$';
 
-const fields = [
-  {
-    key: 'urlProperties',
-    name: 'Properties that hold URLs',
-    type: 'string',
-    required: true,
-    default: '$current_url, $referrer, $referring_domain',
-    hint: 'Comma-separated. The same names in $set and $set_once are changed too.',
-  },
-  {
-    key: 'regex',
-    name: 'What stands for an id',
-    type: 'string',
-    default: standardPattern,
-    hint: 'Regular expression for one part of a path. The default takes UUIDs and three or more capitals and digits.',
-  },
-  {
-    key: 'replaceWith',
-    name: 'Replacement',
-    type: 'string',
-    default: ':id',
-    hint: 'Stands in the place of every id.',
-  },
-  {
-    key: 'removeHash',
-    name: 'Remove the part after #',
-    ...trueFalse('true'),
-    hint: 'false: ids in it are replaced as in a path.',
-  },
-  {
-    key: 'removeQueryString',
-    name: 'Remove the parameters',
-    ...trueFalse('true'),
-    hint: 'false: values of parameters that are ids are replaced.',
-  },
-] as const satisfies readonly PluginField[];
-
 export const urlPlaceholders = defineTransformation({
   slug: 'url-placeholders',
   name: 'URL placeholders',
   description: 'Replaces ids in page addresses with :id, so that pages of one kind have one address.',
   alsoKnownAs: ['URL Normalization', 'template-url-normalization'],
-  fields,
+  fields: [
+    {
+      key: 'urlProperties',
+      name: 'Properties that hold URLs',
+      type: 'string',
+      required: true,
+      default: '$current_url, $referrer, $referring_domain',
+      hint: 'Comma-separated. The same names in $set and $set_once are changed too.',
+    },
+    {
+      key: 'regex',
+      name: 'What stands for an id',
+      type: 'string',
+      default: standardPattern,
+      hint: 'Regular expression for one part of a path. The default takes UUIDs and three or more capitals and digits.',
+    },
+    {
+      key: 'replaceWith',
+      name: 'Replacement',
+      type: 'string',
+      default: ':id',
+      hint: 'Stands in the place of every id.',
+    },
+    {
+      key: 'removeHash',
+      name: 'Remove the part after #',
+      ...trueFalse('true'),
+      hint: 'false: ids in it are replaced as in a path.',
+    },
+    {
+      key: 'removeQueryString',
+      name: 'Remove the parameters',
+      ...trueFalse('true'),
+      hint: 'false: values of parameters that are ids are replaced.',
+    },
+  ],
   example: {
     settings: {},
     before: { event: '$pageview', properties: { $current_url: 'https://example.com/orders/84219/lines?tab=2#top' } },

@@ -1,29 +1,9 @@
 import { parseUserAgent } from 'detect-browser';
-import type { PluginField } from '../fields.ts';
 import { defineTransformation } from '../plugin.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { textSetting } from '../setting-values.ts';
 
 const flags = ['false', 'true'] as const;
-
-const fields = [
-  {
-    key: 'overrideUserAgentDetails',
-    name: 'Replace browser properties that are there already',
-    type: 'choice',
-    choices: flags,
-    default: 'false',
-    hint: 'false: an event that has any of $browser, $browser_version, $os, $device, $device_type keeps them all.',
-  },
-  {
-    key: 'enableSegmentAnalyticsJs',
-    name: 'Read segment_userAgent instead',
-    type: 'choice',
-    choices: flags,
-    default: 'false',
-    hint: 'The property that the analytics.js library of Segment sends. It stays on the event.',
-  },
-] as const satisfies readonly PluginField[];
 
 /** Where senders put the header; taken away once it has been read. */
 const aliases = ['$useragent', '$user-agent', '$user_agent'] as const;
@@ -43,7 +23,24 @@ export const userAgent = defineTransformation({
     'Without the usual properties, $raw_user_agent is read (and kept), as the newer template does.',
     `Only the first ${userAgentLengthMax} characters count; what is no text is taken away unread.`,
   ],
-  fields,
+  fields: [
+    {
+      key: 'overrideUserAgentDetails',
+      name: 'Replace browser properties that are there already',
+      type: 'choice',
+      choices: flags,
+      default: 'false',
+      hint: 'false: an event that has any of $browser, $browser_version, $os, $device, $device_type keeps them all.',
+    },
+    {
+      key: 'enableSegmentAnalyticsJs',
+      name: 'Read segment_userAgent instead',
+      type: 'choice',
+      choices: flags,
+      default: 'false',
+      hint: 'The property that the analytics.js library of Segment sends. It stays on the event.',
+    },
+  ],
   example: {
     settings: {},
     before: {

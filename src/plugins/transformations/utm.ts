@@ -1,4 +1,4 @@
-import { type PluginField, yesNo } from '../fields.ts';
+import { yesNo } from '../fields.ts';
 import { personProperties } from './properties/person-properties.ts';
 import { defineTransformation, wrongSetting, type TransformationPlugin } from '../plugin.ts';
 import { isObject, type JsonObject } from '../../base/json.ts';
@@ -9,53 +9,6 @@ const standardParameters =
   'utm_source, utm_medium, utm_campaign, utm_content, utm_term, gclid, gad_source, dclid, gbraid, wbraid, fbclid, ' +
   'msclkid, twclid, li_fat_id, igshid, ttclid, rdt_cid, epik, mc_cid';
 
-const fields = [
-  {
-    key: 'parameters',
-    name: 'Campaign parameters',
-    type: 'string',
-    default: standardParameters,
-    hint: 'Comma-separated. Each becomes a property of its name.',
-  },
-  {
-    key: 'sources',
-    name: 'Properties that hold URLs',
-    type: 'string',
-    default: '$current_url, current_url',
-    hint: 'Comma-separated, nested with dots. The first that has any of the parameters counts.',
-  },
-  {
-    key: 'replace',
-    name: 'Replace properties that are there already',
-    ...yesNo('No'),
-    hint: 'No: client libraries that send them themselves are not overruled.',
-  },
-  {
-    key: 'lower_case',
-    name: 'Change values of utm_ parameters to lower case',
-    ...yesNo('No'),
-    hint: 'Newsletter and newsletter become one. Click ids keep their case.',
-  },
-  {
-    key: 'values',
-    name: 'Clean values',
-    type: 'json',
-    hint: 'JSON object from parameter to an object from old to new value: {"utm_source": {"fb": "facebook"}}',
-  },
-  {
-    key: 'clean_url',
-    name: 'Take the parameters out of the URL',
-    ...yesNo('No'),
-    hint: 'So that a page has one address, whatever campaign led to it.',
-  },
-  {
-    key: 'person',
-    name: 'Keep on the person too',
-    ...yesNo('Yes'),
-    hint: 'The latest under the same names, the first ones under initial_ and the name.',
-  },
-] as const satisfies readonly PluginField[];
-
 export const utm = defineTransformation({
   slug: 'utm',
   name: 'UTM',
@@ -65,7 +18,52 @@ export const utm = defineTransformation({
     'Which parameters and properties is a setting; those of the published ones are names of one site.',
     'An address that is not whole has its parameters read as well; the published one throws.',
   ],
-  fields,
+  fields: [
+    {
+      key: 'parameters',
+      name: 'Campaign parameters',
+      type: 'string',
+      default: standardParameters,
+      hint: 'Comma-separated. Each becomes a property of its name.',
+    },
+    {
+      key: 'sources',
+      name: 'Properties that hold URLs',
+      type: 'string',
+      default: '$current_url, current_url',
+      hint: 'Comma-separated, nested with dots. The first that has any of the parameters counts.',
+    },
+    {
+      key: 'replace',
+      name: 'Replace properties that are there already',
+      ...yesNo('No'),
+      hint: 'No: client libraries that send them themselves are not overruled.',
+    },
+    {
+      key: 'lower_case',
+      name: 'Change values of utm_ parameters to lower case',
+      ...yesNo('No'),
+      hint: 'Newsletter and newsletter become one. Click ids keep their case.',
+    },
+    {
+      key: 'values',
+      name: 'Clean values',
+      type: 'json',
+      hint: 'JSON object from parameter to an object from old to new value: {"utm_source": {"fb": "facebook"}}',
+    },
+    {
+      key: 'clean_url',
+      name: 'Take the parameters out of the URL',
+      ...yesNo('No'),
+      hint: 'So that a page has one address, whatever campaign led to it.',
+    },
+    {
+      key: 'person',
+      name: 'Keep on the person too',
+      ...yesNo('Yes'),
+      hint: 'The latest under the same names, the first ones under initial_ and the name.',
+    },
+  ],
   example: {
     settings: { lower_case: 'Yes', clean_url: 'Yes' },
     before: { event: '$pageview', properties: { $current_url: 'https://example.com/?utm_source=News&page=2' } },
