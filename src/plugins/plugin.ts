@@ -135,6 +135,12 @@ export function definePlugin<P extends Plugin>(plugin: P): P {
   return plugin;
 }
 
+export function defineImportSource(
+  definition: Omit<ImportSourcePlugin, 'kind' | 'version' | 'jobs'>,
+): ImportSourcePlugin {
+  return { ...definition, kind: 'import-app', version: '1.0.0', jobs: importRunJobs };
+}
+
 /** A transformation as its file writes it. */
 export type TransformationDefinition = Omit<TransformationPlugin, 'kind' | 'version' | 'example'> & {
   /** `1.0.0` when left out. */

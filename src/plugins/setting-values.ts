@@ -12,6 +12,13 @@ export function textSetting(settings: SettingValues, key: string, standard = '')
   return value;
 }
 
+/** A text that must be there, without blanks around it. */
+export function neededSetting(settings: SettingValues, key: string): string {
+  const value = textSetting(settings, key).trim();
+  if (value === '') throw wrongSetting(key, 'expected a text, got none');
+  return value;
+}
+
 /** Items between commas or line breaks, without blanks around them, each once. */
 export function listSetting(settings: SettingValues, key: string): string[] {
   const items = textSetting(settings, key).split(/[,\n]/);

@@ -1,4 +1,4 @@
-import { hourMs } from '../../base/time.ts';
+import { hourMs, dayMs } from '../../base/time.ts';
 import {
   SourceError,
   SourceWaitError,
@@ -11,10 +11,9 @@ import {
 import type { OutboundStreamResponse } from '../../outbound/outbound.ts';
 import { readRecords } from '../records/read-records.ts';
 import type { SettingValues } from '../../plugins/fields.ts';
-import { definePlugin, importRunJobs, wrongSetting, type ImportSourcePlugin } from '../../plugins/plugin.ts';
+import { defineImportSource, wrongSetting } from '../../plugins/plugin.ts';
 import { textSetting } from '../../plugins/setting-values.ts';
 import { daySlices, keyOf, type Slice } from './day-slices.ts';
-import { dayMs } from '../../base/time.ts';
 import { baseUrlOf, basicAuth, createExportApi, type ExportApi } from './export-api.ts';
 
 const name = 'Amplitude';
@@ -27,14 +26,12 @@ const hosts: Readonly<Record<string, string>> = {
 };
 
 /** Raw events by the hour at which Amplitude received them. */
-export const amplitude = definePlugin<ImportSourcePlugin>({
+export const amplitude = defineImportSource({
   slug: 'amplitude',
-  kind: 'import-app',
   name: 'Amplitude',
   description:
     'Imports raw events through the export API of Amplitude. The range is that of their arrival there, not of the events: ' +
     'events that were sent late lie in later hours.',
-  version: '1.0.0',
   fields: [
     {
       key: 'region',
@@ -66,7 +63,6 @@ export const amplitude = definePlugin<ImportSourcePlugin>({
       hint: 'Only for a proxy: where to ask instead of Amplitude itself.',
     },
   ],
-  jobs: importRunJobs,
   formats: ['amplitude', 'mapping'],
   range:
     'Whole hours (UTC) in which Amplitude received the events (server_upload_time); their own times may lie outside. ' +

@@ -1,8 +1,7 @@
-import type { Source, SourceContext, SourceHost, SourcePart } from '../source.ts';
-import { SourceError } from '../source.ts';
+import { SourceError, type Source, type SourceContext, type SourceHost, type SourcePart } from '../source.ts';
 import { readRecordFile } from '../records/read-records.ts';
 import type { SettingValues } from '../../plugins/fields.ts';
-import { definePlugin, importRunJobs, type ImportSourcePlugin } from '../../plugins/plugin.ts';
+import { defineImportSource } from '../../plugins/plugin.ts';
 import { textSetting } from '../../plugins/setting-values.ts';
 import { checkPaths, findFiles, lookAt, shortKey, type FoundFile } from './find-files.ts';
 
@@ -11,12 +10,10 @@ export const fileKinds =
   'NDJSON, JSON arrays, batch objects, CSV with a header and Parquet, plain or in gzip, zstd or zip. What a file is is seen by its content.';
 
 /** Files on disk and uploaded ones. */
-export const files = definePlugin<ImportSourcePlugin>({
+export const files = defineImportSource({
   slug: 'files',
-  kind: 'import-app',
   name: 'Files',
   description: `Imports files from disk, and files that were uploaded: ${fileKinds}`,
-  version: '1.0.0',
   fields: [
     {
       key: 'paths',
@@ -28,7 +25,6 @@ export const files = definePlugin<ImportSourcePlugin>({
         'an uploaded file (upload:* for all). The service reads only directories that its operator allows.',
     },
   ],
-  jobs: importRunJobs,
   formats: [],
   range: undefined,
   example: { paths: 'upload:events.json.gz' },

@@ -1,11 +1,16 @@
-import { hourMs } from '../../base/time.ts';
-import type { RecordChunk, Source, SourceContext, SourceHost, SourcePart } from '../source.ts';
-import { SourceError } from '../source.ts';
+import { hourMs, dayMs } from '../../base/time.ts';
+import {
+  SourceError,
+  type RecordChunk,
+  type Source,
+  type SourceContext,
+  type SourceHost,
+  type SourcePart,
+} from '../source.ts';
 import type { SettingValues } from '../../plugins/fields.ts';
-import { definePlugin, importRunJobs, wrongSetting, type ImportSourcePlugin } from '../../plugins/plugin.ts';
-import { integerSetting, textSetting } from '../../plugins/setting-values.ts';
+import { defineImportSource, wrongSetting } from '../../plugins/plugin.ts';
+import { integerSetting, neededSetting, textSetting } from '../../plugins/setting-values.ts';
 import { dayOf, daySlices, keyOf } from './day-slices.ts';
-import { dayMs } from '../../base/time.ts';
 import { ndjsonChunks } from './ndjson-chunks.ts';
 import { createPace, type Pace } from './pace.ts';
 import { baseUrlOf, basicAuth, createExportApi, type ExportApi } from './export-api.ts';
@@ -26,14 +31,12 @@ const hosts: Readonly<Record<string, { readonly data: string; readonly profiles:
 };
 
 /** Raw events by day, and profiles of users. */
-export const mixpanel = definePlugin<ImportSourcePlugin>({
+export const mixpanel = defineImportSource({
   slug: 'mixpanel',
-  kind: 'import-app',
   name: 'Mixpanel',
   description:
     'Imports events and profiles of users through the export API of Mixpanel, at the speed that Mixpanel allows. For projects ' +
     'from before 2023, whose times are local, set the option `time_zone` of the format.',
-  version: '1.0.0',
   fields: [
     {
       key: 'region',
@@ -107,7 +110,6 @@ export const mixpanel = definePlugin<ImportSourcePlugin>({
       hint: 'Only for a proxy: where to ask instead of Mixpanel itself.',
     },
   ],
-  jobs: importRunJobs,
   formats: ['mixpanel', 'mapping'],
   range:
     'Whole days of the event’s time as the Mixpanel project counts them: UTC, or its own time zone for projects from before 2023.',
@@ -174,12 +176,6 @@ function credentialsOf(settings: SettingValues) {
   const secret = neededSetting(settings, 'service_secret');
   const authorization = basicAuth(neededSetting(settings, 'service_account'), secret);
   return { authorization, secret, project: { project_id: neededSetting(settings, 'project_id') } };
-}
-
-function neededSetting(settings: SettingValues, key: string): string {
-  const value = textSetting(settings, key).trim();
-  if (value === '') throw wrongSetting(key, 'expected a text, got none');
-  return value;
 }
 
 /** Records that lie outside of the days asked for (they came late) are kept: nothing is filtered. */

@@ -1,7 +1,7 @@
 import type { RecordChunk, ResolveHost, Source, SourceContext, SourceHost, SourcePart } from '../source.ts';
 import type { SettingValues } from '../../plugins/fields.ts';
-import { definePlugin, importRunJobs, wrongSetting, type ImportSourcePlugin } from '../../plugins/plugin.ts';
-import { integerSetting, textSetting, yesSetting } from '../../plugins/setting-values.ts';
+import { defineImportSource, wrongSetting } from '../../plugins/plugin.ts';
+import { integerSetting, neededSetting, textSetting, yesSetting } from '../../plugins/setting-values.ts';
 import { listRowParts, selectOf, type PostgresQuery } from './postgres-parts.ts';
 import { createRowWriter } from './postgres-rows.ts';
 import { openSession, type PostgresPlace } from './postgres-session.ts';
@@ -11,14 +11,12 @@ const fetchBytes = 4 * 1024 * 1024;
 const tlsChoices = ['verify', 'no verify', 'off'] as const;
 
 /** Rows of a query. */
-export const postgres = definePlugin<ImportSourcePlugin>({
+export const postgres = defineImportSource({
   slug: 'postgres',
-  kind: 'import-app',
   name: 'PostgreSQL',
   description:
     'Imports the rows of a query, read in transactions that cannot change anything. Choose the format mapping to say which ' +
     'column is the event, the person and the time.',
-  version: '1.0.0',
   fields: [
     {
       key: 'url',
@@ -77,7 +75,6 @@ export const postgres = definePlugin<ImportSourcePlugin>({
       hint: 'Rows fetched at once at most, 1 to 100000; fewer where rows are large.',
     },
   ],
-  jobs: importRunJobs,
   formats: [],
   range: 'Value of the cursor column, which then must be a time; rows without one are left out.',
   example: {
@@ -175,10 +172,4 @@ function placeOfUrl(text: string, tls: PostgresPlace['tls']): PostgresPlace {
     // A percent sign that is not written as %25; the text itself is a secret.
     throw wrongSetting('url', `${expected}, with % written as %25`, { cause });
   }
-}
-
-function neededSetting(settings: SettingValues, key: string): string {
-  const value = textSetting(settings, key).trim();
-  if (value === '') throw wrongSetting(key, 'expected a text, got none');
-  return value;
 }

@@ -7,7 +7,7 @@ import {
   type SourcePart,
 } from '../source.ts';
 import type { SettingValues } from '../../plugins/fields.ts';
-import { definePlugin, importRunJobs, wrongSetting, type ImportSourcePlugin } from '../../plugins/plugin.ts';
+import { defineImportSource, wrongSetting } from '../../plugins/plugin.ts';
 import { integerSetting, textSetting } from '../../plugins/setting-values.ts';
 import { daySlices, keyOf } from './day-slices.ts';
 import { baseUrlOf, createExportApi } from './export-api.ts';
@@ -17,14 +17,12 @@ const name = 'The other service';
 const settledMs = 3_600_000;
 
 /** Events of another service that speaks the same API, day by day. */
-export const posthog = definePlugin<ImportSourcePlugin>({
+export const posthog = defineImportSource({
   slug: 'posthog',
-  kind: 'import-app',
   name: 'PostHog or Millrace',
   description:
     'Imports the events of a project of another PostHog-compatible service through its events API. For many millions of ' +
     'events use a batch export there, and the import app for its files or its bucket with the format posthog.',
-  version: '1.0.0',
   fields: [
     {
       key: 'host',
@@ -50,7 +48,6 @@ export const posthog = definePlugin<ImportSourcePlugin>({
       hint: '1 to 10000. Fewer where the other service answers slowly.',
     },
   ],
-  jobs: importRunJobs,
   formats: ['posthog', 'mapping'],
   range: 'Time of the events. Without an end: up to yesterday (UTC).',
   example: { host: 'https://eu.posthog.com', project_id: '42', personal_api_key: 'phx_key' },

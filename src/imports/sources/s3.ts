@@ -1,11 +1,17 @@
-import type { Source, SourceContext, SourceHost, SourcePart } from '../source.ts';
-import { SourceError, SourceWaitError } from '../source.ts';
+import {
+  SourceError,
+  SourceWaitError,
+  type Source,
+  type SourceContext,
+  type SourceHost,
+  type SourcePart,
+} from '../source.ts';
 import { OutboundError } from '../../outbound/outbound.ts';
 import { readRecords } from '../records/read-records.ts';
 import { connectBucket, type Bucket, type BucketObject, type BucketSettings } from '../s3/bucket.ts';
 import { BucketError } from '../s3/errors.ts';
 import { type SettingValues, yesNo } from '../../plugins/fields.ts';
-import { definePlugin, importRunJobs, wrongSetting, type ImportSourcePlugin } from '../../plugins/plugin.ts';
+import { defineImportSource, wrongSetting } from '../../plugins/plugin.ts';
 import { textSetting, yesSetting } from '../../plugins/setting-values.ts';
 import { fileKinds } from './files.ts';
 import { shortKey } from './find-files.ts';
@@ -13,12 +19,10 @@ import { shortKey } from './find-files.ts';
 const objectsMax = 100_000;
 
 /** Objects of an S3-compatible bucket. */
-export const s3 = definePlugin<ImportSourcePlugin>({
+export const s3 = defineImportSource({
   slug: 's3',
-  kind: 'import-app',
   name: 'S3 bucket',
   description: `Imports the objects of a bucket on AWS, or on any service that speaks S3: ${fileKinds}`,
-  version: '1.0.0',
   fields: [
     { key: 'bucket', name: 'Bucket', type: 'string', required: true, hint: 'Its name, without s3://.' },
     {
@@ -75,7 +79,6 @@ export const s3 = definePlugin<ImportSourcePlugin>({
       hint: 'Yes: https://endpoint/bucket/key, which most services of your own want. No: https://bucket.endpoint/key.',
     },
   ],
-  jobs: importRunJobs,
   formats: [],
   range: undefined,
   example: { bucket: 'my-exports', prefix: 'mixpanel/', access_key_id: 'AKIDEXAMPLE', secret_access_key: 'secret' },

@@ -1,8 +1,7 @@
-import type { Source, SourceContext, SourceHost, SourcePart } from '../source.ts';
-import { SourceError } from '../source.ts';
+import { SourceError, type Source, type SourceContext, type SourceHost, type SourcePart } from '../source.ts';
 import { readRecords } from '../records/read-records.ts';
 import type { SettingValues } from '../../plugins/fields.ts';
-import { definePlugin, importRunJobs, wrongSetting, type ImportSourcePlugin } from '../../plugins/plugin.ts';
+import { defineImportSource, wrongSetting } from '../../plugins/plugin.ts';
 import { textSetting } from '../../plugins/setting-values.ts';
 import { createExportApi, type ExportApi } from './export-api.ts';
 import { fileKinds } from './files.ts';
@@ -14,12 +13,10 @@ const headsAtOnce = 8;
 const noHead = [400, 401, 403, 405, 501];
 
 /** Files that a web server hands out. */
-export const urls = definePlugin<ImportSourcePlugin>({
+export const urls = defineImportSource({
   slug: 'urls',
-  kind: 'import-app',
   name: 'Web addresses',
   description: `Imports files from a list of web addresses: ${fileKinds}`,
-  version: '1.0.0',
   fields: [
     {
       key: 'urls',
@@ -36,7 +33,6 @@ export const urls = definePlugin<ImportSourcePlugin>({
       hint: 'Sent with every request, one a line, for example Authorization: Bearer …',
     },
   ],
-  jobs: importRunJobs,
   formats: [],
   range: undefined,
   example: { urls: 'https://files.example.com/2024-03.json.gz' },

@@ -1,4 +1,5 @@
 import type { Format } from '../format.ts';
+import { importedEvents } from '../imported-events.ts';
 
 export const amplitudeExample: Format['example'] = {
   records: [
@@ -26,17 +27,13 @@ export const amplitudeExample: Format['example'] = {
     },
     { event_type: 'session_start', event_time: '2021-03-04 05:06:07.089000', user_id: 'u1', device_id: 'd1' },
   ],
-  events: [
+  events: importedEvents('amplitude', [
     {
       uuid: 'f5e63273-f9d2-5d34-b9c7-aeb66cb40566',
       event: '$identify',
       distinct_id: 'u1',
       timestamp: '2021-03-04T05:06:07.089Z',
-      properties: {
-        $anon_distinct_id: 'd1',
-        $geoip_disable: true,
-        $import_source: 'amplitude',
-      },
+      properties: { $anon_distinct_id: 'd1' },
     },
     {
       uuid: '9691e10b-8152-5d79-b580-ccbbb2d65489',
@@ -52,8 +49,6 @@ export const amplitudeExample: Format['example'] = {
         $groups: {
           company: 'acme',
         },
-        $geoip_disable: true,
-        $import_source: 'amplitude',
       },
     },
     {
@@ -94,9 +89,7 @@ export const amplitudeExample: Format['example'] = {
         },
         $host: 'shop.example',
         $pathname: '/cart',
-        $geoip_disable: true,
-        $import_source: 'amplitude',
       },
     },
-  ],
+  ]),
 };

@@ -1,5 +1,6 @@
 import { fastId } from '../derived-uuids.ts';
 import type { Format } from '../format.ts';
+import { importedEvents } from '../imported-events.ts';
 
 export const ga4Example: Format['example'] = {
   records: [
@@ -37,13 +38,13 @@ export const ga4Example: Format['example'] = {
       user_pseudo_id: '1189.1714',
     },
   ],
-  events: [
+  events: importedEvents('ga4', [
     {
       uuid: fastId('ga4', 'identify', '1189.1714', 'u-1'),
       event: '$identify',
       distinct_id: 'u-1',
       timestamp: '2024-05-01T10:30:30.123456Z',
-      properties: { $anon_distinct_id: '1189.1714', $geoip_disable: true, $import_source: 'ga4' },
+      properties: { $anon_distinct_id: '1189.1714' },
     },
     {
       uuid: fastId(
@@ -78,9 +79,7 @@ export const ga4Example: Format['example'] = {
         title: 'Cart',
         ga_session_id: 1714559400,
         $set: { plan: 'pro', user_first_touch_timestamp: '2024-04-24T23:06:40.000Z' },
-        $geoip_disable: true,
-        $import_source: 'ga4',
       },
     },
-  ],
+  ]),
 };

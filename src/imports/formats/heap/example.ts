@@ -1,7 +1,6 @@
 import { fastId } from '../derived-uuids.ts';
 import type { Format } from '../format.ts';
-
-const marks = { $geoip_disable: true, $import_source: 'heap' };
+import { importedEvents } from '../imported-events.ts';
 
 export const heapExample: Format['example'] = {
   options: { event: 'order_done' },
@@ -31,7 +30,7 @@ export const heapExample: Format['example'] = {
       initial_referrer: 'direct',
     },
   ],
-  events: [
+  events: importedEvents('heap', [
     {
       uuid: fastId('heap', 'event', '7120340120340', 'order_done'),
       event: 'order_done',
@@ -50,7 +49,6 @@ export const heapExample: Format['example'] = {
         $os_version: '10.15.7',
         $current_url: 'https://shop.example/cart?step=1',
         landing_page: 'https://shop.example/',
-        ...marks,
       },
     },
     {
@@ -58,7 +56,7 @@ export const heapExample: Format['example'] = {
       event: '$identify',
       distinct_id: 'u-1',
       timestamp: '2024-05-01T10:21:30.000Z',
-      properties: { $anon_distinct_id: '4810060720600030', ...marks },
+      properties: { $anon_distinct_id: '4810060720600030' },
     },
     {
       uuid: fastId(
@@ -74,8 +72,7 @@ export const heapExample: Format['example'] = {
       properties: {
         $set: { email: 'a@b.example', last_modified: '2024-05-01T10:21:30.000Z' },
         $set_once: { $initial_referrer: 'direct', joindate: '2024-05-01T08:30:00.000Z' },
-        ...marks,
       },
     },
-  ],
+  ]),
 };

@@ -1,6 +1,7 @@
 import { canonicalJson } from '../canonical-json.ts';
 import { fastId } from '../derived-uuids.ts';
 import type { Format } from '../format.ts';
+import { importedEvents } from '../imported-events.ts';
 
 const row = {
   type: 'track',
@@ -14,13 +15,13 @@ const row = {
 
 export const juneExample: Format['example'] = {
   records: [row],
-  events: [
+  events: importedEvents('june', [
     {
       uuid: fastId('june', 'identify', 'a-1', 'u-1'),
       event: '$identify',
       distinct_id: 'u-1',
       timestamp: '2024-05-01T10:20:30.123456Z',
-      properties: { $anon_distinct_id: 'a-1', $geoip_disable: true, $import_source: 'june' },
+      properties: { $anon_distinct_id: 'a-1' },
     },
     {
       uuid: fastId('june-content', canonicalJson(row)),
@@ -33,9 +34,7 @@ export const juneExample: Format['example'] = {
         pages: 3,
         $host: 'app.example',
         $pathname: '/reports',
-        $geoip_disable: true,
-        $import_source: 'june',
       },
     },
-  ],
+  ]),
 };

@@ -1,4 +1,5 @@
 import type { Format } from '../format.ts';
+import { importedEvents } from '../imported-events.ts';
 
 const rules = {
   event: { path: 'kind', table: { '1': 'Order Done', '2': 'Order Cancelled' }, else: 'Order Changed' },
@@ -27,17 +28,13 @@ export const mappingExample: Format['example'] = {
     },
     { kind: 2, visitor: 'v2', at: '04.01.2021 12:30:00', shop: 'north', number: 18, test: 'yes' },
   ],
-  events: [
+  events: importedEvents('mapping', [
     {
       uuid: '37f2760e-82cb-5014-8fc1-23a914f7157f',
       event: '$identify',
       distinct_id: 'u1',
       timestamp: '2021-07-04T10:30:00.000Z',
-      properties: {
-        $anon_distinct_id: 'v1',
-        $geoip_disable: true,
-        $import_source: 'mapping',
-      },
+      properties: { $anon_distinct_id: 'v1' },
     },
     {
       uuid: 'd9e77a07-d202-5fcd-8d44-c540d35e9db4',
@@ -53,9 +50,7 @@ export const mappingExample: Format['example'] = {
         $groups: {
           shop: 'north',
         },
-        $geoip_disable: true,
-        $import_source: 'mapping',
       },
     },
-  ],
+  ]),
 };

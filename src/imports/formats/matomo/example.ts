@@ -1,7 +1,7 @@
 import { fastId } from '../derived-uuids.ts';
 import type { Format } from '../format.ts';
+import { importedEvents } from '../imported-events.ts';
 
-const marks = { $geoip_disable: true, $import_source: 'matomo' };
 const ofVisit = {
   idSite: '1',
   idVisit: '801',
@@ -48,13 +48,13 @@ export const matomoExample: Format['example'] = {
       ],
     },
   ],
-  events: [
+  events: importedEvents('matomo', [
     {
       uuid: fastId('matomo', 'identify', '4e4eb04b31f37eac', 'u-1'),
       event: '$identify',
       distinct_id: 'u-1',
       timestamp: '2024-05-01T10:20:30.000Z',
-      properties: { $anon_distinct_id: '4e4eb04b31f37eac', ...marks },
+      properties: { $anon_distinct_id: '4e4eb04b31f37eac' },
     },
     {
       uuid: fastId('matomo', 'action', '1', '801', 'action', '7001'),
@@ -68,7 +68,6 @@ export const matomoExample: Format['example'] = {
         pageId: '7001',
         $host: 'shop.example',
         $pathname: '/cart',
-        ...marks,
       },
     },
     {
@@ -85,8 +84,7 @@ export const matomoExample: Format['example'] = {
         pageId: '7002',
         $host: 'shop.example',
         $pathname: '/cart',
-        ...marks,
       },
     },
-  ],
+  ]),
 };

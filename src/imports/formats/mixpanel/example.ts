@@ -1,4 +1,5 @@
 import type { Format } from '../format.ts';
+import { importedEvents } from '../imported-events.ts';
 
 export const mixpanelExample: Format['example'] = {
   options: { groups: 'company' },
@@ -21,17 +22,13 @@ export const mixpanelExample: Format['example'] = {
     { event: '$create_alias', properties: { time: 1609459260, $insert_id: 'evt-2', distinct_id: 'u1', alias: 'old' } },
     { $distinct_id: 'u1', $properties: { $last_seen: '2021-01-02T03:04:05', $email: 'a@b.example', plan: 'pro' } },
   ],
-  events: [
+  events: importedEvents('mixpanel', [
     {
       uuid: '2dc6914c-1d76-5524-b3ce-b587dcab35c2',
       event: '$identify',
       distinct_id: 'u1',
       timestamp: '2021-01-01T00:00:00.000Z',
-      properties: {
-        $anon_distinct_id: 'd1',
-        $geoip_disable: true,
-        $import_source: 'mixpanel',
-      },
+      properties: { $anon_distinct_id: 'd1' },
     },
     {
       uuid: 'b1e8294d-c1b5-55f9-bb71-a01a10983447',
@@ -56,8 +53,6 @@ export const mixpanelExample: Format['example'] = {
         $groups: {
           company: 'acme',
         },
-        $geoip_disable: true,
-        $import_source: 'mixpanel',
       },
     },
     {
@@ -65,11 +60,7 @@ export const mixpanelExample: Format['example'] = {
       event: '$create_alias',
       distinct_id: 'u1',
       timestamp: '2021-01-01T00:01:00.000Z',
-      properties: {
-        alias: 'old',
-        $geoip_disable: true,
-        $import_source: 'mixpanel',
-      },
+      properties: { alias: 'old' },
     },
     {
       uuid: '24b13b4e-1083-567a-aeec-22ba304135f7',
@@ -82,9 +73,7 @@ export const mixpanelExample: Format['example'] = {
           email: 'a@b.example',
           plan: 'pro',
         },
-        $geoip_disable: true,
-        $import_source: 'mixpanel',
       },
     },
-  ],
+  ]),
 };

@@ -1,7 +1,6 @@
 import { fastId } from '../derived-uuids.ts';
 import type { Format } from '../format.ts';
-
-const marks = { $geoip_disable: true, $import_source: 'mparticle' };
+import { importedEvents } from '../imported-events.ts';
 
 export const mparticleExample: Format['example'] = {
   records: [
@@ -31,13 +30,13 @@ export const mparticleExample: Format['example'] = {
       ],
     },
   ],
-  events: [
+  events: importedEvents('mparticle', [
     {
       uuid: fastId('mparticle', 'identify', '6004677780660780000', 'u-1'),
       event: '$identify',
       distinct_id: 'u-1',
       timestamp: '2024-05-01T10:20:30.123Z',
-      properties: { $anon_distinct_id: '6004677780660780000', ...marks },
+      properties: { $anon_distinct_id: '6004677780660780000' },
     },
     {
       uuid: '0e6d5c1a-7f3b-4c55-9a52-3c9b7c0a1f11',
@@ -56,8 +55,7 @@ export const mparticleExample: Format['example'] = {
         custom_event_type: 'transaction',
         total: '12.50',
         $set: { plan: 'pro', email: 'a@b.example' },
-        ...marks,
       },
     },
-  ],
+  ]),
 };

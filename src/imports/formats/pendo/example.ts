@@ -1,7 +1,6 @@
 import { fastId } from '../derived-uuids.ts';
 import type { Format } from '../format.ts';
-
-const marks = { $geoip_disable: true, $import_source: 'pendo' };
+import { importedEvents } from '../imported-events.ts';
 
 export const pendoExample: Format['example'] = {
   records: [
@@ -20,13 +19,13 @@ export const pendoExample: Format['example'] = {
       propertiesJson: '{"plan":"pro"}',
     },
   ],
-  events: [
+  events: importedEvents('pendo', [
     {
       uuid: fastId('pendo', 'identify', '_PENDO_T_8a7f', 'u-1'),
       event: '$identify',
       distinct_id: 'u-1',
       timestamp: '2024-05-01T10:20:30.123Z',
-      properties: { $anon_distinct_id: '_PENDO_T_8a7f', ...marks },
+      properties: { $anon_distinct_id: '_PENDO_T_8a7f' },
     },
     {
       uuid: fastId('pendo', 'event', 'e-1', 'u-1', '2024-05-01T10:20:30.123Z', 'load', ''),
@@ -44,8 +43,7 @@ export const pendoExample: Format['example'] = {
         $geoip_country_code: 'DE',
         $host: 'app.example',
         $pathname: '/home',
-        ...marks,
       },
     },
-  ],
+  ]),
 };

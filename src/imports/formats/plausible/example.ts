@@ -1,5 +1,6 @@
 import { fastId } from '../derived-uuids.ts';
 import type { Format } from '../format.ts';
+import { importedEvents } from '../imported-events.ts';
 
 const properties = {
   $current_url: 'https://shop.example/cart',
@@ -7,8 +8,6 @@ const properties = {
   $pathname: '/cart',
   $synthetic: true,
   $process_person_profile: false,
-  $geoip_disable: true,
-  $import_source: 'plausible',
 };
 
 export const plausibleExample: Format['example'] = {
@@ -25,7 +24,7 @@ export const plausibleExample: Format['example'] = {
     },
     { date: '2024-05-01', browser: 'Firefox', visitors: '1', visits: '1', visit_duration: '60', bounces: '0' },
   ],
-  events: [
+  events: importedEvents('plausible', [
     {
       uuid: fastId('plausible', 'pageview', '2024-05-01', 'shop.example', '/cart', '0'),
       event: '$pageview',
@@ -40,5 +39,5 @@ export const plausibleExample: Format['example'] = {
       timestamp: '2024-05-01T18:00:00.000Z',
       properties,
     },
-  ],
+  ]),
 };

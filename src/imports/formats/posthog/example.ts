@@ -1,4 +1,5 @@
 import type { Format } from '../format.ts';
+import { importedEvents } from '../imported-events.ts';
 
 export const posthogExample: Format['example'] = {
   records: [
@@ -25,7 +26,7 @@ export const posthogExample: Format['example'] = {
     },
     { event: 'captured', distinct_id: 'd2', timestamp: '2024-05-01T00:00:00Z', properties: { total: 7 } },
   ],
-  events: [
+  events: importedEvents('posthog', [
     {
       uuid: '018f3a2b-4c5d-7e6f-8a9b-0c1d2e3f4a5b',
       event: '$autocapture',
@@ -38,8 +39,6 @@ export const posthogExample: Format['example'] = {
         $set: {
           plan: 'pro',
         },
-        $geoip_disable: true,
-        $import_source: 'posthog',
       },
     },
     {
@@ -47,11 +46,7 @@ export const posthogExample: Format['example'] = {
       event: '$merge_dangerously',
       distinct_id: 'd1',
       timestamp: '2024-04-01T00:00:00.000Z',
-      properties: {
-        alias: '018f3a2b-0000-7000-8000-000000000001',
-        $geoip_disable: true,
-        $import_source: 'posthog',
-      },
+      properties: { alias: '018f3a2b-0000-7000-8000-000000000001' },
     },
     {
       uuid: 'cb1a8dcc-16c5-5b8a-948f-90bd5798e26f',
@@ -62,8 +57,6 @@ export const posthogExample: Format['example'] = {
         $set: {
           plan: 'pro',
         },
-        $geoip_disable: true,
-        $import_source: 'posthog',
       },
     },
     {
@@ -71,11 +64,7 @@ export const posthogExample: Format['example'] = {
       event: 'captured',
       distinct_id: 'd2',
       timestamp: '2024-05-01T00:00:00.000Z',
-      properties: {
-        total: 7,
-        $geoip_disable: true,
-        $import_source: 'posthog',
-      },
+      properties: { total: 7 },
     },
-  ],
+  ]),
 };

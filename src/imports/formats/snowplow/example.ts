@@ -1,5 +1,6 @@
 import { fastId } from '../derived-uuids.ts';
 import type { Format } from '../format.ts';
+import { importedEvents } from '../imported-events.ts';
 import { snowplowColumns } from './columns.ts';
 
 const cells: Readonly<Record<string, string>> = {
@@ -22,13 +23,13 @@ const cells: Readonly<Record<string, string>> = {
 
 export const snowplowExample: Format['example'] = {
   records: [snowplowColumns.map((column) => cells[column] ?? '').join('\t')],
-  events: [
+  events: importedEvents('snowplow', [
     {
       uuid: fastId('snowplow', 'identify', 'd-1', 'u-1'),
       event: '$identify',
       distinct_id: 'u-1',
       timestamp: '2024-05-01T10:20:30.123Z',
-      properties: { $anon_distinct_id: 'd-1', $geoip_disable: true, $import_source: 'snowplow' },
+      properties: { $anon_distinct_id: 'd-1' },
     },
     {
       uuid: '0e6d5c1a-7f3b-4c55-9a52-3c9b7c0a1f11',
@@ -47,9 +48,7 @@ export const snowplowExample: Format['example'] = {
         $browser: 'Firefox',
         $device_type: 'Desktop',
         event_name: 'page_view',
-        $geoip_disable: true,
-        $import_source: 'snowplow',
       },
     },
-  ],
+  ]),
 };

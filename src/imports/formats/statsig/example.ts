@@ -1,5 +1,6 @@
 import { fastId } from '../derived-uuids.ts';
 import type { Format } from '../format.ts';
+import { importedEvents } from '../imported-events.ts';
 
 export const statsigExample: Format['example'] = {
   records: [
@@ -17,13 +18,13 @@ export const statsigExample: Format['example'] = {
     },
     { name: 'auto_capture::session_start', timestamp: 1714558830000, userID: 'u-1' },
   ],
-  events: [
+  events: importedEvents('statsig', [
     {
       uuid: fastId('statsig', 'identify', 'd-1', 'u-1'),
       event: '$identify',
       distinct_id: 'u-1',
       timestamp: '2024-05-01T10:20:30.123Z',
-      properties: { $anon_distinct_id: 'd-1', $geoip_disable: true, $import_source: 'statsig' },
+      properties: { $anon_distinct_id: 'd-1' },
     },
     {
       uuid: fastId('statsig', 'event', 'e-1'),
@@ -40,9 +41,7 @@ export const statsigExample: Format['example'] = {
         $geoip_country_code: 'DE',
         $host: 'app.example',
         $pathname: '/home',
-        $geoip_disable: true,
-        $import_source: 'statsig',
       },
     },
-  ],
+  ]),
 };
