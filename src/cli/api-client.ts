@@ -1,10 +1,12 @@
 import { networkFault } from '../base/network-fault.ts';
 import { CommandError } from './exit-codes.ts';
 
+export type ApiQuery = Readonly<Record<string, string | undefined>>;
+
 /** The management API as the commands use it. Errors: CommandError with the exit code that fits. */
 export interface ApiClient {
   readonly url: string;
-  get<T>(path: string, query?: Readonly<Record<string, string | undefined>>): Promise<T>;
+  get<T>(path: string, query?: ApiQuery): Promise<T>;
   /** `undefined` when the answer has no body. A form goes out as multipart, anything else as JSON. */
   send<T>(method: 'POST' | 'PATCH' | 'PUT' | 'DELETE', path: string, body?: unknown): Promise<T>;
   /** An answer that is no JSON or has no end, as it comes. `signal` ends it. */
@@ -66,7 +68,7 @@ async function reach(url: string, request: RequestInit): Promise<Response> {
   }
 }
 
-function queryString(query: Readonly<Record<string, string | undefined>>): string {
+function queryString(query: ApiQuery): string {
   const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined);
   return given.length === 0 ? '' : `?${new URLSearchParams(given).toString()}`;
 }

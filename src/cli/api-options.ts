@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander';
-import { createApiClient, type ApiClient } from './api-client.ts';
+import { createApiClient, type ApiClient, type ApiQuery } from './api-client.ts';
 import { CommandError } from './exit-codes.ts';
 
 export interface ApiOptions {
@@ -31,4 +31,16 @@ export function projectApi({ url, apiKey, project }: ApiOptions): ProjectApi {
     throw new CommandError('usage', `--project: expected the number of a project or @current, got: ${project}`);
   }
   return { ...createApiClient(url, apiKey), root: `/api/projects/${project}` };
+}
+
+/** Every record of a list, however many pages it has. */
+export async function listAll<T>(api: ProjectApi, path: string, query: ApiQuery = {}): Promise<T[]> {
+  const all: T[] = [];
+  for (;;) {
+    const more = { ...query, limit: '1000', offset: String(all.length) };
+    const page = await api.get<{ next: string | null; results: T[] } | T[]>(path, more);
+    if (Array.isArray(page)) return page;
+    all.push(...page.results);
+    if (page.next === null || page.results.length === 0) return all;
+  }
 }

@@ -3,7 +3,11 @@ import type { CommandProcess } from './command-process.ts';
 import { CommandError } from './exit-codes.ts';
 
 /** Asks before something that cannot be undone. Without a terminal `--yes` has to be given. Errors: usage, interrupted. */
-export async function confirm({ stdin, stderr }: CommandProcess, question: string, yes: boolean): Promise<void> {
+export async function confirm(
+  { stdin, stderr }: CommandProcess,
+  question: string,
+  { yes = false }: { readonly yes?: boolean },
+): Promise<void> {
   if (yes) return;
   if (!stdin.isTTY || !stderr.isTTY) {
     throw new CommandError('usage', `${question} Add --yes to do it without being asked.`);

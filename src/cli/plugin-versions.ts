@@ -1,5 +1,5 @@
 import { familyPaths, type PluginRecord, type PluginVersionRecord } from '../contract/plugins.ts';
-import type { ProjectApi } from './api-options.ts';
+import { listAll, type ProjectApi } from './api-options.ts';
 import { CommandError } from './exit-codes.ts';
 import { packageBody } from './package-body.ts';
 
@@ -18,9 +18,8 @@ export interface ChangedVersion {
 }
 
 /** Newest first. */
-export async function listVersions(api: ProjectApi, pluginId: number): Promise<readonly PluginVersionRecord[]> {
-  const path = `${api.root}/plugins/${pluginId}/versions/`;
-  return (await api.get<{ results: PluginVersionRecord[] }>(path, { limit: '1000' })).results;
+export function listVersions(api: ProjectApi, pluginId: number): Promise<readonly PluginVersionRecord[]> {
+  return listAll(api, `${api.root}/plugins/${pluginId}/versions/`);
 }
 
 /** Gets another version of an installed plugin, and takes its configs there when wanted. Errors: CommandError. */
@@ -66,20 +65,11 @@ async function moveConfigs(api: ProjectApi, { id, families, version }: PluginRec
   const moved: number[] = [];
   for (const family of families) {
     const path = `${api.root}/${familyPaths[family]}/`;
-    for (let offset = 0; ; offset += 1000) {
-      const query = { limit: '1000', offset: String(offset) };
-      const { next, results } = await api.get<ConfigPage>(path, query);
-      for (const config of results.filter(({ plugin }) => plugin === id)) {
-        await api.send('POST', `${path}${config.id}/upgrade/`, { version });
-        moved.push(config.id);
-      }
-      if (next === null) break;
+    for (const config of await listAll<{ readonly id: number; readonly plugin: number }>(api, path)) {
+      if (config.plugin !== id) continue;
+      await api.send('POST', `${path}${config.id}/upgrade/`, { version });
+      moved.push(config.id);
     }
   }
   return moved;
-}
-
-interface ConfigPage {
-  readonly next: string | null;
-  readonly results: readonly { readonly id: number; readonly plugin: number }[];
 }

@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander';
 import { ConfigError, flagName, loadSettings, type LoadedSettings } from '../config/load.ts';
-import { settingDefinitions, type SettingDefinition, type SettingName } from '../config/settings.ts';
+import { settingDefinitions, type SettingDefinition, type SettingName, type Settings } from '../config/settings.ts';
 import type { CommandProcess } from './command-process.ts';
 import { CommandError } from './exit-codes.ts';
 
@@ -43,4 +43,13 @@ export function settingsFrom(options: Readonly<Record<string, unknown>>, { env }
     if (!(cause instanceof ConfigError)) throw cause;
     throw new CommandError('invalidConfig', `invalid configuration\n  ${cause.problems.join('\n  ')}`, { cause });
   }
+}
+
+/** `--json` and where the metadata store is, for commands that work on the store itself. */
+export function addStoreOptions(command: Command): Command {
+  return addSettingOptions(command.option('--json', 'print JSON'), ['dataDir', 'databaseUrl']);
+}
+
+export function storeOf(options: object, process: CommandProcess): Settings {
+  return settingsFrom({ ...options }, process).settings;
 }

@@ -12,6 +12,19 @@ export interface StopSignal {
 
 const exitCodeOf = { SIGINT: 130, SIGTERM: 143 } as const;
 
+/** Does `work` until it is done or somebody wishes to stop. Errors: those of `work`; CommandError of the signal when one came. */
+export async function untilStopped<T>(process: CommandProcess, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const stop = stopSignal(process);
+  try {
+    return await work(stop.signal);
+  } catch (error) {
+    stop.rethrow();
+    throw error;
+  } finally {
+    stop.release();
+  }
+}
+
 export function stopSignal(process: CommandProcess): StopSignal {
   const controller = new AbortController();
   const onSignal = (name: 'SIGINT' | 'SIGTERM'): void => {

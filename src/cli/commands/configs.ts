@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander';
-import { addApiOptions, projectApi, type ApiOptions, type ProjectApi } from '../api-options.ts';
+import { addApiOptions, listAll, projectApi, type ApiOptions, type ProjectApi } from '../api-options.ts';
 import { confirm } from '../confirm.ts';
 import { CommandError } from '../exit-codes.ts';
 import { textOrFile } from '../read-arguments.ts';
@@ -42,7 +42,7 @@ export function configsCommand(parent: Command, terminal: Terminal): void {
     .description('list the configs, in order')
     .action(async (options: ConfigOptions) => {
       const api = projectApi(options);
-      const records = await listAll(api, collection(api, options));
+      const records = await listAll<ConfigRecord>(api, collection(api, options));
       showRecords(terminal, records, options, records);
     });
 
@@ -96,7 +96,7 @@ export function configsCommand(parent: Command, terminal: Terminal): void {
     .action(async (id: string, options: ConfigOptions) => {
       const api = projectApi(options);
       const path = item(api, options, id);
-      await confirm(terminal.process, `Delete config ${id} with its settings for good?`, options.yes === true);
+      await confirm(terminal.process, `Delete config ${id} with its settings for good?`, options);
       await api.send('DELETE', path);
       terminal.note(`deleted config ${id}`);
     });
@@ -166,19 +166,6 @@ async function pluginId(api: ProjectApi, name: string): Promise<number> {
   const found = plugins.find(({ slug }) => slug === name);
   if (found !== undefined) return found.id;
   throw new CommandError('notFound', `no plugin "${name}"; there are ${plugins.map(({ slug }) => slug).join(', ')}`);
-}
-
-async function listAll<T = ConfigRecord>(api: ProjectApi, path: string): Promise<T[]> {
-  const all: T[] = [];
-  for (;;) {
-    const page = await api.get<{ next: string | null; results: T[] } | T[]>(path, {
-      limit: '1000',
-      offset: String(all.length),
-    });
-    if (Array.isArray(page)) return page;
-    all.push(...page.results);
-    if (page.next === null || page.results.length === 0) return all;
-  }
 }
 
 function collection(api: ProjectApi, { family }: ConfigOptions): string {

@@ -13,7 +13,7 @@ import {
 import { confirm } from '../confirm.ts';
 import { withMetadata } from '../with-metadata.ts';
 import { CommandError } from '../exit-codes.ts';
-import { addSettingOptions, settingsFrom } from '../setting-options.ts';
+import { addStoreOptions, storeOf } from '../setting-options.ts';
 import type { Terminal } from '../terminal.ts';
 
 interface KeyOptions {
@@ -30,15 +30,17 @@ export function keysCommand(parent: Command, terminal: Terminal): void {
     .command('keys')
     .description('personal API keys, made in the data directory (or DATABASE_URL) itself');
 
-  onStore(keys.command('list'))
+  addStoreOptions(keys.command('list'))
     .description('list the keys')
     .action(async (options: KeyOptions) => {
-      const found = await withMetadata(storeOf(options, terminal), (db, owner) => listPersonalApiKeys(db, owner.id));
+      const found = await withMetadata(storeOf(options, terminal.process), (db, owner) =>
+        listPersonalApiKeys(db, owner.id),
+      );
       if (options.json) terminal.json(found.map(shown));
       else terminal.table(['ID', 'LABEL', 'KEY', 'SCOPES', 'PROJECTS', 'LAST USED', 'EXPIRES'], found.map(row));
     });
 
-  onStore(keys.command('create'))
+  addStoreOptions(keys.command('create'))
     .description('make a key and print it; it is never shown again')
     .argument('[label]', 'what the key is for, up to 40 characters', 'Command line')
     .option('--scope <scope...>', `what the key may do: ${allScopes.join(', ')} or *`, ['*'])
@@ -49,49 +51,37 @@ export function keysCommand(parent: Command, terminal: Terminal): void {
       const expiresAt = options.expires === undefined ? null : expiryOf(options.expires, now);
       const scopedProjects = options.project?.map(projectId) ?? null;
       const scopes = options.scope ?? ['*'];
-      const issued = await withMetadata(storeOf(options, terminal), (db, owner) =>
+      const issued = await withMetadata(storeOf(options, terminal.process), (db, owner) =>
         createPersonalApiKey(db, { userId: owner.id, label, scopes, scopedProjects, expiresAt }, now).catch(sayField),
       );
       showIssued(terminal, issued, options);
     });
 
-  onStore(keys.command('roll'))
+  addStoreOptions(keys.command('roll'))
     .description('give a key a new value and print it; the old value stops at once')
     .argument('<id>', 'id of the key, from "keys list"')
     .option('--yes', 'do not ask')
     .action(async (id: string, options: KeyOptions) => {
-      await confirm(
-        terminal.process,
-        `Roll key ${id}? Whoever uses the old value is locked out.`,
-        options.yes === true,
-      );
-      const issued = await withMetadata(storeOf(options, terminal), (db, owner) =>
+      await confirm(terminal.process, `Roll key ${id}? Whoever uses the old value is locked out.`, options);
+      const issued = await withMetadata(storeOf(options, terminal.process), (db, owner) =>
         rollPersonalApiKey(db, owner.id, id, Date.now()),
       );
       if (issued === undefined) throw noKey(id);
       showIssued(terminal, issued, options);
     });
 
-  onStore(keys.command('delete'))
+  addStoreOptions(keys.command('delete'))
     .description('delete a key; it stops at once')
     .argument('<id>', 'id of the key, from "keys list"')
     .option('--yes', 'do not ask')
     .action(async (id: string, options: KeyOptions) => {
-      await confirm(terminal.process, `Delete key ${id}?`, options.yes === true);
-      const deleted = await withMetadata(storeOf(options, terminal), (db, owner) =>
+      await confirm(terminal.process, `Delete key ${id}?`, options);
+      const deleted = await withMetadata(storeOf(options, terminal.process), (db, owner) =>
         deletePersonalApiKey(db, owner.id, id),
       );
       if (!deleted) throw noKey(id);
       terminal.note(`deleted key ${id}`);
     });
-}
-
-function onStore(command: Command): Command {
-  return addSettingOptions(command.option('--json', 'print JSON'), ['dataDir', 'databaseUrl']);
-}
-
-function storeOf(options: KeyOptions, { process }: Terminal): ReturnType<typeof settingsFrom>['settings'] {
-  return settingsFrom({ ...options }, process).settings;
 }
 
 function showIssued(terminal: Terminal, { key, value }: IssuedKey, options: KeyOptions): void {

@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander';
 import type { PluginRecord, PluginVersionRecord } from '../../contract/plugins.ts';
-import { addApiOptions, projectApi, type ApiOptions, type ProjectApi } from '../api-options.ts';
+import { addApiOptions, listAll, projectApi, type ApiOptions, type ProjectApi } from '../api-options.ts';
 import { confirm } from '../confirm.ts';
 import { CommandError } from '../exit-codes.ts';
 import { packageBody } from '../package-body.ts';
@@ -93,11 +93,7 @@ function addChange(plugins: Command, terminal: Terminal): void {
     .action(async (name: string, options: PluginOptions) => {
       const api = projectApi(options);
       const plugin = await findPlugin(api, name);
-      await confirm(
-        terminal.process,
-        `Remove plugin ${plugin.slug} with all its versions for good?`,
-        options.yes === true,
-      );
+      await confirm(terminal.process, `Remove plugin ${plugin.slug} with all its versions for good?`, options);
       await api.send('DELETE', `${api.root}/plugins/${plugin.id}/`);
       terminal.note(`removed ${plugin.slug}`);
     });
@@ -107,27 +103,22 @@ function noteConfigs(terminal: Terminal, configs: readonly number[], version: st
   if (configs.length > 0) terminal.note(`configs now at ${version}: ${configs.join(', ')}`);
 }
 
-async function listPlugins(api: ProjectApi, { kind, search }: PluginOptions): Promise<PluginRecord[]> {
-  const all: PluginRecord[] = [];
-  for (;;) {
-    const query = { kind, search, limit: '1000', offset: String(all.length) };
-    const page = await api.get<{ next: string | null; results: PluginRecord[] }>(`${api.root}/plugins/`, query);
-    all.push(...page.results);
-    if (page.next === null || page.results.length === 0) return all;
-  }
+function listPlugins(
+  api: ProjectApi,
+  { kind, search }: Pick<PluginOptions, 'kind' | 'search'>,
+): Promise<PluginRecord[]> {
+  return listAll(api, `${api.root}/plugins/`, { kind, search });
 }
 
 async function findPlugin(api: ProjectApi, name: string): Promise<PluginRecord> {
   if (/^\d{1,10}$/.test(name)) return api.get<PluginRecord>(`${api.root}/plugins/${name}/`);
-  const plugins = await listPlugins(api, { ...emptyOptions, search: name });
+  const plugins = await listPlugins(api, { search: name });
   const found = plugins.find(({ slug }) => slug === name);
   if (found !== undefined) return found;
   const near = plugins.map(({ slug }) => slug).slice(0, 10);
   const hint = near.length === 0 ? '"millrace plugins list" shows them' : `did you mean ${near.join(', ')}?`;
   throw new CommandError('notFound', `no plugin "${name}"; ${hint}`);
 }
-
-const emptyOptions: ApiOptions = { url: '', project: '' };
 
 function showPlugins(terminal: Terminal, plugins: readonly PluginRecord[]): void {
   terminal.table(

@@ -10,7 +10,7 @@ import {
 import { confirm } from '../confirm.ts';
 import { withMetadata } from '../with-metadata.ts';
 import { CommandError } from '../exit-codes.ts';
-import { addSettingOptions, settingsFrom } from '../setting-options.ts';
+import { addStoreOptions, storeOf } from '../setting-options.ts';
 import type { Terminal } from '../terminal.ts';
 
 interface ProjectOptions {
@@ -27,17 +27,17 @@ export function projectsCommand(parent: Command, terminal: Terminal): void {
     else terminal.table(headings, [row(project)]);
   };
 
-  onStore(projects.command('list'))
+  addStoreOptions(projects.command('list'))
     .description('list the projects')
     .action(async (options: ProjectOptions) => {
-      const found = await withMetadata(storeOf(options, terminal), (db, owner) =>
+      const found = await withMetadata(storeOf(options, terminal.process), (db, owner) =>
         listProjects(db, { organizationId: owner.organizationId }),
       );
       if (options.json) terminal.json(found.projects.map(shown));
       else terminal.table(headings, found.projects.map(row));
     });
 
-  onStore(projects.command('create'))
+  addStoreOptions(projects.command('create'))
     .description('make a project with a key of its own')
     .argument('<name>', 'name to show')
     .option('--timezone <zone>', 'IANA name such as Europe/Paris', 'UTC')
@@ -45,13 +45,13 @@ export function projectsCommand(parent: Command, terminal: Terminal): void {
       const timezone = checkedZone(options.timezone ?? 'UTC');
       if (name.trim() === '' || name.length > 200)
         throw new CommandError('usage', 'expected a name of 1 to 200 characters');
-      const made = await withMetadata(storeOf(options, terminal), (db, owner) =>
+      const made = await withMetadata(storeOf(options, terminal.process), (db, owner) =>
         createProject(db, { organizationId: owner.organizationId, name, timezone }, Date.now()),
       );
       show(made, options);
     });
 
-  onStore(projects.command('rotate-token'))
+  addStoreOptions(projects.command('rotate-token'))
     .description('give a project a new key; the old one stops at once')
     .argument('<id>', 'number of the project')
     .option('--yes', 'do not ask')
@@ -59,26 +59,26 @@ export function projectsCommand(parent: Command, terminal: Terminal): void {
       await confirm(
         terminal.process,
         `Rotate the key of project ${id}? Clients that use the old one are refused.`,
-        options.yes === true,
+        options,
       );
-      const rotated = await withMetadata(storeOf(options, terminal), (db) =>
+      const rotated = await withMetadata(storeOf(options, terminal.process), (db) =>
         rotateProjectToken(db, numberOf(id), Date.now()),
       );
       if (rotated === undefined) throw noProject(id);
       show(rotated, options);
     });
 
-  onStore(projects.command('delete'))
+  addStoreOptions(projects.command('delete'))
     .description(
       'delete a project with its configs, persons and groups; stored events stay in the event store, unreachable',
     )
     .argument('<id>', 'number of the project')
     .option('--yes', 'do not ask')
     .action(async (id: string, options: ProjectOptions) => {
-      const project = await withMetadata(storeOf(options, terminal), (db) => getProject(db, numberOf(id)));
+      const project = await withMetadata(storeOf(options, terminal.process), (db) => getProject(db, numberOf(id)));
       if (project === undefined) throw noProject(id);
-      await confirm(terminal.process, `Delete project ${id} "${project.name}" for good?`, options.yes === true);
-      await withMetadata(storeOf(options, terminal), (db) => deleteProject(db, project.id));
+      await confirm(terminal.process, `Delete project ${id} "${project.name}" for good?`, options);
+      await withMetadata(storeOf(options, terminal.process), (db) => deleteProject(db, project.id));
       terminal.note(`deleted project ${id} "${project.name}"`);
     });
 }
@@ -100,14 +100,6 @@ function shown(project: Project): Record<string, unknown> {
     timezone: project.timezone,
     created_at: project.createdAt,
   };
-}
-
-function onStore(command: Command): Command {
-  return addSettingOptions(command.option('--json', 'print JSON'), ['dataDir', 'databaseUrl']);
-}
-
-function storeOf(options: ProjectOptions, { process }: Terminal): ReturnType<typeof settingsFrom>['settings'] {
-  return settingsFrom({ ...options }, process).settings;
 }
 
 function numberOf(id: string): number {

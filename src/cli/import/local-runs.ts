@@ -18,7 +18,7 @@ const pollMs = 300;
 export function localRuns(stateDir: string): ImportRuns {
   const list = async (): Promise<readonly RunView[]> => {
     const dirs = await listImports(stateDir);
-    const views = await Promise.all(dirs.map((dir) => withStore(dir, async (db) => viewOf(await runIn(dir, db)))));
+    const views = await Promise.all(dirs.map(viewIn));
     return views.toSorted((left, right) => right.created_at.localeCompare(left.created_at));
   };
   const staged = async (run: string): Promise<{ staging: Staging; id: string }> => {
@@ -28,10 +28,7 @@ export function localRuns(stateDir: string): ImportRuns {
   return {
     list,
     find: async (run) => {
-      if (run !== undefined) {
-        const dir = await findImport(stateDir, run);
-        return withStore(dir, async (db) => viewOf(await runIn(dir, db)));
-      }
+      if (run !== undefined) return viewIn(await findImport(stateDir, run));
       const [newest] = await list();
       if (newest !== undefined) return newest;
       throw new CommandError('notFound', `no import was begun in ${stateDir}; --config means those of a server`);
@@ -65,6 +62,10 @@ export function localRuns(stateDir: string): ImportRuns {
   };
 }
 
+function viewIn(dir: ImportDir): Promise<RunView> {
+  return withStore(dir, async (db) => viewOf(await runIn(dir, db)));
+}
+
 function viewOf(run: Run): RunView {
   return viewOfRun(run, Date.now());
 }
@@ -95,7 +96,7 @@ async function* steps(stateDir: string, id: string, signal: AbortSignal): AsyncI
   const dir = await findImport(stateDir, id);
   let last: RunView | undefined;
   while (last === undefined || !isFinal(last)) {
-    const view = await withStore(dir, async (db) => viewOf(await runIn(dir, db)));
+    const view = await viewIn(dir);
     if (!isDeepStrictEqual(view, last)) yield view;
     last = view;
     if (!isFinal(view)) await sleep(pollMs, undefined, { signal });

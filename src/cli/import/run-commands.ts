@@ -6,7 +6,7 @@ import type { ImportRunResume } from '../../contract/import-runs.ts';
 import { defaultUrl, projectApi } from '../api-options.ts';
 import { confirm } from '../confirm.ts';
 import { CommandError } from '../exit-codes.ts';
-import { stopSignal } from '../stop-signal.ts';
+import { untilStopped } from '../stop-signal.ts';
 import type { Terminal } from '../terminal.ts';
 import { follow } from './follow.ts';
 import type { ImportRuns, RunAction } from './import-runs.ts';
@@ -116,7 +116,7 @@ export function addActCommands(parent: Command, terminal: Terminal): void {
   oneRun(parent, 'cancel', 'end a run for good; what was loaded stays')
     .option('--yes', 'do not ask')
     .action(async (options: OneRunOptions) => {
-      await confirm(terminal.process, 'Cancel the run for good?', options.yes === true);
+      await confirm(terminal.process, 'Cancel the run for good?', options);
       await act(terminal, 'cancel', options);
     });
   oneRun(parent, 'retry-rejected', 'try rejected records again, after a change of format options or names').action(
@@ -160,9 +160,8 @@ export async function watchRun(
   { json }: Pick<RunsOptions, 'json'>,
   first: RunView,
 ): Promise<void> {
-  const stop = stopSignal(terminal.process);
-  try {
-    const steps = isFinal(first) ? none() : runs.steps(first.id, stop.signal);
+  await untilStopped(terminal.process, async (signal) => {
+    const steps = isFinal(first) ? none() : runs.steps(first.id, signal);
     const view = await follow(terminal, first, steps, { json, progress: true });
     const check = view.state === 'completed' && view.stages === 2 ? await runs.check(view.id) : undefined;
     const compared = view.state === 'completed' && view.stages > 2 ? await runs.verify(view.id) : undefined;
@@ -170,12 +169,7 @@ export async function watchRun(
     else showEnd(terminal, { view, check, verify: compared });
     const end = endOf(view, { check, verify: compared }, '"millrace import resume" goes on with it');
     if (end !== undefined) throw end;
-  } catch (error) {
-    stop.rethrow();
-    throw error;
-  } finally {
-    stop.release();
-  }
+  });
 }
 
 async function* none(): AsyncIterable<never> {}
@@ -212,18 +206,10 @@ async function deliver(
   open: (signal: AbortSignal) => AsyncIterable<Uint8Array>,
   out: string | undefined,
 ): Promise<void> {
-  const stop = stopSignal(terminal.process);
-  try {
-    const chunks = Readable.from(open(stop.signal), { objectMode: false });
-    if (out === undefined) await pipeline(chunks, terminal.process.stdout, { end: false });
-    else {
-      await pipeline(chunks, createWriteStream(out));
-      terminal.note(`written to ${out}`);
-    }
-  } catch (error) {
-    stop.rethrow();
-    throw error;
-  } finally {
-    stop.release();
-  }
+  await untilStopped(terminal.process, async (signal) => {
+    const chunks = Readable.from(open(signal), { objectMode: false });
+    if (out === undefined) return pipeline(chunks, terminal.process.stdout, { end: false });
+    await pipeline(chunks, createWriteStream(out));
+    terminal.note(`written to ${out}`);
+  });
 }

@@ -7,7 +7,7 @@ import { SourceError, SourceWaitError, type Source, type SourcePart } from '../.
 import { CommandError } from '../exit-codes.ts';
 import { createFormatReader } from '../format-reader.ts';
 import { durationText, numberText } from '../progress-line.ts';
-import { stopSignal } from '../stop-signal.ts';
+import { untilStopped } from '../stop-signal.ts';
 import type { Terminal } from '../terminal.ts';
 import { openSource } from './open-source.ts';
 import type { ImportRequest } from './request.ts';
@@ -36,19 +36,16 @@ const partsShown = 30;
 
 /** Lists and samples; sends nothing, keeps nothing. Errors: CommandError. */
 export async function showPlan(terminal: Terminal, request: ImportRequest, json: boolean): Promise<void> {
-  const stop = stopSignal(terminal.process);
   const temp = await mkdtemp(join(tmpdir(), 'millrace-plan-'));
   const { source, close } = openSource(request, temp);
   try {
-    const plan = await planOf(request, source, stop.signal);
+    const plan = await untilStopped(terminal.process, (signal) => planOf(request, source, signal));
     if (json) terminal.json(plan);
     else show(terminal, plan);
   } catch (error) {
-    stop.rethrow();
     if (!(error instanceof SourceError) && !(error instanceof SourceWaitError)) throw error;
     throw new CommandError('failed', error.message, { cause: error });
   } finally {
-    stop.release();
     await close();
     await rm(temp, { recursive: true, force: true });
   }

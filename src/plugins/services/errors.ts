@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
 import { isoMicros } from '../../base/clock.ts';
-import type { Queries } from '../../metadata/queries.ts';
-import { inTransaction } from '../../metadata/queries.ts';
+import { inTransaction, type Queries } from '../../metadata/queries.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { storable } from './logs.ts';
 

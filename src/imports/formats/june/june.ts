@@ -8,8 +8,7 @@ import { personId } from '../person-id.ts';
 import { readObjects } from '../read-objects.ts';
 import { readOptions } from '../read-options.ts';
 import { timeOfTextOrMs } from '../read-times.ts';
-import { firstId, idOf, kindOf, objectOf, objectOfJson } from '../read-values.ts';
-import type { Json, Properties } from '../read-values.ts';
+import { firstId, idOf, kindOf, objectOf, objectOfJson, type Json, type Properties } from '../read-values.ts';
 
 const slug = 'june';
 

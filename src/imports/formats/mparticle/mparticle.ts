@@ -9,8 +9,7 @@ import { readList, readable, type Readable } from '../read-list.ts';
 import { readObjects } from '../read-objects.ts';
 import { readOptions } from '../read-options.ts';
 import { timeOfTextOrMs } from '../read-times.ts';
-import { firstId, idOf, kindOf, listOf, objectOf } from '../read-values.ts';
-import type { Json, Properties } from '../read-values.ts';
+import { firstId, idOf, kindOf, listOf, objectOf, type Json, type Properties } from '../read-values.ts';
 
 const slug = 'mparticle';
 
