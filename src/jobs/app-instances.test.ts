@@ -1,3 +1,4 @@
+import { reportFailure } from './report.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { tempMetadata, type TempMetadata } from '../../test/support/metadata.ts';
 import { findAnyConfig, type StoredConfig } from '../plugins/configs/stored-config.ts';
@@ -219,10 +220,9 @@ describe('setting up an app', () => {
 
   it('a setup clears what an earlier process said of it, and nothing else', async () => {
     const [setup, job] = [await addApp(store.db, projectId, scheduled), await addApp(store.db, projectId, scheduled)];
-    const say = (id: number, error: string) =>
-      store.db.updateTable('plugin_configs').set({ error }).where('id', '=', id).execute();
-    await say(setup, 'setup failed: x (trying again soon)');
-    await say(job, 'job "sync" failed: y');
+    const now = clock.now();
+    await reportFailure(store.db, setup, { what: 'setup', text: 'x (trying again soon)', now });
+    await reportFailure(store.db, job, { what: 'job "sync"', text: 'y', now });
     const { follow } = startApps();
     await follow();
     expect([await errorOf(store.db, setup), await errorOf(store.db, job)]).toEqual(['', 'job "sync" failed: y']);
