@@ -4,11 +4,6 @@ import { StagingMissingError, type Staging } from '../../imports/staging.ts';
 import { CommandError } from '../exit-codes.ts';
 
 /** Errors: notFound, when the run has not come so far. */
-export async function readResult(staging: Staging, key: string, stage: string): Promise<unknown> {
-  return JSON.parse(await readText(staging, key, stage));
-}
-
-/** Errors: notFound, when the run has not come so far. */
 export async function readText(staging: Staging, key: string, stage: string): Promise<string> {
   try {
     return Buffer.concat(await Array.fromAsync(staging.read(key))).toString('utf8');

@@ -7,7 +7,7 @@ import { stagingKeys, type Staging } from '../../imports/staging.ts';
 import type { Metadata } from '../../metadata/database.ts';
 import { CommandError } from '../exit-codes.ts';
 import type { ImportRuns, RunAction } from './import-runs.ts';
-import { readResult, readText, rejectedLines } from './local-results.ts';
+import { readText, rejectedLines } from './local-results.ts';
 import { openLocalStaging, runIn, withStore } from './local-store.ts';
 import { isFinal, viewOfRun, type RunView } from './run-view.ts';
 import { commandOf, findImport, listImports, type ImportDir } from './state-dir.ts';
@@ -44,11 +44,11 @@ export function localRuns(stateDir: string): ImportRuns {
     },
     check: async (run) => {
       const { staging, id } = await staged(run);
-      return (await readResult(staging, stagingKeys.check(id), 'check')) as CheckResult;
+      return JSON.parse(await readText(staging, stagingKeys.check(id), 'check')) as CheckResult;
     },
     verify: async (run) => {
       const { staging, id } = await staged(run);
-      return (await readResult(staging, stagingKeys.verify(id), 'verify')) as VerifyResult;
+      return JSON.parse(await readText(staging, stagingKeys.verify(id), 'verify')) as VerifyResult;
     },
     report: async function* (run, form) {
       const { staging, id } = await staged(run);

@@ -3,18 +3,17 @@ import { isDeepStrictEqual } from 'node:util';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { CheckResult, VerifyResult } from '../../imports/run/results.ts';
 import { pauseRun, RunTransitionError } from '../../imports/run/run-store.ts';
+import { readCheck, readVerify } from '../../imports/stages/report/read-results.ts';
 import { stagingKeys, type Staging } from '../../imports/staging.ts';
 import type { Metadata } from '../../metadata/database.ts';
-import { CommandError } from '../exit-codes.ts';
 import { stopSignal } from '../stop-signal.ts';
 import type { Terminal } from '../terminal.ts';
 import { startEngine } from './engine.ts';
 import { follow } from './follow.ts';
 import { identityOf } from './identity.ts';
 import type { ImportOptions } from './import-options.ts';
-import { readResult, readText, rejectedLines } from './local-results.ts';
+import { readText, rejectedLines } from './local-results.ts';
 import { openLocalStaging, runIn, withStore } from './local-store.ts';
 import { endOf, type Findings } from './outcome.ts';
 import { prepareRun } from './prepare-run.ts';
@@ -99,24 +98,12 @@ async function finish(terminal: Terminal, dir: ImportDir, view: RunView, options
 }
 
 async function findingsOf(staging: Staging, id: string, view: RunView): Promise<Findings> {
-  const [check, verify] = await Promise.all([
-    orUndefined(readResult(staging, stagingKeys.check(id), 'check')),
-    orUndefined(readResult(staging, stagingKeys.verify(id), 'verify')),
-  ]);
+  const [check, verify] = await Promise.all([readCheck(staging, id), readVerify(staging, id)]);
   const isChecked = view.stages === 2 || view.state === 'failed';
   return {
-    ...(isChecked && check !== undefined ? { check: check as CheckResult } : {}),
-    ...(view.stages > 2 && view.state === 'completed' ? { verify: verify as VerifyResult } : {}),
+    ...(isChecked && check !== undefined ? { check } : {}),
+    ...(view.stages > 2 && view.state === 'completed' ? { verify } : {}),
   };
-}
-
-async function orUndefined(result: Promise<unknown>): Promise<unknown> {
-  try {
-    return await result;
-  } catch (error) {
-    if (error instanceof CommandError && error.reason === 'notFound') return undefined;
-    throw error;
-  }
 }
 
 async function writeFiles(

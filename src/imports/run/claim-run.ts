@@ -1,9 +1,10 @@
+import type { Updateable } from 'kysely';
 import { isoMicros } from '../../base/clock.ts';
-import type { Metadata } from '../../metadata/database.ts';
+import type { Database, Metadata } from '../../metadata/database.ts';
 import { claimed, claimNext, isExpired, isHeld, isStill, type Lease } from '../../metadata/lease.ts';
 import type { Queries } from '../../metadata/queries.ts';
 import { runColumns, timeOf, toRun } from './run-rows.ts';
-import { stateAfter, type Run, type RunState, type Stage } from './run.ts';
+import { stateAfter, type Run, type Stage } from './run.ts';
 
 /** A run in the hands of one worker. `attempt` is the fence: who claims it next has a higher one. */
 export interface Claim {
@@ -109,19 +110,12 @@ export function releaseRun(db: Queries, claim: Claim): Promise<boolean> {
 
 const ended = { lease_until: null, waiting: null } as const;
 
-interface ClaimedColumns {
-  readonly state?: RunState;
-  readonly stage?: Stage;
-  readonly reason?: string;
-  readonly waiting?: string | null;
-  readonly progress?: string;
-  readonly totals?: string;
-  readonly lease_until?: string | null;
-  readonly finished_at?: string | null;
-}
-
 /** Writes on the run's row while the claim stands. */
-export async function updateClaimed(db: Queries, claim: Claim, columns: ClaimedColumns): Promise<boolean> {
+export async function updateClaimed(
+  db: Queries,
+  claim: Claim,
+  columns: Updateable<Database['import_runs']>,
+): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('import_runs')
     .set(columns)

@@ -13,7 +13,7 @@ export function toRunRecord(run: Run, now: number): ImportRunRecord {
     state: run.state,
     stage: run.stage,
     reason: run.reason,
-    waiting: run.waiting === null ? null : { reason: run.waiting.reason, until: iso(run.waiting.until) },
+    waiting: run.waiting === null ? null : { reason: run.waiting.reason, until: isoTime(run.waiting.until) },
     eta_seconds: seconds(runEtaMs(run, now)),
     options: toOptionsRecord(run.options),
     stages: stagesOf(run).map((stage) => toStage(run, stage, now)),
@@ -28,8 +28,8 @@ export function toRunRecord(run: Run, now: number): ImportRunRecord {
     },
     promoted_from: run.promotedFrom,
     created_at: new Date(run.createdAt).toISOString(),
-    started_at: iso(run.startedAt),
-    finished_at: iso(run.finishedAt),
+    started_at: isoTime(run.startedAt),
+    finished_at: isoTime(run.finishedAt),
   };
 }
 
@@ -65,9 +65,9 @@ function toStage(run: Run, stage: Stage, now: number): ImportStageRecord {
     share: state === 'done' ? 1 : (shareDone(progress) ?? null),
     rate: state === 'active' && run.state === 'running' ? progress.rate : 0,
     eta_seconds: state === 'active' ? seconds(runEtaMs(run, now)) : state === 'done' ? 0 : null,
-    started_at: iso(progress.startedAt),
-    finished_at: iso(progress.finishedAt),
-    last_progress_at: iso(progress.lastProgressAt),
+    started_at: isoTime(progress.startedAt),
+    finished_at: isoTime(progress.finishedAt),
+    last_progress_at: isoTime(progress.lastProgressAt),
   };
 }
 
@@ -88,6 +88,6 @@ function seconds(ms: number | undefined): number | null {
   return ms === undefined ? null : Math.ceil(ms / 1_000);
 }
 
-function iso(ms: number | null | undefined): string | null {
+export function isoTime(ms: number | null | undefined): string | null {
   return ms === null || ms === undefined ? null : new Date(ms).toISOString();
 }

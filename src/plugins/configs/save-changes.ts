@@ -104,7 +104,13 @@ export interface ConfigSnapshot {
   readonly record: PluginConfigRecord;
 }
 
-function entryOf(work: Work, config: StoredConfig, activity: string, changes: readonly ActivityChange[]): NewActivity {
+/** `now` in ms. */
+export function entryOf(
+  { now }: Pick<Work, 'now'>,
+  config: StoredConfig,
+  activity: string,
+  changes: readonly ActivityChange[],
+): NewActivity {
   const snapshot: ConfigSnapshot = { family: config.family, record: toRecord(config) };
   return {
     projectId: config.projectId,
@@ -114,7 +120,7 @@ function entryOf(work: Work, config: StoredConfig, activity: string, changes: re
     name: shownName(config),
     changes,
     snapshot,
-    createdAt: isoMicros(work.now),
+    createdAt: isoMicros(now),
   };
 }
 

@@ -1,9 +1,7 @@
-import { isoMicros } from '../../base/clock.ts';
 import type { Queries } from '../../metadata/queries.ts';
 import { writeActivities } from './activity.ts';
 import { changesBetween } from './config-changes.ts';
-import { shownName, toRecord } from './config-record.ts';
-import type { ConfigSnapshot } from './save-changes.ts';
+import { entryOf } from './save-changes.ts';
 import { findAnyConfig } from './stored-config.ts';
 
 export interface ConfigError {
@@ -36,17 +34,6 @@ export async function setConfigError(
     .select('organization_id')
     .where('id', '=', before.projectId)
     .executeTakeFirstOrThrow();
-  const snapshot: ConfigSnapshot = { family: before.family, record: toRecord(after) };
-  await writeActivities(tx, { organizationId, userId: null, keyId: null, requestId: null }, [
-    {
-      projectId: before.projectId,
-      scope: 'PluginConfig',
-      itemId: String(configId),
-      activity: error === '' ? 'recovered' : 'failed',
-      name: shownName(after),
-      changes: changesBetween(before, after),
-      snapshot,
-      createdAt: isoMicros(now),
-    },
-  ]);
+  const entry = entryOf({ now }, after, error === '' ? 'recovered' : 'failed', changesBetween(before, after));
+  await writeActivities(tx, { organizationId, userId: null, keyId: null, requestId: null }, [entry]);
 }

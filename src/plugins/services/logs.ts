@@ -1,7 +1,7 @@
 import { minuteMs } from '../../base/time.ts';
-import { sql } from 'kysely';
+import { sql, type Insertable } from 'kysely';
 import { isFresh, isoMicros, type Clock } from '../../base/clock.ts';
-import type { Metadata, PluginLogLevel, PluginLogSource } from '../../metadata/database.ts';
+import type { Database, Metadata, PluginLogLevel, PluginLogSource } from '../../metadata/database.ts';
 import type { Queries } from '../../metadata/queries.ts';
 import type { LogLine } from '../../sandbox/sandbox.ts';
 import { createLogIds, firstLogId } from './log-ids.ts';
@@ -37,6 +37,8 @@ const rowsMax = 20_000;
 const messageCharsMax = 8192;
 /** A line may state a time that is off by so much; beyond, the present counts. */
 const timeSlackMs = 10 * minuteMs;
+
+type LogRow = Insertable<Database['plugin_logs']>;
 
 interface Minute {
   readonly configId: number;
@@ -103,17 +105,6 @@ export function createPluginLogs(db: Metadata, { days, clock, log }: PluginLogsO
       await buffer.close();
     },
   };
-}
-
-interface LogRow {
-  readonly id: string;
-  readonly project_id: number;
-  readonly config_id: number;
-  readonly created_at: string;
-  readonly level: PluginLogLevel;
-  readonly source: PluginLogSource;
-  readonly message: string;
-  readonly instance_id: string;
 }
 
 function rowOf({ configId, projectId }: Minute, line: LogLine, idAt: (timeMs: number) => string): LogRow {

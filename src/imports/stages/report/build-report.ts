@@ -2,7 +2,7 @@ import { stagesOf } from '../../run/eta.ts';
 import { type StoredPart } from '../../run/leased-run.ts';
 import { isLoaded, type StoredDay } from '../../run/day-state.ts';
 import type { CheckResult, VerifyResult } from '../../run/results.ts';
-import { toOptionsRecord } from '../../run/run-record.ts';
+import { isoTime, toOptionsRecord } from '../../run/run-record.ts';
 import type { Run, Stage, StageProgress } from '../../run/run.ts';
 import { balance, recordsOf, sum, type RefusedCounts } from './balance.ts';
 import { eventMatrix } from './event-matrix.ts';
@@ -46,15 +46,15 @@ export function buildReport(sources: ReportSources): ReportResult {
   const judged = judge({ run, check, verify, isLoaded, off });
   return {
     version: 1,
-    made_at: iso(now),
+    made_at: new Date(now).toISOString(),
     run: {
       id: run.id,
       project_id: run.projectId,
       config_id: run.configId,
       source: run.source,
       promoted_from: run.promotedFrom,
-      created_at: iso(run.createdAt),
-      started_at: isoOrNull(run.startedAt),
+      created_at: new Date(run.createdAt).toISOString(),
+      started_at: isoTime(run.startedAt),
     },
     options: toOptionsRecord(run.options),
     ...judged,
@@ -105,10 +105,7 @@ function hasLoaded(run: Run, days: readonly StoredDay[], check: CheckResult | un
   return isPast && days.every(isLoaded);
 }
 
-interface Judged {
-  readonly run: Run;
-  readonly check: CheckResult | undefined;
-  readonly verify: VerifyResult | undefined;
+interface Judged extends Pick<ReportSources, 'run' | 'check' | 'verify'> {
   readonly isLoaded: boolean;
   /** Names of the sums that do not agree. */
   readonly off: readonly string[];
@@ -158,8 +155,8 @@ function stageLine(stage: Stage, progress: StageProgress | undefined, now: numbe
   const durationMs = startedAt === undefined ? null : Math.max(0, (finishedAt ?? now) - startedAt);
   return {
     stage,
-    started_at: isoOrNull(startedAt),
-    finished_at: isoOrNull(finishedAt),
+    started_at: isoTime(startedAt),
+    finished_at: isoTime(finishedAt),
     duration_ms: durationMs,
     done,
     bytes,
@@ -195,12 +192,4 @@ function differencesOf(verify: VerifyResult | undefined): ReportResult['differen
   const all = verify?.differences ?? [];
   const list = all.slice(0, differencesMax);
   return { list, more: all.length - list.length + (verify?.truncated ?? 0) };
-}
-
-function iso(ms: number): string {
-  return new Date(ms).toISOString();
-}
-
-function isoOrNull(ms: number | null | undefined): string | null {
-  return ms === null || ms === undefined ? null : iso(ms);
 }

@@ -2,8 +2,10 @@ import type { VerifyCell, VerifyResult } from '../../run/results.ts';
 import type { Target } from '../../target.ts';
 import type { Differences } from './differences.ts';
 
-export interface VerifiedSums {
+/** What came of one day. */
+export interface VerifiedDay {
   readonly expected: number;
+  /** Stored as expected. */
   readonly found: number;
   /** Of `found`: stored by another import or by live capture. */
   readonly byOthers: number;
@@ -11,44 +13,38 @@ export interface VerifiedSums {
 }
 
 export function verifyResult(
-  days: readonly VerifiedSums[],
+  days: readonly VerifiedDay[],
   differences: Differences,
   transformations: readonly string[],
 ): VerifyResult {
   const expected = days.reduce((sum, day) => sum + day.expected, 0);
   const found = days.reduce((sum, day) => sum + day.found, 0);
   const faults = differences.faults();
-  const others = {
-    stored_by_others: days.reduce((sum, day) => sum + day.byOthers, 0),
-    other_times: differences.earlier(),
-  };
+  const byOthers = days.reduce((sum, day) => sum + day.byOthers, 0);
+  const moved = differences.earlier();
   const kept = differences.kept();
   const sentence = faults === 0 ? exact(days, expected) : different(faults, expected, found, transformations);
   return {
     verdict: faults === 0 ? 'exact' : 'different',
-    detail: sentence + ofOthers(others),
+    detail: sentence + ofOthers(byOthers, moved),
     expected,
     found,
-    ...others,
+    stored_by_others: byOthers,
+    other_times: moved,
     cells: days.flatMap(({ cells }) => cells),
     differences: kept,
-    truncated: faults + others.other_times - kept.length,
+    truncated: faults + moved - kept.length,
   };
 }
 
-interface Others {
-  readonly stored_by_others: number;
-  readonly other_times: number;
-}
-
-function ofOthers({ stored_by_others: stored, other_times: moved }: Others): string {
+function ofOthers(stored: number, moved: number): string {
   if (stored === 0) return '';
   const there = ` ${stored} of them are stored by another import or by live capture, and not a second time by this run`;
   if (moved === 0) return `${there}.`;
   return `${there}; of these ${moved} keep the time that came there first, which is not the one of this run.`;
 }
 
-function exact(days: readonly VerifiedSums[], expected: number): string {
+function exact(days: readonly VerifiedDay[], expected: number): string {
   return `All ${expected} events of ${days.length} days are stored with the id, the time and the name that they should have.`;
 }
 

@@ -11,7 +11,7 @@ import { TargetUnreadableError, type StoredCount, type Target, type TargetReader
 import { compareDay, type FoundOnDay } from './compare-day.ts';
 import { createDifferences, type Differences } from './differences.ts';
 import { differingEvents, expectedCounts, expectedKey, refusedAtLoad } from './expected.ts';
-import { unreadableResult, verifyResult } from './verify-result.ts';
+import { unreadableResult, verifyResult, type VerifiedDay } from './verify-result.ts';
 
 export interface VerifyDeps {
   readonly target: Target;
@@ -32,15 +32,6 @@ interface Verify extends VerifyDeps {
   readonly failpoint: Failpoint;
   /** When what the target shows last changed; ms since the epoch. */
   changedAt: number;
-}
-
-export interface VerifiedDay {
-  readonly expected: number;
-  /** Stored as expected. */
-  readonly found: number;
-  /** Of these: stored by another import or by live capture. */
-  readonly byOthers: number;
-  readonly cells: readonly VerifyCell[];
 }
 
 const differencesMax = 10_000;
