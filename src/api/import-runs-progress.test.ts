@@ -1,7 +1,8 @@
 import { request, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { cancelRun, createRun, pauseRun, resumeRun } from '../imports/run/run-store.ts';
+import { createRun } from '../imports/run/run-store.ts';
+import { cancelRun, pauseRun, resumeRun } from '../imports/run/run-transitions.ts';
 import { runOptions } from '../../test/support/runs.ts';
 import { startImportsApp, type ImportsApp } from '../../test/support/imports-app.ts';
 

@@ -1,6 +1,7 @@
 import { zstdCompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { claimRun, completeRun, enterStage, failRun, getRunSecrets } from '../imports/run/run-store.ts';
+import { getRunSecrets } from '../imports/run/run-store.ts';
+import { claimRun, completeRun, enterStage, failRun } from '../imports/run/claim-run.ts';
 import { stagingKeys } from '../imports/staging.ts';
 import { startImportsApp, type ImportsApp } from '../../test/support/imports-app.ts';
 

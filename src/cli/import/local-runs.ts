@@ -1,7 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CheckResult, VerifyResult } from '../../imports/run/results.ts';
-import { cancelRun, pauseRun, retryRejected, RunTransitionError, verifyAgain } from '../../imports/run/run-store.ts';
+import {
+  cancelRun,
+  pauseRun,
+  retryRejected,
+  RunTransitionError,
+  verifyAgain,
+} from '../../imports/run/run-transitions.ts';
 import type { Run } from '../../imports/run/run.ts';
 import { stagingKeys, type Staging } from '../../imports/staging.ts';
 import type { Metadata } from '../../metadata/database.ts';

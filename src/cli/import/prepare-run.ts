@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createRun, getRun, pauseRun, resumeRun, type ResumeChanges } from '../../imports/run/run-store.ts';
+import { createRun, getRun } from '../../imports/run/run-store.ts';
+import { pauseRun, resumeRun, type ResumeChanges } from '../../imports/run/run-transitions.ts';
 import type { Run } from '../../imports/run/run.ts';
 import type { Metadata } from '../../metadata/database.ts';
 import { CommandError } from '../exit-codes.ts';

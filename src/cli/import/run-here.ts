@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { pauseRun, RunTransitionError } from '../../imports/run/run-store.ts';
+import { pauseRun, RunTransitionError } from '../../imports/run/run-transitions.ts';
 import { readCheck, readVerify } from '../../imports/stages/report/read-results.ts';
 import { stagingKeys, type Staging } from '../../imports/staging.ts';
 import type { Metadata } from '../../metadata/database.ts';

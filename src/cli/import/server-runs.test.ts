@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startImportsApp, type ImportsApp } from '../../../test/support/imports-app.ts';
-import { claimRun, completeRun, failRun } from '../../imports/run/run-store.ts';
+import { claimRun, completeRun, failRun } from '../../imports/run/claim-run.ts';
 import { stagingKeys } from '../../imports/staging.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { progressIn } from './server-runs.ts';

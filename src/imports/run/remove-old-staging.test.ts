@@ -8,17 +8,9 @@ import type { Metadata } from '../../metadata/database.ts';
 import { createProject, deleteProject } from '../../metadata/projects.ts';
 import { createAccount, sampleConfig, samplePlugin } from '../../../test/support/metadata-rows.ts';
 import { removeOfDeletedProjects, removeOldStaging } from './remove-old-staging.ts';
-import {
-  cancelRun,
-  claimRun,
-  completeRun,
-  createRun,
-  enterStage,
-  failRun,
-  getRun,
-  pauseRun,
-  retryRejected,
-} from './run-store.ts';
+import { createRun, getRun } from './run-store.ts';
+import { cancelRun, pauseRun, retryRejected } from './run-transitions.ts';
+import { claimRun, completeRun, enterStage, failRun } from './claim-run.ts';
 import { openDirStaging } from '../staging/dir-staging.ts';
 import { stagingKeys, type Staging } from '../staging.ts';
 import { newRun, start } from '../../../test/support/runs.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { isoMicros } from '../../base/clock.ts';
 import type { Metadata } from '../../metadata/database.ts';
 import type { VerifyResult } from './results.ts';
-import { cancelRun, RunMissingError, RunTransitionError } from './run-store.ts';
+import { cancelRun, RunMissingError, RunTransitionError } from './run-transitions.ts';
 import { stagingKeys, StagingMissingError, type Staging } from '../staging.ts';
 
 const runsPerPageDefault = 100;

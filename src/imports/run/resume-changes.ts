@@ -1,6 +1,6 @@
 import { ApiError } from '../../contract/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
-import type { ResumeChanges } from './run-store.ts';
+import type { ResumeChanges } from './run-transitions.ts';
 
 const eventsPerSecondMax = 1_000_000;
 const known = ['rejected_max', 'events_per_second', 'last'];

@@ -1,25 +1,16 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Claim } from './claim-run.ts';
+import { createRun, getRun, getRunSecrets, listRuns } from './run-store.ts';
 import {
   cancelRun,
-  claimRun,
-  completeRun,
-  createRun,
-  enterStage,
-  failRun,
-  getRun,
-  getRunSecrets,
-  listRuns,
   pauseRun,
-  isClaimed,
-  releaseRun,
-  renew,
   resumeRun,
   retryRejected,
   RunMissingError,
   RunTransitionError,
   verifyAgain,
-} from './run-store.ts';
+} from './run-transitions.ts';
+import { claimRun, completeRun, enterStage, failRun, isClaimed, releaseRun, renew } from './claim-run.ts';
 import { allowedActions } from './run.ts';
 import type { Run } from './run.ts';
 import { newRun, runOptions, start, type OpenRunsStore, type RunsStore } from '../../../test/support/runs.ts';

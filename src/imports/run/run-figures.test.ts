@@ -2,7 +2,9 @@ import { expect, it } from 'vitest';
 import { tempMetadata } from '../../../test/support/metadata.ts';
 import { createRunWriter } from './run-writer.ts';
 import { runFigures } from './run-figures.ts';
-import { claimRun, createRun, pauseRun } from './run-store.ts';
+import { createRun } from './run-store.ts';
+import { pauseRun } from './run-transitions.ts';
+import { claimRun } from './claim-run.ts';
 import { newRun, start } from '../../../test/support/runs.ts';
 
 it('counts runs by state, those that wait, and how long the slowest has stood still', async () => {

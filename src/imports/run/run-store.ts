@@ -4,18 +4,6 @@ import type { Queries } from '../../metadata/queries.ts';
 import { runColumns, toRun } from './run-rows.ts';
 import { noTotals, type Run, type RunOptions, type RunState } from './run.ts';
 
-export { claimRun, completeRun, enterStage, failRun, isClaimed, releaseRun, renew, type Claim } from './claim-run.ts';
-export {
-  cancelRun,
-  pauseRun,
-  resumeRun,
-  retryRejected,
-  RunMissingError,
-  RunTransitionError,
-  verifyAgain,
-  type ResumeChanges,
-} from './run-transitions.ts';
-
 export interface NewRun {
   /** Default: a new one. Letters, digits and `-`. */
   readonly id?: string;

@@ -3,7 +3,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { deleteProjectRows } from '../../metadata/project-rows.ts';
 import { RunLostError } from './leased-run.ts';
 import { createRunWriter, type RunWriter } from './run-writer.ts';
-import { claimRun, createRun, getRun, pauseRun, retryRejected, completeRun } from './run-store.ts';
+import { createRun, getRun } from './run-store.ts';
+import { pauseRun, retryRejected } from './run-transitions.ts';
+import { claimRun, completeRun } from './claim-run.ts';
 import type { StageProgress } from './run.ts';
 import { newRun, start, type OpenRunsStore, type RunsStore } from '../../../test/support/runs.ts';
 

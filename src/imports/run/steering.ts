@@ -10,16 +10,8 @@ import type { JsonObject } from '../../base/json.ts';
 import type { PluginRegistry } from '../../plugins/plugin-registry.ts';
 import { refuseSettings } from './refuse-settings.ts';
 import { resumeChangesOf } from './resume-changes.ts';
-import {
-  cancelRun,
-  createRun,
-  getRunSecrets,
-  listRuns,
-  pauseRun,
-  resumeRun,
-  RunTransitionError,
-  verifyAgain,
-} from './run-store.ts';
+import { createRun, getRunSecrets, listRuns } from './run-store.ts';
+import { cancelRun, pauseRun, resumeRun, RunTransitionError, verifyAgain } from './run-transitions.ts';
 import { allowedActions, type Run, type RunAction, type RunOptions } from './run.ts';
 
 export interface SteeringDeps {

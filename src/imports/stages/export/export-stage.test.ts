@@ -4,7 +4,7 @@ import { zstdDecompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { RunFailedError, RunLostError } from '../../run/leased-run.ts';
 import { readSegment } from '../check/read-segment.ts';
-import { pauseRun } from '../../run/run-store.ts';
+import { pauseRun } from '../../run/run-transitions.ts';
 import { SourceError, SourceWaitError } from '../../source.ts';
 import type { Staging } from '../../staging.ts';
 import { createDiskQuota } from './disk-quota.ts';
