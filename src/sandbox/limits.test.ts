@@ -180,6 +180,41 @@ describe('calls at once', () => {
   });
 });
 
+describe('what calls of one run hand over', () => {
+  it('is refused beyond the quota, unread and without a word to the service; the next run has a quota of its own', async () => {
+    const code = `exports.processEvent = async (event) => {
+      const refused = []
+      for (const size of [600, 600, 300, 600, 10]) {
+        try { await posthog.capture('size ' + size, { text: 'x'.repeat(size) }) } catch (error) { refused.push(error.message) }
+      }
+      event.properties = { refused }
+      return event }`;
+    const spec = specOf(code, { callCharsMax: 1500 });
+    const instance = await sandbox.open(spec);
+    const refused =
+      'expected all calls of a test to hand over at most 1500 characters, got more (capture); capture and store less for one event';
+    const sizes = ['size 600', 'size 300', 'size 10'];
+    for (const sent of [sizes, [...sizes, ...sizes]]) {
+      const [outcome] = await instance.processEvents([eventOf('a')]);
+      expect(propertiesOf(outcome)).toEqual({ refused: [refused, refused] });
+      expect(spec.services.captured.map(({ event }) => event)).toEqual(sent);
+    }
+    await instance.close();
+  });
+
+  it('cannot be had anew by what goes on from an earlier run', async () => {
+    const code = `const storm = async () => {
+      for (;;) { try { await posthog.capture('storm', { text: 'x'.repeat(600) }) } catch { return } } }
+    exports.setupPlugin = () => { storm() }
+    exports.processEvent = async (event) => { await Promise.all([storm(), storm()]); return event }`;
+    const spec = specOf(code, { callCharsMax: 1700 });
+    const instance = await sandbox.open(spec);
+    await instance.processEvents([eventOf('a')]);
+    expect(spec.services.captured.length).toBeLessThanOrEqual(4);
+    await instance.close();
+  });
+});
+
 describe('output', () => {
   it('a hundred lines of 8 KiB each, and a word about the rest', async () => {
     const spec = specOf(poison('for (let i = 0; i < 500; i++) console.log("x".repeat(20000))'));

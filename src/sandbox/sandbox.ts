@@ -44,6 +44,8 @@ export interface InstanceSpec extends SandboxProgram {
   readonly attachments: ReadonlyMap<string, Attachment>;
   /** Made for this config. */
   readonly services: InstanceServices;
+  /** Characters that all calls of one run may hand over together; what is beyond is refused unread. Default: no limit. */
+  readonly callCharsMax?: number;
 }
 
 /** What an instance may ask of the service. */

@@ -29,6 +29,8 @@ export interface StepDeps {
   readonly loadFiles: (configId: number) => Promise<ReadonlyMap<string, Attachment>>;
   readonly hostOf: (config: StepConfig, files: ReadonlyMap<string, Attachment>) => TransformationHost;
   readonly servicesOf: (config: StepConfig) => InstanceServices;
+  /** See InstanceSpec. */
+  readonly callCharsMax?: number;
 }
 
 const noClose = async (): Promise<void> => {};
@@ -93,7 +95,7 @@ async function openInstance(
   config: StepConfig,
   versionId: number,
   attachments: ReadonlyMap<string, Attachment>,
-  { sandbox, loadProgram, servicesOf }: StepDeps,
+  { sandbox, loadProgram, servicesOf, callCharsMax }: StepDeps,
 ): Promise<Step> {
   const program = await loadProgram(versionId);
   if (program === undefined)
@@ -108,6 +110,7 @@ async function openInstance(
     settings: withDefaults(config.fields, config.settings),
     attachments,
     services,
+    ...(callCharsMax === undefined ? {} : { callCharsMax }),
   });
   const suspension = createSuspension(services, () => performance.now());
   const run = (events: readonly ChainEvent[]): Promise<readonly StepOutcome[]> =>

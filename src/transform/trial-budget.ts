@@ -2,6 +2,8 @@ import type { JsonValue } from '../base/json.ts';
 
 /** Characters of JSON that one trial shows in all: the event after every step, what changed, and what was left behind. */
 export const trialCharsMax = 4_000_000;
+/** What a plugin may hand to its calls for one event of a trial: the largest call, so that it is shown as cut off, and as much as can be shown. */
+export const trialCallCharsMax = 12_500_000;
 
 /** Room in the answer of a trial, shared by all of its steps. */
 export class TrialBudget {

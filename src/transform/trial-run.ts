@@ -10,7 +10,7 @@ import { diffJson, type Difference } from './diff-json.ts';
 import { makeStep, type StepConfig, type StepDeps } from './make-step.ts';
 import type { Step } from './step.ts';
 import { withoutMarkers, type TrialEvent } from './trial-event.ts';
-import { TrialBudget } from './trial-budget.ts';
+import { trialCallCharsMax, TrialBudget } from './trial-budget.ts';
 import { trialServices, type TrialEffects } from './trial-services.ts';
 
 /** What a trial needs of the service. Requests to the outside are really made; everything else stays in the trial. */
@@ -156,7 +156,8 @@ interface Subject {
 function openSubject(deps: TrialDeps, config: TrialConfig, cache: PluginCache, budget: TrialBudget): Subject {
   const { services, takeEffects } = trialServices(deps.storageOf(config), cache, budget);
   let opening: Promise<Step> | undefined;
-  const open = (): Promise<Step> => (opening ??= makeStep(config, { ...deps, ...stepServices(deps, services) }));
+  const open = (): Promise<Step> =>
+    (opening ??= makeStep(config, { ...deps, ...stepServices(deps, services), callCharsMax: trialCallCharsMax }));
   return {
     run: async (before, endsAt) => {
       const { error, after, diff, ...run } = await runOne(deps, config, { before, endsAt, open });

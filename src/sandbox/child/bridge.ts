@@ -65,6 +65,8 @@ export interface BridgeDeps {
   readonly instance: number;
   readonly facts: { readonly pluginName: string; readonly label: string };
   readonly memoryBytesMax: number;
+  /** See InstanceSpec. */
+  readonly callCharsMax: number;
   readonly createIsolate: IsolateMaker;
   readonly createOps: (toHost: (op: string, args: readonly unknown[]) => Promise<unknown>) => Ops;
   readonly send: (message: FromChild, body?: string) => void;
@@ -88,6 +90,8 @@ const textLengthMax = 64 * 1024 * 1024;
 const argumentsLengthMax = 32 * 1024 * 1024;
 const openCallsMax = 1000;
 const housekeepingMs = 1000;
+/** Commands that begin a run. What goes on from an earlier one counts as the last run's. */
+const beginnings: ReadonlySet<EntryCommand> = new Set(['setup', 'call', 'events', 'solo']);
 
 /** The process's side of the bridge to a plugin's isolate: entries one after the other, and what the plugin asks for on the way. */
 export class Bridge {
@@ -100,6 +104,8 @@ export class Bridge {
   #ends: GuestEnd[] = [];
   /** Calls without an answer yet. */
   #openCalls = 0;
+  /** Characters that the calls of this run have handed over. */
+  #callChars = 0;
   /** Requests that asked in the last entry for what the service answers at once, and for nothing else. */
   readonly #quick = new Set<number>();
   /** Of the call that is being sent off. */
@@ -129,6 +135,7 @@ export class Bridge {
   /** @throws DisposedError; EntryTimeoutError when not even cleaning up comes back in time. */
   enter({ command, request, limitMs, args }: Entry): EntryOutcome {
     this.#request = request;
+    if (beginnings.has(command)) this.#callChars = 0;
     this.#deps.setDeadline(limitMs);
     try {
       const value = this.#isolate.enter(limitMs, command, ...args);
@@ -202,9 +209,17 @@ export class Bridge {
       throw new TypeError('expected a call of bounded length');
     }
     if (this.#openCalls + this.#queued.length >= openCallsMax) {
-      const message = `expected at most ${openCallsMax} calls at once, got one more (${op.slice(0, 50)}); wait for some of them`;
-      return `e${JSON.stringify({ name: 'Error', message })}`;
+      return refusal(
+        `expected at most ${openCallsMax} calls at once, got one more (${op.slice(0, 50)}); wait for some of them`,
+      );
     }
+    const { callCharsMax } = this.#deps;
+    if (this.#callChars + text.length > callCharsMax) {
+      return refusal(
+        `expected all calls of a test to hand over at most ${callCharsMax} characters, got more (${op.slice(0, 50)}); capture and store less for one event`,
+      );
+    }
+    this.#callChars += text.length;
     this.#queued.push({
       call: Number(call),
       op,
@@ -236,6 +251,10 @@ export class Bridge {
     this.#openCalls--;
     if (!this.#closed) this.#deps.onAnswer(request, [call, text, ok ? '1' : '0']);
   }
+}
+
+function refusal(message: string): string {
+  return `e${JSON.stringify({ name: 'Error', message })}`;
 }
 
 /** It came out of the isolate as a copy: an Error or a primitive value. */

@@ -115,6 +115,7 @@ export class Instance {
       instance,
       facts: program,
       memoryBytesMax: limits.memoryBytesMax,
+      callCharsMax: program.callCharsMax ?? Number.POSITIVE_INFINITY,
       createIsolate,
       createOps,
       send,

@@ -305,13 +305,14 @@ function openBody(spec: InstanceSpec): OpenBody {
         { content_type: contentType, file_name: fileName, contents_base64: Buffer.from(content).toString('base64') },
       ] as const,
   );
-  const { pluginName, label, configId, projectId, code, settings } = spec;
+  const { pluginName, label, configId, projectId, code, callCharsMax, settings } = spec;
   return {
     pluginName,
     label,
     configId,
     projectId,
     code,
+    callCharsMax,
     config: settings,
     attachments: Object.fromEntries(attachments),
   };

@@ -86,6 +86,8 @@ export interface Program {
   readonly configId: number;
   readonly projectId: number;
   readonly code: string;
+  /** See InstanceSpec. */
+  readonly callCharsMax?: number | undefined;
 }
 
 export interface OpenBody extends Program {
