@@ -7,6 +7,9 @@ const limits = { inflatedBytesMax: 64 * 1024 * 1024 };
 const fast = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } };
 const pack = { deflate: deflateSync, br: (bytes: Buffer) => brotliCompressSync(bytes, fast), zstd: zstdCompressSync };
 
+/** Not random: in 1 of 28 cases the first byte of random ones is a whole, empty br stream, and what follows is nobody's. */
+const damaged = Buffer.alloc(2_000_000, 'no such format');
+
 describe.each(otherEncodings)('a body in %s', (encoding) => {
   it.each([
     ['small', Buffer.from('{"a":1}')],
@@ -19,7 +22,7 @@ describe.each(otherEncodings)('a body in %s', (encoding) => {
 
   it.each([
     ['small and damaged', Buffer.from('no such format'), limits],
-    ['large and damaged', randomBytes(2_000_000), limits],
+    ['large and damaged', damaged, limits],
     ['cut off', pack[encoding](randomBytes(6_000_000)).subarray(0, 5_000_000), limits],
   ])('that is %s is refused as such', async (_name, bytes, within) => {
     const refusal = createEncodingInflater()(bytes, encoding, within);
@@ -44,7 +47,7 @@ describe.each(otherEncodings)('a body in %s', (encoding) => {
     const body = pack[encoding](Buffer.alloc(60_000_000, 'abc'));
     let ticks = 0;
     const ticking = setInterval(() => ticks++, 1);
-    const refused = unpack(randomBytes(2_000_000), encoding, limits).then(
+    const refused = unpack(damaged, encoding, limits).then(
       () => 'taken',
       () => 'refused',
     );

@@ -1,17 +1,17 @@
 import { request as httpRequest, Agent, type IncomingMessage } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { startTestCapture, type TestCapture } from './capture.fixture.ts';
 
 /** Real sockets against the real server: what a client may do to a body on its way. */
 const bodyBytesMax = 100_000;
+const settings = { captureBodyBytesMax: bodyBytesMax, captureBodyTimeoutMs: 600, captureInflatedBytesMax: 1_000_000 };
 let capture: TestCapture;
 let port: number;
 let good: string;
 
 beforeAll(async () => {
-  const settings = { captureBodyBytesMax: bodyBytesMax, captureBodyTimeoutMs: 600, captureInflatedBytesMax: 1_000_000 };
   capture = await startTestCapture({ settings });
   port = Number(new URL(await capture.url()).port);
   good = JSON.stringify({ api_key: capture.token, batch: [{ event: 'a', distinct_id: 'u' }] });
@@ -149,24 +149,32 @@ describe('bodies that do not arrive', () => {
 
 describe('many bodies at once', () => {
   it('are refused with 503 when together they are more than the memory for them, and it is free again afterwards', async () => {
+    await using patient = await startTestCapture({ settings: { ...settings, captureBodyTimeoutMs: 60_000 } });
+    const patientPort = Number(new URL(await patient.url()).port);
+    const atServer: Socket[] = [];
+    patient.test.app.server.on('connection', (socket) => atServer.push(socket));
     const part = 'x'.repeat(90_000);
-    const sockets = Array.from({ length: 30 }, () => connect(port, '127.0.0.1'));
+    const allButLast = `${head(`Content-Length: ${part.length + 1}`)}${part}`;
+    const sockets = Array.from({ length: 30 }, () => connect(patientPort, '127.0.0.1'));
     const answers = sockets.map(
       (socket) =>
         new Promise<string>((resolve) => {
           socket.once('data', (chunk) => resolve(chunk.toString().slice(0, 12)));
           socket.on('error', () => resolve('closed'));
-          socket.write(`${head(`Content-Length: ${part.length + 1}`)}${part}`);
+          socket.write(allButLast);
         }),
     );
-    await new Promise((resolve) => {
-      setTimeout(resolve, 150);
-    });
+    // Nobody has sent the last byte, so all of it is in memory at once where there is room for it.
+    await vi.waitFor(() => {
+      expect(atServer.filter(({ bytesRead }) => bytesRead === allButLast.length)).toHaveLength(sockets.length);
+    }, 20_000);
     for (const socket of sockets) socket.write('x');
     const statuses = await Promise.all(answers);
     for (const socket of sockets) socket.destroy();
     expect(statuses.filter((status) => status === 'HTTP/1.1 503').length).toBeGreaterThan(0);
     expect(statuses.filter((status) => status === 'HTTP/1.1 400').length).toBeGreaterThan(10);
-    expect((await post(good)).status).toBe(200);
+    const body = good.replace(capture.token, patient.token);
+    const next = await fetch(`${await patient.url()}/batch/`, { method: 'POST', body });
+    expect(next.status).toBe(200);
   });
 });

@@ -4,7 +4,7 @@ import { SourceError, SourceWaitError } from '../source.ts';
 
 const outputBytes = 256 * 1024;
 /** Small files compress as they like. */
-const unguardedBytes = 256 * 1024 * 1024;
+const unguardedBytesDefault = 256 * 1024 * 1024;
 
 /**
  * The bytes of a gzip file of any number of members.
@@ -106,7 +106,13 @@ export async function* guardRatio(
     name,
     sourceBytes,
     ratioMax,
-  }: { readonly name: string; readonly sourceBytes: () => number; readonly ratioMax: number },
+    unguardedBytes = unguardedBytesDefault,
+  }: {
+    readonly name: string;
+    readonly sourceBytes: () => number;
+    readonly ratioMax: number;
+    readonly unguardedBytes?: number | undefined;
+  },
 ): AsyncGenerator<Buffer> {
   let bytes = 0;
   for await (const chunk of chunks) {

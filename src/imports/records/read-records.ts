@@ -100,8 +100,11 @@ async function* readAs(
   yield* readAny(guarded(decompress(chunks, context.name), inner), inner);
 }
 
-function guarded(chunks: AsyncIterable<Buffer>, { name, ratioMax, progress }: Context): AsyncGenerator<Buffer> {
-  return guardRatio(chunks, { name, ratioMax, sourceBytes: () => progress.bytes });
+function guarded(
+  chunks: AsyncIterable<Buffer>,
+  { name, ratioMax, unguardedBytes, progress }: Context,
+): AsyncGenerator<Buffer> {
+  return guardRatio(chunks, { name, ratioMax, unguardedBytes, sourceBytes: () => progress.bytes });
 }
 
 /** For what is read from its end: where it lies, or where it is laid for the time. */

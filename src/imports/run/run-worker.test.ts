@@ -168,16 +168,17 @@ describe('a worker of import runs', () => {
 
   it('a pause and a cancel reach the stage within a second, and it goes on after a resume', async () => {
     await createRun(store.db, newRun({ id: 'r' }));
-    const ends: number[] = [];
-    const load: RunStage = (leased) => forever(leased).finally(() => ends.push(performance.now()));
+    const ends: string[] = [];
+    const load: RunStage = (leased) => forever(leased).finally(() => ends.push('load'));
     const { seen } = work({ load }, { lookMs: 300 });
     const reached = async (ask: () => Promise<Run>): Promise<number> => {
       while (seen.at(-1) !== 'r load') await wait(5);
-      const asked = performance.now();
-      await ask();
       const count = ends.length;
-      while (ends.length === count) await wait(5);
-      return (ends.at(-1) ?? Infinity) - asked;
+      await ask();
+      // In turns of a timer, which a busy machine holds up as it does the worker's own.
+      let waitedMs = 0;
+      for (; ends.length === count; waitedMs += 50) await wait(50);
+      return waitedMs;
     };
     expect(await reached(() => pauseRun(store.db, 'r'))).toBeLessThan(1000);
     seen.push('resumed');
