@@ -1,28 +1,12 @@
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTestApp, type TestApp } from '../../test/support/app.ts';
+import type { TestApp } from '../../test/support/app.ts';
 import { testPlugins } from '../../test/support/plugin-rows.ts';
-import { StoreUnavailableError, type EventStore } from '../eventstore/eventstore.ts';
-import type { ApiRoute } from '../http/api-route.ts';
 import { syncPlugins } from '../plugins/built-in/sync-plugins.ts';
 import { createRegistry } from '../plugins/plugin-registry.ts';
-import { activityLogRoutes } from './activity-log.ts';
-import { deadLetterRoutes } from './dead-letters.ts';
-import { eventRoutes } from './events.ts';
-import { groupRoutes } from './groups.ts';
-import { historicalMigrationRoutes } from './historical-migrations.ts';
-import { importedEventsRoutes } from './imported-counts.ts';
-import { ingestionWarningRoutes } from './ingestion-warnings.ts';
-import { jobRoutes } from './jobs.ts';
 import { buildOpenApi } from './openapi.ts';
 import type { JsonSchema } from './openapi-schema.ts';
-import { personRoutes } from './persons.ts';
-import { personalApiKeyRoutes } from './personal-api-keys.ts';
-import { pluginConfigViewRoutes } from './plugin-config-view.ts';
-import { pluginConfigRoutes } from './plugin-configs.ts';
-import { projectRoutes } from './projects.ts';
-import { usageRoutes } from './usage.ts';
-import { userRoutes } from './users.ts';
+import { startWholeApi } from './whole-api.fixture.ts';
 
 /** What the document says is what the service does: requests are made from the document alone, and none is refused. */
 
@@ -58,43 +42,24 @@ let app: TestApp;
 let operations: readonly Operation[];
 let authorization: string;
 beforeAll(async () => {
-  const down = async (): Promise<never> => {
-    throw new StoreUnavailableError('expected a store');
-  };
-  const store: EventStore = { insertBatch: down, query: down, health: down, close: down };
-  const registry = createRegistry(testPlugins);
-  let routes: ApiRoute[] = [];
-  app = await startTestApp((db, { auth, clock }) => {
-    const { forgetKey, forgetProject } = auth;
-    const deps = { db, clock, store, registry, forgetKey, forgetProject };
-    routes = [
-      ...projectRoutes(deps),
-      ...userRoutes(deps),
-      ...personalApiKeyRoutes(deps),
-      ...pluginConfigRoutes(deps),
-      ...pluginConfigViewRoutes(deps),
-      ...jobRoutes(deps),
-      ...activityLogRoutes(deps),
-      ...eventRoutes({ store, persons: { byDistinctIds: async () => new Map() } }),
-      ...importedEventsRoutes(deps),
-      ...usageRoutes(deps),
-      ...personRoutes(deps),
-      ...groupRoutes(deps),
-      ...ingestionWarningRoutes(deps),
-      ...deadLetterRoutes({ ...deps, door: { accept: down }, eventBytesMax: 1_000_000 }),
-      ...historicalMigrationRoutes(deps),
-    ];
-    return routes;
-  });
+  const api = await startWholeApi(createRegistry(testPlugins));
+  app = api.app;
   await syncPlugins(app.db, testPlugins, app.clock.now());
   authorization = `Bearer ${await app.key()}`;
   // As a client reads it.
-  operations = operationsOf(JSON.parse(JSON.stringify(buildOpenApi(routes))));
+  operations = operationsOf(JSON.parse(JSON.stringify(buildOpenApi(api.routes))));
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
 /** Refusals that depend on what there is, not on how the request is made. */
 const ofTheState = new Set(['does_not_exist', 'unique']);
+/** Operations that ask for more than a schema can say: one of several sources, an event, a plugin that is not built in. */
+const askMore = new Set([
+  'post /api/projects/{project_id}/plugins',
+  'patch /api/projects/{project_id}/plugins/{id}',
+  'delete /api/projects/{project_id}/plugins/{id}',
+  'post /api/projects/{project_id}/pipeline_transformation_configs/test',
+]);
 
 describe('requests made from the document', () => {
   it('get no status that it does not name, and none is refused as invalid', { timeout: 120_000 }, async () => {
@@ -106,10 +71,10 @@ describe('requests made from the document', () => {
         await forget(operation);
         const error = answer.statusCode >= 400 ? (answer.json() as { code: string; detail: string }) : undefined;
         const isDocumented = operation.statuses.includes(answer.statusCode);
-        const isFine = answer.statusCode !== 400 || ofTheState.has(error?.code ?? '');
+        const isFine = answer.statusCode !== 400 || ofTheState.has(error?.code ?? '') || askMore.has(nameOf(operation));
         if (isDocumented && isFine) continue;
         const sent = JSON.stringify(request).slice(0, 300);
-        findings.set(`${operation.method} ${operation.path}`, `${answer.statusCode} ${error?.detail} to ${sent}`);
+        findings.set(nameOf(operation), `${answer.statusCode} ${error?.detail} to ${sent}`);
       }
     }
     expect(Object.fromEntries(findings)).toEqual({});
@@ -142,6 +107,10 @@ describe('requests made from the document', () => {
     expect(wrong).toEqual([]);
   });
 });
+
+function nameOf({ method, path }: Operation): string {
+  return `${method} ${path}`;
+}
 
 function deletesTheProject({ method, path }: Operation): boolean {
   return method === 'delete' && path === '/api/projects/{project_id}';

@@ -1,38 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { wrongAnswers } from '../../test/support/access-matrix.ts';
-import { startTestApp, type TestApp } from '../../test/support/app.ts';
-import type { Door } from '../batch/door.ts';
-import { StoreUnavailableError, type EventStore } from '../eventstore/eventstore.ts';
+import type { TestApp } from '../../test/support/app.ts';
 import type { ApiRoute } from '../http/api-route.ts';
 import { builtInRegistry } from '../plugins/built-in/registry.ts';
 import { buildOpenApi } from './openapi.ts';
-import { apiRoutes } from './routes.ts';
-
-const down = async (): Promise<never> => {
-  throw new StoreUnavailableError('expected nobody to get this far');
-};
-const store: EventStore = { insertBatch: down, query: down, health: down, close: down };
-const door: Door = { accept: down };
+import { startWholeApi } from './whole-api.fixture.ts';
 
 let app: TestApp;
 let routes: ApiRoute[];
 beforeAll(async () => {
-  app = await startTestApp((db, { auth, clock }) => {
-    const { forgetKey, forgetProject } = auth;
-    const packages = { fetch: down, npmRegistry: '', sandbox: { describe: down } };
-    const trials = {
-      findPlugin: () => undefined,
-      sandbox: { describe: down, open: down, close: down },
-      loadProgram: down,
-      fetch: down,
-      geoip: { geoip: undefined, geoipProblem: '' },
-      taskMs: 1000,
-      now: () => clock.now(),
-    };
-    const deps = { db, clock, store, door, registry: builtInRegistry, packages, trials, eventBytesMax: 1_000_000 };
-    routes = apiRoutes({ ...deps, forgetKey, forgetProject });
-    return routes;
-  });
+  ({ app, routes } = await startWholeApi(builtInRegistry));
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
@@ -40,6 +17,11 @@ describe('the whole management API', () => {
   it('refuses on every route: no key, bad, expired, missing scope, foreign and unknown projects', async () => {
     expect(routes.length).toBeGreaterThan(50);
     expect(await wrongAnswers(app, routes)).toEqual([]);
+  });
+
+  it('names the project of a path `:project_id`, which is what checks it, and ends no path in a slash', () => {
+    const paths = routes.map(({ path }) => path);
+    expect(paths.filter((path) => path.endsWith('/') || /^\/api\/projects\/:(?!project_id\b)/.test(path))).toEqual([]);
   });
 
   it('answers every path with and without slash, and under /api/environments/, the same way', async () => {

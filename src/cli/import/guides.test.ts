@@ -7,6 +7,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { matomoRecords } from '../../imports/formats/matomo/records.fixture.ts';
+import { formats } from '../../imports/formats/registry.ts';
 import { startEndpoint } from '../../../test/support/capture-endpoint.ts';
 import { openCommandShell, type CommandShell } from '../../../test/support/command-shell.ts';
 import { layExport, toolsWithExport } from './guide-exports.fixture.ts';
@@ -60,8 +61,11 @@ function sorted(events: readonly Sent[]): string[] {
 }
 
 describe('the guides for those who move from another tool', () => {
-  it('there is one per source', () => {
-    expect(names).toHaveLength(15);
+  it('there is one per format, and one for tables and for files of any shape, which are mapped', () => {
+    const slugs = formats.map(({ slug }) => slug);
+    const without = slugs.filter((slug) => !names.some((name) => new RegExp(`^migrate-${slug}[.-]`).test(name)));
+    expect(without).toEqual(['mapping']);
+    expect(names).toEqual(expect.arrayContaining(['migrate-csv-parquet.md', 'migrate-postgres.md']));
   });
 
   it.each(names)('%s: its example can be run as written', async (name) => {
