@@ -5,11 +5,11 @@ import { ApiError } from '../contract/errors.ts';
 import { pluginInstallSchema, pluginSchema, pluginUpdateSchema, type PluginInstall } from '../contract/plugins.ts';
 import { apiRoute, type ApiReply, type ApiRequest, type ApiRoute } from '../http/api-route.ts';
 import type { Database, Metadata } from '../metadata/database.ts';
+import { beginWork } from '../plugins/configs/save-changes.ts';
 import { PluginPackageError } from '../plugins/packages/plugin-package-error.ts';
 import { preparePlugin, type PreparedPlugin, type PrepareDeps } from '../plugins/packages/prepare-plugin.ts';
 import type { PackageSource } from '../plugins/packages/read-package.ts';
 import {
-  beginPluginWork,
   deletePlugin,
   renamePlugin,
   storePlugin,
@@ -111,7 +111,7 @@ function done(body: unknown): ApiReply {
 }
 
 function workOf({ clock }: PluginDeps, request: ApiRequest, tx: Transaction<Database>): Promise<PluginWork> {
-  return beginPluginWork({ tx, actor: actorOf(request), now: clock.now() });
+  return beginWork({ tx, actor: actorOf(request), now: clock.now() });
 }
 
 /** Undefined: the request brings no plugin. Throws ApiError. */

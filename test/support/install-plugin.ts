@@ -1,9 +1,10 @@
 import type { PluginRecord } from '../../src/contract/plugins.ts';
 import type { Metadata } from '../../src/metadata/database.ts';
 import type { Actor } from '../../src/plugins/configs/activity.ts';
+import { beginWork } from '../../src/plugins/configs/save-changes.ts';
 import { preparePlugin, type PrepareDeps } from '../../src/plugins/packages/prepare-plugin.ts';
 import type { PackageSource } from '../../src/plugins/packages/read-package.ts';
-import { beginPluginWork, storePlugin, storeUpdate, type OwnTexts } from '../../src/plugins/packages/store-plugin.ts';
+import { storePlugin, storeUpdate, type OwnTexts } from '../../src/plugins/packages/store-plugin.ts';
 
 export interface InstallDeps extends PrepareDeps {
   readonly db: Metadata;
@@ -28,7 +29,7 @@ export async function installPlugin(
 ): Promise<PluginRecord> {
   const prepared = await preparePlugin(deps, source, own);
   return deps.db.transaction().execute(async (tx) => {
-    const work = await beginPluginWork({ tx, actor, now });
+    const work = await beginWork({ tx, actor, now });
     return update === undefined ? storePlugin(work, prepared, own) : storeUpdate(work, update, prepared, own);
   });
 }

@@ -32,10 +32,10 @@ export interface Change {
 }
 
 /**
- * To be called first in the transaction: until it ends nobody else changes configs, so what is read in it
- * (positions, settings to merge with) still holds when it is written.
+ * To be called first in the transaction: until it ends nobody else changes configs, or takes one to another plugin, so what is
+ * read in it (positions, settings to merge with, who uses a plugin) still holds when it is written.
  */
-export async function beginWork(work: Work): Promise<Work> {
+export async function beginWork<W extends Pick<Work, 'tx'>>(work: W): Promise<W> {
   await lockConfig(work.tx);
   return work;
 }

@@ -12,7 +12,7 @@ import { findConfig } from '../configs/stored-config.ts';
 import { installPlugin } from '../../../test/support/install-plugin.ts';
 import { findPluginRecord, listPluginRecords } from './plugin-records.ts';
 import { createProgramLoader } from './program-loader.ts';
-import { beginPluginWork, deletePlugin } from './store-plugin.ts';
+import { deletePlugin } from './store-plugin.ts';
 import { testSandbox } from '../../../test/support/describe-plugin.ts';
 import { listVersions } from './versions.ts';
 
@@ -115,7 +115,7 @@ export function testPluginPackages(dialect: 'sqlite' | 'postgres', open: () => P
     it('go with their versions, and the log keeps that they were there', async () => {
       const { id } = await install('Goes', processes('one'));
       await store.db.transaction().execute(async (tx) => {
-        await deletePlugin(await beginPluginWork({ tx, actor, now: ++now }), id, project.id);
+        await deletePlugin(await beginWork({ tx, actor, now: ++now }), id, project.id);
       });
       expect(await findPluginRecord(store.db, id, actor.organizationId)).toBeUndefined();
       expect(await store.db.selectFrom('plugin_versions').select('id').execute()).toEqual([]);

@@ -2,7 +2,7 @@ import { isoMicros } from '../../base/clock.ts';
 import type { ActivityChange } from '../../contract/activity.ts';
 import { ApiError } from '../../contract/errors.ts';
 import { kindOf, type PluginRecord } from '../../contract/plugins.ts';
-import { bumpConfigRevision, lockConfig } from '../../metadata/config-revision.ts';
+import { bumpConfigRevision } from '../../metadata/config-revision.ts';
 import type { Queries } from '../../metadata/queries.ts';
 import { writeActivities, type Actor } from '../configs/activity.ts';
 import { readManifest } from './manifest.ts';
@@ -12,7 +12,7 @@ import type { PreparedPlugin } from './prepare-plugin.ts';
 import { slugFor } from './slug.ts';
 import { findVersion, insertVersion, latestVersion, sameVersion, type StoredVersion } from './versions.ts';
 
-/** What a change of plugins needs to know besides the change. `tx` is a transaction. */
+/** What a change of plugins needs to know besides the change. `tx` is a transaction; see `beginWork`. */
 export interface PluginWork {
   readonly tx: Queries;
   readonly actor: Actor;
@@ -24,12 +24,6 @@ export interface PluginWork {
 export interface OwnTexts {
   readonly name?: string | undefined;
   readonly description?: string | undefined;
-}
-
-/** To be called first in the transaction: no config takes up or leaves a plugin while it is changed. */
-export async function beginPluginWork(work: PluginWork): Promise<PluginWork> {
-  await lockConfig(work.tx);
-  return work;
 }
 
 /** Stores a plugin that the organisation has not yet. Throws ApiError conflict, naming the one that it has. */
@@ -152,9 +146,7 @@ async function makeLatest(
       url: says.url,
       kind: kindOf(version.capabilities),
       version: version.version,
-      config_schema: version.columns.config_schema,
-      capabilities: version.columns.capabilities,
-      public_jobs: version.columns.public_jobs,
+      ...version.columns,
       latest_version_id: version.id,
     })
     .where('id', '=', before.id)
