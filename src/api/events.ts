@@ -10,6 +10,7 @@ import {
   eventSchema,
   type EventListQuery,
 } from '../contract/events.ts';
+import type { PersonRecord } from '../contract/persons.ts';
 import { countEvents, TooManyCountsError } from '../eventstore/counts.ts';
 import { decodeCursor, encodeCursor, isUuid } from '../eventstore/cursor.ts';
 import { StoreUnavailableError, type EventStore } from '../eventstore/eventstore.ts';
@@ -17,17 +18,12 @@ import type { EventFilter, PropertyFilter } from '../eventstore/filters.ts';
 import { isoOfMicros, parseMicros } from '../eventstore/micros.ts';
 import { parsePropertyFilters } from '../eventstore/property-filters.ts';
 import { getEvent, listEvents, type EventKey, type StoredEvent } from '../eventstore/reads.ts';
-import { apiRoute, type ApiRequest, type ApiRoute } from '../http/api-route.ts';
+import { nextUrl } from './next-url.ts';
+import { apiRoute, type ApiRoute } from '../http/api-route.ts';
 import type { JsonObject } from '../base/json.ts';
 import { parseExact } from '../persons/exact-json.ts';
 
-export interface EventPerson {
-  readonly id: string;
-  readonly distinct_ids: string[];
-  readonly properties: JsonObject;
-  readonly created_at: string;
-  readonly is_identified: boolean;
-}
+export type EventPerson = Omit<PersonRecord, 'uuid' | 'name'>;
 
 export interface EventRouteDeps {
   readonly store: EventStore;
@@ -61,7 +57,7 @@ function listRoute({ store, persons, clock = systemClock }: EventRouteDeps): Api
       const nowMicros = BigInt(clock.now()) * 1000n;
       const page = await fromStore(() => listEvents(store, project, filter, { limit, ...key, nowMicros }));
       const results = await shownEvents(page.events, project, persons);
-      const next = page.next && nextUrl(request, page.next);
+      const next = page.next && nextUrl(request, encodeCursor(page.next));
       return { status: 200, body: { next, previous: null, results } };
     },
   });
@@ -171,14 +167,6 @@ function shownPerson(person: EventPerson | undefined): EventPerson | null {
   if (!person) return null;
   const { id, distinct_ids, properties, created_at, is_identified } = person;
   return { id, distinct_ids, properties, created_at, is_identified };
-}
-
-function nextUrl(request: Pick<ApiRequest, 'url' | 'rawQuery'>, key: EventKey): string {
-  const query = new URLSearchParams(request.rawQuery);
-  // A key in the query must not spread through links.
-  query.delete('personal_api_key');
-  query.set('cursor', encodeCursor(key));
-  return `${request.url}?${query}`;
 }
 
 /** Trouble of the store as the API says it. */

@@ -1,16 +1,10 @@
 import { Type, type Static } from 'typebox';
 import { ApiError } from '../contract/errors.ts';
 import { pageOf, toPage } from '../contract/pagination.ts';
-import { personPageSchema, personQuerySchema, personSchema } from '../contract/persons.ts';
+import { personPageSchema, personQuerySchema, personSchema, type PersonRecord } from '../contract/persons.ts';
 import { apiRoute, type ApiRoute } from '../http/api-route.ts';
 import type { Metadata } from '../metadata/database.ts';
-import {
-  listPersons,
-  personByUuid,
-  personsByDistinctIds,
-  personsByEmail,
-  type ShownPerson,
-} from '../persons/read-persons.ts';
+import { listPersons, personByUuid, personsByDistinctIds, personsByEmail } from '../persons/read-persons.ts';
 
 const common = { method: 'GET', scope: 'person:read', tag: 'persons' } as const;
 
@@ -50,7 +44,7 @@ async function personsAsked(
   project: number,
   { distinct_id: distinctId, email }: Static<typeof personQuerySchema>,
   page: { readonly limit: number; readonly offset: number },
-): Promise<{ readonly count: number; readonly persons: readonly ShownPerson[] }> {
+): Promise<{ readonly count: number; readonly persons: readonly PersonRecord[] }> {
   if (distinctId === undefined && email === undefined) return listPersons(db, project, page);
   const found =
     distinctId === undefined

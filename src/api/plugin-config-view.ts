@@ -27,6 +27,7 @@ import { listConfigMetrics, type MetricCounts } from '../plugins/services/config
 import { listErrors, type StoredError } from '../plugins/services/errors.ts';
 import { listLogs, type LogFilter, type StoredLogLine } from '../plugins/services/logs.ts';
 import { listOwnMetrics, type StoredOwnMetric } from '../plugins/services/own-metrics.ts';
+import { nextUrl } from './next-url.ts';
 import { requireConfig, type IdParams } from './plugin-configs-deps.ts';
 import { timeFilter } from './time-filter.ts';
 
@@ -206,14 +207,6 @@ function listOf<T extends string>(text: string, known: readonly T[], attr: strin
 
 function toLogRecord({ id, created_at, level, source, message, instance_id }: StoredLogLine): PluginLogRecord {
   return { id, timestamp: created_at, level, source, message, instance_id };
-}
-
-function nextUrl(request: Pick<ApiRequest, 'url' | 'rawQuery'>, cursor: string): string {
-  const query = new URLSearchParams(request.rawQuery);
-  // A key in the query must not spread through links.
-  query.delete('personal_api_key');
-  query.set('cursor', cursor);
-  return `${request.url}?${query}`;
 }
 
 /** @throws ApiError not_found */

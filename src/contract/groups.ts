@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { Type, type Static } from 'typebox';
 import { pageQuerySchema, pageSchema } from './pagination.ts';
 
 export const groupSchema = Type.Object({
@@ -7,6 +7,7 @@ export const groupSchema = Type.Object({
   group_properties: Type.Record(Type.String(), Type.Unknown()),
   created_at: Type.String({ format: 'date-time', description: 'Time of the earliest event about the group.' }),
 });
+export type GroupRecord = Static<typeof groupSchema>;
 
 export const groupPageSchema = pageSchema(groupSchema);
 

@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { Type, type Static } from 'typebox';
 import { pageQuerySchema, pageSchema } from './pagination.ts';
 
 export const personSchema = Type.Object({
@@ -10,6 +10,7 @@ export const personSchema = Type.Object({
   created_at: Type.String({ format: 'date-time', description: 'Time of the earliest event.' }),
   is_identified: Type.Boolean({ description: 'Somebody said who it is: `$identify`, an alias or a merge.' }),
 });
+export type PersonRecord = Static<typeof personSchema>;
 
 export const personPageSchema = pageSchema(personSchema);
 

@@ -10,274 +10,412 @@ import type { Family } from '../contract/plugins.ts';
  * - a migration is never changed once it has landed
  */
 export interface Database {
-  organizations: OrganizationTable;
-  users: UserTable;
-  sessions: SessionTable;
-  login_links: LoginLinkTable;
-  projects: ProjectTable;
-  personal_api_keys: PersonalApiKeyTable;
-  plugins: PluginTable;
-  plugin_configs: PluginConfigTable;
-  plugin_attachments: PluginAttachmentTable;
-  plugin_metrics: PluginMetricTable;
-  plugin_versions: PluginVersionTable;
-  plugin_storage: PluginStorageTable;
-  plugin_logs: PluginLogTable;
-  plugin_errors: PluginErrorTable;
-  plugin_own_metrics: PluginOwnMetricTable;
-  config_revisions: ConfigRevisionTable;
-  activity_log: ActivityLogTable;
-  idempotency_keys: IdempotencyKeyTable;
-  jobs: JobTable;
-  historical_migrations: HistoricalMigrationTable;
-  persons: PersonTable;
-  person_distinct_ids: PersonDistinctIdTable;
-  group_types: GroupTypeTable;
-  groups: GroupTable;
-  ingestion_warnings: IngestionWarningTable;
-  dead_letters: DeadLetterTable;
-  log_cursors: LogCursorTable;
-  import_runs: ImportRunTable;
-  import_parts: ImportPartTable;
-  import_days: ImportDayTable;
-  import_leftovers: ImportLeftoverTable;
+  organizations: {
+    id: string;
+    name: string;
+    created_at: string;
+  };
+  users: {
+    id: Generated<number>;
+    uuid: string;
+    organization_id: string;
+    first_name: string;
+    email: string;
+    created_at: string;
+  };
+  /** Console sessions; `id_hash` is keyHash of the cookie value. */
+  sessions: {
+    id_hash: string;
+    user_id: number;
+    /** keyHash of the personal key that it was opened with; null: opened by link. */
+    key_hash: string | null;
+    created_at: string;
+    expires_at: string;
+  };
+  /** One-time console links; `token_hash` is keyHash of the token. */
+  login_links: {
+    token_hash: string;
+    user_id: number;
+    created_at: string;
+    expires_at: string;
+    used_at: string | null;
+  };
+  projects: {
+    id: Generated<number>;
+    uuid: string;
+    organization_id: string;
+    name: string;
+    /** `phc_…`: public by design, write-only. */
+    api_token: string;
+    timezone: string;
+    created_at: string;
+    updated_at: string;
+  };
+  personal_api_keys: {
+    id: string;
+    user_id: number;
+    label: string;
+    /** keyHash of the key; the key itself is never stored. */
+    secure_value: string;
+    mask_value: string;
+    /** JSON array of scopes. */
+    scopes: string;
+    /** JSON array of project ids; null: every project of the organisation. */
+    scoped_projects: string | null;
+    expires_at: string | null;
+    last_used_at: string | null;
+    last_rolled_at: string | null;
+    created_at: string;
+  };
+  plugins: {
+    id: Generated<number>;
+    /** Null: built in, for every organisation. */
+    organization_id: string | null;
+    /** Stable name of a built-in plugin, e.g. `drop-events`; unique. */
+    slug: string;
+    kind: string;
+    name: string;
+    description: string;
+    version: string;
+    url: string | null;
+    /** JSON array of fields, see plugins/fields.ts. */
+    config_schema: string;
+    /** JSON object: methods, jobs, scheduled_tasks. */
+    capabilities: string;
+    /** JSON object of public jobs. */
+    public_jobs: string;
+    created_at: string;
+    updated_at: string;
+    /** Of an installed plugin: the version that new configs run, whose columns are copied here. Null: built in. */
+    latest_version_id: number | null;
+  };
+  plugin_configs: {
+    id: Generated<number>;
+    project_id: number;
+    plugin_id: number;
+    family: Family;
+    enabled: Flag;
+    /** Position in the family, 0-based. */
+    position: number;
+    name: string;
+    description: string;
+    deleted: Flag;
+    /** JSON object: settings by key, secrets in clear (they must reach the plugin), never shown. */
+    settings: string;
+    error: string;
+    /** What the error is of: see plugins/configs/set-config-error.ts. */
+    error_source: Generated<string>;
+    created_at: string;
+    updated_at: string;
+    /** The version of an installed plugin that it runs; null: built in. */
+    plugin_version_id: number | null;
+  };
+  plugin_attachments: {
+    config_id: number;
+    key: string;
+    file_name: string;
+    content_type: string;
+    size: number;
+    content: Uint8Array;
+  };
+  /** Per config and hour; written in the transaction of the events counted. */
+  plugin_metrics: {
+    config_id: number;
+    project_id: number;
+    /** Start of the hour. */
+    hour: string;
+    succeeded: number;
+    failed: number;
+    dropped: number;
+    /** Passed on untouched: the config could not run just then, or such events are none of its business. */
+    skipped: Generated<number>;
+    /** Time spent, µs. */
+    micros: Generated<number>;
+  };
+  /** An installed plugin as it was at one time; never changed, so that a config keeps running what it was set up with. */
+  plugin_versions: {
+    id: Generated<number>;
+    plugin_id: number;
+    /** As plugin.json, package.json or the archive state it; else `1`, `2`, … */
+    version: string;
+    /** `source`, `archive`, `npm` or `git`. */
+    source_kind: string;
+    /** Where it came from: archive address, `npm:name@version`; null: sent with the request. */
+    source_url: string | null;
+    /** JSON object: path → text of the source files, as far as they are text and small. */
+    files: string;
+    /** One script, ready for the sandbox; empty: front end only. */
+    code: string;
+    /** The front-end module as JavaScript. */
+    frontend: string | null;
+    config_schema: string;
+    capabilities: string;
+    public_jobs: string;
+    /** JSON object: name of a metric of the plugin's own → sum, min or max. */
+    metrics: string;
+    /** Of `code`, hex. */
+    sha256: string;
+    created_at: string;
+    created_by: number | null;
+  };
+  /** What a plugin keeps (`storage`): JSON values by config and key. */
+  plugin_storage: {
+    config_id: number;
+    project_id: number;
+    key: string;
+    value: string;
+  };
+  plugin_logs: {
+    /** Time-ordered. */
+    id: string;
+    project_id: number;
+    config_id: number;
+    created_at: string;
+    level: PluginLogLevel;
+    source: PluginLogSource;
+    message: string;
+    /** Which running instance of the config wrote it. */
+    instance_id: string;
+  };
+  /** Failures of a config, one row per kind. */
+  plugin_errors: {
+    config_id: number;
+    project_id: number;
+    /** Hash of method, name and message without its numbers. */
+    fingerprint: string;
+    /** `processEvent`, `setupPlugin`, the name of a job … */
+    method: string;
+    name: string;
+    message: string;
+    stack: string;
+    count: number;
+    first_seen: string;
+    last_seen: string;
+    /** JSON array, newest first, at most 5: {time, message, event}. */
+    samples: string;
+  };
+  /** Metrics of a plugin's own (`meta.metrics`), per hour. */
+  plugin_own_metrics: {
+    config_id: number;
+    project_id: number;
+    hour: string;
+    name: string;
+    kind: 'sum' | 'min' | 'max';
+    value: number;
+  };
+  /** Counts up with every change that a running pipeline must see; row `id` 1 only. */
+  config_revisions: {
+    id: number;
+    revision: number;
+  };
+  activity_log: {
+    id: string;
+    project_id: number | null;
+    organization_id: string;
+    scope: string;
+    item_id: string;
+    activity: string;
+    user_id: number | null;
+    /** Personal key used, if any. */
+    key_id: string | null;
+    is_system: Flag;
+    request_id: string | null;
+    created_at: string;
+    /** Name of the item at that time. */
+    name: string;
+    /** JSON array of {field, action, before, after}; secrets masked. */
+    changes: string;
+    /** JSON: the whole record after the change (before it, for a deletion), for `?at=`. */
+    snapshot: string;
+  };
+  idempotency_keys: {
+    /** keyHash of principal, method, path and key. */
+    key_hash: string;
+    /** sha256 of the body: the same key with another body is refused. */
+    body_hash: string;
+    status: number;
+    headers: string;
+    body: string;
+    created_at: string;
+  };
+  jobs: {
+    id: string;
+    project_id: number;
+    config_id: number;
+    type: string;
+    operation: string;
+    /** JSON object. */
+    payload: string;
+    state: JobState;
+    attempts: number;
+    run_at: string;
+    lease_until: string | null;
+    error: string;
+    created_at: string;
+    finished_at: string | null;
+    /** Null: as many as usual. */
+    attempts_max: number | null;
+    /** Of which there is at most one row, e.g. a tick of a schedule. */
+    unique_key: string | null;
+    kind: Generated<JobKind>;
+    /** Queued: since when it waits. Else: when its last run began. Null: written by an older program. */
+    since: string | null;
+  };
+  historical_migrations: {
+    id: string;
+    project_id: number;
+    source: string;
+    method: string;
+    total_events: number;
+    events_per_second: number;
+    state: AgreementState;
+    note: string;
+    created_at: string;
+    decided_at: string | null;
+  };
+  persons: {
+    project_id: number;
+    /** Derived from the first distinct_id seen, so a replay makes the same person. */
+    uuid: string;
+    /** Time of the earliest event, µs since the epoch. */
+    created_at_micros: number;
+    is_identified: Flag;
+    /** JSON object: property → register {v: value, t: µs, k: 'set'|'once'|'unset'}; see persons/registers.ts. */
+    registers: string;
+  };
+  person_distinct_ids: {
+    project_id: number;
+    distinct_id: string;
+    person_uuid: string;
+  };
+  group_types: {
+    project_id: number;
+    /** 0..4 */
+    type_index: number;
+    name: string;
+  };
+  groups: {
+    project_id: number;
+    type_index: number;
+    group_key: string;
+    created_at_micros: number;
+    /** As in persons. */
+    registers: string;
+  };
+  /** Per project, type and hour. */
+  ingestion_warnings: {
+    project_id: number;
+    type: string;
+    hour: string;
+    count: number;
+    last_seen: string;
+    /** JSON array of at most 5 detail objects. */
+    samples: string;
+  };
+  dead_letters: {
+    /** Derived from lane, seq and index: writing it twice is writing it once. */
+    id: string;
+    project_id: number;
+    lane: string;
+    reason: string;
+    detail: string;
+    attr: string | null;
+    event: string | null;
+    distinct_id: string | null;
+    event_uuid: string | null;
+    /** The event's own bytes as received (JSON text, or what there was). */
+    original: Uint8Array;
+    received_at: string;
+    state: DeadLetterState;
+    decided_at: string | null;
+  };
+  log_cursors: {
+    lane: string;
+    /** Everything up to and including this is stored. */
+    seq: number;
+    /** JSON array of range ends that may have been inserted already: read again exactly so. */
+    pending: string;
+  };
+  /** See imports/run.ts, which says what states and stages there are. */
+  import_runs: {
+    id: string;
+    /** 0: a run of the command line. */
+    project_id: number;
+    config_id: number;
+    source: string;
+    state: string;
+    stage: string;
+    reason: string;
+    /** JSON; null: it waits for nothing. */
+    waiting: string | null;
+    /** JSON: RunOptions. */
+    options: string;
+    /** JSON: name → text, such as the target's keys; never shown. */
+    secrets: string;
+    /** JSON: stage → StageProgress. */
+    progress: string;
+    /** JSON: RunTotals. */
+    totals: string;
+    promoted_from: string | null;
+    /** Counts up with every claim: the fence against a worker that lost the run. */
+    attempts: number;
+    retries: number;
+    lease_until: string | null;
+    staging_removed_at: string | null;
+    created_at: string;
+    started_at: string | null;
+    finished_at: string | null;
+  };
+  import_parts: {
+    run_id: string;
+    project_id: number;
+    /** From 1, without gaps. */
+    seq: number;
+    key: string;
+    bytes: number | null;
+    identity: string | null;
+    stable: Flag;
+    /** JSON object. */
+    detail: string | null;
+    /** JSON array of Segment. */
+    segments: string;
+    complete: Flag;
+    faults: number;
+    checked: number;
+    /** JSON of the check stage's own. */
+    check_state: string;
+    error: string;
+  };
+  import_days: {
+    run_id: string;
+    project_id: number;
+    /** YYYY-MM-DD, UTC. */
+    day: string;
+    events: number;
+    bytes: number;
+    duplicates: number;
+    frames: number;
+    frames_loaded: number;
+    accepted: number;
+    rejected: number;
+    verified: Flag;
+    /** JSON: event → { count, checksum }. */
+    expected: string;
+  };
+  /** A run whose project was deleted: what it left in staging is to be removed. */
+  import_leftovers: {
+    run_id: string;
+    created_at: string;
+  };
 }
 
 export type Metadata = Kysely<Database>;
 /** 0 or 1. */
 export type Flag = number;
 
-interface OrganizationTable {
-  id: string;
-  name: string;
-  created_at: string;
-}
-interface UserTable {
-  id: Generated<number>;
-  uuid: string;
-  organization_id: string;
-  first_name: string;
-  email: string;
-  created_at: string;
-}
-/** Console sessions; `id_hash` is keyHash of the cookie value. */
-interface SessionTable {
-  id_hash: string;
-  user_id: number;
-  /** keyHash of the personal key that it was opened with; null: opened by link. */
-  key_hash: string | null;
-  created_at: string;
-  expires_at: string;
-}
-/** One-time console links; `token_hash` is keyHash of the token. */
-interface LoginLinkTable {
-  token_hash: string;
-  user_id: number;
-  created_at: string;
-  expires_at: string;
-  used_at: string | null;
-}
-interface ProjectTable {
-  id: Generated<number>;
-  uuid: string;
-  organization_id: string;
-  name: string;
-  /** `phc_…`: public by design, write-only. */
-  api_token: string;
-  timezone: string;
-  created_at: string;
-  updated_at: string;
-}
-interface PersonalApiKeyTable {
-  id: string;
-  user_id: number;
-  label: string;
-  /** keyHash of the key; the key itself is never stored. */
-  secure_value: string;
-  mask_value: string;
-  /** JSON array of scopes. */
-  scopes: string;
-  /** JSON array of project ids; null: every project of the organisation. */
-  scoped_projects: string | null;
-  expires_at: string | null;
-  last_used_at: string | null;
-  last_rolled_at: string | null;
-  created_at: string;
-}
-interface PluginTable {
-  id: Generated<number>;
-  /** Null: built in, for every organisation. */
-  organization_id: string | null;
-  /** Stable name of a built-in plugin, e.g. `drop-events`; unique. */
-  slug: string;
-  kind: string;
-  name: string;
-  description: string;
-  version: string;
-  url: string | null;
-  /** JSON array of fields, see plugins/fields.ts. */
-  config_schema: string;
-  /** JSON object: methods, jobs, scheduled_tasks. */
-  capabilities: string;
-  /** JSON object of public jobs. */
-  public_jobs: string;
-  created_at: string;
-  updated_at: string;
-  /** Of an installed plugin: the version that new configs run, whose columns are copied here. Null: built in. */
-  latest_version_id: number | null;
-}
-/** An installed plugin as it was at one time; never changed, so that a config keeps running what it was set up with. */
-interface PluginVersionTable {
-  id: Generated<number>;
-  plugin_id: number;
-  /** As plugin.json, package.json or the archive state it; else `1`, `2`, … */
-  version: string;
-  /** `source`, `archive`, `npm` or `git`. */
-  source_kind: string;
-  /** Where it came from: archive address, `npm:name@version`; null: sent with the request. */
-  source_url: string | null;
-  /** JSON object: path → text of the source files, as far as they are text and small. */
-  files: string;
-  /** One script, ready for the sandbox; empty: front end only. */
-  code: string;
-  /** The front-end module as JavaScript. */
-  frontend: string | null;
-  config_schema: string;
-  capabilities: string;
-  public_jobs: string;
-  /** JSON object: name of a metric of the plugin's own → sum, min or max. */
-  metrics: string;
-  /** Of `code`, hex. */
-  sha256: string;
-  created_at: string;
-  created_by: number | null;
-}
-interface PluginConfigTable {
-  id: Generated<number>;
-  project_id: number;
-  plugin_id: number;
-  family: Family;
-  enabled: Flag;
-  /** Position in the family, 0-based. */
-  position: number;
-  name: string;
-  description: string;
-  deleted: Flag;
-  /** JSON object: settings by key, secrets in clear (they must reach the plugin), never shown. */
-  settings: string;
-  error: string;
-  /** What the error is of: see plugins/configs/set-config-error.ts. */
-  error_source: Generated<string>;
-  created_at: string;
-  updated_at: string;
-  /** The version of an installed plugin that it runs; null: built in. */
-  plugin_version_id: number | null;
-}
-interface PluginAttachmentTable {
-  config_id: number;
-  key: string;
-  file_name: string;
-  content_type: string;
-  size: number;
-  content: Uint8Array;
-}
-/** Per config and hour; written in the transaction of the events counted. */
-interface PluginMetricTable {
-  config_id: number;
-  project_id: number;
-  /** Start of the hour. */
-  hour: string;
-  succeeded: number;
-  failed: number;
-  dropped: number;
-  /** Passed on untouched: the config could not run just then, or such events are none of its business. */
-  skipped: Generated<number>;
-  /** Time spent, µs. */
-  micros: Generated<number>;
-}
-/** What a plugin keeps (`storage`): JSON values by config and key. */
-interface PluginStorageTable {
-  config_id: number;
-  project_id: number;
-  key: string;
-  value: string;
-}
 export type PluginLogLevel = 'DEBUG' | 'LOG' | 'INFO' | 'WARN' | 'ERROR';
 /** CONSOLE: the plugin wrote it; PLUGIN: it failed; SYSTEM: the service says what it did with the plugin. */
 export type PluginLogSource = 'CONSOLE' | 'PLUGIN' | 'SYSTEM';
-interface PluginLogTable {
-  /** Time-ordered. */
-  id: string;
-  project_id: number;
-  config_id: number;
-  created_at: string;
-  level: PluginLogLevel;
-  source: PluginLogSource;
-  message: string;
-  /** Which running instance of the config wrote it. */
-  instance_id: string;
-}
-/** Failures of a config, one row per kind. */
-interface PluginErrorTable {
-  config_id: number;
-  project_id: number;
-  /** Hash of method, name and message without its numbers. */
-  fingerprint: string;
-  /** `processEvent`, `setupPlugin`, the name of a job … */
-  method: string;
-  name: string;
-  message: string;
-  stack: string;
-  count: number;
-  first_seen: string;
-  last_seen: string;
-  /** JSON array, newest first, at most 5: {time, message, event}. */
-  samples: string;
-}
-/** Metrics of a plugin's own (`meta.metrics`), per hour. */
-interface PluginOwnMetricTable {
-  config_id: number;
-  project_id: number;
-  hour: string;
-  name: string;
-  kind: 'sum' | 'min' | 'max';
-  value: number;
-}
-/** Counts up with every change that a running pipeline must see; row `id` 1 only. */
-interface ConfigRevisionTable {
-  id: number;
-  revision: number;
-}
-interface ActivityLogTable {
-  id: string;
-  project_id: number | null;
-  organization_id: string;
-  scope: string;
-  item_id: string;
-  activity: string;
-  user_id: number | null;
-  /** Personal key used, if any. */
-  key_id: string | null;
-  is_system: Flag;
-  request_id: string | null;
-  created_at: string;
-  /** Name of the item at that time. */
-  name: string;
-  /** JSON array of {field, action, before, after}; secrets masked. */
-  changes: string;
-  /** JSON: the whole record after the change (before it, for a deletion), for `?at=`. */
-  snapshot: string;
-}
-interface IdempotencyKeyTable {
-  /** keyHash of principal, method, path and key. */
-  key_hash: string;
-  /** sha256 of the body: the same key with another body is refused. */
-  body_hash: string;
-  status: number;
-  headers: string;
-  body: string;
-  created_at: string;
-}
 export type JobState = 'queued' | 'running' | 'succeeded' | 'failed';
 /**
  * - started: somebody asked for it, or another program did through the API
@@ -286,174 +424,5 @@ export type JobState = 'queued' | 'running' | 'succeeded' | 'failed';
  * - delivery: processed events for `onEvent` or `exportEvents`
  */
 export type JobKind = 'started' | 'enqueued' | 'scheduled' | 'delivery';
-interface JobTable {
-  id: string;
-  project_id: number;
-  config_id: number;
-  type: string;
-  operation: string;
-  /** JSON object. */
-  payload: string;
-  state: JobState;
-  attempts: number;
-  run_at: string;
-  lease_until: string | null;
-  error: string;
-  created_at: string;
-  finished_at: string | null;
-  /** Null: as many as usual. */
-  attempts_max: number | null;
-  /** Of which there is at most one row, e.g. a tick of a schedule. */
-  unique_key: string | null;
-  kind: Generated<JobKind>;
-  /** Queued: since when it waits. Else: when its last run began. Null: written by an older program. */
-  since: string | null;
-}
 export type AgreementState = 'filed' | 'approved' | 'rejected' | 'ended';
-interface HistoricalMigrationTable {
-  id: string;
-  project_id: number;
-  source: string;
-  method: string;
-  total_events: number;
-  events_per_second: number;
-  state: AgreementState;
-  note: string;
-  created_at: string;
-  decided_at: string | null;
-}
-interface PersonTable {
-  project_id: number;
-  /** Derived from the first distinct_id seen, so a replay makes the same person. */
-  uuid: string;
-  /** Time of the earliest event, µs since the epoch. */
-  created_at_micros: number;
-  is_identified: Flag;
-  /** JSON object: property → register {v: value, t: µs, k: 'set'|'once'|'unset'}; see persons/registers.ts. */
-  registers: string;
-}
-interface PersonDistinctIdTable {
-  project_id: number;
-  distinct_id: string;
-  person_uuid: string;
-}
-interface GroupTypeTable {
-  project_id: number;
-  /** 0..4 */
-  type_index: number;
-  name: string;
-}
-interface GroupTable {
-  project_id: number;
-  type_index: number;
-  group_key: string;
-  created_at_micros: number;
-  /** As in persons. */
-  registers: string;
-}
-/** Per project, type and hour. */
-interface IngestionWarningTable {
-  project_id: number;
-  type: string;
-  hour: string;
-  count: number;
-  last_seen: string;
-  /** JSON array of at most 5 detail objects. */
-  samples: string;
-}
 export type DeadLetterState = 'open' | 'replayed' | 'discarded';
-interface DeadLetterTable {
-  /** Derived from lane, seq and index: writing it twice is writing it once. */
-  id: string;
-  project_id: number;
-  lane: string;
-  reason: string;
-  detail: string;
-  attr: string | null;
-  event: string | null;
-  distinct_id: string | null;
-  event_uuid: string | null;
-  /** The event's own bytes as received (JSON text, or what there was). */
-  original: Uint8Array;
-  received_at: string;
-  state: DeadLetterState;
-  decided_at: string | null;
-}
-interface LogCursorTable {
-  lane: string;
-  /** Everything up to and including this is stored. */
-  seq: number;
-  /** JSON array of range ends that may have been inserted already: read again exactly so. */
-  pending: string;
-}
-/** See imports/run.ts, which says what states and stages there are. */
-interface ImportRunTable {
-  id: string;
-  /** 0: a run of the command line. */
-  project_id: number;
-  config_id: number;
-  source: string;
-  state: string;
-  stage: string;
-  reason: string;
-  /** JSON; null: it waits for nothing. */
-  waiting: string | null;
-  /** JSON: RunOptions. */
-  options: string;
-  /** JSON: name → text, such as the target's keys; never shown. */
-  secrets: string;
-  /** JSON: stage → StageProgress. */
-  progress: string;
-  /** JSON: RunTotals. */
-  totals: string;
-  promoted_from: string | null;
-  /** Counts up with every claim: the fence against a worker that lost the run. */
-  attempts: number;
-  retries: number;
-  lease_until: string | null;
-  staging_removed_at: string | null;
-  created_at: string;
-  started_at: string | null;
-  finished_at: string | null;
-}
-interface ImportPartTable {
-  run_id: string;
-  project_id: number;
-  /** From 1, without gaps. */
-  seq: number;
-  key: string;
-  bytes: number | null;
-  identity: string | null;
-  stable: Flag;
-  /** JSON object. */
-  detail: string | null;
-  /** JSON array of Segment. */
-  segments: string;
-  complete: Flag;
-  faults: number;
-  checked: number;
-  /** JSON of the check stage's own. */
-  check_state: string;
-  error: string;
-}
-interface ImportDayTable {
-  run_id: string;
-  project_id: number;
-  /** YYYY-MM-DD, UTC. */
-  day: string;
-  events: number;
-  bytes: number;
-  duplicates: number;
-  frames: number;
-  frames_loaded: number;
-  accepted: number;
-  rejected: number;
-  verified: Flag;
-  /** JSON: event → { count, checksum }. */
-  expected: string;
-}
-/** A run whose project was deleted: what it left in staging is to be removed. */
-interface ImportLeftoverTable {
-  run_id: string;
-  created_at: string;
-}

@@ -1,22 +1,12 @@
+import type { Database } from '../metadata/database.ts';
 import type { Queries } from '../metadata/queries.ts';
 import { chunks, paddedChunks } from './chunks.ts';
 
 const keysPerQuery = 512;
 const rowsPerInsert = 256;
 
-export interface GroupTypeRow {
-  readonly project_id: number;
-  readonly type_index: number;
-  readonly name: string;
-}
-
-export interface GroupRow {
-  readonly project_id: number;
-  readonly type_index: number;
-  readonly group_key: string;
-  readonly created_at_micros: number;
-  readonly registers: string;
-}
+export type GroupTypeRow = Readonly<Database['group_types']>;
+export type GroupRow = Readonly<Database['groups']>;
 
 export interface GroupChanges {
   readonly types: readonly GroupTypeRow[];

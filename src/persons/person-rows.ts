@@ -1,22 +1,12 @@
+import type { Database } from '../metadata/database.ts';
 import type { Queries } from '../metadata/queries.ts';
 import { chunks, paddedChunks } from './chunks.ts';
 
 const idsPerQuery = 512;
 const rowsPerInsert = 256;
 
-export interface PersonRow {
-  readonly project_id: number;
-  readonly uuid: string;
-  readonly created_at_micros: number;
-  readonly is_identified: number;
-  readonly registers: string;
-}
-
-export interface DistinctIdRow {
-  readonly project_id: number;
-  readonly distinct_id: string;
-  readonly person_uuid: string;
-}
+export type PersonRow = Readonly<Database['persons']>;
+export type DistinctIdRow = Readonly<Database['person_distinct_ids']>;
 
 /** `from` has become part of `to`: its ids move, it goes. */
 export interface MergeRow {

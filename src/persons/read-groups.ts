@@ -1,23 +1,8 @@
+import type { GroupRecord } from '../contract/groups.ts';
 import type { Queries } from '../metadata/queries.ts';
-import type { JsonObject } from '../base/json.ts';
 import { isoOfMicros } from '../base/clock.ts';
+import type { GroupRow } from './group-rows.ts';
 import { parseRegisters, propertiesOf } from './registers.ts';
-
-/** A group as the API shows it. */
-export interface ShownGroup {
-  readonly group_type_index: number;
-  readonly group_key: string;
-  readonly group_properties: JsonObject;
-  /** ISO 8601 UTC, µs. */
-  readonly created_at: string;
-}
-
-interface GroupColumns {
-  readonly type_index: number;
-  readonly group_key: string;
-  readonly created_at_micros: number;
-  readonly registers: string;
-}
 
 /** By key. */
 export async function listGroups(
@@ -25,7 +10,7 @@ export async function listGroups(
   projectId: number,
   typeIndex: number,
   page: { readonly limit: number; readonly offset: number },
-): Promise<{ readonly count: number; readonly groups: ShownGroup[] }> {
+): Promise<{ readonly count: number; readonly groups: GroupRecord[] }> {
   const ofType = db.selectFrom('groups').where('project_id', '=', projectId).where('type_index', '=', typeIndex);
   const { count } = await ofType.select((eb) => eb.fn.countAll<number>().as('count')).executeTakeFirstOrThrow();
   const rows = await ofType.selectAll().orderBy('group_key').limit(page.limit).offset(page.offset).execute();
@@ -37,7 +22,7 @@ export async function findGroup(
   projectId: number,
   typeIndex: number,
   key: string,
-): Promise<ShownGroup | undefined> {
+): Promise<GroupRecord | undefined> {
   const row = await db
     .selectFrom('groups')
     .selectAll()
@@ -61,7 +46,7 @@ export async function listGroupTypes(
   return rows.map((row) => ({ group_type: row.name, group_type_index: row.type_index }));
 }
 
-function toShown(row: GroupColumns): ShownGroup {
+function toShown(row: GroupRow): GroupRecord {
   return {
     group_type_index: row.type_index,
     group_key: row.group_key,

@@ -1,29 +1,13 @@
 import { sql } from 'kysely';
+import type { PersonRecord } from '../contract/persons.ts';
 import type { Queries } from '../metadata/queries.ts';
 import type { JsonObject } from '../base/json.ts';
 import { paddedChunks } from './chunks.ts';
 import { isoOfMicros } from '../base/clock.ts';
+import type { PersonRow } from './person-rows.ts';
 import { parseRegisters, propertiesOf } from './registers.ts';
 
-/** A person as the API shows it. */
-export interface ShownPerson {
-  readonly id: string;
-  readonly uuid: string;
-  /** What to call it: a property that names people, else an id. */
-  readonly name: string;
-  readonly distinct_ids: string[];
-  readonly properties: JsonObject;
-  /** ISO 8601 UTC, µs. */
-  readonly created_at: string;
-  readonly is_identified: boolean;
-}
-
-interface PersonColumns {
-  readonly uuid: string;
-  readonly created_at_micros: number;
-  readonly is_identified: number;
-  readonly registers: string;
-}
+type PersonColumns = Omit<PersonRow, 'project_id'>;
 
 const perQuery = 512;
 const sameEmailMax = 1000;
@@ -34,7 +18,7 @@ export async function personsByDistinctIds(
   db: Queries,
   projectId: number,
   distinctIds: readonly string[],
-): Promise<ReadonlyMap<string, ShownPerson>> {
+): Promise<ReadonlyMap<string, PersonRecord>> {
   const uuidOf = new Map<string, string>();
   for (const ids of paddedChunks([...new Set(distinctIds)], perQuery)) {
     const rows = await db
@@ -46,7 +30,7 @@ export async function personsByDistinctIds(
     for (const row of rows) uuidOf.set(row.distinct_id, row.person_uuid);
   }
   const persons = await personsByUuids(db, projectId, [...new Set(uuidOf.values())]);
-  const found = new Map<string, ShownPerson>();
+  const found = new Map<string, PersonRecord>();
   for (const [distinctId, uuid] of uuidOf) {
     const person = persons.get(uuid);
     if (person !== undefined) found.set(distinctId, person);
@@ -55,7 +39,7 @@ export async function personsByDistinctIds(
 }
 
 /** Undefined: no such person in this project. */
-export async function personByUuid(db: Queries, projectId: number, uuid: string): Promise<ShownPerson | undefined> {
+export async function personByUuid(db: Queries, projectId: number, uuid: string): Promise<PersonRecord | undefined> {
   return (await personsByUuids(db, projectId, [uuid])).get(uuid);
 }
 
@@ -64,7 +48,7 @@ export async function listPersons(
   db: Queries,
   projectId: number,
   page: { readonly limit: number; readonly offset: number },
-): Promise<{ readonly count: number; readonly persons: ShownPerson[] }> {
+): Promise<{ readonly count: number; readonly persons: PersonRecord[] }> {
   const { count } = await db
     .selectFrom('persons')
     .select((eb) => eb.fn.countAll<number>().as('count'))
@@ -83,7 +67,7 @@ export async function listPersons(
 }
 
 /** Newest first, at most 1,000. Looks through the persons of the project: there is no index of properties. */
-export async function personsByEmail(db: Queries, projectId: number, email: string): Promise<ShownPerson[]> {
+export async function personsByEmail(db: Queries, projectId: number, email: string): Promise<PersonRecord[]> {
   // As registers.ts writes it; LIKE alone knows no case on some databases, so what it finds is looked at again.
   const text = `"email":{"v":${JSON.stringify(email)},`.replaceAll(/[\\%_]/g, String.raw`\$&`);
   const rows = await db
@@ -103,8 +87,8 @@ async function personsByUuids(
   db: Queries,
   projectId: number,
   uuids: readonly string[],
-): Promise<Map<string, ShownPerson>> {
-  const found = new Map<string, ShownPerson>();
+): Promise<Map<string, PersonRecord>> {
+  const found = new Map<string, PersonRecord>();
   for (const some of paddedChunks(uuids, perQuery)) {
     const rows = await db
       .selectFrom('persons')
@@ -117,7 +101,11 @@ async function personsByUuids(
   return found;
 }
 
-async function withDistinctIds(db: Queries, projectId: number, rows: readonly PersonColumns[]): Promise<ShownPerson[]> {
+async function withDistinctIds(
+  db: Queries,
+  projectId: number,
+  rows: readonly PersonColumns[],
+): Promise<PersonRecord[]> {
   const idsOf = new Map<string, string[]>(rows.map((row) => [row.uuid, []]));
   for (const uuids of paddedChunks([...idsOf.keys()], perQuery)) {
     const ids = await db
@@ -132,7 +120,7 @@ async function withDistinctIds(db: Queries, projectId: number, rows: readonly Pe
   return rows.map((row) => toShown(row, (idsOf.get(row.uuid) ?? []).sort()));
 }
 
-function toShown(row: PersonColumns, distinctIds: string[]): ShownPerson {
+function toShown(row: PersonColumns, distinctIds: string[]): PersonRecord {
   const properties = propertiesOf(parseRegisters(row.registers));
   return {
     id: row.uuid,

@@ -6,31 +6,13 @@ import { Supervisor } from './host/supervisor.ts';
 import { SandboxError, type Described, type InstanceSpec, type Sandbox, type SandboxProgram } from './sandbox.ts';
 import { decodeNode, encodeNode, errorText } from './wire/node-bridge.ts';
 import { toSandboxError } from './wire/errors.ts';
-import type { FromChild, Program } from './wire/messages.ts';
+import type { ChildOptions, FromChild, Program } from './wire/messages.ts';
 
-export interface SandboxOptions {
-  /** Of one isolate. */
-  readonly memoryBytesMax: number;
+export interface SandboxOptions extends ChildOptions {
   /** Of the process with all isolates. */
   readonly processBytesMax: number;
-  /** Computing on one event. */
-  readonly cpuMs: number;
-  /** One event, waiting included. */
-  readonly waitMs: number;
-  /** Setup, jobs, schedules, exports, waiting included. */
-  readonly taskMs: number;
   readonly instancesMax: number;
   readonly idleMs: number;
-  /** `allow`: as in MILLRACE_OUTBOUND_ALLOW. */
-  readonly outbound: {
-    readonly allow: string;
-    readonly timeoutMs: number;
-    readonly bytesMax: number;
-    /** Certificates to trust besides the usual ones (PEM). */
-    readonly ca?: string | undefined;
-  };
-  /** Path of a MaxMind City database; empty: none. */
-  readonly geoipDatabase: string;
   readonly log: Log;
   readonly clock?: Clock;
 }

@@ -1,6 +1,6 @@
 import type { ColumnDefinitionBuilder } from 'kysely';
 import type { Queries } from '../queries.ts';
-import type { ColumnTypes, Migration } from './migration.ts';
+import { createIndex, key, partOf, required, type ColumnTypes, type Migration } from './migration.ts';
 
 /**
  * Every table of the first schema.
@@ -20,14 +20,7 @@ export const init: Migration = {
   },
 };
 
-const required = (column: ColumnDefinitionBuilder): ColumnDefinitionBuilder => column.notNull();
-const key = (column: ColumnDefinitionBuilder): ColumnDefinitionBuilder => column.primaryKey().notNull();
 const unique = (column: ColumnDefinitionBuilder): ColumnDefinitionBuilder => column.notNull().unique();
-/** Refers to a row and goes with it. */
-const partOf =
-  (target: string) =>
-  (column: ColumnDefinitionBuilder): ColumnDefinitionBuilder =>
-    column.notNull().references(target).onDelete('cascade');
 
 async function createAccounts(db: Queries, { id, generated, text }: ColumnTypes): Promise<void> {
   const { schema } = db;
@@ -46,7 +39,7 @@ async function createAccounts(db: Queries, { id, generated, text }: ColumnTypes)
     .addColumn('email', text, required)
     .addColumn('created_at', text, required)
     .execute();
-  await schema.createIndex('users_by_organization').on('users').column('organization_id').execute();
+  await createIndex(schema, 'users', 'users_by_organization', ['organization_id']);
   await schema
     .createTable('projects')
     .addColumn('id', id, generated)
@@ -58,7 +51,7 @@ async function createAccounts(db: Queries, { id, generated, text }: ColumnTypes)
     .addColumn('created_at', text, required)
     .addColumn('updated_at', text, required)
     .execute();
-  await schema.createIndex('projects_by_organization').on('projects').column('organization_id').execute();
+  await createIndex(schema, 'projects', 'projects_by_organization', ['organization_id']);
   await createCredentials(db, text);
 }
 
@@ -93,11 +86,7 @@ async function createCredentials({ schema }: Queries, text: ColumnTypes['text'])
     .addColumn('last_rolled_at', text)
     .addColumn('created_at', text, required)
     .execute();
-  await schema
-    .createIndex('personal_api_keys_by_user')
-    .on('personal_api_keys')
-    .columns(['user_id', 'created_at'])
-    .execute();
+  await createIndex(schema, 'personal_api_keys', 'personal_api_keys_by_user', ['user_id', 'created_at']);
 }
 
 async function createPlugins(db: Queries, { id, generated, text, blob }: ColumnTypes): Promise<void> {
@@ -134,12 +123,8 @@ async function createPlugins(db: Queries, { id, generated, text, blob }: ColumnT
     .addColumn('created_at', text, required)
     .addColumn('updated_at', text, required)
     .execute();
-  await schema
-    .createIndex('plugin_configs_by_position')
-    .on('plugin_configs')
-    .columns(['project_id', 'family', 'position'])
-    .execute();
-  await schema.createIndex('plugin_configs_by_plugin').on('plugin_configs').column('plugin_id').execute();
+  await createIndex(schema, 'plugin_configs', 'plugin_configs_by_position', ['project_id', 'family', 'position']);
+  await createIndex(schema, 'plugin_configs', 'plugin_configs_by_plugin', ['plugin_id']);
   await schema
     .createTable('plugin_attachments')
     .addColumn('config_id', 'integer', partOf('plugin_configs.id'))
@@ -165,7 +150,7 @@ async function createPluginCounters(db: Queries, text: ColumnTypes['text']): Pro
     .addColumn('dropped', 'bigint', required)
     .addPrimaryKeyConstraint('plugin_metrics_pk', ['config_id', 'hour'])
     .execute();
-  await schema.createIndex('plugin_metrics_by_project').on('plugin_metrics').columns(['project_id', 'hour']).execute();
+  await createIndex(schema, 'plugin_metrics', 'plugin_metrics_by_project', ['project_id', 'hour']);
   await schema
     .createTable('config_revisions')
     .addColumn('id', 'integer', key)
@@ -192,11 +177,7 @@ async function createRecords({ schema }: Queries, { text }: ColumnTypes): Promis
     .addColumn('changes', text, required)
     .addColumn('snapshot', text, required)
     .execute();
-  await schema
-    .createIndex('activity_log_by_item')
-    .on('activity_log')
-    .columns(['project_id', 'scope', 'item_id', 'created_at'])
-    .execute();
+  await createIndex(schema, 'activity_log', 'activity_log_by_item', ['project_id', 'scope', 'item_id', 'created_at']);
   await schema
     .createTable('idempotency_keys')
     .addColumn('key_hash', text, key)
@@ -206,7 +187,7 @@ async function createRecords({ schema }: Queries, { text }: ColumnTypes): Promis
     .addColumn('body', text, required)
     .addColumn('created_at', text, required)
     .execute();
-  await schema.createIndex('idempotency_keys_by_age').on('idempotency_keys').column('created_at').execute();
+  await createIndex(schema, 'idempotency_keys', 'idempotency_keys_by_age', ['created_at']);
   await schema
     .createTable('jobs')
     .addColumn('id', text, key)
@@ -223,8 +204,8 @@ async function createRecords({ schema }: Queries, { text }: ColumnTypes): Promis
     .addColumn('created_at', text, required)
     .addColumn('finished_at', text)
     .execute();
-  await schema.createIndex('jobs_by_state').on('jobs').columns(['state', 'run_at']).execute();
-  await schema.createIndex('jobs_by_config').on('jobs').columns(['project_id', 'config_id']).execute();
+  await createIndex(schema, 'jobs', 'jobs_by_state', ['state', 'run_at']);
+  await createIndex(schema, 'jobs', 'jobs_by_config', ['project_id', 'config_id']);
   await createAgreements(schema, text);
 }
 
@@ -242,11 +223,7 @@ async function createAgreements(schema: Queries['schema'], text: ColumnTypes['te
     .addColumn('created_at', text, required)
     .addColumn('decided_at', text)
     .execute();
-  await schema
-    .createIndex('historical_migrations_by_project')
-    .on('historical_migrations')
-    .columns(['project_id', 'created_at'])
-    .execute();
+  await createIndex(schema, 'historical_migrations', 'historical_migrations_by_project', ['project_id', 'created_at']);
 }
 
 async function createPeople({ schema }: Queries, { text }: ColumnTypes): Promise<void> {
@@ -259,7 +236,7 @@ async function createPeople({ schema }: Queries, { text }: ColumnTypes): Promise
     .addColumn('registers', text, required)
     .addPrimaryKeyConstraint('persons_pk', ['project_id', 'uuid'])
     .execute();
-  await schema.createIndex('persons_by_creation').on('persons').columns(['project_id', 'created_at_micros']).execute();
+  await createIndex(schema, 'persons', 'persons_by_creation', ['project_id', 'created_at_micros']);
   await schema
     .createTable('person_distinct_ids')
     .addColumn('project_id', 'integer', required)
@@ -267,11 +244,7 @@ async function createPeople({ schema }: Queries, { text }: ColumnTypes): Promise
     .addColumn('person_uuid', text, required)
     .addPrimaryKeyConstraint('person_distinct_ids_pk', ['project_id', 'distinct_id'])
     .execute();
-  await schema
-    .createIndex('person_distinct_ids_by_person')
-    .on('person_distinct_ids')
-    .columns(['project_id', 'person_uuid'])
-    .execute();
+  await createIndex(schema, 'person_distinct_ids', 'person_distinct_ids_by_person', ['project_id', 'person_uuid']);
   await schema
     .createTable('group_types')
     .addColumn('project_id', 'integer', required)
@@ -319,11 +292,7 @@ async function createPipelineState(db: Queries, { text, blob }: ColumnTypes): Pr
     .addColumn('state', text, required)
     .addColumn('decided_at', text)
     .execute();
-  await schema
-    .createIndex('dead_letters_by_state')
-    .on('dead_letters')
-    .columns(['project_id', 'state', 'received_at'])
-    .execute();
+  await createIndex(schema, 'dead_letters', 'dead_letters_by_state', ['project_id', 'state', 'received_at']);
   await schema
     .createTable('log_cursors')
     .addColumn('lane', text, key)

@@ -1,14 +1,8 @@
 import type { ColumnDefinitionBuilder } from 'kysely';
 import type { Queries } from '../queries.ts';
-import type { ColumnTypes, Migration } from './migration.ts';
+import { createIndex, key, partOf, required, type ColumnTypes, type Migration } from './migration.ts';
 
-const required = (column: ColumnDefinitionBuilder): ColumnDefinitionBuilder => column.notNull();
-const key = (column: ColumnDefinitionBuilder): ColumnDefinitionBuilder => column.primaryKey().notNull();
 const zero = (column: ColumnDefinitionBuilder): ColumnDefinitionBuilder => column.notNull().defaultTo(0);
-const partOf =
-  (target: string) =>
-  (column: ColumnDefinitionBuilder): ColumnDefinitionBuilder =>
-    column.notNull().references(target).onDelete('cascade');
 
 /** Plugins that people install, in versions; what they keep, log, count and do later. */
 export const plugins: Migration = {
@@ -41,7 +35,7 @@ async function createVersions({ schema }: Queries, { id, generated, text }: Colu
     .addColumn('created_at', text, required)
     .addColumn('created_by', 'integer')
     .execute();
-  await schema.createIndex('plugin_versions_by_plugin').on('plugin_versions').columns(['plugin_id', 'id']).execute();
+  await createIndex(schema, 'plugin_versions', 'plugin_versions_by_plugin', ['plugin_id', 'id']);
   await schema.alterTable('plugins').addColumn('latest_version_id', 'integer').execute();
   await schema.alterTable('plugin_configs').addColumn('plugin_version_id', 'integer').execute();
 }
@@ -70,7 +64,7 @@ async function createView({ schema }: Queries, { text }: ColumnTypes): Promise<v
     .addColumn('message', text, required)
     .addColumn('instance_id', text, required)
     .execute();
-  await schema.createIndex('plugin_logs_by_config').on('plugin_logs').columns(['config_id', 'id']).execute();
+  await createIndex(schema, 'plugin_logs', 'plugin_logs_by_config', ['config_id', 'id']);
   await schema
     .createTable('plugin_errors')
     .addColumn('config_id', 'integer', required)
@@ -99,7 +93,7 @@ async function createView({ schema }: Queries, { text }: ColumnTypes): Promise<v
     .addPrimaryKeyConstraint('plugin_own_metrics_pk', ['config_id', 'hour', 'name'])
     .execute();
   for (const table of ['plugin_storage', 'plugin_logs', 'plugin_errors', 'plugin_own_metrics']) {
-    await schema.createIndex(`${table}_by_project`).on(table).column('project_id').execute();
+    await createIndex(schema, table, `${table}_by_project`, ['project_id']);
   }
 }
 
@@ -115,8 +109,8 @@ async function extendJobs({ schema }: Queries, { text }: ColumnTypes): Promise<v
   // Payloads are large: what is asked every second is answered from these alone, without touching a row.
   await schema.dropIndex('jobs_by_state').execute();
   const due = ['state', 'run_at', 'id', 'config_id', 'kind', 'attempts', 'lease_until'];
-  await schema.createIndex('jobs_due').on('jobs').columns(due).execute();
-  await schema.createIndex('jobs_by_kind').on('jobs').columns(['kind', 'state', 'attempts', 'config_id']).execute();
+  await createIndex(schema, 'jobs', 'jobs_due', due);
+  await createIndex(schema, 'jobs', 'jobs_by_kind', ['kind', 'state', 'attempts', 'config_id']);
   const listed = ['project_id', 'id', 'config_id', 'state', 'kind'];
-  await schema.createIndex('jobs_by_project').on('jobs').columns(listed).execute();
+  await createIndex(schema, 'jobs', 'jobs_by_project', listed);
 }

@@ -1,9 +1,5 @@
-import type { ColumnDefinitionBuilder } from 'kysely';
 import type { Queries } from '../queries.ts';
-import type { ColumnTypes, Migration } from './migration.ts';
-
-const required = (column: ColumnDefinitionBuilder): ColumnDefinitionBuilder => column.notNull();
-const key = (column: ColumnDefinitionBuilder): ColumnDefinitionBuilder => column.primaryKey().notNull();
+import { createIndex, key, required, type ColumnTypes, type Migration } from './migration.ts';
 
 /**
  * Import runs, their parts and days. No foreign keys: a run outlives its config, and the command line keeps runs that
@@ -43,9 +39,9 @@ async function createRuns({ schema }: Queries, { text }: ColumnTypes): Promise<v
     .addColumn('started_at', text)
     .addColumn('finished_at', text)
     .execute();
-  await schema.createIndex('import_runs_by_state').on('import_runs').columns(['state', 'id']).execute();
+  await createIndex(schema, 'import_runs', 'import_runs_by_state', ['state', 'id']);
   const listed = ['project_id', 'id', 'config_id', 'state'];
-  await schema.createIndex('import_runs_by_project').on('import_runs').columns(listed).execute();
+  await createIndex(schema, 'import_runs', 'import_runs_by_project', listed);
 }
 
 async function createParts({ schema }: Queries, { text }: ColumnTypes): Promise<void> {
@@ -68,7 +64,7 @@ async function createParts({ schema }: Queries, { text }: ColumnTypes): Promise<
     .addPrimaryKeyConstraint('import_parts_pk', ['run_id', 'seq'])
     .addUniqueConstraint('import_parts_by_key', ['run_id', 'key'])
     .execute();
-  await schema.createIndex('import_parts_by_project').on('import_parts').column('project_id').execute();
+  await createIndex(schema, 'import_parts', 'import_parts_by_project', ['project_id']);
 }
 
 async function createDays({ schema }: Queries, { text }: ColumnTypes): Promise<void> {
@@ -88,5 +84,5 @@ async function createDays({ schema }: Queries, { text }: ColumnTypes): Promise<v
     .addColumn('expected', text, required)
     .addPrimaryKeyConstraint('import_days_pk', ['run_id', 'day'])
     .execute();
-  await schema.createIndex('import_days_by_project').on('import_days').column('project_id').execute();
+  await createIndex(schema, 'import_days', 'import_days_by_project', ['project_id']);
 }

@@ -1,5 +1,5 @@
 import type { Queries } from '../queries.ts';
-import type { ColumnTypes, Migration } from './migration.ts';
+import { key, required, type ColumnTypes, type Migration } from './migration.ts';
 
 /** Runs whose rows went with their project, and whose files in staging are still to be removed. */
 export const importLeftovers: Migration = {
@@ -11,7 +11,7 @@ export const importLeftovers: Migration = {
 async function createLeftovers({ schema }: Queries, { text }: ColumnTypes): Promise<void> {
   await schema
     .createTable('import_leftovers')
-    .addColumn('run_id', text, (column) => column.primaryKey().notNull())
-    .addColumn('created_at', text, (column) => column.notNull())
+    .addColumn('run_id', text, key)
+    .addColumn('created_at', text, required)
     .execute();
 }

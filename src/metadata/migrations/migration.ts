@@ -29,6 +29,23 @@ const postgresTypes: ColumnTypes = {
 
 export const columnTypes: Readonly<Record<Dialect, ColumnTypes>> = { sqlite: sqliteTypes, postgres: postgresTypes };
 
+export const required = (column: ColumnDefinitionBuilder): ColumnDefinitionBuilder => column.notNull();
+export const key = (column: ColumnDefinitionBuilder): ColumnDefinitionBuilder => column.primaryKey().notNull();
+/** Refers to a row and goes with it. */
+export const partOf =
+  (target: string) =>
+  (column: ColumnDefinitionBuilder): ColumnDefinitionBuilder =>
+    column.notNull().references(target).onDelete('cascade');
+
+export async function createIndex(
+  schema: Queries['schema'],
+  table: string,
+  name: string,
+  columns: string[],
+): Promise<void> {
+  await schema.createIndex(name).on(table).columns(columns).execute();
+}
+
 /** Forward only; never changed once it has landed. */
 export interface Migration {
   /** 1, 2, 3 …: the schema version after it. */

@@ -1,5 +1,5 @@
 import { decodeBridge, encodeBridge } from '../wire/bridge-json.ts';
-import { fromBase64, toBase64 } from './base64.ts';
+import { base64OfBytes, bytesOfBase64 } from './lib/base64.ts';
 import { now, parse, sliceText } from './intrinsics.ts';
 import { isAnsweredAtOnce } from '../wire/quick-ops.ts';
 import type { Bridge } from './lib/index.ts';
@@ -37,13 +37,13 @@ export function createBridge(
         outside('m', `${args[0]}`, `${args[1]}`, typeof args[2] === 'number' ? args[2] : Number.NaN);
         return undefined;
       }
-      const text = outside('s', op, encodeBridge(args, toBase64)) ?? 'e{}';
+      const text = outside('s', op, encodeBridge(args, base64OfBytes)) ?? 'e{}';
       if (text[0] === 'e') throw errorOf(sliceText(text, 1));
-      return decodeBridge(text, fromBase64);
+      return decodeBridge(text, bytesOfBase64);
     },
     call: (op, args) =>
       new Promise((resolve, reject) => {
-        const text = encodeBridge(args, toBase64);
+        const text = encodeBridge(args, base64OfBytes);
         const turn = turns.current;
         const call = ++last;
         const refusal = outside('c', call, op, text, turn.id, turn.index, op === 'capture' ? turn.captures++ : 0);
@@ -61,7 +61,7 @@ export function createBridge(
       if (waiting.isQuick) turn.quick--;
       else turn.slow--;
       turns.current = turn;
-      if (ok) waiting.resolve(decodeBridge(text, fromBase64));
+      if (ok) waiting.resolve(decodeBridge(text, bytesOfBase64));
       else waiting.reject(errorOf(text));
     },
   };

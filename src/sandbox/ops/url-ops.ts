@@ -1,21 +1,9 @@
 import * as url from 'node:url';
 import { recordArgument, textArgument } from './arguments.ts';
 import type { SyncOps } from './ops.ts';
+import { urlParts, type UrlPart } from '../wire/url-parts.ts';
 
 const charactersMax = 4_194_304;
-const parts = [
-  'href',
-  'protocol',
-  'username',
-  'password',
-  'host',
-  'hostname',
-  'port',
-  'pathname',
-  'search',
-  'hash',
-] as const;
-type Part = (typeof parts)[number];
 
 export const urlOps: SyncOps = {
   'url.parse': ([input, base]) => {
@@ -26,7 +14,7 @@ export const urlOps: SyncOps = {
   'url.set': ([href, part, value]) => {
     const parsed = URL.parse(textArgument(href, 'the URL', charactersMax));
     const text = textArgument(value, 'the value', charactersMax);
-    if (parsed === null || !isPart(part)) return null;
+    if (parsed === null || !isSettable(part)) return null;
     if (part === 'href' && !URL.canParse(text)) return null;
     parsed[part] = text;
     return componentsOf(parsed);
@@ -42,14 +30,12 @@ export const urlOps: SyncOps = {
     url.resolve(textArgument(from, 'the URL', charactersMax), textArgument(to, 'the relative URL', charactersMax)),
 };
 
-/** In the order in which the guest reads them, see ../guest/lib/url.ts. */
 function componentsOf(parsed: URL): string[] {
-  const { href, origin, protocol, username, password, host, hostname, port, pathname, search, hash } = parsed;
-  return [href, origin, protocol, username, password, host, hostname, port, pathname, search, hash];
+  return urlParts.map((part) => parsed[part]);
 }
 
-function isPart(part: unknown): part is Part {
-  return parts.some((each) => each === part);
+function isSettable(part: unknown): part is Exclude<UrlPart, 'origin'> {
+  return part !== 'origin' && urlParts.some((each) => each === part);
 }
 
 const legacyTexts = ['protocol', 'auth', 'host', 'hostname', 'port', 'pathname', 'search', 'hash'] as const;

@@ -2,17 +2,17 @@ import { assert, property, uint8Array } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeBridge, encodeBridge } from './bridge-json.ts';
 import { decodeNode, encodeNode } from './node-bridge.ts';
-import { fromBase64, toBase64 } from '../guest/base64.ts';
+import { base64OfBytes, bytesOfBase64 } from '../guest/lib/base64.ts';
 
 describe('values over the bridge', () => {
   it('bytes come out as they went in, on either side', () => {
     assert(
       property(uint8Array({ maxLength: 300 }), (bytes) => {
-        expect(toBase64(bytes)).toBe(Buffer.from(bytes).toString('base64'));
+        expect(base64OfBytes(bytes)).toBe(Buffer.from(bytes).toString('base64'));
         const value = { a: [bytes, 'text'] };
-        const inside = decodeBridge(encodeNode(value), fromBase64) as { a: [Uint8Array, string] };
+        const inside = decodeBridge(encodeNode(value), bytesOfBase64) as { a: [Uint8Array, string] };
         expect([...inside.a[0]]).toEqual([...bytes]);
-        const outside = decodeNode(encodeBridge(value, toBase64)) as { a: [Uint8Array, string] };
+        const outside = decodeNode(encodeBridge(value, base64OfBytes)) as { a: [Uint8Array, string] };
         expect([...outside.a[0]]).toEqual([...bytes]);
       }),
     );

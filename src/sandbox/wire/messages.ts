@@ -4,10 +4,15 @@ import type { SandboxErrorKind } from '../sandbox.ts';
 /** What the service and the process of the plugins tell each other. In brackets: what is in the frame's body. */
 
 export interface ChildOptions {
+  /** Of one isolate. */
   readonly memoryBytesMax: number;
+  /** Computing on one event. */
   readonly cpuMs: number;
+  /** One event, waiting included. */
   readonly waitMs: number;
+  /** Setup, jobs, schedules, exports, waiting included. */
   readonly taskMs: number;
+  /** `allow`: as in MILLRACE_OUTBOUND_ALLOW. */
   readonly outbound: {
     readonly allow: string;
     readonly timeoutMs: number;
@@ -15,7 +20,7 @@ export interface ChildOptions {
     /** Certificates to trust besides the usual ones (PEM). */
     readonly ca?: string | undefined;
   };
-  /** Path, or empty. */
+  /** Path of a MaxMind City database; empty: none. */
   readonly geoipDatabase: string;
 }
 

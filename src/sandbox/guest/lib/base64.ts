@@ -7,6 +7,8 @@ for (let index = 0; index < 64; index++) {
   values[urlAlphabet.charCodeAt(index)] = index;
 }
 const equalsSign = 61;
+/** Taken before the plugin's code could replace it: the bridge relies on it. */
+const { fromCharCode } = String;
 /** So many bytes become text at once; a multiple of three. */
 const chunkBytes = 6144;
 
@@ -40,7 +42,7 @@ function encodeChunk(bytes: Uint8Array, start: number, end: number, letters: str
     if (left > 1) codes[length++] = letters.charCodeAt((triple >> 6) & 63);
     if (left > 2) codes[length++] = letters.charCodeAt(triple & 63);
   }
-  return String.fromCharCode(...codes);
+  return fromCharCode(...codes);
 }
 
 function byteAt(bytes: Uint8Array, at: number): number {

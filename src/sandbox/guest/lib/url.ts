@@ -1,29 +1,15 @@
 import type { Bridge } from './bridge.ts';
 import { URLSearchParams } from './url-search-params.ts';
+import { urlParts, type UrlPart } from '../../wire/url-parts.ts';
 
-/** In the order in which the op answers. */
-const partNames = [
-  'href',
-  'origin',
-  'protocol',
-  'username',
-  'password',
-  'host',
-  'hostname',
-  'port',
-  'pathname',
-  'search',
-  'hash',
-] as const;
-type Part = (typeof partNames)[number];
 type Parts = readonly string[];
 
-const searchAt = partNames.indexOf('search');
+const searchAt = urlParts.indexOf('search');
 
 /** One parser for everything, that of Node. Null: that is no URL. */
 interface UrlParser {
   parse(input: string, base: string | null): Parts | null;
-  set(href: string, part: Part, value: string): Parts | null;
+  set(href: string, part: UrlPart, value: string): Parts | null;
 }
 
 function invalidUrl(input: string): TypeError {
@@ -48,7 +34,7 @@ class ParsedUrl {
   }
 
   /** As in browsers: what cannot be set changes nothing; only an href that is none throws. */
-  static write(url: ParsedUrl, part: Part, value: string): void {
+  static write(url: ParsedUrl, part: UrlPart, value: string): void {
     const parts = url.#parser.set(ParsedUrl.read(url, 0), part, value);
     if (parts === null) throw invalidUrl(value);
     url.#parts = parts;
@@ -89,7 +75,7 @@ class ParsedUrl {
 }
 
 const { read, write } = ParsedUrl;
-for (const [at, part] of partNames.entries()) {
+for (const [at, part] of urlParts.entries()) {
   Object.defineProperty(ParsedUrl.prototype, part, {
     get(this: ParsedUrl): string {
       return read(this, at);
