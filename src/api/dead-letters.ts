@@ -15,7 +15,7 @@ import {
   type DeadLetterChoice,
   type DeadLetterRecord,
 } from '../contract/dead-letters.ts';
-import { ApiError } from '../contract/errors.ts';
+import { ApiError, orNotFound } from '../contract/errors.ts';
 import { pageOf, toPage } from '../contract/pagination.ts';
 import { apiRoute, type ApiRoute } from '../http/api-route.ts';
 import type { Metadata } from '../metadata/database.ts';
@@ -78,7 +78,7 @@ function retrieveRoute({ db }: DeadLetterDeps): ApiRoute {
     params,
     responses: { 200: deadLetterWithOriginalSchema },
     handler: async (request) => {
-      const letter = await knownLetter(db, request.project().id, request.params.id);
+      const letter = orNotFound(await findDeadLetter(db, request.project().id, request.params.id));
       const bytes = Buffer.from(letter.original);
       const encoding = isUtf8(bytes) ? 'text' : 'base64';
       const original = bytes.toString(encoding === 'text' ? 'utf8' : 'base64');
@@ -149,7 +149,7 @@ function replayOneRoute(deps: DeadLetterDeps): ApiRoute {
     responses: { 200: deadLetterSchema },
     handler: async (request) => {
       const project = request.project().id;
-      const letter = await knownLetter(deps.db, project, request.params.id);
+      const letter = orNotFound(await findDeadLetter(deps.db, project, request.params.id));
       if (letter.state !== 'open') {
         throw new ApiError('conflict', `Expected an open dead letter, got: one that is ${letter.state}.`);
       }
@@ -161,7 +161,7 @@ function replayOneRoute(deps: DeadLetterDeps): ApiRoute {
         throw new ApiError('invalid_input', `${replay.code}: ${replay.detail}${advice}`, { attr: 'event' });
       }
       await send(deps, letter, replay.batch);
-      return { status: 200, body: toRecord(await knownLetter(deps.db, project, letter.id)) };
+      return { status: 200, body: toRecord(orNotFound(await findDeadLetter(deps.db, project, letter.id))) };
     },
   });
 }
@@ -178,12 +178,6 @@ async function send(
 ): Promise<void> {
   await door.accept(batch);
   await decideDeadLetters(db, letter.project_id, { ids: [letter.id] }, 'replayed', clock.now());
-}
-
-async function knownLetter(db: Metadata, project: number, id: string): Promise<DeadLetter> {
-  const letter = await findDeadLetter(db, project, id);
-  if (letter === undefined) throw new ApiError('not_found', 'Not found.');
-  return letter;
 }
 
 /** `ids` or a `filter` that says something: everything at once is never meant. */

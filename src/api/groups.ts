@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { ApiError } from '../contract/errors.ts';
+import { orNotFound } from '../contract/errors.ts';
 import {
   groupFindSchema,
   groupPageSchema,
@@ -37,9 +37,7 @@ export function groupRoutes({ db }: { readonly db: Metadata }): ApiRoute[] {
       responses: { 200: groupSchema },
       handler: async (request) => {
         const { group_type_index: typeIndex, group_key: key } = request.query;
-        const group = await findGroup(db, request.project().id, typeIndex, key);
-        if (group === undefined) throw new ApiError('not_found', 'Not found.');
-        return { status: 200, body: group };
+        return { status: 200, body: orNotFound(await findGroup(db, request.project().id, typeIndex, key)) };
       },
     }),
     apiRoute({

@@ -2,7 +2,7 @@ import type { Selectable } from 'kysely';
 import { Type } from 'typebox';
 import { isoMicros, type Clock } from '../base/clock.ts';
 import { newId } from '../base/ids.ts';
-import { ApiError } from '../contract/errors.ts';
+import { ApiError, orNotFound } from '../contract/errors.ts';
 import {
   historicalMigrationCreateSchema,
   historicalMigrationDecisionSchema,
@@ -181,8 +181,7 @@ async function findAgreement(db: Metadata, projectId: number, id: string): Promi
     .where('project_id', '=', projectId)
     .where('id', '=', id)
     .executeTakeFirst();
-  if (row === undefined) throw new ApiError('not_found', 'Not found.');
-  return row;
+  return orNotFound(row);
 }
 
 /** Changes the agreement in one statement, so that two decisions at once cannot both win. */

@@ -13,11 +13,6 @@ import { timeFilter } from './time-filter.ts';
 
 const defaultMs = 7 * 24 * hourMs;
 
-interface Known {
-  readonly severity: IngestionWarningRecord['severity'];
-  readonly meaning: string;
-}
-
 /** What happened to events besides being stored as sent. */
 export function ingestionWarningRoutes({ db, clock }: { readonly db: Metadata; readonly clock: Clock }): ApiRoute[] {
   return [
@@ -43,7 +38,7 @@ function startOfHour(iso: string): string {
 }
 
 function toRecord({ type, count, lastSeen, samples, hours }: WarningSummary): IngestionWarningRecord {
-  const known: Known = Object.hasOwn(ingestionWarnings, type)
+  const known: Pick<IngestionWarningRecord, 'severity' | 'meaning'> = Object.hasOwn(ingestionWarnings, type)
     ? ingestionWarnings[type as keyof typeof ingestionWarnings]
     : { severity: 'info', meaning: 'A type that this version of the service does not know.' };
   const { severity, meaning } = known;

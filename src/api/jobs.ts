@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { systemClock, type Clock } from '../base/clock.ts';
-import { ApiError } from '../contract/errors.ts';
+import { ApiError, orNotFound } from '../contract/errors.ts';
 import { jobPageSchema, jobQuerySchema, jobSchema, type JobRecord } from '../contract/jobs.ts';
 import { pageOf, toPage } from '../contract/pagination.ts';
 import { apiRoute, type ApiRoute } from '../http/api-route.ts';
@@ -51,8 +51,7 @@ function readRoutes(db: Metadata): ApiRoute[] {
       params,
       responses: { 200: jobSchema },
       handler: async (request) => {
-        const job = await findJob(db, request.project().id, request.params.id);
-        if (job === undefined) throw new ApiError('not_found', 'Not found.');
+        const job = orNotFound(await findJob(db, request.project().id, request.params.id));
         return { status: 200, body: toJobRecord(job) };
       },
     }),

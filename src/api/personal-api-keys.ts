@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { isoMicros, type Clock } from '../base/clock.ts';
-import { ApiError } from '../contract/errors.ts';
+import { ApiError, orNotFound } from '../contract/errors.ts';
 import {
   personalApiKeyCreateSchema,
   personalApiKeyParamsSchema,
@@ -60,7 +60,7 @@ function readRoutes({ db }: PersonalApiKeyRouteDeps): ApiRoute[] {
       summary: 'The key that this request is made with',
       responses: { 200: personalApiKeySchema },
       handler: async ({ principal }) => {
-        if (principal.kind !== 'key') throw notFound();
+        if (principal.kind !== 'key') throw new ApiError('not_found', 'Not found.');
         return { status: 200, body: toRecord(await ownKey(db, principal, principal.keyId)) };
       },
     }),
@@ -122,8 +122,7 @@ function changeRoutes({ db, clock, forgetKey }: PersonalApiKeyRouteDeps): ApiRou
         await checkNotMoreThanOwn(db, principal, await ownKey(db, principal, params.id));
         const rolled = await rollPersonalApiKey(db, principal.userId, params.id, clock.now());
         forgetKey(params.id);
-        if (rolled === undefined) throw notFound();
-        return { status: 200, body: withValue(rolled) };
+        return { status: 200, body: withValue(orNotFound(rolled)) };
       },
     }),
     apiRoute({
@@ -139,7 +138,7 @@ function changeRoutes({ db, clock, forgetKey }: PersonalApiKeyRouteDeps): ApiRou
         await checkNotMoreThanOwn(db, principal, await ownKey(db, principal, params.id), 'delete');
         const deleted = await deletePersonalApiKey(db, principal.userId, params.id);
         forgetKey(params.id);
-        if (!deleted) throw notFound();
+        if (!deleted) throw new ApiError('not_found', 'Not found.');
         return { status: 204 };
       },
     }),
@@ -147,13 +146,7 @@ function changeRoutes({ db, clock, forgetKey }: PersonalApiKeyRouteDeps): ApiRou
 }
 
 async function ownKey(db: Metadata, principal: Principal, id: string): Promise<PersonalApiKey> {
-  const key = await getPersonalApiKey(db, principal.userId, id);
-  if (key === undefined) throw notFound();
-  return key;
-}
-
-function notFound(): ApiError {
-  return new ApiError('not_found', 'Not found.');
+  return orNotFound(await getPersonalApiKey(db, principal.userId, id));
 }
 
 function checkScopesKnown(scopes: readonly string[]): void {

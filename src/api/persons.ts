@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { ApiError } from '../contract/errors.ts';
+import { orNotFound } from '../contract/errors.ts';
 import { pageOf, toPage } from '../contract/pagination.ts';
 import { personPageSchema, personQuerySchema, personSchema, type PersonRecord } from '../contract/persons.ts';
 import { apiRoute, type ApiRoute } from '../http/api-route.ts';
@@ -32,8 +32,7 @@ export function personRoutes({ db }: { readonly db: Metadata }): ApiRoute[] {
       responses: { 200: personSchema },
       handler: async (request) => {
         const person = await personByUuid(db, request.project().id, request.params.uuid.toLowerCase());
-        if (person === undefined) throw new ApiError('not_found', 'Not found.');
-        return { status: 200, body: person };
+        return { status: 200, body: orNotFound(person) };
       },
     }),
   ];

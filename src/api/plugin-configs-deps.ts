@@ -1,6 +1,6 @@
 import type { Transaction } from 'kysely';
 import type { Clock } from '../base/clock.ts';
-import { ApiError } from '../contract/errors.ts';
+import { orNotFound } from '../contract/errors.ts';
 import type { ApiReply, ApiRequest } from '../http/api-route.ts';
 import type { Database, Metadata } from '../metadata/database.ts';
 import type { Queries } from '../metadata/queries.ts';
@@ -50,7 +50,5 @@ export async function requireConfig(
   at: ConfigPlace & { readonly id: number },
   read?: ReadPlugin,
 ): Promise<StoredConfig> {
-  const config = await findConfig(db, at, read);
-  if (config === undefined) throw new ApiError('not_found', 'Not found.');
-  return config;
+  return orNotFound(await findConfig(db, at, read));
 }

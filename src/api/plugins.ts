@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { ApiError } from '../contract/errors.ts';
+import { ApiError, orNotFound } from '../contract/errors.ts';
 import { pageOf, pageQuerySchema, pageSchema, toPage } from '../contract/pagination.ts';
 import {
   pluginQuerySchema,
@@ -87,7 +87,5 @@ function versionRoutes({ db }: PluginDeps): ApiRoute[] {
 
 /** @throws ApiError not_found */
 async function pluginOf(db: Metadata, request: ApiRequest<IdParams>): Promise<PluginRecord> {
-  const plugin = await findPluginRecord(db, request.params.id, request.project().organizationId);
-  if (plugin === undefined) throw new ApiError('not_found', 'Not found.');
-  return plugin;
+  return orNotFound(await findPluginRecord(db, request.params.id, request.project().organizationId));
 }

@@ -85,6 +85,12 @@ export class ApiError extends Error {
   }
 }
 
+/** What a look-up found. @throws ApiError not_found when that is nothing */
+export function orNotFound<T>(record: T | undefined): T {
+  if (record === undefined) throw new ApiError('not_found', 'Not found.');
+  return record;
+}
+
 /** Several field errors in one answer; the first one is the headline. */
 export function fieldErrors(errors: readonly [FieldError, ...FieldError[]]): ApiError {
   const [first, ...others] = errors;

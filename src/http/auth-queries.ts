@@ -1,5 +1,6 @@
 import { keyHash } from '../base/ids.ts';
 import type { Metadata } from '../metadata/database.ts';
+import { findPersonalApiKey } from '../metadata/personal-api-keys.ts';
 import { listProjects } from '../metadata/projects.ts';
 import { findSession } from '../metadata/sessions.ts';
 import type { Principal, ProjectRef } from './api-route.ts';
@@ -16,30 +17,18 @@ export interface KnownPrincipal {
   readonly lastUsedAt: string | null;
 }
 
-/** A personal key with the organisation of its user, in one query. */
-export async function findKey(db: Metadata, key: string): Promise<KnownPrincipal | undefined> {
-  const row = await db
-    .selectFrom('personal_api_keys')
-    .innerJoin('users', 'users.id', 'personal_api_keys.user_id')
-    .selectAll('personal_api_keys')
-    .select('users.organization_id')
-    .where('secure_value', '=', keyHash(key))
-    .executeTakeFirst();
-  if (row === undefined) return undefined;
+/** A personal key as a principal. */
+export async function findKey(db: Metadata, value: string): Promise<KnownPrincipal | undefined> {
+  const hash = keyHash(value);
+  const key = await findPersonalApiKey(db, hash);
+  if (key === undefined) return undefined;
+  const { id: keyId, userId, organizationId, scopes, scopedProjects: projectIds, expiresAt, lastUsedAt } = key;
   return {
-    principal: {
-      kind: 'key',
-      keyId: row.id,
-      userId: row.user_id,
-      organizationId: row.organization_id,
-      // Sound: metadata/personal-api-keys.ts writes nothing else into these columns.
-      scopes: JSON.parse(row.scopes) as string[],
-      projectIds: row.scoped_projects === null ? null : (JSON.parse(row.scoped_projects) as number[]),
-    },
-    keyId: row.id,
-    hash: row.secure_value,
-    expiresAt: row.expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(row.expires_at),
-    lastUsedAt: row.last_used_at,
+    principal: { kind: 'key', keyId, userId, organizationId, scopes, projectIds },
+    keyId,
+    hash,
+    expiresAt: expiresAt === null ? Number.POSITIVE_INFINITY : Date.parse(expiresAt),
+    lastUsedAt,
   };
 }
 

@@ -1,10 +1,9 @@
 import type { Clock } from '../base/clock.ts';
 import type { Metadata } from '../metadata/database.ts';
-import type { Queries } from '../metadata/queries.ts';
 import { attachedKeys, type StoredConfig } from '../plugins/configs/stored-config.ts';
+import { loadFiles } from '../plugins/configs/load-files.ts';
 import { healthOf } from '../plugins/configs/config-health.ts';
 import { missingRequired, withDefaults } from '../plugins/check-settings.ts';
-import type { Attachment } from '../plugins/host.ts';
 import type { InstanceServices, Sandbox, SandboxInstance, SandboxProgram } from '../sandbox/sandbox.ts';
 import type { Log } from '../telemetry/log.ts';
 import { HopelessError } from './outcome.ts';
@@ -49,22 +48,7 @@ export async function openApp(deps: OpenAppDeps, config: StoredConfig): Promise<
     projectId: config.projectId,
     label: `${config.plugin.name} (${config.id})`,
     settings: withDefaults(config.plugin.fields, config.settings),
-    attachments: await readAttachments(deps.db, config),
+    attachments: config.attachments.length === 0 ? new Map() : await loadFiles(deps.db, config.id),
     services: deps.services(config),
   });
-}
-
-async function readAttachments(db: Queries, config: StoredConfig): Promise<ReadonlyMap<string, Attachment>> {
-  if (config.attachments.length === 0) return new Map();
-  const rows = await db
-    .selectFrom('plugin_attachments')
-    .select(['key', 'file_name', 'content_type', 'content'])
-    .where('config_id', '=', config.id)
-    .execute();
-  return new Map(
-    rows.map(({ key, file_name: fileName, content_type: contentType, content }) => [
-      key,
-      { fileName, contentType, content },
-    ]),
-  );
 }

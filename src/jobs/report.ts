@@ -1,8 +1,8 @@
-import { hourMs } from '../base/time.ts';
-import { isoMicros } from '../base/clock.ts';
 import type { Queries } from '../metadata/queries.ts';
 import { setConfigError } from '../plugins/configs/set-config-error.ts';
 import type { StoredConfig } from '../plugins/configs/stored-config.ts';
+import { addConfigCounts } from '../plugins/services/config-metrics.ts';
+import { hourOf } from '../plugins/services/own-metrics.ts';
 import type { PluginFailure } from '../plugins/services/errors.ts';
 import { withoutSecrets } from '../plugins/mask-secrets.ts';
 import { SandboxError } from '../sandbox/sandbox.ts';
@@ -73,23 +73,8 @@ export interface RunCounts {
 }
 
 /** Adds to the config's metrics of this hour. */
-export async function countRun(tx: Queries, config: StoredConfig, counts: RunCounts, now: number): Promise<void> {
-  const values = { succeeded: counts.succeeded, failed: counts.failed, micros: Math.round(counts.ms * 1000) };
-  await tx
-    .insertInto('plugin_metrics')
-    .values({
-      config_id: config.id,
-      project_id: config.projectId,
-      hour: isoMicros(Math.floor(now / hourMs) * hourMs),
-      dropped: 0,
-      ...values,
-    })
-    .onConflict((conflict) =>
-      conflict.columns(['config_id', 'hour']).doUpdateSet((eb) => ({
-        succeeded: eb('plugin_metrics.succeeded', '+', eb.ref('excluded.succeeded')),
-        failed: eb('plugin_metrics.failed', '+', eb.ref('excluded.failed')),
-        micros: eb('plugin_metrics.micros', '+', eb.ref('excluded.micros')),
-      })),
-    )
-    .execute();
+export async function countRun(tx: Queries, config: StoredConfig, run: RunCounts, now: number): Promise<void> {
+  const { succeeded, failed, ms } = run;
+  const counts = { succeeded, failed, dropped: 0, skipped: 0, micros: ms * 1000 };
+  await addConfigCounts(tx, [{ configId: config.id, projectId: config.projectId, hour: hourOf(now), ...counts }]);
 }

@@ -54,15 +54,7 @@ export async function listPersons(
     .select((eb) => eb.fn.countAll<number>().as('count'))
     .where('project_id', '=', projectId)
     .executeTakeFirstOrThrow();
-  const rows = await db
-    .selectFrom('persons')
-    .select(['uuid', 'created_at_micros', 'is_identified', 'registers'])
-    .where('project_id', '=', projectId)
-    .orderBy('created_at_micros', 'desc')
-    .orderBy('uuid')
-    .limit(page.limit)
-    .offset(page.offset)
-    .execute();
+  const rows = await newestFirst(db, projectId).limit(page.limit).offset(page.offset).execute();
   return { count: Number(count), persons: await withDistinctIds(db, projectId, rows) };
 }
 
@@ -70,17 +62,21 @@ export async function listPersons(
 export async function personsByEmail(db: Queries, projectId: number, email: string): Promise<PersonRecord[]> {
   // As registers.ts writes it; LIKE alone knows no case on some databases, so what it finds is looked at again.
   const text = `"email":{"v":${JSON.stringify(email)},`.replaceAll(/[\\%_]/g, String.raw`\$&`);
-  const rows = await db
-    .selectFrom('persons')
-    .select(['uuid', 'created_at_micros', 'is_identified', 'registers'])
-    .where('project_id', '=', projectId)
+  const rows = await newestFirst(db, projectId)
     .where(sql<boolean>`registers like ${`%${text}%`} escape '\\'`)
-    .orderBy('created_at_micros', 'desc')
-    .orderBy('uuid')
     .limit(sameEmailMax)
     .execute();
   const persons = await withDistinctIds(db, projectId, rows);
   return persons.filter(({ properties }) => properties['email'] === email);
+}
+
+function personsOf(db: Queries, projectId: number) {
+  const columns = ['uuid', 'created_at_micros', 'is_identified', 'registers'] as const;
+  return db.selectFrom('persons').select(columns).where('project_id', '=', projectId);
+}
+
+function newestFirst(db: Queries, projectId: number) {
+  return personsOf(db, projectId).orderBy('created_at_micros', 'desc').orderBy('uuid');
 }
 
 async function personsByUuids(
@@ -90,12 +86,7 @@ async function personsByUuids(
 ): Promise<Map<string, PersonRecord>> {
   const found = new Map<string, PersonRecord>();
   for (const some of paddedChunks(uuids, perQuery)) {
-    const rows = await db
-      .selectFrom('persons')
-      .select(['uuid', 'created_at_micros', 'is_identified', 'registers'])
-      .where('project_id', '=', projectId)
-      .where('uuid', 'in', some)
-      .execute();
+    const rows = await personsOf(db, projectId).where('uuid', 'in', some).execute();
     for (const person of await withDistinctIds(db, projectId, rows)) found.set(person.uuid, person);
   }
   return found;

@@ -9,7 +9,7 @@ import { writeGroupChanges } from '../persons/group-rows.ts';
 import { writePersonChanges } from '../persons/person-rows.ts';
 import { writeStorageChanges } from '../plugins/services/window-storage.ts';
 import { writeChainChanges } from '../transform/transform-chains.ts';
-import { addConfigCounts } from '../transform/config-counts.ts';
+import { addConfigCounts } from '../plugins/services/config-metrics.ts';
 import { advanceCursor, notePending } from './cursors.ts';
 import { addDeadLetters } from './dead-letters.ts';
 import { addWarnings } from './warning-tally.ts';

@@ -16,7 +16,7 @@ import { builtInRegistry } from '../plugins/built-in/registry.ts';
 import type { InstanceServices, SandboxProgram } from '../sandbox/sandbox.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { loadFiles } from '../transform/transform-configs.ts';
+import { loadFiles } from '../plugins/configs/load-files.ts';
 import type { StepDeps } from '../transform/make-step.ts';
 import type { MainThread } from './main-thread.ts';
 import { openPluginEnvironment, type PluginEnvironment } from './plugin-environment.ts';

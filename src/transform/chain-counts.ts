@@ -1,10 +1,10 @@
-import { hourMs } from '../base/time.ts';
-import { isoMicros, type Clock } from '../base/clock.ts';
+import type { Clock } from '../base/clock.ts';
 import type { PluginFailure } from '../plugins/services/errors.ts';
 import type { JsonObject } from '../base/json.ts';
 import { SandboxError } from '../sandbox/sandbox.ts';
 import type { ChainEvent } from './chain-event.ts';
-import type { ConfigCounts } from './config-counts.ts';
+import type { ConfigCounts } from '../plugins/services/config-metrics.ts';
+import { hourOf } from '../plugins/services/own-metrics.ts';
 
 /** Kinds of failures of a config that one window keeps apart. */
 const kindsMax = 20;
@@ -31,8 +31,7 @@ export class ChainCounts {
   of({ id: configId, projectId }: WhichConfig): ConfigCounts {
     const known = this.#counts.get(configId);
     if (known !== undefined) return known;
-    const now = this.#clock.now();
-    const hour = isoMicros(now - (now % hourMs));
+    const hour = hourOf(this.#clock.now());
     const counts = { configId, projectId, hour, succeeded: 0, failed: 0, dropped: 0, skipped: 0, micros: 0 };
     this.#counts.set(configId, counts);
     return counts;

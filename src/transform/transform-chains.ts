@@ -12,7 +12,7 @@ import type { ChainEvent } from './chain-event.ts';
 import { runChain, runDirect, type ChainTally } from './run-chain.ts';
 import { loadTransformConfigs, type TransformConfig } from './transform-configs.ts';
 import { Instance, type MakeStep } from './instance.ts';
-import { addConfigCounts, type ConfigCounts } from './config-counts.ts';
+import { addConfigCounts, type ConfigCounts } from '../plugins/services/config-metrics.ts';
 import type { DirectStep, Step } from './step.ts';
 
 /** Events without a failure after which old trouble is over. */

@@ -2,7 +2,6 @@ import type { Capabilities } from '../contract/plugins.ts';
 import type { Queries } from '../metadata/queries.ts';
 import type { PluginField, SettingValues } from '../plugins/fields.ts';
 import { chainSource } from '../plugins/configs/set-config-error.ts';
-import type { Attachment } from '../plugins/host.ts';
 
 /** An enabled config as the chain needs it. */
 export interface TransformConfig {
@@ -69,18 +68,6 @@ export async function loadTransformConfigs(db: Queries): Promise<TransformConfig
       },
     ];
   });
-}
-
-/** The files of a config, by key. */
-export async function loadFiles(db: Queries, configId: number): Promise<ReadonlyMap<string, Attachment>> {
-  const rows = await db
-    .selectFrom('plugin_attachments')
-    .select(['key', 'file_name', 'content_type', 'content'])
-    .where('config_id', '=', configId)
-    .execute();
-  return new Map(
-    rows.map((row) => [row.key, { fileName: row.file_name, contentType: row.content_type, content: row.content }]),
-  );
 }
 
 function selectEnabled(db: Queries) {

@@ -1,7 +1,7 @@
 import type { Metadata } from '../metadata/database.ts';
 import { createCacheStore } from '../plugins/services/cache.ts';
 import { createStorage } from '../plugins/services/storage.ts';
-import { loadFiles } from './transform-configs.ts';
+import { loadFiles } from '../plugins/configs/load-files.ts';
 import type { TrialDeps } from './trial-run.ts';
 
 /** Of the cache that a trial starts with, empty. */

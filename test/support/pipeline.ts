@@ -12,7 +12,7 @@ import { WindowStorage } from '../../src/plugins/services/window-storage.ts';
 import type { Plugin } from '../../src/plugins/plugin.ts';
 import { syncPlugins } from '../../src/plugins/built-in/sync-plugins.ts';
 import { testHost } from './transformation-host.ts';
-import { loadFiles } from '../../src/transform/transform-configs.ts';
+import { loadFiles } from '../../src/plugins/configs/load-files.ts';
 import { makeStep, type StepDeps } from '../../src/transform/make-step.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
