@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { orNull } from '../contract/or-null.ts';
 import { ApiError } from '../contract/errors.ts';
 import { apiRoute, type ApiRoute } from '../http/api-route.ts';
 import { findFirstProject } from '../http/auth-queries.ts';
@@ -23,7 +24,7 @@ const userSchema = Type.Object({
   date_joined: Type.String({ format: 'date-time' }),
   organization: organizationSchema,
   organizations: Type.Array(organizationSchema),
-  team: Type.Union([teamSchema, Type.Null()], { description: 'The project that `@current` means.' }),
+  team: orNull(teamSchema, 'The project that `@current` means.'),
 });
 
 export function userRoutes({ db }: { readonly db: Metadata }): ApiRoute[] {

@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox';
+import { orNull } from './or-null.ts';
 import { pageQuerySchema, pageSchema } from './pagination.ts';
 
 /** Kinds of items that have an activity log. */
@@ -18,10 +19,10 @@ export const activityEntrySchema = Type.Object({
   activity: Type.String({ description: 'What happened, e.g. `created`, `enabled`, `config_updated`.' }),
   scope: Type.String(),
   item_id: Type.String(),
-  user: Type.Union([Type.Object({ id: Type.Integer(), first_name: Type.String(), email: Type.String() }), Type.Null()]),
+  user: orNull(Type.Object({ id: Type.Integer(), first_name: Type.String(), email: Type.String() })),
   is_system: Type.Boolean({ description: 'The service itself did it.' }),
-  key_id: Type.Union([Type.String(), Type.Null()], { description: 'Personal API key used.' }),
-  request_id: Type.Union([Type.String(), Type.Null()]),
+  key_id: orNull(Type.String(), 'Personal API key used.'),
+  request_id: orNull(Type.String()),
   created_at: Type.String({ format: 'date-time' }),
   detail: Type.Object({ name: Type.String(), changes: Type.Array(activityChangeSchema) }),
 });

@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox';
+import { orNull } from './or-null.ts';
 import { stated, statedChoice } from './stated.ts';
 import { pageQuerySchema, pageSchema } from './pagination.ts';
 
@@ -6,20 +7,18 @@ export const deadLetterStates = ['open', 'replayed', 'discarded'] as const;
 /** Dead letters that one call replays. */
 export const replayMax = 1000;
 
-const nullable = (description: string) => Type.Union([Type.String(), Type.Null()], { description });
-
 const fields = {
   id: Type.String({ format: 'uuid' }),
   lane: Type.Enum(['live', 'historical']),
   reason: Type.String({ description: 'Type of the ingestion warning.' }),
   detail: Type.String({ description: 'What was expected, and what came.' }),
-  attr: nullable('The field at fault.'),
-  event: nullable('Name of the event, if it has one.'),
-  distinct_id: nullable('Its distinct_id, if it has one.'),
-  event_uuid: nullable('Its uuid, if it has one.'),
+  attr: orNull(Type.String(), 'The field at fault.'),
+  event: orNull(Type.String(), 'Name of the event, if it has one.'),
+  distinct_id: orNull(Type.String(), 'Its distinct_id, if it has one.'),
+  event_uuid: orNull(Type.String(), 'Its uuid, if it has one.'),
   received_at: Type.String({ format: 'date-time' }),
   state: Type.Enum([...deadLetterStates]),
-  decided_at: nullable('When it was replayed or discarded.'),
+  decided_at: orNull(Type.String(), 'When it was replayed or discarded.'),
 };
 
 export const deadLetterSchema = Type.Object(fields);

@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox';
+import { orNull } from './or-null.ts';
 import { stated } from './stated.ts';
 
 const time = Type.String({
@@ -62,7 +63,7 @@ export const eventSchema = Type.Object({
 });
 
 export const eventPageSchema = Type.Object({
-  next: Type.Union([Type.String(), Type.Null()], { description: 'URL of the next, older page.' }),
+  next: orNull(Type.String(), 'URL of the next, older page.'),
   previous: Type.Null({ description: 'Pages lead from new to old only.' }),
   results: Type.Array(eventSchema),
 });

@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox';
+import { orNull } from './or-null.ts';
 
 const source = Type.String({
   minLength: 1,
@@ -37,7 +38,7 @@ export const historicalMigrationSchema = Type.Object({
   ),
   note,
   created_at: Type.String({ format: 'date-time' }),
-  decided_at: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
+  decided_at: orNull(Type.String({ format: 'date-time' })),
 });
 export type HistoricalMigrationRecord = Static<typeof historicalMigrationSchema>;
 

@@ -1,13 +1,14 @@
 import { Type, type Static } from 'typebox';
+import { orNull } from './or-null.ts';
 import { stated } from './stated.ts';
 import { pageQuerySchema, pageSchema } from './pagination.ts';
 
 const stateNames = ['queued', 'running', 'paused', 'failed', 'cancelled', 'completed'] as const;
 const stageNames = ['export', 'check', 'load', 'verify', 'report'] as const;
 
-const time = Type.Union([Type.String({ format: 'date-time' }), Type.Null()]);
+const time = orNull(Type.String({ format: 'date-time' }));
 const count = Type.Integer({ minimum: 0 });
-const countOrUnknown = Type.Union([count, Type.Null()], { description: 'Null: not known yet.' });
+const countOrUnknown = orNull(count, 'Null: not known yet.');
 const counts = Type.Record(Type.String(), count);
 
 export const importStageSchema = Type.Object({
@@ -22,13 +23,9 @@ export const importStageSchema = Type.Object({
   total: countOrUnknown,
   bytes: Type.Integer({ minimum: 0, description: 'Before compression; in `export` as the source sends them.' }),
   bytes_total: countOrUnknown,
-  share: Type.Union([Type.Number({ minimum: 0, maximum: 1 }), Type.Null()], {
-    description: 'How much is done; null: not known.',
-  }),
+  share: orNull(Type.Number({ minimum: 0, maximum: 1 }), 'How much is done; null: not known.'),
   rate: Type.Number({ description: '`done` per second, over the last half minute or so.' }),
-  eta_seconds: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
-    description: 'Until this stage is done; null: not known.',
-  }),
+  eta_seconds: orNull(Type.Integer({ minimum: 0 }), 'Until this stage is done; null: not known.'),
   started_at: time,
   finished_at: time,
   last_progress_at: time,
@@ -55,27 +52,24 @@ export const importRunSchema = Type.Object({
   state: Type.Enum([...stateNames]),
   stage: Type.Enum([...stageNames]),
   reason: Type.String({ description: 'Why it is paused or has failed, one sentence; else empty.' }),
-  waiting: Type.Union([Type.Object({ reason: Type.String(), until: time }), Type.Null()], {
-    description: 'What the run waits for at the moment. It goes on by itself.',
-  }),
-  eta_seconds: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], { description: 'Of the present stage.' }),
+  waiting: orNull(
+    Type.Object({ reason: Type.String(), until: time }),
+    'What the run waits for at the moment. It goes on by itself.',
+  ),
+  eta_seconds: orNull(Type.Integer({ minimum: 0 }), 'Of the present stage.'),
   options: Type.Object({
     from: time,
     to: time,
     format: Type.String(),
     format_options: Type.Record(Type.String(), Type.String()),
-    names: Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()], {
-      description: "Names of its own; null: the format's table.",
-    }),
+    names: orNull(Type.Record(Type.String(), Type.Unknown()), "Names of its own; null: the format's table."),
     last,
-    limit: Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], {
-      description: 'A trial: so many records of the source and no more. Null: all.',
-    }),
+    limit: orNull(Type.Integer({ minimum: 1 }), 'A trial: so many records of the source and no more. Null: all.'),
     rejected_max: rejectedMax,
     events_per_second: eventsPerSecond,
     target: Type.Object({
       kind: Type.Enum(['project', 'http']),
-      url: Type.Union([Type.String(), Type.Null()]),
+      url: orNull(Type.String()),
     }),
   }),
   stages: Type.Array(importStageSchema),
@@ -86,13 +80,9 @@ export const importRunSchema = Type.Object({
     events: Type.Integer({ minimum: 0, description: 'Events that the records became.' }),
     duplicates: count,
     loaded: Type.Integer({ minimum: 0, description: 'Events that the target acknowledged.' }),
-    verified: Type.Union([count, Type.Null()], {
-      description: "Events found in the target's store; null: not looked at.",
-    }),
+    verified: orNull(count, "Events found in the target's store; null: not looked at."),
   }),
-  promoted_from: Type.Union([Type.String(), Type.Null()], {
-    description: 'The trial that this run is the full form of.',
-  }),
+  promoted_from: orNull(Type.String(), 'The trial that this run is the full form of.'),
   created_at: Type.String({ format: 'date-time' }),
   started_at: time,
   finished_at: time,
@@ -109,28 +99,19 @@ export const importRunQuerySchema = Type.Object({
 
 /** What is left out is as the config's settings say. */
 export const importRunCreateSchema = Type.Object({
-  from: Type.Optional(
-    Type.Union([Type.String(stated.time), Type.Null()], { description: 'ISO 8601: from this time on.' }),
-  ),
-  to: Type.Optional(
-    Type.Union([Type.String(stated.time), Type.Null()], {
-      description: 'ISO 8601: up to, not including; after `from`.',
-    }),
-  ),
+  from: Type.Optional(orNull(Type.String(stated.time), 'ISO 8601: from this time on.')),
+  to: Type.Optional(orNull(Type.String(stated.time), 'ISO 8601: up to, not including; after `from`.')),
   last: Type.Optional(last),
-  limit: Type.Optional(
-    Type.Union([Type.Integer({ minimum: 1, maximum: 1_000_000_000 }), Type.Null()], {
-      description: 'A trial: only so many records.',
-    }),
-  ),
+  limit: Type.Optional(orNull(Type.Integer({ minimum: 1, maximum: 1_000_000_000 }), 'A trial: only so many records.')),
   rejected_max: Type.Optional(rejectedMax),
   events_per_second: Type.Optional(eventsPerSecond),
   format: Type.Optional(Type.String({ description: 'Slug of the format of the records.' })),
   format_options: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
   names: Type.Optional(
-    Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()], {
-      description: 'How events and properties are called, as the format prints its own.',
-    }),
+    orNull(
+      Type.Record(Type.String(), Type.Unknown()),
+      'How events and properties are called, as the format prints its own.',
+    ),
   ),
 });
 export type ImportRunCreate = Static<typeof importRunCreateSchema>;
@@ -155,7 +136,7 @@ export const importFileSchema = Type.Object({
   name: Type.String(),
   path: Type.String({ description: 'What to write as the path in the settings of the import app.' }),
   bytes: count,
-  sha256: Type.Union([Type.String(), Type.Null()], { description: 'Of the piece that came; null in the list.' }),
+  sha256: orNull(Type.String(), 'Of the piece that came; null in the list.'),
   uploaded_at: Type.String({ format: 'date-time' }),
 });
 export type ImportFileRecord = Static<typeof importFileSchema>;

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { orNull } from './or-null.ts';
 import { stated } from './stated.ts';
 
 const day = Type.String({
@@ -41,7 +42,7 @@ export const importedEventsQuerySchema = Type.Object({
 });
 
 export const importedEventsSchema = Type.Object({
-  next: Type.Union([Type.String(), Type.Null()], { description: '`cursor` of the next page; null: there is none.' }),
+  next: orNull(Type.String(), '`cursor` of the next page; null: there is none.'),
   results: Type.Array(
     Type.Object({
       day: Type.String({ description: 'UTC day that is part of its identity.' }),

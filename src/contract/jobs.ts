@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox';
+import { orNull } from './or-null.ts';
 import { pageQuerySchema, pageSchema } from './pagination.ts';
 
 export const jobStates = ['queued', 'running', 'succeeded', 'failed'] as const;
@@ -22,13 +23,9 @@ export const jobSchema = Type.Object({
   run_at: Type.String({ format: 'date-time', description: 'When it is due.' }),
   error: Type.String({ description: 'Why the last attempt failed; empty when it did not.' }),
   created_at: Type.String({ format: 'date-time' }),
-  started_at: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
-    description: 'When the last attempt began.',
-  }),
-  finished_at: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
-  duration_ms: Type.Union([Type.Integer(), Type.Null()], {
-    description: 'Of the last attempt; null until the job is finished.',
-  }),
+  started_at: orNull(Type.String({ format: 'date-time' }), 'When the last attempt began.'),
+  finished_at: orNull(Type.String({ format: 'date-time' })),
+  duration_ms: orNull(Type.Integer(), 'Of the last attempt; null until the job is finished.'),
 });
 export type JobRecord = Static<typeof jobSchema>;
 

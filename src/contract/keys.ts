@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox';
+import { orNull } from './or-null.ts';
 import { allScopes } from './scopes.ts';
 
 export const personalApiKeysMax = 10;
@@ -10,13 +11,15 @@ const scopes = Type.Array(Type.String({ stated: { enum: ['*', ...allScopes] } })
   maxItems: 100,
   description: '`<object>:read`, `<object>:write` or `*`; write implies read.',
 });
-const scopedTeams = Type.Union([Type.Array(Type.Integer(), { maxItems: 1000 }), Type.Null()], {
-  description: 'Ids of the only projects that the key may see; null or empty: all of the organisation.',
-});
-const expiresAt = Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
-  description: 'When the key stops working, a time in the future; null: never.',
-});
-const nullableTime = Type.Union([Type.String({ format: 'date-time' }), Type.Null()]);
+const scopedTeams = orNull(
+  Type.Array(Type.Integer(), { maxItems: 1000 }),
+  'Ids of the only projects that the key may see; null or empty: all of the organisation.',
+);
+const expiresAt = orNull(
+  Type.String({ format: 'date-time' }),
+  'When the key stops working, a time in the future; null: never.',
+);
+const nullableTime = orNull(Type.String({ format: 'date-time' }));
 
 /** A personal API key as lists show it: never with its value. */
 export const personalApiKeySchema = Type.Object({
@@ -24,7 +27,7 @@ export const personalApiKeySchema = Type.Object({
   label: Type.String(),
   mask_value: Type.String({ description: 'First and last four characters.' }),
   scopes: Type.Array(Type.String()),
-  scoped_teams: Type.Union([Type.Array(Type.Integer()), Type.Null()]),
+  scoped_teams: orNull(Type.Array(Type.Integer())),
   scoped_organizations: Type.Null(),
   user_id: Type.Integer(),
   created_at: Type.String({ format: 'date-time' }),

@@ -1,4 +1,5 @@
 import { Type, type Static, type TSchema } from 'typebox';
+import { orNull } from './or-null.ts';
 
 export const pageLimitMax = 1000;
 export const pageLimitDefault = 100;
@@ -35,8 +36,8 @@ export interface Page<Item> {
 export function pageSchema<Item extends TSchema>(item: Item) {
   return Type.Object({
     count: Type.Integer({ minimum: 0, description: 'Records in all.' }),
-    next: Type.Union([Type.String(), Type.Null()], { description: 'URL of the next page.' }),
-    previous: Type.Union([Type.String(), Type.Null()], { description: 'URL of the page before.' }),
+    next: orNull(Type.String(), 'URL of the next page.'),
+    previous: orNull(Type.String(), 'URL of the page before.'),
     results: Type.Array(item),
   });
 }

@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox';
+import { orNull } from './or-null.ts';
 import { stated, statedList } from './stated.ts';
 
 /** What a plugin config did: its log, its figures, its failures. */
@@ -54,7 +55,7 @@ export const pluginLogSchema = Type.Object({
 export type PluginLogRecord = Static<typeof pluginLogSchema>;
 
 export const pluginLogPageSchema = Type.Object({
-  next: Type.Union([Type.String(), Type.Null()], { description: 'URL of the next, older page.' }),
+  next: orNull(Type.String(), 'URL of the next, older page.'),
   previous: Type.Null({ description: 'Pages lead from new to old only.' }),
   results: Type.Array(pluginLogSchema, { description: 'Newest first.' }),
 });

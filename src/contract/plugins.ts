@@ -1,4 +1,5 @@
-import { Type, type Static, type TSchema } from 'typebox';
+import { Type, type Static } from 'typebox';
+import { orNull } from './or-null.ts';
 import { pageQuerySchema } from './pagination.ts';
 
 /** What a plugin can do; decides to which families its configs belong. */
@@ -23,9 +24,6 @@ export const familyPaths = {
 export const pluginSourceKinds = ['source', 'archive', 'npm', 'git'] as const;
 export type PluginSourceKind = (typeof pluginSourceKinds)[number];
 
-const orNull = <S extends TSchema>(schema: S, description: string) =>
-  Type.Union([schema, Type.Null()], { description });
-
 export const pluginSchema = Type.Object({
   id: Type.Integer(),
   slug: Type.String({ description: 'Stable name, e.g. `drop-events`.' }),
@@ -36,7 +34,7 @@ export const pluginSchema = Type.Object({
   }),
   families: Type.Array(Type.Enum([...pluginFamilies]), { description: 'Where configs of this plugin belong.' }),
   version: Type.String({ description: 'What new configs run.' }),
-  url: Type.Union([Type.String(), Type.Null()]),
+  url: orNull(Type.String()),
   config_schema: Type.Array(Type.Unknown(), { description: 'The settings that the plugin takes.' }),
   public_jobs: Type.Record(Type.String(), Type.Unknown()),
   capabilities: capabilitiesSchema,
@@ -106,7 +104,7 @@ export const pluginVersionSchema = Type.Object({
   version: Type.String(),
   is_latest: Type.Boolean({ description: 'What new configs run.' }),
   source_kind: Type.Enum([...pluginSourceKinds]),
-  source_url: Type.Union([Type.String(), Type.Null()]),
+  source_url: orNull(Type.String()),
   capabilities: capabilitiesSchema,
   configs: Type.Integer({ description: 'Configs of this project that run it, those in the bin included.' }),
   sha256: Type.String({ description: 'Of the code that runs, hexadecimal.' }),

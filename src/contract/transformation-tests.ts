@@ -1,4 +1,5 @@
 import { Type, type Static, type TProperties } from 'typebox';
+import { orNull } from './or-null.ts';
 
 /** Trying transformations on an event: what goes in and what is shown. */
 
@@ -52,7 +53,7 @@ const shownEvent = Type.Object({
   timestamp: Type.String(),
   properties: Type.Record(Type.String(), Type.Unknown()),
 });
-const after = Type.Union([shownEvent, Type.Null()], { description: 'Null: the event was dropped.' });
+const after = orNull(shownEvent, 'Null: the event was dropped.');
 const outcome = Type.Enum([...testOutcomes], {
   description: 'failed: the event went on unchanged, see `error`; skipped: the plugin had nothing to do with it.',
 });
@@ -113,7 +114,7 @@ export const chainTestResultSchema = Type.Object({
       config_id: Type.Integer(),
       name: Type.String(),
       outcome,
-      after: Type.Union([shownEvent, Type.Null()], { description: 'The event after this step; null: dropped.' }),
+      after: orNull(shownEvent, 'The event after this step; null: dropped.'),
       ...ran,
     }),
     { description: 'In order, up to the one that dropped the event.' },
