@@ -91,7 +91,7 @@ function countsRoute({ store }: EventRouteDeps): ApiRoute {
     responses: { 200: eventCountsSchema },
     handler: async (request) => {
       const { interval = 'day', event, after, before } = request.query;
-      const filter = { ...(event === undefined ? {} : { event }), ...timeRange(after, before) };
+      const filter = { event, ...timeRange(after, before) };
       const counts = await fromStore(() => countEvents(store, request.project().id, interval, filter));
       const total = { standard: 0, historical: 0 };
       for (const { historical, count } of counts) total[historical ? 'historical' : 'standard'] += count;
@@ -108,16 +108,11 @@ function countsRoute({ store }: EventRouteDeps): ApiRoute {
 
 function listFilter(query: EventListQuery): EventFilter {
   const { event, distinct_id: distinctId, historical_migration: historical, properties, after, before } = query;
-  return {
-    ...(event === undefined ? {} : { event }),
-    ...(distinctId === undefined ? {} : { distinctId }),
-    ...(historical === undefined ? {} : { historical }),
-    ...(properties === undefined ? {} : { properties: readProperties(properties) }),
-    ...timeRange(after, before),
-  };
+  return { event, distinctId, historical, properties: readProperties(properties), ...timeRange(after, before) };
 }
 
-function readProperties(text: string): PropertyFilter[] {
+function readProperties(text: string | undefined): PropertyFilter[] {
+  if (text === undefined) return [];
   const filters = parsePropertyFilters(text);
   if (typeof filters === 'string') throw new ApiError('invalid_input', filters, { attr: 'properties' });
   return filters;
@@ -129,14 +124,12 @@ function readCursor(text: string): EventKey {
   return key;
 }
 
-function timeRange(after: string | undefined, before: string | undefined): { after?: bigint; before?: bigint } {
-  return {
-    ...(after === undefined ? {} : { after: readTime(after, 'after') }),
-    ...(before === undefined ? {} : { before: readTime(before, 'before') }),
-  };
+function timeRange(after: string | undefined, before: string | undefined): Pick<EventFilter, 'after' | 'before'> {
+  return { after: readTime(after, 'after'), before: readTime(before, 'before') };
 }
 
-function readTime(text: string, attr: string): bigint {
+function readTime(text: string | undefined, attr: string): bigint | undefined {
+  if (text === undefined) return undefined;
   const micros = parseMicros(text);
   if (micros !== undefined) return micros;
   const detail = 'Expected an ISO 8601 date or time, such as 2026-11-20 or 2026-11-20T10:00:00Z.';

@@ -149,10 +149,7 @@ async function subjectOf(
   if (event !== undefined) return givenEvent(event as JsonObject, clock.now());
   // Whoever may not read stored events is not shown one here either.
   checkScope(request.principal, 'query:read');
-  const filter = {
-    ...(match.event !== undefined && { event: match.event }),
-    ...(match.distinct_id !== undefined && { distinctId: match.distinct_id }),
-  };
+  const filter = { event: match.event, distinctId: match.distinct_id };
   const page = { limit: 1, nowMicros: BigInt(clock.now()) * 1000n };
   const { events } = await fromStore(() => listEvents(store, request.project().id, filter, page));
   const [found] = events;

@@ -22,10 +22,7 @@ export function usageRoutes({ store }: { readonly store: EventStore }): ApiRoute
       responses: { 200: usageSchema },
       handler: async (request) => {
         const { after, before } = request.query;
-        const range = {
-          ...(after === undefined ? {} : { after: readDay(after, 'after') }),
-          ...(before === undefined ? {} : { before: readDay(before, 'before') }),
-        };
+        const range = { after: readDay(after, 'after'), before: readDay(before, 'before') };
         const results = await fromStore(() => usageByDay(store, request.project().id, range));
         const total = { standard: 0, historical: 0 };
         for (const day of results) {
@@ -38,7 +35,8 @@ export function usageRoutes({ store }: { readonly store: EventStore }): ApiRoute
   ];
 }
 
-function readDay(text: string, attr: string): bigint {
+function readDay(text: string | undefined, attr: string): bigint | undefined {
+  if (text === undefined) return undefined;
   const micros = /^\d{4}-\d\d-\d\d$/.test(text) ? parseMicros(text) : undefined;
   if (micros !== undefined) return micros;
   throw new ApiError('invalid_input', 'Expected a day such as 2026-11-20.', { attr });

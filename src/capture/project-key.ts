@@ -2,9 +2,6 @@ import { LRUCache } from 'lru-cache';
 import { isFresh, type Clock } from '../base/clock.ts';
 import { ApiError } from '../contract/errors.ts';
 
-/** Id of the project with this key; undefined when there is none. Rejects when the look-up itself fails. */
-export type FindProject = (token: string) => Promise<number | undefined>;
-
 export interface ProjectKeys {
   /** Throws ApiError: 401 for a key that is malformed or unknown, 503 when it could not be looked up. */
   projectOf(token: string): Promise<number>;
@@ -13,7 +10,8 @@ export interface ProjectKeys {
 }
 
 export interface ProjectKeysDeps {
-  readonly findProject: FindProject;
+  /** Id of the project with this key; undefined when there is none. Rejects when the look-up itself fails. */
+  readonly findProject: (token: string) => Promise<number | undefined>;
   readonly clock: Clock;
   /** How long a found key is trusted: a rotated key stops working after this. */
   readonly ttlMs?: number;

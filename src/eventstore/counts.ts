@@ -1,8 +1,7 @@
 import type { EventStore } from './eventstore.ts';
 import { filterConditions, timeConditions, type EventFilter } from './filters.ts';
 
-export const countIntervals = ['hour', 'day', 'week', 'month'] as const;
-export type CountInterval = (typeof countIntervals)[number];
+export type CountInterval = 'hour' | 'day' | 'week' | 'month';
 
 export interface EventCount {
   /** Start of the interval, µs since the epoch, UTC; weeks start on Monday. */
@@ -83,7 +82,7 @@ export interface DayUsage {
 export async function usageByDay(
   store: EventStore,
   projectId: number,
-  range: { readonly after?: bigint; readonly before?: bigint },
+  range: Pick<EventFilter, 'after' | 'before'>,
 ): Promise<DayUsage[]> {
   const time = timeConditions('received_at', range.after, range.before);
   const rows = await store.query<{ date: string; standard: string; historical: string }>(

@@ -12,14 +12,14 @@ export interface PropertyFilter {
 }
 
 export interface EventFilter {
-  readonly event?: string;
-  readonly distinctId?: string;
+  readonly event?: string | undefined;
+  readonly distinctId?: string | undefined;
   /** µs since the epoch, inclusive. */
-  readonly after?: bigint;
+  readonly after?: bigint | undefined;
   /** µs since the epoch, exclusive. */
-  readonly before?: bigint;
-  readonly historical?: boolean;
-  readonly properties?: readonly PropertyFilter[];
+  readonly before?: bigint | undefined;
+  readonly historical?: boolean | undefined;
+  readonly properties?: readonly PropertyFilter[] | undefined;
 }
 
 /** Conditions to be joined with AND, and the parameters that they name. */

@@ -65,16 +65,13 @@ export function toPluginFailure(
   };
 }
 
-export interface RunCounts {
-  readonly succeeded: number;
-  readonly failed: number;
-  /** Time spent. */
-  readonly ms: number;
-}
-
-/** Adds to the config's metrics of this hour. */
-export async function countRun(tx: Queries, config: StoredConfig, run: RunCounts, now: number): Promise<void> {
-  const { succeeded, failed, ms } = run;
+/** Adds to the config's metrics of this hour; `ms`: time spent. */
+export async function countRun(
+  tx: Queries,
+  config: StoredConfig,
+  { succeeded, failed, ms }: Readonly<Record<'succeeded' | 'failed' | 'ms', number>>,
+  now: number,
+): Promise<void> {
   const counts = { succeeded, failed, dropped: 0, skipped: 0, micros: ms * 1000 };
   await addConfigCounts(tx, [{ configId: config.id, projectId: config.projectId, hour: hourOf(now), ...counts }]);
 }
