@@ -133,6 +133,19 @@ describe('bodies that do not arrive', () => {
     expect((await capture.records()).length).toBe(before + 1);
   });
 
+  it('a client that resets once all is sent has sent it: no fault of ours is logged', async () => {
+    const before = (await capture.records()).length;
+    for (let i = 0; i < 5; i++) {
+      const socket = connect(port, '127.0.0.1');
+      await new Promise<void>((resolve) => {
+        socket.write(`${head(`Content-Length: ${good.length}`)}${good}`, () => resolve());
+      });
+      socket.resetAndDestroy();
+    }
+    await expect.poll(async () => (await capture.records()).length).toBe(before + 5);
+    expect(capture.test.logged.filter(({ level }) => level === 'error')).toEqual([]);
+  });
+
   it('a Content-Length that is too small takes the body as far as it says, and calls the rest bad', async () => {
     const answer = await raw(
       [head('Content-Length: 5'), good],

@@ -66,6 +66,7 @@ async function capture(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
+  const ip = senderOf(request);
   return withBody(deps, budget, request, async (body, hold) => {
     const completeAt = performance.now();
     const query = queryOf(request);
@@ -77,7 +78,7 @@ async function capture(
       querySentAt: query.get('_') ?? query.get('sent_at') ?? undefined,
       isEngage: request.url.startsWith('/engage'),
       strict,
-      ip: senderOf(request.ip),
+      ip,
       requestId: request.id,
       receivedAt: deps.clock.now(),
       completeAt,
@@ -96,6 +97,7 @@ async function captureV1(
 ): Promise<FastifyReply> {
   const echoed = request.headers['posthog-request-id'];
   if (typeof echoed === 'string' && /^[\x21-\x7e]{1,64}$/.test(echoed)) void reply.header('posthog-request-id', echoed);
+  const ip = senderOf(request);
   try {
     return await withBody(deps, budget, request, async (body, hold) => {
       const completeAt = performance.now();
@@ -105,7 +107,7 @@ async function captureV1(
         hold,
         contentEncoding: request.headers['content-encoding'],
         headers,
-        ip: senderOf(request.ip),
+        ip,
         requestId: request.id,
         receivedAt: deps.clock.now(),
         completeAt,
@@ -120,8 +122,13 @@ async function captureV1(
   }
 }
 
-/** The sender's address without the port that some proxies add to IPv4, and without the IPv6 wrapping of one. */
-function senderOf(address: string): string | undefined {
+/**
+ * The sender's address without the port that some proxies add to IPv4, and without the IPv6 wrapping of one. To be asked
+ * before the body is awaited: a connection that was reset since has none, unless it was asked before.
+ */
+function senderOf({ ip }: FastifyRequest): string | undefined {
+  // Fastify's type knows nothing of closed connections.
+  const address = (ip as string | undefined) ?? '';
   const plain = address.replace(/^::ffff:(?=\d+\.)/i, '').replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, '$1');
   return plain === '' ? undefined : plain;
 }
