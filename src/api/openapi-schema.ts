@@ -31,6 +31,7 @@ const byFormat: Readonly<Record<string, string>> = {
   date: '2026-01-31',
   email: 'ada@example.com',
   uri: 'https://example.com',
+  'iana-time-zone': 'Europe/Paris',
 };
 
 /** A value that fits the schema: its own example or default where it has one. */

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Type } from 'typebox';
 import { apiErrors } from '../contract/errors.ts';
 import { pageQuerySchema, pageSchema } from '../contract/pagination.ts';
+import { stated } from '../contract/stated.ts';
 import { startTestApp } from '../../test/support/app.ts';
 import type { ApiRoute } from '../http/api-route.ts';
 import { buildOpenApi, openApiRoutes } from './openapi.ts';
@@ -51,6 +52,15 @@ describe('buildOpenApi', () => {
       '503',
     ]);
     expect(operation.responses[200].content['application/json'].example).toEqual({ id: 1, name: 'text' });
+  });
+
+  it('gives examples that the stated format allows', () => {
+    const timezone = Type.String({ minLength: 1, ...stated.timeZone });
+    const document = JSON.parse(
+      JSON.stringify(buildOpenApi([route({ method: 'POST', body: Type.Object({ timezone }) })])),
+    );
+    const { requestBody } = document.paths['/api/projects/{project_id}/things/{id}'].post;
+    expect(requestBody.content['application/json'].example).toEqual({ timezone: 'Europe/Paris' });
   });
 
   it('tells lists from records and names every operation once', () => {

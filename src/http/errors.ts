@@ -32,6 +32,8 @@ function fromFramework(error: unknown): ApiError | undefined {
     case 'FST_ERR_BAD_URL':
     case 'FST_ERR_INVALID_URL':
     case 'FST_ERR_MAX_PARAM_LENGTH':
+    // QUERY without a content type: paths that are served refuse the method before Fastify looks at that.
+    case 'FST_ERR_ROUTE_MISSING_CONTENT_TYPE':
       return new ApiError('not_found', 'Endpoint not found.', { cause: error });
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
       return new ApiError('parse_error', 'The body does not have the length that Content-Length states.', {

@@ -117,6 +117,10 @@ describe('paths', () => {
       'not_found',
       'Endpoint not found.',
     ]);
+    // Sound: the types of inject know fewer methods than it sends.
+    for (const method of ['QUERY', 'TRACE'] as string[] as 'GET'[]) {
+      expect((await app.inject({ method, url: '/api/nothing' })).statusCode).toBe(404);
+    }
     expect((await app.inject({ url: '/api/%zz' })).statusCode).toBe(404);
     expect((await app.inject({ url: `/api/projects/${'9'.repeat(500)}/things` })).statusCode).toBe(404);
   });
