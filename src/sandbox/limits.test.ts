@@ -191,8 +191,7 @@ describe('what calls of one run hand over', () => {
       return event }`;
     const spec = specOf(code, { callCharsMax: 1500 });
     const instance = await sandbox.open(spec);
-    const refused =
-      'expected all calls of a test to hand over at most 1500 characters, got more (capture); capture and store less for one event';
+    const refused = 'expected calls to hand over at most 1500 characters in a test, got more; store or send less';
     const sizes = ['size 600', 'size 300', 'size 10'];
     for (const sent of [sizes, [...sizes, ...sizes]]) {
       const [outcome] = await instance.processEvents([eventOf('a')]);

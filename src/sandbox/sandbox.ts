@@ -45,7 +45,7 @@ export interface InstanceSpec extends SandboxProgram {
   /** Made for this config. */
   readonly services: InstanceServices;
   /** Characters that all calls of one run may hand over together; what is beyond is refused unread. Default: no limit. */
-  readonly callCharsMax?: number;
+  readonly callCharsMax?: number | undefined;
 }
 
 /** What an instance may ask of the service. */

@@ -7,7 +7,7 @@ import {
   type Transformation,
   type TransformEvent,
 } from '../plugins/plugin.ts';
-import type { InstanceServices, Sandbox, SandboxProgram } from '../sandbox/sandbox.ts';
+import type { InstanceServices, InstanceSpec, Sandbox, SandboxProgram } from '../sandbox/sandbox.ts';
 import type { ChainEvent } from './chain-event.ts';
 import { checkResult, InvalidResultError } from './run-chain.ts';
 import { labelOf, type TransformConfig } from './transform-configs.ts';
@@ -20,7 +20,7 @@ export type StepConfig = Pick<
   'id' | 'projectId' | 'slug' | 'pluginId' | 'pluginName' | 'pluginVersionId' | 'fields' | 'settings' | 'attached'
 >;
 
-export interface StepDeps {
+export interface StepDeps extends Pick<InstanceSpec, 'callCharsMax'> {
   /** Built-ins of this program. */
   readonly findPlugin: (slug: string) => Plugin | undefined;
   readonly sandbox: Sandbox;
@@ -29,8 +29,6 @@ export interface StepDeps {
   readonly loadFiles: (configId: number) => Promise<ReadonlyMap<string, Attachment>>;
   readonly hostOf: (config: StepConfig, files: ReadonlyMap<string, Attachment>) => TransformationHost;
   readonly servicesOf: (config: StepConfig) => InstanceServices;
-  /** See InstanceSpec. */
-  readonly callCharsMax?: number;
 }
 
 const noClose = async (): Promise<void> => {};
@@ -110,7 +108,7 @@ async function openInstance(
     settings: withDefaults(config.fields, config.settings),
     attachments,
     services,
-    ...(callCharsMax === undefined ? {} : { callCharsMax }),
+    callCharsMax,
   });
   const suspension = createSuspension(services, () => performance.now());
   const run = (events: readonly ChainEvent[]): Promise<readonly StepOutcome[]> =>

@@ -1,6 +1,7 @@
 import { pipeline, Readable, type Transform } from 'node:stream';
 import { createGunzip, createZstdDecompress } from 'node:zlib';
 import { SourceError, SourceWaitError } from '../source.ts';
+import type { ReadHints } from './piece.ts';
 
 const outputBytes = 256 * 1024;
 /** Small files compress as they like. */
@@ -107,12 +108,7 @@ export async function* guardRatio(
     sourceBytes,
     ratioMax,
     unguardedBytes = unguardedBytesDefault,
-  }: {
-    readonly name: string;
-    readonly sourceBytes: () => number;
-    readonly ratioMax: number;
-    readonly unguardedBytes?: number | undefined;
-  },
+  }: Pick<ReadHints, 'name' | 'unguardedBytes'> & { readonly ratioMax: number; readonly sourceBytes: () => number },
 ): AsyncGenerator<Buffer> {
   let bytes = 0;
   for await (const chunk of chunks) {

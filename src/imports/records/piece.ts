@@ -21,7 +21,7 @@ export interface ReadHints {
   /** Decompressed bytes for one byte of the source, beyond which it is taken for a trap. Default 400. */
   readonly ratioMax?: number;
   /** Decompressed bytes up to which that does not matter: small files compress as they like. Default 256 MB. */
-  readonly unguardedBytes?: number;
+  readonly unguardedBytes?: number | undefined;
 }
 
 /** Longer records are faults: an event above 1 MB is refused by every service anyway. */

@@ -100,11 +100,8 @@ async function* readAs(
   yield* readAny(guarded(decompress(chunks, context.name), inner), inner);
 }
 
-function guarded(
-  chunks: AsyncIterable<Buffer>,
-  { name, ratioMax, unguardedBytes, progress }: Context,
-): AsyncGenerator<Buffer> {
-  return guardRatio(chunks, { name, ratioMax, unguardedBytes, sourceBytes: () => progress.bytes });
+function guarded(chunks: AsyncIterable<Buffer>, { progress, ...context }: Context): AsyncGenerator<Buffer> {
+  return guardRatio(chunks, { ...context, sourceBytes: () => progress.bytes });
 }
 
 /** For what is read from its end: where it lies, or where it is laid for the time. */

@@ -1,5 +1,5 @@
 import type { Ops } from '../ops/index.ts';
-import type { FromChild, WireCause } from '../wire/messages.ts';
+import type { FromChild, Program, WireCause } from '../wire/messages.ts';
 import { isAnsweredAtOnce } from '../wire/quick-ops.ts';
 import { HostCalls } from './host-calls.ts';
 import { EntryTimeoutError, type GuestIsolate, type IsolateMaker } from './isolate.ts';
@@ -63,10 +63,8 @@ export interface GuestEnd {
 
 export interface BridgeDeps {
   readonly instance: number;
-  readonly facts: { readonly pluginName: string; readonly label: string };
+  readonly facts: Pick<Program, 'pluginName' | 'label' | 'callCharsMax'>;
   readonly memoryBytesMax: number;
-  /** See InstanceSpec. */
-  readonly callCharsMax: number;
   readonly createIsolate: IsolateMaker;
   readonly createOps: (toHost: (op: string, args: readonly unknown[]) => Promise<unknown>) => Ops;
   readonly send: (message: FromChild, body?: string) => void;
@@ -213,10 +211,10 @@ export class Bridge {
         `expected at most ${openCallsMax} calls at once, got one more (${op.slice(0, 50)}); wait for some of them`,
       );
     }
-    const { callCharsMax } = this.#deps;
+    const { callCharsMax = Number.POSITIVE_INFINITY } = this.#deps.facts;
     if (this.#callChars + text.length > callCharsMax) {
       return refusal(
-        `expected all calls of a test to hand over at most ${callCharsMax} characters, got more (${op.slice(0, 50)}); capture and store less for one event`,
+        `expected calls to hand over at most ${callCharsMax} characters in a test, got more; store or send less`,
       );
     }
     this.#callChars += text.length;

@@ -115,7 +115,6 @@ export class Instance {
       instance,
       facts: program,
       memoryBytesMax: limits.memoryBytesMax,
-      callCharsMax: program.callCharsMax ?? Number.POSITIVE_INFINITY,
       createIsolate,
       createOps,
       send,

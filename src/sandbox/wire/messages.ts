@@ -1,5 +1,5 @@
 import type { JsonValue } from '../../base/json.ts';
-import type { SandboxErrorKind } from '../sandbox.ts';
+import type { InstanceSpec, SandboxErrorKind } from '../sandbox.ts';
 
 /** What the service and the process of the plugins tell each other. In brackets: what is in the frame's body. */
 
@@ -85,14 +85,12 @@ export interface WireCause {
   readonly nth: number;
 }
 
-export interface Program {
+export interface Program extends Pick<InstanceSpec, 'callCharsMax'> {
   readonly pluginName: string;
   readonly label: string;
   readonly configId: number;
   readonly projectId: number;
   readonly code: string;
-  /** See InstanceSpec. */
-  readonly callCharsMax?: number | undefined;
 }
 
 export interface OpenBody extends Program {
