@@ -5,7 +5,7 @@ import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { tempMetadata } from './metadata.ts';
 import { createRunWriter } from '../../src/imports/run/run-writer.ts';
 import type { LeasedRun, Segment } from '../../src/imports/run/leased-run.ts';
-import type { StoredDay } from '../../src/imports/run/day-state.ts';
+import type { StoredDay } from '../../src/imports/run/import-day.ts';
 import type { CheckResult } from '../../src/imports/run/results.ts';
 import type { RunOptions } from '../../src/imports/run/run.ts';
 import { createRun } from '../../src/imports/run/run-store.ts';

@@ -1,5 +1,5 @@
 import { RunLostError, type LeasedRun } from '../../src/imports/run/leased-run.ts';
-import { type DayState, type StoredDay } from '../../src/imports/run/day-state.ts';
+import { type DayState, type StoredDay } from '../../src/imports/run/import-day.ts';
 import {
   noTotals,
   type Run,

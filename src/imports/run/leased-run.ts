@@ -1,4 +1,4 @@
-import type { DayState, StoredDay } from './day-state.ts';
+import type { DayState, StoredDay } from './import-day.ts';
 import type { Run, RunTotals, Stage, StageProgress, Waiting } from './run.ts';
 import type { SourcePart } from '../source.ts';
 

@@ -2,7 +2,7 @@ import type { Insertable, Selectable } from 'kysely';
 import { isoMicros } from '../../base/clock.ts';
 import type { Database } from '../../metadata/database.ts';
 import type { PartState, StoredPart } from './leased-run.ts';
-import type { DayState, StoredDay } from './day-state.ts';
+import type { DayState, StoredDay } from './import-day.ts';
 import type { Run, RunState, Stage } from './run.ts';
 
 /** Columns of a run that people see; neither its secrets nor its lease. */

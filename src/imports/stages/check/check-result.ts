@@ -1,4 +1,4 @@
-import type { StoredDay } from '../../run/day-state.ts';
+import type { StoredDay } from '../../run/import-day.ts';
 import type { CheckResult, EventSummary } from '../../run/results.ts';
 import type { RunTotals } from '../../run/run.ts';
 import { findProblems } from './assert-check-passed.ts';

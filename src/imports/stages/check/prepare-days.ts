@@ -1,7 +1,7 @@
 import type { Failpoint } from '../../../base/failpoint.ts';
 import { checksumDigits } from '../../checksum.ts';
 import type { LeasedRun } from '../../run/leased-run.ts';
-import type { StoredDay } from '../../run/day-state.ts';
+import type { StoredDay } from '../../run/import-day.ts';
 import { stagingKeys, type DayIndex, type Staging } from '../../staging.ts';
 import { createDayWriter, type DayTotals, type DayWriter } from './day-writer.ts';
 import { mergeRuns, type DayRun } from './merge-runs.ts';

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../base/clock.ts';
 import { type LeasedRun } from '../../run/leased-run.ts';
-import { isLoaded, type StoredDay } from '../../run/day-state.ts';
+import { isLoaded, type StoredDay } from '../../run/import-day.ts';
 import type { CheckResult } from '../../run/results.ts';
 import { createRate } from '../rate.ts';
 import type { DeliveredFrame } from './deliver-frame.ts';

@@ -3,7 +3,7 @@ import type { Failpoint } from '../../../base/failpoint.ts';
 import type { Retry, Sleep } from '../../../base/retry.ts';
 import { assertCheckPassed, rejectedShare } from '../check/assert-check-passed.ts';
 import { RunFailedError, type LeasedRun, type RunStage } from '../../run/leased-run.ts';
-import { isLoaded, type StoredDay } from '../../run/day-state.ts';
+import { isLoaded, type StoredDay } from '../../run/import-day.ts';
 import type { CheckResult } from '../../run/results.ts';
 import { stagingKeys, type DayIndex, type Staging } from '../../staging.ts';
 import type { Target } from '../../target.ts';

@@ -1,5 +1,5 @@
 import { type StoredPart } from '../../run/leased-run.ts';
-import { isLoaded, type StoredDay } from '../../run/day-state.ts';
+import { isLoaded, type StoredDay } from '../../run/import-day.ts';
 import type { VerifyResult } from '../../run/results.ts';
 import type { BalanceLine, ReportTotals } from './report.ts';
 

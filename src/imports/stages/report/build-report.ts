@@ -1,6 +1,6 @@
 import { stagesOf } from '../../run/eta.ts';
 import { type StoredPart } from '../../run/leased-run.ts';
-import { isLoaded, type StoredDay } from '../../run/day-state.ts';
+import { isLoaded, type StoredDay } from '../../run/import-day.ts';
 import type { CheckResult, VerifyResult } from '../../run/results.ts';
 import { isoTime, toOptionsRecord } from '../../run/run-record.ts';
 import type { Run, Stage, StageProgress } from '../../run/run.ts';

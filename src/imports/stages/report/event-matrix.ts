@@ -1,4 +1,4 @@
-import type { StoredDay } from '../../run/day-state.ts';
+import type { StoredDay } from '../../run/import-day.ts';
 import type { CheckResult, VerifyResult } from '../../run/results.ts';
 import { loadedCounts, type RefusedCounts } from './balance.ts';
 import type { DayLine, EventLine, ReportCell, ReportCells } from './report.ts';

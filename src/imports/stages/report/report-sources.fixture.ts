@@ -1,6 +1,6 @@
 import { dayMs } from '../../../base/time.ts';
 import type { StoredPart } from '../../run/leased-run.ts';
-import type { StoredDay } from '../../run/day-state.ts';
+import type { StoredDay } from '../../run/import-day.ts';
 import type { CheckResult, VerifyResult } from '../../run/results.ts';
 import type { Run, StageProgress } from '../../run/run.ts';
 import type { ReportSources } from './build-report.ts';

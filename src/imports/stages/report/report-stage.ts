@@ -1,7 +1,7 @@
 import type { Clock } from '../../../base/clock.ts';
 import type { Failpoint } from '../../../base/failpoint.ts';
 import type { LeasedRun, RunStage } from '../../run/leased-run.ts';
-import type { StoredDay } from '../../run/day-state.ts';
+import type { StoredDay } from '../../run/import-day.ts';
 import type { Run } from '../../run/run.ts';
 import { stagingKeys, type Staging } from '../../staging.ts';
 import { refusedAtLoad } from '../verify/expected.ts';

@@ -3,7 +3,7 @@ import { zstdDecompress } from 'node:zlib';
 import { parseMicros } from '../../../eventstore/micros.ts';
 import { createChecksum, emptyChecksum } from '../../checksum.ts';
 import { storedId } from '../../../batch/stored-id.ts';
-import type { StoredDay } from '../../run/day-state.ts';
+import type { StoredDay } from '../../run/import-day.ts';
 import { loadRejectedPrefix } from '../load/deliver-frame.ts';
 import type { RejectedRecord, Staging } from '../../staging.ts';
 import type { StoredCount } from '../../target.ts';

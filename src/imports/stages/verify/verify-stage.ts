@@ -2,7 +2,7 @@ import type { Clock } from '../../../base/clock.ts';
 import type { Failpoint } from '../../../base/failpoint.ts';
 import { sleep, type Retry, type Sleep } from '../../../base/retry.ts';
 import type { LeasedRun, RunStage } from '../../run/leased-run.ts';
-import type { StoredDay } from '../../run/day-state.ts';
+import type { StoredDay } from '../../run/import-day.ts';
 import { createTargetRetry } from '../stage-retry.ts';
 import { createRate } from '../rate.ts';
 import type { VerifyCell, VerifyResult } from '../../run/results.ts';
