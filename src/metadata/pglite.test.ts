@@ -1,22 +1,13 @@
-import { PGlite, types } from '@electric-sql/pglite';
-import { Kysely, PGliteDialect, sql } from 'kysely';
+import { sql } from 'kysely';
 import { afterAll, describe } from 'vitest';
+import { kyselyOf, openPglite } from '../../test/support/pglite.ts';
 import { testMetadata } from './conformance.ts';
-import type { Database } from './database.ts';
 import { NulSafeCompiler } from './postgres.ts';
 
+// One instance for all tests. Each test gets an empty schema.
+const db = kyselyOf(await openPglite(), new NulSafeCompiler());
+
 describe('the metadata store on PGlite', () => {
-  // One instance for all tests: starting it takes seconds. Each test gets an empty schema.
-  const pglite = new PGlite({ parsers: { [types.NUMERIC]: Number } });
-  const dialect = new PGliteDialect({ pglite });
-  const db = new Kysely<Database>({
-    dialect: {
-      createAdapter: () => dialect.createAdapter(),
-      createDriver: () => dialect.createDriver(),
-      createIntrospector: (kysely) => dialect.createIntrospector(kysely),
-      createQueryCompiler: () => new NulSafeCompiler(),
-    },
-  });
   afterAll(() => db.destroy());
 
   testMetadata({

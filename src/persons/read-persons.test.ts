@@ -1,9 +1,8 @@
-import { PGlite } from '@electric-sql/pglite';
-import { CompiledQuery, createQueryId, Kysely, PGliteDialect, sql, type RootOperationNode } from 'kysely';
+import { CompiledQuery, createQueryId, sql, type RootOperationNode } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { tempMetadata } from '../../test/support/metadata.ts';
-import type { Database, Metadata } from '../metadata/database.ts';
-import { migrate } from '../metadata/migrate.ts';
+import { kyselyOf, openPglite } from '../../test/support/pglite.ts';
+import type { Metadata } from '../metadata/database.ts';
 import { writePersonChanges } from './person-rows.ts';
 import { listPersons, personsByDistinctIds } from './read-persons.ts';
 
@@ -73,10 +72,8 @@ describe('persons with their ids', () => {
   });
 
   it('so does PostgreSQL', async () => {
-    const pglite = new PGlite();
-    const db = new Kysely<Database>({ dialect: new PGliteDialect({ pglite }) });
+    const db = kyselyOf(await openPglite());
     try {
-      await migrate(db, 'postgres');
       await addPersons(db, 10_000);
       await sql`analyze person_distinct_ids`.execute(db);
       const plans = (await plansOf(db, 'explain', (watched) => listPersons(watched, projectId, page))).filter((plan) =>

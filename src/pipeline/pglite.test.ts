@@ -1,21 +1,16 @@
 /** What the pipeline writes to the metadata store, on PostgreSQL's engine: the statements, the types and NUL in texts. */
-import { PGlite, types } from '@electric-sql/pglite';
-import { Kysely, PGliteDialect } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Database } from '../metadata/database.ts';
-import { migrate } from '../metadata/migrate.ts';
+import type { Metadata } from '../metadata/database.ts';
 import { findGroup } from '../persons/read-groups.ts';
 import { decideDeadLetters, listDeadLetters } from './dead-letter-queries.ts';
 import { summarizeWarnings } from './read-warnings.ts';
+import { kyselyOf, openPglite } from '../../test/support/pglite.ts';
 import { createBench, uuid, type Bench } from '../../test/support/pipeline.ts';
 
-let db: Kysely<Database>;
+let db: Metadata;
 let bench: Bench;
 beforeAll(async () => {
-  // As the PostgreSQL adapter reads them: 64-bit integers and sums as numbers.
-  const pglite = new PGlite({ parsers: { [types.NUMERIC]: Number, [types.INT8]: Number } });
-  db = new Kysely<Database>({ dialect: new PGliteDialect({ pglite }) });
-  await migrate(db, 'postgres');
+  db = kyselyOf(await openPglite());
   bench = await createBench({ db });
 }, 60_000);
 afterAll(async () => {

@@ -1,11 +1,10 @@
 /** A project that is deleted while its events are on their way, on both engines of the metadata store. */
-import { PGlite, types } from '@electric-sql/pglite';
-import { Kysely, PGliteDialect, sql } from 'kysely';
+import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import type { Database, Metadata } from '../metadata/database.ts';
-import { migrate } from '../metadata/migrate.ts';
+import type { Metadata } from '../metadata/database.ts';
 import { createProject, deleteProject, getProject } from '../metadata/projects.ts';
 import { definePlugin, type TransformEvent } from '../plugins/plugin.ts';
+import { kyselyOf, openPglite } from '../../test/support/pglite.ts';
 import { createBench, receivedAt, uuid, type Bench } from '../../test/support/pipeline.ts';
 import { createRecordingStore } from '../../test/support/event-store-double.ts';
 
@@ -22,13 +21,6 @@ const dropSome = definePlugin({
     return event.event === 'dropped' ? null : event;
   },
 });
-
-async function openPglite(): Promise<Metadata> {
-  const pglite = new PGlite({ parsers: { [types.NUMERIC]: Number, [types.INT8]: Number } });
-  const db = new Kysely<Database>({ dialect: new PGliteDialect({ pglite }) });
-  await migrate(db, 'postgres');
-  return db;
-}
 
 /** Something for every table that a window writes. */
 async function fill(bench: Bench, projectId: number): Promise<void> {
@@ -64,7 +56,7 @@ async function rowsOf(db: Metadata, projectId: number): Promise<Record<string, n
 
 describe.each([
   ['SQLite', undefined],
-  ['PGlite', openPglite],
+  ['PGlite', async () => kyselyOf(await openPglite())],
 ])('a window of which a project is deleted before it is committed, on %s', (_, open) => {
   it('leaves nothing of that project behind, and all of the other', async () => {
     const db = await open?.();

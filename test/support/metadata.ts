@@ -53,7 +53,7 @@ async function copyMigrated(file: string): Promise<void> {
 }
 
 /** Of everything that decides what a migrated store looks like. */
-async function schemaHash(): Promise<string> {
+export async function schemaHash(): Promise<string> {
   const migrations = join(metadataDir, 'migrations');
   const files = [join(metadataDir, 'migrate.ts'), ...(await readdir(migrations)).map((name) => join(migrations, name))];
   const hash = createHash('sha256');

@@ -1,14 +1,10 @@
-import { PGlite, types } from '@electric-sql/pglite';
-import { Kysely, PGliteDialect, sql } from 'kysely';
-import { afterAll, beforeAll } from 'vitest';
-import type { Database } from '../../metadata/database.ts';
-import { migrate } from '../../metadata/migrate.ts';
+import { sql } from 'kysely';
+import { afterAll } from 'vitest';
+import { kyselyOf, openPglite } from '../../../test/support/pglite.ts';
 import { testImportRuns } from './conformance.ts';
 
-// One instance for all tests: starting it takes seconds. Each test gets empty tables.
-const pglite = new PGlite({ parsers: { [types.NUMERIC]: Number } });
-const db = new Kysely<Database>({ dialect: new PGliteDialect({ pglite }) });
-beforeAll(() => migrate(db, 'postgres'));
+// One instance for all tests. Each test gets empty tables.
+const db = kyselyOf(await openPglite());
 afterAll(() => db.destroy());
 
 testImportRuns(async () => {

@@ -1,12 +1,10 @@
-import { PGlite, types } from '@electric-sql/pglite';
-import { Kysely, PGliteDialect, sql } from 'kysely';
+import { sql } from 'kysely';
 import { afterAll } from 'vitest';
-import type { Database } from '../../metadata/database.ts';
+import { kyselyOf, openPglite } from '../../../test/support/pglite.ts';
 import { testPluginConfigs } from './conformance.ts';
 
-// One instance for all tests: starting it takes seconds. Each test gets an empty schema.
-const pglite = new PGlite({ parsers: { [types.NUMERIC]: Number } });
-const db = new Kysely<Database>({ dialect: new PGliteDialect({ pglite }) });
+// One instance for all tests. Each test gets an empty schema.
+const db = kyselyOf(await openPglite());
 afterAll(() => db.destroy());
 
 testPluginConfigs('postgres', async () => {
