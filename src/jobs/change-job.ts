@@ -4,7 +4,7 @@ import { writeActivities, type Actor } from '../plugins/configs/activity.ts';
 import { shownName, toRecord } from '../plugins/configs/config-record.ts';
 import type { ConfigSnapshot } from '../plugins/configs/save-changes.ts';
 import { findAnyConfig, type StoredConfig } from '../plugins/configs/stored-config.ts';
-import { findJob, type Job, type JobSummary } from './queue.ts';
+import { findJob, moveJobs, type Job, type JobSummary } from './queue.ts';
 
 export const cancelledError = 'cancelled before it ran';
 
@@ -29,12 +29,8 @@ export async function retryJob(tx: Queries, order: ChangeOrder): Promise<JobChan
   const config = await findAnyConfig(tx, job.configId, order.now);
   if (config === undefined) return { kind: 'refused', sentence: 'The config of this job was deleted.' };
   const time = isoMicros(order.now);
-  const { numUpdatedRows } = await tx
-    .updateTable('jobs')
-    .set({ state: 'queued', attempts: 0, run_at: time, since: time, error: '', finished_at: null })
-    .where('id', '=', job.id)
-    .where('state', '=', 'failed')
-    .executeTakeFirst();
+  const anew = { attempts: 0, run_at: time, since: time, error: '', finished_at: null };
+  const { numUpdatedRows } = await moveJobs(tx, 'retry', anew).where('id', '=', job.id).executeTakeFirst();
   if (numUpdatedRows === 0n) return refused('Only a failed job can be tried again', job);
   return changed(tx, order, job, { config, activity: 'job_retried' });
 }
@@ -43,12 +39,8 @@ export async function retryJob(tx: Queries, order: ChangeOrder): Promise<JobChan
 export async function cancelJob(tx: Queries, order: ChangeOrder): Promise<JobChange> {
   const job = await findJob(tx, order.projectId, order.id);
   if (job === undefined) return { kind: 'unknown' };
-  const { numUpdatedRows } = await tx
-    .updateTable('jobs')
-    .set({ state: 'failed', error: cancelledError, finished_at: isoMicros(order.now) })
-    .where('id', '=', job.id)
-    .where('state', '=', 'queued')
-    .executeTakeFirst();
+  const ended = { error: cancelledError, finished_at: isoMicros(order.now) };
+  const { numUpdatedRows } = await moveJobs(tx, 'cancel', ended).where('id', '=', job.id).executeTakeFirst();
   if (numUpdatedRows === 0n) return refused('Only a queued job can be cancelled', job);
   const config = await findAnyConfig(tx, job.configId, order.now);
   return changed(tx, order, job, { config, activity: 'job_cancelled' });

@@ -3,7 +3,7 @@ import { isoMicros } from '../base/clock.ts';
 import { findAnyConfig } from '../plugins/configs/stored-config.ts';
 import { cancelJob, retryJob } from './change-job.ts';
 import { failedDeliveriesMax, keptMs, keptPerConfigMax, pruneJobs, redate } from './prune-jobs.ts';
-import { claim, enqueue, fail, findJob, succeed, type Job } from './queue.ts';
+import { claim, enqueue, fail, findJob, moveJobs, succeed, type Job } from './queue.ts';
 import { countRun, reportFailure, reportSuccess } from './report.ts';
 import { createSchedule } from './schedule.ts';
 import { addApp, errorOf, start, testClock } from '../../test/support/jobs.ts';
@@ -27,7 +27,7 @@ async function addFinished(
   configId: number,
   count: number,
   kind: Job['kind'],
-  state: Job['state'],
+  state: 'succeeded' | 'failed',
 ): Promise<void> {
   await fixture.db.transaction().execute(async (tx) => {
     for (let n = 0; n < count; n += 1) {
@@ -41,9 +41,9 @@ async function addFinished(
         kind,
       });
     }
-    await tx
-      .updateTable('jobs')
-      .set({ state, finished_at: isoMicros(start + count) })
+    const finished = { finished_at: isoMicros(start + count) };
+    await moveJobs(tx, 'claim', {}).where('config_id', '=', configId).where('kind', '=', kind).execute();
+    await moveJobs(tx, state === 'failed' ? 'fail' : 'succeed', finished)
       .where('config_id', '=', configId)
       .where('kind', '=', kind)
       .execute();

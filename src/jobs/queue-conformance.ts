@@ -1,5 +1,6 @@
 import { dayMs } from '../base/time.ts';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Updateable } from 'kysely';
+import { afterEach, beforeEach, describe, expect, expectTypeOf, it } from 'vitest';
 import {
   attemptsMax,
   claim,
@@ -7,16 +8,41 @@ import {
   fail,
   findJob,
   listJobs,
+  moveJobs,
   postpone,
   release,
   remove,
   renew,
   succeed,
 } from './queue.ts';
-import type { Job, NewJob } from './queue.ts';
+import type { Job, JobTransition, NewJob } from './queue.ts';
+import type { Database } from '../metadata/database.ts';
 import { addProject, start, type JobsStore, type OpenStore } from '../../test/support/jobs.ts';
 
 const leaseMs = 1000;
+
+/** What may happen to a job in each state, and where it leads. */
+const allowed: Readonly<Record<Job['state'], Partial<Record<JobTransition, Job['state']>>>> = {
+  queued: { claim: 'running', cancel: 'failed' },
+  running: {
+    reclaim: 'running',
+    renew: 'running',
+    succeed: 'succeeded',
+    postpone: 'queued',
+    fail: 'failed',
+    release: 'queued',
+  },
+  succeeded: {},
+  failed: { retry: 'queued' },
+};
+const transitions = Object.values(allowed).flatMap((of) => Object.keys(of)) as JobTransition[];
+/** How a new job comes there. */
+const waysTo: Readonly<Record<Job['state'], readonly JobTransition[]>> = {
+  queued: [],
+  running: ['claim'],
+  succeeded: ['claim', 'succeed'],
+  failed: ['claim', 'fail'],
+};
 
 export function testQueue(open: OpenStore): void {
   let store: JobsStore;
@@ -101,6 +127,44 @@ export function testQueue(open: OpenStore): void {
         now += 100;
       }
       expect(await claim(store.db, now + 1_000_000, leaseMs)).toBeUndefined();
+    });
+
+    it.each(Object.keys(allowed) as Job['state'][])(
+      'a job that is %s takes the transitions of the table only',
+      async (state) => {
+        const moves = async (by: JobTransition, id: string): Promise<boolean> => {
+          const { numUpdatedRows } = await moveJobs(store.db, by, {}).where('id', '=', id).executeTakeFirst();
+          return numUpdatedRows === 1n;
+        };
+        for (const by of transitions) {
+          const id = await add(1);
+          for (const way of waysTo[state]) expect(await moves(way, id)).toBe(true);
+          const to = allowed[state][by];
+          expect([by, await moves(by, id)]).toEqual([by, to !== undefined]);
+          expect(await findJob(store.db, projectId, id)).toMatchObject({ state: to ?? state });
+        }
+      },
+    );
+
+    it('the outcome of a job is written once: who still holds it changes nothing any more', async () => {
+      const id = await add(1);
+      const job = await take(start);
+      const failure = { error: 'first', now: start, delayMs: 1, final: true };
+      expect(await fail(store.db, job, failure)).toBe(true);
+      const tries = [
+        renew(store.db, job, start, leaseMs),
+        succeed(store.db, job, start),
+        fail(store.db, job, { ...failure, error: 'second', final: false }),
+        postpone(store.db, job, { ...failure, error: 'second' }),
+        release(store.db, job),
+        remove(store.db, job),
+      ];
+      expect(await Promise.all(tries)).toEqual(tries.map(() => false));
+      expect(await findJob(store.db, projectId, id)).toMatchObject({ state: 'failed', error: 'first', attempts: 1 });
+    });
+
+    it('nothing but a transition writes the state of a job', () => {
+      expectTypeOf<Updateable<Database['jobs']>>().not.toHaveProperty('state');
     });
 
     it('a hopeless failure is final at once', async () => {

@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely';
+import type { Selectable, Updateable } from 'kysely';
 import { isoMicros } from '../base/clock.ts';
 import { newId } from '../base/ids.ts';
 import type { Database, JobKind, JobState, Metadata } from '../metadata/database.ts';
@@ -9,25 +9,35 @@ import type { JsonObject } from '../base/json.ts';
 /**
  * Jobs of plugin configs on the metadata store.
  *
- * | from    | by       | to        | when                                                            |
- * | ------- | -------- | --------- | --------------------------------------------------------------- |
- * | –       | enqueue  | queued    | due at `run_at`: now, or in days                                |
- * | queued  | claim    | running   | due, and no other job of the config runs; under a lease         |
- * | running | claim    | running   | the lease ran out: the process that held it died                |
- * | running | succeed  | succeeded |                                                                 |
- * | running | remove   | –         | a delivery that went well                                       |
- * | running | fail     | queued    | due later; while there are attempts and one more can help       |
- * | running | fail     | failed    | otherwise                                                       |
- * | running | postpone | queued    | due later: it cannot begin yet                                  |
- * | running | release  | queued    | due as before: the service stops                                |
- * | queued  | cancel   | failed    | somebody asked for it (change-job.ts)                           |
- * | failed  | retry    | queued    | somebody asked for it (change-job.ts); with all attempts anew   |
- *
  * Who holds a job renews its lease. `attempts` and the time when the run began are the fence: who lost the lease cannot
  * write the outcome any more. Of one config at most one job runs at a time. Deliveries of a config keep their order: while
  * one waits for its next attempt, those behind it wait too. Finished rows are pruned, and a clock that was set back is
- * allowed for, in keep-queue.ts.
+ * allowed for, in prune-jobs.ts.
  */
+
+/** The table, of jobs that exist; what is not in it cannot be written. */
+const transitions = {
+  /** Due, and no other job of the config runs. */
+  claim: { from: 'queued', to: 'running' },
+  /** The lease ran out: the process that held it died. */
+  reclaim: { from: 'running', to: 'running' },
+  renew: { from: 'running', to: 'running' },
+  /** But for deliveries, whose rows are removed. */
+  succeed: { from: 'running', to: 'succeeded' },
+  /** Due later: it cannot begin yet, or it failed and another attempt can help. */
+  postpone: { from: 'running', to: 'queued' },
+  /** No attempt is left, or none can help. */
+  fail: { from: 'running', to: 'failed' },
+  /** Due as before: the service stops. */
+  release: { from: 'running', to: 'queued' },
+  /** On request, as is what follows; see change-job.ts. */
+  cancel: { from: 'queued', to: 'failed' },
+  /** With all attempts anew. */
+  retry: { from: 'failed', to: 'queued' },
+} as const satisfies Record<string, { readonly from: JobState; readonly to: JobState }>;
+export type JobTransition = keyof typeof transitions;
+type JobColumns = Updateable<Database['jobs']>;
+
 export const attemptsMax = 5;
 export const jobErrorLengthMax = 1000;
 
@@ -136,7 +146,8 @@ async function take(tx: Queries, candidate: Candidate, now: number, leaseMs: num
   if (row === undefined) return undefined;
   const taken = { ...claimed(row, now, leaseMs), since: isoMicros(now) };
   // The config may be gone, and with it the row to take turns on.
-  const { numUpdatedRows } = await tx.updateTable('jobs').set(taken).where(isStill(row)).executeTakeFirst();
+  const by = row.lease_until === null ? 'claim' : 'reclaim';
+  const { numUpdatedRows } = await moveJobs(tx, by, taken).where(isStill(row)).executeTakeFirst();
   return numUpdatedRows === 0n ? undefined : toJob({ ...row, ...taken });
 }
 
@@ -152,11 +163,11 @@ export async function lockConfigOfJob(tx: Queries, configId: number): Promise<bo
 
 /** False: the lease is lost, somebody else may run the job. */
 export async function renew(db: Queries, job: Job, now: number, leaseMs: number): Promise<boolean> {
-  return updateHeld(db, job, { lease_until: isoMicros(now + leaseMs) });
+  return updateHeld(db, job, 'renew', { lease_until: isoMicros(now + leaseMs) });
 }
 
 export async function succeed(db: Queries, job: Job, now: number): Promise<boolean> {
-  return updateHeld(db, job, { state: 'succeeded', lease_until: null, error: '', finished_at: isoMicros(now) });
+  return updateHeld(db, job, 'succeed', { lease_until: null, error: '', finished_at: isoMicros(now) });
 }
 
 /**
@@ -182,21 +193,16 @@ export async function fail(
     ...(outcome.attemptsMax === undefined ? {} : { attempts_max: outcome.attemptsMax }),
   };
   if (outcome.final || job.attempts >= (outcome.attemptsMax ?? job.attemptsMax)) {
-    return updateHeld(db, job, {
-      ...left,
-      state: 'failed',
-      lease_until: null,
-      error,
-      finished_at: isoMicros(outcome.now),
-    });
+    const finished_at = isoMicros(outcome.now);
+    return updateHeld(db, job, 'fail', { ...left, lease_until: null, error, finished_at });
   }
-  return updateHeld(db, job, { ...left, ...again(outcome.now, outcome.delayMs), error });
+  return updateHeld(db, job, 'postpone', { ...left, ...dueIn(outcome.delayMs, outcome.now), error });
 }
 
 /** Gives the job back to its place: the service stops. Costs no attempt. `payload`: what is left to do. */
 export async function release(db: Queries, job: Job, payload?: JsonObject): Promise<boolean> {
   const left = payload === undefined ? {} : { payload: JSON.stringify(payload) };
-  return updateHeld(db, job, { ...left, state: 'queued', lease_until: null, attempts: job.attempts - 1 });
+  return updateHeld(db, job, 'release', { ...left, lease_until: null, attempts: job.attempts - 1 });
 }
 
 /** The job cannot begin yet: it comes back after `delayMs`, with as many attempts before it as it had. */
@@ -208,11 +214,11 @@ export async function postpone(
   // Of a delivery the attempt stands, so that those behind it wait for it.
   if (job.kind === 'delivery') return fail(db, job, { ...later, final: false, attemptsMax: job.attemptsMax + 1 });
   const error = later.error.slice(0, jobErrorLengthMax);
-  return updateHeld(db, job, { ...again(later.now, later.delayMs), attempts: job.attempts - 1, error });
+  return updateHeld(db, job, 'postpone', { ...dueIn(later.delayMs, later.now), attempts: job.attempts - 1, error });
 }
 
-function again(now: number, delayMs: number) {
-  return { state: 'queued', lease_until: null, run_at: isoMicros(now + delayMs), since: isoMicros(now) } as const;
+function dueIn(delayMs: number, now: number) {
+  return { lease_until: null, run_at: isoMicros(now + delayMs), since: isoMicros(now) };
 }
 
 /** A job that leaves no trace when it went well: its rows would be too many. */
@@ -270,28 +276,23 @@ export async function listJobs(
 }
 
 /** Writes on the job's row while the lease stands. False: it is lost, and nothing was changed. */
-async function updateHeld(
-  db: Queries,
-  job: Job,
-  columns: Partial<{
-    state: JobState;
-    attempts: number;
-    attempts_max: number;
-    payload: string;
-    run_at: string;
-    since: string;
-    lease_until: string | null;
-    error: string;
-    finished_at: string;
-  }>,
-): Promise<boolean> {
-  const { numUpdatedRows } = await db
-    .updateTable('jobs')
-    .set(columns)
+async function updateHeld(db: Queries, job: Job, by: JobTransition, columns: JobColumns): Promise<boolean> {
+  const { numUpdatedRows } = await moveJobs(db, by, columns)
     .where(isHeld(leaseOf(job)))
     .where('since', '=', job.startedAt)
     .executeTakeFirst();
   return numUpdatedRows > 0n;
+}
+
+/** The query for a transition of the jobs that the caller selects; a job in another state stays as it is. */
+export function moveJobs(db: Queries, by: JobTransition, columns: JobColumns) {
+  const { from, to } = transitions[by];
+  // The column's type refuses every update, so that this one is the only one.
+  const state = to as never;
+  return db
+    .updateTable('jobs')
+    .set({ ...columns, state })
+    .where('state', '=', from);
 }
 
 function leaseOf({ id, attempts }: Job): Lease {
@@ -306,7 +307,7 @@ function expired(db: Queries, now: number, kinds?: readonly JobKind[], id?: stri
 /** Queued and due. */
 function due(db: Queries, now: number, kinds?: readonly JobKind[], id?: string): Promise<Candidate | undefined> {
   return candidates(db, now, kinds, id)
-    .where('j.state', '=', 'queued')
+    .where('j.state', '=', transitions.claim.from)
     .where('j.run_at', '<=', isoMicros(now))
     .where((eb) =>
       eb.or([

@@ -13,7 +13,7 @@ import type { JobContext } from '../plugins/plugin.ts';
 import { createRegistry } from '../plugins/plugin-registry.ts';
 import { syncPlugins } from '../plugins/built-in/sync-plugins.ts';
 import { createLog } from '../telemetry/log.ts';
-import { claim, enqueue, findJob, type Job } from './queue.ts';
+import { claim, enqueue, findJob, moveJobs, type Job } from './queue.ts';
 import { startJobRunner } from './runner.ts';
 
 // Real: SQLite, queue, runner and its timers (short ones). Doubled: the plugin's job and the door.
@@ -210,8 +210,8 @@ describe('the job runner', () => {
     const doomed = await store.db.transaction().execute(async (tx) => {
       const now = Date.now();
       const made = await enqueue(tx, { projectId, configId: id, type: 'run', operation: 'start', payload: {}, now });
-      const row = { state: 'running', attempts: 5, lease_until: '2020-01-01T00:00:00.000000Z' } as const;
-      await tx.updateTable('jobs').set(row).where('id', '=', made).execute();
+      const row = { attempts: 5, lease_until: '2020-01-01T00:00:00.000000Z' };
+      await moveJobs(tx, 'claim', row).where('id', '=', made).execute();
       return made;
     });
     expect(await ended(doomed)).toMatchObject({

@@ -1,4 +1,4 @@
-import type { Generated, Kysely } from 'kysely';
+import type { ColumnType, Generated, Kysely } from 'kysely';
 import type { Family } from '../contract/plugins.ts';
 
 /**
@@ -246,7 +246,8 @@ export interface Database {
     operation: string;
     /** JSON object. */
     payload: string;
-    state: JobState;
+    /** Written by jobs/queue.ts only, which has the table of its transitions. */
+    state: ColumnType<JobState, JobState, never>;
     attempts: number;
     run_at: string;
     lease_until: string | null;
