@@ -1,35 +1,12 @@
-import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
+import { describeOnPostgres } from '../../test/support/postgres-database.ts';
 import { createLog } from '../telemetry/log.ts';
 import { claimDatabase, DatabaseTakenError } from './claim-database.ts';
-import type { Metadata } from './database.ts';
-import { openPostgres } from './postgres.ts';
 
-const url = process.env.DATABASE_URL;
-const reason = url === undefined ? ' (skipped: DATABASE_URL is not set)' : '';
 const quick = { log: createLog('silent'), waitMsMax: 300, checkMs: 50 };
 
-describe.skipIf(url === undefined)(`one service per PostgreSQL database${reason}`, () => {
-  const name = `millrace_claim_${randomUUID().replaceAll('-', '')}`;
-  let server: Metadata;
-  let db: Metadata;
-  let other: Metadata;
-
-  beforeAll(async () => {
-    const own = new URL(url ?? '');
-    server = openPostgres(own.href);
-    await sql`create database ${sql.id(name)}`.execute(server);
-    own.pathname = `/${name}`;
-    db = openPostgres(own.href);
-    other = openPostgres(own.href);
-  });
-  afterAll(async () => {
-    await Promise.all([db.destroy(), other.destroy()]);
-    await sql`drop database ${sql.id(name)} with (force)`.execute(server);
-    await server.destroy();
-  });
-
+describeOnPostgres('one service per PostgreSQL database', ({ name, db, other, server }) => {
   it('a second service is refused with a sentence, and may start once the first has stopped', async () => {
     const first = await claimDatabase(db, quick);
     expect(first.held()).toBe(true);

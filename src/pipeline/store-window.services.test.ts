@@ -1,17 +1,11 @@
-import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Metadata } from '../metadata/database.ts';
+import { beforeAll, expect, it } from 'vitest';
+import { describeOnPostgres } from '../../test/support/postgres-database.ts';
 import { migrate } from '../metadata/migrate.ts';
 import { createOrganization } from '../metadata/organizations.ts';
-import { openPostgres } from '../metadata/postgres.ts';
 import { createProject, deleteProject } from '../metadata/projects.ts';
 import { writeWindow } from './store-window.ts';
 import type { Window } from './window.ts';
-
-const url = process.env.DATABASE_URL;
-const reason = url === undefined ? ' (skipped: DATABASE_URL is not set)' : '';
 
 /** A window that changes one person. */
 function windowOf(project_id: number): Window {
@@ -36,24 +30,8 @@ function windowOf(project_id: number): Window {
   };
 }
 
-describe.skipIf(url === undefined)(`deleting a project while a window is written, on PostgreSQL${reason}`, () => {
-  const name = `millrace_test_${randomUUID().replaceAll('-', '')}`;
-  let server: Metadata;
-  let db: Metadata;
-
-  beforeAll(async () => {
-    const own = new URL(url ?? '');
-    server = openPostgres(own.href);
-    await sql`create database ${sql.id(name)}`.execute(server);
-    own.pathname = `/${name}`;
-    db = openPostgres(own.href);
-    await migrate(db, 'postgres');
-  });
-  afterAll(async () => {
-    await db.destroy();
-    await sql`drop database ${sql.id(name)} with (force)`.execute(server);
-    await server.destroy();
-  });
+describeOnPostgres('deleting a project while a window is written, on PostgreSQL', ({ db }) => {
+  beforeAll(() => migrate(db, 'postgres'));
 
   it('a deletion waits for the window that is being written, and takes its rows along', async () => {
     const organization = await createOrganization(db, { name: 'Own' }, 0);

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
+import { describeOnPostgres } from '../../test/support/postgres-database.ts';
 import {
   apiGet,
   projectKey,
@@ -9,13 +9,8 @@ import {
   untilStored,
   type TestServer,
 } from '../../test/support/server.ts';
-import type { Metadata } from '../metadata/database.ts';
-import { openPostgres } from '../metadata/postgres.ts';
 
 // Real: the program as a process, PostgreSQL, the embedded event store, kill -9.
-
-const url = process.env.DATABASE_URL;
-const reason = url === undefined ? ' (skipped: DATABASE_URL is not set)' : '';
 
 async function send(server: TestServer, body: object): Promise<number> {
   const answer = await fetch(`${server.url}/batch/`, {
@@ -25,22 +20,8 @@ async function send(server: TestServer, body: object): Promise<number> {
   return answer.status;
 }
 
-describe.skipIf(url === undefined)(`the whole program on PostgreSQL${reason}`, () => {
-  const name = `millrace_main_${randomUUID().replaceAll('-', '')}`;
-  let server: Metadata;
-  let env: { readonly DATABASE_URL: string };
-
-  beforeAll(async () => {
-    const own = new URL(url ?? '');
-    server = openPostgres(own.href);
-    await sql`create database ${sql.id(name)}`.execute(server);
-    own.pathname = `/${name}`;
-    env = { DATABASE_URL: own.href };
-  });
-  afterAll(async () => {
-    await sql`drop database ${sql.id(name)} with (force)`.execute(server);
-    await server.destroy();
-  });
+describeOnPostgres('the whole program on PostgreSQL', (database) => {
+  const env = { DATABASE_URL: database.url };
 
   it('what was acknowledged before kill -9 is stored once, with its persons; a second service is kept out', async () => {
     await using data = await tempDataDir();
