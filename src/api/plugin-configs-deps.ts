@@ -7,7 +7,6 @@ import type { Queries } from '../metadata/queries.ts';
 import type { Actor } from '../plugins/configs/activity.ts';
 import { beginWork, type Work } from '../plugins/configs/save-changes.ts';
 import { findConfig, type ConfigPlace, type StoredConfig } from '../plugins/configs/stored-config.ts';
-import type { ReadPlugin } from '../plugins/configs/stored-plugin.ts';
 import { createTrial, type GeoIpState } from '../plugins/configs/create-trial.ts';
 import type { PluginRegistry } from '../plugins/plugin-registry.ts';
 import { idempotent } from './idempotency.ts';
@@ -45,10 +44,6 @@ export function changing<P, Q, B>(
 }
 
 /** @throws ApiError not_found */
-export async function requireConfig(
-  db: Queries,
-  at: ConfigPlace & { readonly id: number },
-  read?: ReadPlugin,
-): Promise<StoredConfig> {
-  return orNotFound(await findConfig(db, at, read));
+export async function requireConfig(db: Queries, at: ConfigPlace & { readonly id: number }): Promise<StoredConfig> {
+  return orNotFound(await findConfig(db, at));
 }

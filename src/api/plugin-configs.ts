@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { ApiError } from '../contract/errors.ts';
+import { ApiError, orNotFound } from '../contract/errors.ts';
 import { pageOf, pageQuerySchema, toPage } from '../contract/pagination.ts';
 import {
   configsPath,
@@ -22,7 +22,13 @@ import { rearrange } from '../plugins/configs/rearrange.ts';
 import { recordAt } from '../plugins/configs/record-at.ts';
 import { toRecord } from '../plugins/configs/config-record.ts';
 import { deleteConfig } from '../plugins/configs/save-changes.ts';
-import { countConfigs, listConfigs, type StoredConfig } from '../plugins/configs/stored-config.ts';
+import {
+  countConfigs,
+  createConfigFinder,
+  listConfigs,
+  type FindConfig,
+  type StoredConfig,
+} from '../plugins/configs/stored-config.ts';
 import { createPluginReader, type ReadPlugin } from '../plugins/configs/stored-plugin.ts';
 import { allFields, updateConfig } from '../plugins/configs/update-config.ts';
 import { frontendModule } from '../plugins/packages/versions.ts';
@@ -36,13 +42,15 @@ const noFrontendModule = 'export function getFrontendApp () { return {"no_fronte
 
 /** The same operations for both families: the table is written once. */
 export function pluginConfigRoutes(given: PluginConfigDeps): ApiRoute[] {
-  const deps = { ...given, readPlugin: createPluginReader() };
+  const readPlugin = createPluginReader();
+  const deps = { ...given, readPlugin, findConfig: createConfigFinder(given.db, readPlugin) };
   const parts = [collectionRoutes, recordRoutes, extraRoutes, pluginSettingsRoutes, pluginConfigVersionRoutes];
   return pluginFamilies.flatMap((family) => parts.flatMap((routes) => routes(deps, family)));
 }
 
 interface ReadingDeps extends PluginConfigDeps {
   readonly readPlugin: ReadPlugin;
+  readonly findConfig: FindConfig;
 }
 
 const tags = {
@@ -217,9 +225,9 @@ function answer(config: StoredConfig): ApiReply {
   return { status: 200, body: toRecord(config) };
 }
 
-function configOf(deps: ReadingDeps, family: Family, request: ApiRequest<IdParams>): Promise<StoredConfig> {
+async function configOf(deps: ReadingDeps, family: Family, request: ApiRequest<IdParams>): Promise<StoredConfig> {
   const at = { projectId: request.project().id, family, id: request.params.id, now: deps.clock.now() };
-  return requireConfig(deps.db, at, deps.readPlugin);
+  return orNotFound(await deps.findConfig(at));
 }
 
 async function stateOf(

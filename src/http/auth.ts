@@ -96,8 +96,8 @@ export function createAuth({ db, clock, log, wrongKeyWindows = defaultWrongKeyWi
         return session.principal;
       }
       const hash = keyHash(credentials.key);
-      const trial = wrongKeys.look(address);
-      if (!trial.allowed && !proven.has(hash)) throw throttled(trial);
+      const trial = proven.has(hash) ? undefined : wrongKeys.look(address);
+      if (trial?.allowed === false) throw throttled(trial);
       const key = await known(credentials.key, findKey, hash);
       if (key?.principal.kind !== 'key') {
         wrongKeys.take(address);

@@ -1,5 +1,5 @@
 import { dayMs } from '../../base/time.ts';
-import { sql, type RawBuilder } from 'kysely';
+import { CompiledQuery, sql, type RawBuilder } from 'kysely';
 import { isoMicros } from '../../base/clock.ts';
 import type { Family } from '../../contract/plugins.ts';
 import type { Queries } from '../../metadata/queries.ts';
@@ -50,19 +50,30 @@ export interface ConfigPlace {
 }
 
 /** Undefined when the family has no such config in this project. */
-export async function findConfig(
-  db: Queries,
-  { id, projectId, family, now }: ConfigPlace & { readonly id: number },
-  read?: ReadPlugin,
-): Promise<StoredConfig | undefined> {
-  if (!isRowId(id)) return undefined;
-  const isIt = sql`where c.id = ${id} and c.project_id = ${projectId} and c.family = ${family}`;
-  return (await selectConfigs(db, now, isIt, read))[0];
+export type FindConfig = (place: ConfigPlace & { readonly id: number }) => Promise<StoredConfig | undefined>;
+
+export function findConfig(db: Queries, place: Parameters<FindConfig>[0]): ReturnType<FindConfig> {
+  return createConfigFinder(db)(place);
+}
+
+/** For whoever asks again and again: the text of the query is made once, which takes longer than running it. */
+export function createConfigFinder(db: Queries, read?: ReadPlugin): FindConfig {
+  const { sql: text } = configsQuery('', sql`where c.id = ${0} and c.project_id = ${0} and c.family = ${''}`).compile(
+    db,
+  );
+  return async ({ id, projectId, family, now }) => {
+    if (!isRowId(id)) return undefined;
+    const since = sinceOf(now);
+    const query = CompiledQuery.raw(text, [since, since, id, projectId, family]) as CompiledQuery<ConfigRow>;
+    const { rows } = await db.executeQuery(query);
+    return (await withAttachments(db, rows, read))[0];
+  };
 }
 
 /** By id alone, for the service's own work. */
 export async function findAnyConfig(db: Queries, id: number, now: number): Promise<StoredConfig | undefined> {
-  return (await selectConfigs(db, now, sql`where c.id = ${id}`))[0];
+  const { rows } = await configsQuery(sinceOf(now), sql`where c.id = ${id}`).execute(db);
+  return (await withAttachments(db, rows))[0];
 }
 
 /** Configs of a family that are not in the bin, by position, then id. */
@@ -76,7 +87,8 @@ export async function listConfigs(
   const listed = sql`
     where c.project_id = ${projectId} and c.family = ${family} and c.deleted = 0
     order by c.position, c.id ${some}`;
-  return selectConfigs(db, now, listed, read);
+  const { rows } = await configsQuery(sinceOf(now), listed).execute(db);
+  return withAttachments(db, rows, read);
 }
 
 export async function countConfigs(db: Queries, projectId: number, family: Family): Promise<number> {
@@ -108,15 +120,13 @@ interface ConfigRow extends PluginColumns {
   readonly failed: number | string | null;
 }
 
-/** As text, because every retrieve runs it: putting it together from parts took ten times as long as running it. */
-async function selectConfigs(
-  db: Queries,
-  now: number,
-  which: RawBuilder<unknown>,
-  read: ReadPlugin = readPlugin,
-): Promise<StoredConfig[]> {
-  const since = isoMicros(now - dayMs);
-  const { rows } = await sql<ConfigRow>`
+/** Hours that count for the delivery rate. */
+function sinceOf(now: number): string {
+  return isoMicros(now - dayMs);
+}
+
+function configsQuery(since: string, which: RawBuilder<unknown>): RawBuilder<ConfigRow> {
+  return sql<ConfigRow>`
     select c.id as config_id, c.project_id, c.family, c.enabled, c.position, c.name as config_name,
       c.description as config_description, c.deleted, c.settings, c.error,
       c.created_at as config_created_at, c.updated_at as config_updated_at,
@@ -132,8 +142,7 @@ async function selectConfigs(
     from plugin_configs as c
       inner join plugins as p on p.id = c.plugin_id
       left join plugin_versions as v on v.id = c.plugin_version_id
-    ${which}`.execute(db);
-  return withAttachments(db, rows, read);
+    ${which}`;
 }
 
 function toConfig(row: ConfigRow, plugin: StoredPlugin, attachments: readonly StoredAttachment[]): StoredConfig {
@@ -158,7 +167,11 @@ function toConfig(row: ConfigRow, plugin: StoredPlugin, attachments: readonly St
 }
 
 /** One more query, and only for plugins that take files. */
-async function withAttachments(db: Queries, rows: readonly ConfigRow[], read: ReadPlugin): Promise<StoredConfig[]> {
+async function withAttachments(
+  db: Queries,
+  rows: readonly ConfigRow[],
+  read: ReadPlugin = readPlugin,
+): Promise<StoredConfig[]> {
   // By plugin and version: many configs of few plugins.
   const plugins = new Map<string, StoredPlugin>();
   const found = rows.map((row) => {
