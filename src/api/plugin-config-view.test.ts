@@ -3,7 +3,7 @@ import { startTestApp, type TestApp } from '../../test/support/app.ts';
 import { isoMicros } from '../base/clock.ts';
 import type { PluginLogLevel } from '../metadata/database.ts';
 import { recordErrors } from '../plugins/services/errors.ts';
-import { createPluginLogs } from '../plugins/services/logs.ts';
+import { createPluginLogs } from '../plugins/services/plugin-logs.ts';
 import { addOwnMetrics } from '../plugins/services/own-metrics.ts';
 import { testPlugins } from '../../test/support/plugin-rows.ts';
 import { syncPlugins } from '../plugins/built-in/sync-plugins.ts';

@@ -25,7 +25,7 @@ import { apiRoute, type ApiRequest, type ApiRoute } from '../http/api-route.ts';
 import type { Metadata } from '../metadata/database.ts';
 import { listConfigMetrics, type MetricCounts } from '../plugins/services/config-metrics.ts';
 import { listErrors, type StoredError } from '../plugins/services/errors.ts';
-import { listLogs, type LogFilter, type StoredLogLine } from '../plugins/services/logs.ts';
+import { listLogs, type LogFilter, type StoredLogLine } from '../plugins/services/plugin-logs.ts';
 import { listOwnMetrics, type StoredOwnMetric } from '../plugins/services/own-metrics.ts';
 import { nextUrl } from './next-url.ts';
 import { requireConfig, type IdParams } from './plugin-configs-deps.ts';

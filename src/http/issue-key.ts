@@ -13,14 +13,14 @@ import {
  * @throws ApiError on label, scopes, or the number of keys
  */
 export async function issueKey(db: Metadata, input: NewPersonalApiKey, now: number): Promise<IssuedKey> {
-  return db.transaction().execute(async (trx) => {
+  return db.transaction().execute(async (tx) => {
     // Locks the user's row on stores with concurrent writers, so that two requests cannot both be the tenth.
-    const own = trx.updateTable('users').set((eb) => ({ email: eb.ref('email') }));
+    const own = tx.updateTable('users').set((eb) => ({ email: eb.ref('email') }));
     await own.where('id', '=', input.userId).execute();
-    if ((await listPersonalApiKeys(trx, input.userId)).length >= personalApiKeysMax) {
+    if ((await listPersonalApiKeys(tx, input.userId)).length >= personalApiKeysMax) {
       const detail = `You can only have ${personalApiKeysMax} personal API keys. Remove an existing key before creating a new one.`;
       throw new ApiError('invalid_input', detail);
     }
-    return createPersonalApiKey(trx, input, now);
+    return createPersonalApiKey(tx, input, now);
   });
 }

@@ -33,20 +33,20 @@ export interface Bootstrapped {
 export async function bootstrap(db: Metadata, options: BootstrapOptions): Promise<Bootstrapped> {
   checkKeyForm('personal', 'phx_', options.personalApiKey);
   checkKeyForm('project', 'phc_', options.projectApiKey);
-  return db.transaction().execute(async (trx) => {
-    await lockConfig(trx);
-    const created = (await listOrganizations(trx)).length === 0;
-    const first = created ? await createFirstRecords(trx, options) : undefined;
-    if (options.personalApiKey !== undefined) await addPersonalKey(trx, options.personalApiKey, options.now);
-    return first ?? { created, project: await findProject(trx, options.projectApiKey) };
+  return db.transaction().execute(async (tx) => {
+    await lockConfig(tx);
+    const created = (await listOrganizations(tx)).length === 0;
+    const first = created ? await createFirstRecords(tx, options) : undefined;
+    if (options.personalApiKey !== undefined) await addPersonalKey(tx, options.personalApiKey, options.now);
+    return first ?? { created, project: await findProject(tx, options.projectApiKey) };
   });
 }
 
-async function createFirstRecords(trx: Queries, { projectApiKey, now }: BootstrapOptions): Promise<Bootstrapped> {
-  const organization = await createOrganization(trx, { name: 'My organization' }, now);
-  await createUser(trx, { organizationId: organization.id, firstName: 'Admin', email: '' }, now);
+async function createFirstRecords(tx: Queries, { projectApiKey, now }: BootstrapOptions): Promise<Bootstrapped> {
+  const organization = await createOrganization(tx, { name: 'My organization' }, now);
+  await createUser(tx, { organizationId: organization.id, firstName: 'Admin', email: '' }, now);
   const project = await createProject(
-    trx,
+    tx,
     {
       organizationId: organization.id,
       name: 'Default project',
@@ -77,18 +77,18 @@ async function hasWayIn(db: Metadata, now: number): Promise<boolean> {
   return keys.some((key) => !hasExpired(key, now));
 }
 
-async function addPersonalKey(trx: Queries, value: string, now: number): Promise<void> {
-  if ((await findPersonalApiKey(trx, keyHash(value))) !== undefined) return;
-  const [user] = await listUsers(trx);
+async function addPersonalKey(tx: Queries, value: string, now: number): Promise<void> {
+  if ((await findPersonalApiKey(tx, keyHash(value))) !== undefined) return;
+  const [user] = await listUsers(tx);
   if (user === undefined) throw new Error('expected the store to have a user to give the personal key to, got none');
   const label = `From the settings, ${isoMicros(now).slice(0, 10)}`;
-  await createPersonalApiKey(trx, { userId: user.id, label, scopes: ['*'], value }, now);
+  await createPersonalApiKey(tx, { userId: user.id, label, scopes: ['*'], value }, now);
 }
 
-async function findProject(trx: Queries, projectApiKey: string | undefined): Promise<Project | null> {
-  const named = projectApiKey === undefined ? undefined : await getProjectByToken(trx, projectApiKey);
+async function findProject(tx: Queries, projectApiKey: string | undefined): Promise<Project | null> {
+  const named = projectApiKey === undefined ? undefined : await getProjectByToken(tx, projectApiKey);
   if (named !== undefined) return named;
-  const { projects } = await listProjects(trx, { limit: 1 });
+  const { projects } = await listProjects(tx, { limit: 1 });
   return projects[0] ?? null;
 }
 

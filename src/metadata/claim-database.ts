@@ -22,7 +22,7 @@ export interface DatabaseClaim {
   release(): Promise<void>;
 }
 
-export interface ClaimOptions {
+export interface ClaimDeps {
   readonly log: Log;
   /** How long to wait for a service that is stopping. Default 10 s. */
   readonly waitMsMax?: number;
@@ -35,10 +35,10 @@ export interface ClaimOptions {
  * service would take the other's cursor for its own and let go of events that are not stored. Errors: DatabaseTakenError;
  * a database that cannot be reached.
  */
-export async function claimDatabase(db: Metadata, options: ClaimOptions): Promise<DatabaseClaim> {
+export async function claimDatabase(db: Metadata, deps: ClaimDeps): Promise<DatabaseClaim> {
   const claim: Claim = { held: false, stop: new AbortController() };
   const first = Promise.withResolvers<void>();
-  const keeping = keepClaim(db, options, claim, first);
+  const keeping = keepClaim(db, deps, claim, first);
   await first.promise;
   return {
     held: () => claim.held,
@@ -54,10 +54,10 @@ interface Claim {
   readonly stop: AbortController;
 }
 
-/** Holds the claim until told to stop; a lost connection makes it anew. */
+/** Holds the claim until `stop`; after a lost connection it is made again. */
 async function keepClaim(
   db: Metadata,
-  options: ClaimOptions,
+  deps: ClaimDeps,
   claim: Claim,
   first: PromiseWithResolvers<void>,
 ): Promise<void> {
@@ -67,11 +67,11 @@ async function keepClaim(
     try {
       // The lock belongs to the connection, which is therefore kept.
       await db.connection().execute(async (connection) => {
-        await takeClaim(connection, options.waitMsMax ?? claimWaitMsMax, signal);
+        await takeClaim(connection, deps.waitMsMax ?? claimWaitMsMax, signal);
         claim.held = true;
         everHeld = true;
         first.resolve();
-        await holdClaim(connection, options.checkMs ?? checkMs, signal);
+        await holdClaim(connection, deps.checkMs ?? checkMs, signal);
       });
     } catch (error) {
       claim.held = false;
@@ -80,7 +80,7 @@ async function keepClaim(
         return;
       }
       if (signal.aborted) return;
-      options.log.error({ err: error }, 'the claim on the database was lost; trying to make it again');
+      deps.log.error({ err: error }, 'the claim on the database was lost; trying to make it again');
       await setTimeout(retryMs, undefined, { signal, ref: false }).catch(() => undefined);
     }
   }
@@ -115,7 +115,7 @@ async function holdClaim(connection: Queries, everyMs: number, signal: AbortSign
   await sql`select pg_advisory_unlock(${claimKey})`.execute(connection);
 }
 
-/** Without the address, which may be nobody else's business. */
+/** Without the address, which may be confidential. */
 function notReached(cause: unknown): Error {
   const { code, message } = cause as NodeJS.ErrnoException;
   const reason = code !== undefined && /^E[A-Z]+$/.test(code) ? code : message;

@@ -27,8 +27,8 @@ export async function readConfigRevision(db: Queries): Promise<number> {
 }
 
 /** Waits for every other transaction that changes configuration; they then wait for this one. */
-export async function lockConfig(trx: Queries): Promise<void> {
-  await trx
+export async function lockConfig(tx: Queries): Promise<void> {
+  await tx
     .updateTable('config_revisions')
     .set((eb) => ({ revision: eb.ref('revision') }))
     .where('id', '=', onlyRow)

@@ -15,7 +15,7 @@ export interface EmptyStore extends AsyncDisposable {
   readonly other: Metadata;
 }
 
-export interface ConformanceOptions {
+export interface ConformanceDeps {
   readonly dialect: Dialect;
   readonly open: () => Promise<EmptyStore>;
   /** What text with a NUL comes back as. */
@@ -23,25 +23,25 @@ export interface ConformanceOptions {
 }
 
 /** What every metadata store promises. Real stores only; nothing is doubled. */
-export function testMetadata(options: ConformanceOptions): void {
+export function testMetadata(deps: ConformanceDeps): void {
   const use = (): { db: Metadata; other: Metadata } => store;
   let store: EmptyStore;
 
   describe('an empty store', () => {
     beforeEach(async () => {
-      store = await options.open();
+      store = await deps.open();
     });
     afterEach(() => store[Symbol.asyncDispose]());
-    testMigrations(use, options.dialect);
+    testMigrations(use, deps.dialect);
   });
 
   describe('a migrated store', () => {
     beforeEach(async () => {
-      store = await options.open();
-      await migrate(store.db, options.dialect);
+      store = await deps.open();
+      await migrate(store.db, deps.dialect);
     });
     afterEach(() => store[Symbol.asyncDispose]());
-    testValues(use, options.nul);
+    testValues(use, deps.nul);
     testTransactions(use);
     testUniqueViolations(use);
     testProjects(use);
@@ -95,7 +95,7 @@ async function appliedVersions(db: Metadata): Promise<number[]> {
   return rows.map((row) => row.version);
 }
 
-function testValues(use: Use, nul: ConformanceOptions['nul']): void {
+function testValues(use: Use, nul: ConformanceDeps['nul']): void {
   it('keeps integers up to 2^53 - 1, null and text with odd characters', async () => {
     const { db } = use();
     const odd = 'naïve 漢字 🙂 " \' \\ \n\t; drop table persons; --';
@@ -170,9 +170,9 @@ function testValues(use: Use, nul: ConformanceOptions['nul']): void {
 function testTransactions(use: Use): void {
   it('a transaction that throws leaves nothing', async () => {
     const { db } = use();
-    const failing = db.transaction().execute(async (trx) => {
-      await trx.insertInto('organizations').values(organizationRow).execute();
-      expect(await trx.selectFrom('organizations').select('id').execute()).toHaveLength(1);
+    const failing = db.transaction().execute(async (tx) => {
+      await tx.insertInto('organizations').values(organizationRow).execute();
+      expect(await tx.selectFrom('organizations').select('id').execute()).toHaveLength(1);
       throw new Error('on purpose');
     });
     await expect(failing).rejects.toThrow('on purpose');
@@ -181,9 +181,9 @@ function testTransactions(use: Use): void {
 
   it('a transaction whose statement fails leaves nothing and blocks nobody', async () => {
     const { db } = use();
-    const failing = db.transaction().execute(async (trx) => {
-      await trx.insertInto('organizations').values(organizationRow).execute();
-      await trx.insertInto('organizations').values(organizationRow).execute();
+    const failing = db.transaction().execute(async (tx) => {
+      await tx.insertInto('organizations').values(organizationRow).execute();
+      await tx.insertInto('organizations').values(organizationRow).execute();
     });
     await expect(failing).rejects.toSatisfy(isUniqueViolation);
     await db.insertInto('organizations').values(organizationRow).execute();
@@ -191,22 +191,22 @@ function testTransactions(use: Use): void {
 
   it('part of a transaction can be taken back', async () => {
     const { db } = use();
-    const trx = await db.startTransaction().execute();
-    await trx.insertInto('organizations').values(organizationRow).execute();
-    const saved = await trx.savepoint('before "it"').execute();
+    const tx = await db.startTransaction().execute();
+    await tx.insertInto('organizations').values(organizationRow).execute();
+    const saved = await tx.savepoint('before "it"').execute();
     await saved.deleteFrom('organizations').execute();
     await saved.rollbackToSavepoint('before "it"').execute();
-    await trx.commit().execute();
+    await tx.commit().execute();
     expect(await db.selectFrom('organizations').select('id').execute()).toHaveLength(1);
   });
 
   it('concurrent writers on two handles lose no update', async () => {
     const { db, other } = use();
     const add = async (store: Metadata): Promise<void> => {
-      await store.transaction().execute(async (trx) => {
-        await trx.updateTable('log_cursors').set({ pending: '[1]' }).where('lane', '=', 'live').execute();
-        const row = await trx.selectFrom('log_cursors').select('seq').where('lane', '=', 'live').executeTakeFirst();
-        await trx
+      await store.transaction().execute(async (tx) => {
+        await tx.updateTable('log_cursors').set({ pending: '[1]' }).where('lane', '=', 'live').execute();
+        const row = await tx.selectFrom('log_cursors').select('seq').where('lane', '=', 'live').executeTakeFirst();
+        await tx
           .updateTable('log_cursors')
           .set({ seq: (row?.seq ?? 0) + 1 })
           .where('lane', '=', 'live')

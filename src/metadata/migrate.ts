@@ -40,23 +40,23 @@ export class SchemaTooNewError extends Error {
  */
 export async function migrate(db: Metadata, dialect: Dialect): Promise<void> {
   for (const migration of migrations) {
-    await db.transaction().execute(async (trx) => {
-      const version = await lockVersion(trx, dialect);
+    await db.transaction().execute(async (tx) => {
+      const version = await lockVersion(tx, dialect);
       if (version > schemaVersion) throw new SchemaTooNewError(version, schemaVersion);
       if (version >= migration.version) return;
-      await migration.up(trx, columnTypes[dialect]);
+      await migration.up(tx, columnTypes[dialect]);
       await sql`insert into schema_version (version, name, applied_at)
-        values (${migration.version}, ${migration.name}, ${isoMicros(Date.now())})`.execute(trx);
+        values (${migration.version}, ${migration.name}, ${isoMicros(Date.now())})`.execute(tx);
     });
   }
 }
 
 /** The schema version of the store, 0 when it is empty; no other process migrates until the transaction ends. */
-async function lockVersion(trx: Queries, dialect: Dialect): Promise<number> {
+async function lockVersion(tx: Queries, dialect: Dialect): Promise<number> {
   // SQLite's transactions hold the write lock from their start.
-  if (dialect === 'postgres') await sql`select pg_advisory_xact_lock(${advisoryLockKey})`.execute(trx);
+  if (dialect === 'postgres') await sql`select pg_advisory_xact_lock(${advisoryLockKey})`.execute(tx);
   await sql`create table if not exists schema_version (
-    version integer primary key, name text not null, applied_at text not null)`.execute(trx);
-  const found = await sql<{ version: number | null }>`select max(version) as version from schema_version`.execute(trx);
+    version integer primary key, name text not null, applied_at text not null)`.execute(tx);
+  const found = await sql<{ version: number | null }>`select max(version) as version from schema_version`.execute(tx);
   return found.rows[0]?.version ?? 0;
 }

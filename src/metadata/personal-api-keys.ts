@@ -142,11 +142,11 @@ export async function deletePersonalApiKey(db: Queries, userId: number, id: stri
 /** Sets last_used_at by key id; a time before the one stored changes nothing. How often is the caller's business. */
 export async function touchKeys(db: Queries, lastUsedAt: ReadonlyMap<string, string>): Promise<void> {
   if (lastUsedAt.size === 0) return;
-  // The same order everywhere, so that two processes cannot wait for each other's rows.
+  // Sorted, so that two processes cannot deadlock.
   const entries = [...lastUsedAt].toSorted(([a], [b]) => (a < b ? -1 : 1));
-  await inTransaction(db, async (trx) => {
+  await inTransaction(db, async (tx) => {
     for (const [id, time] of entries) {
-      await trx
+      await tx
         .updateTable('personal_api_keys')
         .set({ last_used_at: time })
         .where('id', '=', id)

@@ -10,8 +10,8 @@ const bytea = 17;
 const int8 = 20;
 const numeric = 1700;
 
-export interface PostgresOptions {
-  /** Hears once of each connection that is lost; the pool opens a new one by itself. */
+export interface PostgresDeps {
+  /** Called once for each connection that is lost; the pool opens a new one by itself. */
   readonly onConnectionLost?: (error: Error) => void;
 }
 
@@ -20,7 +20,7 @@ export interface PostgresOptions {
  * `url`: postgres://user:password@host:port/database.
  * Errors: a URL of another form, without repeating it, since it holds a password.
  */
-export function openPostgres(url: string, options: PostgresOptions = {}): Metadata {
+export function openPostgres(url: string, deps: PostgresDeps = {}): Metadata {
   checkUrl(url);
   const pool = new Pool({
     connectionString: url,
@@ -33,14 +33,14 @@ export function openPostgres(url: string, options: PostgresOptions = {}): Metada
   // Without a listener the loss of a connection would end the process: the pool listens while it is idle, nobody while a
   // transaction has it between two queries.
   pool.on('connect', (client) => {
-    let isTold = false;
+    let isReported = false;
     client.on('error', (error) => {
-      if (!isTold) options.onConnectionLost?.(error);
-      isTold = true;
+      if (!isReported) deps.onConnectionLost?.(error);
+      isReported = true;
     });
   });
   pool.on('error', (_error) => {
-    // The connection itself has told.
+    // The connection's own listener has reported it.
   });
   const dialect = new PostgresDialect({ pool });
   return new Kysely<Database>({

@@ -3,7 +3,7 @@ import { isoMicros } from '../base/clock.ts';
 import { newId, newKey } from '../base/ids.ts';
 import { bumpConfigRevision } from './config-revision.ts';
 import type { Database } from './database.ts';
-import { deleteProjectRows } from './project-rows.ts';
+import { deleteProjectRows } from './delete-project-rows.ts';
 import { inTransaction, type Queries } from './queries.ts';
 
 export interface Project {
@@ -29,8 +29,8 @@ export interface NewProject {
 
 /** A token that is taken throws a unique violation. */
 export async function createProject(db: Queries, input: NewProject, now: number): Promise<Project> {
-  return inTransaction(db, async (trx) => {
-    const row = await trx
+  return inTransaction(db, async (tx) => {
+    const row = await tx
       .insertInto('projects')
       .values({
         uuid: newId(),
@@ -43,7 +43,7 @@ export async function createProject(db: Queries, input: NewProject, now: number)
       })
       .returningAll()
       .executeTakeFirstOrThrow();
-    await bumpConfigRevision(trx);
+    await bumpConfigRevision(tx);
     return toProject(row);
   });
 }
@@ -118,15 +118,15 @@ export async function updateProject(
 
 /** The old token stops at once. Undefined when there is no such project. */
 export async function rotateProjectToken(db: Queries, id: number, now: number): Promise<Project | undefined> {
-  return inTransaction(db, async (trx) => {
-    const row = await trx
+  return inTransaction(db, async (tx) => {
+    const row = await tx
       .updateTable('projects')
       .set({ api_token: newKey('phc_'), updated_at: isoMicros(now) })
       .where('id', '=', id)
       .returningAll()
       .executeTakeFirst();
     if (row === undefined) return undefined;
-    await bumpConfigRevision(trx);
+    await bumpConfigRevision(tx);
     return toProject(row);
   });
 }
@@ -140,12 +140,12 @@ export async function rotateProjectToken(db: Queries, id: number, now: number): 
 export async function deleteProject(db: Queries, id: number): Promise<boolean> {
   if ((await getProject(db, id)) === undefined) return false;
   await deleteProjectRows(db, id);
-  return inTransaction(db, async (trx) => {
-    const deleted = await trx.deleteFrom('projects').where('id', '=', id).returning('id').executeTakeFirst();
+  return inTransaction(db, async (tx) => {
+    const deleted = await tx.deleteFrom('projects').where('id', '=', id).returning('id').executeTakeFirst();
     if (deleted === undefined) return false;
     // The project first: from here on nobody adds rows. Then what the pipeline has written until now.
-    await deleteProjectRows(trx, id);
-    await bumpConfigRevision(trx);
+    await deleteProjectRows(tx, id);
+    await bumpConfigRevision(tx);
     return true;
   });
 }

@@ -5,6 +5,6 @@ import type { Database } from './database.ts';
 export type Queries = Kysely<Database>;
 
 /** Runs `work` in the transaction given, or in one of its own. */
-export async function inTransaction<T>(db: Queries, work: (trx: Queries) => Promise<T>): Promise<T> {
+export async function inTransaction<T>(db: Queries, work: (tx: Queries) => Promise<T>): Promise<T> {
   return db.isTransaction ? work(db) : db.transaction().execute(work);
 }

@@ -81,8 +81,8 @@ describe('a file that others use too', () => {
     ]);
     expect(first).toEqual([]);
     await holder.ended;
-    await db.transaction().execute(async (trx) => {
-      await trx.insertInto('organizations').values(organizationRow).execute();
+    await db.transaction().execute(async (tx) => {
+      await tx.insertInto('organizations').values(organizationRow).execute();
       // Outside the transaction its rows are not there yet.
       expect(await db.selectFrom('organizations').select('id').execute()).toEqual([]);
     });

@@ -7,7 +7,7 @@ import type { Metadata } from '../metadata/database.ts';
 import type { Queries } from '../metadata/queries.ts';
 import { writeGroupChanges } from '../persons/group-rows.ts';
 import { writePersonChanges } from '../persons/person-rows.ts';
-import { writeStorageChanges } from '../plugins/services/window-storage.ts';
+import { writeStorageChanges } from '../plugins/services/storage-changes.ts';
 import { writeChainChanges } from '../transform/transform-chains.ts';
 import { addConfigCounts } from '../plugins/services/config-metrics.ts';
 import { advanceCursor, notePending } from './cursors.ts';

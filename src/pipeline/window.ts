@@ -4,7 +4,7 @@ import type { GroupChanges } from '../persons/group-rows.ts';
 import type { PersonChanges } from '../persons/person-rows.ts';
 import type { ChainChanges } from '../transform/transform-chains.ts';
 import type { WarningType } from '../contract/warnings.ts';
-import type { StorageChanges } from '../plugins/services/window-storage.ts';
+import type { StorageChanges } from '../plugins/services/storage-changes.ts';
 import type { DeadLetterRow } from './dead-letters.ts';
 import type { Delivery } from '../jobs/deliveries.ts';
 import type { WarningCount } from './warning-tally.ts';

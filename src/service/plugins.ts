@@ -5,7 +5,7 @@ import type { ServiceDeps } from './service-deps.ts';
 import { createPluginApi, type Inject } from './plugin-api.ts';
 import type { StoredConfig } from '../plugins/configs/stored-config.ts';
 import { createPluginRuntime, type PluginRuntime } from './plugin-runtime.ts';
-import { createCacheStore } from '../plugins/services/cache.ts';
+import { createCacheStore } from '../plugins/services/cache-store.ts';
 import { createStorage } from '../plugins/services/storage.ts';
 import { builtInRegistry } from '../plugins/built-in/registry.ts';
 

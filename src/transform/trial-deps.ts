@@ -1,5 +1,5 @@
 import type { Metadata } from '../metadata/database.ts';
-import { createCacheStore } from '../plugins/services/cache.ts';
+import { createCacheStore } from '../plugins/services/cache-store.ts';
 import { createStorage } from '../plugins/services/storage.ts';
 import { loadFiles } from '../plugins/configs/load-files.ts';
 import type { TrialDeps } from './trial-run.ts';

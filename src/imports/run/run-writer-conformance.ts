@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { deleteProjectRows } from '../../metadata/project-rows.ts';
+import { deleteProjectRows } from '../../metadata/delete-project-rows.ts';
 import { RunLostError } from './leased-run.ts';
 import { createRunWriter, type RunWriter } from './run-writer.ts';
 import { createRun, getRun } from './run-store.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { fingerprintOf, listErrors, recordErrors, type PluginFailure } from './errors.ts';
-import { createPluginLogs } from './logs.ts';
+import { createPluginLogs } from './plugin-logs.ts';
 import type { OpenStore, ServicesStore } from './store.fixture.ts';
 
 const start = Date.parse('2026-11-20T10:00:00.000Z');

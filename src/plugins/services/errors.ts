@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { isoMicros } from '../../base/clock.ts';
 import { inTransaction, type Queries } from '../../metadata/queries.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
-import { storable } from './logs.ts';
+import { storable } from './plugin-logs.ts';
 
 /** A failure of a config. The caller has taken the secrets out of the texts. */
 export interface PluginFailure {
@@ -99,7 +99,7 @@ interface Kind {
   samples: PluginFailure[];
 }
 
-/** In one order everywhere, so that two transactions never wait for one another's rows. */
+/** Sorted, so that two transactions cannot deadlock. */
 function groupByKind(errors: readonly PluginFailure[]): Kind[] {
   const kinds = new Map<string, Kind>();
   for (const error of errors) {
@@ -206,7 +206,7 @@ function shortEvent(given: JsonObject | string): JsonObject {
   };
 }
 
-/** A text that is no event must not cost the failures their record. */
+/** A text that is not an event must not keep the failure from being recorded. */
 function parseEvent(text: string): JsonObject {
   try {
     const event: unknown = JSON.parse(text);

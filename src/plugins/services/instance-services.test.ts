@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { tempMetadata } from '../../../test/support/metadata.ts';
-import { createCacheStore } from './cache.ts';
+import { createCacheStore } from './cache-store.ts';
 import { createInstanceServices } from './instance-services.ts';
-import { createPluginLogs, listLogs } from './logs.ts';
+import { createPluginLogs, listLogs } from './plugin-logs.ts';
 import { createOwnMetrics, listOwnMetrics } from './own-metrics.ts';
 import { createStorage } from './storage.ts';
 

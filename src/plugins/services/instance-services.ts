@@ -1,9 +1,9 @@
 import type { PluginStorage } from '../host.ts';
 import type { OutboundResponse } from '../../outbound/outbound.ts';
 import type { ApiCall, InstanceServices } from '../../sandbox/sandbox.ts';
-import type { CacheStore } from './cache.ts';
-import type { PluginCapture } from './capture.ts';
-import type { PluginLogs } from './logs.ts';
+import type { CacheStore } from './cache-store.ts';
+import type { PluginCapture } from './plugin-capture.ts';
+import type { PluginLogs } from './plugin-logs.ts';
 import type { OwnMetricsWriter } from './own-metrics.ts';
 
 /** Whose services they are. */

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { LogLine } from '../../sandbox/sandbox.ts';
-import { createPluginLogs, listLogs, type LogFilter, type PluginLogs } from './logs.ts';
+import { createPluginLogs, listLogs, type LogFilter, type PluginLogs } from './plugin-logs.ts';
 import { addOwnMetrics, hourOf } from './own-metrics.ts';
 import { linesPerConfigMax } from './prune-plugin-logs.ts';
 import { createStorage } from './storage.ts';

@@ -3,13 +3,13 @@ import { sql } from 'kysely';
 import { isoMicros, type Clock } from '../../base/clock.ts';
 import type { Metadata } from '../../metadata/database.ts';
 import type { Queries } from '../../metadata/queries.ts';
-import { storable } from './logs.ts';
+import { storable } from './plugin-logs.ts';
 import { createWriteBuffer } from './write-buffer.ts';
-import { type WarnLog } from '../../telemetry/log.ts';
+import type { WarnLog } from '../../telemetry/log.ts';
 
 export type OwnMetricKind = 'sum' | 'min' | 'max';
 
-/** One value, or several of an hour already brought together. */
+/** One value, or several of an hour already merged. */
 export interface OwnMetric {
   readonly configId: number;
   readonly projectId: number;
@@ -30,7 +30,7 @@ export function hourOf(timeMs: number): string {
   return isoMicros(Math.floor(timeMs / hourMs) * hourMs);
 }
 
-/** Brings values together with what is stored of their hour. A metric whose kind has changed starts anew. */
+/** Merges values with those stored of their hour. A metric whose kind has changed starts anew. */
 export async function addOwnMetrics(db: Queries, metrics: readonly OwnMetric[]): Promise<void> {
   const rows = combine(metrics).map(({ configId, projectId, hour, name, kind, value }) => {
     return { config_id: configId, project_id: projectId, hour, name, kind, value };
@@ -53,20 +53,20 @@ export async function addOwnMetrics(db: Queries, metrics: readonly OwnMetric[]):
   }
 }
 
-/** One row per name and hour, in one order everywhere, so that two transactions never wait for one another's rows. */
+/** One row per name and hour; sorted, so that two transactions cannot deadlock. */
 function combine(metrics: readonly OwnMetric[]): OwnMetric[] {
   const combined = new Map<string, OwnMetric>();
   for (const metric of metrics) {
     const name = storable(metric.name, nameCharsMax);
     const id = JSON.stringify([metric.configId, metric.hour, name]);
     const before = combined.get(id);
-    const value = before?.kind === metric.kind ? together(metric.kind, before.value, metric.value) : metric.value;
+    const value = before?.kind === metric.kind ? merge(metric.kind, before.value, metric.value) : metric.value;
     if (Number.isFinite(value)) combined.set(id, { ...metric, name, value });
   }
   return [...combined].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, metric]) => metric);
 }
 
-function together(kind: OwnMetricKind, a: number, b: number): number {
+function merge(kind: OwnMetricKind, a: number, b: number): number {
   if (kind === 'sum') return a + b;
   return kind === 'min' ? Math.min(a, b) : Math.max(a, b);
 }

@@ -17,11 +17,11 @@ export async function prunePluginLogs(
     return db.deleteFrom('plugin_logs').where('id', 'in', old).executeTakeFirst();
   });
   await db.deleteFrom('plugin_errors').where('last_seen', '<', isoMicros(since)).execute();
-  for (const configId of await talkativeConfigs(db)) await pruneConfig(db, configId);
+  for (const configId of await configsBeyondLimit(db)) await pruneLines(db, configId);
   for (const table of ['plugin_storage', 'plugin_own_metrics'] as const) await pruneOrphans(db, table);
 }
 
-/** What a plugin at work wrote after its config was deleted. Looked for first, since a look keeps no writer waiting. */
+/** What a plugin wrote after its config was deleted. A select comes first: unlike a delete, it takes no write lock. */
 async function pruneOrphans(db: Metadata, table: 'plugin_storage' | 'plugin_own_metrics'): Promise<void> {
   const orphans = await db
     .selectFrom(table)
@@ -34,7 +34,7 @@ async function pruneOrphans(db: Metadata, table: 'plugin_storage' | 'plugin_own_
   }
 }
 
-async function talkativeConfigs(db: Metadata): Promise<number[]> {
+async function configsBeyondLimit(db: Metadata): Promise<number[]> {
   const rows = await db
     .selectFrom('plugin_logs')
     .select('config_id')
@@ -44,7 +44,7 @@ async function talkativeConfigs(db: Metadata): Promise<number[]> {
   return rows.map((row) => row.config_id);
 }
 
-async function pruneConfig(db: Metadata, configId: number): Promise<void> {
+async function pruneLines(db: Metadata, configId: number): Promise<void> {
   const last = await db
     .selectFrom('plugin_logs')
     .select('id')

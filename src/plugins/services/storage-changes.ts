@@ -18,8 +18,8 @@ export interface StorageChange {
   /** JSON text; null: deleted. */
   readonly text: string | null;
   /**
-   * Only ever added to: by so much, starting from this JSON text (null: not set). If somebody else, a job of the plugin say,
-   * changed the number meanwhile, both count.
+   * Set when the window only incremented the key: the sum of the increments and the JSON text that they started from (null:
+   * not set). What a job of the plugin, say, added meanwhile is kept.
    */
   readonly added: { readonly by: number; readonly base: string | null } | null;
 }
@@ -33,7 +33,7 @@ const idsPerQueryMax = 500;
 export async function writeStorageChanges(tx: Queries, { rows }: StorageChanges): Promise<void> {
   if (rows.length === 0) return;
   const alive = await livingConfigs(tx, [...new Set(rows.map(({ configId }) => configId))]);
-  // In one order everywhere, so that two transactions never wait for one another's rows.
+  // Sorted, so that two transactions cannot deadlock.
   const changes = rows.filter(({ configId }) => alive.has(configId)).sort(byKey);
   const current = await lockNumbers(
     tx,

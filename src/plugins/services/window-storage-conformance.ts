@@ -4,7 +4,8 @@ import type { PluginStorage } from '../host.ts';
 import type { JsonValue } from '../../base/json.ts';
 import { createStorage } from './storage.ts';
 import { addConfigs, type OpenStore, type ServicesStore } from './store.fixture.ts';
-import { WindowStorage, writeStorageChanges, type StorageChanges } from './window-storage.ts';
+import { WindowStorage } from './window-storage.ts';
+import { writeStorageChanges, type StorageChanges } from './storage-changes.ts';
 
 type Act =
   | { readonly kind: 'get' }
@@ -236,7 +237,7 @@ export function testWindowStorage(open: OpenStore): void {
       await of().set('k', 1);
       const late = of().increment('n', 1);
       windows.reset();
-      await expect(late).rejects.toThrow('the work was given up');
+      await expect(late).rejects.toThrow('the window was given up');
       expect(await of().get('k')).toBeUndefined();
       expect(windows.takeChanges().rows).toEqual([]);
     });

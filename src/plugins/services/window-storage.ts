@@ -6,8 +6,6 @@ import { readValues } from './storage-rows.ts';
 import { parseStored, storedKey, storedValue, sumOf } from './storage-text.ts';
 import { pickValues } from './storage.ts';
 
-export { writeStorageChanges, type StorageChanges } from './storage-changes.ts';
-
 interface Entry {
   /** Null: deleted. */
   readonly text: string | null;
@@ -130,7 +128,7 @@ export class WindowStorage {
       const commits = this.#commits;
       const missing = keys.filter((key) => this.#entry(configId, key) === undefined);
       if (missing.length > 0) stored = await readValues(this.#db, configId, missing);
-      if (resets !== this.#resets) throw new Error('storage: the work was given up; it is done again');
+      if (resets !== this.#resets) throw new Error('storage: the window was given up; its events are retried');
       // What was stored while it was read has left the memory, and the answer may not have it.
       if (missing.length > 0 && commits !== this.#commits) continue;
       return use((key) => {

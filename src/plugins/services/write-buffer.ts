@@ -1,10 +1,10 @@
 import type { WarnLog } from '../../telemetry/log.ts';
 
-export interface WriteBufferOptions<Row> {
+export interface WriteBufferDeps<Row> {
   /** For the log: `plugin logs`. */
   readonly what: string;
   readonly log: WarnLog;
-  /** What a write may hold at most; so many start one at once. */
+  /** Rows of one write at most; as many waiting rows start one at once. */
   readonly rowsPerWrite: number;
   /** Beyond it `add` refuses. */
   readonly rowsMax: number;
@@ -13,7 +13,7 @@ export interface WriteBufferOptions<Row> {
 }
 
 export interface WriteBuffer<Row> {
-  /** Never throws, never waits. False: there is no room, since the store does not take what is there. */
+  /** Never throws, never waits. False: the buffer is full, because the store does not take its rows. */
   add(row: Row): boolean;
   /** Resolves once what was added before is written or has failed to be. */
   flush(): Promise<void>;
@@ -22,8 +22,8 @@ export interface WriteBuffer<Row> {
 }
 
 /** Rows that are written soon, together. What cannot be written stays and is tried again. */
-export function createWriteBuffer<Row>(options: WriteBufferOptions<Row>): WriteBuffer<Row> {
-  const { what, log, rowsPerWrite, rowsMax, flushMs } = options;
+export function createWriteBuffer<Row>(deps: WriteBufferDeps<Row>): WriteBuffer<Row> {
+  const { what, log, rowsPerWrite, rowsMax, flushMs } = deps;
   const rows: Row[] = [];
   let timer: NodeJS.Timeout | undefined;
   let writing: Promise<void> = Promise.resolve();
@@ -35,7 +35,7 @@ export function createWriteBuffer<Row>(options: WriteBufferOptions<Row>): WriteB
     while (rows.length > 0) {
       const part = rows.slice(0, rowsPerWrite);
       try {
-        await options.write(part);
+        await deps.write(part);
       } catch (error) {
         // Once per streak; the store itself is watched elsewhere.
         if (!isFailing) log.warn({ err: error }, `${what} cannot be written; they are kept for now and tried again`);

@@ -3,7 +3,7 @@ import type { AcceptedBatch } from '../../batch/door.ts';
 import { scanBatch } from '../../batch/scan.ts';
 import { validateEvent } from '../../batch/validate.ts';
 import type { CapturedEvent } from '../../sandbox/sandbox.ts';
-import { createPluginCapture } from './capture.ts';
+import { createPluginCapture } from './plugin-capture.ts';
 
 const now = Date.parse('2026-11-20T10:00:00.000Z');
 const config = { configId: 7, projectId: 3 };

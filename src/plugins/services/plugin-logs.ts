@@ -7,7 +7,7 @@ import type { LogLine } from '../../sandbox/sandbox.ts';
 import { createLogIds, firstLogId } from './log-ids.ts';
 import { prunePluginLogs } from './prune-plugin-logs.ts';
 import { createWriteBuffer } from './write-buffer.ts';
-import { type WarnLog } from '../../telemetry/log.ts';
+import type { WarnLog } from '../../telemetry/log.ts';
 
 export interface PluginLogs {
   /**
@@ -25,7 +25,7 @@ export interface PluginLogs {
   close(): Promise<void>;
 }
 
-export interface PluginLogsOptions {
+export interface PluginLogsDeps {
   readonly days: number;
   readonly clock: Clock;
   readonly log: WarnLog;
@@ -45,11 +45,11 @@ interface Minute {
   readonly projectId: number;
   readonly start: number;
   lines: number;
-  left: number;
+  dropped: number;
   instanceId: string;
 }
 
-export function createPluginLogs(db: Metadata, { days, clock, log }: PluginLogsOptions): PluginLogs {
+export function createPluginLogs(db: Metadata, { days, clock, log }: PluginLogsDeps): PluginLogs {
   const idAt = createLogIds();
   const minutes = new Map<number, Minute>();
   const buffer = createWriteBuffer<LogRow>({
@@ -65,8 +65,8 @@ export function createPluginLogs(db: Metadata, { days, clock, log }: PluginLogsO
 
   const endMinute = (minute: Minute, now: number): void => {
     minutes.delete(minute.configId);
-    if (minute.left === 0) return;
-    const message = `${minute.left} lines were left out: expected at most ${linesPerMinuteMax} per minute`;
+    if (minute.dropped === 0) return;
+    const message = `${minute.dropped} lines were left out: expected at most ${linesPerMinuteMax} per minute`;
     buffer.add(
       rowOf(minute, { time: now, level: 'WARN', source: 'SYSTEM', message, instanceId: minute.instanceId }, idAt),
     );
@@ -78,7 +78,7 @@ export function createPluginLogs(db: Metadata, { days, clock, log }: PluginLogsO
     const known = minutes.get(configId);
     if (known !== undefined && isFresh(known.start, minuteMs, now)) return known;
     if (known !== undefined) endMinute(known, now);
-    const minute = { configId, projectId, start: now, lines: 0, left: 0, instanceId: '' };
+    const minute = { configId, projectId, start: now, lines: 0, dropped: 0, instanceId: '' };
     minutes.set(configId, minute);
     return minute;
   };
@@ -95,7 +95,7 @@ export function createPluginLogs(db: Metadata, { days, clock, log }: PluginLogsO
       const isTaken =
         minute.lines <= linesPerMinuteMax &&
         buffer.add(rowOf(minute, { ...line, time, message: mask(line.message) }, idAt));
-      if (!isTaken) minute.left += 1;
+      if (!isTaken) minute.dropped += 1;
     },
     flush: buffer.flush,
     prune: () => prunePluginLogs(db, { days, now: clock.now() }),

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { PluginCache } from '../host.ts';
-import { createCacheStore, type CacheStore } from './cache.ts';
+import { createCacheStore, type CacheStore } from './cache-store.ts';
 
 let now: number;
 let store: CacheStore;

@@ -45,7 +45,7 @@ async function deletePiece(db: Queries, table: string, key: string, projectId: n
   return Number(numAffectedRows ?? 0);
 }
 
-/** Their files lie outside of this store; who removes them has to know of which runs (imports/keep-staging.ts). */
+/** Their files lie outside of this store and are removed later (imports/run/remove-old-staging.ts). */
 async function rememberRuns(db: Queries, projectId: number): Promise<void> {
   await db
     .insertInto('import_leftovers')

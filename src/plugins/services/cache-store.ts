@@ -5,8 +5,8 @@ export interface CacheStore {
   of(pluginKey: string, projectId: number): PluginCache;
 }
 
-export interface CacheOptions {
-  /** Of all entries together. Beyond it, whoever takes most gives up what it used longest ago. */
+export interface CacheStoreDeps {
+  /** Of all entries together. Beyond it, the plugin that takes most loses its least recently used entries. */
   readonly bytesMax: number;
   /** ms since the epoch. */
   readonly now: () => number;
@@ -34,7 +34,7 @@ interface Space {
 }
 
 /** In memory, by plugin and project; gone when the process ends. */
-export function createCacheStore({ bytesMax, now }: CacheOptions): CacheStore {
+export function createCacheStore({ bytesMax, now }: CacheStoreDeps): CacheStore {
   const spaces = new Map<string, Space>();
   let bytes = 0;
 
@@ -43,7 +43,7 @@ export function createCacheStore({ bytesMax, now }: CacheOptions): CacheStore {
     space.bytes -= entry.bytes;
     bytes -= entry.bytes;
   };
-  const makeRoom = (): void => {
+  const evict = (): void => {
     for (;;) {
       if (bytes <= bytesMax) return;
       let largest: Space | undefined;
@@ -60,7 +60,7 @@ export function createCacheStore({ bytesMax, now }: CacheOptions): CacheStore {
     space.entries.set(key, entry);
     space.bytes += entry.bytes;
     bytes += entry.bytes;
-    makeRoom();
+    evict();
   };
   /** The entry if it is there and not too old; it counts as used. */
   const find = (space: Space, key: string): Entry | undefined => {
@@ -97,7 +97,7 @@ export function createCacheStore({ bytesMax, now }: CacheOptions): CacheStore {
 
 interface Entries {
   find(key: string): Entry | undefined;
-  /** Takes an entry in, or in anew when its size has changed. */
+  /** Adds an entry or replaces it. */
   keep(key: string, value: string | string[], expiresAt: number | undefined): void;
   remove(key: string): void;
   expiryOf(ttlSeconds: number | undefined): number | undefined;
