@@ -257,8 +257,8 @@ class TrialTimeError extends Error {
 async function inTime<T>(work: Promise<T>, endsAt: number): Promise<T> {
   const { promise: tooLate, reject } = Promise.withResolvers<never>();
   const giveUp = (): void => reject(new TrialTimeError('the test took longer than a task may; it was given up'));
-  // Timers may be early by a part of a millisecond.
-  const timer = setTimeout(giveUp, Math.max(0, endsAt - performance.now()) + 1);
+  // Timers cut off parts of a millisecond, and may be early by another one.
+  const timer = setTimeout(giveUp, Math.max(0, Math.ceil(endsAt - performance.now())) + 1);
   try {
     return await Promise.race([work, tooLate]);
   } finally {
