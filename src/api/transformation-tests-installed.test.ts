@@ -18,7 +18,7 @@ exports.processEvent = async (event, { storage, config, jobs }) => {
   await storage.set('count', count);
   if (event.event === 'fail') throw new RangeError('no ' + config.token);
   for (let n = 0; event.event === 'flood' && n < 9; n++) {
-    try { await posthog.capture('big', { text: 'x'.repeat(8e6) }); } catch {}
+    try { await posthog.capture('big', { text: 'x'.repeat(8e6) }); } catch (error) { event.properties['try ' + n] = error.message; }
   }
   posthog.capture('counted', { count });
   await jobs.later({ count }).runIn(1, 'hour');
@@ -134,12 +134,17 @@ async function addConfig(slug: string, methods: readonly string[], enabled: 0 | 
 }
 
 describe('testing an installed plugin', () => {
-  it('four at once that capture 8 MB again and again get answers of 4 MB at most, which say what is missing', async () => {
+  it('four at once that capture 8 MB again and again may hand it over once, and get answers of 4 MB at most, which say what is missing', async () => {
     const flood = { event: 'flood', distinct_id: 'ann' };
     const answers = await Promise.all([flood, flood, flood, flood].map(test));
     for (const answer of answers) {
       expect(JSON.stringify(answer).length).toBeLessThan(4_100_000);
       expect(answer).toMatchObject({ outcome: 'kept', truncated: ['captured'], captured: [{ event: 'counted' }] });
+      const { properties } = answer['after'] as { properties: object };
+      expect(properties).toMatchObject({ 'try 0': expect.stringContaining('shows at most 4 MB') });
+      for (let n = 1; n < 9; n += 1) {
+        expect(properties).toMatchObject({ [`try ${n}`]: expect.stringContaining('hand over at most 12500000') });
+      }
     }
   });
 

@@ -7,7 +7,10 @@ import { startTestApp, type TestApp } from '../../test/support/app.ts';
 import { personalApiKeyRoutes } from '../api/personal-api-keys.ts';
 import { projectRoutes } from '../api/projects.ts';
 import { userRoutes } from '../api/users.ts';
+import type { ApiError } from '../contract/errors.ts';
+import { createLog } from '../telemetry/log.ts';
 import type { ApiRoute } from './api-route.ts';
+import { createAuth } from './auth.ts';
 
 let app: TestApp;
 let routes: ApiRoute[];
@@ -102,6 +105,20 @@ describe('access', () => {
     expect(await ask('e', '192.0.2.2')).toEqual([401, undefined]);
     slow.clock.advance(40_000);
     expect(await ask(fresh)).toEqual([200, undefined]);
+  });
+
+  it('lets an address try twenty wrong keys a minute', async () => {
+    const { db, clock } = app;
+    const auth = createAuth({ db, clock, log: createLog('silent') });
+    const codeOf = async (key: string): Promise<unknown> =>
+      auth
+        .identify({ kind: 'key', key, place: 'body' }, '192.0.2.1')
+        .catch((error: unknown) => (error as ApiError).code);
+    for (let n = 0; n < 20; n += 1) expect(await codeOf(`phx_${n}`)).toBe('authentication_failed');
+    expect(await codeOf('phx_20')).toBe('throttled');
+    clock.advance(60_000);
+    expect(await codeOf('phx_20')).toBe('authentication_failed');
+    await auth.close();
   });
 
   it('compares hashes in constant time', async () => {

@@ -49,6 +49,25 @@ describe('the process of the plugins', () => {
     await expect(sandbox.describe({ pluginName: 'Probe', code: '' })).rejects.toThrow(/closed/);
   });
 
+  it('answers, and is not taken for stopped while a plugin computes; stopped it does not answer until it goes on', async () => {
+    const sandbox = open({ cpuMs: 2000 });
+    const code =
+      'exports.processEvent = (event) => { const end = Date.now() + 600; while (Date.now() < end); return event }';
+    const instance = await sandbox.open(specOf(code));
+    expect(await sandbox.answers(2000)).toBe(true);
+    const computing = instance.processEvents([eventOf('a')]);
+    await delay(100);
+    const asked = performance.now();
+    expect(await sandbox.answers(100)).toBe(true);
+    expect(performance.now() - asked).toBeLessThan(400);
+    expect(await computing).toMatchObject([{ kind: 'unchanged' }]);
+    const pid = sandbox.pid ?? 0;
+    process.kill(pid, 'SIGSTOP');
+    const answered = await sandbox.answers(100);
+    process.kill(pid, 'SIGCONT');
+    expect([answered, await sandbox.answers(2000)]).toEqual([false, true]);
+  });
+
   it('a kill between two calls is not noticed by configs; what they stored is still there', async () => {
     const sandbox = open();
     const spec = specOf(counting, { settings: { name: 'A' } });

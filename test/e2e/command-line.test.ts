@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -96,6 +96,8 @@ describe('a first day with the command line', () => {
     expect([failed.code, failed.stdout]).toEqual([exitCodes.failed.code, '']);
     await port.free();
     const first = await serve();
+    // It holds keys.
+    expect((await stat(join(dataDir, 'data'))).mode & 0o777).toBe(0o700);
     const greeting = first.output();
     expect(greeting).toMatch(/Project key\s+phc_\w+/);
     expect(greeting).toMatch(/Console\s+http:\S+\/login\?token=\S+ {2}\(works once, for 30 minutes\)/);

@@ -30,12 +30,13 @@ it.skipIf(!hasProc)(
     expect(hanging).toMatchObject({ httpStatus: 503, checks: { pipeline: { ok: false }, event_store: { ok: true } } });
     expect(hanging.checks['pipeline']?.detail).toMatch(/process of the plugins \(\d+\) has not answered for 2 s/);
     await delay(1000);
-    const { checks } = await ready(server);
+    const [metrics, { checks }] = await Promise.all([metricsOf(server), ready(server)]);
     expect(checks['event_log']).toMatchObject({
       ok: true,
       detail: expect.stringMatching(/^\d+ events of the live lane wait, the oldest for \d+ s\.$/) as unknown,
       waiting: { live: { events: expect.any(Number) as unknown }, historical: { events: 0, oldest_seconds: 0 } },
     });
+    expect(metrics).toMatch(/^millrace_buffer_oldest_seconds\{lane="live"\} [1-9]/m);
     for (const pid of stopped) process.kill(pid, 'SIGCONT');
     await untilReady(server, async () => (await ready(server)).httpStatus === 200);
 
@@ -66,6 +67,10 @@ it('a lane that is full makes the service not ready', async () => {
 async function ready(server: TestServer): Promise<Ready> {
   const answer = await fetch(`${server.url}/readyz?verbose`, { signal: AbortSignal.timeout(10_000) });
   return { ...((await answer.json()) as Ready), httpStatus: answer.status };
+}
+
+async function metricsOf(server: TestServer): Promise<string> {
+  return (await fetch(`${server.url}/metrics`)).text();
 }
 
 async function untilReady(server: TestServer, isDone: () => Promise<boolean>): Promise<void> {
