@@ -30,13 +30,14 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'plugins/packages': words`contract base metadata outbound plugins sandbox plugins/configs`,
   'plugins/transformations': words`base plugins`,
   'imports/formats': words`contract base`,
+  'imports/choosing': words`contract base batch imports imports/formats`,
   'imports/records': words`imports`,
   'imports/s3': [],
   'imports/sources': words`base outbound imports plugins imports/records imports/s3`,
   'imports/staging': words`imports imports/s3`,
   'imports/targets': words`contract base metadata eventstore outbound batch capture imports`,
-  'imports/run': words`contract base telemetry metadata imports plugins plugins/configs imports/formats`,
-  'imports/stages': words`contract base eventstore batch imports imports/formats imports/records imports/targets imports/run`,
+  'imports/run': words`contract base telemetry metadata imports plugins plugins/configs imports/formats imports/choosing`,
+  'imports/stages': words`contract base eventstore batch imports imports/formats imports/choosing imports/records imports/targets imports/run`,
   'imports/assemble.ts': words`base metadata imports imports/run imports/stages`,
   'plugins/built-in': words`contract base metadata plugins plugins/transformations imports/sources imports/run`,
   transform: words`contract base telemetry metadata outbound plugins sandbox plugins/services plugins/configs`,
@@ -45,7 +46,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   pipeline: words`contract base config telemetry metadata eventlog eventstore batch plugins/services transform jobs persons`,
   api: words`contract base metadata eventstore batch http imports plugins plugins/services plugins/configs plugins/packages imports/run imports/stages transform jobs persons pipeline`,
   service: words`contract base config telemetry metadata eventlog eventstore outbound batch http capture imports plugins sandbox plugins/services plugins/configs plugins/packages imports/staging imports/targets imports/run imports/stages imports/assemble.ts plugins/built-in transform jobs pipeline api`,
-  cli: words`contract base config telemetry metadata outbound imports plugins sandbox plugins/packages imports/formats imports/records imports/sources imports/targets imports/run imports/stages imports/assemble.ts plugins/built-in transform service`,
+  cli: words`contract base config telemetry metadata outbound imports plugins sandbox plugins/packages imports/formats imports/choosing imports/records imports/sources imports/targets imports/run imports/stages imports/assemble.ts plugins/built-in transform service`,
 };
 const rooms = Object.keys(mayImport);
 

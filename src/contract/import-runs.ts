@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { orNull } from './or-null.ts';
 import { stated } from './stated.ts';
+import { importChoiceSchema } from './import-choice.ts';
 import { pageQuerySchema, pageSchema } from './pagination.ts';
 
 const stateNames = ['queued', 'running', 'paused', 'failed', 'cancelled', 'completed'] as const;
@@ -63,6 +64,7 @@ export const importRunSchema = Type.Object({
     format: Type.String(),
     format_options: Type.Record(Type.String(), Type.String()),
     names: orNull(Type.Record(Type.String(), Type.Unknown()), "Names of its own; null: the format's table."),
+    choose: orNull(importChoiceSchema, 'Null: all of it, as the format makes it.'),
     last,
     limit: orNull(Type.Integer({ minimum: 1 }), 'A trial: so many records of the source and no more. Null: all.'),
     rejected_max: rejectedMax,
@@ -78,6 +80,7 @@ export const importRunSchema = Type.Object({
     skipped: counts,
     rejected: count,
     events: Type.Integer({ minimum: 0, description: 'Events that the records became.' }),
+    left_out: Type.Record(Type.String(), count, { description: 'Events left out by what was chosen, by reason.' }),
     duplicates: count,
     loaded: Type.Integer({ minimum: 0, description: 'Events that the target acknowledged.' }),
     verified: orNull(count, "Events found in the target's store; null: not looked at."),
@@ -113,6 +116,7 @@ export const importRunCreateSchema = Type.Object({
       'How events and properties are called, as the format prints its own.',
     ),
   ),
+  choose: Type.Optional(orNull(importChoiceSchema, 'What of the source is imported, and as what.')),
 });
 export type ImportRunCreate = Static<typeof importRunCreateSchema>;
 

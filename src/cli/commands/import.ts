@@ -9,6 +9,7 @@ import {
   type ImportOptions,
   type RunScopeOptions,
 } from '../import/import-options.ts';
+import { addChoiceOptions, choiceOf } from '../import/choice-options.ts';
 import { countOf, shareOf } from '../read-arguments.ts';
 import { limitOf, rangeOf, requestOf } from '../import/request.ts';
 import {
@@ -78,7 +79,7 @@ interface StartOptions extends RunsOptions, RunScopeOptions {
 }
 
 function addStart(imports: Command, terminal: Terminal): void {
-  addRangeOptions(addRunsOptions(imports.command('start')))
+  addChoiceOptions(addRangeOptions(addRunsOptions(imports.command('start'))))
     .description("start a run of a server's import app config")
     .option('--check', 'up to the check: nothing is sent')
     .option('--rejected-max <share>', 'share of the records that may be rejected: 1% or 0.01')
@@ -95,10 +96,12 @@ function addStart(imports: Command, terminal: Terminal): void {
 /** Unset options leave what the config's settings say. */
 async function start(terminal: Terminal, options: StartOptions, config: string): Promise<void> {
   const { check, rejectedMax, speed } = options;
+  const choose = choiceOf(options);
   const runs = serverRunsOf(options, config);
   const view = await runs.create({
     ...rangeOf(options),
     ...limitOf(options),
+    ...(choose === undefined ? {} : { choose }),
     ...(check === true ? { last: 'check' as const } : {}),
     ...(rejectedMax === undefined ? {} : { rejected_max: shareOf('--rejected-max', rejectedMax) }),
     ...(speed === undefined ? {} : { events_per_second: countOf('--speed', speed, 0) }),

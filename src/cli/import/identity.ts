@@ -8,7 +8,7 @@ import type { ImportRequest } from './request.ts';
  * be told from them: a slow hash keeps a weak password of a database from being guessed out of a directory's name.
  */
 export function identityOf({ source, paths, settings, options, apiKey = '' }: ImportRequest): string {
-  const { range, format, formatOptions, names, limit, target } = options;
-  const what = { source, paths, settings, range, format, formatOptions, names, limit, target, apiKey };
+  const { range, format, formatOptions, names, choice, limit, target } = options;
+  const what = { source, paths, settings, range, format, formatOptions, names, choice, limit, target, apiKey };
   return scryptSync(canonicalJson(what), 'millrace import', 8).toString('hex');
 }

@@ -1,10 +1,11 @@
 import { Option, type Command } from 'commander';
 import { formats } from '../../imports/formats/registry.ts';
 import { defaultUrl } from '../api-options.ts';
+import { addChoiceOptions, type ChoiceOptions } from './choice-options.ts';
 import { collect } from '../read-arguments.ts';
 
 /** How much of the source, how far and how fast: of every run, here or on a server. As commander gives it. */
-export interface RunScopeOptions {
+export interface RunScopeOptions extends ChoiceOptions {
   readonly fromDate?: string;
   readonly toDate?: string;
   readonly limit?: string;
@@ -49,7 +50,7 @@ export function addSourceOptions(command: Command, isRequired: boolean): Command
     .argument('[paths...]', 'files, directories, patterns (*, **, ?), http(s):// and s3:// addresses')
     .option('--source <app>', 'import app that fetches the records; files reads the paths', 'files')
     .option('--setting <key=value>', 'setting of the import app; key=@file takes the value from a file', collect);
-  addRangeOptions(command)
+  addChoiceOptions(addRangeOptions(command))
     .option('--format-option <key=value>', 'option of the format; key=@file takes the value from a file', collect)
     .option('--names <file>', "JSON to take the place of the format's table of names");
   return addStateDir(command);
@@ -58,8 +59,8 @@ export function addSourceOptions(command: Command, isRequired: boolean): Command
 /** The part of the source that is to be imported. */
 export function addRangeOptions(command: Command): Command {
   return command
-    .option('--from-date <time>', 'only from this day or time on (UTC), where the source can choose')
-    .option('--to-date <time>', 'only before this day or time (UTC)')
+    .option('--from-date <time>', 'only events from this day or time on (UTC)')
+    .option('--to-date <time>', 'only events before this day or time (UTC)')
     .option('--limit <records>', 'only so many records, from the first parts')
     .option('--trial', `a trial: short for --limit ${trialRecords}`);
 }

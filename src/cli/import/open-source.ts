@@ -1,6 +1,8 @@
 import { parseAllowList } from '../../outbound/allow-list.ts';
 import { resolveAllowed } from '../../outbound/resolve-allowed.ts';
 import { createOutboundStream } from '../../outbound/stream.ts';
+import { ChoiceError } from '../../imports/choosing/parse-choice.ts';
+import { withRange } from '../../imports/choosing/with-range.ts';
 import type { Source, SourceHost } from '../../imports/source.ts';
 import { checkSettings, missingRequired, withDefaults } from '../../plugins/check-settings.ts';
 import type { SettingValues } from '../../plugins/fields.ts';
@@ -67,6 +69,21 @@ function pluginsOf({ source, paths, settings }: ImportRequest): readonly Chosen[
   throw new CommandError('usage', `--setting ${unused}: files and addresses have no settings; s3:// and --source do`);
 }
 
+/**
+ * The request, with its range as a choice of events where the source cannot ask for a range.
+ * @throws CommandError usage
+ */
+export function withTimes(request: ImportRequest): ImportRequest {
+  const { choice: given, range } = request.options;
+  try {
+    const choice = withRange(findSource(request.source), given, range);
+    return choice === undefined ? request : { ...request, options: { ...request.options, choice } };
+  } catch (error) {
+    if (error instanceof ChoiceError) throw new CommandError('usage', error.message, { cause: error });
+    throw error;
+  }
+}
+
 function findSource(slug: string): ImportSourcePlugin {
   const sources = builtInPlugins.filter(isImportSource);
   const found = sources.find((plugin) => plugin.slug === slug);
@@ -78,15 +95,12 @@ function findSource(slug: string): ImportSourcePlugin {
 }
 
 function create(plugin: ImportSourcePlugin, given: SettingValues, request: ImportRequest, host: SourceHost): Source {
-  const { range, format } = request.options;
+  const { format } = request.options;
   if (plugin.formats.length > 0 && !plugin.formats.includes(format)) {
     throw new CommandError(
       'usage',
       `${plugin.slug} gives records of ${plugin.formats.join(' or ')}; got the format ${format}`,
     );
-  }
-  if (plugin.range === undefined && (range.from ?? range.to) !== undefined) {
-    throw new CommandError('usage', `--from-date, --to-date: the source ${plugin.slug} has no times to choose by`);
   }
   const [problem] = checkSettings(plugin.fields, given);
   if (problem !== undefined) {

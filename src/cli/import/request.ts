@@ -5,6 +5,7 @@ import type { TimeRange } from '../../imports/source.ts';
 import { checkedUrl } from '../api-client.ts';
 import { CommandError } from '../exit-codes.ts';
 import { createFormatReader, namesIn } from '../format-reader.ts';
+import { choiceOf, type ChoiceOptions } from './choice-options.ts';
 import { trialRecords, type ImportOptions, type RunScopeOptions } from './import-options.ts';
 import { countOf, pairsOf, shareOf, textOrFile, timeOf } from '../read-arguments.ts';
 
@@ -46,6 +47,7 @@ export function requestOf(slug: string, paths: readonly string[], given: Request
     options: {
       range: rangeOf(given),
       ...formatOf(slug, given),
+      ...chosen(given),
       last,
       ...limitOf(given),
       rejectedMax: shareOf('--rejected-max', given.rejectedMax ?? '0'),
@@ -86,6 +88,11 @@ export function rangeOf({ fromDate, toDate }: Pick<RunScopeOptions, 'fromDate' |
 export function limitOf({ limit, trial }: Pick<RunScopeOptions, 'limit' | 'trial'>): Pick<RunOptions, 'limit'> {
   if (limit !== undefined) return { limit: countOf('--limit', limit, 1) };
   return trial === true ? { limit: trialRecords } : {};
+}
+
+function chosen(given: ChoiceOptions): Pick<RunOptions, 'choice'> {
+  const choice = choiceOf(given);
+  return choice === undefined ? {} : { choice };
 }
 
 /** Also tries the options and names out, so that a mistake in them is found before anything is fetched. */

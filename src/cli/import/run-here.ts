@@ -17,6 +17,7 @@ import { readText, rejectedLines } from './local-results.ts';
 import { openLocalStaging, runIn, withStore } from './local-store.ts';
 import { endOf, type Findings } from './outcome.ts';
 import { prepareRun } from './prepare-run.ts';
+import { withTimes } from './open-source.ts';
 import type { ImportRequest } from './request.ts';
 import { showEnd } from './run-commands.ts';
 import { isFinal, viewOfRun, type RunView } from './run-view.ts';
@@ -31,7 +32,8 @@ const pollMsMost = 200;
 const letGoMsMax = 30_000;
 
 /** Does an import in this process, or goes on with it. Errors: CommandError as it ended. */
-export async function runHere(terminal: Terminal, request: ImportRequest, options: HereOptions): Promise<void> {
+export async function runHere(terminal: Terminal, asked: ImportRequest, options: HereOptions): Promise<void> {
+  const request = withTimes(asked);
   const dir = await openImport(options.stateDir, identityOf(request), request, options.again === true);
   await withStore(dir, async (db) => {
     const { run, how } = await prepareRun(db, dir, request, (sentence) => terminal.note(sentence));

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createChosenReader } from '../../imports/choosing/chosen-reader.ts';
 import { findFormat } from '../../imports/formats/registry.ts';
 import type { RecordReader } from '../../imports/formats/format.ts';
 import { SourceError, SourceWaitError, type Source, type SourcePart } from '../../imports/source.ts';
@@ -9,7 +10,7 @@ import { createFormatReader } from '../format-reader.ts';
 import { durationText, numberText } from '../progress-line.ts';
 import { untilStopped } from '../stop-signal.ts';
 import type { Terminal } from '../terminal.ts';
-import { openSource } from './open-source.ts';
+import { openSource, withTimes } from './open-source.ts';
 import type { ImportRequest } from './request.ts';
 
 /** What an import would fetch. Figures that begin with `estimated` follow from a sample of the first records. */
@@ -35,7 +36,8 @@ const usualSpeed = 5000;
 const partsShown = 30;
 
 /** Lists and samples; sends nothing, keeps nothing. Errors: CommandError. */
-export async function showPlan(terminal: Terminal, request: ImportRequest, json: boolean): Promise<void> {
+export async function showPlan(terminal: Terminal, asked: ImportRequest, json: boolean): Promise<void> {
+  const request = withTimes(asked);
   const temp = await mkdtemp(join(tmpdir(), 'millrace-plan-'));
   const { source, close } = openSource(request, temp);
   try {
@@ -121,10 +123,10 @@ async function takeSample(
   return { records, events, bytes, parts: read };
 }
 
-function readerOf({ format, formatOptions, names }: ImportRequest['options']): RecordReader {
+function readerOf({ format, formatOptions, names, choice }: ImportRequest['options']): RecordReader {
   const found = findFormat(format);
   if (found === undefined) throw new CommandError('usage', `expected a format, got: ${format}`);
-  return createFormatReader(found, formatOptions, names);
+  return createChosenReader(() => createFormatReader(found, formatOptions, names), choice);
 }
 
 /** A line that is no record becomes no event; the check says why. */

@@ -42,7 +42,10 @@ export function totalsLines({ totals }: RunView): string[] {
   const reasons = Object.entries(totals.skipped).map(
     ([reason, count]) => `  left out: ${numberText(count)} – ${printable(reason)}`,
   );
-  return [...lines, ...reasons];
+  const chosen = Object.entries(totals.left_out).map(
+    ([reason, count]) => `  events left out: ${numberText(count)} – ${printable(reason)}`,
+  );
+  return [...lines, ...reasons, ...chosen];
 }
 
 export function showRuns(terminal: Terminal, runs: readonly RunView[]): void {

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import type { ImportChoice } from '../../contract/import-choice.ts';
 import type { TimeRange } from '../../imports/source.ts';
 import { CommandError } from '../exit-codes.ts';
 import type { ImportRequest } from './request.ts';
@@ -15,6 +16,8 @@ export interface StoredImport {
   readonly format: string;
   readonly format_options: readonly string[];
   readonly has_names: boolean;
+  /** Absent: nothing was chosen. */
+  readonly choose?: ImportChoice;
   readonly range: TimeRange;
   readonly limit: number | null;
   /** Address of the target; null: none was given. */
@@ -87,6 +90,7 @@ async function describe(dir: ImportDir, { source, paths, settings, options }: Im
     format: options.format,
     format_options: Object.keys(options.formatOptions),
     has_names: options.names !== undefined,
+    ...(options.choice === undefined ? {} : { choose: options.choice }),
     range: options.range,
     limit: options.limit ?? null,
     url: options.target.kind === 'http' ? options.target.url : null,
@@ -109,6 +113,7 @@ export async function commandOf(dir: ImportDir): Promise<string> {
     ...stored.settings.flatMap((key) => ['--setting', `${key}=…`]),
     ...stored.format_options.flatMap((key) => ['--format-option', `${key}=…`]),
     ...(stored.has_names ? ['--names', '…'] : []),
+    ...choiceWords(stored),
     ...(range.from === undefined ? [] : ['--from-date', range.from]),
     ...(range.to === undefined ? [] : ['--to-date', range.to]),
     ...(limit === null ? [] : ['--limit', String(limit)]),
@@ -117,6 +122,17 @@ export async function commandOf(dir: ImportDir): Promise<string> {
     '…',
   ];
   return words.map((word) => (/^[\w@%+=:,./…-]+$/.test(word) ? word : quoted(word))).join(' ');
+}
+
+/** What flags can say; of the rest there is the file. */
+function choiceWords({ choose: { events, sample, time, ...rest } = {}, range }: StoredImport): string[] {
+  const isRange = time?.from === range.from && time?.to === range.to;
+  return [
+    ...(Object.keys(rest).length === 0 && isRange ? [] : ['--choose', '…']),
+    ...(events?.only ?? []).flatMap((name) => ['--only-event', name]),
+    ...(events?.except ?? []).flatMap((name) => ['--except-event', name]),
+    ...(sample === undefined ? [] : ['--sample', sample === 1 ? '100%' : String(sample)]),
+  ];
 }
 
 function quoted(word: string): string {

@@ -43,11 +43,19 @@ export type RecordReader = (record: unknown) => RecordResult;
 
 export type RecordResult =
   /** In the order in which they belong, e.g. `$identify` before the event that made it known. Empty: nothing to import, on purpose. */
-  | { readonly kind: 'events'; readonly events: readonly WireEvent[] }
+  | { readonly kind: 'events'; readonly events: readonly WireEvent[]; readonly chosen?: Chosen }
   /** Left out on purpose; counted by reason. */
-  | { readonly kind: 'skipped'; readonly reason: string }
+  | { readonly kind: 'skipped'; readonly reason: string; readonly chosen?: Chosen }
   /** One sentence: what was expected and what came. */
   | { readonly kind: 'unreadable'; readonly reason: string };
+
+/** What a choice (src/imports/choosing) made of the events of a record. */
+export interface Chosen {
+  /** Events before the choice. */
+  readonly read: number;
+  /** Why, for each that was left out. */
+  readonly leftOut: readonly string[];
+}
 
 /** An option is missing or wrong; the message says which and what it may be. */
 export class FormatOptionsError extends Error {

@@ -22,6 +22,7 @@ export function toRunRecord(run: Run, now: number): ImportRunRecord {
       skipped: totals.skipped,
       rejected: totals.rejected,
       events: totals.events,
+      left_out: totals.left_out ?? {},
       duplicates: totals.duplicates,
       loaded: totals.loaded,
       verified: totals.verified ?? null,
@@ -34,13 +35,21 @@ export function toRunRecord(run: Run, now: number): ImportRunRecord {
 }
 
 /** Without credentials: those in the address of a target are left out. */
-export function toOptionsRecord({ range, target, names, limit, ...options }: RunOptions): ImportRunRecord['options'] {
+export function toOptionsRecord({
+  range,
+  target,
+  names,
+  choice,
+  limit,
+  ...options
+}: RunOptions): ImportRunRecord['options'] {
   return {
     from: range.from ?? null,
     to: range.to ?? null,
     format: options.format,
     format_options: { ...options.formatOptions },
     names: names === undefined ? null : { ...names },
+    choose: choice ?? null,
     last: options.last,
     limit: limit ?? null,
     rejected_max: options.rejectedMax,

@@ -126,7 +126,21 @@ describe('options of a run', () => {
     expect(() => runOptionsOf(plugin, settings, payload)).toThrow(message);
   });
 
-  it('a source without times refuses a range', () => {
-    expect(() => runOptionsOf({ ...plugin, range: undefined }, {}, { from: '2024-01-01' })).toThrow(/no times/);
+  it('a source without times is read whole, and a range chooses events by their own time', () => {
+    const files = { ...plugin, range: undefined };
+    const range = { from: '2024-01-01T00:00:00.000Z' };
+    expect(runOptionsOf(files, {}, { from: '2024-01-01' })).toMatchObject({ range, choice: { time: range } });
+    expect(runOptionsOf(plugin, {}, { from: '2024-01-01' }).choice).toBeUndefined();
+    const choose = { time: { to: '2024-02-01' } };
+    expect(() => runOptionsOf(files, {}, { from: '2024-01-01', choose })).toThrow(/expected none beside "from"/);
+  });
+
+  it('what is chosen comes from the settings, and a run may say it otherwise', () => {
+    const settings = { choose: '{"sample": 0.5}' };
+    expect(runOptionsOf(plugin, settings, {}).choice).toEqual({ sample: 0.5 });
+    expect(runOptionsOf(plugin, settings, { choose: { events: { only: ['a'] } } }).choice).toEqual({
+      events: { only: ['a'] },
+    });
+    expect(() => runOptionsOf(plugin, { choose: { sample: 2 } }, {})).toThrow(/setting "choose": choose\.sample/);
   });
 });

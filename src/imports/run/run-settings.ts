@@ -1,4 +1,7 @@
 import { FormatOptionsError } from '../formats/format.ts';
+import type { ImportChoice } from '../../contract/import-choice.ts';
+import { ChoiceError, parseChoice } from '../choosing/parse-choice.ts';
+import { withRange } from '../choosing/with-range.ts';
 import { parseNames } from '../formats/names.ts';
 import { findFormat, formats } from '../formats/registry.ts';
 import type { RunOptions, RunTarget } from './run.ts';
@@ -29,6 +32,7 @@ export const runOverrides = [
   'format',
   'format_options',
   'names',
+  'choose',
 ] as const;
 
 type Sourced = Pick<ImportSourcePlugin, 'slug' | 'formats' | 'range' | 'fields'>;
@@ -67,6 +71,12 @@ const recordFields: readonly PluginField[] = [
     name: 'Names',
     type: 'json',
     hint: 'How events and properties are called: {"events": {"old": "new"}}; null leaves one out. Empty: as the format does.',
+  },
+  {
+    key: 'choose',
+    name: 'Choice',
+    type: 'json',
+    hint: 'What of the source is imported, and as what: {"events": {"only": ["Order *"]}, "sample": 0.1}. Empty: all of it.',
   },
 ];
 
@@ -122,17 +132,20 @@ export function runOptionsOf(plugin: Sourced, given: SettingValues, payload: Jso
     throw new SettingsError(`expected only ${runOverrides.join(', ')}, got "${unknown.slice(0, 60)}"`);
   }
   // What describes records goes by the same names and shapes in both.
-  const records = withOverrides(settings, payload, ['format', 'format_options', 'names']);
+  const records = withOverrides(settings, payload, ['format', 'format_options', 'names', 'choose']);
   const format = formatOf(plugin, records);
   const formatOptions = formatOptionsOf(records);
   const names = objectSetting(records, 'names');
   tryFormat(format, formatOptions, names);
+  const range = rangeOf(payload);
+  const choice = choiceOf(plugin, records, range);
   const limit = numberIn(payload, 'limit', { min: 1, max: limitMax, whole: true });
   return {
-    range: rangeOf(plugin, payload),
+    range,
     format,
     formatOptions,
     ...(names === undefined ? {} : { names }),
+    ...(choice === undefined ? {} : { choice }),
     last: lastOf(payload),
     ...(limit === undefined ? {} : { limit }),
     rejectedMax: numberIn(payload, 'rejected_max', { min: 0, max: 1 }) ?? rejectedShareOf(settings),
@@ -192,12 +205,20 @@ function lastOf(payload: JsonObject): RunOptions['last'] {
   throw new SettingsError('"last": expected check or report');
 }
 
-function rangeOf(plugin: Sourced, payload: JsonObject): TimeRange {
+function choiceOf(plugin: Sourced, settings: SettingValues, range: TimeRange): ImportChoice | undefined {
+  const given = jsonSetting(settings, 'choose');
+  try {
+    const choice = given === undefined || given === null ? undefined : parseChoice(given);
+    return withRange(plugin, choice, range);
+  } catch (error) {
+    if (!(error instanceof ChoiceError)) throw error;
+    throw new SettingsError(`setting "choose": ${error.message}`, { key: 'choose', cause: error });
+  }
+}
+
+function rangeOf(payload: JsonObject): TimeRange {
   const from = timeIn(payload, 'from');
   const to = timeIn(payload, 'to');
-  if (plugin.range === undefined && (from ?? to) !== undefined) {
-    throw new SettingsError(`"from" and "to": the source ${plugin.slug} has no times to choose by; leave them out`);
-  }
   if (from !== undefined && to !== undefined && from >= to) {
     throw new SettingsError(`"to": expected a time after "from" (${from}), got ${to}`);
   }

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../base/json.ts';
+import type { ImportChoice } from '../../contract/import-choice.ts';
 import type { TimeRange } from '../source.ts';
 
 /**
@@ -75,6 +76,8 @@ export interface RunOptions {
   readonly formatOptions: Readonly<Record<string, string>>;
   /** JSON as `parseNames` takes it; undefined: the format's own table. */
   readonly names?: JsonObject;
+  /** What of the source is imported, and as what; undefined: all of it, as the format makes it. */
+  readonly choice?: ImportChoice;
   /** The last stage to do: `check` sends nothing. */
   readonly last: 'check' | 'report';
   /** A trial: only so many records of the source, from its first parts. */
@@ -155,6 +158,9 @@ export interface RunTotals {
   readonly rejected_events?: number;
   /** Events that the records became, those that were refused included. */
   readonly events: number;
+  /** With a choice: the events before it, and those that it left out by reason; so events_read = events + left_out. */
+  readonly events_read?: number;
+  readonly left_out?: Readonly<Record<string, number>>;
   /** Events that were there already in the same run (same day, event, distinct_id, uuid). */
   readonly duplicates: number;
   /** Events that the target acknowledged. */

@@ -189,8 +189,13 @@ async function secretsFor(
 }
 
 /** What a run was told about its records, in the form of a payload. */
-function recordsOf({ format, formatOptions, names }: RunOptions): JsonObject {
-  return { format, format_options: { ...formatOptions }, ...(names === undefined ? {} : { names }) };
+function recordsOf({ format, formatOptions, names, choice }: RunOptions): JsonObject {
+  return {
+    format,
+    format_options: { ...formatOptions },
+    ...(names === undefined ? {} : { names }),
+    ...(choice === undefined ? {} : { choose: choice }),
+  };
 }
 
 function ownerOf({ projectId, id, plugin }: StoredConfig) {

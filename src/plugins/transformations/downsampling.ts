@@ -1,11 +1,9 @@
-import { hash } from 'node:crypto';
+import { shareOfText } from '../../base/share-of-text.ts';
 import { defineTransformation, wrongSetting } from '../plugin.ts';
 import { listSetting, textSetting } from '../setting-values.ts';
 
 const byPerson = 'Distinct ID aware sampling';
 const byEvent = 'Random sampling';
-/** The largest number of 15 hexadecimal digits. */
-const shareMax = 16 ** 15 - 1;
 
 export const downsampling = defineTransformation({
   slug: 'downsampling',
@@ -53,17 +51,12 @@ export const downsampling = defineTransformation({
     const share = percentage / 100;
     if (random) {
       return (event) =>
-        (events.size > 0 && !events.has(event.event)) || shareOf(event.uuid) < share || share === 1 ? event : null;
+        (events.size > 0 && !events.has(event.event)) || shareOfText(event.uuid) < share || share === 1 ? event : null;
     }
     return (event) =>
-      (events.size > 0 && !events.has(event.event)) || shareOf(event.distinct_id) <= share ? event : null;
+      (events.size > 0 && !events.has(event.event)) || shareOfText(event.distinct_id) <= share ? event : null;
   },
 });
-
-/** Evenly spread from 0 to 1, always the same for the same text. The first 15 digits, as the published plugin takes them. */
-function shareOf(text: string): number {
-  return Number.parseInt(hash('sha256', text, 'hex').slice(0, 15), 16) / shareMax;
-}
 
 function percentageOf(text: string): number {
   const percentage = text.trim() === '' ? Number.NaN : Number(text.trim().replace(/%$/, ''));

@@ -1,3 +1,4 @@
+import { linkNotListed } from '../../choosing/event-names.ts';
 import type { StoredDay } from '../../run/import-day.ts';
 import type { CheckResult, EventSummary } from '../../run/results.ts';
 import type { RunTotals } from '../../run/run.ts';
@@ -68,6 +69,10 @@ function totalsOf({ sum, days, faults }: Checked): RunTotals {
     events: events + refused,
     duplicates: days.reduce((all, day) => all + day.duplicates, 0),
     loaded: 0,
+    ...(sum.choice.read > 0 && {
+      events_read: sum.choice.read,
+      left_out: Object.fromEntries(mostOf(sum.choice.leftOut, sum.choice.leftOut.size)),
+    }),
   };
 }
 
@@ -107,6 +112,7 @@ function warningsOf(checked: Checked): string[] {
   const { events, inFuture, before2000, cutIds } = sum.counts;
   const [busiest] = mostOf(sum.busiest, 1);
   const unmapped = sum.unmappedEvents.size + sum.unmappedProperties.size;
+  const links = sum.choice.leftOut.get(linkNotListed) ?? 0;
   const standsOut = busiest !== undefined && events >= busyEventsMin && busiest[1] > events * busyShare;
   const sentences: readonly (readonly [holds: boolean, sentence: () => string])[] = [
     [repeated > 0, () => repeatedSentence(repeated)],
@@ -119,6 +125,7 @@ function warningsOf(checked: Checked): string[] {
     [standsOut, () => busySentence(busiest, events)],
     [devices.shared.length > 0, () => sharedSentence(devices)],
     [unmapped > 0, () => unmappedSentence(unmapped)],
+    [links > 0, () => linksSentence(links)],
   ];
   return sentences.filter(([holds]) => holds).map(([, sentence]) => sentence());
 }
@@ -145,6 +152,13 @@ function unmappedSentence(count: number): string {
   return (
     `${count} names look like the source's own and are not translated; see unmapped, and add them to the table of ` +
     'names where they have a counterpart.'
+  );
+}
+
+function linksSentence(count: number): string {
+  return (
+    `${count} links between ids ($identify, $create_alias, $groupidentify) are not in the list of events and are left out: ` +
+    'ids that they tie together stay persons of their own. Add their names to the list to keep them.'
   );
 }
 

@@ -91,6 +91,7 @@ export function checkSegment(deps: SegmentCheckDeps, place: SegmentPlace): Segme
 
   function convertRecord({ record, text }: SegmentLine & { kind: 'record' }, line: number): readonly WireEvent[] {
     const result = readSafely(deps.read, record);
+    if (result.kind !== 'unreadable' && result.chosen !== undefined) tally.choose(result.chosen);
     if (result.kind === 'skipped') tally.skip(result.reason);
     else if (result.kind === 'unreadable') {
       reject({ ...at(line), code: 'unreadable_record', reason: result.reason, original: text }, 'unreadable');

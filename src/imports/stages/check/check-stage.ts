@@ -1,6 +1,7 @@
 import type { Clock } from '../../../base/clock.ts';
 import type { Failpoint } from '../../../base/failpoint.ts';
 import { freeMemory } from '../../../base/free-memory.ts';
+import { createChosenReader } from '../../choosing/chosen-reader.ts';
 import { FormatOptionsError, type Format, type NameTable, type RecordReader } from '../../formats/format.ts';
 import { parseNames } from '../../formats/names.ts';
 import { findFormat, formats } from '../../formats/registry.ts';
@@ -122,7 +123,7 @@ async function storedEvents({ reader, clock }: Ready, leased: LeasedRun, { count
 
 /** A new reader by the options of the run. Throws RunFailedError. */
 function openReader(run: Run): { readonly format: Format; readonly names: NameTable; readonly read: RecordReader } {
-  const { format: slug, formatOptions, names: given } = run.options;
+  const { format: slug, formatOptions, names: given, choice } = run.options;
   const format = findFormat(slug);
   if (format === undefined) {
     const known = formats.map((each) => each.slug).join(', ');
@@ -132,7 +133,7 @@ function openReader(run: Run): { readonly format: Format; readonly names: NameTa
   }
   try {
     const names = given === undefined ? format.names : parseNames(format.names, given);
-    return { format, names, read: format.createReader(formatOptions, names) };
+    return { format, names, read: createChosenReader(() => format.createReader(formatOptions, names), choice) };
   } catch (cause) {
     if (!(cause instanceof FormatOptionsError)) throw cause;
     throw new RunFailedError(`${cause.message}; start a new run with other format options`, { cause });

@@ -7,6 +7,8 @@ export interface Findings {
   /** Lines, blank ones too. */
   readonly records: number;
   readonly skipped: Readonly<Record<string, number>>;
+  /** Events before the choice of the run, and those that it left out by reason. Undefined: nothing was chosen. */
+  readonly choice?: { readonly read: number; readonly leftOut: Readonly<Record<string, number>> };
   readonly converted: number;
   /** Records that could not be read. */
   readonly unreadable: number;
@@ -48,6 +50,7 @@ const busiestMax = 20_000;
 export interface Sum {
   readonly counts: Record<CountKey, number>;
   readonly skipped: Map<string, number>;
+  readonly choice: { read: number; readonly leftOut: Map<string, number> };
   readonly byName: Map<string, { count: number; first: number; last: number }>;
   readonly errors: ErrorGroups;
   readonly samples: SamplePair[];
@@ -87,6 +90,7 @@ export function createSum(): Sum {
       before2000: 0,
     },
     skipped: new Map(),
+    choice: { read: 0, leftOut: new Map() },
     byName: new Map(),
     errors: createErrorGroups(),
     samples: [],
@@ -101,6 +105,9 @@ export function createSum(): Sum {
 export function addFindings(sum: Sum, findings: Findings): void {
   for (const key of countKeys) sum.counts[key] += findings[key];
   for (const [reason, count] of Object.entries(findings.skipped)) countReason(sum.skipped, reason, count);
+  sum.choice.read += findings.choice?.read ?? 0;
+  for (const [reason, count] of Object.entries(findings.choice?.leftOut ?? {}))
+    countReason(sum.choice.leftOut, reason, count);
   for (const each of findings.byName) addName(sum, each);
   for (const group of findings.errors) sum.errors.addGroup(group);
   for (const sample of findings.samples) addSample(sum, sample);

@@ -1,5 +1,6 @@
 import type { WireEvent } from '../../../contract/wire-event.ts';
 import type { RejectedRecord } from '../../staging.ts';
+import { createChoiceTally, type ChoiceTally } from './choice-tally.ts';
 import type { ReadyEvent } from './convert-event.ts';
 import { createErrorGroups } from './error-groups.ts';
 import { hashText, type Words } from './event-keys.ts';
@@ -12,6 +13,7 @@ export interface SegmentTally {
   record(): void;
   skip(reason: string): void;
   reject(rejected: RejectedRecord, kind: 'unreadable' | 'refused'): void;
+  readonly choose: ChoiceTally['choose'];
   /** A record became events; `line` is its JSON. */
   convert(part: string, line: number, text: string, events: readonly WireEvent[]): void;
   property(name: string): void;
@@ -39,6 +41,7 @@ export function createSegmentTally(unmapped: UnmappedNames, sampled: Set<string>
   const counts = { records: 0, converted: 0, unreadable: 0, refused: 0, events: 0 };
   const marks = { identifies: 0, groupIdentifies: 0, cutIds: 0, inFuture: 0, before2000: 0 };
   const skipped = new Map<string, number>();
+  const choice = createChoiceTally();
   const errors = createErrorGroups();
   const samples: Findings['samples'][number][] = [];
   const names: string[] = [];
@@ -58,6 +61,7 @@ export function createSegmentTally(unmapped: UnmappedNames, sampled: Set<string>
       counts.records += 1;
     },
     skip: (reason) => countReason(skipped, reason, 1),
+    choose: choice.choose,
     reject: ({ code, reason, part, line, original }, kind) => {
       counts[kind] += 1;
       errors.add(code, reason, { part, line, original });
@@ -89,6 +93,7 @@ export function createSegmentTally(unmapped: UnmappedNames, sampled: Set<string>
       ...counts,
       ...marks,
       skipped: Object.fromEntries(skipped),
+      ...choice.found(),
       byName: [...byName].map(([name, { count, first, last }]) => ({ name, count, first, last })),
       errors: errors.list(),
       samples,

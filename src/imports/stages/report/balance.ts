@@ -29,6 +29,15 @@ function checkLines({ totals, refusedByCheck, parts, days }: Balanced): BalanceL
   return [
     line('Records of the source = records that the check has read', staged, records.read),
     line('Records read = converted + skipped + rejected', records.read, accounted),
+    ...(events.read === events.converted && events.left_out === 0
+      ? []
+      : [
+          line(
+            'Events of the records = converted + left out by choice',
+            events.read,
+            events.converted + events.left_out,
+          ),
+        ]),
     line('Events converted = to load + duplicates + refused by the check', events.converted, prepared + refusedByCheck),
   ];
 }

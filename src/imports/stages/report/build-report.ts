@@ -88,6 +88,9 @@ function totalsOf({ run, parts, days, check, verify }: ReportSources): ReportTot
       skipped_by_reason: base?.skipped ?? {},
     },
     events: {
+      read: base?.events_read ?? base?.events ?? 0,
+      left_out: sum(Object.values(base?.left_out ?? {}), (count) => count),
+      left_out_by_reason: base?.left_out ?? {},
       converted: base?.events ?? 0,
       duplicates: base?.duplicates ?? 0,
       rejected: refused + sum(days, (day) => day.rejected),

@@ -104,6 +104,10 @@ function findings({ errors, problems, warnings, totals }: ReportResult): Html {
     ['Problems that the check found', problems],
     ['Worth a look', warnings],
     ['Skipped on purpose', Object.entries(totals.records.skipped_by_reason).map(([why, n]) => `${why}: ${integer(n)}`)],
+    [
+      'Events left out by choice',
+      Object.entries(totals.events.left_out_by_reason).map(([why, n]) => `${why}: ${integer(n)}`),
+    ],
   ];
   const sections = lists.map(([title, sentences]) => {
     if (sentences.length === 0) return nothing;

@@ -56,6 +56,10 @@ export interface ReportTotals {
     readonly skipped_by_reason: Readonly<Record<string, number>>;
   };
   readonly events: {
+    /** Of the records, before what was chosen. */
+    readonly read: number;
+    readonly left_out: number;
+    readonly left_out_by_reason: Readonly<Record<string, number>>;
     readonly converted: number;
     readonly duplicates: number;
     readonly rejected: number;

@@ -1,0 +1,68 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { shareOfText } from '../../base/share-of-text.ts';
+import { startEndpoint } from '../../../test/support/capture-endpoint.ts';
+import { linesOf, mixpanelLines, newImport, numbersOf, resultOf } from '../../../test/support/import-command.ts';
+import type { ReportResult } from '../../imports/stages/report/report.ts';
+
+const lines = mixpanelLines(1000);
+const records = lines.map((line) => JSON.parse(line) as { event: string; properties: { time: number; n: number } });
+
+/** Numbers of the records that are as `takes` says. */
+function numbers(takes: (event: string, time: number, n: number) => boolean): number[] {
+  return records
+    .filter(({ event, properties: { time, n } }) => takes(event, time, n))
+    .map(({ properties: { n } }) => n);
+}
+
+const from = Date.UTC(2024, 0, 3) / 1000;
+const to = Date.UTC(2024, 0, 5, 12) / 1000;
+
+describe.concurrent('what a command chooses of files', () => {
+  it.each<[string, readonly string[], readonly number[]]>([
+    [
+      'a time range',
+      ['--from-date', '2024-01-03', '--to-date', '2024-01-05T12:00:00Z'],
+      numbers((_, time) => time >= from && time < to),
+    ],
+    [
+      'some events and not others',
+      ['--only-event', 'Event *', '--except-event', 'Event 3', '--except-event', 'Event 4'],
+      numbers((event) => event !== 'Event 3' && event !== 'Event 4'),
+    ],
+    ['a sample of persons', ['--sample', '20%'], numbers((_event, _time, n) => shareOfText(`u${n % 50}`) <= 0.2)],
+  ])('%s: just that is sent, and the report adds up', async (_name, args, expected) => {
+    await using endpoint = await startEndpoint(() => 'keep');
+    await using made = await newImport(lines);
+    const file = join(made.dir, 'report.json');
+    const done = await made.start(endpoint.url, [...args, '--report', file]);
+    expect([done.code, done.stderr]).toEqual([0, expect.stringContaining('begins')]);
+    expect(expected.length).toBeGreaterThan(50);
+    expect(numbersOf(endpoint.kept).toSorted((a, b) => a - b)).toEqual(expected);
+    const report = JSON.parse(await readFile(file, 'utf8')) as ReportResult;
+    expect(report.balance.filter(({ holds }) => !holds)).toEqual([]);
+    expect(report.balance.map(({ name }) => name)).toContain('Events of the records = converted + left out by choice');
+    const { read, converted, left_out: leftOut } = report.totals.events;
+    expect([read, converted, leftOut]).toEqual([1000, expected.length, 1000 - expected.length]);
+  });
+
+  it('the file of --choose says the same; another choice is another import, the same one is done already', async () => {
+    await using endpoint = await startEndpoint(() => 'keep');
+    await using made = await newImport(lines);
+    const file = join(made.dir, 'choice.json');
+    await writeFile(file, JSON.stringify({ events: { only: ['Event 1'] }, sample: 0.5 }));
+    const byFile = resultOf(await made.start(endpoint.url, ['--choose', file]));
+    const byFlags = await made.start(endpoint.url, ['--sample', '50%', '--only-event', 'Event 1']);
+    expect([byFlags.stderr, resultOf(byFlags).id]).toEqual([expect.stringContaining('is done already'), byFile.id]);
+    const other = await made.start(endpoint.url, ['--choose', file, '--sample', '60%', '--check']);
+    expect(resultOf(other).id).not.toBe(byFile.id);
+    expect(linesOf(other).length).toBeGreaterThan(0);
+  });
+
+  it('a choice that is wrong is refused before anything is read', async () => {
+    await using made = await newImport(lines);
+    const { code, stderr } = await made.start('http://127.0.0.1:9', ['--sample', '0%']);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('choose.sample must be > 0')]);
+  });
+});

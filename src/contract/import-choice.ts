@@ -1,0 +1,47 @@
+import { Type, type Static } from 'typebox';
+import { stated } from './stated.ts';
+
+const text = Type.String({ minLength: 1, maxLength: 400 });
+const listMax = 1000;
+
+function names(description: string) {
+  return Type.Optional(Type.Array(text, { minItems: 1, maxItems: listMax, description }));
+}
+
+const closed = { additionalProperties: false } as const;
+
+const lists = {
+  only: names('Nothing but these. A name, or a pattern: `*` stands for any characters.'),
+  except: names('Never these, whatever `only` says. Names or patterns.'),
+};
+
+/** What of a source is imported, and as what: data, the same for every source and every format. */
+export const importChoiceSchema = Type.Object(
+  {
+    time: Type.Optional(
+      Type.Object(
+        {
+          from: Type.Optional(Type.String({ ...stated.time, description: 'ISO 8601: events of this time and later.' })),
+          to: Type.Optional(Type.String({ ...stated.time, description: 'ISO 8601: events before this time.' })),
+        },
+        {
+          ...closed,
+          description:
+            "By the event's own time. `from` and `to` of the run mean this where a source has no times to ask for.",
+        },
+      ),
+    ),
+    events: Type.Optional(Type.Object(lists, { ...closed, description: 'Names as they are stored.' })),
+    sample: Type.Optional(
+      Type.Number({
+        exclusiveMinimum: 0,
+        maximum: 1,
+        description:
+          'Share of the distinct ids whose events are taken, all of them or none: 0.1 is a tenth. Who is in stays in when it grows.',
+      }),
+    ),
+  },
+  closed,
+);
+export type ImportChoice = Static<typeof importChoiceSchema>;
+export type NameLists = NonNullable<ImportChoice['events']>;

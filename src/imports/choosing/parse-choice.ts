@@ -1,0 +1,41 @@
+import { Value } from 'typebox/value';
+import { parseTimestamp } from '../../batch/timestamps.ts';
+import { importChoiceSchema, type ImportChoice } from '../../contract/import-choice.ts';
+
+/** A choice is not one: the message says where, what was expected and what came. */
+export class ChoiceError extends Error {
+  override name = 'ChoiceError';
+}
+
+/** What was chosen, from JSON. Throws ChoiceError. Undefined where nothing was. */
+export function parseChoice(value: unknown): ImportChoice | undefined {
+  if (!isChoice(value)) throw new ChoiceError(firstFault(value));
+  refuseTimes(value.time);
+  return Object.keys(value).length === 0 ? undefined : value;
+}
+
+function isChoice(value: unknown): value is ImportChoice {
+  return Value.Check(importChoiceSchema, value);
+}
+
+function firstFault(value: unknown): string {
+  const [fault] = Value.Errors(importChoiceSchema, value);
+  const place = ['choose', ...(fault?.instancePath ?? '').split('/').slice(1)].join('.');
+  // What JSON Schema says of a name that no property has.
+  if (fault?.keyword === 'boolean') return `${place}: there is no such choice`;
+  return `${place} ${fault?.message ?? 'is no choice'}`;
+}
+
+function refuseTimes(time: ImportChoice['time']): void {
+  for (const end of ['from', 'to'] as const) {
+    const text = time?.[end];
+    if (text !== undefined && parseTimestamp(text) === undefined) {
+      throw new ChoiceError(`choose.time.${end}: expected a time in ISO 8601 such as 2024-03-01T12:00:00Z`);
+    }
+  }
+  const from = parseTimestamp(time?.from ?? '');
+  const to = parseTimestamp(time?.to ?? '');
+  if (from !== undefined && to !== undefined && from >= to) {
+    throw new ChoiceError(`choose.time.to: expected a time after "from" (${time?.from ?? ''}), got ${time?.to ?? ''}`);
+  }
+}

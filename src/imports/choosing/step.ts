@@ -1,0 +1,11 @@
+import type { WireEvent } from '../../contract/wire-event.ts';
+
+/** Why an event is left out: a short phrase that it is counted under; undefined: it stays. */
+export type Filter = (event: WireEvent) => string | undefined;
+
+/** Links between ids and groups: no events of their own, but what makes persons of ids. */
+const links: ReadonlySet<string> = new Set(['$identify', '$create_alias', '$merge_dangerously', '$groupidentify']);
+
+export function isLink({ event }: WireEvent): boolean {
+  return links.has(event);
+}

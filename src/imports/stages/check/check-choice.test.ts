@@ -1,0 +1,83 @@
+import { describe, expect, it } from 'vitest';
+import type { ImportChoice } from '../../../contract/import-choice.ts';
+import { mixpanelRecords } from '../../formats/mixpanel/records.fixture.ts';
+import { segmentRecords } from '../../formats/segment/records.fixture.ts';
+import { checkTest, type CheckTest, type LoadedEvent } from '../../../../test/support/check-stage.ts';
+
+const sum = (counts: Readonly<Record<string, number>> = {}): number =>
+  Object.values(counts).reduce((all, count) => all + count, 0);
+
+async function stageAll(test: CheckTest, records: Iterable<unknown>): Promise<void> {
+  const lines = [...records].map((record) => JSON.stringify(record));
+  await test.stage('first', [...lines.slice(0, 300), 'not json'], 100);
+  await test.stage('second', lines.slice(300), 170);
+}
+
+async function checked(
+  format: string,
+  records: () => Iterable<unknown>,
+  choice?: ImportChoice,
+): Promise<{ result: Awaited<ReturnType<CheckTest['check']>>; events: readonly LoadedEvent[] }> {
+  await using test = await checkTest({ format, rejectedMax: 1, ...(choice === undefined ? {} : { choice }) });
+  await stageAll(test, records());
+  return { result: await test.check(), events: await test.events() };
+}
+
+const sources = [
+  ['mixpanel', () => mixpanelRecords(3, 600)],
+  ['segment', () => segmentRecords(3, 600)],
+] as const;
+const ids = (events: readonly LoadedEvent[]): string[] => events.map(({ uuid }) => uuid).toSorted();
+
+describe('a run with a choice', () => {
+  it.each(sources)('%s: every record and every event is in exactly one sum', async (format, records) => {
+    const times = (await checked(format, records)).events.map(({ timestamp }) => timestamp).toSorted();
+    const choice = {
+      time: { from: times[Math.floor(times.length / 4)] ?? '', to: times[Math.floor(times.length / 2)] ?? '' },
+      events: { except: ['$identify'] },
+      sample: 0.5,
+    };
+    const { result, events } = await checked(format, records, choice);
+    const { totals } = result;
+    expect(events.length).toBeGreaterThan(0);
+    expect(totals.records).toBe(601);
+    expect((totals.converted ?? 0) + sum(totals.skipped) + totals.rejected - (totals.rejected_events ?? 0)).toBe(601);
+    expect(totals.events_read).toBe(totals.events + sum(totals.left_out));
+    expect(totals.events).toBe(events.length + totals.duplicates + (totals.rejected_events ?? 0));
+    expect(Object.keys(totals.left_out ?? {})).toEqual(
+      expect.arrayContaining(['before the time range', 'after the time range', 'not in the sample']),
+    );
+  });
+
+  it.each(sources)('%s: two ranges side by side bring what the whole does, each once', async (format, records) => {
+    const whole = (await checked(format, records)).events.filter(({ event }) => event !== '$identify');
+    const middle = whole[Math.floor(whole.length / 2)]?.timestamp ?? '';
+    const except = { except: ['$identify'] };
+    const before = await checked(format, records, { time: { to: middle }, events: except });
+    const after = await checked(format, records, { time: { from: middle }, events: except });
+    expect([...ids(before.events), ...ids(after.events)].toSorted()).toEqual(ids(whole));
+  });
+
+  it('a check that goes on after a crash has the same result', async () => {
+    const choice = { sample: 0.5 };
+    const whole = await checked('mixpanel', () => mixpanelRecords(3, 600), choice);
+    await using test = await checkTest({ format: 'mixpanel', rejectedMax: 1, choice });
+    await stageAll(test, mixpanelRecords(3, 600));
+    let segments = 0;
+    const failpoint = (name: string): void => {
+      if (name === 'import_segment_checked' && (segments += 1) === 3) throw new Error('crash');
+    };
+    await expect(test.check({ failpoint })).rejects.toThrow('crash');
+    const { totals, samples } = await test.check();
+    expect(totals).toEqual(whole.result.totals);
+    expect(samples.length).toBeGreaterThan(0);
+    expect(ids(await test.events())).toEqual(ids(whole.events));
+  });
+
+  it('links that a list leaves out are warned of, with their number', async () => {
+    const { result } = await checked('segment', () => segmentRecords(3, 600), { events: { only: ['Order *'] } });
+    const links = result.totals.left_out?.['link between ids that is not in the list of events'] ?? 0;
+    expect(links).toBeGreaterThan(0);
+    expect(result.warnings).toContainEqual(expect.stringMatching(new RegExp(`^${links} links between ids`)));
+  });
+});
