@@ -93,6 +93,23 @@ describe('the process of the plugins', () => {
     expect(outcomes.map((outcome) => propertiesOf(outcome)['done'])).toEqual(Array.from({ length: 5000 }, (_, n) => n));
   });
 
+  it('two kills while an event is at work cost it nothing: only what crashes twice by itself is poison', async () => {
+    const sandbox = open({ cpuMs: 2000 });
+    const instance = await sandbox.open(
+      specOf(`exports.processEvent = (event) => {
+        const end = Date.now() + 600; while (Date.now() < end);
+        event.properties.done = true; return event }`),
+    );
+    const work = instance.processEvents([eventOf('a')]);
+    for (let kills = 1; kills <= 2; kills++) {
+      await delay(200);
+      process.kill(sandbox.pid ?? 0, 'SIGKILL');
+      const isAtWorkAgain = (): boolean => sandbox.stats().restarts === kills && sandbox.stats().instances === 1;
+      await expect.poll(isAtWorkAgain, { interval: 5, timeout: 10_000 }).toBe(true);
+    }
+    expect((await work).map(propertiesOf)).toEqual([{ done: true }]);
+  });
+
   it('ends with the service, even when that is killed', async () => {
     const fixture = fileURLToPath(new URL('./dying-service.fixture.ts', import.meta.url));
     const service = spawn(process.execPath, [fixture], { stdio: ['ignore', 'pipe', 'inherit'] });

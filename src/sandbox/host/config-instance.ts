@@ -15,7 +15,7 @@ import { toSandboxError } from '../wire/errors.ts';
 import { encodeEvents } from '../wire/events-text.ts';
 import type { OpenBody, WireCause, WireTarget } from '../wire/messages.ts';
 import { decodeResults } from '../wire/results-text.ts';
-import { runEvents, type SliceEnd } from './run-events.ts';
+import { ownCrashesMax, runEvents, type SliceEnd } from './run-events.ts';
 import { answerOp } from './answer-op.ts';
 import type { Answer, Supervisor } from './supervisor.ts';
 
@@ -197,6 +197,7 @@ export class ConfigInstance implements SandboxInstance {
   /** Again when the isolate is lost while another config was at work, up to a limit. */
   async #openIsolate(): Promise<void> {
     const { supervisor, nextNumber } = this.#deps;
+    let ownCrashes = 0;
     for (let losses = 0; ; losses++) {
       await supervisor.ready();
       const number = nextNumber();
@@ -213,8 +214,9 @@ export class ConfigInstance implements SandboxInstance {
         if (this.number === number) return;
       }
       const cause = end.kind === 'lost' ? end.cause : 'crashed';
-      const isToBlame = end.kind === 'lost' && end.suspect;
-      if (isToBlame || losses >= lossesMax) throw this.#error(cause, 'setupPlugin', lostSentence(cause));
+      if (end.kind === 'lost' && end.suspect) ownCrashes = cause === 'crashed' ? ownCrashes + 1 : ownCrashesMax;
+      if (ownCrashes >= ownCrashesMax || losses >= lossesMax)
+        throw this.#error(cause, 'setupPlugin', lostSentence(cause));
     }
   }
 

@@ -25,6 +25,8 @@ const sliceLengthMax = 49_152;
 const slicesAtOnce = 4;
 const poisonInRowMax = 3;
 const lossesMax = 5;
+/** One crash may be a kill from outside (the system's, when memory is short) that found the plugin at work by chance. */
+export const ownCrashesMax = 2;
 
 /**
  * Takes events through an isolate in slices. When isolate or process are lost with some of them, those are run again one by
@@ -121,6 +123,7 @@ async function runAlone(
   event: SandboxEvent,
   runner: EventRunner,
 ): Promise<{ readonly outcome: EventOutcome; readonly isPoison: boolean }> {
+  let ownCrashes = 0;
   for (let losses = 1; ; losses++) {
     const found: (EventOutcome | undefined)[] = [];
     await runner.ensureOpen();
@@ -128,8 +131,9 @@ async function runAlone(
     const outcome = found[0];
     if (outcome) return { outcome, isPoison: end.kind === 'done' && end.poisonInRow > 0 };
     if (end.kind === 'done') return { outcome: failure(end.nonsense ?? noResult(runner.method)), isPoison: false };
+    if (end.suspect) ownCrashes = end.cause === 'crashed' ? ownCrashes + 1 : ownCrashesMax;
     // Another config may have been to blame.
-    if (!end.suspect && end.cause !== 'aborted' && losses < lossesMax) continue;
+    if (ownCrashes < ownCrashesMax && end.cause !== 'aborted' && losses < lossesMax) continue;
     return {
       outcome: failure(new SandboxError(end.cause, end.message, { method: runner.method })),
       isPoison: end.cause !== 'aborted',
