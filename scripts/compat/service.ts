@@ -10,6 +10,8 @@ const program = fileURLToPath(new URL('../../bin/millrace.js', import.meta.url))
 /** The real program on a data directory of its own. */
 export interface Service extends AsyncDisposable {
   readonly url: string;
+  /** A personal API key of everything. */
+  readonly key: string;
   /** GET, POST, PATCH, DELETE of the management API; `body` as JSON, or as a form. Throws on anything but 2xx. */
   api<T>(method: string, path: string, body?: object | FormData): Promise<Answered<T>>;
 }
@@ -44,6 +46,7 @@ export async function startService(directory: string, env: Readonly<Record<strin
   }
   return {
     url,
+    key,
     api: (method, path, body) => call(url + path, method, key, body),
     async [Symbol.asyncDispose]() {
       const ended = new Promise((resolve) => child.once('exit', resolve));

@@ -1,0 +1,114 @@
+import { execFile } from 'node:child_process';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import type { ReportResult } from '../../src/imports/stages/report/report.ts';
+import type { Service } from './service.ts';
+
+const program = fileURLToPath(new URL('../../bin/millrace.js', import.meta.url));
+const run = promisify(execFile);
+const minutesMax = 5;
+
+/** A file that somebody published, and how it is imported. */
+export interface Sample {
+  readonly tool: string;
+  readonly format: string;
+  /** In the folder; a directory is read with all its files. */
+  readonly file: string;
+  readonly repo: string;
+  readonly path: string;
+  /** 40 hex digits. */
+  readonly commit: string;
+  readonly licence: string;
+  /** `key=value`, as after --format-option. */
+  readonly options?: readonly string[];
+  /** Rules of the format `mapping`. */
+  readonly mapping?: object;
+  /** More of the command's arguments. */
+  readonly arguments?: readonly string[];
+  /** How many events the other tool's own tests expect of the file, and where they say so. */
+  readonly published?: { readonly events: number; readonly where: string };
+  /** Of this file on purpose: it is no export, or a broken one. */
+  readonly refused?: boolean;
+  /** What differs from what the other tool makes of it, and why; one sentence. */
+  readonly differs?: string;
+}
+
+export interface SampleResult {
+  readonly sample: Sample;
+  readonly verdict: ReportResult['verdict'] | 'refused';
+  readonly records: number;
+  readonly skipped: number;
+  readonly events: number;
+  readonly duplicates: number;
+  readonly rejected: number;
+  /** Why records were rejected, or the import refused. */
+  readonly note: string;
+  readonly isAsExpected: boolean;
+}
+
+export interface SampleOptions {
+  /** For reports and what a run keeps. */
+  readonly directory: string;
+  readonly folder: string;
+  readonly sample: Sample;
+  readonly index: number;
+}
+
+/** Imports it into a new project, reads back what is stored, and compares. */
+export async function importSample(service: Service, options: SampleOptions): Promise<SampleResult> {
+  const { directory, folder, sample, index } = options;
+  const project = await service.api<{ readonly api_token: string }>('POST', '/api/projects/', {
+    name: `${index} ${sample.tool}`,
+  });
+  const report = join(directory, `${index}.json`);
+  const args = ['import', 'run', sample.format, join(folder, sample.file), '--to', service.url];
+  args.push('--api-key', project.body.api_token, '--personal-api-key', service.key, '--rejected-max', '100%');
+  args.push('--no-progress', '--report', report, '--state-dir', join(directory, String(index)));
+  for (const option of sample.options ?? []) args.push('--format-option', option);
+  args.push(...(sample.arguments ?? []));
+  if (sample.mapping !== undefined) {
+    const rules = join(directory, `${index}-rules.json`);
+    await writeFile(rules, JSON.stringify(sample.mapping));
+    args.push('--format-option', `mapping=@${rules}`);
+  }
+  const said = await saidBy(args);
+  const text = await readFile(report, 'utf8').catch(() => undefined);
+  return text === undefined ? refusedResult(sample, said) : resultOf(sample, JSON.parse(text) as ReportResult);
+}
+
+/** What the command wrote to stderr, however it ended: the report says how. */
+async function saidBy(args: readonly string[]): Promise<string> {
+  try {
+    const { stderr } = await run(process.execPath, [program, ...args], { timeout: minutesMax * 60_000 });
+    return stderr;
+  } catch (error) {
+    if (error instanceof Error && 'stderr' in error) return String(error.stderr);
+    throw error;
+  }
+}
+
+function refusedResult(sample: Sample, said: string): SampleResult {
+  const note = said.trim().split('\n').at(-1) ?? '';
+  const none = { records: 0, skipped: 0, events: 0, duplicates: 0, rejected: 0 };
+  return { sample, verdict: 'refused', ...none, note, isAsExpected: sample.refused === true };
+}
+
+function resultOf(sample: Sample, report: ReportResult): SampleResult {
+  const { records, events } = report.totals;
+  const rejected = records.rejected + events.rejected;
+  const published = sample.published === undefined || sample.published.events === events.loaded;
+  const isAccounted = report.verdict === 'exact' && (published || sample.differs !== undefined);
+  return {
+    sample,
+    verdict: report.verdict,
+    records: records.read,
+    skipped: records.skipped,
+    events: events.loaded,
+    duplicates: events.duplicates,
+    rejected,
+    note: [...report.errors.map(({ count, reason }) => `${count} × ${reason}`), ...report.problems].join('; '),
+    isAsExpected: isAccounted && (rejected === 0 || sample.refused === true || sample.differs !== undefined),
+  };
+}
