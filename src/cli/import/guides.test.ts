@@ -93,6 +93,21 @@ describe('the guides for those who move from another tool', () => {
     },
   );
 
+  it.each([
+    ['mixpanel', 'From a warehouse', ['Order Done', 'Signed Up']],
+    ['amplitude', 'From a warehouse', ['$identify', 'Order Done', 'Signed Up']],
+    ['ga4', 'From a flattened table', ['$pageview', 'scroll']],
+    ['segment-rudderstack', 'From a warehouse', ['$identify', 'Order Completed', 'Order Completed']],
+  ])('%s: the table of a warehouse is imported as written', async (tool, heading, expected) => {
+    await using endpoint = await startEndpoint(() => 'keep');
+    await inFolder(async (folder) => {
+      const [commands = ''] = await blocksOf(`migrate-${tool}.md`, heading);
+      await runIn(folder, commands, endpoint.url);
+      const kept = endpoint.kept as unknown as readonly Sent[];
+      expect(kept.map(({ event }) => event).toSorted()).toEqual(expected);
+    });
+  });
+
   it('Matomo: visits are fetched page by page to the last one, with the token in the body', async () => {
     const visits = [...matomoRecords(5, 2300)];
     const asked: string[] = [];

@@ -4,6 +4,7 @@ import { amplitudeExample } from './example.ts';
 import { addGroups, createGroupReader } from './groups.ts';
 import { amplitudeNames } from './names.ts';
 import { createSessionIds } from './sessions.ts';
+import { exportedRecord } from './warehouse.ts';
 import { isUuid } from '../derived-uuids.ts';
 import { createEventWriter, imported, leftOut, unreadable, type EventWriter } from '../event-writer.ts';
 import type { Format, FormatOptions, NameTable, RecordReader } from '../format.ts';
@@ -22,7 +23,9 @@ export const amplitude: Format = {
     'Events of the export with all properties of event, user and groups. distinct_id is user_id, else device_id, else ' +
     'amplitude_id; the uuid is the export’s own. Sessions keep their start in `$session_id`. In the table of names, ' +
     '`column:x` is the column x of the export.',
-  source: 'The Export API (`/api/2/export`): a zip of gzipped files with one JSON object per line.',
+  source:
+    'The Export API (`/api/2/export`): a zip of gzipped files with one JSON object per line. Or the table of events of a ' +
+    'warehouse, as Amplitude, Fivetran and other loaders fill it.',
   options: [
     {
       key: 'identify',
@@ -50,7 +53,8 @@ function createReader(given: FormatOptions, names: NameTable): RecordReader {
   const addColumns = createColumns(names);
   const readGroups = createGroupReader(writer);
   const sessionId = createSessionIds();
-  return readObjects((record) => {
+  return readObjects((given) => {
+    const record = exportedRecord(given);
     const name = idOf(record['event_type']);
     if (name === undefined)
       return unreadable(`expected the name of the event in event_type, got ${kindOf(record['event_type'])}`);

@@ -107,7 +107,8 @@ describe('rows of Google Analytics 4', () => {
 
   it.each([
     [{ event_name: undefined }, 'expected event_name as a text, got nothing'],
-    [{ event_timestamp: '2024-05-01' }, 'expected event_timestamp in microseconds since 1970, got a text'],
+    [{ event_timestamp: 'soon' }, 'expected event_timestamp in microseconds since 1970, got a text'],
+    [{ event_timestamp: '2024-13-01' }, 'expected event_timestamp in microseconds since 1970, got a text'],
     [{ event_timestamp: 1_714_559_430 }, 'expected event_timestamp in microseconds since 1970, got a number'],
   ])('says why it cannot read %j', (change, reason) => {
     expect(readAll(ga4, [{ ...row, ...change }])).toEqual([{ kind: 'unreadable', reason }]);

@@ -9,6 +9,7 @@ import { timeOfEpoch } from '../read-times.ts';
 import { asNumber, firstId, idOf, kindOf, listOf, objectOf, setMember } from '../read-values.ts';
 import type { Json, Properties } from '../read-values.ts';
 import { ga4Example } from './example.ts';
+import { exportedRow } from './warehouse.ts';
 
 const slug = 'ga4';
 
@@ -71,7 +72,9 @@ export const ga4: Format = {
     'user, time, name and place in the batch (in rows from before 2024, which have no place, from the parameters ' +
     'instead), so a daily table that Google amended later gives the same events again. Values `(not set)` and ' +
     '`(not provided)` are left out.',
-  source: 'The tables `events_YYYYMMDD` of a BigQuery dataset `analytics_…`, exported as JSON lines or Parquet.',
+  source:
+    'The tables `events_YYYYMMDD` of a BigQuery dataset `analytics_…`, exported as JSON lines, Parquet or Avro; or a ' +
+    'flattened table of events (a column per parameter), as Fivetran, dbt packages and other loaders write it.',
   options: [
     {
       key: 'without_user',
@@ -104,7 +107,8 @@ const readApart = new Set(
 );
 
 function createReader(writer: EventWriter, importAnonymous: boolean): RecordReader {
-  return readObjects((row) => {
+  return readObjects((record) => {
+    const row = exportedRow(record);
     const sourceName = row['event_name'];
     if (typeof sourceName !== 'string' || sourceName === '') {
       return unreadable(`expected event_name as a text, got ${kindOf(sourceName)}`);
@@ -120,7 +124,7 @@ function createReader(writer: EventWriter, importAnonymous: boolean): RecordRead
     if (user === undefined && device === undefined && !importAnonymous) {
       return skipped('neither user_id nor user_pseudo_id: sent without consent');
     }
-    const uuid = idOfRow(writer, row);
+    const uuid = idOfRow(writer, row, record);
     const properties = propertiesOf(writer, row);
     const distinctId = user ?? device ?? uuid;
     if (user === undefined && device === undefined) properties['$process_person_profile'] = false;
@@ -130,7 +134,7 @@ function createReader(writer: EventWriter, importAnonymous: boolean): RecordRead
 }
 
 /** Google sends nothing twice under one place in a batch; without a place two equal rows are two events. */
-function idOfRow(writer: EventWriter, row: Json): string {
+function idOfRow(writer: EventWriter, row: Json, record: Json): string {
   const key = [
     'event',
     ...['stream_id', 'user_pseudo_id', 'user_id', 'event_timestamp', 'event_name', 'event_bundle_sequence_id'].map(
@@ -141,7 +145,9 @@ function idOfRow(writer: EventWriter, row: Json): string {
   if (place !== undefined) {
     return writer.id(...key, firstId(row['batch_page_id']) ?? '', firstId(row['batch_ordering_id']) ?? '', place);
   }
-  const content = canonicalJson([row['event_params'] ?? null, row['items'] ?? null]);
+  // A flattened row has its parameters in columns, as many as there are.
+  const parameters = row['event_params'] ?? (row === record ? null : row);
+  const content = canonicalJson([parameters, row['items'] ?? null]);
   return writer.countedId(...key, content);
 }
 

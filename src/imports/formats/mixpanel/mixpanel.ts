@@ -1,10 +1,10 @@
-import { isObject } from '../../../base/json.ts';
 import { createUuids } from '../derived-uuids.ts';
 import { createEventWriter, imported, leftOut, unreadable, type EventWriter } from '../event-writer.ts';
 import type { Format, FormatOptions, NameTable, RecordReader, RecordResult } from '../format.ts';
 import { mixpanelExample } from './example.ts';
 import { deviceOf, distinctIdOf, userOf } from './ids.ts';
 import { mixpanelNames } from './names.ts';
+import { fromWarehouse } from './warehouse.ts';
 import { createProfileReader, isProfile } from './profiles.ts';
 import { mixpanelVerb } from './verbs.ts';
 import { namesOf, rename, type Names } from '../names.ts';
@@ -37,11 +37,12 @@ export const mixpanel: Format = {
   slug: 'mixpanel',
   name: 'Mixpanel',
   description:
-    'Raw events, identity events ($identify, $create_alias, $merge), profiles of users and groups. The uuid follows from ' +
-    '$insert_id as in PostHog’s own importer. Ids that mean nobody (null, undefined, …) make no person.',
+    'Raw events, identity events ($identify, $create_alias, $merge), profiles of users and groups; rows of a warehouse ' +
+    'become what the export would have said. The uuid follows from $insert_id as in PostHog’s own importer. Ids that ' +
+    'mean nobody (null, undefined, …) make no person.',
   source:
-    'The Raw Event Export API (`/api/2.0/export`, one JSON object per line), the Data Pipelines’ flat rows, and the ' +
-    'results of the Engage API or its CSV as objects.',
+    'The Raw Event Export API (`/api/2.0/export`, one JSON object per line), the table of events as the Data Pipelines, ' +
+    'Fivetran, Airbyte or Stitch write it, and the results of the Engage API or its CSV as objects.',
   options: [
     {
       key: 'time_zone',
@@ -100,19 +101,17 @@ function groupProperties(text: string): readonly GroupProperty[] {
 }
 
 function readEvent(record: Json, context: Context): RecordResult {
-  const name = idOf(record['event'] ?? record['event_name']);
-  if (name === undefined)
-    return unreadable(`expected the name of the event in "event", got ${kindOf(record['event'])}`);
-  const source = isObject(record['event_name'] === undefined ? record['properties'] : undefined)
-    ? objectOf(record['properties'])
-    : flatProperties(record);
+  const given = fromWarehouse(record) ?? record;
+  const name = idOf(given.event);
+  if (name === undefined) return unreadable(`expected the name of the event in "event", got ${kindOf(given.event)}`);
+  const source = objectOf(given.properties);
   const timestamp = timeOf(source['time'], context.zone);
   if (timestamp === undefined) {
     return unreadable(`expected seconds or milliseconds since 1970 in properties.time, got ${kindOf(source['time'])}`);
   }
   const verb = mixpanelVerb(name, source);
   if (verb?.kind === 'unreadable' || verb?.kind === 'skipped') return verb;
-  const uuid = uuidOf(record, source, context.writer);
+  const uuid = uuidOf(given, source, context.writer);
   if (verb !== undefined) {
     return imported(
       verb.links.map(({ event, distinctId, properties }, index) =>
@@ -128,20 +127,6 @@ function readEvent(record: Json, context: Context): RecordResult {
   }
   const event = context.writer.eventName(name);
   return event === null ? leftOut(name) : plainEvent(event, uuid, timestamp, source, context);
-}
-
-/** Rows of the Data Pipelines: what the export keeps in `properties` under `$` names stands beside them. */
-function flatProperties(record: Json): Json {
-  const { event_name: _, event: __, properties, time, distinct_id, device_id, user_id, insert_id, ...rest } = record;
-  return {
-    ...rest,
-    ...objectOf(properties),
-    ...(time === undefined ? {} : { time }),
-    ...(distinct_id === undefined ? {} : { distinct_id }),
-    ...(device_id === undefined ? {} : { $device_id: device_id }),
-    ...(user_id === undefined ? {} : { $user_id: user_id }),
-    ...(insert_id === undefined ? {} : { $insert_id: insert_id }),
-  };
 }
 
 function timeOf(value: unknown, zone: Zone): string | undefined {

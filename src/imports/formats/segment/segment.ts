@@ -6,7 +6,9 @@ import { namesOf, rename } from '../names.ts';
 import { createOccurrences } from '../occurrences.ts';
 import { readOptions } from '../read-options.ts';
 import { readObjects } from '../read-objects.ts';
+import { contextPaths } from './context.ts';
 import { segmentExample } from './example.ts';
+import { isWarehouseRow, messageOfRow, warehouseTables } from './warehouse.ts';
 
 export type FormatResult =
   | { readonly kind: 'event'; readonly event: WireEvent }
@@ -32,7 +34,9 @@ export const segment: Format = {
   description:
     'The messages track, identify, page, screen, group and alias, with what their context says. distinct_id is userId, else ' +
     'anonymousId; the uuid follows from messageId. Names in the table are those of the finished event.',
-  source: 'The raw archive in a warehouse’s or destination’s bucket: one JSON message per line, gzipped.',
+  source:
+    'The raw archive in a destination’s bucket: one JSON message per line, gzipped. Or tables of the warehouse: tracks, ' +
+    'those of single events, pages, screens, identifies, groups, aliases, users.',
   options: [
     {
       key: 'duplicates',
@@ -40,6 +44,14 @@ export const segment: Format = {
         'What to do with a message whose messageId came before: keep it under an id of its own, or leave it out',
       default: 'keep',
       choices: ['keep', 'drop'],
+    },
+    {
+      key: 'table',
+      description:
+        'Of rows of a warehouse, the table that they come from. `auto` knows tracks, the tables of single events, pages, ' +
+        'groups and aliases by their columns',
+      default: 'auto',
+      choices: warehouseTables,
     },
   ],
   names: { events: {}, properties: {}, person_properties: {} },
@@ -50,9 +62,15 @@ export const segment: Format = {
 function createReader(given: FormatOptions, names: NameTable): RecordReader {
   const options = readOptions('segment', segment.options, given);
   const read = createSegmentReader(options['duplicates'] === 'drop' ? 'drop' : 'keep');
+  // In a warehouse the id of a message stands once in a table: another row of it is of the table of all events beside it.
+  const readRow = createSegmentReader('drop');
   const translate = createTranslation(names);
-  return readObjects((message) => {
-    const result = read(message);
+  const table = options['table'] ?? 'auto';
+  return readObjects((record) => {
+    const found = isWarehouseRow(record) ? messageOfRow(record, table) : undefined;
+    if (found !== undefined && found.kind !== 'message') return found;
+    const message = found === undefined ? record : found.message;
+    const result = found === undefined ? read(message) : readRow(message);
     if (result.kind === 'unreadable') return result;
     if (result.kind === 'duplicate') return { kind: 'skipped', reason: repeatedMessage };
     const event = translate(result.event);
@@ -156,39 +174,6 @@ function groupBody(message: Json): { event: string; properties: Json } | string 
   const properties = { $group_type: type, $group_key: key, $group_set: traits, $groups: { [type]: key } };
   return { event: '$groupidentify', properties };
 }
-
-/** Property ← where it stands in the message. The event's own properties win over these. */
-const contextPaths: Readonly<Record<string, string>> = {
-  $app_build: 'context.app.build',
-  $app_name: 'context.app.name',
-  $app_namespace: 'context.app.namespace',
-  $app_version: 'context.app.version',
-  $current_url: 'context.page.url',
-  $device_id: 'context.device.id',
-  $device_manufacturer: 'context.device.manufacturer',
-  $device_model: 'context.device.model',
-  $device_name: 'context.device.name',
-  $device_type: 'context.device.type',
-  $lib: 'context.library.name',
-  $lib_version: 'context.library.version',
-  $locale: 'context.locale',
-  $network_carrier: 'context.network.carrier',
-  $os: 'context.os.name',
-  $os_version: 'context.os.version',
-  $pathname: 'context.page.path',
-  $referrer: 'context.page.referrer',
-  $screen_density: 'context.screen.density',
-  $screen_height: 'context.screen.height',
-  $screen_width: 'context.screen.width',
-  $timezone: 'context.timezone',
-  $useragent: 'context.userAgent',
-  title: 'context.page.title',
-  utm_campaign: 'context.campaign.name',
-  utm_content: 'context.campaign.content',
-  utm_medium: 'context.campaign.medium',
-  utm_source: 'context.campaign.source',
-  utm_term: 'context.campaign.term',
-};
 
 function contextProperties(message: Json): Json {
   const found: Record<string, unknown> = {};

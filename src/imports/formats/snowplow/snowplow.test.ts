@@ -9,6 +9,7 @@ import {
   readAll,
   readHostile,
 } from '../../../../test/support/format-check.ts';
+import { inCapitals } from '../../../../test/support/warehouse-rows.ts';
 import { snowplowRecords } from './records.fixture.ts';
 
 const row = {
@@ -37,6 +38,12 @@ describe('enriched events of Snowplow', () => {
     ]);
   });
 
+  it('a row of a warehouse with names in capitals and a loader’s own columns says the same', () => {
+    const loaded = { ...row, _fivetran_synced: '2024-05-02', page_title: null };
+    expect(eventFrom(snowplow, loaded)).toEqual(eventFrom(snowplow, row));
+    expect(eventFrom(snowplow, inCapitals(loaded))).toEqual(eventFrom(snowplow, row));
+  });
+
   it.each([
     [{ event: 'page_view' }, '$pageview'],
     [{ event: 'struct', se_action: 'add-to-basket' }, 'add-to-basket'],
@@ -45,6 +52,7 @@ describe('enriched events of Snowplow', () => {
     [{ event: 'unstruct', event_name: 'cart_action' }, 'cart_action'],
     [{ event: 'unstruct', unstruct_event: selfDescribing('iglu:com.acme/cart/jsonschema/1-0-0', {}) }, 'cart'],
     [{ event: 'unstruct', unstruct_event_com_acme_cart_1: '{}' }, 'com_acme_cart'],
+    [{ event: 'unstruct', unstruct_event_com_acme_cart_1_0_2: { total: 7 } }, 'com_acme_cart'],
     [{ event: 'unstruct', event_name: 'screen_view' }, '$screen'],
     [{ event: 'transaction' }, 'transaction'],
   ])('%j becomes %s', (change, event) => {

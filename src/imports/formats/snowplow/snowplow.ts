@@ -5,6 +5,7 @@ import type { Format, NameTable, RecordReader, RecordResult } from '../format.ts
 import { personId } from '../person-id.ts';
 import { readObjects } from '../read-objects.ts';
 import { readOptions } from '../read-options.ts';
+import { hasLoaderColumn, isInCapitals, plainRow } from '../warehouse-row.ts';
 import { timeOfTextOrMs } from '../read-times.ts';
 import { asNumber, idOf, kindOf, listOf, objectOfJson, setMember, valueOfJson } from '../read-values.ts';
 import type { Json, Properties } from '../read-values.ts';
@@ -72,7 +73,8 @@ export const snowplow: Format = {
     'self-describing event become its properties; contexts stay lists under `contexts_<vendor>_<name>_<model>`. ' +
     'A structured event is called as its se_action. Page pings are left out by the table of names; failed events ' +
     '(bad rows) are skipped.',
-  source: 'The enriched archive (`enriched/good`), or the `events` table of a warehouse as JSON lines or CSV.',
+  source:
+    'The enriched archive (`enriched/good`), or the `events` table of a warehouse as JSON lines, CSV, Parquet or Avro.',
   options: [],
   names,
   example: snowplowExample,
@@ -83,7 +85,7 @@ export const snowplow: Format = {
 };
 
 function createReader(writer: EventWriter): RecordReader {
-  const readRow = readObjects((row) => read(writer, row));
+  const readRow = readObjects((row) => read(writer, isWarehouseRow(row) ? plainRow(row, 'event_id') : row));
   return (record) => {
     if (typeof record !== 'string') return readRow(record);
     const cells = record.replace(/[\r\n]+$/, '').split('\t');
@@ -98,6 +100,9 @@ function createReader(writer: EventWriter): RecordReader {
     return readRow(row);
   };
 }
+
+/** Snowflake writes the columns in capitals, loaders add their own. */
+const isWarehouseRow = (row: Json): boolean => isInCapitals(row, 'event_id') || hasLoaderColumn(row);
 
 function read(writer: EventWriter, row: Json): RecordResult {
   const schema = row['schema'];
@@ -184,8 +189,8 @@ interface SelfDescribing {
 /** `iglu:com.acme/cart_action/jsonschema/1-0-2` */
 const schemaPattern = /^iglu:([^/]{1,200})\/([^/]{1,200})\/[^/]{1,50}\/(\d+)(?:-\d+-\d+)?$/;
 
-/** Of `unstruct_event_com_acme_cart_action_1`, all but the name with its vendor. */
-const versionedColumn = /^unstruct_event_|_\d+$/g;
+/** Of `unstruct_event_com_acme_cart_action_1` (in BigQuery `…_1_0_2`), all but the name with its vendor. */
+const versionedColumn = /^unstruct_event_|(_\d+){1,3}$/g;
 
 function unstructOf(row: Json): SelfDescribing | undefined {
   const inner = objectOfJson(row['unstruct_event'])?.['data'];
