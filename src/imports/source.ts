@@ -12,14 +12,22 @@ export interface TimeRange {
 export interface Source {
   /**
    * What there is to fetch, in the order in which it should be. The same range gives the same keys again; `identity` says
-   * whether a part's content is still the same.
+   * whether a part's content is still the same. Asked before the export, and again at its end: nothing may have changed.
+   * Throws SourceWaitError for what is still being written.
    */
   listParts(range: TimeRange, context: SourceContext): Promise<readonly SourcePart[]>;
   /**
    * The records of one part. It may be called again for the same part, and the answer may come in another order (see
-   * `stable`). Throws SourceWaitError or SourceError.
+   * `stable`). Throws SourceWaitError or SourceError; SourceChangedError where the part is not what was listed.
    */
   open(part: SourcePart, context: SourceContext): AsyncIterable<RecordChunk>;
+  /**
+   * The checksum of the part's content as it is now, as `open` tells `wasRead`: it excuses another identity (a file that was
+   * touched). Reads the whole part; left out, or undefined: nobody can tell, and another identity is another content.
+   */
+  checksumNow?(part: SourcePart, context: SourceContext): Promise<string | undefined>;
+  /** Lets go of what is held between two calls (a snapshot of a database). It can be used again after that. */
+  release?(): Promise<void>;
   /** Parts fetched at the same time, at most. */
   readonly concurrency: number;
 }
@@ -35,6 +43,17 @@ export interface SourcePart {
   readonly stable: boolean;
   /** What `open` needs besides the key. */
   readonly detail?: JsonObject;
+  /**
+   * All parts are read as they were at one moment: what changes after the export has come later, and is no reason to stop.
+   */
+  readonly isSnapshot?: boolean;
+}
+
+/** What was read of a part, when all of it was. */
+export interface PartRead {
+  /** Where it is another than the listed one. */
+  readonly identity?: string;
+  readonly checksum?: string;
 }
 
 /** Some records, each one line of JSON. Blank lines count as lines, so that line numbers are those of the source. */
@@ -61,6 +80,10 @@ export interface SourceContext {
   readonly signal: AbortSignal;
   /** For a source that waits by itself: shows people why and how long, until its next chunk. */
   readonly waiting?: (reason: string, waitMs: number) => void;
+  /** The caller calls `release` in the end: what it reads until then may be read as it was at one moment. */
+  readonly holdsSnapshot?: boolean;
+  /** Told by `open` before its end, when all of the part was read. */
+  readonly wasRead?: (read: PartRead) => void;
   /** How a source waits by itself; tests give one that does not. */
   readonly sleep?: Sleep;
 }
@@ -104,5 +127,10 @@ export class SourceWaitError extends Error {
 
 /** Waiting does not help: wrong credentials, no such bucket, a range that the source refuses. The run fails with this sentence. */
 export class SourceError extends Error {
-  override name = 'SourceError';
+  override name: string = 'SourceError';
+}
+
+/** The part is not what was listed any more: it is listed and read anew. The message says what has happened to it. */
+export class SourceChangedError extends SourceError {
+  override name = 'SourceChangedError';
 }

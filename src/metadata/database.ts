@@ -375,6 +375,8 @@ export interface Database {
     key: string;
     bytes: number | null;
     identity: string | null;
+    /** Of what was read of it. */
+    checksum: string | null;
     stable: Flag;
     /** JSON object. */
     detail: string | null;

@@ -6,11 +6,12 @@ import { plugins } from './migrations/0002-plugins.ts';
 import { imports } from './migrations/0003-imports.ts';
 import { importLeftovers } from './migrations/0004-import-leftovers.ts';
 import { errorSources } from './migrations/0005-error-sources.ts';
+import { importChecksums } from './migrations/0006-import-checksums.ts';
 import { columnTypes, type Dialect, type Migration } from './migrations/migration.ts';
 import type { Queries } from './queries.ts';
 
 /** In order of version, without gaps. */
-const migrations: readonly Migration[] = [init, plugins, imports, importLeftovers, errorSources];
+const migrations: readonly Migration[] = [init, plugins, imports, importLeftovers, errorSources, importChecksums];
 
 /** The schema version that this program needs. */
 export const schemaVersion = migrations.length;

@@ -26,15 +26,26 @@ export function combineSources(sources: readonly Source[]): Source {
       return parts;
     },
     open: (part, context) => {
-      const { owned, own } = (part.detail ?? {}) as { owned?: Owned; own?: SourcePart['detail'] };
-      const source = owned === undefined ? undefined : sources[owned.source];
-      if (owned === undefined || source === undefined) {
-        throw new SourceError(
-          `expected the part ${part.key} to be of one of the sources named; start anew with --again`,
-        );
-      }
-      const { detail: _, ...rest } = part;
-      return source.open({ ...rest, key: owned.key, ...(own === undefined ? {} : { detail: own }) }, context);
+      const { source, own } = ownerOf(sources, part);
+      return source.open(own, context);
+    },
+    checksumNow: async (part, context) => {
+      const { source, own } = ownerOf(sources, part);
+      return source.checksumNow?.(own, context);
+    },
+    release: async () => {
+      for (const source of sources) await source.release?.();
     },
   };
+}
+
+/** The source that a part belongs to, and the part as that one knows it. */
+function ownerOf(sources: readonly Source[], part: SourcePart): { readonly source: Source; readonly own: SourcePart } {
+  const { owned, own } = (part.detail ?? {}) as { owned?: Owned; own?: SourcePart['detail'] };
+  const source = owned === undefined ? undefined : sources[owned.source];
+  if (owned === undefined || source === undefined) {
+    throw new SourceError(`expected the part ${part.key} to be of one of the sources named; start anew with --again`);
+  }
+  const { detail: _, ...rest } = part;
+  return { source, own: { ...rest, key: owned.key, ...(own === undefined ? {} : { detail: own }) } };
 }

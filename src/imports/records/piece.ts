@@ -14,6 +14,8 @@ export interface ReadHints {
   readonly name: string;
   /** Told of every text in it: what form it has, and its first 64 KB. */
   readonly onText?: (form: TextForm, head: Buffer) => void;
+  /** Told of all bytes that are read in a row from the beginning, before decompression. */
+  readonly onBytes?: (bytes: Buffer) => void;
   /** Aborted: reading ends with its reason. */
   readonly signal: AbortSignal;
   /** Where archives and Parquet files that come as a stream lie while they are read; made when it is not there. */

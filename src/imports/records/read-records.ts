@@ -25,13 +25,13 @@ const ratioMaxDefault = 400;
  */
 export async function* readRecords(chunks: AsyncIterable<Buffer>, hints: ReadHints): AsyncGenerator<RecordChunk> {
   const progress = { bytes: 0 };
-  yield* withBytes(readAny(watched(chunks, hints.signal, progress), contextOf(hints, progress)), progress);
+  yield* withBytes(readAny(watched(chunks, hints, progress), contextOf(hints, progress)), progress);
 }
 
 /** The same for a file on disk; archives and Parquet files are read where they lie. Throws the file system's errors too. */
 export async function* readRecordFile(path: string, hints: ReadHints): AsyncGenerator<RecordChunk> {
   const progress = { bytes: 0 };
-  const chunks = watched(fileChunks(path), hints.signal, progress);
+  const chunks = watched(fileChunks(path), hints, progress);
   yield* withBytes(readAny(chunks, { ...contextOf(hints, progress), path }), progress);
 }
 
@@ -60,13 +60,14 @@ async function* fileChunks(path: string): AsyncGenerator<Buffer> {
 
 async function* watched(
   chunks: AsyncIterable<Buffer>,
-  signal: AbortSignal,
+  { signal, onBytes }: ReadHints,
   progress: { bytes: number },
 ): AsyncGenerator<Buffer> {
   signal.throwIfAborted();
   for await (const chunk of chunks) {
     signal.throwIfAborted();
     progress.bytes += chunk.length;
+    onBytes?.(chunk);
     yield chunk;
   }
   signal.throwIfAborted();

@@ -14,7 +14,7 @@ export interface LeasedRun {
   parts(): Promise<readonly StoredPart[]>;
   /** Numbers parts from 1 in this order; keys that are known stay as they are. */
   addParts(parts: readonly SourcePart[]): Promise<readonly StoredPart[]>;
-  savePart(seq: number, change: Partial<PartState>): Promise<void>;
+  savePart(seq: number, change: Partial<PartState> & { readonly bytes?: number | undefined }): Promise<void>;
   days(): Promise<readonly StoredDay[]>;
   saveDay(day: string, change: Partial<DayState>): Promise<void>;
   /** Before a stage is done anew: forgets days (check), or how far they came (load, verify). */
@@ -27,12 +27,15 @@ export interface LeasedRun {
   flush(): Promise<void>;
 }
 
-export interface StoredPart extends Omit<SourcePart, 'identity'>, PartState {
+export interface StoredPart extends Omit<SourcePart, 'identity' | 'isSnapshot'>, PartState {
   readonly seq: number;
 }
 
 export interface PartState {
+  /** Of what is staged. */
   readonly identity: string | undefined;
+  /** Of what was read, when all of it was and the source tells. */
+  readonly checksum: string | undefined;
   /** Staged so far; a part that is not stable and not `complete` starts anew. */
   readonly segments: readonly Segment[];
   /** Everything of it is staged. */

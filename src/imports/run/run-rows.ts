@@ -1,7 +1,7 @@
 import type { Insertable, Selectable } from 'kysely';
 import { isoMicros } from '../../base/clock.ts';
 import type { Database } from '../../metadata/database.ts';
-import type { PartState, StoredPart } from './leased-run.ts';
+import type { LeasedRun, StoredPart } from './leased-run.ts';
 import type { DayState, StoredDay } from './import-day.ts';
 import type { Run, RunState, Stage } from './run.ts';
 
@@ -63,6 +63,7 @@ export function toPart(row: Selectable<Database['import_parts']>): StoredPart {
     key: row.key,
     stable: row.stable === 1,
     identity: row.identity ?? undefined,
+    checksum: row.checksum ?? undefined,
     ...(row.bytes === null ? {} : { bytes: Number(row.bytes) }),
     ...(row.detail === null ? {} : { detail: JSON.parse(row.detail) as NonNullable<StoredPart['detail']> }),
     segments: JSON.parse(row.segments) as StoredPart['segments'],
@@ -74,10 +75,14 @@ export function toPart(row: Selectable<Database['import_parts']>): StoredPart {
   };
 }
 
-/** Only what is named in `change`; `identity: undefined` named so forgets it. */
-export function partColumns(change: Partial<PartState>): Partial<Insertable<Database['import_parts']>> {
+/** Only what is named in `change`; what is named as undefined is forgotten. */
+export function partColumns(
+  change: Parameters<LeasedRun['savePart']>[1],
+): Partial<Insertable<Database['import_parts']>> {
   return {
     ...('identity' in change && { identity: change.identity ?? null }),
+    ...('checksum' in change && { checksum: change.checksum ?? null }),
+    ...('bytes' in change && { bytes: change.bytes ?? null }),
     ...(change.segments !== undefined && { segments: JSON.stringify(change.segments) }),
     ...(change.complete !== undefined && { complete: change.complete ? 1 : 0 }),
     ...(change.faults !== undefined && { faults: change.faults }),

@@ -45,6 +45,7 @@ export function testRunWriter(open: OpenRunsStore): void {
         faults: 0,
         checked: 0,
         checkState: '',
+        checksum: undefined,
         error: '',
       });
       const many = Array.from({ length: 1203 }, (_, n) => ({ key: `k${n}`, stable: false }));

@@ -88,6 +88,7 @@ async function insertParts(tx: Queries, run: Run, parts: readonly SourcePart[]):
     key: part.key,
     bytes: part.bytes ?? null,
     identity: part.identity ?? null,
+    checksum: null,
     stable: part.stable ? 1 : 0,
     detail: part.detail === undefined ? null : JSON.stringify(part.detail),
     segments: '[]',

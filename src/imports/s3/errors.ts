@@ -40,7 +40,7 @@ export function asBucketError(error: unknown, what: string): Error {
   const { name, status, retryAfterMs } = read(error);
   const options = { cause: error, retryAfterMs };
   const answer = status === undefined ? name : `${status} ${name}`;
-  if (status === 412) return new BucketError('changed', `${what} has changed since it was listed; start anew`, options);
+  if (status === 412) return new BucketError('changed', `${what} has changed since it was listed`, options);
   if (missing.has(name) || status === 404) {
     return new BucketError(
       'missing',

@@ -85,7 +85,7 @@ describe('files to import', () => {
     const [after] = await open('b.json').listParts({}, context);
     expect(after?.identity).not.toBe(before?.identity);
     if (before === undefined) throw new Error('expected a part');
-    await expect(readPart(open('b.json'), before)).rejects.toThrow('has changed while it was imported');
+    await expect(readPart(open('b.json'), before)).rejects.toThrow('has changed since it was listed');
   });
 
   it('the command line reads whatever its user may read', async () => {

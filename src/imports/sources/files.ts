@@ -1,5 +1,14 @@
-import { SourceError, type Source, type SourceContext, type SourceHost, type SourcePart } from '../source.ts';
+import {
+  SourceChangedError,
+  SourceError,
+  type Source,
+  type SourceContext,
+  type SourceHost,
+  type SourcePart,
+} from '../source.ts';
+import { checksumOfFile, createByteChecksum } from '../records/byte-checksum.ts';
 import { readRecordFile } from '../records/read-records.ts';
+import { awaitWriters } from './await-writers.ts';
 import type { SettingValues } from '../../plugins/fields.ts';
 import { defineImportSource } from '../../plugins/plugin.ts';
 import { textSetting } from '../../plugins/setting-values.ts';
@@ -39,20 +48,37 @@ function createSource(settings: SettingValues, host: SourceHost): Source {
   checkPaths(paths, host);
   return {
     concurrency: 2,
-    async listParts() {
-      return (await findFiles(paths, host)).map(partOf);
+    async listParts(_range, { signal, sleep }) {
+      const found = await findFiles(paths, host);
+      const look = ({ path, shown }: FoundFile): Promise<FoundFile> => lookAt(path, shown, host);
+      await awaitWriters(found, { look, now: host.now, sleep, signal });
+      return found.map(partOf);
     },
-    async *open(part: SourcePart, { signal }: SourceContext) {
-      const { path, shown } = part.detail ?? {};
-      if (typeof path !== 'string' || typeof shown !== 'string') throw new SourceError(`${part.key} is no file`);
-      // Allowed and the same as when it was listed, now that it is opened.
-      const file = await lookAt(path, shown, host);
-      if (file.path !== path || file.identity !== part.identity) {
-        throw new SourceError(`${shown} has changed while it was imported; leave it as it is and resume the run`);
-      }
-      yield* readRecordFile(file.path, { name: shown, signal, tempDir: host.tempDir });
-    },
+    open: (part, context) => readFilePart(part, host, context),
+    checksumNow: async (part, { signal }) => checksumOfFile((await placeOf(part, host)).path, signal),
   };
+}
+
+async function* readFilePart(part: SourcePart, host: SourceHost, { signal, wasRead }: SourceContext) {
+  // Allowed and the same as when it was listed, now that it is opened.
+  const { path, shown } = await placeOf(part, host);
+  const isSame = async (): Promise<boolean> => (await lookAt(path, shown, host)).identity === part.identity;
+  if (!(await isSame())) throw new SourceChangedError(`${shown} has changed since it was listed`);
+  const sum = createByteChecksum();
+  yield* readRecordFile(path, { name: shown, signal, tempDir: host.tempDir, onBytes: sum.add });
+  if (sum.bytes() === part.bytes) return wasRead?.({ checksum: sum.text() });
+  // An archive or a Parquet file, which is not read from its beginning to its end.
+  const checksum = await checksumOfFile(path, signal);
+  if (await isSame()) wasRead?.({ checksum });
+}
+
+/** Throws SourceError when it is gone or may not be read, SourceChangedError when another file has taken its place. */
+async function placeOf(part: SourcePart, host: SourceHost): Promise<{ readonly path: string; readonly shown: string }> {
+  const { path, shown } = part.detail ?? {};
+  if (typeof path !== 'string' || typeof shown !== 'string') throw new SourceError(`${part.key} is no file`);
+  const file = await lookAt(path, shown, host);
+  if (file.path !== path) throw new SourceChangedError(`${shown} is another file than the one that was listed`);
+  return { path, shown };
 }
 
 function partOf({ shown, path, bytes, identity }: FoundFile): SourcePart {

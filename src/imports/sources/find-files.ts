@@ -11,8 +11,10 @@ export interface FoundFile {
   /** Without links. */
   readonly path: string;
   readonly bytes: number;
-  /** Changes when the content does. */
+  /** Changes when the content does: size, inode, and both times to the nanosecond; nobody can set the second one back. */
   readonly identity: string;
+  /** ms since the epoch. */
+  readonly modifiedAt: number;
 }
 
 export type FilePlaces = Pick<SourceHost, 'allowedDirs' | 'uploadsDir'>;
@@ -60,10 +62,12 @@ export async function lookAt(path: string, shown: string, places: FilePlaces): P
     const real = await realpath(path);
     const roots = await rootsOf(shown, places);
     if (roots !== undefined && !roots.some((root) => isInside(root, real))) throw outside(shown, places);
-    const about = await stat(real);
+    const about = await stat(real, { bigint: true });
     if (!about.isFile())
       throw new SourceError(`expected a file at ${shown}, got something else (a device or a socket)`);
-    return { shown, path: real, bytes: about.size, identity: `${about.size}-${Math.floor(about.mtimeMs * 1000)}` };
+    const { size, mtimeNs, ctimeNs, ino, mtimeMs } = about;
+    const identity = [size, mtimeNs, ctimeNs, ino].join('-');
+    return { shown, path: real, bytes: Number(size), identity, modifiedAt: Number(mtimeMs) };
   } catch (error) {
     throw asSourceError(error, shown);
   }

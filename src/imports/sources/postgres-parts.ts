@@ -113,16 +113,26 @@ async function nullPart(session: PostgresSession, source: PostgresQuery): Promis
 }
 
 /** The rows of one part, in the order of the cursor. Throws SourceError when the part is of another program's making. */
-export function selectOf(source: PostgresQuery, { key, detail }: SourcePart): string {
-  const column = quotedName(source.cursorColumn);
+export function selectOf(source: PostgresQuery, part: SourcePart): string {
+  const order = part.detail?.['type'] === 'null' ? '' : ` order by ${quotedName(source.cursorColumn)}`;
+  return `select * from ${rowsOf(source)} where ${conditionOf(source, part)}${order}`;
+}
+
+/** One row: how many rows the part has, and a sum of what is in them, whatever their order. Throws SourceError. */
+export function checksumOf(source: PostgresQuery, part: SourcePart): string {
+  return (
+    'select count(*)::text, coalesce(sum(hashtextextended(source_rows::text, 0)), 0)::text ' +
+    `from ${rowsOf(source)} where ${conditionOf(source, part)}`
+  );
+}
+
+function conditionOf({ cursorColumn }: PostgresQuery, { key, detail }: SourcePart): string {
+  const column = quotedName(cursorColumn);
   const { type, from, to } = detail ?? {};
-  const select = (condition: string): string => `select * from ${rowsOf(source)} where ${condition}`;
-  if (type === 'null') return select(`${column} is null`);
-  if (typeof type === 'string' && from === undefined) return `${select(`${column} is not null`)} order by ${column}`;
+  if (type === 'null') return `${column} is null`;
+  if (typeof type === 'string' && from === undefined) return `${column} is not null`;
   if (typeof type !== 'string' || typeof from !== 'string' || typeof to !== 'string') throw badPart(key);
-  const low = literalOf(type, from, key);
-  const high = literalOf(type, to, key);
-  return `${select(`${column} >= ${low} and ${column} < ${high}`)} order by ${column}`;
+  return `${column} >= ${literalOf(type, from, key)} and ${column} < ${literalOf(type, to, key)}`;
 }
 
 function literalOf(type: string, value: string, key: string): string {

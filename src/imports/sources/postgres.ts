@@ -1,10 +1,19 @@
-import type { RecordChunk, ResolveHost, Source, SourceContext, SourceHost, SourcePart } from '../source.ts';
+import { randomUUID } from 'node:crypto';
+import {
+  SourceChangedError,
+  type RecordChunk,
+  type Source,
+  type SourceContext,
+  type SourceHost,
+  type SourcePart,
+} from '../source.ts';
 import type { SettingValues } from '../../plugins/fields.ts';
 import { defineImportSource, wrongSetting } from '../../plugins/plugin.ts';
 import { integerSetting, neededSetting, textSetting, yesSetting } from '../../plugins/setting-values.ts';
-import { listRowParts, selectOf, type PostgresQuery } from './postgres-parts.ts';
+import { checksumOf, listRowParts, selectOf, type PostgresQuery } from './postgres-parts.ts';
 import { createRowWriter } from './postgres-rows.ts';
-import { openSession, type PostgresPlace } from './postgres-session.ts';
+import { openSession, type PostgresPlace, type PostgresSession } from './postgres-session.ts';
+import { createSnapshots, type Snapshots } from './postgres-snapshot.ts';
 
 const firstFetch = 100;
 const fetchBytes = 4 * 1024 * 1024;
@@ -15,8 +24,8 @@ export const postgres = defineImportSource({
   slug: 'postgres',
   name: 'PostgreSQL',
   description:
-    'Imports the rows of a query, read in transactions that cannot change anything. Choose the format mapping to say which ' +
-    'column is the event, the person and the time.',
+    'Imports the rows of a query as they were when the import began, read in one transaction that cannot change anything. ' +
+    'Choose the format mapping to say which column is the event, the person and the time.',
   fields: [
     {
       key: 'url',
@@ -58,7 +67,7 @@ export const postgres = defineImportSource({
       type: 'choice',
       choices: ['No', 'Yes'],
       default: 'No',
-      hint: 'Yes: no two rows share a value, and old rows never change; an interrupted part then goes on where it stopped.',
+      hint: 'Yes: no two rows share a value; an interrupted part then goes on where it stopped, if nothing was written meanwhile.',
     },
     {
       key: 'part_size',
@@ -97,34 +106,67 @@ function createSource(settings: SettingValues, host: SourceHost): Source {
     stable: yesSetting(settings, 'unique_cursor'),
   };
   const fetchMax = integerSetting(settings, 'batch_size', { standard: 5000, min: 1, max: 100_000 });
+  const snapshots = createSnapshots((signal) => openSession(place, host.resolve, signal));
   return {
     concurrency: 1,
-    listParts: async (range, { signal }) => {
-      await using session = await openSession(place, host.resolve, signal);
-      return await listRowParts(session, source, range);
+    listParts: async (range, context) => {
+      await using session = await snapshots.session(context);
+      const parts = await listRowParts(session, source, range);
+      return parts.map((part) => Object.assign(part, { identity: session.snapshot, isSnapshot: true }));
     },
-    open: (part, context) => rowChunks({ place, source, fetchMax, resolve: host.resolve }, part, context),
+    open: (part, context) => rowChunks({ snapshots, source, fetchMax }, part, context),
+    checksumNow: async (part, context) => {
+      await using session = await snapshots.session(context);
+      return await checksumIn(session, source, part);
+    },
+    release: () => snapshots.release(),
   };
 }
 
 interface Reading {
-  readonly place: PostgresPlace;
+  readonly snapshots: Snapshots;
   readonly source: PostgresQuery;
   readonly fetchMax: number;
-  readonly resolve: ResolveHost;
 }
 
 async function* rowChunks(
-  { place, source, fetchMax, resolve }: Reading,
+  { snapshots, source, fetchMax }: Reading,
   part: SourcePart,
-  { signal }: SourceContext,
+  context: SourceContext,
 ): AsyncGenerator<RecordChunk> {
   const select = selectOf(source, part);
-  await using session = await openSession(place, resolve, signal);
-  await session.query(`declare part no scroll cursor for ${select}`);
+  await using session = await snapshots.session(context);
+  const isHeld = context.holdsSnapshot === true;
+  if (isHeld && part.stable && part.identity !== session.snapshot) {
+    throw new SourceChangedError(
+      `the connection broke while ${part.key} was read, and something was written meanwhile`,
+    );
+  }
+  // A trial stops in the middle and leaves its cursor behind.
+  const cursor = `part_${randomUUID().replaceAll('-', '')}`;
+  await session.query(`declare ${cursor} no scroll cursor for ${select}`);
+  yield* fetchRows(session, cursor, fetchMax, context.signal);
+  await session.query(`close ${cursor}`);
+  if (!isHeld) return;
+  context.wasRead?.({ identity: session.snapshot, checksum: await checksumIn(session, source, part) });
+}
+
+async function checksumIn(session: PostgresSession, source: PostgresQuery, part: SourcePart): Promise<string> {
+  const { rows } = await session.query(checksumOf(source, part));
+  const [count, sum] = rows[0] ?? [];
+  return `${count ?? ''} rows, sum ${sum ?? ''}`;
+}
+
+async function* fetchRows(
+  session: PostgresSession,
+  cursor: string,
+  fetchMax: number,
+  signal: AbortSignal,
+): AsyncGenerator<RecordChunk> {
   let bytesRead = 0;
   for (let count = Math.min(firstFetch, fetchMax); ;) {
-    const { columns, rows } = await session.query(`fetch forward ${count} from part`);
+    signal.throwIfAborted();
+    const { columns, rows } = await session.query(`fetch forward ${count} from ${cursor}`);
     if (rows.length === 0) return;
     const write = createRowWriter(columns, session.lists);
     const lines = Buffer.from(rows.map(write).join(''));

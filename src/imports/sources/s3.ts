@@ -1,4 +1,5 @@
 import {
+  SourceChangedError,
   SourceError,
   SourceWaitError,
   type Source,
@@ -115,8 +116,9 @@ async function listObjects(
   );
 }
 
-function partOf({ key, bytes, etag }: BucketObject): SourcePart {
-  const known = etag === '' ? { stable: false } : { stable: true, identity: etag };
+function partOf({ key, bytes, etag, modifiedAt }: BucketObject): SourcePart {
+  // A service without ETags has no way to give the listed version of an object and no other.
+  const known = etag === '' ? { stable: false, identity: `${bytes}-${modifiedAt}` } : { stable: true, identity: etag };
   return { key: shortKey(key), bytes, ...known, detail: { key } };
 }
 
@@ -128,7 +130,7 @@ async function* readObject(
   const key = part.detail?.['key'];
   if (typeof key !== 'string') throw new SourceError(`${part.key} is no object of the bucket`);
   const bucket = await connectBucket(place);
-  const same = part.identity === undefined ? {} : { etag: part.identity };
+  const same = part.identity === undefined || !part.stable ? {} : { etag: part.identity };
   try {
     yield* readRecords(bucket.read(key, { ...same, signal }), { name: part.key, signal, tempDir: host.tempDir });
   } catch (error) {
@@ -153,6 +155,7 @@ function asSourceError(error: unknown): unknown {
   if (error instanceof OutboundError && !error.retry) return new SourceError(error.message, { cause: error });
   if (error instanceof OutboundError) return new SourceWaitError(error.message, { unlimited: true, cause: error });
   if (!(error instanceof BucketError)) return error;
+  if (error.kind === 'changed') return new SourceChangedError(error.message, { cause: error });
   if (error.kind !== 'wait') return new SourceError(error.message, { cause: error });
   const { retryAfterMs } = error;
   return new SourceWaitError(error.message, {

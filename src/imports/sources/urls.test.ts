@@ -88,7 +88,7 @@ describe('files at web addresses', () => {
     expect(part).toEqual({ key: `${base}/`, bytes: 14, identity: '"1"', stable: true });
     version = 2;
     if (part === undefined) throw new Error('expected a part');
-    await expect(readPart(source, part)).rejects.toThrow('has changed while it was imported');
+    await expect(readPart(source, part)).rejects.toThrow('has changed since it was listed');
   });
 
   it('a server that does not answer HEAD is read all the same, from the beginning each time', async () => {

@@ -1,4 +1,11 @@
-import { SourceError, type Source, type SourceContext, type SourceHost, type SourcePart } from '../source.ts';
+import {
+  SourceChangedError,
+  SourceError,
+  type Source,
+  type SourceContext,
+  type SourceHost,
+  type SourcePart,
+} from '../source.ts';
 import { readRecords } from '../records/read-records.ts';
 import type { SettingValues } from '../../plugins/fields.ts';
 import { defineImportSource, wrongSetting } from '../../plugins/plugin.ts';
@@ -74,8 +81,8 @@ async function* readAddress(
   const address = addresses.find(({ key }) => key === part.key);
   if (address === undefined) throw new SourceError(`${part.key} is none of the addresses of this import`);
   const answer = await address.api.ask({ url: address.url, headers }, signal);
-  if (part.identity !== undefined && identityOf(answer.headers) !== part.identity) {
-    throw new SourceError(`${part.key} has changed while it was imported; resume the run to import it as it is now`);
+  if (part.stable && identityOf(answer.headers).identity !== part.identity) {
+    throw new SourceChangedError(`${part.key} has changed since it was listed`);
   }
   yield* readRecords(answer.body, { name: part.key, signal, tempDir: host.tempDir });
 }
@@ -90,20 +97,19 @@ async function partOf(
   for await (const _chunk of answer.body) continue;
   if (answer.status !== 200) return { key, stable: false };
   const bytes = answer.headers['content-length'];
-  const identity = identityOf(answer.headers);
   return {
     key,
-    stable: identity !== undefined,
+    ...identityOf(answer.headers),
     ...(bytes === undefined || !/^\d+$/.test(bytes) ? {} : { bytes: Number(bytes) }),
-    ...(identity === undefined ? {} : { identity }),
   };
 }
 
-/** Undefined: the server says nothing by which a change could be seen. */
-function identityOf(headers: Readonly<Record<string, string>>): string | undefined {
+/** The length alone says when a file has grown, not that it is the same; and that of HEAD need not be that of GET. */
+function identityOf(headers: Readonly<Record<string, string>>): Pick<SourcePart, 'identity' | 'stable'> {
   const { etag, 'last-modified': modified, 'content-length': length } = headers;
-  if (etag !== undefined && etag !== '') return etag.slice(0, 300);
-  return modified === undefined ? undefined : `${modified} ${length ?? ''}`.slice(0, 300);
+  if (etag !== undefined && etag !== '') return { stable: true, identity: etag.slice(0, 300) };
+  if (modified !== undefined) return { stable: true, identity: `${modified} ${length ?? ''}`.slice(0, 300) };
+  return length === undefined ? { stable: false } : { stable: false, identity: `${length} bytes` };
 }
 
 /** Keys leave out what may be secret; addresses that differ in that alone are numbered. */

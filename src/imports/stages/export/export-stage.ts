@@ -2,10 +2,12 @@ import type { Clock } from '../../../base/clock.ts';
 import type { Failpoint } from '../../../base/failpoint.ts';
 import type { Sleep } from '../../../base/retry.ts';
 import { RunFailedError, type LeasedRun, type RunStage, type StoredPart } from '../../run/leased-run.ts';
-import type { Source, SourcePart } from '../../source.ts';
+import { SourceChangedError, type Source, type SourcePart } from '../../source.ts';
 import type { Staging } from '../../staging.ts';
 import { createExportProgress, type ExportProgress } from './export-progress.ts';
 import { createSourceRetry } from '../stage-retry.ts';
+import { createRounds, type Rounds } from './rounds.ts';
+import { describeChange, findChanges, type SourceChange } from './source-changes.ts';
 import { forgetPart, partState, recordsOf, stagePart, type PartState, type StagePartDeps } from './stage-part.ts';
 import type { DiskQuota } from './disk-quota.ts';
 import type { SegmentLimits } from './write-segment.ts';
@@ -26,20 +28,22 @@ const standardLimits: SegmentLimits = { records: 50_000, rawBytes: 32 * 1024 * 1
 
 /**
  * First stage: brings the source's parts into staging, several at once. What is there from an earlier attempt stays, unless
- * the source says that the part has another content now.
+ * the source says that the part has another content now. It ends when the source lists what was read and nothing else.
  */
 export function createExportStage(deps: ExportDeps): RunStage {
   return async (leased) => {
-    const { run } = leased;
     const progress = createExportProgress(leased, deps.clock);
-    const listed = await createSourceRetry({ ...deps, leased })(() =>
-      deps.source.listParts(run.options.range, { signal: leased.signal }),
-    );
-    const known = await leased.parts();
-    const staged = { ...deps, leased, progress, limits: deps.limits ?? standardLimits };
-    refuseVanished(listed, known);
-    if (run.options.limit === undefined) await stageAll(staged, listed);
-    else await stageSome(staged, listed, run.options.limit);
+    try {
+      await readUntilSettled({
+        ...deps,
+        leased,
+        progress,
+        limits: deps.limits ?? standardLimits,
+        rounds: createRounds(),
+      });
+    } finally {
+      await deps.source.release?.();
+    }
     progress.finish();
     await leased.flush();
   };
@@ -49,15 +53,67 @@ interface Exporting extends ExportDeps {
   readonly leased: LeasedRun;
   readonly progress: ExportProgress;
   readonly limits: SegmentLimits;
+  readonly rounds: Rounds;
+}
+
+/** Reads, looks whether that is what is there now, and reads again what is not. */
+async function readUntilSettled(of: Exporting): Promise<void> {
+  const { leased, rounds } = of;
+  const { limit } = leased.run.options;
+  for (;;) {
+    const listed = await list(of);
+    const known = await leased.parts();
+    refuseVanished(listed, known);
+    const changes = await changesOf(of, listed, known);
+    const isSettled = known.every(({ complete }) => complete) && changes.every(({ kind }) => kind === 'touched');
+    const isDone = isSettled && !rounds.isFirst();
+    if (!isDone) rounds.begin(changes);
+    await settleChanges(of, changes);
+    if (isDone) return;
+    if (limit === undefined) await stageAll(of, listed);
+    else await stageSome(of, listed, limit);
+  }
+}
+
+function list(of: Exporting): Promise<readonly SourcePart[]> {
+  const { source, leased, sleep } = of;
+  const context = { signal: leased.signal, holdsSnapshot: true, ...(sleep === undefined ? {} : { sleep }) };
+  return createSourceRetry(of)(() => source.listParts(leased.run.options.range, context));
+}
+
+async function changesOf(
+  { source, leased, rounds }: Exporting,
+  listed: readonly SourcePart[],
+  known: readonly StoredPart[],
+): Promise<SourceChange[]> {
+  const changes = await findChanges({ source, context: { signal: leased.signal, holdsSnapshot: true } }, listed, known);
+  if (rounds.isFirst()) return changes;
+  // A trial takes its records from the first parts. And a source that cannot tell a part's content cuts by time: what it
+  // lists at midnight is later than the export.
+  const isTrial = leased.run.options.limit !== undefined;
+  return changes.filter(({ kind, listed: part }) => kind !== 'added' || (!isTrial && part.identity !== undefined));
+}
+
+/** Of parts that have another content now nothing counts any more. */
+async function settleChanges(of: Exporting, changes: readonly SourceChange[]): Promise<void> {
+  const { leased, rounds } = of;
+  for (const change of changes) {
+    const { kind, listed, stored } = change;
+    if (stored === undefined) continue;
+    if (kind === 'touched') await leased.savePart(stored.seq, { identity: listed.identity, bytes: listed.bytes });
+    else await forgetPart(of, partState(listed, stored), `${describeChange(change)} while it was read`);
+  }
+  const reason = rounds.reason();
+  if (reason !== undefined) leased.waiting({ reason });
 }
 
 /** What was begun cannot be finished when the source does not have it any more; what is complete is kept. */
 function refuseVanished(listed: readonly SourcePart[], known: readonly StoredPart[]): void {
   const keys = new Set(listed.map(({ key }) => key));
-  const gone = known.find((part) => !part.complete && part.segments.length > 0 && !keys.has(part.key));
+  const gone = known.find((part) => !part.complete && !keys.has(part.key));
   if (gone === undefined) return;
   throw new RunFailedError(
-    `expected ${gone.key}, which is staged in part, to be at the source still, got a list without it; ` +
+    `expected ${gone.key}, which is not read to its end, to be at the source still, got a list without it; ` +
       'put it back and resume, or cancel this run and start a new one',
   );
 }
@@ -65,8 +121,9 @@ function refuseVanished(listed: readonly SourcePart[], known: readonly StoredPar
 async function stageAll(of: Exporting, listed: readonly SourcePart[]): Promise<void> {
   const stored = await of.leased.addParts(listed);
   of.progress.expect(stored, stored.length);
-  const parts = await openParts(of, listed, stored);
-  const queue = parts.filter((part) => !part.complete).values();
+  const queue = openParts(listed, stored)
+    .filter((part) => !part.complete)
+    .values();
   const failed = new AbortController();
   const signal = AbortSignal.any([of.leased.signal, failed.signal]);
   const leased: LeasedRun = { ...of.leased, signal };
@@ -98,7 +155,7 @@ async function stageSome(of: Exporting, listed: readonly SourcePart[], limit: nu
     if (staged >= limit && !begun.has(each.key)) break;
     const stored = await of.leased.addParts([each]);
     of.progress.expect(stored, undefined);
-    const [part] = await openParts(of, [each], stored);
+    const [part] = openParts([each], stored);
     if (part === undefined || part.complete) continue;
     const before = staged - recordsOf(part.segments);
     await stageWithRetry({ ...of, left: () => limit - before - recordsOf(part.segments) }, part);
@@ -106,35 +163,29 @@ async function stageSome(of: Exporting, listed: readonly SourcePart[], limit: nu
   }
 }
 
-/** The listed parts as they are stored; of those that have another content now nothing counts any more. */
-async function openParts(
-  of: Exporting,
-  listed: readonly SourcePart[],
-  stored: readonly StoredPart[],
-): Promise<PartState[]> {
+/** The listed parts as they are stored. */
+function openParts(listed: readonly SourcePart[], stored: readonly StoredPart[]): PartState[] {
   const byKey = new Map(stored.map((part) => [part.key, part]));
-  const parts: PartState[] = [];
-  for (const each of listed) {
+  return listed.flatMap((each) => {
     const known = byKey.get(each.key);
     // Listed twice: one part.
-    if (known === undefined || !byKey.delete(each.key)) continue;
-    const part = partState(each, known);
-    const { identity } = each;
-    if (identity !== undefined && known.identity !== identity) {
-      if (known.identity !== undefined) await forgetPart(of, part);
-      else await of.leased.savePart(known.seq, { identity });
-    }
-    parts.push(part);
-  }
-  return parts;
+    return known === undefined || !byKey.delete(each.key) ? [] : [partState(each, known)];
+  });
 }
 
-function stageWithRetry(of: StagePartDeps & Exporting, part: PartState): Promise<void> {
+/** Resolves also where the part has changed: the next round finds nothing of it staged. */
+async function stageWithRetry(of: StagePartDeps & Exporting, part: PartState): Promise<void> {
   let segments = part.segments.length;
   const grew = (): boolean => {
     const more = part.listed.stable && part.segments.length > segments;
     segments = part.segments.length;
     return more;
   };
-  return createSourceRetry(of, grew)(() => stagePart(of, part));
+  try {
+    await createSourceRetry(of, grew)(() => stagePart(of, part));
+  } catch (error) {
+    if (!(error instanceof SourceChangedError)) throw error;
+    await forgetPart(of, part, error.message);
+    of.rounds.changed(part.listed.key, error.message);
+  }
 }

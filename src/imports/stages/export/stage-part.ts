@@ -1,7 +1,7 @@
 import type { Clock } from '../../../base/clock.ts';
 import type { Failpoint } from '../../../base/failpoint.ts';
 import { RunFailedError, type LeasedRun, type Segment, type StoredPart } from '../../run/leased-run.ts';
-import type { Source, SourcePart } from '../../source.ts';
+import type { PartRead, Source, SourcePart } from '../../source.ts';
 import { stagingKeys, type Staging } from '../../staging.ts';
 import type { ExportProgress } from './export-progress.ts';
 import { createFaultFile, type FaultFile } from './fault-file.ts';
@@ -35,14 +35,15 @@ export function partState(listed: SourcePart, stored: StoredPart): PartState {
   return { seq: stored.seq, listed, segments: stored.segments, complete: stored.complete };
 }
 
-/** What is staged of the part does not count any more. */
+/** What is staged of the part does not count any more. `why`: kept until all of it is staged again. */
 export async function forgetPart(
   { leased, staging }: Pick<StagePartDeps, 'leased' | 'staging'>,
   part: PartState,
+  why = '',
 ): Promise<void> {
-  const { identity } = part.listed;
-  const none = { segments: [], complete: false, faults: 0, checked: 0, checkState: '' };
-  await leased.savePart(part.seq, { ...none, identity });
+  const { identity, bytes } = part.listed;
+  const none = { segments: [], complete: false, faults: 0, checked: 0, checkState: '', checksum: undefined };
+  await leased.savePart(part.seq, { ...none, identity, bytes, error: why });
   part.segments = [];
   part.complete = false;
   const first = stagingKeys.segment(leased.run.id, part.seq, 0);
@@ -59,14 +60,16 @@ export async function stagePart(deps: StagePartDeps, part: PartState): Promise<v
   const faults = createFaultFile(staging, leased.run.id, { seq: part.seq, key: part.listed.key });
   const waiting = (reason: string, waitMs: number): void =>
     showWait(leased, { reason, until: deps.clock.now() + waitMs });
-  const chunks = source.open(part.listed, { signal: leased.signal, waiting });
+  let read: PartRead = {};
+  const wasRead = (all: PartRead): void => void (read = all);
+  const chunks = source.open(part.listed, { signal: leased.signal, waiting, wasRead, holdsSnapshot: true });
   const feed = createLineFeed(chunks, (found) => faults.add(found));
   try {
     await passStaged(feed, part);
     await stageSegments(deps, part, feed, faults);
     await faults.finish();
     part.complete = true;
-    await leased.savePart(part.seq, { complete: true, faults: faults.count(), error: '' });
+    await leased.savePart(part.seq, { complete: true, faults: faults.count(), error: '', ...read });
     show(deps, part, feed, faults);
   } finally {
     await feed.close();

@@ -87,6 +87,7 @@ function part(index: number, records: number, { faults }: { readonly faults: num
     seq: index + 1,
     key: dayName(index),
     identity: undefined,
+    checksum: undefined,
     stable: false,
     segments: [{ records, rawBytes: records * 600, bytes: records * 60, sha256 }],
     complete: true,
