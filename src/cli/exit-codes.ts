@@ -11,6 +11,7 @@ export const exitCodes = {
     code: 7,
     meaning: 'An import is done, but what is stored differs from what was sent; the report says where.',
   },
+  preflight: { code: 8, meaning: 'An import was not begun: its preflight found a problem and says what to change.' },
   unreachable: { code: 69, meaning: 'The server cannot be reached or has trouble.' },
   paused: { code: 75, meaning: 'An import is paused; the same command goes on where it stopped.' },
   invalidConfig: { code: 78, meaning: 'The configuration is invalid.' },

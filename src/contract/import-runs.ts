@@ -69,6 +69,7 @@ export const importRunSchema = Type.Object({
     limit: orNull(Type.Integer({ minimum: 1 }), 'A trial: so many records of the source and no more. Null: all.'),
     rejected_max: rejectedMax,
     events_per_second: eventsPerSecond,
+    preflight: Type.Boolean({ description: 'Whether the run begins with the preflight.' }),
     target: Type.Object({
       kind: Type.Enum(['project', 'http']),
       url: orNull(Type.String()),
@@ -117,6 +118,9 @@ export const importRunCreateSchema = Type.Object({
     ),
   ),
   choose: Type.Optional(orNull(importChoiceSchema, 'What of the source is imported, and as what.')),
+  preflight: Type.Optional(
+    Type.Boolean({ description: 'False: the run begins with the export, whatever the preflight would find.' }),
+  ),
 });
 export type ImportRunCreate = Static<typeof importRunCreateSchema>;
 

@@ -1,8 +1,12 @@
-/** The five stages of an import, put together once: for the service and for the command line. */
+/** The five stages of an import and what is looked at before them, put together once: for the service and for the command line. */
 import type { Clock } from '../base/clock.ts';
 import type { Failpoint } from '../base/failpoint.ts';
 import type { Metadata } from '../metadata/database.ts';
-import { RunFailedError, type RunStages } from './run/leased-run.ts';
+import { problemsText } from './preflight/findings.ts';
+import type { AgreementFacts } from './preflight/preflight-context.ts';
+import { createPreflight, type Preflight } from './preflight/preflight.ts';
+import type { AdviceWords } from './run/advice-words.ts';
+import { RunFailedError, type LeasedRun, type RunStages } from './run/leased-run.ts';
 import { getRun } from './run/run-store.ts';
 import type { Source } from './source.ts';
 import { createCheckStage } from './stages/check/check-stage.ts';
@@ -11,7 +15,7 @@ import { withQuota, type DiskQuota } from './stages/export/disk-quota.ts';
 import { createLoadStage } from './stages/load/load-stage.ts';
 import { createReportStage } from './stages/report/report-stage.ts';
 import { createVerifyStage } from './stages/verify/verify-stage.ts';
-import type { Staging } from './staging.ts';
+import { stagingKeys, type Staging } from './staging.ts';
 import type { Target } from './target.ts';
 
 /** Source and target are asked for when a stage needs them: a run whose config is gone still ends what was staged. */
@@ -32,6 +36,20 @@ export interface AssembleDeps {
   readonly knownEvents?: () => Promise<ReadonlySet<string> | undefined>;
   /** Names of what changes the target's events on their way into its store; left out: nothing does, or nobody can tell. */
   readonly activeTransformations?: () => Promise<readonly string[]>;
+  readonly words: AdviceWords;
+  /** What the target's project may send of history; left out: it requires no agreement, or nobody can tell. */
+  readonly agreement?: (() => Promise<AgreementFacts | undefined>) | undefined;
+  /** Free where the target stores events; left out: nobody can tell. */
+  readonly storeFreeBytes?: (() => Promise<number | undefined>) | undefined;
+}
+
+export type PreflightAssembly = Pick<
+  AssembleDeps,
+  'staging' | 'quota' | 'clock' | 'openSource' | 'openTarget' | 'words' | 'agreement' | 'storeFreeBytes'
+>;
+
+export function assemblePreflight(deps: PreflightAssembly): Preflight {
+  return createPreflight(deps);
 }
 
 export function assembleStages(deps: AssembleDeps): RunStages {
@@ -43,6 +61,7 @@ export function assembleStages(deps: AssembleDeps): RunStages {
   };
   return {
     export: async (leased) => {
+      await passPreflight(deps, leased);
       const source = await deps.openSource();
       await createExportStage({ source, staging, quota, clock, failpoint })(leased);
     },
@@ -61,4 +80,16 @@ export function assembleStages(deps: AssembleDeps): RunStages {
     },
     report: createReportStage({ staging, clock, failpoint, current: (id) => getRun(db, id) }),
   };
+}
+
+/** Before anything is fetched: a run that goes on has passed it. Throws RunFailedError with what is to be changed. */
+async function passPreflight(deps: AssembleDeps, leased: LeasedRun): Promise<void> {
+  const { run, signal } = leased;
+  if (run.options.preflight === false || (await leased.parts()).length > 0) return;
+  const result = await assemblePreflight(deps)({ options: run.options, signal });
+  const canStage = !result.findings.some(({ check, level }) => check === 'staging' && level === 'problem');
+  if (canStage) await deps.staging.write(stagingKeys.preflight(run.id), [Buffer.from(JSON.stringify(result))]);
+  if (result.verdict === 'failed') {
+    throw new RunFailedError(`${problemsText(result)} Then ${deps.words.goOn}.`);
+  }
 }

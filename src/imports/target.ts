@@ -12,6 +12,46 @@ export interface Target {
   readonly lagMs?: number;
   /** Reads back what is stored; undefined: the target lets nobody read (then verify says so). */
   readonly reader: TargetReader | undefined;
+  /** Finds out beforehand whether a load can work; undefined: the target is this service's own. */
+  readonly probe?: TargetProbe;
+}
+
+/** Asks a target what it would do, and sends it no event. Rejects with the signal's reason only. */
+export interface TargetProbe {
+  endpoint(signal: AbortSignal): Promise<EndpointFacts>;
+  projectKey(signal: AbortSignal): Promise<KeyFacts>;
+  /** Whether what is stored can be read back. */
+  reader(signal: AbortSignal): Promise<ReaderFacts>;
+}
+
+export type EndpointFacts = {
+  /** Of the target's clock against ours, ms; undefined: it does not tell the time. */
+  readonly skewMs?: number;
+} & (
+  | { readonly kind: 'takes_batches' }
+  /** No answer; `fault`: why, `ECONNREFUSED`. */
+  | { readonly kind: 'unreachable'; readonly fault: string }
+  /** It may take them later. */
+  | { readonly kind: 'busy'; readonly status: number }
+  /** It sends us elsewhere. */
+  | { readonly kind: 'moved'; readonly to: string | undefined }
+  /** Not here, but below this address. */
+  | { readonly kind: 'elsewhere'; readonly url: string }
+  /** Whatever answers there takes no batches. */
+  | { readonly kind: 'foreign'; readonly status: number }
+);
+
+export interface KeyFacts {
+  /** `unclear`: the target tells only when events come. */
+  readonly kind: 'known' | 'unknown' | 'unclear';
+  /** What the target says of it. */
+  readonly detail?: string;
+}
+
+export interface ReaderFacts {
+  readonly kind: 'reads' | 'no_key' | UnreadableCode | 'unclear';
+  /** What the target says. */
+  readonly detail?: string;
 }
 
 export interface LoadBatch {
@@ -74,7 +114,16 @@ export class TargetWaitError extends Error {
 /** The target's reader cannot be used (wrong key, no such address); the events may be there all the same. */
 export class TargetUnreadableError extends Error {
   override name = 'TargetUnreadableError';
+  readonly code: UnreadableCode;
+
+  constructor(code: UnreadableCode, message: string) {
+    super(message);
+    this.code = code;
+  }
 }
+
+/** The key is wrong, lacks a scope, or does not see the project; or the target has no such way at all. */
+export type UnreadableCode = 'key_refused' | 'key_scope' | 'key_project' | 'no_reader';
 
 /** Waiting does not help: wrong key, no such address, an agreement is missing. The run fails with this sentence. */
 export class TargetError extends Error {

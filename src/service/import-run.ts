@@ -10,6 +10,7 @@ import { projectDoorOver } from './import-door.ts';
 import type { ImportDirs } from './import-dirs.ts';
 import { assembleStages } from '../imports/assemble.ts';
 import type { DiskQuota } from '../imports/stages/export/disk-quota.ts';
+import { fieldWords } from '../imports/run/advice-words.ts';
 import { RunFailedError } from '../imports/run/leased-run.ts';
 import { knownEventNames } from '../imports/targets/known-event-names.ts';
 import { getRunSecrets } from '../imports/run/run-store.ts';
@@ -65,6 +66,7 @@ export function createImportStages(deps: ImportRunDeps, run: Run): OpenStages {
     targetMissing: `expected a project key for ${targetName}, got none; set it in the config, start a new run`,
     knownEvents: () => knownNames(deps, run),
     activeTransformations: () => transformationsOf(deps, run),
+    words: fieldWords,
   });
   return { ...stages, [Symbol.asyncDispose]: () => rm(tempDir, { recursive: true, force: true }) };
 }

@@ -40,6 +40,9 @@ export async function startBatchService(
   const days: string[] = [];
   const server = createServer((request, response) => {
     void readBatch(request).then((batch) => {
+      // What asks, and sends no event.
+      if (batch === undefined || batch.length === 0)
+        return response.writeHead(batch === undefined ? 404 : 400).end('{}');
       service.requests += 1;
       const treatment = treat(batch, service.requests);
       if (treatment === 'reset') return request.socket.resetAndDestroy();
@@ -75,14 +78,20 @@ export async function startBatchService(
   return service;
 }
 
-async function readBatch(request: IncomingMessage): Promise<readonly SentEvent[]> {
+/** Undefined: the request is no batch. */
+async function readBatch(request: IncomingMessage): Promise<readonly SentEvent[] | undefined> {
   const parts: Buffer[] = [];
   for await (const part of request) parts.push(part as Buffer);
-  const body = JSON.parse(gunzipSync(Buffer.concat(parts)).toString('utf8')) as {
+  if (request.url?.endsWith('/batch/') !== true) return undefined;
+  const body = JSON.parse(plain(request, Buffer.concat(parts)).toString('utf8')) as {
     api_key: string;
     historical_migration: boolean;
     batch: SentEvent[];
   };
   if (body.historical_migration !== true) throw new Error('expected historical_migration');
   return body.batch;
+}
+
+function plain({ headers }: IncomingMessage, body: Buffer): Buffer {
+  return headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body;
 }

@@ -35,6 +35,8 @@ export async function startEndpoint(behave: Behaviour): Promise<{
   const paths: string[] = [];
   const server = createServer((request, response) => {
     void readBatch(request).then((batch) => {
+      if (batch === undefined) return respond(response, { status: 404 });
+      if (batch.batch.length === 0) return respond(response, { status: 400, body: { detail: 'no event' } });
       batches.push(batch);
       paths.push(request.url ?? '');
       const answer = behave(batch, batches.length);
@@ -66,8 +68,14 @@ function respond(
   response.end(body === undefined ? '' : JSON.stringify(body));
 }
 
-async function readBatch(request: IncomingMessage): Promise<ReceivedBatch> {
+/** Undefined: the request is no batch. */
+async function readBatch(request: IncomingMessage): Promise<ReceivedBatch | undefined> {
   const parts: Buffer[] = [];
   for await (const part of request) parts.push(part as Buffer);
-  return JSON.parse(gunzipSync(Buffer.concat(parts)).toString('utf8')) as ReceivedBatch;
+  if (request.url?.endsWith('/batch/') !== true) return undefined;
+  return JSON.parse(plain(request, Buffer.concat(parts)).toString('utf8')) as ReceivedBatch;
+}
+
+function plain({ headers }: IncomingMessage, body: Buffer): Buffer {
+  return headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body;
 }

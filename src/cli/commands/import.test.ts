@@ -28,7 +28,7 @@ describe.concurrent('millrace import', () => {
       state: 'completed',
       totals: { records: count, events: count, loaded: count, rejected: 0, duplicates: 0 },
     });
-    expect(new Set(linesOf(first).map(({ type }) => type))).toEqual(new Set(['progress', 'result']));
+    expect(new Set(linesOf(first).map(({ type }) => type))).toEqual(new Set(['preflight', 'progress', 'result']));
     expect(endpoint.batches.every((each) => each.historical_migration === true)).toBe(true);
     expect(new Set(uuidsOf(endpoint.kept)).size).toBe(count);
     expect(numbersOf(endpoint.kept).toSorted((a, b) => a - b)).toEqual(upTo(count));

@@ -21,6 +21,7 @@ import {
   watchRun,
   type RunsOptions,
 } from '../import/run-commands.ts';
+import { endOfPreflight, showPreflight } from '../import/show-preflight.ts';
 import { showRuns } from '../import/show-run.ts';
 import type { Terminal } from '../terminal.ts';
 
@@ -62,6 +63,21 @@ function addHere(imports: Command, terminal: Terminal): void {
     },
   );
 
+  const preflight = imports
+    .command('preflight')
+    .description('look at target, keys, disk and source, and say what to change; fetch and send nothing');
+  addTargetOptions(addSourceOptions(preflight, true))
+    .option('--json', 'print JSON')
+    .action(async (format: string, paths: readonly string[], options: ImportOptions) => {
+      const { preflightHere } = await import('../import/preflight-here.ts');
+      const request = requestOf(format, paths, options, process.cwd());
+      const result = await preflightHere(terminal, { request, stateDir: options.stateDir });
+      if (options.json === true) terminal.json(result);
+      else showPreflight(terminal, result);
+      const end = endOfPreflight(result);
+      if (end !== undefined) throw end;
+    });
+
   const plan = imports
     .command('plan')
     .description('show what would be fetched, and how long it may take; send nothing');
@@ -76,6 +92,8 @@ function addHere(imports: Command, terminal: Terminal): void {
 
 interface StartOptions extends RunsOptions, RunScopeOptions {
   readonly watch?: boolean;
+  /** False: `--no-preflight`. */
+  readonly preflight: boolean;
 }
 
 function addStart(imports: Command, terminal: Terminal): void {
@@ -84,6 +102,7 @@ function addStart(imports: Command, terminal: Terminal): void {
     .option('--check', 'up to the check: nothing is sent')
     .option('--rejected-max <share>', 'share of the records that may be rejected: 1% or 0.01')
     .option('--speed <events>', 'events per second at most; 0: as fast as the target takes them')
+    .option('--no-preflight', 'begin without a look at target, keys, disk and source')
     .option('--watch', 'follow it until nothing happens any more')
     .action((options: StartOptions) => {
       if (options.config === undefined) {
@@ -105,6 +124,7 @@ async function start(terminal: Terminal, options: StartOptions, config: string):
     ...(check === true ? { last: 'check' as const } : {}),
     ...(rejectedMax === undefined ? {} : { rejected_max: shareOf('--rejected-max', rejectedMax) }),
     ...(speed === undefined ? {} : { events_per_second: countOf('--speed', speed, 0) }),
+    ...(options.preflight ? {} : { preflight: false }),
   });
   if (options.watch === true) return watchRun(terminal, runs, options, view);
   if (options.json) terminal.json(view);

@@ -1,12 +1,14 @@
 import { statfs } from 'node:fs/promises';
 import { systemClock } from '../../base/clock.ts';
-import { assembleStages } from '../../imports/assemble.ts';
+import { assembleStages, type PreflightAssembly } from '../../imports/assemble.ts';
 import { createDiskQuota } from '../../imports/stages/export/disk-quota.ts';
+import { flagWords } from '../../imports/run/advice-words.ts';
 import type { RunStages } from '../../imports/run/leased-run.ts';
 import { startRunWorker } from '../../imports/run/run-worker.ts';
 import type { Source } from '../../imports/source.ts';
 import { openHttpTarget } from '../../imports/targets/http-target.ts';
 import { directRequest } from '../../imports/targets/http-request.ts';
+import type { Staging } from '../../imports/staging.ts';
 import type { Target } from '../../imports/target.ts';
 import type { Metadata } from '../../metadata/database.ts';
 import { createLog } from '../../telemetry/log.ts';
@@ -65,21 +67,36 @@ export async function startEngine({ db, dir, request }: EngineDeps): Promise<Eng
 
 async function stagesFor({ db, dir, request }: EngineDeps, source: Source): Promise<RunStages> {
   const staging = await openLocalStaging(dir);
-  const target = targetOf(dir, request);
   return assembleStages({
+    ...openParts(dir, request, { source, staging }),
     db,
-    staging,
-    quota: createDiskQuota({ staging, budgetBytes: 0, freeBytes: () => freeBytes(dir.staging) }),
-    clock: systemClock,
     failpoint: () => {},
     eventBytesMax,
-    openSource: async () => source,
-    openTarget: async () => target,
     targetMissing: 'expected a project key to load with; give --api-key',
   });
 }
 
-function targetOf({ id }: ImportDir, { options, apiKey, personalApiKey }: ImportRequest): Target | undefined {
+/** What an import and its preflight are both made of. */
+export function openParts(
+  dir: Pick<ImportDir, 'id' | 'staging'>,
+  request: ImportRequest,
+  { source, staging }: { readonly source: Source; readonly staging: Staging },
+): PreflightAssembly {
+  const target = targetOf(dir, request);
+  return {
+    staging,
+    quota: createDiskQuota({ staging, budgetBytes: 0, freeBytes: () => freeBytes(dir.staging) }),
+    clock: systemClock,
+    openSource: async () => source,
+    openTarget: async () => target,
+    words: flagWords,
+  };
+}
+
+function targetOf(
+  { id }: Pick<ImportDir, 'id'>,
+  { options, apiKey, personalApiKey }: ImportRequest,
+): Target | undefined {
   const { target } = options;
   if (target.kind !== 'http' || apiKey === undefined || options.last === 'check') return undefined;
   return openHttpTarget({ url: target.url, apiKey, personalApiKey, runId: id, request: directRequest() });

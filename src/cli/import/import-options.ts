@@ -26,6 +26,8 @@ export interface ImportOptions extends RunScopeOptions {
   readonly names?: string;
   readonly stateDir: string;
   readonly again?: boolean;
+  /** False: `--no-preflight`. */
+  readonly preflight: boolean;
   readonly json?: boolean;
   readonly progress: boolean;
   readonly report?: string;
@@ -83,6 +85,7 @@ export function addRunOptions(command: Command): Command {
       '--rejected-max <share>',
       'share of the records that may be rejected, 1% or 0.01; with more nothing is sent. Otherwise none may be',
     )
+    .option('--no-preflight', 'begin without a look at target, keys, disk and source')
     .option('--again', 'start anew although the same import has been begun or is done')
     .option('--rejected <file>', 'write records that did not get in, with the reason, as NDJSON')
     .option('--no-progress', 'say nothing until the end')

@@ -19,7 +19,7 @@ export async function withStore<T>({ dataDir }: ImportDir, work: (db: Metadata) 
   }
 }
 
-export function openLocalStaging({ staging }: ImportDir): Promise<Staging> {
+export function openLocalStaging({ staging }: Pick<ImportDir, 'staging'>): Promise<Staging> {
   return openStaging(staging);
 }
 

@@ -38,7 +38,7 @@ export async function prepareRun(
     case 'cancelled':
       throw new CommandError('failed', `this import was cancelled (${dir.id}); --again starts anew`);
     case 'completed':
-      if (found.options.last === 'report' || last === 'check') return { run: found, how: 'done' };
+      if (nothingLeft(found, last)) return { run: found, how: 'done' };
       return { run: await resumeRun(db, dir.id, changes), how: 'again' };
     case 'paused':
     case 'failed':
@@ -52,6 +52,11 @@ export async function prepareRun(
       await pauseRun(db, dir.id);
       return { run: await resumeRun(db, dir.id, changes), how: 'again' };
   }
+}
+
+/** Whether a completed run has done all that a command asks for. */
+export function nothingLeft(completed: Run, last: Run['options']['last']): boolean {
+  return completed.options.last === 'report' || last === 'check';
 }
 
 /**

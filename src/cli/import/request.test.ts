@@ -24,6 +24,7 @@ describe('what the command line asks for', () => {
       last: 'report',
       limit: 1000,
       rejectedMax: 0.01,
+      preflight: false,
       eventsPerSecond: 50,
       target: { kind: 'http', url: 'http://127.0.0.1:9' },
     });

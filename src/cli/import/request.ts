@@ -22,7 +22,7 @@ export interface ImportRequest {
   readonly personalApiKey: string | undefined;
 }
 
-export type RequestOptions = Omit<ImportOptions, 'stateDir' | 'progress'>;
+export type RequestOptions = Omit<ImportOptions, 'stateDir' | 'progress' | 'preflight'>;
 
 /** Errors: usage, before anything is read or sent. */
 export function requestOf(slug: string, paths: readonly string[], given: RequestOptions, cwd: string): ImportRequest {
@@ -53,6 +53,8 @@ export function requestOf(slug: string, paths: readonly string[], given: Request
       rejectedMax: shareOf('--rejected-max', given.rejectedMax ?? '0'),
       eventsPerSecond: countOf('--speed', given.speed ?? '0', 0),
       target: { kind: 'http', url: targetUrl(given.to) },
+      // The command looks by itself, before there is a run.
+      preflight: false,
     },
     apiKey: given.apiKey,
     personalApiKey:

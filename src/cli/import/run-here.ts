@@ -3,7 +3,9 @@ import { isDeepStrictEqual } from 'node:util';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { getRun } from '../../imports/run/run-store.ts';
 import { pauseRun, RunTransitionError } from '../../imports/run/run-transitions.ts';
+import type { Run } from '../../imports/run/run.ts';
 import { readCheck, readVerify } from '../../imports/stages/report/read-results.ts';
 import { stagingKeys, type Staging } from '../../imports/staging.ts';
 import type { Metadata } from '../../metadata/database.ts';
@@ -16,14 +18,19 @@ import type { ImportOptions } from './import-options.ts';
 import { readText, rejectedLines } from './local-results.ts';
 import { openLocalStaging, runIn, withStore } from './local-store.ts';
 import { endOf, type Findings } from './outcome.ts';
-import { prepareRun } from './prepare-run.ts';
 import { withTimes } from './open-source.ts';
+import { preflightHere } from './preflight-here.ts';
+import { nothingLeft, prepareRun } from './prepare-run.ts';
 import type { ImportRequest } from './request.ts';
 import { showEnd } from './run-commands.ts';
 import { isFinal, viewOfRun, type RunView } from './run-view.ts';
-import { commandOf, openImport, type ImportDir } from './state-dir.ts';
+import { endOfPreflight, notePreflight } from './show-preflight.ts';
+import { commandOf, newestImport, openImport, type ImportDir } from './state-dir.ts';
 
-export type HereOptions = Pick<ImportOptions, 'stateDir' | 'again' | 'json' | 'progress' | 'report' | 'rejected'>;
+export type HereOptions = Pick<
+  ImportOptions,
+  'stateDir' | 'again' | 'preflight' | 'json' | 'progress' | 'report' | 'rejected'
+>;
 
 /** Between two looks at the run: a small import is over in a moment, so the first ones of a stage come quickly. */
 const pollMsLeast = 20;
@@ -34,7 +41,9 @@ const letGoMsMax = 30_000;
 /** Does an import in this process, or goes on with it. Errors: CommandError as it ended. */
 export async function runHere(terminal: Terminal, asked: ImportRequest, options: HereOptions): Promise<void> {
   const request = withTimes(asked);
-  const dir = await openImport(options.stateDir, identityOf(request), request, options.again === true);
+  const identity = identityOf(request);
+  if (options.preflight) await passPreflight(terminal, request, identity, options);
+  const dir = await openImport(options.stateDir, identity, request, options.again === true);
   await withStore(dir, async (db) => {
     const { run, how } = await prepareRun(db, dir, request, (sentence) => terminal.note(sentence));
     const first = viewOfRun(run, Date.now());
@@ -43,6 +52,30 @@ export async function runHere(terminal: Terminal, asked: ImportRequest, options:
     const view = how === 'done' ? first : await work(terminal, { db, dir, request, first }, options);
     await finish(terminal, dir, view, options);
   });
+}
+
+/** Before there is anything of the import. Errors: CommandError, when something stands in its way. */
+async function passPreflight(
+  terminal: Terminal,
+  request: ImportRequest,
+  identity: string,
+  { stateDir, again, json = false }: HereOptions,
+): Promise<void> {
+  const begun = again === true ? undefined : await begunRun(stateDir, identity);
+  if (begun?.state === 'completed' && nothingLeft(begun, request.options.last)) return;
+  // What is staged already is not read again.
+  const without = begun === undefined || begun.stage === 'export' ? [] : (['source', 'staging'] as const);
+  const result = await preflightHere(terminal, { request, stateDir, without });
+  if (json) terminal.data(JSON.stringify({ type: 'preflight', ...result }));
+  else notePreflight(terminal, result);
+  const end = endOfPreflight(result);
+  if (end !== undefined) throw end;
+}
+
+/** The run with which the command would go on. */
+async function begunRun(stateDir: string, identity: string): Promise<Run | undefined> {
+  const dir = await newestImport(stateDir, identity);
+  return dir === undefined ? undefined : withStore(dir, (db) => getRun(db, dir.id));
 }
 
 interface Work {

@@ -60,6 +60,16 @@ export async function findImport(stateDir: string, id: string): Promise<ImportDi
   throw new CommandError('notFound', `${why}; "millrace import list" shows them`);
 }
 
+/** The newest directory of this identity; undefined: there is none. */
+export async function newestImport(stateDir: string, identity: string): Promise<ImportDir | undefined> {
+  const own = (await listImports(stateDir)).filter(({ id }) => id.split('-')[0] === identity);
+  return own.toSorted((left, right) => numberOf(right) - numberOf(left))[0];
+}
+
+function numberOf({ id }: ImportDir): number {
+  return Number(id.split('-')[1] ?? 1);
+}
+
 /** The newest directory of this identity, or a new one. `again`: a new one in any case. */
 export async function openImport(
   stateDir: string,
@@ -67,15 +77,17 @@ export async function openImport(
   request: ImportRequest,
   again: boolean,
 ): Promise<ImportDir> {
-  const numbers = (await listImports(stateDir))
-    .filter(({ id }) => id.split('-')[0] === identity)
-    .map(({ id }) => Number(id.split('-')[1] ?? 1));
-  const newest = Math.max(0, ...numbers);
-  const number = again || newest === 0 ? newest + 1 : newest;
-  const dir = importDir(stateDir, number === 1 ? identity : `${identity}-${number}`);
+  const newest = await newestImport(stateDir, identity);
+  if (newest !== undefined && !again) return madeDirs(newest);
+  const number = newest === undefined ? 1 : numberOf(newest) + 1;
+  const dir = await madeDirs(importDir(stateDir, number === 1 ? identity : `${identity}-${number}`));
+  await describe(dir, request);
+  return dir;
+}
+
+async function madeDirs(dir: ImportDir): Promise<ImportDir> {
   await mkdir(dir.staging, { recursive: true, mode: 0o700 });
   await mkdir(dir.temp, { recursive: true, mode: 0o700 });
-  if (number !== newest) await describe(dir, request);
   return dir;
 }
 

@@ -54,6 +54,7 @@ export function toOptionsRecord({
     limit: limit ?? null,
     rejected_max: options.rejectedMax,
     events_per_second: options.eventsPerSecond,
+    preflight: options.preflight !== false,
     target: { kind: target.kind, url: target.kind === 'http' ? withoutCredentials(target.url) : null },
   };
 }

@@ -33,6 +33,7 @@ export const runOverrides = [
   'format_options',
   'names',
   'choose',
+  'preflight',
 ] as const;
 
 type Sourced = Pick<ImportSourcePlugin, 'slug' | 'formats' | 'range' | 'fields'>;
@@ -153,7 +154,14 @@ export function runOptionsOf(plugin: Sourced, given: SettingValues, payload: Jso
       numberIn(payload, 'events_per_second', { min: 0, max: eventsPerSecondMax, whole: true }) ??
       integerSetting(settings, 'events_per_second', { standard: 0, min: 0, max: eventsPerSecondMax }),
     target: targetOf(settings),
+    ...(wantsPreflight(payload) ? {} : { preflight: false }),
   };
+}
+
+function wantsPreflight(payload: JsonObject): boolean {
+  const value = ownValue(payload, 'preflight') ?? true;
+  if (typeof value === 'boolean') return value;
+  throw new SettingsError('"preflight": expected true or false');
 }
 
 function withOverrides(settings: SettingValues, payload: JsonObject, keys: readonly string[]): SettingValues {

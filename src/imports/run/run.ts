@@ -87,6 +87,8 @@ export interface RunOptions {
   /** 0: as fast as the target takes them. */
   readonly eventsPerSecond: number;
   readonly target: RunTarget;
+  /** False: nothing is looked at before the export. */
+  readonly preflight?: false;
 }
 
 /** How far one stage has come. Parts are the source's parts in `export` and `check`, days in `load` and `verify`. */

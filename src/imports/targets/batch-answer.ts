@@ -6,6 +6,9 @@ export interface Answer {
   readonly text: string;
   /** As Retry-After says; 0: it does not say. */
   readonly retryAfterMs: number;
+  /** As its headers say: the target's time, and where it sends the client. */
+  readonly date?: string | undefined;
+  readonly location?: string | undefined;
 }
 
 export interface BatchRejection {

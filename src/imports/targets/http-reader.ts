@@ -70,6 +70,7 @@ async function findProject(options: HttpReaderOptions, signal: AbortSignal): Pro
     if (answer['next'] === null || answer['next'] === undefined) break;
   }
   throw new TargetUnreadableError(
+    'key_project',
     `expected the personal API key to see the project with this project key at ${options.origin}, got: other projects; ` +
       'give a key that may read it',
   );
@@ -87,11 +88,13 @@ async function getJson(options: HttpReaderOptions, url: string, signal: AbortSig
 function unreadable(origin: string, place: string, status: number, text: string): TargetUnreadableError {
   if (status === 401 || status === 403) {
     return new TargetUnreadableError(
+      status === 401 ? 'key_refused' : 'key_scope',
       `${place} answers ${status}: ${detailIn(text) ?? 'no explanation given'}; ` +
         'give a personal API key with the scopes query:read and project:read',
     );
   }
   return new TargetUnreadableError(
+    'no_reader',
     `${origin} has no way to read imported events back (${place} answers ${status}); ` +
       'compare the counts per day of the report with what the target shows',
   );
@@ -105,7 +108,10 @@ function countOf(row: JsonRecord): [string, StoredCount] {
 function identityOf(row: JsonRecord): StoredIdentity {
   const timestamp = parseMicros(String(row['timestamp']));
   if (timestamp === undefined) {
-    throw new TargetUnreadableError(`expected the time of an event as ISO 8601, got: ${String(row['timestamp'])}`);
+    throw new TargetUnreadableError(
+      'no_reader',
+      `expected the time of an event as ISO 8601, got: ${String(row['timestamp'])}`,
+    );
   }
   const { uuid, distinct_id: distinctId, import_run_id: runId } = row;
   return { uuid: String(uuid), distinctId: String(distinctId), timestamp, runId: String(runId) };

@@ -23,7 +23,13 @@ export function directRequest(answerMs = answerMsMax): HttpRequest {
       signal: AbortSignal.any([signal, AbortSignal.timeout(answerMs)]),
     });
     const text = await response.text();
-    return { status: response.status, text, retryAfterMs: retryAfterMs(response.headers.get('retry-after')) };
+    return {
+      status: response.status,
+      text,
+      retryAfterMs: retryAfterMs(response.headers.get('retry-after')),
+      date: response.headers.get('date') ?? undefined,
+      location: response.headers.get('location') ?? undefined,
+    };
   };
 }
 
@@ -38,6 +44,8 @@ export function outboundRequest(fetch: OutboundFetch): HttpRequest {
       status: moved ? 308 : response.status,
       text: Buffer.from(response.body).toString('utf8'),
       retryAfterMs: retryAfterMs(response.headers['retry-after']),
+      date: response.headers['date'],
+      ...(moved ? { location: response.url } : {}),
     };
   };
 }

@@ -4,6 +4,7 @@ import { detailIn, isTransient, type Answer } from './batch-answer.ts';
 import { createHttpReader } from './http-reader.ts';
 import { batchEvents } from './lines.ts';
 import type { HttpRequest } from './http-request.ts';
+import { probeHttpTarget } from './probe-http-target.ts';
 import { BatchRefusedError, createBatchSender, type BatchOutcome } from './send-batch.ts';
 
 export interface HttpTargetOptions {
@@ -18,13 +19,15 @@ export interface HttpTargetOptions {
   readonly request: HttpRequest;
   /** How long what was acknowledged may take until it can be read, in ms; default 30 s. */
   readonly lagMs?: number;
+  /** ms since the epoch; default the clock of the machine. */
+  readonly now?: () => number;
 }
 
 const defaultLagMs = 30_000;
 
 /** Any service that speaks `/batch/`. Throws TargetError when the address is none. */
 export function openHttpTarget(options: HttpTargetOptions): Target {
-  const { apiKey, personalApiKey, request } = options;
+  const { apiKey, request } = options;
   const { endpoint, origin } = addressOf(options.url);
   const post = (body: Uint8Array<ArrayBuffer>, signal: AbortSignal): Promise<Answer> =>
     answered(request, endpoint, {
@@ -33,6 +36,7 @@ export function openHttpTarget(options: HttpTargetOptions): Target {
       body,
       signal,
     });
+  const reader = readerOf(options, origin);
   const send = createBatchSender({ projectKey: apiKey, historical: true, request: post });
   return {
     description: endpoint,
@@ -47,21 +51,21 @@ export function openHttpTarget(options: HttpTargetOptions): Target {
     },
     lagMs: options.lagMs ?? defaultLagMs,
     settled: () => Promise.resolve(),
-    reader:
-      personalApiKey === undefined
-        ? undefined
-        : createHttpReader({
-            origin,
-            apiKey,
-            runId: options.runId,
-            get: (url, signal) =>
-              answered(request, url, {
-                method: 'GET',
-                headers: { accept: 'application/json', authorization: `Bearer ${personalApiKey}` },
-                signal,
-              }),
-          }),
+    reader,
+    probe: probeHttpTarget({ base: origin, apiKey, request, reader, now: options.now ?? Date.now }),
   };
+}
+
+/** Undefined: there is no key to read with. */
+function readerOf({ apiKey, personalApiKey, runId, request }: HttpTargetOptions, origin: string) {
+  if (personalApiKey === undefined) return undefined;
+  const headers = { accept: 'application/json', authorization: `Bearer ${personalApiKey}` };
+  return createHttpReader({
+    origin,
+    apiKey,
+    runId,
+    get: (url, signal) => answered(request, url, { method: 'GET', headers, signal }),
+  });
 }
 
 function addressOf(url: string): { endpoint: string; origin: string } {

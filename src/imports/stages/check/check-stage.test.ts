@@ -227,7 +227,7 @@ describe('the check', () => {
   it('a target that cannot be read leaves the check without', async () => {
     const reader = {
       eventsNamed: async function* () {
-        yield await Promise.reject<readonly StoredPlace[]>(new TargetUnreadableError('no such address'));
+        yield await Promise.reject<readonly StoredPlace[]>(new TargetUnreadableError('no_reader', 'no such address'));
       },
     };
     await using test = await checkTest({ format: 'mixpanel' });

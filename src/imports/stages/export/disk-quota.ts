@@ -10,6 +10,15 @@ export interface DiskQuota {
   wrote(bytes: number): void;
   /** A file begins that is not listed before it is whole. */
   begin(): UnfinishedFile;
+  /** What there is room for now. */
+  room(): Promise<Room>;
+}
+
+export interface Room {
+  /** Why nothing more may be written; undefined: something may. */
+  readonly shortage: string | undefined;
+  /** So much may be written; undefined: nobody can tell. */
+  readonly bytes: number | undefined;
 }
 
 export interface UnfinishedFile {
@@ -70,6 +79,15 @@ export function createDiskQuota(deps: DiskQuotaDeps): DiskQuota {
           if (!isWhole) used -= own;
         },
       };
+    },
+    async room() {
+      const reason = await shortage(true);
+      const free = await freeBytes();
+      const rooms = [
+        ...(free === undefined ? [] : [free - reserveBytes]),
+        ...(budgetBytes === 0 ? [] : [budgetBytes - used]),
+      ];
+      return { shortage: reason, bytes: rooms.length === 0 ? undefined : Math.max(0, Math.min(...rooms)) };
     },
     async wait(leased) {
       for (let waited = false; ; waited = true) {

@@ -1,0 +1,68 @@
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import type { PreflightCheckName, PreflightResult } from '../../contract/import-preflight.ts';
+import { assemblePreflight } from '../../imports/assemble.ts';
+import type { Staging } from '../../imports/staging.ts';
+import { untilStopped } from '../stop-signal.ts';
+import type { Terminal } from '../terminal.ts';
+import { openParts } from './engine.ts';
+import { openLocalStaging } from './local-store.ts';
+import { openSource, withTimes } from './open-source.ts';
+import type { ImportRequest } from './request.ts';
+
+export interface PreflightHere {
+  readonly request: ImportRequest;
+  readonly stateDir: string;
+  /** Nothing of it is looked at. */
+  readonly without?: readonly PreflightCheckName[];
+}
+
+/**
+ * Looks at what an import needs, and leaves nothing behind. Errors: CommandError usage, when the settings of the source cannot
+ * work; interrupted.
+ */
+export async function preflightHere(
+  terminal: Terminal,
+  { request: asked, stateDir, without = [] }: PreflightHere,
+): Promise<PreflightResult> {
+  const request = withTimes(asked);
+  await using made = new AsyncDisposableStack();
+  const temp = await mkdtemp(join(tmpdir(), 'millrace-preflight-'));
+  made.defer(() => rm(temp, { recursive: true, force: true }));
+  const place = await openPlace(resolve(stateDir), made);
+  const { source, close } = openSource(request, temp);
+  made.defer(close);
+  const parts = openParts({ id: 'preflight', staging: place.dir }, request, { source, staging: place.staging });
+  return await untilStopped(terminal.process, (signal) =>
+    assemblePreflight(parts)({ options: request.options, without, signal }),
+  );
+}
+
+interface Place {
+  readonly staging: Staging;
+  readonly dir: string;
+}
+
+/** A directory beside those of imports. Where none can be made, a staging that says so to whoever writes. */
+async function openPlace(stateDir: string, made: AsyncDisposableStack): Promise<Place> {
+  const description = `the directory ${stateDir}`;
+  try {
+    await mkdir(stateDir, { recursive: true, mode: 0o700 });
+    const dir = await mkdtemp(join(stateDir, 'preflight-'));
+    made.defer(() => rm(dir, { recursive: true, force: true }));
+    return { staging: { ...(await openLocalStaging({ staging: dir })), description }, dir };
+  } catch (error) {
+    const refuse = (): Promise<never> => Promise.reject(error instanceof Error ? error : new Error(String(error)));
+    const staging: Staging = {
+      description,
+      write: refuse,
+      read: async function* () {
+        yield await refuse();
+      },
+      list: refuse,
+      remove: refuse,
+    };
+    return { staging, dir: tmpdir() };
+  }
+}

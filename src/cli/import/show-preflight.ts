@@ -1,0 +1,39 @@
+import type { FindingCode, PreflightFinding, PreflightResult } from '../../contract/import-preflight.ts';
+import { CommandError, type ExitReason } from '../exit-codes.ts';
+import { printable, type Terminal } from '../terminal.ts';
+
+/** Findings with an exit code of their own; any other problem ends with `preflight`. */
+const exitReasons: Partial<Record<FindingCode, ExitReason>> = {
+  target_unreachable: 'unreachable',
+  project_key_missing: 'auth',
+  project_key_unknown: 'auth',
+  personal_key_refused: 'auth',
+  personal_key_scope: 'auth',
+  personal_key_project: 'auth',
+};
+
+/** One page: what was looked at, what was found, what to change. */
+export function showPreflight(terminal: Terminal, { findings }: PreflightResult): void {
+  for (const finding of findings) for (const line of linesOf(finding)) terminal.data(line);
+}
+
+/** What a person should know before the import begins; what is fine is not said. */
+export function notePreflight(terminal: Terminal, { findings }: PreflightResult): void {
+  const said = findings.filter(({ level }) => level !== 'fine');
+  for (const finding of said) for (const line of linesOf(finding)) terminal.note(line);
+}
+
+function linesOf({ level, check, message, advice }: PreflightFinding): string[] {
+  const head = `${level.padEnd(8)} ${check.replaceAll('_', ' ').padEnd(13)} ${printable(message)}`;
+  return advice === null ? [head] : [head, `${' '.repeat(23)}→ ${printable(advice)}`];
+}
+
+/** How the command ends; undefined: nothing stands in the way. The first problem decides. */
+export function endOfPreflight({ findings }: PreflightResult): CommandError | undefined {
+  const problems = findings.filter(({ level }) => level === 'problem');
+  const [first] = problems;
+  if (first === undefined) return undefined;
+  const count = problems.length === 1 ? 'a problem' : `${problems.length} problems`;
+  const message = `the preflight found ${count}, and nothing was fetched or sent; --no-preflight begins nevertheless`;
+  return new CommandError(exitReasons[first.code] ?? 'preflight', message);
+}

@@ -1,0 +1,30 @@
+import type { RunOptions } from '../run/run.ts';
+import { problem, warning, type Finding, type PreflightCheck } from './findings.ts';
+import type { AdviceWords } from '../run/advice-words.ts';
+
+type Rule = (options: RunOptions, words: AdviceWords, now: number) => Finding | undefined;
+
+/** Settings that are right by themselves and wrong together, or that nobody can mean. */
+const rules: readonly Rule[] = [rangeInFuture, everythingMayBeRejected];
+
+export const checkSettings: PreflightCheck = {
+  name: 'settings',
+  look: async ({ options, words, now }) =>
+    rules.flatMap((rule) => {
+      const found = rule(options, words, now());
+      return found === undefined ? [] : [found];
+    }),
+  late: () => warning('check_failed', 'the settings could not be looked at in time', null),
+};
+
+function rangeInFuture({ range }: RunOptions, words: AdviceWords, now: number): Finding | undefined {
+  if (range.from === undefined || Date.parse(range.from) < now) return undefined;
+  const message = `the range begins at ${range.from}, which is yet to come`;
+  return problem('settings_contradict', message, `correct ${words.range}`);
+}
+
+function everythingMayBeRejected({ rejectedMax }: RunOptions, words: AdviceWords): Finding | undefined {
+  if (rejectedMax < 0.5) return undefined;
+  const message = `${words.rejectedMax} lets the load begin although most of the records are rejected`;
+  return warning('settings_contradict', message, `leave ${words.rejectedMax} out, or give a small share`);
+}

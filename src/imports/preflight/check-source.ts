@@ -1,0 +1,83 @@
+import { networkFault } from '../../base/network-fault.ts';
+import { SourceError, SourceWaitError } from '../source.ts';
+import { FormatOptionsError } from '../formats/format.ts';
+import { SettingsError } from '../../plugins/plugin.ts';
+import { fine, problem, warning, type Finding, type PreflightCheck } from './findings.ts';
+import type { PreflightContext } from './preflight-context.ts';
+import type { SourceSample } from './sample-source.ts';
+
+/** Whether the source lets us in, has something, and its first records are what the format says. */
+export const checkSource: PreflightCheck = {
+  name: 'source',
+  look: async (context) => {
+    try {
+      return judge(context, await context.sample());
+    } catch (error) {
+      return [refusal(error)];
+    }
+  },
+  late: (_context, seconds) =>
+    warning(
+      'source_slow',
+      `the source gave no record within ${seconds} s, so that keys and format could not be tried`,
+      'nothing, if its exports take their time; else look at its address and its keys',
+    ),
+};
+
+/** Nobody is there at all; anything else may pass, and the export waits for it. */
+const nobodyThere: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EHOSTUNREACH', 'ENETUNREACH']);
+const settingErrors = [SourceError, SettingsError, FormatOptionsError];
+
+function refusal(error: unknown): Finding {
+  if (settingErrors.some((kind) => error instanceof kind))
+    return problem('source_failed', (error as Error).message, null);
+  if (!(error instanceof SourceWaitError)) throw error;
+  const { message, unlimited } = error;
+  if (!unlimited) return problem('source_failed', message, null);
+  if (nobodyThere.has(networkFault(error))) {
+    return problem('source_unreachable', message, 'see whether its address is right and it runs');
+  }
+  return warning('source_busy', message, 'nothing, if that passes: the export waits for it');
+}
+
+function judge({ words, options }: PreflightContext, sample: SourceSample): readonly Finding[] {
+  const { format, rejectedMax } = options;
+  const { records, unreadable, events, firstFault } = sample;
+  if (records === 0) {
+    const where = sample.parts === 0 ? 'nothing to fetch' : 'no record in its first parts';
+    const advice = `see whether ${words.range} and the settings of the source name what is there`;
+    // A part without records may be a day without events; no parts at all is nothing.
+    return [
+      (sample.parts === 0 ? problem : warning)(
+        'source_empty',
+        `expected records at the source, found ${where}`,
+        advice,
+      ),
+    ];
+  }
+  const why = firstFault === undefined ? '' : ` (${firstFault.part}: ${firstFault.reason})`;
+  if (unreadable === records) {
+    const read = `expected records of the format ${format}, and none of the first ${records} is one${why}`;
+    return [problem('format_unfit', read, formatAdvice(words, sample))];
+  }
+  if (unreadable / records > rejectedMax) {
+    const read = `${unreadable} of the first ${records} records cannot be read as ${format}${why}`;
+    const advice = `correct ${words.formatOptions} or ${words.names}, or leave them out with ${words.allowRejected(share(unreadable / records))}`;
+    return [warning('records_unreadable', read, advice)];
+  }
+  if (events === 0) {
+    const read = `the first ${records} records are ${format}, and all of them are left out on purpose`;
+    return [warning('records_unreadable', read, `see whether ${words.formatOptions} and ${words.names} mean that`)];
+  }
+  return [fine(`the first ${records} records become ${events} events by the format ${format}`)];
+}
+
+function formatAdvice(words: PreflightContext['words'], { betterFormat }: SourceSample): string {
+  if (betterFormat !== undefined) return `change ${words.format}: ${betterFormat} reads them`;
+  return `change ${words.format} or ${words.formatOptions}, or give another source`;
+}
+
+/** Rounded up, so that it is enough. */
+function share(value: number): number {
+  return Math.min(1, Math.ceil(value * 100) / 100);
+}

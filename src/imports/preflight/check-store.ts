@@ -1,0 +1,28 @@
+import { sizeOf } from './check-staging.ts';
+import { fine, problem, warning, type PreflightCheck } from './findings.ts';
+
+const neededBytes = 256 * 1024 ** 2;
+/** Bytes of log and store per byte of a source that is compressed, as most are. */
+const mostFactor = 2;
+
+/** Whether there is room where the target stores events. */
+export const checkStore: PreflightCheck = {
+  name: 'store',
+  look: async ({ deps, options, estimate }) => {
+    const free = options.last === 'check' ? undefined : await deps.storeFreeBytes?.();
+    if (free === undefined) return [];
+    const advice = 'make room on the disk of the data directory';
+    if (free < neededBytes) {
+      return [
+        problem('store_full', `the store of events has ${sizeOf(free)} left, less than ${sizeOf(neededBytes)}`, advice),
+      ];
+    }
+    const bytes = (await estimate())?.bytesTotal;
+    if (bytes !== undefined && bytes * mostFactor > free) {
+      const has = `the store of events has ${sizeOf(free)} left, and the source has ${sizeOf(bytes)}, which may become too much`;
+      return [warning('store_full', has, advice)];
+    }
+    return [fine(`the store of events has ${sizeOf(free)} left`)];
+  },
+  late: () => warning('store_full', 'how much room the store of events has could not be found out', null),
+};

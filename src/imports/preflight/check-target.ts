@@ -1,0 +1,64 @@
+import type { EndpointFacts } from '../target.ts';
+import { fine, problem, warning, type Finding, type PreflightCheck } from './findings.ts';
+import type { PreflightContext } from './preflight-context.ts';
+
+/** Whether the target is there, and takes batches at its address. */
+export const checkTarget: PreflightCheck = {
+  name: 'target',
+  look: async (context) => {
+    const facts = await context.endpoint();
+    if (facts !== undefined) return [judge(context, facts)];
+    const target = await context.target();
+    return target === undefined ? [] : [fine(`${target.description} of this service`)];
+  },
+  late: (context, seconds) => unreachable(context, `no answer within ${seconds} s`),
+};
+
+function judge(context: PreflightContext, facts: EndpointFacts): Finding {
+  const { words } = context;
+  const url = addressOf(context);
+  switch (facts.kind) {
+    case 'takes_batches':
+      return fine(`${url} takes batches`);
+    case 'unreachable':
+      return unreachable(context, facts.fault);
+    case 'busy':
+      return warning(
+        'target_busy',
+        `${url} answers ${facts.status} at the moment`,
+        'nothing, if that passes: the run waits for it',
+      );
+    case 'moved': {
+      const to = facts.to === undefined ? 'elsewhere' : `to ${facts.to}`;
+      return problem('target_moved', `${url} sends us ${to}`, `give the final address as ${words.targetUrl}`);
+    }
+    case 'elsewhere':
+      return problem(
+        'target_base_path',
+        `expected an address below which /batch/ takes events, and ${url} is none`,
+        `give ${words.targetUrl} ${facts.url}, where they are taken`,
+      );
+    case 'foreign':
+      return problem(
+        'target_foreign',
+        `expected a service that takes events at ${batchOf(url)}, and what is there answers ${facts.status}`,
+        `give the address of such a service as ${words.targetUrl}`,
+      );
+  }
+}
+
+function unreachable(context: PreflightContext, fault: string): Finding {
+  return problem(
+    'target_unreachable',
+    `expected a service at ${addressOf(context)}, and it cannot be reached (${fault})`,
+    `start it, or correct ${context.words.targetUrl}`,
+  );
+}
+
+function addressOf({ options: { target } }: PreflightContext): string {
+  return target.kind === 'http' ? target.url : 'the project';
+}
+
+function batchOf(url: string): string {
+  return `${url.replace(/\/+$/, '')}/batch/`;
+}

@@ -1,0 +1,50 @@
+import type { AdviceWords } from '../run/advice-words.ts';
+import type { RunOptions } from '../run/run.ts';
+import type { DiskQuota } from '../stages/export/disk-quota.ts';
+import type { Source } from '../source.ts';
+import type { Staging } from '../staging.ts';
+import type { EndpointFacts, KeyFacts, ReaderFacts, Target } from '../target.ts';
+import type { SourceSample } from './sample-source.ts';
+
+/** What a project may send of history, where its service requires agreements. */
+export interface AgreementFacts {
+  /** Undefined: none is approved. */
+  readonly approvedEventsPerSecond: number | undefined;
+  /** One waits for its decision. */
+  readonly isFiled: boolean;
+  /** Without an agreement. */
+  readonly freeEventsPerSecond: number;
+  /** Without an agreement, of those that are left. */
+  readonly freeEventsLeft: number;
+}
+
+export interface PreflightDeps {
+  readonly staging: Staging;
+  readonly quota: Pick<DiskQuota, 'room'>;
+  readonly words: AdviceWords;
+  readonly openSource: () => Promise<Source>;
+  /** Undefined: there is no key to load with. */
+  readonly openTarget: () => Promise<Target | undefined>;
+  /** Left out: the target requires none, or nobody can tell. */
+  readonly agreement?: (() => Promise<AgreementFacts | undefined>) | undefined;
+  /** Free where the target stores events; left out: nobody can tell. */
+  readonly storeFreeBytes?: (() => Promise<number | undefined>) | undefined;
+}
+
+/** What the checks of one preflight share: each is asked once, whoever asks first. */
+export interface PreflightContext {
+  readonly deps: PreflightDeps;
+  readonly options: RunOptions;
+  readonly words: AdviceWords;
+  readonly signal: AbortSignal;
+  /** ms since the epoch. */
+  readonly now: () => number;
+  readonly target: () => Promise<Target | undefined>;
+  /** Undefined: the target is this service's own project, or there is none. */
+  readonly endpoint: () => Promise<EndpointFacts | undefined>;
+  readonly projectKey: () => Promise<KeyFacts | undefined>;
+  readonly reader: () => Promise<ReaderFacts | undefined>;
+  readonly sample: () => Promise<SourceSample>;
+  /** The same for checks that can do without: undefined where the source fails or is slow, which its own check says. */
+  readonly estimate: () => Promise<SourceSample | undefined>;
+}

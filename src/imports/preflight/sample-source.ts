@@ -1,0 +1,145 @@
+import { findFormat, formats } from '../formats/registry.ts';
+import { FormatOptionsError, type Format, type RecordReader } from '../formats/format.ts';
+import { parseNames } from '../formats/names.ts';
+import type { RunOptions } from '../run/run.ts';
+import type { Source, SourceFault, SourcePart } from '../source.ts';
+
+/** The first records of a source, and what its format makes of them. */
+export interface SourceSample {
+  readonly parts: number;
+  /** Of all parts; undefined: some part does not say. */
+  readonly bytesTotal: number | undefined;
+  /** Records that were looked at. */
+  readonly records: number;
+  /** Of the source, for these records. */
+  readonly bytes: number;
+  readonly events: number;
+  readonly skipped: number;
+  readonly unreadable: number;
+  /** Why the first unreadable one is, and where it lies. */
+  readonly firstFault: { readonly part: string; readonly reason: string } | undefined;
+  /** Another format that reads more of these records; undefined: none does. */
+  readonly betterFormat: string | undefined;
+}
+
+const recordsMax = 200;
+/** A day without events is no empty source; every part may cost a request that is counted. */
+const partsMax = 3;
+
+/** Throws what the source throws. */
+export async function sampleSource(source: Source, options: RunOptions, signal: AbortSignal): Promise<SourceSample> {
+  const parts = await source.listParts(options.range, { signal });
+  const first = await firstRecords(source, parts, signal);
+  const own = judge(readerOf(options), first.lines);
+  const sizes = parts.map(({ bytes }) => bytes);
+  const bytesTotal = sizes.includes(undefined)
+    ? undefined
+    : sizes.reduce<number>((sum, bytes) => sum + (bytes ?? 0), 0);
+  const faults = [...first.faults.map(({ reason }) => reason), ...own.reasons];
+  const [reason] = faults;
+  return {
+    parts: parts.length,
+    bytesTotal,
+    records: first.lines.length + first.faults.length,
+    bytes: first.bytes,
+    events: own.events,
+    skipped: own.skipped,
+    unreadable: faults.length,
+    firstFault: reason === undefined ? undefined : { part: first.part, reason },
+    betterFormat: own.readable === 0 ? bestFormat(options.format, first.lines) : undefined,
+  };
+}
+
+interface FirstRecords {
+  /** The part they come from. */
+  readonly part: string;
+  readonly lines: readonly string[];
+  readonly faults: readonly SourceFault[];
+  readonly bytes: number;
+}
+
+async function firstRecords(source: Source, parts: readonly SourcePart[], signal: AbortSignal): Promise<FirstRecords> {
+  for (const part of parts.slice(0, partsMax)) {
+    const lines: string[] = [];
+    const faults: SourceFault[] = [];
+    let bytes = 0;
+    for await (const chunk of source.open(part, { signal })) {
+      lines.push(...linesOf(chunk.lines, recordsMax - lines.length));
+      faults.push(...(chunk.faults ?? []));
+      bytes = chunk.bytesRead;
+      if (lines.length + faults.length >= recordsMax) break;
+    }
+    if (lines.length + faults.length > 0) return { part: part.key, lines, faults, bytes };
+  }
+  return { part: '', lines: [], faults: [], bytes: 0 };
+}
+
+/** Those that hold something; a chunk may hold many thousands. */
+function linesOf(chunk: Buffer, max: number): string[] {
+  const lines: string[] = [];
+  for (let start = 0; start < chunk.length && lines.length < max;) {
+    const found = chunk.indexOf(0x0a, start);
+    const end = found < 0 ? chunk.length : found;
+    const line = chunk.toString('utf8', start, end);
+    if (line.trim() !== '') lines.push(line);
+    start = end + 1;
+  }
+  return lines;
+}
+
+interface Judged {
+  /** Records that are not unreadable. */
+  readonly readable: number;
+  readonly events: number;
+  readonly skipped: number;
+  readonly reasons: readonly string[];
+}
+
+function judge(read: RecordReader, lines: readonly string[]): Judged {
+  let events = 0;
+  let skipped = 0;
+  const reasons: string[] = [];
+  for (const line of lines) {
+    const result = resultOf(read, line);
+    if (result.kind === 'events') events += result.events.length;
+    else if (result.kind === 'skipped') skipped += 1;
+    else reasons.push(result.reason);
+  }
+  return { readable: lines.length - reasons.length, events, skipped, reasons };
+}
+
+function resultOf(read: RecordReader, line: string): ReturnType<RecordReader> {
+  let record: unknown;
+  try {
+    record = JSON.parse(line);
+  } catch {
+    return { kind: 'unreadable', reason: `expected JSON, got: ${line.slice(0, 60)}` };
+  }
+  return read(record);
+}
+
+function readerOf({ format: slug, formatOptions, names }: RunOptions): RecordReader {
+  const format = findFormat(slug);
+  if (format === undefined) throw new FormatOptionsError(`this program has no format "${slug}"`);
+  return format.createReader(formatOptions, names === undefined ? format.names : parseNames(format.names, names));
+}
+
+/** Of the formats that need no options, the one that reads most of the records, and at least half of them. */
+function bestFormat(except: string, lines: readonly string[]): string | undefined {
+  const counted = formats
+    .filter(({ slug }) => slug !== except)
+    .map((format) => ({ slug: format.slug, events: readableWith(format, lines) }))
+    .filter(({ events }) => events > 0 && events * 2 >= lines.length)
+    .toSorted((a, b) => b.events - a.events);
+  return counted[0]?.slug;
+}
+
+function readableWith(format: Format, lines: readonly string[]): number {
+  try {
+    const { events, readable } = judge(format.createReader({}, format.names), lines);
+    return events === 0 ? 0 : readable;
+  } catch (error) {
+    if (error instanceof FormatOptionsError) return 0;
+    throw error;
+  }
+}

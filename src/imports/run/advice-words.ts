@@ -1,0 +1,73 @@
+/** How messages name what a person can change: flags on the command line, fields in the API. */
+export interface AdviceWords {
+  /** `--to`. */
+  readonly targetUrl: string;
+  readonly projectKey: string;
+  readonly personalKey: string;
+  readonly format: string;
+  readonly formatOptions: string;
+  readonly names: string;
+  readonly speed: string;
+  readonly range: string;
+  readonly limit: string;
+  readonly rejectedMax: string;
+  /** Where the project key can be looked up. */
+  readonly projectKeyPlace: string;
+  /** How a personal key with these scopes is made. */
+  readonly newPersonalKey: (scopes: readonly string[]) => string;
+  /** How a share is given: `--rejected-max 0.01`. */
+  readonly allowRejected: (share: number) => string;
+  /** How the run goes on where it was, with what was changed. */
+  readonly goOn: string;
+  /** How it begins from nothing. */
+  readonly startAnew: string;
+  /** How staged records are converted once more. */
+  readonly retryRejected: string;
+  /** How the place of staged files is changed. */
+  readonly staging: string;
+  /** Does without the preflight. */
+  readonly noPreflight: string;
+}
+
+export const flagWords: AdviceWords = {
+  targetUrl: '--to',
+  projectKey: '--api-key',
+  personalKey: '--personal-api-key',
+  format: 'the format after "millrace import"',
+  formatOptions: '--format-option',
+  names: '--names',
+  speed: '--speed',
+  range: '--from-date and --to-date',
+  limit: '--limit',
+  rejectedMax: '--rejected-max',
+  projectKeyPlace: '"millrace projects list" shows it',
+  newPersonalKey: (scopes) => `"millrace keys create --scope ${scopes.join(' ')}" makes one`,
+  allowRejected: (share) => `--rejected-max ${share}`,
+  goOn: 'give the same command again',
+  startAnew: 'give the command with --again',
+  retryRejected: 'give the command with --again',
+  staging: '--state-dir',
+  noPreflight: '--no-preflight',
+};
+
+export const fieldWords: AdviceWords = {
+  targetUrl: 'target_url',
+  projectKey: 'target_api_key',
+  personalKey: 'target_personal_api_key',
+  format: 'format',
+  formatOptions: 'format_options',
+  names: 'names',
+  speed: 'events_per_second',
+  range: 'from and to',
+  limit: 'limit',
+  rejectedMax: 'rejected_max',
+  projectKeyPlace: 'GET /api/projects/ of the target shows it as api_token',
+  newPersonalKey: (scopes) =>
+    `POST /api/personal_api_keys/ of the target with "scopes": ${JSON.stringify(scopes)} makes one`,
+  allowRejected: (share) => `"rejected_max": ${share}`,
+  goOn: 'resume the run',
+  startAnew: 'start a new run',
+  retryRejected: 'POST retry_rejected/',
+  staging: 'MILLRACE_IMPORT_STAGING',
+  noPreflight: '"preflight": false',
+};
