@@ -1,7 +1,8 @@
+import { isTar } from './tar-members.ts';
 import { layoutOfObject, type ValueLayout } from './read-values.ts';
 
 /** What a file is, by its first bytes; its name says too little. */
-export type Container = 'gzip' | 'zstd' | 'zip' | 'parquet' | 'text' | 'empty';
+export type Container = 'gzip' | 'zstd' | 'bzip2' | 'xz' | 'zip' | 'tar' | 'parquet' | 'text' | 'empty';
 
 export type TextForm =
   | { readonly kind: 'lines' }
@@ -12,9 +13,14 @@ export type TextForm =
   /** One sentence: what came and what to do. */
   | { readonly kind: 'unknown'; readonly reason: string };
 
-const containers: readonly (readonly [start: readonly number[], container: Container])[] = [
+/** Undefined: any byte. */
+const containers: readonly (readonly [start: readonly (number | undefined)[], container: Container])[] = [
   [[0x1f, 0x8b], 'gzip'],
   [[0x28, 0xb5, 0x2f, 0xfd], 'zstd'],
+  // "BZh", a digit, and the mark of a block or, of an empty file, of the end: text may begin with BZh too.
+  [[0x42, 0x5a, 0x68, undefined, 0x31, 0x41, 0x59, 0x26, 0x53, 0x59], 'bzip2'],
+  [[0x42, 0x5a, 0x68, undefined, 0x17, 0x72, 0x45, 0x38, 0x50, 0x90], 'bzip2'],
+  [[0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00], 'xz'],
   [[0x50, 0x4b, 0x03, 0x04], 'zip'],
   // An archive without members.
   [[0x50, 0x4b, 0x05, 0x06], 'zip'],
@@ -22,8 +28,6 @@ const containers: readonly (readonly [start: readonly number[], container: Conta
 ];
 
 const others: readonly (readonly [start: string, name: string])[] = [
-  ['BZh', 'a bzip2 file'],
-  ['\xfd7zXZ', 'an xz file'],
   ['7z\xbc\xaf', 'a 7-Zip archive'],
   ['Rar!', 'a RAR archive'],
   ['Obj\x01', 'an Avro file'],
@@ -34,14 +38,15 @@ const others: readonly (readonly [start: string, name: string])[] = [
   ['\xfe\xff', 'text in UTF-16'],
   ['<', 'HTML or XML'],
 ];
-const known = 'expected NDJSON, a JSON array, CSV with a header or Parquet, plain or in gzip, zstd or zip';
+const known =
+  'expected NDJSON, a JSON array, CSV with a header or Parquet, plain or in gzip, zstd, xz, bzip2, zip or tar';
 
 export function containerOf(head: Buffer): Container {
   if (head.length === 0) return 'empty';
-  const found = containers.find(([start]) => start.every((byte, index) => head[index] === byte));
+  const found = containers.find(([start]) => start.every((byte, index) => byte === undefined || head[index] === byte));
   // The other magic numbers of zstd: a frame to be skipped.
   const skipped = head.length >= 4 && (head.readUInt32LE(0) & 0xfffffff0) >>> 0 === 0x184d2a50;
-  return found?.[1] ?? (skipped ? 'zstd' : 'text');
+  return found?.[1] ?? (skipped ? 'zstd' : isTar(head) ? 'tar' : 'text');
 }
 
 export const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
@@ -63,8 +68,6 @@ function refusalOf(head: Buffer): string | undefined {
   const latin = head.toString('latin1', 0, 300).trimStart();
   const found = others.find(([start]) => latin.startsWith(start));
   if (found !== undefined) return `${known}, got ${found[1]}: convert it first`;
-  if (latin.slice(257 - (300 - latin.length), 262).startsWith('ustar'))
-    return `${known}, got a tar archive: unpack it first`;
   // A text may hold a zero somewhere, but hardly in its first line.
   const end = head.indexOf(0x0a);
   if (head.subarray(0, end === -1 ? 4096 : end).includes(0))

@@ -6,7 +6,9 @@ import { join } from 'node:path';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from 'vitest';
 import { SourceError, SourceWaitError } from '../source.ts';
-import { makeZip } from '../../../test/support/archives.ts';
+import { makeTar, makeZip } from '../../../test/support/archives.ts';
+import { packBzip2 } from '../../../test/support/pack-bzip2.ts';
+import { packXz } from '../../../test/support/pack-xz.ts';
 import { readRecordFile, type ReadHints } from './read-records.ts';
 import { collect, cutAt, readBack, wrapIn, writeAs, type ReadBack, type TextRecord } from './record-files.fixture.ts';
 
@@ -171,6 +173,7 @@ describe('damage', () => {
   const sound = Buffer.from(
     Array.from({ length: 3000 }, (_, a) => `{"a":${a},"b":"${randomBytes(9).toString('hex')}"}\n`).join(''),
   );
+  const some = sound.subarray(0, 20_000);
   const cut = (bytes: Buffer): Buffer => bytes.subarray(0, bytes.length >> 1);
   const cases: readonly (readonly [string, Buffer, RegExp])[] = [
     ['gzip', cut(gzipSync(sound)), /gzip data of a ends too early at byte \d+/],
@@ -182,11 +185,22 @@ describe('damage', () => {
       /no readable footer at byte \d+/,
     ],
     ['an array', Buffer.from('[{"a":1},{"b'), /ends within a JSON value at byte 12/],
+    ['xz', cut(packXz(sound)), /xz data of a ends too early at byte \d+/],
+    ['bzip2', cut(packBzip2(some)), /bzip2 data of a at byte \d+ cannot be read: it ends too early/],
+    ['tar', cut(makeTar([{ path: 'x', content: sound }])), /tar archive a: x ends \d+ bytes too early/],
+    ['tar between members', makeTar([{ path: 'x', content: '{}' }]).subarray(0, 1024), /a ends before its end mark/],
+    ['xz in the middle', flipped(packXz(sound)), /xz data of a is damaged at byte \d+/],
+    ['bzip2 in the middle', flipped(packBzip2(some)), /bzip2 data of a at byte \d+ cannot be read/],
+    [
+      'the header of a tar member',
+      flipped(makeTar([{ path: 'x' }, { path: 'y' }]), 530),
+      /does not match its checksum/,
+    ],
     ['gzip in the middle', flipped(gzipSync(sound)), /gzip data of a (is damaged|ends too early) at byte \d+/],
   ];
 
-  function flipped(bytes: Buffer): Buffer {
-    return Buffer.concat([bytes.subarray(0, 1000), Buffer.alloc(50, 0xff), bytes.subarray(1050)]);
+  function flipped(bytes: Buffer, at = 1000): Buffer {
+    return Buffer.concat([bytes.subarray(0, at), Buffer.alloc(50, 0xff), bytes.subarray(at + 50)]);
   }
 
   it.each(cases)('%s: says where, and is tried again a few times', async (_name, bytes, message) => {
@@ -221,7 +235,7 @@ describe('damage', () => {
   });
 
   const refused: readonly (readonly [string, Buffer])[] = [
-    ['bzip2', Buffer.from('BZh91AY&SY')],
+    ['7-Zip', Buffer.from('7z\xbc\xaf\x27\x1c', 'latin1')],
     ['UTF-16', Buffer.from('\ufeff{"a":1}', 'utf16le')],
     ['HTML', Buffer.from('<!DOCTYPE html><html>')],
     ['binary', Buffer.from([1, 2, 0, 3, 4])],

@@ -8,6 +8,9 @@ import { readLines, readTexts } from './read-lines.ts';
 import { readParquet } from './read-parquet.ts';
 import type { Piece, ReadHints } from './piece.ts';
 import { spool } from './spool.ts';
+import { tarMembers } from './tar-members.ts';
+import { unbzip2Chunks } from './bzip2/unbzip2-chunks.ts';
+import { unxzChunks } from './unxz-chunks.ts';
 import { zipMembers } from './zip-members.ts';
 
 export type { ReadHints } from './piece.ts';
@@ -20,7 +23,8 @@ const ratioMaxDefault = 400;
 
 /**
  * The records of a file or an answer, whatever it is: NDJSON, JSON arrays, JSON objects, batch objects, CSV or Parquet, plain or
- * wrapped in gzip, zstd or zip. What it is is seen by its bytes. The same bytes give the same lines, however they are cut.
+ * wrapped in gzip, zstd, xz, bzip2, zip or tar. What it is is seen by its bytes. The same bytes give the same lines, however
+ * they are cut.
  * @throws SourceWaitError when it is truncated or damaged, SourceError when it is nothing of these
  */
 export async function* readRecords(chunks: AsyncIterable<Buffer>, hints: ReadHints): AsyncGenerator<RecordChunk> {
@@ -97,9 +101,11 @@ async function* readAs(
     throw new SourceError(`expected at most ${layersMax} layers of compression in ${context.name}, got more`);
   }
   if (container === 'zip') return yield* onDisk(chunks, inner, readZipFile, context.path);
-  const decompress = container === 'gzip' ? gunzipChunks : unzstdChunks;
-  yield* readAny(guarded(decompress(chunks, context.name), inner), inner);
+  if (container === 'tar') return yield* readTar(chunks, inner);
+  yield* readAny(guarded(decompressors[container](chunks, context.name), inner), inner);
 }
+
+const decompressors = { gzip: gunzipChunks, zstd: unzstdChunks, bzip2: unbzip2Chunks, xz: unxzChunks };
 
 function guarded(chunks: AsyncIterable<Buffer>, { progress, ...context }: Context): AsyncGenerator<Buffer> {
   return guardRatio(chunks, { ...context, sourceBytes: () => progress.bytes });
@@ -134,6 +140,13 @@ async function* readZipFile(path: string, context: Context): AsyncGenerator<Piec
   for await (const { name, chunks } of zipMembers(path, context.name, onRead)) {
     context.signal.throwIfAborted();
     yield* readAny(guarded(chunks, context), { ...context, name });
+  }
+}
+
+async function* readTar(chunks: AsyncIterable<Buffer>, context: Context): AsyncGenerator<Piece> {
+  for await (const member of tarMembers(chunks, context.name)) {
+    context.signal.throwIfAborted();
+    yield* readAny(member.chunks, { ...context, name: member.name });
   }
 }
 

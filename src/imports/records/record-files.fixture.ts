@@ -1,6 +1,8 @@
 import { parquetWriteBuffer } from 'hyparquet-writer';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
-import { makeZip } from '../../../test/support/archives.ts';
+import { makeTar, makeZip } from '../../../test/support/archives.ts';
+import { packBzip2 } from '../../../test/support/pack-bzip2.ts';
+import { packXz } from '../../../test/support/pack-xz.ts';
 import { readRecords, type ReadHints } from './read-records.ts';
 
 /** For tests: the same records in every form and every wrapping. Values are texts, which CSV has nothing else of. */
@@ -36,9 +38,28 @@ export const wrapIn: Readonly<Record<string, (bytes: Buffer) => Buffer>> = {
       { path: '__MACOSX/x', content: 'x' },
       { path: 'a', content: bytes },
     ]),
+  xz: (bytes) => packXz(bytes),
+  'xz of two streams': (bytes) => inTwo(bytes, packXz),
+  'xz in xz': (bytes) => packXz(packXz(bytes)),
+  bzip2: (bytes) => packBzip2(bytes),
+  'bzip2 of two streams': (bytes) => inTwo(bytes, packBzip2),
+  tar: tarOf,
+  'tar in gzip': (bytes) => gzipSync(tarOf(bytes)),
+  'tar in xz': (bytes) => packXz(tarOf(bytes)),
+  'tar in bzip2': (bytes) => packBzip2(tarOf(bytes)),
+  'gzip in tar': (bytes) => tarOf(gzipSync(bytes)),
   'gzip in zip': (bytes) => makeZip([{ path: 'a.gz', content: gzipSync(bytes) }]),
   'zip in gzip': (bytes) => gzipSync(makeZip([{ path: 'a', content: bytes }])),
 };
+
+function tarOf(bytes: Buffer): Buffer {
+  return makeTar([
+    { path: 'dir/', kind: 'folder' },
+    { path: '../../etc/passwd', kind: 'link', target: '/etc/passwd' },
+    { path: 'dir/._a', content: 'x' },
+    { path: '../../a', content: bytes },
+  ]);
+}
 
 function inTwo(bytes: Buffer, pack: (part: Buffer) => Buffer): Buffer {
   const middle = bytes.length >> 1;

@@ -1,14 +1,7 @@
 import { openPromise, type Entry, type ZipFile } from 'yauzl';
 import { SourceError, SourceWaitError } from '../source.ts';
+import { isAddedByTools, type ArchiveMember } from './archive-member.ts';
 
-/** A file of an archive. */
-export interface ZipMember {
-  readonly name: string;
-  readonly chunks: AsyncIterable<Buffer>;
-}
-
-/** Files that archivers and file managers add of their own. */
-const added = /(^|\/)(__MACOSX\/|\._|\.DS_Store$|Thumbs\.db$)/;
 const final = /unsupported|not supported|encrypt|absolute path|relative path|invalid characters/i;
 
 /**
@@ -20,7 +13,7 @@ export async function* zipMembers(
   path: string,
   name: string,
   onRead: (bytes: number) => void,
-): AsyncGenerator<ZipMember> {
+): AsyncGenerator<ArchiveMember> {
   let before = 0;
   let zip: ZipFile | undefined;
   try {
@@ -28,7 +21,7 @@ export async function* zipMembers(
     for await (const entry of zip.eachEntry()) {
       const taken = before;
       const chunks = memberChunks(zip, entry, name, (bytes) => onRead(taken + bytes));
-      if (!entry.fileName.endsWith('/') && !added.test(entry.fileName)) {
+      if (!entry.fileName.endsWith('/') && !isAddedByTools(entry.fileName)) {
         yield { name: `${name}: ${entry.fileName}`, chunks };
       }
       before += entry.compressedSize;

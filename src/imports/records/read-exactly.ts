@@ -1,0 +1,25 @@
+/** Cuts a stream at places that the reader chooses. */
+export interface ExactReader {
+  /** So many bytes, fewer at the end of the stream. */
+  take(bytes: number): Promise<Buffer>;
+  /** The same piece by piece, as they come. */
+  stream(bytes: number): AsyncGenerator<Buffer>;
+}
+
+export function readExactly(source: AsyncIterator<Buffer>): ExactReader {
+  let rest: Buffer = Buffer.alloc(0);
+  async function* stream(bytes: number): AsyncGenerator<Buffer> {
+    for (let left = bytes; left > 0;) {
+      if (rest.length === 0) {
+        const next = await source.next();
+        if (next.done === true) return;
+        rest = next.value;
+      }
+      const piece = rest.subarray(0, left);
+      rest = rest.subarray(piece.length);
+      left -= piece.length;
+      if (piece.length > 0) yield piece;
+    }
+  }
+  return { stream, take: async (bytes) => Buffer.concat(await Array.fromAsync(stream(bytes))) };
+}
