@@ -30,7 +30,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'plugins/packages': words`contract base metadata outbound plugins sandbox plugins/configs`,
   'plugins/transformations': words`base plugins`,
   'imports/formats': words`contract base`,
-  'imports/choosing': words`contract base batch imports imports/formats`,
+  'imports/choosing': words`contract base batch imports plugins/transformations imports/formats`,
   'imports/records': words`imports`,
   'imports/s3': [],
   'imports/sources': words`base outbound imports plugins imports/records imports/s3`,

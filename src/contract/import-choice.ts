@@ -10,6 +10,10 @@ function names(description: string) {
 
 const closed = { additionalProperties: false } as const;
 
+const renames = Type.Record(Type.String(), text, { maxProperties: listMax });
+const scalar = Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()]);
+const valueTable = Type.Record(Type.String(), scalar, { maxProperties: 10_000 });
+
 const lists = {
   only: names('Nothing but these. A name, or a pattern: `*` stands for any characters.'),
   except: names('Never these, whatever `only` says. Names or patterns.'),
@@ -32,6 +36,41 @@ export const importChoiceSchema = Type.Object(
       ),
     ),
     events: Type.Optional(Type.Object(lists, { ...closed, description: 'Names as they are stored.' })),
+    properties: Type.Optional(
+      Type.Object(
+        {
+          ...lists,
+          rename: Type.Optional({
+            ...renames,
+            description: 'Old name → new name. Where the new one is taken the old one stays.',
+          }),
+          values: Type.Optional(
+            Type.Record(Type.String(), valueTable, {
+              maxProperties: listMax,
+              description: 'Name → value as text → what is stored instead; null leaves it out, other values stay.',
+            }),
+          ),
+        },
+        {
+          ...closed,
+          description:
+            'Names wherever they stand: on the event, in `$set`, `$set_once` and `$group_set`. Renamed first, then translated, then listed.',
+        },
+      ),
+    ),
+    identity: Type.Optional(
+      Type.Enum(['merge', 'never_merge', 'device_only'], {
+        description:
+          '`merge`: ids are tied together as the format does. `never_merge`: every id stays a person of its own. `device_only`: events ' +
+          'belong to the device that sent them, where the record names one; nobody is identified.',
+      }),
+    ),
+    user_agent: Type.Optional(
+      Type.Boolean({
+        description:
+          'Read `$useragent` or `$raw_user_agent` into `$browser`, `$browser_version`, `$os`, `$device_type`, …',
+      }),
+    ),
     sample: Type.Optional(
       Type.Number({
         exclusiveMinimum: 0,

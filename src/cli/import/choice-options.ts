@@ -1,8 +1,8 @@
-import type { Command } from 'commander';
-import type { ImportChoice, NameLists } from '../../contract/import-choice.ts';
+import { Option, type Command } from 'commander';
+import type { ImportChoice } from '../../contract/import-choice.ts';
 import { ChoiceError, parseChoice } from '../../imports/choosing/parse-choice.ts';
 import { CommandError } from '../exit-codes.ts';
-import { collect, jsonObjectIn, shareOf } from '../read-arguments.ts';
+import { collect, jsonObjectIn, pairsOf, shareOf } from '../read-arguments.ts';
 
 /** What of the source is imported, and as what, as commander gives it. */
 export interface ChoiceOptions {
@@ -10,13 +10,30 @@ export interface ChoiceOptions {
   readonly onlyEvent?: readonly string[];
   readonly exceptEvent?: readonly string[];
   readonly sample?: string;
+  readonly onlyProperty?: readonly string[];
+  readonly exceptProperty?: readonly string[];
+  readonly renameProperty?: readonly string[];
+  readonly identity?: string;
+  readonly userAgent?: boolean;
 }
+
+/** As the command line writes them, and as the choice does. */
+const policies = { merge: 'merge', 'never-merge': 'never_merge', 'device-only': 'device_only' } as const;
 
 export function addChoiceOptions(command: Command): Command {
   return command
     .option('--only-event <name>', 'only events of this name; * stands for any characters; may be repeated', collect)
     .option('--except-event <name>', 'no events of this name; may be repeated', collect)
     .option('--sample <share>', 'only a share of the distinct ids, 10% or 0.1: all events of each, or none')
+    .option('--only-property <name>', 'only properties of this name, of events and persons; may be repeated', collect)
+    .option('--except-property <name>', 'no properties of this name; may be repeated', collect)
+    .option('--rename-property <old=new>', 'another name for a property; may be repeated', collect)
+    .addOption(
+      new Option('--identity <policy>', 'how ids become persons; otherwise as the format does').choices(
+        Object.keys(policies),
+      ),
+    )
+    .option('--user-agent', 'read the user agent into $browser, $browser_version, $os and others')
     .option('--choose <file>', 'JSON that says what to import, and as what; options beside it count more');
 }
 
@@ -25,19 +42,22 @@ export function choiceOf(given: ChoiceOptions): ImportChoice | undefined {
   const file = given.choose === undefined ? {} : parsed(jsonObjectIn('--choose', given.choose));
   return parsed({
     ...file,
-    ...listsOf('events', file?.events, given.onlyEvent, given.exceptEvent),
+    ...listsOf('events', file?.events, { only: given.onlyEvent, except: given.exceptEvent }),
+    ...listsOf('properties', file?.properties, {
+      only: given.onlyProperty,
+      except: given.exceptProperty,
+      rename: given.renameProperty && pairsOf('--rename-property', given.renameProperty),
+    }),
+    ...(given.identity === undefined ? {} : { identity: policies[given.identity as keyof typeof policies] }),
+    ...(given.userAgent === true ? { user_agent: true } : {}),
     ...(given.sample === undefined ? {} : { sample: shareOf('--sample', given.sample) }),
   });
 }
 
-function listsOf(
-  key: 'events',
-  inFile: NameLists | undefined,
-  only: readonly string[] | undefined,
-  except: readonly string[] | undefined,
-): object {
-  if ((only ?? except) === undefined) return {};
-  return { [key]: { ...inFile, ...(only === undefined ? {} : { only }), ...(except === undefined ? {} : { except }) } };
+/** What flags say takes the place of what the file says of the same. */
+function listsOf(key: string, inFile: object | undefined, flags: Readonly<Record<string, unknown>>): object {
+  const given = Object.entries(flags).filter(([, value]) => value !== undefined);
+  return given.length === 0 ? {} : { [key]: { ...inFile, ...Object.fromEntries(given) } };
 }
 
 function parsed(value: object): ImportChoice | undefined {

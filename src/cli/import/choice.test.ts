@@ -60,6 +60,27 @@ describe.concurrent('what a command chooses of files', () => {
     expect(linesOf(other).length).toBeGreaterThan(0);
   });
 
+  it('properties, identity and user agent have flags of their own; what is sent is as they say', async () => {
+    await using endpoint = await startEndpoint(() => 'keep');
+    const header = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';
+    const own = {
+      time: 1_704_067_200,
+      distinct_id: 'u',
+      $insert_id: 'i',
+      $device_id: 'd',
+      n: 1,
+      plan: 'pro',
+      secret: 'x',
+    };
+    await using made = await newImport([JSON.stringify({ event: 'e', properties: { ...own, $useragent: header } })]);
+    const flags = ['--rename-property', 'plan=tier', '--except-property', 'sec*', '--user-agent'];
+    const done = await made.start(endpoint.url, [...flags, '--identity', 'device-only']);
+    expect([done.code, endpoint.kept]).toEqual([0, [expect.objectContaining({ event: 'e', distinct_id: 'd' })]]);
+    const { properties } = endpoint.kept[0] as { properties: Record<string, unknown> };
+    expect(properties).toMatchObject({ tier: 'pro', n: 1, $browser: 'firefox', $os: 'Linux' });
+    expect(Object.keys(properties)).not.toEqual(expect.arrayContaining(['secret', 'plan', '$useragent']));
+  });
+
   it('a choice that is wrong is refused before anything is read', async () => {
     await using made = await newImport(lines);
     const { code, stderr } = await made.start('http://127.0.0.1:9', ['--sample', '0%']);

@@ -137,12 +137,17 @@ export async function commandOf(dir: ImportDir): Promise<string> {
 }
 
 /** What flags can say; of the rest there is the file. */
-function choiceWords({ choose: { events, sample, time, ...rest } = {}, range }: StoredImport): string[] {
+function choiceWords({
+  choose: { events, sample, time, identity, user_agent: userAgent, ...rest } = {},
+  range,
+}: StoredImport): string[] {
   const isRange = time?.from === range.from && time?.to === range.to;
   return [
     ...(Object.keys(rest).length === 0 && isRange ? [] : ['--choose', '…']),
     ...(events?.only ?? []).flatMap((name) => ['--only-event', name]),
     ...(events?.except ?? []).flatMap((name) => ['--except-event', name]),
+    ...(identity === undefined ? [] : ['--identity', identity.replace('_', '-')]),
+    ...(userAgent === true ? ['--user-agent'] : []),
     ...(sample === undefined ? [] : ['--sample', sample === 1 ? '100%' : String(sample)]),
   ];
 }

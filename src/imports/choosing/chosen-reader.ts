@@ -1,20 +1,25 @@
 import type { WireEvent } from '../../contract/wire-event.ts';
 import type { ImportChoice } from '../../contract/import-choice.ts';
-import type { Chosen, RecordReader, RecordResult } from '../formats/format.ts';
-import { filtersOf, linkFilterOf } from './order.ts';
-import { isLink, type Filter } from './step.ts';
+import type { RecordReader, RecordResult } from '../formats/format.ts';
+import { createDeviceFinder, deviceOnly } from './identity-policy.ts';
+import { changesOf, filtersOf, linkFilterOf } from './order.ts';
+import { isLink, type Change, type Filter } from './step.ts';
+
+/** The reader of a format with a choice applied; without one it is the format's own. */
+export function createChosenReader(create: () => RecordReader, choice: ImportChoice | undefined): RecordReader {
+  return choice === undefined ? create() : withChanges(create, withFilters(create, choice), choice);
+}
 
 /**
- * The reader of a format with a choice applied. The reader that makes the events sees only records of which something is taken:
- * it says once that a device belongs to a user, and has to say it at an event that is there. A second reader, whose events nobody
- * gets, finds out which records those are.
+ * The reader that makes the events sees only records of which something is taken: it says once that a device belongs to a user,
+ * and has to say it at an event that is there. A second reader, whose events nobody gets, finds out which records those are.
  */
-export function createChosenReader(create: () => RecordReader, choice: ImportChoice | undefined): RecordReader {
-  const filters = choice === undefined ? [] : filtersOf(choice);
-  if (choice === undefined || filters.length === 0) return create();
-  const linkReasonOf = linkFilterOf(choice);
+function withFilters(create: () => RecordReader, choice: ImportChoice): RecordReader {
+  const filters = filtersOf(choice);
+  if (filters.length === 0) return create();
   const look = create();
   const read = create();
+  const linkReasonOf = linkFilterOf(choice);
   const reasonOf: Filter = (event) => {
     for (const filter of filters) {
       const reason = filter(event);
@@ -26,9 +31,9 @@ export function createChosenReader(create: () => RecordReader, choice: ImportCho
     const seen = look(record);
     if (seen.kind === 'events' && seen.events.length > 0) {
       const leftOut = reasonsOf(ownEvents(seen.events), reasonOf);
-      if (leftOut !== undefined) return { kind: 'skipped', reason: leftOut[0] ?? '', chosen: chosen(leftOut) };
+      if (leftOut !== undefined) return chosenResult([], leftOut);
     }
-    return chooseEvents(read(record), reasonOf, linkReasonOf);
+    return filterEvents(read(record), reasonOf, linkReasonOf);
   };
 }
 
@@ -49,7 +54,7 @@ function ownEvents(events: readonly WireEvent[]): readonly WireEvent[] {
   return own.length === 0 ? events : own;
 }
 
-function chooseEvents(result: RecordResult, reasonOf: Filter, linkReasonOf: Filter): RecordResult {
+function filterEvents(result: RecordResult, reasonOf: Filter, linkReasonOf: Filter): RecordResult {
   if (result.kind !== 'events' || result.events.length === 0) return result;
   const own = new Set(ownEvents(result.events));
   const leftOut: string[] = [];
@@ -58,11 +63,43 @@ function chooseEvents(result: RecordResult, reasonOf: Filter, linkReasonOf: Filt
     if (reason !== undefined) leftOut.push(reason);
     return reason === undefined;
   });
-  const counts = { read: result.events.length, leftOut };
-  if (events.length === 0) return { kind: 'skipped', reason: leftOut[0] ?? '', chosen: counts };
-  return { kind: 'events', events, chosen: counts };
+  return chosenResult(events, leftOut);
 }
 
-function chosen(leftOut: readonly string[]): Chosen {
-  return { read: leftOut.length, leftOut };
+/** Of a record with events. One of which nothing stays is left out for the reason of its first. */
+function chosenResult(events: readonly WireEvent[], leftOut: readonly string[]): RecordResult {
+  const chosen = { read: events.length + leftOut.length, leftOut };
+  return events.length === 0
+    ? { kind: 'skipped', reason: leftOut[0] ?? '', chosen }
+    : { kind: 'events', events, chosen };
+}
+
+function withChanges(create: () => RecordReader, read: RecordReader, choice: ImportChoice): RecordReader {
+  const changes = changesOf(choice);
+  const devicesOf = choice.identity === 'device_only' ? createDeviceFinder(create) : undefined;
+  if (changes.length === 0 && devicesOf === undefined) return read;
+  return (record) => {
+    const result = read(record);
+    if (result.kind !== 'events' || result.events.length === 0) return result;
+    const devices = devicesOf?.(record);
+    const leftOut: string[] = [...(result.chosen?.leftOut ?? [])];
+    const events: WireEvent[] = [];
+    for (const event of result.events) {
+      const known = devices === undefined ? event : deviceOnly(event, devices);
+      const changed = typeof known === 'string' ? known : changeEvent(known, changes);
+      if (typeof changed === 'string') leftOut.push(changed);
+      else events.push(changed);
+    }
+    return chosenResult(events, leftOut);
+  };
+}
+
+function changeEvent(event: WireEvent, changes: readonly Change[]): WireEvent | string {
+  let changed = event;
+  for (const change of changes) {
+    const next = change(changed);
+    if (typeof next === 'string') return next;
+    changed = next;
+  }
+  return changed;
 }

@@ -1,19 +1,49 @@
 import type { ImportChoice } from '../../contract/import-choice.ts';
 import { eventNames } from './event-names.ts';
+import { neverMerge } from './identity-policy.ts';
+import { listProperties } from './list-properties.ts';
+import { readUserAgent } from './read-user-agent.ts';
+import { renameProperties } from './rename-properties.ts';
 import { samplePersons } from './sample-persons.ts';
-import type { Filter } from './step.ts';
+import type { Change, Filter } from './step.ts';
 import { timeRange } from './time-range.ts';
+import { translateValues } from './translate-values.ts';
 
-/** Links that a reader adds stay with their events, unless somebody refuses them by name. */
-export function linkFilterOf({ events }: ImportChoice): Filter {
-  return events?.except === undefined ? () => undefined : eventNames({ except: events.except });
-}
-
-/** The filters of a choice; what the first leaves out the others do not see. None where nothing was chosen. */
+/**
+ * What happens to an event between its format and the door, in this order; a step that was not chosen is not there.
+ *
+ * | step              | of the choice       | does                                            |
+ * | ----------------- | ------------------- | ----------------------------------------------- |
+ * | time-range        | `time`              | leaves out what lies outside                    |
+ * | event-names       | `events`            | leaves out what the lists do not take           |
+ * | sample-persons    | `sample`            | leaves out persons                              |
+ * | identity-policy   | `identity`          | leaves out links, or names the device           |
+ * | rename-properties | `properties.rename` | new names                                       |
+ * | translate-values  | `properties.values` | new values                                      |
+ * | read-user-agent   | `user_agent`        | browser, system and device of a header          |
+ * | list-properties   | `properties`        | leaves out properties that the lists do not take |
+ */
 export function filtersOf({ time, events, sample }: ImportChoice): readonly Filter[] {
   return [
     time && timeRange(time),
     events && eventNames(events),
     sample === undefined || sample === 1 ? undefined : samplePersons(sample),
   ].filter((filter) => filter !== undefined);
+}
+
+/** Links that a reader adds stay with their events, unless somebody refuses them by name. */
+export function linkFilterOf({ events }: ImportChoice): Filter {
+  return events?.except === undefined ? () => undefined : eventNames({ except: events.except });
+}
+
+/** Of what the filters leave. `device_only` looks at the record, too: see chosen-reader. */
+export function changesOf({ identity, properties = {}, user_agent: userAgent }: ImportChoice): readonly Change[] {
+  const { rename, values, only, except } = properties;
+  return [
+    identity === 'never_merge' ? neverMerge() : undefined,
+    rename && renameProperties(rename),
+    values && translateValues(values),
+    userAgent === true ? readUserAgent() : undefined,
+    (only ?? except) === undefined ? undefined : listProperties(properties),
+  ].filter((change) => change !== undefined);
 }

@@ -3,6 +3,9 @@ import type { WireEvent } from '../../contract/wire-event.ts';
 /** Why an event is left out: a short phrase that it is counted under; undefined: it stays. */
 export type Filter = (event: WireEvent) => string | undefined;
 
+/** The event as it is imported, or why it is left out. The event that comes in is not changed. */
+export type Change = (event: WireEvent) => WireEvent | string;
+
 /** Links between ids and groups: no events of their own, but what makes persons of ids. */
 const links: ReadonlySet<string> = new Set(['$identify', '$create_alias', '$merge_dangerously', '$groupidentify']);
 

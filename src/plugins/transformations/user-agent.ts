@@ -62,23 +62,37 @@ export const userAgent = defineTransformation({
   create(settings) {
     const replaces = textSetting(settings, 'overrideUserAgentDetails', 'false') === 'true';
     const fromSegment = textSetting(settings, 'enableSegmentAnalyticsJs', 'false') === 'true';
-    const known = new Map<string, JsonObject>();
+    const populate = createBrowserProperties({ replaces, fromSegment });
     return (event) => {
-      const { properties } = event;
-      const header = fromSegment ? ownText(properties, 'segment_userAgent') : takeHeader(properties);
-      if (header === '') return event;
-      if (!replaces && hasBrowserProperty(properties)) return event;
-      let described = known.get(header);
-      if (described === undefined) {
-        described = describe(header.slice(0, userAgentLengthMax));
-        if (known.size >= knownMax) known.clear();
-        if (header.length <= userAgentLengthMax) known.set(header, described);
-      }
-      Object.assign(properties, described);
+      populate(event.properties);
       return event;
     };
   },
 });
+
+/** Fills in what the header among the properties says, in place. */
+export function createBrowserProperties({
+  replaces = false,
+  fromSegment = false,
+}: {
+  /** What is there already is replaced. */
+  readonly replaces?: boolean;
+  /** Reads `segment_userAgent`, and nothing else. */
+  readonly fromSegment?: boolean;
+}): (properties: JsonObject) => void {
+  const known = new Map<string, JsonObject>();
+  return (properties) => {
+    const header = fromSegment ? ownText(properties, 'segment_userAgent') : takeHeader(properties);
+    if (header === '' || (!replaces && hasBrowserProperty(properties))) return;
+    let described = known.get(header);
+    if (described === undefined) {
+      described = describe(header.slice(0, userAgentLengthMax));
+      if (known.size >= knownMax) known.clear();
+      if (header.length <= userAgentLengthMax) known.set(header, described);
+    }
+    Object.assign(properties, described);
+  };
+}
 
 /** Reads the first of the properties that has a text, and removes them. */
 function takeHeader(properties: JsonObject): string {

@@ -36,6 +36,8 @@ describe('a run with a choice', () => {
       time: { from: times[Math.floor(times.length / 4)] ?? '', to: times[Math.floor(times.length / 2)] ?? '' },
       events: { except: ['$identify'] },
       sample: 0.5,
+      identity: 'never_merge' as const,
+      properties: { rename: { plan: 'tier' }, except: ['$browser'] },
     };
     const { result, events } = await checked(format, records, choice);
     const { totals } = result;
@@ -44,6 +46,7 @@ describe('a run with a choice', () => {
     expect((totals.converted ?? 0) + sum(totals.skipped) + totals.rejected - (totals.rejected_events ?? 0)).toBe(601);
     expect(totals.events_read).toBe(totals.events + sum(totals.left_out));
     expect(totals.events).toBe(events.length + totals.duplicates + (totals.rejected_events ?? 0));
+    expect(events.filter(({ properties }) => Object.hasOwn(properties, '$browser'))).toEqual([]);
     expect(Object.keys(totals.left_out ?? {})).toEqual(
       expect.arrayContaining(['before the time range', 'after the time range', 'not in the sample']),
     );

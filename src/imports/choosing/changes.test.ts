@@ -1,0 +1,160 @@
+import { describe, expect, it } from 'vitest';
+import type { ImportChoice } from '../../contract/import-choice.ts';
+import type { WireEvent } from '../../contract/wire-event.ts';
+import { segmentRecords } from '../formats/segment/records.fixture.ts';
+import { mixpanelRecords } from '../formats/mixpanel/records.fixture.ts';
+import { findFormat } from '../formats/registry.ts';
+import type { RecordReader } from '../formats/format.ts';
+import { createChosenReader } from './chosen-reader.ts';
+
+const base = { uuid: '0190a000-0000-4000-8000-000000000001', distinct_id: 'u1', timestamp: '2024-03-01T00:00:00Z' };
+
+/** A reader of events as they are. */
+const asTheyAre = (): RecordReader => (record) => ({ kind: 'events', events: [record as WireEvent] });
+
+function changed(properties: object, choice: ImportChoice, event = 'e'): unknown {
+  const result = createChosenReader(asTheyAre, choice)({ ...base, event, properties });
+  return result.kind === 'events' ? result.events[0]?.properties : result;
+}
+
+describe('properties', () => {
+  it.each<[string, ImportChoice['properties'], object, object]>([
+    ['get other names', { rename: { plan: 'tier' } }, { plan: 'pro', a: 1 }, { tier: 'pro', a: 1 }],
+    [
+      'get them of the person and the group too',
+      { rename: { plan: 'tier' } },
+      { $set: { plan: 'pro' }, $set_once: { plan: 'old' }, $group_set: { plan: 'x' } },
+      { $set: { tier: 'pro' }, $set_once: { tier: 'old' }, $group_set: { tier: 'x' } },
+    ],
+    ['keep the old name where the new one is taken', { rename: { a: 'b' } }, { a: 1, b: 2 }, { a: 1, b: 2 }],
+    ['of two with the same new name one keeps its own', { rename: { a: 'c', b: 'c' } }, { a: 1, b: 2 }, { c: 1, b: 2 }],
+    ['may be called anything', { rename: { a: '__proto__' } }, { a: 1 }, JSON.parse('{"__proto__":1}') as object],
+    [
+      'get other values by their text',
+      { values: { plan: { '1': 'basic', true: 'yes' } } },
+      { plan: 1, $set: { plan: true } },
+      { plan: 'basic', $set: { plan: 'yes' } },
+    ],
+    ['keep values that no table has', { values: { plan: { '1': 'basic' } } }, { plan: [1] }, { plan: [1] }],
+    ['are left out by a value that is null', { values: { plan: { '': null } } }, { plan: '', a: 1 }, { a: 1 }],
+    ['are translated under the new name', { rename: { p: 'q' }, values: { q: { x: 'y' } } }, { p: 'x' }, { q: 'y' }],
+    [
+      'only those of a list, with what the event is made of and the marks of the import',
+      { only: ['plan', 'utm_*'] },
+      {
+        plan: 1,
+        utm_source: 'a',
+        email: 'b',
+        $set: { email: 'b', plan: 2 },
+        $geoip_disable: true,
+        $groups: { o: 'x' },
+      },
+      { plan: 1, utm_source: 'a', $set: { plan: 2 }, $geoip_disable: true, $groups: { o: 'x' } },
+    ],
+    [
+      'all but those of a list, wherever they stand',
+      { except: ['email'] },
+      { email: 1, $set: { email: 2 }, a: 3 },
+      { a: 3 },
+    ],
+    ['what an event is made of, where a list names it', { except: ['$set*'] }, { $set: { a: 1 }, b: 2 }, { b: 2 }],
+    [
+      'never the marks of the import',
+      { except: ['*'] },
+      { $geoip_disable: true, $import_source: 's', a: 1 },
+      { $geoip_disable: true, $import_source: 's' },
+    ],
+  ])('%s', (_name, properties, before, after) => {
+    const frozen = JSON.stringify(before);
+    const choice: ImportChoice = properties === undefined ? {} : { properties };
+    expect(JSON.stringify(changed(before, choice))).toBe(JSON.stringify(after));
+    expect(JSON.stringify(before)).toBe(frozen);
+  });
+
+  it('the user agent becomes browser and system, unless the source names them', () => {
+    const header = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';
+    const choice: ImportChoice = { user_agent: true };
+    expect(changed({ $useragent: header }, choice)).toEqual({
+      $browser: 'firefox',
+      $browser_version: '140.0.0',
+      $os: 'Linux',
+      $device: '',
+      $device_type: 'Desktop',
+      $browser_type: 'browser',
+    });
+    expect(changed({ $raw_user_agent: header, $browser: 'Own' }, choice)).toEqual({
+      $raw_user_agent: header,
+      $browser: 'Own',
+    });
+    expect(changed({ ua: header }, { ...choice, properties: { rename: { ua: '$useragent' }, only: ['$os'] } })).toEqual(
+      {
+        $os: 'Linux',
+      },
+    );
+  });
+});
+
+const sources = [
+  ['segment', () => segmentRecords(3, 500)],
+  ['mixpanel', () => mixpanelRecords(3, 500)],
+] as const;
+const linkNames: ReadonlySet<string> = new Set(['$create_alias', '$merge_dangerously']);
+
+function imported(slug: string, records: () => Iterable<unknown>, choice?: ImportChoice): readonly WireEvent[] {
+  const format = findFormat(slug);
+  if (format === undefined) throw new Error(`expected the format ${slug}`);
+  const read = createChosenReader(() => format.createReader({}, format.names), choice);
+  return [...records()].flatMap((record) => {
+    const result = read(record);
+    return result.kind === 'events' ? result.events : [];
+  });
+}
+
+const isTie = ({ event, properties }: WireEvent): boolean =>
+  linkNames.has(event) || (event === '$identify' && properties['$anon_distinct_id'] !== undefined);
+
+describe('the identity policy', () => {
+  it.each(sources)('%s: never_merge ties no ids together, and loses nothing else', (slug, records) => {
+    const all = imported(slug, records);
+    const apart = imported(slug, records, { identity: 'never_merge' });
+    expect(all.some(isTie)).toBe(true);
+    expect(apart.some(isTie)).toBe(false);
+    const others = (events: readonly WireEvent[]) =>
+      events.filter(({ event }) => event !== '$identify' && !linkNames.has(event));
+    expect(others(apart)).toEqual(others(all));
+    expect(imported(slug, records, { identity: 'merge' })).toEqual(all);
+  });
+
+  it('what an $identify tells of its person stays', () => {
+    const properties = { $anon_distinct_id: 'a', $set: { plan: 1 }, $geoip_disable: true };
+    const kept = { $set: { plan: 1 }, $geoip_disable: true };
+    expect(changed(properties, { identity: 'never_merge' }, '$identify')).toEqual(kept);
+    expect(changed({ $anon_distinct_id: 'a' }, { identity: 'never_merge' }, '$identify')).toMatchObject({
+      kind: 'skipped',
+      chosen: { read: 1, leftOut: ['link between ids, which the identity policy leaves out'] },
+    });
+  });
+
+  it('device_only: every event of a user belongs to the device that its own record names', () => {
+    const at = (id: number, user: string, visitor: string) => ({ id, name: 'e', user, visitor, at: '2024-03-01' });
+    const rules = {
+      event: 'name',
+      distinct_id: { first: ['user', 'visitor'] },
+      timestamp: 'at',
+      anonymous_id: 'visitor',
+    };
+    const format = findFormat('mapping');
+    if (format === undefined) throw new Error('expected the format mapping');
+    const create = () => format.createReader({ mapping: JSON.stringify(rules) }, format.names);
+    const read = createChosenReader(create, { identity: 'device_only' });
+    const rows = [at(1, 'u1', 'v1'), at(2, 'u1', 'v2'), at(3, 'u1', 'v1'), at(4, '', 'v3'), at(5, 'u2', '')];
+    const events = rows.map((row) => read(row)).flatMap((result) => (result.kind === 'events' ? result.events : []));
+    expect(events.map(({ event, distinct_id: id }) => `${event} ${id}`)).toEqual([
+      'e v1',
+      'e v2',
+      'e v1',
+      'e v3',
+      'e u2',
+    ]);
+  });
+});

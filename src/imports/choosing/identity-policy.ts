@@ -1,0 +1,45 @@
+import type { WireEvent } from '../../contract/wire-event.ts';
+import type { RecordReader } from '../formats/format.ts';
+import type { Change } from './step.ts';
+
+const linkReason = 'link between ids, which the identity policy leaves out';
+const profileReason = 'profile of a user, whom the identity policy does not know';
+const marks: ReadonlySet<string> = new Set(['$geoip_disable', '$import_source']);
+
+/** No id is tied to another. What an `$identify` tells of its person beside that stays. */
+export function neverMerge(): Change {
+  return (event) => {
+    if (event.event === '$create_alias' || event.event === '$merge_dangerously') return linkReason;
+    if (event.event !== '$identify' || event.properties['$anon_distinct_id'] === undefined) return event;
+    const { $anon_distinct_id: _, ...properties } = event.properties;
+    return Object.keys(properties).every((name) => marks.has(name)) ? linkReason : { ...event, properties };
+  };
+}
+
+/** Ids of users → the device that a record names for them. */
+export type DevicesOf = (record: unknown) => ReadonlyMap<string, string>;
+
+/**
+ * Readers tie a device to its user once, but every record of the two says so: one that remembers nothing says it at each.
+ */
+export function createDeviceFinder(create: () => RecordReader): DevicesOf {
+  return (record) => {
+    const result = create()(record);
+    const devices = new Map<string, string>();
+    if (result.kind !== 'events') return devices;
+    for (const { event, distinct_id: id, properties } of result.events) {
+      const device = event === '$identify' ? properties['$anon_distinct_id'] : undefined;
+      if (typeof device === 'string') devices.set(id, device);
+    }
+    return devices;
+  };
+}
+
+/** Events belong to their device; links and profiles of users, who are nobody then, are left out. */
+export function deviceOnly(event: WireEvent, devices: ReadonlyMap<string, string>): WireEvent | string {
+  if (['$identify', '$create_alias', '$merge_dangerously'].includes(event.event)) return linkReason;
+  const named = event.properties['$device_id'];
+  const device = typeof named === 'string' && named !== '' ? named : devices.get(event.distinct_id);
+  if (device === undefined) return event.event === '$set' ? profileReason : event;
+  return event.distinct_id === device ? event : { ...event, distinct_id: device };
+}
