@@ -31,7 +31,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'plugins/transformations': words`base plugins`,
   'imports/formats': words`contract base`,
   'imports/choosing': words`contract base batch imports plugins/transformations imports/formats`,
-  'imports/records': words`imports`,
+  'imports/records': words`base imports`,
   'imports/s3': [],
   'imports/sources': words`base outbound imports plugins imports/records imports/s3`,
   'imports/staging': words`imports imports/s3`,

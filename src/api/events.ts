@@ -21,7 +21,7 @@ import { getEvent, listEvents, type EventKey, type StoredEvent } from '../events
 import { nextUrl } from './next-url.ts';
 import { apiRoute, type ApiRoute } from '../http/api-route.ts';
 import type { JsonObject } from '../base/json.ts';
-import { parseExact } from '../persons/exact-json.ts';
+import { parseExact } from '../base/exact-json.ts';
 
 export type EventPerson = Omit<PersonRecord, 'uuid' | 'name'>;
 

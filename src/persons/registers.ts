@@ -1,4 +1,4 @@
-import { parseExact } from './exact-json.ts';
+import { parseExact } from '../base/exact-json.ts';
 import type { JsonObject, JsonValue } from '../base/json.ts';
 
 /**

@@ -5,7 +5,7 @@ import { scanLimits } from '../batch/limits.ts';
 import { validateEvent } from '../batch/validate.ts';
 import type { Lane } from '../eventlog/eventlog.ts';
 import { EventRowWriter } from '../eventstore/rows.ts';
-import { parseExact } from '../persons/exact-json.ts';
+import { parseExact } from '../base/exact-json.ts';
 import { noChanges } from '../persons/registers.ts';
 import { openRecord, type OpenRecord } from './open-record.ts';
 import { receivedAt, uuid } from '../../test/support/pipeline.ts';

@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { parseExactValues } from '../../src/base/exact-json.ts';
 import type { Format, FormatOptions, RecordResult } from '../../src/imports/formats/format.ts';
 import type { WireEvent } from '../../src/contract/wire-event.ts';
 
@@ -78,6 +79,7 @@ export function readHostile(format: Format, record: Readonly<Record<string, unkn
   const deep: unknown = JSON.parse(`${'['.repeat(3000)}${']'.repeat(3000)}`);
   const odd: unknown[] = [null, undefined, true, 0, -1, NaN, 1e300, '', ' ', '\u0000', 'x'.repeat(100_000), [], {}];
   odd.push([[]], [null], prototype, deep, { length: 5 }, '{"__proto__":1}', '[', '2024-13-45', 2 ** 60);
+  odd.push(...['12345678901234567890', '-0', '1e400', '0.12345678901234567890'].map(parseExactValues));
   odd.push(`{"a":${'['.repeat(20_000)}${']'.repeat(20_000)}}`);
   const keys = [...Object.keys(record), '__proto__', 'constructor', 'toString'];
   const records = keys.flatMap((key) =>

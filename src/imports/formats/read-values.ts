@@ -1,4 +1,6 @@
+import { exactNumber, exactNumberFrom, parseExactValues } from '../../base/exact-json.ts';
 import { isObject } from '../../base/json.ts';
+
 /** What comes from a record is unknown until one of these has looked at it. None of them throws. */
 export type Json = Readonly<Record<string, unknown>>;
 export type Properties = Record<string, unknown>;
@@ -11,14 +13,14 @@ export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/**
- * An id as text: a text that is not blank, or a whole number. A number of 2^53 and above has lost its last digits when
- * the JSON was read, so that two ids would become one: it is no id.
- */
+/** An id as text: a text that is not blank, or a whole number with all of its digits. */
 export function idOf(value: unknown): string | undefined {
   if (typeof value === 'string') return value.trim() === '' ? undefined : value;
-  return typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : undefined;
+  if (typeof value === 'number') return wholeNumber.test(String(value)) ? String(value) : undefined;
+  const exact = typeof value === 'object' ? exactNumber(value) : undefined;
+  return exact !== undefined && wholeNumber.test(exact) ? exact : undefined;
 }
+const wholeNumber = /^(?:0|-?[1-9]\d{0,199})$/;
 
 /** The first that is an id. */
 export function firstId(...values: readonly unknown[]): string | undefined {
@@ -29,19 +31,30 @@ export function firstId(...values: readonly unknown[]): string | undefined {
   return undefined;
 }
 
-/** A number, also one that the source wrote as text. */
+/** A number to calculate with, also one that the source wrote as text; undefined where it does not hold every digit. */
 export function numberOf(value: unknown): number | undefined {
   if (typeof value === 'number') return Number.isFinite(value) ? value : undefined;
   if (typeof value !== 'string' || !plainNumber.test(value)) return undefined;
-  return Number(value);
+  const number = withoutZeros(value);
+  return typeof number === 'number' ? number : undefined;
 }
 const plainNumber = /^-?\d{1,300}(\.\d{1,300})?([eE][+-]?\d{1,3})?$/;
 
-/** A number that the source wrote as text, as a number if it loses nothing by it; anything else as it is. */
+/** A number to be stored, with all of its digits, also one that the source wrote as text; undefined for anything else. */
+export function exactNumberOf(value: unknown): unknown {
+  if (typeof value === 'number') return Number.isFinite(value) ? value : undefined;
+  if (typeof value === 'string') return plainNumber.test(value) ? withoutZeros(value) : undefined;
+  return exactNumber(value) === undefined ? undefined : value;
+}
+
+/** A number that the source wrote as text, as a number with all of its digits; anything else as it is. */
 export function asNumber(value: unknown): unknown {
-  if (typeof value !== 'string') return value;
-  const number = numberOf(value);
-  return number === undefined || (Number.isInteger(number) && !Number.isSafeInteger(number)) ? value : number;
+  return exactNumberOf(value) ?? value;
+}
+
+/** Of a plain number's text; JSON has no zeros at the front. */
+function withoutZeros(text: string): unknown {
+  return exactNumberFrom(text.replace(/^(-?)0+(?=\d)/, '$1'));
 }
 
 /** An object, also one that the source wrote as JSON text; undefined for anything else. */
@@ -54,7 +67,7 @@ export function objectOfJson(value: unknown): Json | undefined {
 export function valueOfJson(value: unknown): unknown {
   if (typeof value !== 'string') return value;
   try {
-    const parsed = JSON.parse(value) as unknown;
+    const parsed = parseExactValues(value);
     return typeof parsed === 'object' && parsed !== null && isTooDeep(parsed) ? undefined : parsed;
   } catch {
     return undefined;
@@ -78,9 +91,9 @@ export function kindOf(value: unknown): string {
   if (value === undefined || value === null) return 'nothing';
   if (Array.isArray(value)) return 'a list';
   if (typeof value === 'string') return value.trim() === '' ? 'an empty text' : 'a text';
-  if (typeof value === 'number')
-    return Number.isSafeInteger(value) ? 'a number' : 'a number that JSON cannot hold exactly';
-  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+  if (typeof value === 'number') return 'a number';
+  if (typeof value !== 'object') return `a ${typeof value}`;
+  return exactNumber(value) === undefined ? 'an object' : 'a number beyond what can be calculated with';
 }
 
 /** Writes a member under any name, also under those that objects treat specially. */

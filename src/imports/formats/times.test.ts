@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { parseExactValues } from '../../base/exact-json.ts';
 import { FormatOptionsError } from './format.ts';
 import { anyTime, epochTime, textTime, zoneOption } from './times.ts';
 
@@ -30,6 +31,19 @@ describe('times of records', () => {
     ['ns', 1_609_459_200_000_000_000],
   ] as const)('a number of %s', (unit, value) => {
     expect(epochTime(value, unit)).toBe('2021-01-01T00:00:00.000Z');
+  });
+
+  it.each([
+    ['ns', '1609459200123456789', '2021-01-01T00:00:00.123457Z'],
+    ['ns', '-1609459200123456789', '1918-12-31T23:59:59.876543Z'],
+    ['us', '1609459200123456.4999999999999', '2021-01-01T00:00:00.123456Z'],
+    ['s', '1609459200.1234565000000000001', '2021-01-01T00:00:00.123457Z'],
+    [undefined, '1609459200123456789', '2021-01-01T00:00:00.123457Z'],
+    [undefined, '12345678901234567890123', undefined],
+    ['ms', '1e400', undefined],
+  ] as const)('more digits than a number of JavaScript holds, in %s: %s', (unit, text, expected) => {
+    expect(epochTime(text, unit)).toBe(expected);
+    expect(epochTime(parseExactValues(text), unit)).toBe(expected);
   });
 
   it.each<[unknown, string | undefined]>([

@@ -1,3 +1,4 @@
+import { exactNumber, exactNumberFrom } from '../../base/exact-json.ts';
 import { epochUnit, type EpochUnit } from '../../base/epoch.ts';
 import { dayMs } from '../../base/time.ts';
 import { FormatOptionsError } from './format.ts';
@@ -16,10 +17,11 @@ const perMs: Readonly<Record<EpochUnit, number>> = { s: 0.001, ms: 1, us: 1000, 
 
 export const utc: Zone = (localMs) => localMs;
 
-/** A number, or a text that is one. Without a unit its size decides. */
+/** A number, or a text that is one. Without a unit its size decides. Digits below the microsecond are rounded. */
 export function epochTime(value: unknown, unit?: EpochUnit, zone: Zone = utc): string | undefined {
-  const number = typeof value === 'string' ? numberOf(value) : value;
-  if (typeof number !== 'number' || !Number.isFinite(number)) return undefined;
+  const number = typeof value === 'string' ? numberIn(value) : value;
+  if (typeof number !== 'number') return longEpochTime(exactNumber(number), unit, zone);
+  if (!Number.isFinite(number)) return undefined;
   const divisor = perMs[unit ?? epochUnit(number)];
   // Whole milliseconds and the microseconds beyond them, so that no digit is lost to a fraction.
   const micros = divisor === 1000 ? Math.trunc(number) : Math.round((number / divisor) * 1000);
@@ -27,8 +29,28 @@ export function epochTime(value: unknown, unit?: EpochUnit, zone: Zone = utc): s
   return isoTime(zone(ms), micros - ms * 1000);
 }
 
-function numberOf(text: string): number | undefined {
-  return /^\s*-?\d+(\.\d+)?\s*$/.test(text) ? Number(text) : undefined;
+function numberIn(text: string): unknown {
+  const [, sign = '', digits] = /^\s*(-?)0*(\d+(?:\.\d+)?)\s*$/.exec(text) ?? [];
+  return digits === undefined ? undefined : exactNumberFrom(sign + digits);
+}
+
+const powers: Readonly<Record<EpochUnit, bigint>> = { s: 1_000_000n, ms: 1000n, us: 1n, ns: 1n };
+
+/** Of a number with more digits than can be calculated with: nanoseconds have 19 of them. */
+function longEpochTime(text: string | undefined, unit: EpochUnit | undefined, zone: Zone): string | undefined {
+  const [, whole, fraction = ''] = /^(-?\d{1,40})(?:\.(\d{1,40}))?$/.exec(text ?? '') ?? [];
+  if (whole === undefined) return undefined;
+  const known = unit ?? epochUnit(Number(whole));
+  const divisor = 10n ** BigInt(fraction.length) * (known === 'ns' ? 1000n : 1n);
+  // Twice as much and one more, halved: rounds as Math.round does.
+  const micros = floorOf(2n * BigInt(whole + fraction) * powers[known] + divisor, 2n * divisor);
+  const ms = floorOf(micros, 1000n);
+  return isoTime(zone(Number(ms)), Number(micros - ms * 1000n));
+}
+
+function floorOf(number: bigint, divisor: bigint): bigint {
+  const quotient = number / divisor;
+  return number < 0n && quotient * divisor !== number ? quotient - 1n : quotient;
 }
 
 const datePattern =

@@ -2,7 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { jsonColumn, parquetParsers } from './parquet-values.ts';
 
 describe('values of Parquet columns', () => {
-  const decimal = jsonColumn({ name: 'a', type: 'INT64', converted_type: 'DECIMAL', scale: 2, precision: 18 });
+  const decimal = jsonColumn({
+    element: { name: 'a', type: 'INT64', converted_type: 'DECIMAL', scale: 2, precision: 18 },
+    children: [],
+  });
 
   it.each([
     [1999n, 19.99],
@@ -24,7 +27,10 @@ describe('values of Parquet columns', () => {
   });
 
   it('lists, structs and large integers within them are JSON', () => {
-    const value = jsonColumn({ name: 'a' })([{ big: 2n ** 60n, small: 3n }, new Uint8Array([1])]);
+    const value = jsonColumn({ element: { name: 'a' }, children: [] })([
+      { big: 2n ** 60n, small: 3n },
+      new Uint8Array([1]),
+    ]);
     expect(JSON.stringify(value)).toBe('[{"big":"1152921504606846976","small":3},"AQ=="]');
   });
 });

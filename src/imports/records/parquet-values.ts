@@ -1,4 +1,5 @@
 import type { ParquetParsers, SchemaElement } from 'hyparquet';
+import { exactNumberFrom } from '../../base/exact-json.ts';
 
 /** A value of a column that is there, as JSON can hold it. */
 export type Convert = (value: unknown) => unknown;
@@ -40,8 +41,51 @@ function isExactDecimal({ type, converted_type: converted, logical_type: logical
   return isDecimal && type !== undefined && type !== 'BYTE_ARRAY';
 }
 
-/** @param element of a column of the top level, as the file has it */
-export function jsonColumn(element: SchemaElement): Convert {
+/** A column of the file with what lies in it: records, lists, maps. */
+export interface ParquetColumn {
+  /** As the file has it. */
+  readonly element: SchemaElement;
+  readonly children: readonly ParquetColumn[];
+}
+
+/** How values of the column become JSON. */
+export function jsonColumn({ element, children }: ParquetColumn): Convert {
+  if (children.length === 0) return orEach(leafOf(element));
+  if (isKind(element, 'LIST')) return orEach(jsonColumn(innermost(children[0])));
+  if (isKind(element, 'MAP') || isKind(element, 'MAP_KEY_VALUE')) return mapOf(children[0]);
+  const members = new Map(children.map((child) => [child.element.name, jsonColumn(child)]));
+  return orEach((value) => membersOf(value, (key) => members.get(key)));
+}
+
+/** A list is a repeated record with one member, or, as older files have it, the repeated element itself. */
+function innermost(repeated: ParquetColumn | undefined): ParquetColumn {
+  const only = repeated?.children.length === 1 ? repeated.children[0] : repeated;
+  return only ?? { element: { name: '' }, children: [] };
+}
+
+function mapOf(pairs: ParquetColumn | undefined): Convert {
+  const value = pairs?.children[1];
+  const convert = value === undefined ? jsonValue : jsonColumn(value);
+  return orEach((map) => membersOf(map, () => convert));
+}
+
+function orEach(convert: Convert): Convert {
+  const each: Convert = (value) => (Array.isArray(value) ? value.map(each) : convert(value));
+  return each;
+}
+
+function membersOf(value: unknown, convertOf: (key: string) => Convert | undefined): unknown {
+  if (typeof value !== 'object' || value === null) return jsonValue(value);
+  return Object.fromEntries(
+    Object.entries(value).map(([key, each]) => [key, (convertOf(key) ?? jsonValue)(each as unknown)]),
+  );
+}
+
+function isKind({ converted_type: converted, logical_type: logical }: SchemaElement, kind: string): boolean {
+  return converted === kind || logical?.type === kind;
+}
+
+function leafOf(element: SchemaElement): Convert {
   if (!isExactDecimal(element)) return jsonValue;
   const { logical_type: logical } = element;
   const scale = element.scale ?? (logical?.type === 'DECIMAL' ? logical.scale : 0);
@@ -68,8 +112,10 @@ function decimal(unscaled: bigint, scale: number): number | string {
 }
 
 function jsonValue(value: unknown): unknown {
+  // JSON.stringify would lose the sign.
+  if (Object.is(value, -0)) return exactNumberFrom('-0');
   if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
-  if (typeof value !== 'object' || value === null) return value;
+  if (typeof value !== 'object' || value === null) return value ?? null;
   if (value instanceof Uint8Array) return Buffer.from(value).toString('base64');
   if (value instanceof Date) return dateOf(value.getTime()) ?? null;
   if (Array.isArray(value)) return value.map(jsonValue);

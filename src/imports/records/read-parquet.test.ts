@@ -9,12 +9,16 @@ import { collect } from './record-files.fixture.ts';
 type Write = Parameters<typeof parquetWriteBuffer>[0];
 
 async function rowsOf(options: Write): Promise<unknown[]> {
+  return (await linesOf(options)).map((line) => JSON.parse(line) as unknown);
+}
+
+async function linesOf(options: Write): Promise<readonly string[]> {
   const dir = await mkdtemp(join(tmpdir(), 'millrace-parquet-'));
   try {
     const path = join(dir, 'a.parquet');
     await writeFile(path, Buffer.from(parquetWriteBuffer(options)));
     const hints = { name: 'a', signal: new AbortController().signal, tempDir: dir };
-    return (await collect(readRecordFile(path, hints))).lines.map((line) => JSON.parse(line) as unknown);
+    return (await collect(readRecordFile(path, hints))).lines;
   } finally {
     await rm(dir, { recursive: true });
   }
@@ -53,6 +57,37 @@ describe('Parquet', () => {
     expect(rows[0]).toMatchObject({ small: 1, large: '9007199254740993', at: '2024-03-01T00:00:00.123Z', ok: true });
     expect(rows[0]).toMatchObject({ props: '{"a":[1]}', bytes: 'AQI=' });
     expect(rows[1]).toMatchObject({ small: null, large: -1, at: '1970-01-01T00:00:00.000Z', props: '{"b":"ü"}' });
+  });
+
+  it('decimals keep their point within records, lists and maps, and zero its sign', async () => {
+    const decimal = { type: 'INT64', converted_type: 'DECIMAL', precision: 18, repetition_type: 'OPTIONAL' } as const;
+    const price = { ...decimal, name: 'price', scale: 2 };
+    const rows = await linesOf({
+      columnData: [
+        { name: 'order', data: [{ price: 1999n, shares: [150n, -5n] }] },
+        { name: 'rates', data: [{ eur: 123_456_789_012_345_678n }] },
+        { name: 'unsigned', data: [18_446_744_073_709_551_615n] },
+        { name: 'zero', data: [-0] },
+      ],
+      schema: [
+        { name: 'root', num_children: 4 },
+        { name: 'order', num_children: 2, repetition_type: 'OPTIONAL' },
+        price,
+        { name: 'shares', converted_type: 'LIST', num_children: 1, repetition_type: 'OPTIONAL' },
+        { name: 'list', num_children: 1, repetition_type: 'REPEATED' },
+        { ...decimal, name: 'element', scale: 1 },
+        { name: 'rates', converted_type: 'MAP', num_children: 1, repetition_type: 'OPTIONAL' },
+        { name: 'key_value', num_children: 2, repetition_type: 'REPEATED' },
+        { name: 'key', type: 'BYTE_ARRAY', converted_type: 'UTF8', repetition_type: 'REQUIRED' },
+        { ...decimal, name: 'value', scale: 3 },
+        { name: 'unsigned', type: 'INT64', converted_type: 'UINT_64', repetition_type: 'REQUIRED' },
+        { name: 'zero', type: 'DOUBLE', repetition_type: 'REQUIRED' },
+      ],
+    });
+    expect(rows).toEqual([
+      '{"order":{"price":19.99,"shares":[15,-0.5]},"rates":{"eur":"123456789012345.678"},' +
+        '"unsigned":"18446744073709551615","zero":-0}',
+    ]);
   });
 
   it('reads many row groups and many batches in order', async () => {

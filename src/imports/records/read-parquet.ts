@@ -2,7 +2,7 @@ import type { AsyncBuffer, FileMetaData, SchemaElement } from 'hyparquet';
 import { open, type FileHandle } from 'node:fs/promises';
 import { SourceError, SourceWaitError } from '../source.ts';
 import { createLineWriter, type Piece } from './piece.ts';
-import { jsonColumn, parquetParsers, plainSchema, type Convert } from './parquet-values.ts';
+import { jsonColumn, parquetParsers, plainSchema, type Convert, type ParquetColumn } from './parquet-values.ts';
 
 /** Of values that are decoded at once, as the file counts them; a row group may be larger. */
 const batchBytes = 32 * 1024 * 1024;
@@ -76,24 +76,22 @@ async function readSchema(
       { unlimited: false, cause: error },
     );
   }
-  const columns = topLevel(metadata.schema).map((element) => [element.name, jsonColumn(element)] as const);
+  const columns = topLevel(metadata.schema).map((column) => [column.element.name, jsonColumn(column)] as const);
   return { metadata: { ...metadata, schema: metadata.schema.map(plainSchema) }, columns };
 }
 
 /** The schema is a tree, laid out in depth-first order below its root. */
-function topLevel(schema: readonly SchemaElement[]): SchemaElement[] {
-  const found: SchemaElement[] = [];
+function topLevel(schema: readonly SchemaElement[]): ParquetColumn[] {
   let at = 1;
-  const skip = (): void => {
-    const children = schema[at]?.num_children ?? 0;
+  const next = (): ParquetColumn => {
+    const element = schema[at] ?? { name: '' };
     at += 1;
-    for (let child = 0; child < children; child += 1) skip();
+    const children: ParquetColumn[] = [];
+    for (let child = 0; child < (element.num_children ?? 0); child += 1) children.push(next());
+    return { element, children };
   };
-  while (at < schema.length) {
-    const element = schema[at];
-    if (element !== undefined) found.push(element);
-    skip();
-  }
+  const found: ParquetColumn[] = [];
+  while (at < schema.length) found.push(next());
   return found;
 }
 

@@ -2,8 +2,8 @@ import { ownTime, resolveTimestamp } from '../../batch/event-time.ts';
 import { eventFlag, span, spanStride, type ScannedBatch } from '../../batch/scanned-batch.ts';
 import { distinctIdText, fieldFrom, fieldTo, isNullAt, isStringAt, stringAt, textAt } from '../../batch/spans.ts';
 import type { WarningOccurrence } from '../../contract/warnings.ts';
-import { isExactObject, parseExact } from '../../persons/exact-json.ts';
-import type { JsonObject, JsonValue } from '../../base/json.ts';
+import { parseExact } from '../../base/exact-json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
 import type { EventDraft, RecordContext } from '../event-draft.ts';
 import { state, type OpenRecord } from '../open-record.ts';
 import type { StepDeps } from '../step.ts';
@@ -160,6 +160,6 @@ function readProperties(
 function mergeTopLevel(properties: JsonObject, key: '$set' | '$set_once', top: JsonObject | null): boolean {
   if (top === null) return false;
   const own: JsonValue | undefined = properties[key];
-  properties[key] = isExactObject(own) ? { ...own, ...top } : top;
+  properties[key] = isObject(own) ? { ...own, ...top } : top;
   return true;
 }

@@ -1,6 +1,6 @@
 import { groupKeyLengthMax } from '../../persons/group-store.ts';
-import { exactNumber, isExactObject } from '../../persons/exact-json.ts';
-import type { JsonValue } from '../../base/json.ts';
+import { exactNumber } from '../../base/exact-json.ts';
+import { isObject, type JsonValue } from '../../base/json.ts';
 import type { EventDraft } from '../event-draft.ts';
 import { deadLetter, type Outcome } from '../outcome.ts';
 
@@ -13,7 +13,7 @@ export function isGroupIdentify(event: string): boolean {
 export function readGroups(draft: EventDraft): Outcome {
   const { properties } = draft;
   const groups = Object.hasOwn(properties, '$groups') ? properties['$groups'] : undefined;
-  const typeNames = isExactObject(groups)
+  const typeNames = isObject(groups)
     ? Object.entries(groups)
         .filter(([name, key]) => nameOf(name) !== undefined && nameOf(key) !== undefined)
         .map(([name]) => clean(name))
@@ -28,7 +28,7 @@ function readUpdate(draft: EventDraft, typeNames: readonly string[]): Outcome {
   const key = nameOf(properties['$group_key'], Infinity);
   if (typeName === undefined || key === undefined) return undefined;
   const set = properties['$group_set'] ?? {};
-  if (!isExactObject(set)) {
+  if (!isObject(set)) {
     const got = JSON.stringify(set).slice(0, 40);
     const detail = `expected "$group_set" to be an object, got: ${got}`;
     return deadLetter('invalid_group_set', detail, 'properties.$group_set');

@@ -1,6 +1,5 @@
-import { isExactObject } from '../../persons/exact-json.ts';
 import { noChanges, type PropertyChanges } from '../../persons/registers.ts';
-import type { JsonObject, JsonValue } from '../../base/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
 import type { EventDraft, PersonIntent } from '../event-draft.ts';
 import { deadLetter, type Outcome } from '../outcome.ts';
 import { storedId } from '../../batch/stored-id.ts';
@@ -66,12 +65,12 @@ function readChanges(properties: JsonObject): PropertyChanges {
   const set = properties['$set'];
   const setOnce = properties['$set_once'];
   const unset = readUnset(properties['$unset']);
-  if (!isExactObject(set) && !isExactObject(setOnce) && unset.length === 0) return noChanges;
-  return { set: isExactObject(set) ? set : null, setOnce: isExactObject(setOnce) ? setOnce : null, unset };
+  if (!isObject(set) && !isObject(setOnce) && unset.length === 0) return noChanges;
+  return { set: isObject(set) ? set : null, setOnce: isObject(setOnce) ? setOnce : null, unset };
 }
 
 /** A list of names, or an object whose keys are the names. */
 function readUnset(value: JsonValue | undefined): readonly string[] {
   if (Array.isArray(value)) return value.filter((name) => typeof name === 'string');
-  return isExactObject(value) ? Object.keys(value) : [];
+  return isObject(value) ? Object.keys(value) : [];
 }

@@ -61,9 +61,9 @@ describe('rows of Google Analytics 4', () => {
       event_dimensions: null,
     });
     expect(Object.getOwnPropertyDescriptor(properties, '__proto__')?.value).toBe('kept');
+    expect(JSON.stringify(properties)).toContain('"huge":9223372036854775807,');
     expect({ ...properties }).toMatchObject({
       i: 12,
-      huge: '9223372036854775807',
       d: 0.5,
       $referrer: 'https://a.example/',
       traffic_source_source: 'mail',

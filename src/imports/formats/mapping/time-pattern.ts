@@ -39,8 +39,9 @@ export function timePattern(pattern: string, zone: Zone, at: string): (value: un
   if (missing !== undefined) refuse(at, `a pattern with a ${missing}, such as yyyy-MM-dd HH:mm:ss`, pattern);
   const regex = new RegExp(`^\\s*${source}\\s*$`);
   return (value) => {
-    if ((typeof value !== 'string' && typeof value !== 'number') || String(value).length > textMax) return undefined;
-    const match = regex.exec(String(value));
+    const text = typeof value === 'number' ? String(value) : value;
+    if (typeof text !== 'string' || text.length > textMax) return undefined;
+    const match = regex.exec(text);
     return match === null ? undefined : timeOf(match, parts, zone);
   };
 }

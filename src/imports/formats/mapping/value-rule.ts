@@ -1,6 +1,7 @@
+import { parseExactValues } from '../../../base/exact-json.ts';
 import { isObject } from '../../../base/json.ts';
 import { FormatOptionsError } from '../format.ts';
-import { numberOf, type Json } from '../read-values.ts';
+import { exactNumberOf, type Json } from '../read-values.ts';
 
 /** Finds a value in a record; undefined where there is none. */
 export interface ValueRule {
@@ -129,12 +130,12 @@ function modified(rule: ValueRule, { table, else: otherwise, type, default: stan
 /** Undefined: it cannot be one. */
 const conversions: Readonly<Record<ValueType, (value: unknown) => unknown>> = {
   text: textOf,
-  number: numberOf,
+  number: exactNumberOf,
   boolean: (value) => booleans.get(textOf(value).toLowerCase()),
   json: (value) => {
     if (typeof value !== 'string') return value;
     try {
-      return JSON.parse(value) as unknown;
+      return parseExactValues(value);
     } catch {
       return undefined;
     }

@@ -1,3 +1,4 @@
+import { parseExactValues } from '../../../base/exact-json.ts';
 import { describe, expect, it } from 'vitest';
 import { mparticle } from './mparticle.ts';
 import {
@@ -56,7 +57,7 @@ describe('batches of mParticle', () => {
     [{ user_identities: [{ identity_type: 'customer_id', identity: 'u1' }] }, {}, 'u1', 2],
     [{ user_identities: { email: 'a@b.example' } }, { user_identity: 'email' }, 'a@b.example', 2],
     [{ user_identities: { customer_id: 'null' } }, {}, '77', 1],
-    [{ mpid: 6_004_677_780_660_780_000, device_info: { device_application_stamp: 'd1' } }, {}, 'd1', 1],
+    [{ mpid: parseExactValues('6004677780660780123') }, {}, '6004677780660780123', 1],
     [{ mpid: null, events: [{ ...event, data: { ...data, session_uuid: 's1' } }] }, {}, 's1', 1],
   ])('%j with %j is %s', (change, options, distinctId, count) => {
     const events = eventsFrom(mparticle, { ...batch, ...change }, options);
@@ -73,7 +74,7 @@ describe('batches of mParticle', () => {
 
   it.each([
     [{ events: {} }, 'expected events as a list, got an object'],
-    [{ mpid: 2 ** 60 }, /^expected an identity customer_id, mpid or the id of a device; mpid is a number that JSON/],
+    [{ mpid: 5.5 }, /^expected an identity customer_id, mpid or the id of a device; mpid is a number$/],
     [{ events: [event, 7] }, 'events[1]: expected an object, got a number'],
     [{ events: [{ data }] }, 'events[0]: expected event_type'],
     [{ events: [{ event_type: 'custom_event', data: {} }] }, /^events\[0\]: expected the name of the event in data/],

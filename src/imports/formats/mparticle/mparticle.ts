@@ -49,8 +49,8 @@ export const mparticle: Format = {
   name: 'mParticle',
   description:
     'Batches: the events of one user with what is known of user, device and application. distinct_id is the ' +
-    'identity that the option `user_identity` names, else mpid (which must be a text: a number of that size has ' +
-    'lost its last digits in JSON), else the id of the device. Records such as `device_info` are taken apart, ' +
+    'identity that the option `user_identity` names, else mpid, ' +
+    'else the id of the device. Records such as `device_info` are taken apart, ' +
     '`device_info.platform` is called `device_info_platform` in the table of names. User attributes go to `$set` ' +
     'of the first event of a batch. The uuid is source_message_id, else it follows from event_id, else from ' +
     'batch_id and the place in the batch. A batch in which one event cannot be read is refused as a whole.',

@@ -1,3 +1,4 @@
+import { exactNumber } from '../../../base/exact-json.ts';
 import { isObject } from '../../../base/json.ts';
 import { derivedId } from '../../../base/ids.ts';
 import type { WireEvent } from '../../../contract/wire-event.ts';
@@ -221,7 +222,7 @@ function at(value: unknown, path: string): unknown {
 /** A text that is not blank, or a number as text. */
 function textOf(value: unknown): string | undefined {
   if (typeof value === 'number') return String(value);
-  return typeof value === 'string' && value.trim() !== '' ? value : undefined;
+  return typeof value === 'string' ? (value.trim() === '' ? undefined : value) : exactNumber(value);
 }
 
 function objectOf(value: unknown): Json {

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { parseExactValues } from '../../../base/exact-json.ts';
 
 /** One line of a segment. */
 export type SegmentLine =
@@ -27,7 +28,7 @@ function readLine(lines: Buffer, from: number, to: number, isText: boolean): Seg
   }
   if (isBlank(text)) return blank;
   try {
-    return { kind: 'record', record: JSON.parse(text), text };
+    return { kind: 'record', record: parseExactValues(text), text };
   } catch (error) {
     // The mark that some editors put before a file's first line is no part of the record.
     if (text.startsWith('\ufeff')) return readLine(Buffer.from(text.slice(1)), 0, to - from - 3, true);
