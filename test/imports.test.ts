@@ -83,6 +83,7 @@ const vendors: readonly (readonly [name: RegExp, places: RegExp])[] = [
   [/^xz-decompress$/, /^src\/imports\/records\//],
   [/^yauzl$/, /^src\/(plugins\/packages|imports\/records)\//],
   [/^hyparquet.*$/, /^src\/imports\/records\//],
+  [/^avsc$/, /^src\/imports\/records\//],
   [/^@aws-sdk\/.*$/, /^src\/imports\/s3\//],
 ];
 

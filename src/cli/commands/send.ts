@@ -36,7 +36,7 @@ export function sendCommand(parent: Command, terminal: Terminal): void {
   parent
     .command('send')
     .description(
-      'send a file of events, or of records of another tool: NDJSON, JSON, CSV or Parquet, plain or compressed',
+      'send a file of events, or of records of another tool: NDJSON, JSON, CSV, Parquet or Avro, plain or compressed',
     )
     .argument('[file]', 'the file; - reads stdin')
     .addOption(

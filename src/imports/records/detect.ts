@@ -2,7 +2,7 @@ import { isTar } from './tar-members.ts';
 import { layoutOfObject, type ValueLayout } from './read-values.ts';
 
 /** What a file is, by its first bytes; its name says too little. */
-export type Container = 'gzip' | 'zstd' | 'bzip2' | 'xz' | 'zip' | 'tar' | 'parquet' | 'text' | 'empty';
+export type Container = 'gzip' | 'zstd' | 'bzip2' | 'xz' | 'zip' | 'tar' | 'parquet' | 'avro' | 'text' | 'empty';
 
 export type TextForm =
   | { readonly kind: 'lines' }
@@ -25,12 +25,12 @@ const containers: readonly (readonly [start: readonly (number | undefined)[], co
   // An archive without members.
   [[0x50, 0x4b, 0x05, 0x06], 'zip'],
   [[0x50, 0x41, 0x52, 0x31], 'parquet'],
+  [[0x4f, 0x62, 0x6a, 0x01], 'avro'],
 ];
 
 const others: readonly (readonly [start: string, name: string])[] = [
   ['7z\xbc\xaf', 'a 7-Zip archive'],
   ['Rar!', 'a RAR archive'],
-  ['Obj\x01', 'an Avro file'],
   ['ORC', 'an ORC file'],
   ['PARE', 'an encrypted Parquet file'],
   ['SQLite format 3', 'an SQLite database'],
@@ -39,7 +39,7 @@ const others: readonly (readonly [start: string, name: string])[] = [
   ['<', 'HTML or XML'],
 ];
 const known =
-  'expected NDJSON, a JSON array, CSV with a header or Parquet, plain or in gzip, zstd, xz, bzip2, zip or tar';
+  'expected NDJSON, a JSON array, CSV with a header, Parquet or Avro, plain or in gzip, zstd, xz, bzip2, zip or tar';
 
 export function containerOf(head: Buffer): Container {
   if (head.length === 0) return 'empty';

@@ -17,14 +17,14 @@ export const parquetParsers: Partial<ParquetParsers> = {
   jsonFromBytes: (bytes: Uint8Array) => bytes && text.decode(bytes),
 };
 
-function isoTime(micros: bigint): string | number {
+export function isoTime(micros: bigint): string | number {
   const rest = ((micros % 1000n) + 1000n) % 1000n;
   const iso = dateOf(Number((micros - rest) / 1000n));
   if (iso === undefined) return Number(micros);
   return rest === 0n ? iso : `${iso.slice(0, -1)}${String(rest).padStart(3, '0')}Z`;
 }
 
-function dateOf(millis: number): string | undefined {
+export function dateOf(millis: number): string | undefined {
   const date = new Date(millis);
   return Number.isNaN(date.getTime()) ? undefined : date.toISOString();
 }
@@ -97,21 +97,21 @@ function isInteger(value: unknown): value is bigint | number | Uint8Array {
 }
 
 /** Bytes are a two's complement, highest first. */
-function integerOf(value: bigint | number | Uint8Array): bigint {
+export function integerOf(value: bigint | number | Uint8Array): bigint {
   if (!(value instanceof Uint8Array)) return BigInt(value);
   let number = 0n;
   for (const byte of value) number = (number << 8n) | BigInt(byte);
   return BigInt.asIntN(value.length * 8, number);
 }
 
-function decimal(unscaled: bigint, scale: number): number | string {
+export function decimal(unscaled: bigint, scale: number): number | string {
   const digits = String(unscaled < 0n ? -unscaled : unscaled).padStart(scale + 1, '0');
   const whole = digits.slice(0, digits.length - scale);
   const shown = `${unscaled < 0n ? '-' : ''}${whole}${scale > 0 ? `.${digits.slice(digits.length - scale)}` : ''}`;
   return digits.length > exactDigits ? shown : Number(shown);
 }
 
-function jsonValue(value: unknown): unknown {
+export function jsonValue(value: unknown): unknown {
   // JSON.stringify would lose the sign.
   if (Object.is(value, -0)) return exactNumberFrom('-0');
   if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);

@@ -1,5 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { SourceError, type RecordChunk } from '../source.ts';
+import { readAvro } from './read-avro.ts';
 import { readCsv } from './read-csv.ts';
 import { gunzipChunks, guardRatio, unzstdChunks } from './decompress.ts';
 import { byteOrderMark, containerOf, textFormOf, type Container } from './detect.ts';
@@ -22,8 +23,8 @@ const layersMax = 3;
 const ratioMaxDefault = 400;
 
 /**
- * The records of a file or an answer, whatever it is: NDJSON, JSON arrays, JSON objects, batch objects, CSV or Parquet, plain or
- * wrapped in gzip, zstd, xz, bzip2, zip or tar. What it is is seen by its bytes. The same bytes give the same lines, however
+ * The records of a file or an answer, whatever it is: NDJSON, JSON arrays, JSON objects, batch objects, CSV, Parquet or Avro, plain
+ * or wrapped in gzip, zstd, xz, bzip2, zip or tar. What it is is seen by its bytes. The same bytes give the same lines, however
  * they are cut.
  * @throws SourceWaitError when it is truncated or damaged, SourceError when it is nothing of these
  */
@@ -96,6 +97,7 @@ async function* readAs(
   if (container === 'empty') return;
   if (container === 'text') return yield* readText(head, chunks, context);
   if (container === 'parquet') return yield* onDisk(chunks, context, readParquetFile);
+  if (container === 'avro') return yield* readAvro(chunks, context.name);
   const inner = { ...context, layer: context.layer + 1, path: undefined };
   if (inner.layer > layersMax) {
     throw new SourceError(`expected at most ${layersMax} layers of compression in ${context.name}, got more`);

@@ -64,8 +64,7 @@ export const heap: Format = {
     'names. The address of a page is made of domain (with https), path, query and hash where the row has them, ' +
     'else it is landing_page. Users become `$set` at last_modified, what they came with `$set_once`; identity ' +
     'and user_id are linked.',
-  source:
-    'Heap Connect to a warehouse or bucket, its tables as CSV, JSON lines or Parquet (Avro converted); or the JSON export.',
+  source: 'Heap Connect to a warehouse or bucket, its tables as Avro, CSV, JSON lines or Parquet; or the JSON export.',
   options: [
     {
       key: 'event',

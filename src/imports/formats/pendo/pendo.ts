@@ -44,7 +44,8 @@ export const pendo: Format = {
     'accountId becomes a group. propertiesJson is taken apart; elementPath stays as it is. The uuid is eventId ' +
     'where that is a UUID, else it follows from eventId, visitor, time, kind and element, and in rows without ' +
     'eventId from the content.',
-  source: 'The events of Data Sync (`allevents.avro`), converted to Parquet or JSON lines.',
+  source:
+    'The events of Data Sync (`allevents.avro`), or the table that a warehouse made of them as Parquet or JSON lines.',
   options: [{ key: 'group_type', description: 'The kind of group that accounts become.', default: 'account' }],
   names,
   example: pendoExample,
