@@ -68,7 +68,7 @@ const vendors: readonly (readonly [name: RegExp, places: RegExp])[] = [
   [/^chdb$/, /^src\/eventstore\/chdb\//],
   [/^@clickhouse\/client$/, /^src\/eventstore\/clickhouse\.ts$/],
   [/^pg$/, /^src\/(metadata\/postgres|sandbox\/ops\/postgres-connection|imports\/sources\/postgres[^/]*)\.ts$/],
-  [/^node:sqlite$/, /^src\/(metadata\/sqlite|eventlog\/sqlite\/)/],
+  [/^node:sqlite$/, /^src\/(metadata\/sqlite|eventlog\/sqlite\/|imports\/sources\/sqlite-thread\.ts$)/],
   [/^@platformatic\/kafka$/, /^src\/eventlog\/kafka\.ts$/],
   [/^(fastify|@fastify\/.*|@scalar\/.*)$/, /^src\/(http\/|api\/|capture\/routes[^/]*\.ts$)/],
   [/^commander$/, /^src\/cli\//],

@@ -28,12 +28,12 @@ const containers: readonly (readonly [start: readonly (number | undefined)[], co
   [[0x4f, 0x62, 0x6a, 0x01], 'avro'],
 ];
 
-const others: readonly (readonly [start: string, name: string])[] = [
+const others: readonly (readonly [start: string, name: string, advice?: string])[] = [
   ['7z\xbc\xaf', 'a 7-Zip archive'],
   ['Rar!', 'a RAR archive'],
   ['ORC', 'an ORC file'],
   ['PARE', 'an encrypted Parquet file'],
-  ['SQLite format 3', 'an SQLite database'],
+  ['SQLite format 3', 'an SQLite database', 'import it with the source sqlite and a query'],
   ['\xff\xfe', 'text in UTF-16'],
   ['\xfe\xff', 'text in UTF-16'],
   ['<', 'HTML or XML'],
@@ -67,7 +67,11 @@ export function textFormOf(head: Buffer, name: string): TextForm {
 function refusalOf(head: Buffer): string | undefined {
   const latin = head.toString('latin1', 0, 300).trimStart();
   const found = others.find(([start]) => latin.startsWith(start));
-  if (found !== undefined) return `${known}, got ${found[1]}: convert it first`;
+  if (found !== undefined) return `${known}, got ${found[1]}: ${found[2] ?? 'convert it first'}`;
+  if (head.toString('latin1', 8, 12) === 'DUCK') {
+    const advice = "write a Parquet file with duckdb: COPY (SELECT …) TO 'events.parquet' (FORMAT parquet)";
+    return `${known}, got a DuckDB database: ${advice}`;
+  }
   // A text may hold a zero somewhere, but hardly in its first line.
   const end = head.indexOf(0x0a);
   if (head.subarray(0, end === -1 ? 4096 : end).includes(0))

@@ -236,6 +236,8 @@ describe('damage', () => {
 
   const refused: readonly (readonly [string, Buffer])[] = [
     ['7-Zip', Buffer.from('7z\xbc\xaf\x27\x1c', 'latin1')],
+    ['with the source sqlite', Buffer.from('SQLite format 3\0')],
+    ['FORMAT parquet', Buffer.concat([Buffer.alloc(8, 1), Buffer.from('DUCK')])],
     ['UTF-16', Buffer.from('\ufeff{"a":1}', 'utf16le')],
     ['HTML', Buffer.from('<!DOCTYPE html><html>')],
     ['binary', Buffer.from([1, 2, 0, 3, 4])],

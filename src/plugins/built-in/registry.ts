@@ -7,6 +7,7 @@ import { posthog } from '../../imports/sources/posthog.ts';
 import { postgres } from '../../imports/sources/postgres.ts';
 import { s3 } from '../../imports/sources/s3.ts';
 import { sampleEvents } from '../../imports/sources/sample-events.ts';
+import { sqlite } from '../../imports/sources/sqlite.ts';
 import { urls } from '../../imports/sources/urls.ts';
 import type { Plugin } from '../plugin.ts';
 import { dropEvents } from '../transformations/drop-events.ts';
@@ -92,6 +93,7 @@ export const builtInPlugins: readonly Plugin[] = [
   amplitude,
   posthog,
   postgres,
+  sqlite,
 ];
 
 export const builtInRegistry: PluginRegistry = createRegistry(builtInPlugins);

@@ -1,0 +1,23 @@
+/** A value as node:sqlite gives it: integers as bigint. */
+export type SqliteValue = null | bigint | number | string | Uint8Array;
+
+/**
+ * Writes rows as lines of JSON: integers that a double cannot hold and numbers that JSON does not know (infinity) as text, bytes
+ * in base64.
+ */
+export function createSqliteRowWriter(columns: readonly string[]): (row: readonly SqliteValue[]) => string {
+  const keys = columns.map((name) => `${JSON.stringify(name)}:`);
+  return (row) => `{${keys.map((key, index) => key + jsonOf(row[index] ?? null)).join(',')}}\n`;
+}
+
+function jsonOf(value: SqliteValue): string {
+  if (typeof value === 'string') return JSON.stringify(value);
+  if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? String(value) : `"${value}"`;
+  if (typeof value === 'number') return numberOf(value);
+  return value === null ? 'null' : `"${Buffer.from(value).toString('base64')}"`;
+}
+
+function numberOf(value: number): string {
+  if (!Number.isFinite(value)) return `"${value}"`;
+  return Object.is(value, -0) ? '-0.0' : String(value);
+}

@@ -1,0 +1,144 @@
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import {
+  SourceError,
+  SourceWaitError,
+  type RecordChunk,
+  type Source,
+  type SourceHost,
+  type SourcePart,
+} from '../source.ts';
+import type { SettingValues } from '../../plugins/fields.ts';
+import { defineImportSource, wrongSetting } from '../../plugins/plugin.ts';
+import { neededSetting } from '../../plugins/setting-values.ts';
+import { checkPaths, findFiles, lookAt, shortKey } from './find-files.ts';
+import type { SqliteThreadAnswer, SqliteThreadData } from './sqlite-thread.ts';
+
+/** Rows of a query to a file of SQLite. */
+export const sqlite = defineImportSource({
+  slug: 'sqlite',
+  name: 'SQLite',
+  description:
+    'Imports the rows of a query to an SQLite database file, which is opened for reading only. Choose the format mapping to say ' +
+    'which column is the event, the person and the time.',
+  fields: [
+    {
+      key: 'path',
+      name: 'File',
+      type: 'string',
+      required: true,
+      hint: 'Path of the database file, or upload:name for one that was uploaded. The service reads only directories that its operator allows.',
+    },
+    {
+      key: 'query',
+      name: 'Query',
+      type: 'string',
+      required: true,
+      hint: 'One select whose rows are the records: select id, name, user_id, created_at from events order by id.',
+    },
+  ],
+  formats: [],
+  range: undefined,
+  example: { path: 'upload:shop.db', query: 'select id, name, user_id, created_at from events order by id' },
+  createSource,
+});
+
+function createSource(settings: SettingValues, host: SourceHost): Source {
+  const path = neededSetting(settings, 'path');
+  const query = neededSetting(settings, 'query').replace(/[;\s]+$/, '');
+  checkPaths([path], host);
+  return {
+    concurrency: 1,
+    async listParts() {
+      const [file, second] = await findFiles([path], host);
+      if (file === undefined || second !== undefined) {
+        throw wrongSetting('path', `expected one file, got several at ${path}`);
+      }
+      const { shown, bytes, identity } = file;
+      // One select sees the database as it was when the select began.
+      const about = { bytes, identity, stable: false, isSnapshot: true };
+      return [{ key: shortKey(shown), ...about, detail: { path: file.path, shown } }];
+    },
+    open: (part, { signal }) => readRows(part, { query, host, signal }),
+  };
+}
+
+async function* readRows(
+  { key, detail = {} }: SourcePart,
+  { query, host, signal }: { readonly query: string; readonly host: SourceHost; readonly signal: AbortSignal },
+): AsyncGenerator<RecordChunk> {
+  const { path, shown } = detail;
+  if (typeof path !== 'string' || typeof shown !== 'string') throw new SourceError(`${key} is no database file`);
+  const file = await lookAt(path, shown, host);
+  if (file.path !== path) throw new SourceError(`${shown} is another file than the one that was listed`);
+  signal.throwIfAborted();
+  const worker = startThread({ path, query });
+  try {
+    for (let bytesRead = 0; ;) {
+      const answer = await ask(worker, signal);
+      if (answer.kind === 'failed') throw sqliteError(answer, shown);
+      if (answer.kind === 'end') return;
+      bytesRead += answer.lines.length;
+      const { buffer, byteOffset, byteLength } = answer.lines;
+      yield { lines: Buffer.from(buffer, byteOffset, byteLength), count: answer.count, bytesRead };
+    }
+  } finally {
+    // Not waited for: a query that sorts for minutes ends only then.
+    void worker.terminate();
+  }
+}
+
+/** SQLite works without pauses: in a thread of its own it holds up nobody. */
+function startThread(data: SqliteThreadData): Worker {
+  const worker = new Worker(new URL('./sqlite-thread.ts', import.meta.url), { workerData: data });
+  // Whoever waits for an answer hears of it; this is for a thread that fails while it is ended.
+  worker.on('error', () => undefined);
+  return worker;
+}
+
+async function ask(worker: Worker, signal: AbortSignal): Promise<SqliteThreadAnswer> {
+  worker.postMessage('next', []);
+  try {
+    const [answer] = (await once(worker, 'message', { signal })) as [SqliteThreadAnswer];
+    return answer;
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error;
+  }
+}
+
+/** Primary result codes of SQLite. */
+const code = {
+  error: 1,
+  busy: 5,
+  locked: 6,
+  readOnly: 8,
+  corrupt: 11,
+  cannotOpen: 14,
+  auth: 23,
+  noDatabase: 26,
+} as const;
+
+function sqliteError({ errcode, message }: Extract<SqliteThreadAnswer, { kind: 'failed' }>, shown: string): Error {
+  const primary = errcode & 0xff;
+  if (primary === code.busy || primary === code.locked) {
+    return new SourceWaitError(`${shown} is locked by another program: ${message}`, { unlimited: true });
+  }
+  if (primary === code.auth) {
+    return new SourceError(
+      `expected a query that only reads tables of ${shown}, got one that does something else (${message}): attach, pragma and writing are not for imports`,
+    );
+  }
+  if (primary === code.noDatabase) return new SourceError(`expected an SQLite database at ${shown}, got another file`);
+  if (primary === code.corrupt) {
+    return new SourceError(
+      `the SQLite database ${shown} is damaged: ${message}; save what can be saved with sqlite3 and .recover`,
+    );
+  }
+  if (primary === code.cannotOpen || primary === code.readOnly) {
+    return new SourceError(
+      `${shown} cannot be opened for reading: ${message}; a database in WAL mode needs files beside it: copy it to where they can be written`,
+    );
+  }
+  return new SourceError(`SQLite refuses the query to ${shown}: ${message}`);
+}
