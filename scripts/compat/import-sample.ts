@@ -27,8 +27,8 @@ export interface Sample {
   readonly mapping?: object;
   /** More of the command's arguments. */
   readonly arguments?: readonly string[];
-  /** How many events the other tool's own tests expect of the file, and where they say so. */
-  readonly published?: { readonly events: number; readonly where: string };
+  /** How many events the other tool's own tests expect of the file (`event`: of this name only), and where they say so. */
+  readonly published?: { readonly events: number; readonly event?: string; readonly where: string };
   /** Of this file on purpose: it is no export, or a broken one. */
   readonly refused?: boolean;
   /** What differs from what the other tool makes of it, and why; one sentence. */
@@ -40,7 +40,11 @@ export interface SampleResult {
   readonly verdict: ReportResult['verdict'] | 'refused';
   readonly records: number;
   readonly skipped: number;
+  /** Why they were left out on purpose. */
+  readonly skippedFor: readonly string[];
   readonly events: number;
+  /** Of these: they join two ids, and formats add them. */
+  readonly identifies: number;
   readonly duplicates: number;
   readonly rejected: number;
   /** Why records were rejected, or the import refused. */
@@ -75,7 +79,10 @@ export async function importSample(service: Service, options: SampleOptions): Pr
   }
   const said = await saidBy(args);
   const text = await readFile(report, 'utf8').catch(() => undefined);
-  return text === undefined ? refusedResult(sample, said) : resultOf(sample, JSON.parse(text) as ReportResult);
+  const result = text === undefined ? undefined : (JSON.parse(text) as ReportResult);
+  return result === undefined || result.verdict === 'unfinished'
+    ? refusedResult(sample, said)
+    : resultOf(sample, result);
 }
 
 /** What the command wrote to stderr, however it ended: the report says how. */
@@ -90,25 +97,58 @@ async function saidBy(args: readonly string[]): Promise<string> {
 }
 
 function refusedResult(sample: Sample, said: string): SampleResult {
-  const note = said.trim().split('\n').at(-1) ?? '';
-  const none = { records: 0, skipped: 0, events: 0, duplicates: 0, rejected: 0 };
-  return { sample, verdict: 'refused', ...none, note, isAsExpected: sample.refused === true };
+  const none = { records: 0, skipped: 0, skippedFor: [], events: 0, identifies: 0, duplicates: 0, rejected: 0 };
+  return { sample, verdict: 'refused', ...none, note: refusalOf(said), isAsExpected: sample.refused === true };
+}
+
+/** The problems of the preflight with their advice, else the last sentence; places of this machine are cut off. */
+function refusalOf(said: string): string {
+  const lines = said.trim().split('\n');
+  const problems = lines.flatMap((line, index) => {
+    const message = /^problem +\S+(?: \S+)? {2,}(.*)$/.exec(line)?.[1];
+    if (message === undefined) return [];
+    const advice = /^ +→ (.*)$/.exec(lines[index + 1] ?? '')?.[1];
+    return [advice === undefined ? message : `${message}: ${advice}`];
+  });
+  const [last = ''] = lines.slice(-1);
+  const sentence = last.replace(/^error: /, '').replace(/ \(in \w+; the same command goes on: .*$/, '');
+  return withoutPlaces(problems.length > 0 ? problems.join('; ') : sentence);
+}
+
+function withoutPlaces(text: string): string {
+  return text.replaceAll(/(?:\/[^\s/:,;]+)+\/([^\s/:,;]+)/g, '$1');
 }
 
 function resultOf(sample: Sample, report: ReportResult): SampleResult {
   const { records, events } = report.totals;
   const rejected = records.rejected + events.rejected;
-  const published = sample.published === undefined || sample.published.events === events.loaded;
-  const isAccounted = report.verdict === 'exact' && (published || sample.differs !== undefined);
   return {
     sample,
     verdict: report.verdict,
     records: records.read,
     skipped: records.skipped,
+    skippedFor: Object.keys(records.skipped_by_reason),
     events: events.loaded,
+    identifies: countOf(report, '$identify'),
     duplicates: events.duplicates,
     rejected,
-    note: [...report.errors.map(({ count, reason }) => `${count} × ${reason}`), ...report.problems].join('; '),
-    isAsExpected: isAccounted && (rejected === 0 || sample.refused === true || sample.differs !== undefined),
+    note: report.errors.map(({ count, reason }) => `${count} × ${reason}`).join('; '),
+    isAsExpected: isAsExpected(sample, report, rejected),
   };
+}
+
+/** A count that differs from the published one, and records that were rejected, have to be accounted for. */
+function isAsExpected({ published, differs, refused }: Sample, report: ReportResult, rejected: number): boolean {
+  if (refused === true || report.verdict !== 'exact') return false;
+  const isPublished = published === undefined || published.events === publishedCountOf(report, published.event);
+  return differs !== undefined || (isPublished && rejected === 0);
+}
+
+/** Other tools have no events that join two ids, so that they are not counted. */
+function publishedCountOf(report: ReportResult, name: string | undefined): number {
+  return name === undefined ? report.totals.events.loaded - countOf(report, '$identify') : countOf(report, name);
+}
+
+function countOf({ events }: ReportResult, name: string): number {
+  return events.find(({ event }) => event === name)?.loaded ?? 0;
 }

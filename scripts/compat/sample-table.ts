@@ -2,7 +2,7 @@ import type { SampleResult } from './import-sample.ts';
 
 const head = [
   '| tool | file | licence | as | records | left out | events | rejected | verdict | the other tool expects |',
-  '|---|---|---|---|--:|--:|--:|--:|---|---|',
+  '|---|---|---|---|--:|---|---|---|---|---|',
 ];
 
 /** One line a sample, in Markdown; the repository's files stand at the commit that was tried. */
@@ -10,26 +10,41 @@ export function sampleTable(results: readonly SampleResult[]): string {
   return [...head, ...results.map(row)].join('\n');
 }
 
-function row({ sample, verdict, records, skipped, events, duplicates, rejected, note }: SampleResult): string {
-  const file = `[${nameOf(sample.path)}](https://github.com/${sample.repo}/blob/${sample.commit}/${encodeURI(sample.path)})`;
-  const repeated = duplicates === 0 ? '' : ` (${duplicates} twice)`;
-  const why = note === '' ? '' : `: ${note}`;
-  const expected = sample.published === undefined ? '' : `${sample.published.events} (${sample.published.where})`;
+function row(result: SampleResult): string {
+  const { sample, verdict, records, skipped, skippedFor, rejected, note } = result;
+  const { repo, commit, path, published, differs } = sample;
+  const file = `[${nameOf(path)}](https://github.com/${repo}/blob/${commit}/${encodeURI(path)})`;
+  const of = published?.event === undefined ? '' : ` \`${published.event}\``;
+  const expected = published === undefined ? undefined : `${published.events}${of} (${published.where})`;
+  const isRefused = verdict === 'refused';
   const cells = [
     sample.tool,
-    file,
+    `${repo}: ${file}`,
     sample.licence,
-    sample.format,
-    records,
-    skipped,
-    `${events}${repeated}`,
-    `${rejected}${why}`,
+    `\`${sample.format}\``,
+    isRefused ? '–' : records,
+    skipped === 0 ? '' : `${skipped}: ${skippedFor.join('; ')}`,
+    isRefused ? '–' : eventsOf(result),
+    isRefused ? note : rejected === 0 ? '' : note,
     verdict,
-    [expected, sample.differs ?? ''].filter((part) => part !== '').join('; '),
+    [expected, differs].filter((part) => part !== undefined).join('; '),
   ];
-  return `| ${cells.map((cell) => String(cell).replaceAll('|', '\\|').replaceAll('\n', ' ')).join(' | ')} |`;
+  return `| ${cells.map((cell) => cellOf(String(cell))).join(' | ')} |`;
 }
 
+function eventsOf({ events, identifies, duplicates }: SampleResult): string {
+  const more = [
+    ...(identifies === 0 ? [] : [`${identifies} \`$identify\``]),
+    ...(duplicates === 0 ? [] : [`${duplicates} more held twice`]),
+  ];
+  return more.length === 0 ? String(events) : `${events} (${more.join(', ')})`;
+}
+
+function cellOf(text: string): string {
+  return text.replaceAll('|', '\\|').replaceAll('<', '&lt;').replaceAll('\n', ' ');
+}
+
+/** The name of the file, with the lines that were taken. */
 function nameOf(path: string): string {
   return path.split('/').at(-1) ?? path;
 }

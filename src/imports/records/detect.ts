@@ -2,7 +2,18 @@ import { isTar } from './tar-members.ts';
 import { layoutOfObject, type ValueLayout } from './read-values.ts';
 
 /** What a file is, by its first bytes; its name says too little. */
-export type Container = 'gzip' | 'zstd' | 'bzip2' | 'xz' | 'zip' | 'tar' | 'parquet' | 'avro' | 'text' | 'empty';
+export type Container =
+  | 'gzip'
+  | 'zstd'
+  | 'bzip2'
+  | 'xz'
+  | 'utf16'
+  | 'zip'
+  | 'tar'
+  | 'parquet'
+  | 'avro'
+  | 'text'
+  | 'empty';
 
 export type TextForm =
   | { readonly kind: 'lines' }
@@ -21,6 +32,9 @@ const containers: readonly (readonly [start: readonly (number | undefined)[], co
   [[0x42, 0x5a, 0x68, undefined, 0x31, 0x41, 0x59, 0x26, 0x53, 0x59], 'bzip2'],
   [[0x42, 0x5a, 0x68, undefined, 0x17, 0x72, 0x45, 0x38, 0x50, 0x90], 'bzip2'],
   [[0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00], 'xz'],
+  // Byte order marks; unpacked it is text in UTF-8.
+  [[0xff, 0xfe], 'utf16'],
+  [[0xfe, 0xff], 'utf16'],
   [[0x50, 0x4b, 0x03, 0x04], 'zip'],
   // An archive without members.
   [[0x50, 0x4b, 0x05, 0x06], 'zip'],
@@ -34,8 +48,6 @@ const others: readonly (readonly [start: string, name: string, advice?: string])
   ['ORC', 'an ORC file'],
   ['PARE', 'an encrypted Parquet file'],
   ['SQLite format 3', 'an SQLite database', 'import it with the source sqlite and a query'],
-  ['\xff\xfe', 'text in UTF-16'],
-  ['\xfe\xff', 'text in UTF-16'],
   ['<', 'HTML or XML'],
 ];
 const known =
@@ -61,7 +73,7 @@ export function textFormOf(head: Buffer, name: string): TextForm {
   if (start.startsWith('{')) return objectForm(start);
   // Blank so far; or a damaged first line, which does not change what the file is.
   if (start === '' || isMostlyObjects(start)) return { kind: 'lines' };
-  return csvForm(start, name);
+  return isMostlyEnriched(text) ? { kind: 'texts' } : csvForm(start, name);
 }
 
 function refusalOf(head: Buffer): string | undefined {
@@ -94,17 +106,24 @@ function isMostlyObjects(start: string): boolean {
 
 const enrichedColumns = 131;
 
-/** An enriched event of Snowplow: its columns are known, so its files have no line that names them. */
-function isEnrichedEvent(line: string): boolean {
-  const columns = line.split('\t');
-  return columns.length === enrichedColumns && columns[0] !== 'app_id';
+/**
+ * Enriched events of Snowplow: their columns are known, so their files have no line that names them. Damaged lines, the first
+ * one too, do not change what the file is.
+ */
+function isMostlyEnriched(head: string): boolean {
+  if (!head.includes('\t') || head.startsWith('app_id\t')) return false;
+  // What stands behind the last line break is empty, or may be cut off by the end of the head.
+  const end = head.lastIndexOf('\n');
+  const lines = (end === -1 ? head : head.slice(0, end)).split('\n').filter((line) => line.trim() !== '');
+  // The first column may be empty, so that a line begins with a tab.
+  const enriched = lines.filter((line) => line.split('\t').length === enrichedColumns);
+  return enriched.length * 2 > lines.length;
 }
 
 function csvForm(start: string, name: string): TextForm {
   const header = start.slice(0, start.search(/\r?\n|$/));
   const bare = header.replaceAll(/"(?:[^"]|"")*"/g, '');
   const counts = [',', ';', '\t', '|'].map((delimiter) => ({ delimiter, count: bare.split(delimiter).length - 1 }));
-  if (isEnrichedEvent(header)) return { kind: 'texts' };
   const best = counts.toSorted((a, b) => b.count - a.count)[0];
   if (best !== undefined && best.count > 0) return { kind: 'csv', delimiter: best.delimiter };
   if (/\.(csv|tsv)(\.|$)/i.test(name)) return { kind: 'csv', delimiter: ',' };

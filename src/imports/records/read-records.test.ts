@@ -238,7 +238,7 @@ describe('damage', () => {
     ['7-Zip', Buffer.from('7z\xbc\xaf\x27\x1c', 'latin1')],
     ['with the source sqlite', Buffer.from('SQLite format 3\0')],
     ['FORMAT parquet', Buffer.concat([Buffer.alloc(8, 1), Buffer.from('DUCK')])],
-    ['UTF-16', Buffer.from('\ufeff{"a":1}', 'utf16le')],
+    ['HTML', Buffer.from('\ufeff<!DOCTYPE html>', 'utf16le')],
     ['HTML', Buffer.from('<!DOCTYPE html><html>')],
     ['binary', Buffer.from([1, 2, 0, 3, 4])],
     ['begins', Buffer.from('just a sentence')],
@@ -251,12 +251,52 @@ describe('damage', () => {
   });
 });
 
+describe('text in UTF-16', () => {
+  const text = '\ufeffname;note\r\n😀;"ünï\r\n€"\r\nb;\r\n';
+  const little = Buffer.from(text, 'utf16le');
+
+  it.each([
+    ['little endian', little],
+    ['big endian', Buffer.from(text, 'utf16le').swap16()],
+    ['little endian, packed', gzipSync(little)],
+  ])('%s gives the records that it holds, however the bytes are cut', async (_name, bytes) => {
+    await fc.assert(
+      fc.asyncProperty(cuts, async (at) => {
+        const read = await readBack(cutAt(bytes, at), hints);
+        expect(parsed(read)).toEqual([
+          { name: '😀', note: 'ünï\r\n€' },
+          { name: 'b', note: '' },
+        ]);
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  it.each([
+    ['ends within a character', little.subarray(0, -1)],
+    ['ends within a pair', Buffer.from('\ufeffa,b\n\ud83d', 'utf16le')],
+    ['holds half a pair', Buffer.from('\ufeffa,b\n\ud83d,1\n', 'utf16le')],
+  ])('that %s is damaged, and nothing is made up for it', async (_name, bytes) => {
+    await expect(readBack(cutAt(bytes, [3, 9]), hints)).rejects.toThrow(SourceWaitError);
+  });
+});
+
 describe('enriched events of Snowplow', () => {
   it('have no header: the first line is an event like the others', async () => {
     const columns = Array.from({ length: 131 }, (_, index) => (index === 5 ? 'page_view' : ''));
     const [first, second] = [['shop', ...columns.slice(1)].join('\t'), ['"q"', ...columns.slice(1)].join('\t')];
     const read = await readText(`${first}\n\n${second}\r\n`);
     expect(read.lines.map((line) => (line === '' ? line : (JSON.parse(line) as unknown)))).toEqual([first, '', second]);
+  });
+
+  it('are known although the first line is damaged, which costs no other', async () => {
+    const columns = Array.from({ length: 131 }, (_, index) =>
+      index === 5 ? 'unstruct' : index === 6 ? '{"q": "r"}' : '',
+    );
+    const [damaged, good] = [columns.slice(1).join('\t'), columns.join('\t')];
+    const read = await readText(`${damaged}\n${good}\n${good}\n`);
+    expect(parsed(read)).toEqual([damaged, good, good]);
+    expect(read.faults).toEqual([]);
   });
 
   it('with a line of names are a table', async () => {

@@ -12,6 +12,7 @@ import { spool } from './spool.ts';
 import { tarMembers } from './tar-members.ts';
 import { unbzip2Chunks } from './bzip2/unbzip2-chunks.ts';
 import { unxzChunks } from './unxz-chunks.ts';
+import { utf16Chunks } from './utf16-chunks.ts';
 import { zipMembers } from './zip-members.ts';
 
 export type { ReadHints } from './piece.ts';
@@ -107,7 +108,13 @@ async function* readAs(
   yield* readAny(guarded(decompressors[container](chunks, context.name), inner), inner);
 }
 
-const decompressors = { gzip: gunzipChunks, zstd: unzstdChunks, bzip2: unbzip2Chunks, xz: unxzChunks };
+const decompressors = {
+  gzip: gunzipChunks,
+  zstd: unzstdChunks,
+  bzip2: unbzip2Chunks,
+  xz: unxzChunks,
+  utf16: utf16Chunks,
+};
 
 function guarded(chunks: AsyncIterable<Buffer>, { progress, ...context }: Context): AsyncGenerator<Buffer> {
   return guardRatio(chunks, { ...context, sourceBytes: () => progress.bytes });

@@ -16,7 +16,7 @@ import { checkPaths, findFiles, lookAt, shortKey, type FoundFile } from './find-
 
 /** What is read, for every source of files: said once. */
 export const fileKinds =
-  'NDJSON, JSON arrays, batch objects, CSV with a header, Parquet and Avro, plain or in gzip, zstd, xz, bzip2, zip or tar. What a file is is seen by its content.';
+  'NDJSON, JSON arrays, batch objects, CSV with a header, Parquet and Avro, plain or in gzip, zstd, xz, bzip2, zip or tar, in UTF-8 or marked UTF-16. What a file is is seen by its content.';
 
 /** Files on disk and uploaded ones. */
 export const files = defineImportSource({

@@ -2,12 +2,14 @@ import { exactNumber } from '../../../base/exact-json.ts';
 import { isObject } from '../../../base/json.ts';
 import { derivedId } from '../../../base/ids.ts';
 import type { WireEvent } from '../../../contract/wire-event.ts';
-import type { Format, FormatOptions, NameTable, RecordReader } from '../format.ts';
+import { leftOut } from '../event-writer.ts';
+import type { Format, FormatOptions, NameTable, RecordReader, RecordResult } from '../format.ts';
 import { namesOf, rename } from '../names.ts';
 import { createOccurrences } from '../occurrences.ts';
 import { readOptions } from '../read-options.ts';
 import { readObjects } from '../read-objects.ts';
 import { contextPaths } from './context.ts';
+import { unwrapped } from './envelope.ts';
 import { segmentExample } from './example.ts';
 import { isWarehouseRow, messageOfRow, warehouseTables } from './warehouse.ts';
 
@@ -37,7 +39,8 @@ export const segment: Format = {
     'anonymousId; the uuid follows from messageId. Names in the table are those of the finished event.',
   source:
     'The raw archive in a destination’s bucket: one JSON message per line, gzipped. Or tables of the warehouse: tracks, ' +
-    'those of single events, pages, screens, identifies, groups, aliases, users.',
+    'those of single events, pages, screens, identifies, groups, aliases, users. Of RudderStack also its archived jobs and ' +
+    'staging files.',
   options: [
     {
       key: 'duplicates',
@@ -67,20 +70,37 @@ function createReader(given: FormatOptions, names: NameTable): RecordReader {
   const readRow = createSegmentReader('drop');
   const translate = createTranslation(names);
   const table = options['table'] ?? 'auto';
+  const readMessage = (message: Json, from: 'archive' | 'warehouse'): RecordResult =>
+    resultOf(from === 'archive' ? read(message) : readRow(message), translate);
   return readObjects((record) => {
-    const found = isWarehouseRow(record) ? messageOfRow(record, table) : undefined;
-    if (found !== undefined && found.kind !== 'message') return found;
-    const message = found === undefined ? record : found.message;
-    const result = found === undefined ? read(message) : readRow(message);
-    if (result.kind === 'unreadable') return result;
-    if (result.kind === 'duplicate') return { kind: 'skipped', reason: repeatedMessage };
-    const event = translate(result.event);
-    if (event !== undefined) return { kind: 'events', events: [event] };
-    return {
-      kind: 'skipped',
-      reason: `the table of names leaves out events called ${result.event.event.slice(0, 200)}`,
-    };
+    const content = unwrapped(record);
+    if (content?.kind === 'messages') return readJob(content.messages, (message) => readMessage(message, 'archive'));
+    const row = content?.row ?? (isWarehouseRow(record) ? record : undefined);
+    if (row === undefined) return readMessage(record, 'archive');
+    const found = messageOfRow(row, tableOf(content?.table, table));
+    return found.kind === 'message' ? readMessage(found.message, 'warehouse') : found;
   });
+}
+
+/** Tables of single events are called like the event. */
+function tableOf(named: string | undefined, chosen: string): string {
+  return named === undefined ? chosen : warehouseTables.includes(named) ? named : 'tracks';
+}
+
+/** All messages of a job, or none: nothing may be remembered of one that is refused. */
+function readJob(messages: readonly Json[], read: (message: Json) => RecordResult): RecordResult {
+  const bad = messages.map(mapSegmentMessage).find((mapped) => typeof mapped === 'string');
+  if (bad !== undefined) return { kind: 'unreadable', reason: bad };
+  const results = messages.map(read);
+  const events = results.flatMap((result) => (result.kind === 'events' ? result.events : []));
+  return events.length > 0 ? { kind: 'events', events } : (results[0] ?? { kind: 'events', events });
+}
+
+function resultOf(result: FormatResult, translate: (event: WireEvent) => WireEvent | undefined): RecordResult {
+  if (result.kind === 'unreadable') return result;
+  if (result.kind === 'duplicate') return { kind: 'skipped', reason: repeatedMessage };
+  const event = translate(result.event);
+  return event === undefined ? leftOut(result.event.event) : { kind: 'events', events: [event] };
 }
 
 /** Without a table the event itself, untouched. */
