@@ -1,10 +1,13 @@
 import type { Clock } from '../base/clock.ts';
+import type { JsonObject } from '../base/json.ts';
 import { ApiError } from '../contract/errors.ts';
+import type { PreflightResult } from '../contract/import-preflight.ts';
 import type { ApiReply, ApiRequest } from '../http/api-route.ts';
 import { getRun } from '../imports/run/run-store.ts';
 import type { Run } from '../imports/run/run.ts';
 import type { Staging } from '../imports/staging.ts';
-import { sourceOf } from '../imports/run/steering.ts';
+import { runOverrides } from '../imports/run/run-settings.ts';
+import { sourceOf, type RunPlan } from '../imports/run/steering.ts';
 import type { Metadata } from '../metadata/database.ts';
 import type { Queries } from '../metadata/queries.ts';
 import type { Work } from '../plugins/configs/save-changes.ts';
@@ -30,8 +33,16 @@ export interface ImportPlaces {
   readonly uploadBytesMax: number;
   /** Of all files of one project. */
   readonly uploadsBytesMax: number;
+  /** Undefined: this process reaches no sources. */
+  readonly preflight?: (order: PreflightOrder, signal: AbortSignal) => Promise<PreflightResult>;
   /** How often a stream of progress looks; default 1 s. */
   readonly progressMs?: number;
+}
+
+/** A run that is asked about, and its config. */
+export interface PreflightOrder extends RunPlan {
+  readonly projectId: number;
+  readonly configId: number;
 }
 
 export const family = 'import-app';
@@ -72,6 +83,12 @@ export async function recordRun(work: Work, config: StoredConfig, type: string, 
     activity: 'job_triggered',
     extra: [{ field: 'job', action: 'created', before: null, after }],
   });
+}
+
+/** Of the body of a run, what says otherwise than the settings. */
+export function payloadOf(body: object): JsonObject {
+  const known: readonly string[] = runOverrides;
+  return Object.fromEntries(Object.entries(body).filter(([key]) => known.includes(key))) as JsonObject;
 }
 
 /** @throws ApiError unavailable */

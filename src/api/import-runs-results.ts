@@ -28,6 +28,7 @@ const common = { method: 'GET', scope: 'plugin:read', tag: runsTag, params: impo
 /** What the stages of a run left behind. */
 export function importRunResultRoutes(deps: ImportRouteDeps): ApiRoute[] {
   return [
+    fileRoute(deps, 'preflight', 'What was found before the export of an import run', stagingKeys.preflight),
     fileRoute(deps, 'check', 'What the check of an import run found', stagingKeys.check),
     fileRoute(deps, 'verify', 'What an import run found in the store', stagingKeys.verify),
     reportRoute(deps),
@@ -37,7 +38,7 @@ export function importRunResultRoutes(deps: ImportRouteDeps): ApiRoute[] {
 
 function fileRoute(
   deps: ImportRouteDeps,
-  name: 'check' | 'verify',
+  name: 'preflight' | 'check' | 'verify',
   summary: string,
   keyOf: (run: string) => string,
 ): ApiRoute {
@@ -45,7 +46,7 @@ function fileRoute(
     ...common,
     path: `${runsBase}/:run/${name}`,
     summary,
-    description: `404 until the stage ${name} is done.`,
+    description: `404 until the ${name === 'preflight' ? name : `stage ${name}`} is done.`,
     responses: { 200: Type.Object({ verdict: Type.String() }, { additionalProperties: true }) },
     handler: async (request) => {
       const { run, staging } = await runOf(deps, request);

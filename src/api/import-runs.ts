@@ -15,10 +15,10 @@ import { cancelRun, pauseRun, resumeRun, retryRejected, verifyAgain } from '../i
 import type { Run } from '../imports/run/run.ts';
 import { guarded, promoteRun, startRun } from '../imports/run/steering.ts';
 import type { Work } from '../plugins/configs/save-changes.ts';
-import { runOverrides } from '../imports/run/run-settings.ts';
 import type { JsonObject } from '../base/json.ts';
 import {
   family,
+  payloadOf,
   recordRun,
   requireRun,
   requireSource,
@@ -28,6 +28,7 @@ import {
   type RunParams,
 } from './import-runs-deps.ts';
 import { toRunRecord } from '../imports/run/run-record.ts';
+import { importPreflightRoutes } from './import-preflight.ts';
 import { importRunProgressRoutes } from './import-runs-progress.ts';
 import { importRunResultRoutes } from './import-runs-results.ts';
 import { importUploadRoutes } from './import-uploads.ts';
@@ -38,6 +39,7 @@ export function importRunRoutes(deps: ImportRouteDeps): ApiRoute[] {
   return [
     ...collectionRoutes(deps),
     ...steeringRoutes(deps),
+    ...importPreflightRoutes(deps),
     ...importRunResultRoutes(deps),
     ...importRunProgressRoutes(deps),
     ...importUploadRoutes(deps),
@@ -104,11 +106,6 @@ function collectionRoutes(deps: ImportRouteDeps): ApiRoute[] {
       },
     }),
   ];
-}
-
-function payloadOf(body: object): JsonObject {
-  const known: readonly string[] = runOverrides;
-  return Object.fromEntries(Object.entries(body).filter(([key]) => known.includes(key))) as JsonObject;
 }
 
 function created(run: Run, location: string, now: number): ApiReply {

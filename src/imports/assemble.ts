@@ -2,8 +2,9 @@
 import type { Clock } from '../base/clock.ts';
 import type { Failpoint } from '../base/failpoint.ts';
 import type { Metadata } from '../metadata/database.ts';
+import type { PreflightResult } from '../contract/import-preflight.ts';
 import { problemsText } from './preflight/findings.ts';
-import type { AgreementFacts } from './preflight/preflight-context.ts';
+import type { AgreementFacts, ProbedTarget } from './preflight/preflight-context.ts';
 import { createPreflight, type Preflight } from './preflight/preflight.ts';
 import type { AdviceWords } from './run/advice-words.ts';
 import { RunFailedError, type LeasedRun, type RunStages } from './run/leased-run.ts';
@@ -43,10 +44,11 @@ export interface AssembleDeps {
   readonly storeFreeBytes?: (() => Promise<number | undefined>) | undefined;
 }
 
+/** As AssembleDeps; of a target only what tells beforehand. */
 export type PreflightAssembly = Pick<
   AssembleDeps,
-  'staging' | 'quota' | 'clock' | 'openSource' | 'openTarget' | 'words' | 'agreement' | 'storeFreeBytes'
->;
+  'staging' | 'quota' | 'clock' | 'openSource' | 'words' | 'agreement' | 'storeFreeBytes'
+> & { readonly openTarget: () => Promise<ProbedTarget | undefined> };
 
 export function assemblePreflight(deps: PreflightAssembly): Preflight {
   return createPreflight(deps);
@@ -87,9 +89,18 @@ async function passPreflight(deps: AssembleDeps, leased: LeasedRun): Promise<voi
   const { run, signal } = leased;
   if (run.options.preflight === false || (await leased.parts()).length > 0) return;
   const result = await assemblePreflight(deps)({ options: run.options, signal });
-  const canStage = !result.findings.some(({ check, level }) => check === 'staging' && level === 'problem');
-  if (canStage) await deps.staging.write(stagingKeys.preflight(run.id), [Buffer.from(JSON.stringify(result))]);
+  await keepResult(deps, run.id, result);
   if (result.verdict === 'failed') {
     throw new RunFailedError(`${problemsText(result)} Then ${deps.words.goOn}.`);
+  }
+}
+
+/** Where nothing can be written, the run fails for that, and its reason says so. */
+async function keepResult({ staging }: AssembleDeps, run: string, result: PreflightResult): Promise<void> {
+  try {
+    await staging.write(stagingKeys.preflight(run), [Buffer.from(JSON.stringify(result))]);
+  } catch (error) {
+    const isKnown = result.findings.some(({ check, level }) => check === 'staging' && level === 'problem');
+    if (!isKnown) throw error;
   }
 }

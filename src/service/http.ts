@@ -8,6 +8,7 @@ import type { ServerDeps } from '../http/server.ts';
 import { getProjectByToken } from '../metadata/projects.ts';
 import { builtInRegistry } from '../plugins/built-in/registry.ts';
 import { importDirs } from './import-dirs.ts';
+import { createImportPreflight } from './import-preflight.ts';
 import type { PluginRuntime } from './plugin-runtime.ts';
 import type { ServiceDeps } from './service-deps.ts';
 
@@ -49,6 +50,7 @@ export function apiRole(
     },
     imports: {
       staging,
+      preflight: createImportPreflight(deps),
       uploadsDir: importDirs(settings).uploads,
       uploadBytesMax: settings.importUploadBytesMax,
       uploadsBytesMax: settings.importUploadsBytesMax,

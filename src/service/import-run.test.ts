@@ -40,7 +40,8 @@ async function claimPostgresRun(db: Metadata, settings: object): Promise<Claim> 
     .updateTable('plugin_configs')
     .set({ settings: JSON.stringify(settings) })
     .execute();
-  await createRun(db, newRun({ projectId, configId, source: postgres.slug }));
+  const options = { ...runOptions, preflight: false } as const;
+  await createRun(db, newRun({ projectId, configId, source: postgres.slug, options }));
   const claim = await claimRun(db, start, 60_000);
   if (claim === undefined) throw new Error('expected the run to be due');
   return claim;

@@ -8,15 +8,16 @@ import type { Settings } from '../config/settings.ts';
 import type { EventStore } from '../eventstore/eventstore.ts';
 import { projectDoorOver } from './import-door.ts';
 import type { ImportDirs } from './import-dirs.ts';
+import { openImportSource } from './import-source.ts';
+import { agreementFacts, freeStoreBytes } from './historical-limits.ts';
 import { assembleStages } from '../imports/assemble.ts';
 import type { DiskQuota } from '../imports/stages/export/disk-quota.ts';
 import { fieldWords } from '../imports/run/advice-words.ts';
-import { RunFailedError } from '../imports/run/leased-run.ts';
 import { knownEventNames } from '../imports/targets/known-event-names.ts';
 import { getRunSecrets } from '../imports/run/run-store.ts';
 import type { OpenStages } from '../imports/run/run-worker.ts';
 import type { Run } from '../imports/run/run.ts';
-import type { Source, SourceHost } from '../imports/source.ts';
+import type { SourceHost } from '../imports/source.ts';
 import type { Staging } from '../imports/staging.ts';
 import type { Target } from '../imports/target.ts';
 import { openHttpTarget } from '../imports/targets/http-target.ts';
@@ -24,12 +25,8 @@ import { outboundRequest } from '../imports/targets/http-request.ts';
 import { openProjectTarget } from '../imports/targets/project-target.ts';
 import type { Metadata } from '../metadata/database.ts';
 import type { AllowList } from '../outbound/allow-list.ts';
-import { resolveAllowed } from '../outbound/resolve-allowed.ts';
-import { findAnyConfig, listConfigs } from '../plugins/configs/stored-config.ts';
-import { missingRequired, withDefaults } from '../plugins/check-settings.ts';
+import { listConfigs } from '../plugins/configs/stored-config.ts';
 import type { OutboundFetch } from '../outbound/outbound.ts';
-import { isImportSource } from '../plugins/plugin.ts';
-import { builtInRegistry } from '../plugins/built-in/registry.ts';
 import type { Log } from '../telemetry/log.ts';
 
 export interface ImportRunDeps {
@@ -60,44 +57,21 @@ export function createImportStages(deps: ImportRunDeps, run: Run): OpenStages {
     eventBytesMax: deps.settings.captureEventBytesMax,
     openSource: async () => {
       await mkdir(tempDir, { recursive: true, mode: 0o700 });
-      return await openSource(deps, run, tempDir);
+      return await openImportSource(deps, run, tempDir);
     },
     openTarget: () => openTarget(deps, run),
     targetMissing: `expected a project key for ${targetName}, got none; set it in the config, start a new run`,
     knownEvents: () => knownNames(deps, run),
     activeTransformations: () => transformationsOf(deps, run),
     words: fieldWords,
+    ...(target.kind === 'project'
+      ? {
+          agreement: () => agreementFacts(deps, run.projectId),
+          storeFreeBytes: () => freeStoreBytes(deps.settings),
+        }
+      : {}),
   });
   return { ...stages, [Symbol.asyncDispose]: () => rm(tempDir, { recursive: true, force: true }) };
-}
-
-/** With the settings as they are now: a key that was renewed counts. */
-async function openSource(deps: ImportRunDeps, run: Run, tempDir: string): Promise<Source> {
-  const config = await findAnyConfig(deps.db, run.configId, deps.clock.now());
-  if (config === undefined || config.projectId !== run.projectId) {
-    throw new RunFailedError('expected the config that this run belongs to, got none: it was deleted; start a new run');
-  }
-  const plugin = builtInRegistry.get(config.plugin.slug);
-  if (plugin === undefined || !isImportSource(plugin)) {
-    throw new RunFailedError(
-      `expected "${config.plugin.name}" to be an import source of this program, got another plugin`,
-    );
-  }
-  const missing = missingRequired(plugin.fields, config.settings);
-  if (missing.length > 0) {
-    throw new RunFailedError(
-      `expected the settings ${missing.join(', ')} of the config, got none; set them and resume`,
-    );
-  }
-  const { allow, stream, clock, dirs } = deps;
-  return plugin.createSource(withDefaults(plugin.fields, config.settings), {
-    stream,
-    allowedDirs: dirs.allowed,
-    uploadsDir: join(dirs.uploads, String(run.projectId)),
-    resolve: async (host, port) => (await resolveAllowed(host, port, allow)).address,
-    now: () => clock.now(),
-    tempDir,
-  });
 }
 
 /** Undefined: there is no key to load with. */

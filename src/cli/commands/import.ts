@@ -1,4 +1,6 @@
 import type { Command } from 'commander';
+import type { PreflightResult } from '../../contract/import-preflight.ts';
+import type { ImportRunCreate } from '../../contract/import-runs.ts';
 import { findFormat, formats } from '../../imports/formats/registry.ts';
 import { CommandError } from '../exit-codes.ts';
 import {
@@ -33,6 +35,7 @@ export function importCommand(parent: Command, terminal: Terminal): void {
     .usage('[options] <format> [paths...] | [command]')
     .addHelpText('after', '\nmillrace import help run: the options of an import');
   addHere(imports, terminal);
+  addPreflight(imports, terminal);
   addStart(imports, terminal);
   addReadCommands(imports, terminal);
   addActCommands(imports, terminal);
@@ -63,21 +66,6 @@ function addHere(imports: Command, terminal: Terminal): void {
     },
   );
 
-  const preflight = imports
-    .command('preflight')
-    .description('look at target, keys, disk and source, and say what to change; fetch and send nothing');
-  addTargetOptions(addSourceOptions(preflight, true))
-    .option('--json', 'print JSON')
-    .action(async (format: string, paths: readonly string[], options: ImportOptions) => {
-      const { preflightHere } = await import('../import/preflight-here.ts');
-      const request = requestOf(format, paths, options, process.cwd());
-      const result = await preflightHere(terminal, { request, stateDir: options.stateDir });
-      if (options.json === true) terminal.json(result);
-      else showPreflight(terminal, result);
-      const end = endOfPreflight(result);
-      if (end !== undefined) throw end;
-    });
-
   const plan = imports
     .command('plan')
     .description('show what would be fetched, and how long it may take; send nothing');
@@ -90,10 +78,42 @@ function addHere(imports: Command, terminal: Terminal): void {
     });
 }
 
+function addPreflight(imports: Command, terminal: Terminal): void {
+  const command = imports
+    .command('preflight')
+    .description('look at target, keys, disk and source, and say what to change; fetch and send nothing');
+  addServerOptions(addTargetOptions(addSourceOptions(command, false)))
+    .option('--json', 'print JSON')
+    .action(async (format: string | undefined, paths: readonly string[], options: ImportOptions & StartOptions) => {
+      const result = await lookFirst(terminal, format, paths, options);
+      if (options.json === true) terminal.json(result);
+      else showPreflight(terminal, result);
+      const end = endOfPreflight(result);
+      if (end !== undefined) throw end;
+    });
+}
+
+async function lookFirst(
+  terminal: Terminal,
+  format: string | undefined,
+  paths: readonly string[],
+  options: ImportOptions & StartOptions,
+): Promise<PreflightResult> {
+  const { config, stateDir } = options;
+  if (config !== undefined) return serverRunsOf(options, config).preflight(orderOf(options));
+  if (format === undefined) throw new CommandError('usage', 'expected a format and paths, or --config');
+  const [{ preflightHere }, { withTimes }] = await Promise.all([
+    import('../import/preflight-here.ts'),
+    import('../import/open-source.ts'),
+  ]);
+  const request = withTimes(requestOf(format, paths, options, process.cwd()));
+  return preflightHere(terminal, { request, stateDir });
+}
+
 interface StartOptions extends RunsOptions, RunScopeOptions {
   readonly watch?: boolean;
   /** False: `--no-preflight`. */
-  readonly preflight: boolean;
+  readonly preflight?: boolean;
 }
 
 function addStart(imports: Command, terminal: Terminal): void {
@@ -112,23 +132,27 @@ function addStart(imports: Command, terminal: Terminal): void {
     });
 }
 
-/** Unset options leave what the config's settings say. */
 async function start(terminal: Terminal, options: StartOptions, config: string): Promise<void> {
+  const runs = serverRunsOf(options, config);
+  const view = await runs.create(orderOf(options));
+  if (options.watch === true) return watchRun(terminal, runs, options, view);
+  if (options.json) terminal.json(view);
+  else showRuns(terminal, [view]);
+}
+
+/** Unset options leave what the config's settings say. */
+function orderOf(options: StartOptions): ImportRunCreate {
   const { check, rejectedMax, speed } = options;
   const choose = choiceOf(options);
-  const runs = serverRunsOf(options, config);
-  const view = await runs.create({
+  return {
     ...rangeOf(options),
     ...limitOf(options),
     ...(choose === undefined ? {} : { choose }),
     ...(check === true ? { last: 'check' as const } : {}),
     ...(rejectedMax === undefined ? {} : { rejected_max: shareOf('--rejected-max', rejectedMax) }),
     ...(speed === undefined ? {} : { events_per_second: countOf('--speed', speed, 0) }),
-    ...(options.preflight ? {} : { preflight: false }),
-  });
-  if (options.watch === true) return watchRun(terminal, runs, options, view);
-  if (options.json) terminal.json(view);
-  else showRuns(terminal, [view]);
+    ...(options.preflight === false ? { preflight: false } : {}),
+  };
 }
 
 function addExample(imports: Command, terminal: Terminal): void {

@@ -1,6 +1,6 @@
 import { statfs } from 'node:fs/promises';
 import { systemClock } from '../../base/clock.ts';
-import { assembleStages, type PreflightAssembly } from '../../imports/assemble.ts';
+import { assembleStages } from '../../imports/assemble.ts';
 import { createDiskQuota } from '../../imports/stages/export/disk-quota.ts';
 import { flagWords } from '../../imports/run/advice-words.ts';
 import type { RunStages } from '../../imports/run/leased-run.ts';
@@ -81,7 +81,7 @@ export function openParts(
   dir: Pick<ImportDir, 'id' | 'staging'>,
   request: ImportRequest,
   { source, staging }: { readonly source: Source; readonly staging: Staging },
-): PreflightAssembly {
+) {
   const target = targetOf(dir, request);
   return {
     staging,

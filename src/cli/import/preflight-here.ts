@@ -8,7 +8,7 @@ import { untilStopped } from '../stop-signal.ts';
 import type { Terminal } from '../terminal.ts';
 import { openParts } from './engine.ts';
 import { openLocalStaging } from './local-store.ts';
-import { openSource, withTimes } from './open-source.ts';
+import { openSource } from './open-source.ts';
 import type { ImportRequest } from './request.ts';
 
 export interface PreflightHere {
@@ -24,9 +24,8 @@ export interface PreflightHere {
  */
 export async function preflightHere(
   terminal: Terminal,
-  { request: asked, stateDir, without = [] }: PreflightHere,
+  { request, stateDir, without = [] }: PreflightHere,
 ): Promise<PreflightResult> {
-  const request = withTimes(asked);
   await using made = new AsyncDisposableStack();
   const temp = await mkdtemp(join(tmpdir(), 'millrace-preflight-'));
   made.defer(() => rm(temp, { recursive: true, force: true }));

@@ -88,6 +88,9 @@ export function rangeOf({ fromDate, toDate }: Pick<RunScopeOptions, 'fromDate' |
 
 /** Of a trial that says how many records, or not. */
 export function limitOf({ limit, trial }: Pick<RunScopeOptions, 'limit' | 'trial'>): Pick<RunOptions, 'limit'> {
+  if (limit !== undefined && trial === true) {
+    throw new CommandError('usage', 'expected --trial or --limit, got both; --limit says how many records a trial has');
+  }
   if (limit !== undefined) return { limit: countOf('--limit', limit, 1) };
   return trial === true ? { limit: trialRecords } : {};
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { backoffMs } from '../../base/retry.ts';
 import { EventSourceParserStream } from 'eventsource-parser/stream';
+import type { PreflightResult } from '../../contract/import-preflight.ts';
 import type { ImportRunCreate, ImportRunRecord } from '../../contract/import-runs.ts';
 import type { CheckResult, VerifyResult } from '../../imports/run/results.ts';
 import type { ProjectApi } from '../api-options.ts';
@@ -11,6 +12,7 @@ import { isFinal, type RunView, viewOfRecord } from './run-view.ts';
 /** The runs of one import app config on a server. Errors: CommandError, as the client has them. */
 export interface ServerRuns extends ImportRuns {
   create(options: ImportRunCreate): Promise<RunView>;
+  preflight(options: ImportRunCreate): Promise<PreflightResult>;
 }
 
 const retriesMax = 10;
@@ -27,6 +29,7 @@ export function serverRuns(api: ProjectApi, config: number): ServerRuns {
   return {
     list,
     create: async (options) => viewOfRecord(await api.send<ImportRunRecord>('POST', `${root}/runs/`, options)),
+    preflight: (options) => api.send<PreflightResult>('POST', `${root}/preflight/`, options),
     find: async (run) => {
       if (run !== undefined) return viewOfRecord(await api.get<ImportRunRecord>(path(run)));
       const [newest] = await list();

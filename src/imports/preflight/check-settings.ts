@@ -17,9 +17,10 @@ export const checkSettings: PreflightCheck = {
   late: () => warning('check_failed', 'the settings could not be looked at in time', null),
 };
 
-function rangeInFuture({ range }: RunOptions, words: AdviceWords, now: number): Finding | undefined {
-  if (range.from === undefined || Date.parse(range.from) < now) return undefined;
-  const message = `the range begins at ${range.from}, which is yet to come`;
+function rangeInFuture({ range, choice }: RunOptions, words: AdviceWords, now: number): Finding | undefined {
+  const from = range.from ?? choice?.time?.from;
+  if (from === undefined || Date.parse(from) < now) return undefined;
+  const message = `the range begins at ${from}, which is yet to come`;
   return problem('settings_contradict', message, `correct ${words.range}`);
 }
 

@@ -18,13 +18,16 @@ export interface AgreementFacts {
   readonly freeEventsLeft: number;
 }
 
+/** What is asked of a target beforehand. */
+export type ProbedTarget = Pick<Target, 'description' | 'probe'>;
+
 export interface PreflightDeps {
   readonly staging: Staging;
   readonly quota: Pick<DiskQuota, 'room'>;
   readonly words: AdviceWords;
   readonly openSource: () => Promise<Source>;
   /** Undefined: there is no key to load with. */
-  readonly openTarget: () => Promise<Target | undefined>;
+  readonly openTarget: () => Promise<ProbedTarget | undefined>;
   /** Left out: the target requires none, or nobody can tell. */
   readonly agreement?: (() => Promise<AgreementFacts | undefined>) | undefined;
   /** Free where the target stores events; left out: nobody can tell. */
@@ -39,7 +42,7 @@ export interface PreflightContext {
   readonly signal: AbortSignal;
   /** ms since the epoch. */
   readonly now: () => number;
-  readonly target: () => Promise<Target | undefined>;
+  readonly target: () => Promise<ProbedTarget | undefined>;
   /** Undefined: the target is this service's own project, or there is none. */
   readonly endpoint: () => Promise<EndpointFacts | undefined>;
   readonly projectKey: () => Promise<KeyFacts | undefined>;

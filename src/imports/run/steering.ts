@@ -140,11 +140,22 @@ export interface RunOrder {
 }
 
 /** @throws ApiError when the settings cannot work */
-export async function startRun(source: ImportSourcePlugin, { tx, config, payload, now }: RunOrder): Promise<Run> {
+export async function startRun(source: ImportSourcePlugin, { tx, ...order }: RunOrder): Promise<Run> {
+  return createRun(tx, { ...ownerOf(order.config), ...planRun(source, order), now: order.now });
+}
+
+/** What a run would be asked for. */
+export interface RunPlan {
+  readonly options: RunOptions;
+  /** Keys of the target. */
+  readonly secrets: Readonly<Record<string, string>>;
+}
+
+/** @throws ApiError when the settings cannot work */
+export function planRun(source: ImportSourcePlugin, { config, payload, now }: Omit<RunOrder, 'tx'>): RunPlan {
   refuseUnfit(config);
   refuseSettings(source, config, now);
-  const options = optionsOf(source, config, payload);
-  return createRun(tx, { ...ownerOf(config), options, secrets: targetSecrets(config), now });
+  return { options: optionsOf(source, config, payload), secrets: targetSecrets(config) };
 }
 
 /**

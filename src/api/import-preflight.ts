@@ -1,0 +1,47 @@
+import { ApiError } from '../contract/errors.ts';
+import { importPreflightSchema } from '../contract/import-preflight.ts';
+import { importRunCreateSchema } from '../contract/import-runs.ts';
+import { pluginConfigIdSchema } from '../contract/plugin-configs.ts';
+import { apiRoute, type ApiRoute } from '../http/api-route.ts';
+import { planRun } from '../imports/run/steering.ts';
+import {
+  configsBase,
+  payloadOf,
+  requirePlaces,
+  requireSource,
+  runsTag,
+  type ImportRouteDeps,
+} from './import-runs-deps.ts';
+
+/** What stands in the way of a run that does not exist yet. */
+export function importPreflightRoutes(deps: ImportRouteDeps): ApiRoute[] {
+  const { db, clock, registry } = deps;
+  return [
+    apiRoute({
+      method: 'POST',
+      path: `${configsBase}/:id/preflight`,
+      scope: 'plugin:write',
+      tag: runsTag,
+      summary: 'Look at what an import run would need',
+      description:
+        'Target, keys and their scopes, agreement, clock, disk, and the first records of the source, side by side within ' +
+        '3 s. Makes no run, fetches and sends nothing. The body is that of a run. Every run begins with the same look, ' +
+        'unless it is made with `preflight: false`.',
+      params: pluginConfigIdSchema,
+      body: importRunCreateSchema,
+      responses: { 200: importPreflightSchema },
+      handler: async ({ project, params, body, stopping }) => {
+        const { preflight } = requirePlaces(deps);
+        if (preflight === undefined) {
+          throw new ApiError('unavailable', 'This process reaches no sources; ask one that runs imports.');
+        }
+        const projectId = project().id;
+        const now = clock.now();
+        const { config, source } = await requireSource(registry, { tx: db, projectId, now }, params.id);
+        const plan = planRun(source, { config, payload: payloadOf(body), now });
+        const order = { ...plan, projectId, configId: config.id };
+        return { status: 200, body: await preflight(order, stopping ?? new AbortController().signal) };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,71 @@
+/** The preflight of an import without its run: for whoever wants to know beforehand. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { PreflightResult } from '../contract/import-preflight.ts';
+import { assemblePreflight } from '../imports/assemble.ts';
+import type { ProbedTarget } from '../imports/preflight/preflight-context.ts';
+import { fieldWords } from '../imports/run/advice-words.ts';
+import type { RunPlan } from '../imports/run/steering.ts';
+import { createDiskQuota } from '../imports/stages/export/disk-quota.ts';
+import { outboundRequest } from '../imports/targets/http-request.ts';
+import { openHttpTarget } from '../imports/targets/http-target.ts';
+import type { OutboundFetch } from '../outbound/outbound.ts';
+import { createOutboundFetch } from '../outbound/safe-fetch.ts';
+import { createOutboundStream } from '../outbound/stream.ts';
+import { agreementFacts, freeStoreBytes } from './historical-limits.ts';
+import { freeStagingBytes, importDirs } from './import-dirs.ts';
+import { openImportSource, type SourceOwner } from './import-source.ts';
+import { outboundTrust } from './plugin-environment.ts';
+import type { ServiceDeps } from './service-deps.ts';
+
+/** Beyond the time of the preflight itself, which ends them. */
+const answerMsMax = 5_000;
+const answerBytesMax = 8 * 1024 * 1024;
+
+export interface PreflightOrder extends SourceOwner, RunPlan {}
+
+/** Looks with connections of its own, which end with it; stages and sends nothing. */
+export function createImportPreflight(
+  deps: Pick<ServiceDeps, 'db' | 'clock' | 'settings' | 'store' | 'staging'>,
+): (order: PreflightOrder, signal: AbortSignal) => Promise<PreflightResult> {
+  const { settings, staging, clock } = deps;
+  const dirs = importDirs(settings);
+  const trust = outboundTrust(settings);
+  const quota = createDiskQuota({
+    staging,
+    budgetBytes: settings.importDiskBudget,
+    freeBytes: () => freeStagingBytes(dirs),
+  });
+  return async (order, signal) => {
+    await using opened = new AsyncDisposableStack();
+    const tempDir = await mkdtemp(join(tmpdir(), 'millrace-preflight-'));
+    opened.defer(() => rm(tempDir, { recursive: true, force: true }));
+    const fetch = createOutboundFetch({ ...trust, timeoutMs: answerMsMax, bytesMax: answerBytesMax });
+    opened.defer(() => fetch.close());
+    const stream = createOutboundStream({ ...trust, connectTimeoutMs: answerMsMax, idleMs: answerMsMax });
+    opened.defer(() => stream.close());
+    const { target } = order.options;
+    const preflight = assemblePreflight({
+      staging,
+      quota,
+      clock,
+      openSource: () => openImportSource({ ...deps, dirs, allow: trust.allow, stream }, order, tempDir),
+      openTarget: async () => openTarget(order, fetch),
+      words: fieldWords,
+      ...(target.kind === 'project'
+        ? { agreement: () => agreementFacts(deps, order.projectId), storeFreeBytes: () => freeStoreBytes(settings) }
+        : {}),
+    });
+    return await preflight({ options: order.options, signal });
+  };
+}
+
+/** Undefined: there is no key to load with. */
+function openTarget({ options, secrets, projectId }: PreflightOrder, fetch: OutboundFetch): ProbedTarget | undefined {
+  if (options.target.kind === 'project') return { description: `project ${projectId}` };
+  const { apiKey, personalApiKey } = secrets;
+  if (apiKey === undefined) return undefined;
+  const request = outboundRequest(fetch);
+  return openHttpTarget({ url: options.target.url, apiKey, personalApiKey, runId: 'preflight', request });
+}

@@ -1,0 +1,58 @@
+/** The source of an import app config, as the metadata store knows it. */
+import { join } from 'node:path';
+import type { Clock } from '../base/clock.ts';
+import { RunFailedError } from '../imports/run/leased-run.ts';
+import type { Source, SourceHost } from '../imports/source.ts';
+import type { Metadata } from '../metadata/database.ts';
+import type { AllowList } from '../outbound/allow-list.ts';
+import { resolveAllowed } from '../outbound/resolve-allowed.ts';
+import { builtInRegistry } from '../plugins/built-in/registry.ts';
+import { missingRequired, withDefaults } from '../plugins/check-settings.ts';
+import { findAnyConfig } from '../plugins/configs/stored-config.ts';
+import { isImportSource } from '../plugins/plugin.ts';
+import type { ImportDirs } from './import-dirs.ts';
+
+export interface ImportSourceDeps {
+  readonly db: Metadata;
+  readonly clock: Clock;
+  readonly dirs: ImportDirs;
+  readonly allow: AllowList;
+  readonly stream: SourceHost['stream'];
+}
+
+export interface SourceOwner {
+  readonly projectId: number;
+  readonly configId: number;
+}
+
+/** With the settings as they are now: a key that was renewed counts. Errors: RunFailedError. */
+export async function openImportSource(
+  { db, clock, dirs, allow, stream }: ImportSourceDeps,
+  { projectId, configId }: SourceOwner,
+  tempDir: string,
+): Promise<Source> {
+  const config = await findAnyConfig(db, configId, clock.now());
+  if (config === undefined || config.projectId !== projectId) {
+    throw new RunFailedError('expected the config that this run belongs to, got none: it was deleted; start a new run');
+  }
+  const plugin = builtInRegistry.get(config.plugin.slug);
+  if (plugin === undefined || !isImportSource(plugin)) {
+    throw new RunFailedError(
+      `expected "${config.plugin.name}" to be an import source of this program, got another plugin`,
+    );
+  }
+  const missing = missingRequired(plugin.fields, config.settings);
+  if (missing.length > 0) {
+    throw new RunFailedError(
+      `expected the settings ${missing.join(', ')} of the config, got none; set them and resume`,
+    );
+  }
+  return plugin.createSource(withDefaults(plugin.fields, config.settings), {
+    stream,
+    allowedDirs: dirs.allowed,
+    uploadsDir: join(dirs.uploads, String(projectId)),
+    resolve: async (host, port) => (await resolveAllowed(host, port, allow)).address,
+    now: () => clock.now(),
+    tempDir,
+  });
+}
