@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { createAccount } from '../../test/support/metadata-rows.ts';
 import { tempMetadata } from '../../test/support/metadata.ts';
-import { newRun, start } from '../../test/support/runs.ts';
+import { newRun, runOptions, start } from '../../test/support/runs.ts';
 import { freePort } from '../../test/support/server.ts';
 import { loadSettings } from '../config/load.ts';
 import { claimRun, type Claim } from '../imports/run/claim-run.ts';
