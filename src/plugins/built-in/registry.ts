@@ -1,6 +1,7 @@
 import { createRegistry, type PluginRegistry } from '../plugin-registry.ts';
 import { systemClock } from '../../base/clock.ts';
 import { amplitude } from '../../imports/sources/amplitude.ts';
+import { clickhouse } from '../../imports/sources/clickhouse.ts';
 import { files } from '../../imports/sources/files.ts';
 import { mixpanel } from '../../imports/sources/mixpanel.ts';
 import { posthog } from '../../imports/sources/posthog.ts';
@@ -93,6 +94,7 @@ export const builtInPlugins: readonly Plugin[] = [
   amplitude,
   posthog,
   postgres,
+  clickhouse,
   sqlite,
 ];
 
