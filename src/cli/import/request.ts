@@ -105,7 +105,7 @@ function formatOf(slug: string, given: RequestOptions): Pick<RunOptions, 'format
   const format = findFormat(slug);
   if (format === undefined) {
     const known = formats.map((each) => each.slug).join(', ');
-    throw new CommandError('usage', `expected a format: ${known}; got: ${slug}`);
+    throw new CommandError('usage', `expected a format: ${known}; got: ${slug} (mapping reads any records by rules)`);
   }
   const formatOptions = pairsOf('--format-option', given.formatOption ?? []);
   const names = namesIn(given);

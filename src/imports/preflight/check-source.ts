@@ -74,7 +74,7 @@ function judge({ words, options }: PreflightContext, sample: SourceSample): read
 
 function formatAdvice(words: PreflightContext['words'], { betterFormat }: SourceSample): string {
   if (betterFormat !== undefined) return `change ${words.format}: ${betterFormat} reads them`;
-  return `change ${words.format} or ${words.formatOptions}, or give another source`;
+  return `change ${words.format} or ${words.formatOptions}, or give another source; mapping reads any records by rules`;
 }
 
 /** Rounded up, so that it is enough. */

@@ -33,6 +33,10 @@ describe('the declarative mapping', () => {
     ['a column', 'a', 1],
     ['a path', 'b.c', 2],
     ['a path into a list', 'list.1', 'y'],
+    ['a path into JSON text', 'json.x', 1],
+    ['a path into JSON text within JSON text', 'deep.inner.y.1', 3],
+    ['a path into a text that is no JSON', 'text.x', undefined],
+    ['a path into broken JSON', 'broken.x', undefined],
     ['a column with a dot in its name', 'd.e', 3],
     ['a template', '{a}-{b.c}/x', '1-2/x'],
     ['a template with a gap', '{a}-{none}', undefined],
@@ -40,6 +44,7 @@ describe('the declarative mapping', () => {
     ['the first that is there', { first: ['none', 'empty', 'a'] }, 1],
     ['a default', { path: 'empty', default: 'standard' }, 'standard'],
     ['a table', { path: 'a', table: { 1: 'one' } }, 'one'],
+    ['a table that makes nothing of it', { first: [{ path: 'a', table: { 1: null } }, 'b.c'] }, 2],
     ['a table without the value', { path: 'a', table: { 2: 'two' } }, undefined],
     ['a table with else', { path: 'a', table: { 2: 'two' }, else: 'other' }, 'other'],
     ['a table of nothing', { path: 'none', table: { 2: 'two' }, else: 'other' }, undefined],
@@ -61,8 +66,20 @@ describe('the declarative mapping', () => {
       text: 'x',
       flag: 'Yes',
       json: '{"x":1}',
+      deep: JSON.stringify({ inner: JSON.stringify({ y: [2, 3] }) }),
+      broken: '{"x":1',
     };
     expect(own({ properties: { p: rule } }, change)['p']).toEqual(expected);
+  });
+
+  it('texts that stand for no value are none, in any rule and among the other columns', () => {
+    const change = { user: 'NULL', device: 'd1', plan: '\\N', note: 'null', list: ['NULL'] };
+    const mapped = given({ nothing: ['NULL', '\\N'], distinct_id: { first: ['user', 'device'] } });
+    const event = eventFrom(mapping, { ...record, ...change }, mapped);
+    expect(event.distinct_id).toBe('d1');
+    expect(event.properties).toMatchObject({ note: 'null', list: ['NULL'] });
+    expect(event.properties).not.toHaveProperty('plan');
+    expect(() => mapping.createReader(given({ nothing: 'NULL' }), mapping.names)).toThrow(/nothing: expected a list/);
   });
 
   it.each<[string, unknown, object, string]>([

@@ -14,13 +14,13 @@ export const mapping: Format = {
   name: 'Mapping',
   description:
     'Records of any shape, by rules. `event`, `distinct_id` and `timestamp` are required; `uuid`, `anonymous_id`, `properties`, ' +
-    '`others`, `$set`, `$set_once`, `groups`, `skip` and `source` may be there. A rule is a column or path (`"user.id"`), a ' +
-    'template (`"{a}-{b}"`), or an object with one of `path`, `constant`, `template`, `first` (a list of rules) and any of ' +
+    '`others`, `$set`, `$set_once`, `groups`, `skip`, `nothing` and `source` may be there. A rule is a column or path ' +
+    '(`"user.id"`, which also leads into JSON text), a template (`"{a}-{b}"`), or an object with one of `path`, `constant`, `template`, `first` (a list of rules) and any of ' +
     '`default`, `table` (value → value), `else`, `type` (text, number, boolean, json). `timestamp` may have `format` (iso, s, ' +
     'ms, us, ns or a pattern such as `dd.MM.yyyy HH:mm:ss`) and `zone`. `properties`, `$set`, `$set_once` and `groups` are lists ' +
     'of columns or objects of name → rule. Columns that no rule takes become properties if `others` is true, which it is ' +
-    'unless `properties` is given. `skip` is a list of `{"if": rule, "is": values, "reason": text}`. `source` keeps ids of ' +
-    'one source apart from those of another.',
+    'unless `properties` is given. `skip` is a list of `{"if": rule, "is": values, "reason": text}`. `nothing` lists texts ' +
+    'that stand for no value (`["NULL", "\\\\N"]`). `source` keeps ids of one source apart from those of another.',
   source: 'Rows and objects of any tool: a CSV with a heading, a query of a warehouse, JSON lines.',
   options: [{ key: 'mapping', description: 'The rules, as JSON. Required' }],
   names: { events: {}, properties: {}, person_properties: {} },
@@ -43,7 +43,18 @@ function createReader(given: FormatOptions, names: NameTable): RecordReader {
     properties: namesOf(names.properties),
     person: namesOf(names.person_properties),
   };
-  return readObjects((record) => readRecord(record, context));
+  const { nothing } = context.rules;
+  return readObjects((record) => readRecord(nothing.size === 0 ? record : without(nothing, record), context));
+}
+
+/** The columns that hold a value. */
+function without(nothing: ReadonlySet<string>, record: Json): Json {
+  const kept: Properties = {};
+  for (const column of Object.keys(record)) {
+    const value = record[column];
+    if (typeof value !== 'string' || !nothing.has(value)) setMember(kept, column, value);
+  }
+  return kept;
 }
 
 function readRecord(record: Json, { rules, writer, ...names }: Context): RecordResult {

@@ -20,6 +20,8 @@ export interface Rules {
   readonly setOnce: BagRule;
   readonly groups: BagRule;
   readonly skip: readonly SkipRule[];
+  /** Texts that stand for no value, such as NULL. */
+  readonly nothing: ReadonlySet<string>;
   /** Columns that some rule takes whole. */
   readonly taken: ReadonlySet<string>;
 }
@@ -40,6 +42,7 @@ const optional = [
   '$set_once',
   'groups',
   'skip',
+  'nothing',
 ] as const;
 
 /** `text`: the mapping as JSON. Throws FormatOptionsError, which names the rule that is wrong. */
@@ -65,6 +68,7 @@ export function parseRules(text: string): Rules {
     setOnce: bagRule(mapping['$set_once'], '$set_once'),
     groups: bagRule(mapping['groups'], 'groups'),
     skip: skipRules(mapping['skip']),
+    nothing: wordsOf(mapping['nothing']),
   };
   return { ...rules, taken: new Set(columnsOf(rules)) };
 }
@@ -86,10 +90,16 @@ function optionalRule(rule: unknown, at: string): ValueRule | undefined {
   return rule === undefined ? undefined : valueRule(rule, at);
 }
 
-function columnsOf(rules: Omit<Rules, 'taken' | 'skip' | 'source' | 'others'>): readonly string[] {
+function columnsOf(rules: Omit<Rules, 'taken' | 'skip' | 'source' | 'others' | 'nothing'>): readonly string[] {
   const { event, distinctId, anonymousId, timestamp, uuid, properties, set, setOnce, groups } = rules;
   const all = [event, distinctId, anonymousId, timestamp.value, uuid, properties, set, setOnce, groups];
   return all.flatMap((rule) => rule?.columns ?? []);
+}
+
+function wordsOf(list: unknown): ReadonlySet<string> {
+  if (list === undefined) return new Set();
+  const words: readonly unknown[] = Array.isArray(list) ? list : refuse('nothing', 'a list of texts', list);
+  return new Set(words.map((word) => (typeof word === 'string' ? word : refuse('nothing', 'only texts', word))));
 }
 
 /** `[{"if": rule, "is": value or list of values, "reason": text}]`; without `is`: when there is any value. */

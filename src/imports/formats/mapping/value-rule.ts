@@ -1,7 +1,7 @@
 import { parseExactValues } from '../../../base/exact-json.ts';
 import { isObject } from '../../../base/json.ts';
 import { FormatOptionsError } from '../format.ts';
-import { exactNumberOf, type Json } from '../read-values.ts';
+import { exactNumberOf, type Json, valueOfJson } from '../read-values.ts';
 
 /** Finds a value in a record; undefined where there is none. */
 export interface ValueRule {
@@ -60,11 +60,16 @@ function path(text: unknown, at: string): ValueRule {
       const whole = member(record, text);
       if (whole !== undefined) return whole;
       let value: unknown = record;
-      for (const step of steps) value = member(value, step);
+      for (const step of steps) value = member(withinText(value), step);
       return value;
     },
     columns: [text],
   };
+}
+
+/** Warehouses and CSV hold objects and lists as JSON text: a path leads through it. */
+function withinText(value: unknown): unknown {
+  return typeof value === 'string' && /^\s*[[{]/.test(value) ? valueOfJson(value) : value;
 }
 
 function member(value: unknown, key: string): unknown {
@@ -120,7 +125,7 @@ function modified(rule: ValueRule, { table, else: otherwise, type, default: stan
     if (value === undefined) return undefined;
     if (entries !== undefined) {
       const key = textOf(value);
-      value = entries.has(key) ? entries.get(key) : otherwise;
+      value = (entries.has(key) ? entries.get(key) : otherwise) ?? undefined;
     }
     return value === undefined || convert === undefined ? value : convert(value);
   };

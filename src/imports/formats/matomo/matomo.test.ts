@@ -105,7 +105,10 @@ describe('visits of Matomo', () => {
   });
 
   it.each([
-    [{ actionDetails: null }, 'expected actionDetails as a list, got nothing'],
+    [
+      { actionDetails: null },
+      'expected a visit of Live.getLastVisitsDetails with actionDetails as a list, got nothing',
+    ],
     [{ visitorId: '' }, 'expected userId or visitorId, got neither'],
     [{ actionDetails: [action, 1] }, 'actionDetails[1]: expected an object, got a number'],
     [{ actionDetails: [{ timestamp: 1 }] }, 'actionDetails[0]: expected type, got nothing'],

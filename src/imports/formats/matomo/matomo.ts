@@ -44,7 +44,9 @@ function createReader(writer: EventWriter): RecordReader {
   return readObjects((visit) => {
     const { actionDetails } = visit;
     if (!Array.isArray(actionDetails)) {
-      return unreadable(`expected actionDetails as a list, got ${kindOf(actionDetails)}`);
+      return unreadable(
+        `expected a visit of Live.getLastVisitsDetails with actionDetails as a list, got ${kindOf(actionDetails)}`,
+      );
     }
     const user = personId(visit['userId']);
     const device = personId(visit['visitorId']);

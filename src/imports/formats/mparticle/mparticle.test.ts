@@ -55,6 +55,8 @@ describe('batches of mParticle', () => {
 
   it.each([
     [{ user_identities: [{ identity_type: 'customer_id', identity: 'u1' }] }, {}, 'u1', 2],
+    [{ user_identities: [{ type: 'customer_id', encoding: 'raw', value: 'u1' }] }, {}, 'u1', 2],
+    [{ user_identities: [{ type: 'customer_id', encoding: 'md5', value: '0cc1' }] }, {}, '77', 1],
     [{ user_identities: { email: 'a@b.example' } }, { user_identity: 'email' }, 'a@b.example', 2],
     [{ user_identities: { customer_id: 'null' } }, {}, '77', 1],
     [{ mpid: parseExactValues('6004677780660780123') }, {}, '6004677780660780123', 1],

@@ -108,17 +108,24 @@ function createReader(writer: EventWriter, userIdentity: string): RecordReader {
   });
 }
 
-/** A list of `{identity_type, identity}` as in exports, or an object of type → identity as senders write it. */
+/**
+ * A list of `{identity_type, identity}` as in exports, or of `{type, encoding, value}` as in profiles, or an object of type →
+ * identity as senders write it. The hash of an identity is another id than the identity: it is left out.
+ */
 function identitiesOf(value: unknown): ReadonlyMap<string, unknown> {
   if (isObject(value)) return new Map(Object.entries(value));
   const found = new Map<string, unknown>();
   for (const each of listOf(value)) {
     if (!isObject(each)) continue;
-    const type = idOf(each['identity_type']);
-    if (type !== undefined && !found.has(type)) found.set(type, each['identity']);
+    const type = firstId(each['identity_type'], each['type']);
+    const isHashed = typeof each['encoding'] === 'string' && !plainEncodings.has(each['encoding']);
+    if (type === undefined || isHashed || found.has(type)) continue;
+    found.set(type, each['identity'] ?? each['value']);
   }
   return found;
 }
+
+const plainEncodings: ReadonlySet<string> = new Set(['none', 'raw']);
 
 function deviceOf(batch: Json, events: readonly unknown[]): string | undefined {
   const device = objectOf(batch['device_info']);

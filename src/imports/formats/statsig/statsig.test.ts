@@ -27,6 +27,13 @@ describe('events of Statsig', () => {
     expect(eventFrom(statsig, { ...record, name: undefined, event_name: name }).event).toBe(event);
   });
 
+  it('an event of a webhook has the id of its timeUUID', () => {
+    const timeUUID = '7a1c2b40-8ab5-11ec-a8a3-0242ac120002';
+    const event = eventFrom(statsig, { eventName: 'Order Done', userID: 'u1', timestamp: 1_644_520_566_967, timeUUID });
+    expect(event).toMatchObject({ uuid: timeUUID, event: 'Order Done', timestamp: '2022-02-10T19:16:06.967Z' });
+    expect(event.properties).not.toHaveProperty('timeUUID');
+  });
+
   it('the start of a session is left out by the table of names', () => {
     expect(readAll(statsig, [{ ...record, name: 'auto_capture::session_start' }])).toEqual([
       { kind: 'skipped', reason: 'the table of names leaves out events called auto_capture::session_start' },

@@ -6,7 +6,7 @@ import { readList, readable, readOne, type Readable } from '../read-list.ts';
 import { readObjects } from '../read-objects.ts';
 import { readOptions } from '../read-options.ts';
 import { timeOfTextOrMs } from '../read-times.ts';
-import { firstId, idOf, kindOf, objectOfJson, type Json, type Properties } from '../read-values.ts';
+import { firstId, kindOf, objectOfJson, type Json, type Properties } from '../read-values.ts';
 import { statsigExample } from './example.ts';
 
 const slug = 'statsig';
@@ -46,8 +46,8 @@ export const statsig: Format = {
   description:
     'Events, one by one or as a page `{"data": [...]}` of the console. metadata, device_metadata and ' +
     'trimmed_data become properties; the value of a page view is its address. distinct_id is the user, else the ' +
-    'device (device or stable id). The uuid is the id of the event where there is one, else it follows from its ' +
-    'content. A page in which one event cannot be read is refused as a whole.',
+    'device (device or stable id). The uuid is the id of the event (`timeUUID` in a webhook’s) where there is one, ' +
+    'else it follows from its content. A page in which one event cannot be read is refused as a whole.',
   source: 'The events of the console API, or a warehouse export with the same members.',
   options: [],
   names,
@@ -89,7 +89,7 @@ function readEvent(writer: EventWriter, record: Json): Readable {
 }
 
 function uuidOf(writer: EventWriter, record: Json): string {
-  const id = idOf(record['id']);
+  const id = firstId(record['id'], record['timeUUID']);
   if (id === undefined) return writer.contentId(record);
   return isUuid(id) ? id.toLowerCase() : writer.id('event', id);
 }
@@ -102,6 +102,7 @@ const readApart = new Set(
     'id',
     'metadata',
     'name',
+    'timeUUID',
     'timestamp',
     'trimmed_data',
     'userID',
