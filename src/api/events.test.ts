@@ -197,7 +197,7 @@ it('while the store is down answers 503 with Retry-After and tells no inner deta
   const down = async (): Promise<never> => {
     throw new StoreUnavailableError('inner detail');
   };
-  const store: EventStore = { insertBatch: down, query: down, health: down, close: down };
+  const store: EventStore = { insertBatch: down, deleteRun: down, query: down, health: down, close: down };
   await using test = await startTestApp(() => [...eventRoutes({ store, persons }), ...usageRoutes({ store })]);
   const headers = { authorization: `Bearer ${await test.key()}` };
   for (const path of ['events', `events/${uuid(1)}`, 'events/counts', 'usage']) {

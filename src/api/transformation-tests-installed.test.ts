@@ -63,7 +63,7 @@ beforeAll(async () => {
     transformationTestRoutes({
       db,
       clock,
-      store: { insertBatch: down, query: down, health: down, close: down },
+      store: { insertBatch: down, deleteRun: down, query: down, health: down, close: down },
       trials: serviceTrialDeps(db, {
         findPlugin: () => undefined,
         sandbox,

@@ -20,7 +20,7 @@ export async function startWholeApi(registry: PluginRegistry): Promise<WholeApi>
       db,
       clock,
       registry,
-      store: { insertBatch: down, query: down, health: down, close: down },
+      store: { insertBatch: down, deleteRun: down, query: down, health: down, close: down },
       door: { accept: down },
       packages: { fetch: down, npmRegistry: '', sandbox: { describe: down } },
       trials: {

@@ -4,7 +4,7 @@ import { insertError, queryError } from './engine-errors.ts';
 import type { EventStore, QueryParam } from './eventstore.ts';
 import { StoreUnavailableError } from './eventstore.ts';
 import { migrateStore } from './schema.ts';
-import { damagedPartsSql, healthOf, insertSql, type DamagedPart } from './sql.ts';
+import { damagedPartsSql, deleteRunSql, healthOf, insertSql, type DamagedPart } from './sql.ts';
 
 export interface ClickhouseOptions {
   readonly queryTimeoutMs?: number;
@@ -76,6 +76,7 @@ function clickhouseStore(writer: ClickHouseClient, reader: ClickHouseClient): Ev
         throw engineFailure(error, insertError);
       }
     },
+    deleteRun: async (rows) => await command(writer, deleteRunSql(rows)),
     query: (sql, params = {}) => rows(reader, sql, params),
     async health() {
       try {

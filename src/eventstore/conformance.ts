@@ -80,6 +80,7 @@ export function eventStoreConformance(name: string, open: () => Promise<StoreUnd
 
     insertTests(() => store);
     identityTests(() => store);
+    deleteTests(() => store);
     queryTests(() => store);
   });
 }
@@ -225,6 +226,62 @@ function identityTests(store: () => EventStore): void {
     for (const [i, row] of [same, ...others].entries()) await insertRows(store(), `identity-${project}-${i}`, [row]);
     // A merge may have happened already, so only what reads show is certain.
     expect((await countRows(store(), project)).shown).toBe(5);
+  });
+}
+
+function deleteTests(store: () => EventStore): void {
+  const marked = (runId: string) => ({ properties: JSON.stringify({ a: 1, $import_run_id: runId }) });
+  const shown = async (project: number): Promise<string[]> => {
+    const sql = 'SELECT properties FROM events FINAL WHERE project_id = {project:Int32} ORDER BY properties';
+    return (await store().query<{ properties: string }>(sql, { project })).map(({ properties }) => properties);
+  };
+  const day = (text: string): number => Date.parse(text) / 86_400_000;
+
+  it('deletes what a run stored of some days, and nothing of other runs, days and projects', async () => {
+    const [project, other] = [newProject(), newProject()];
+    const march = { keyDay: day('2024-03-31') };
+    const april = { keyDay: day('2024-04-01') };
+    await insertRows(store(), `delete-${project}`, [
+      testRow(project, { ...march, ...marked('run-1') }),
+      testRow(project, { ...march, ...marked('run-10') }),
+      testRow(project, { ...march, properties: '{"told":"run-1"}' }),
+      testRow(project, { ...april, ...marked('run-1') }),
+      testRow(other, { ...march, ...marked('run-1') }),
+    ]);
+    const rows = { projectId: project, runId: 'run-1', from: '2024-03-01', to: '2024-03-31' };
+    await store().deleteRun(rows);
+    await store().deleteRun(rows);
+    expect(await shown(project)).toEqual([marked('run-1').properties, marked('run-10').properties, '{"told":"run-1"}']);
+    expect(await countRows(store(), other)).toEqual({ all: 1, shown: 1 });
+    await store().deleteRun({ ...rows, from: '2024-04-01', to: '2024-05-01' });
+    expect(await shown(project)).toEqual([marked('run-10').properties, '{"told":"run-1"}']);
+  });
+
+  it('an event that somebody else stored too is seen once the row of the run is deleted', async () => {
+    const project = newProject();
+    const same = testRow(project, { keyDay: day('2024-03-05') });
+    const later = { ...same, receivedAtMicros: same.receivedAtMicros + 1, properties: '{"live":true}' };
+    // In one batch, which no merge takes apart.
+    await insertRows(store(), `both-${project}`, [{ ...same, ...marked('run-1') }, later]);
+    expect(await shown(project)).toEqual([marked('run-1').properties]);
+    await store().deleteRun({ projectId: project, runId: 'run-1', from: '2024-03-05', to: '2024-03-05' });
+    expect(await shown(project)).toEqual(['{"live":true}']);
+  });
+
+  it('what was deleted can be stored again, under a token of its own', async () => {
+    const project = newProject();
+    const row = testRow(project, { keyDay: day('2024-03-05'), ...marked('run-1') });
+    await insertRows(store(), `gone-${project}`, [row]);
+    await store().deleteRun({ projectId: project, runId: 'run-1', from: '2024-03-05', to: '2024-03-05' });
+    expect(await shown(project)).toEqual([]);
+    await insertRows(store(), `again-${project}`, [row]);
+    expect(await shown(project)).toEqual([row.properties]);
+  });
+
+  it.each(["run'1", '', 'x'.repeat(101), 'run 1', '1=1'])('refuses the run %.20s', async (runId) => {
+    const deletion = async () =>
+      await store().deleteRun({ projectId: newProject(), runId, from: '2024-03-05', to: '2024-03-05' });
+    await expect(deletion()).rejects.toThrow(/expected a project, the id of a run and two days/);
   });
 }
 

@@ -1,4 +1,4 @@
-import type { StoreHealth } from './eventstore.ts';
+import type { RunDays, StoreHealth } from './eventstore.ts';
 import { eventColumns } from './rows.ts';
 
 /** The SQL that both transports share. No value of a client ever becomes part of it. */
@@ -26,6 +26,26 @@ export function insertSql(token: string, source: string): string {
   ];
   const columns = eventColumns.join(', ');
   return `INSERT INTO events (${columns}) ${source} SETTINGS ${settings.join(', ')} FORMAT Native`;
+}
+
+const runIdForm = /^[A-Za-z0-9-]{1,100}$/;
+const dayForm = /^\d{4}-\d\d-\d\d$/;
+
+/**
+ * Marks the rows, so that no read sees them; merges leave them out. One statement for all days: it goes through every part of the
+ * table, and the days say which of them are only to be linked. The text holds the values, because the engine keeps it as text:
+ * all are of a checked form.
+ */
+export function deleteRunSql({ projectId, runId, from, to }: RunDays): string {
+  if (!Number.isInteger(projectId) || !runIdForm.test(runId) || !dayForm.test(from) || !dayForm.test(to)) {
+    throw new TypeError(
+      `expected a project, the id of a run and two days, got: ${projectId}, ${JSON.stringify([runId, from, to])}`,
+    );
+  }
+  return `DELETE FROM events
+WHERE project_id = ${projectId} AND day >= toDate32('${from}') AND day <= toDate32('${to}')
+  AND JSONExtractString(properties, '$import_run_id') = '${runId}'
+SETTINGS lightweight_deletes_sync = 2`;
 }
 
 /** Parts that the engine set aside when it opened the table, because they are damaged: their rows are missing from reads. */

@@ -410,6 +410,30 @@ export interface Database {
     run_id: string;
     created_at: string;
   };
+  /** Persons and groups to be made anew from the stored events; profile-rebuilds.ts. */
+  profile_rebuilds: {
+    /** Of the run that is taken back. */
+    id: string;
+    project_id: number;
+    /** RebuildState. */
+    state: string;
+    /** JSON of whoever asked for it. */
+    detail: string;
+    /** JSON: RebuildCounts. */
+    counts: string;
+    /** Why the pipeline could not go on with it the last time; empty: it can. */
+    error: string;
+    created_at: string;
+  };
+  /** What is left to do of it. */
+  profile_rebuild_keys: {
+    rebuild_id: string;
+    project_id: number;
+    /** RebuildKind. */
+    kind: string;
+    /** A distinct id; a group as JSON of [type, key]; the name of a group type. */
+    key: string;
+  };
 }
 
 export type Metadata = Kysely<Database>;

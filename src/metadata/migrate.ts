@@ -7,11 +7,20 @@ import { imports } from './migrations/0003-imports.ts';
 import { importLeftovers } from './migrations/0004-import-leftovers.ts';
 import { errorSources } from './migrations/0005-error-sources.ts';
 import { importChecksums } from './migrations/0006-import-checksums.ts';
+import { profileRebuilds } from './migrations/0007-profile-rebuilds.ts';
 import { columnTypes, type Dialect, type Migration } from './migrations/migration.ts';
 import type { Queries } from './queries.ts';
 
 /** In order of version, without gaps. */
-const migrations: readonly Migration[] = [init, plugins, imports, importLeftovers, errorSources, importChecksums];
+const migrations: readonly Migration[] = [
+  init,
+  plugins,
+  imports,
+  importLeftovers,
+  errorSources,
+  importChecksums,
+  profileRebuilds,
+];
 
 /** The schema version that this program needs. */
 export const schemaVersion = migrations.length;

@@ -18,6 +18,7 @@ import { createPoisonSearch, type PoisonSearch } from './poison-search.ts';
 import { createLaneLimits, type LaneLimits } from './lane-limits.ts';
 import { storeWindow, type StoreDeps } from './store-window.ts';
 import { createFailureLog, type FailureLog } from './failure-log.ts';
+import { ProfileRebuilder } from './rebuild/profile-rebuilder.ts';
 import { WindowBuilder } from './window-builder.ts';
 import { countError, countWindow } from './window-metrics.ts';
 import type { Window } from './window.ts';
@@ -41,6 +42,8 @@ export interface PipelineDeps {
   readonly signal?: AbortSignal;
   /** Least time between two small inserts of a lane, ms. Default 100. */
   readonly gapMs?: number;
+  /** How often to look whether persons are to be made anew, ms. Default 1,000. */
+  readonly rebuildLookMs?: number;
 }
 
 export interface PipelineStatus {
@@ -95,6 +98,7 @@ class Consumer {
   readonly #limits: LaneLimits;
   readonly #failureLog: FailureLog;
   readonly #poison: PoisonSearch;
+  readonly #rebuilder: ProfileRebuilder;
   readonly #storeDeps: StoreDeps;
   readonly #inserts: Pick<EventStore, 'insertBatch'>;
   readonly #stopping = new AbortController();
@@ -125,6 +129,7 @@ class Consumer {
     this.#failureLog = createFailureLog(deps.log, clock);
     this.#inserts = insertsOf(reader, deps.store);
     this.#poison = createPoisonSearch({ db, reader, store: this.#inserts, builder: this.#builder, clock });
+    this.#rebuilder = new ProfileRebuilder({ ...deps, ...(deps.rebuildLookMs && { lookMs: deps.rebuildLookMs }) });
     this.#storeDeps = { db, reader, clock, failpoint, insert: (window) => this.#insert(window) };
   }
 
@@ -168,14 +173,27 @@ class Consumer {
         const window = await this.#nextWindow();
         await storing;
         if (this.#isStopping) break;
-        if (window === undefined) await this.#idle();
-        else storing = this.#startStoring(window);
+        if (window !== undefined) storing = this.#startStoring(window);
+        const isRebuilding = await this.#rebuild(storing);
+        if (window === undefined && !isRebuilding) await this.#idle();
       }
       await storing;
     } finally {
       // When computing has failed: the window being stored must be settled before anything is computed again.
       await storing.catch(() => {});
     }
+  }
+
+  /** A piece of it between two windows; events get their turn between two pieces. True: there was something to do. */
+  async #rebuild(storing: Promise<void>): Promise<boolean> {
+    // A range that was begun before is stored first, so that its events are looked at whole.
+    if (lanes.some((lane) => this.#positions[lane].pending.length > 0)) return false;
+    const rebuild = await this.#rebuilder.next();
+    if (rebuild === undefined) return false;
+    await storing;
+    await this.#rebuilder.step(rebuild);
+    this.#builder.forgetProfiles();
+    return true;
   }
 
   /** The promise is awaited after the next window is computed; until then its failure must not count as unhandled. */

@@ -119,6 +119,12 @@ export class WindowBuilder {
     this.#rows.recycle(window.rows);
   }
 
+  /** Somebody else changes persons and groups in the store: they are read again. Only while every window is stored. */
+  forgetProfiles(): void {
+    this.#persons.reset();
+    this.#groups.reset();
+  }
+
   /** Forgets everything that is not stored: the next window starts from the store's truth. */
   reset(): void {
     this.#persons.reset();

@@ -54,7 +54,7 @@ function projectsOf({ persons, groups, chains, warnings, deadLetters, observed }
 }
 
 /** Which of these projects exist, and go on to exist as long as the transaction lasts. */
-async function lockProjects(tx: Queries, ids: readonly number[]): Promise<Set<number>> {
+export async function lockProjects(tx: Queries, ids: readonly number[]): Promise<Set<number>> {
   const found = new Set<number>();
   for (const some of paddedChunks(ids, idsPerQuery)) {
     const query = tx.selectFrom('projects').select('id').where('id', 'in', some).orderBy('id');

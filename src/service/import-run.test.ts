@@ -60,7 +60,7 @@ async function exportWaits(
   const stages = createImportStages(
     {
       db,
-      store: { insertBatch: unused, query: unused, health: unused, close: unused },
+      store: { insertBatch: unused, deleteRun: unused, query: unused, health: unused, close: unused },
       staging,
       quota: createDiskQuota({ staging, budgetBytes: 0, freeBytes: async () => undefined }),
       settings: loadSettings({ env: {} }).settings,

@@ -59,6 +59,14 @@ export function decodeRows({ chunks, rows }: RowBatch): StoredRow[] {
   }));
 }
 
+function dayText(day: number): string {
+  return new Date(day * 86_400_000).toISOString().slice(0, 10);
+}
+
+function runOf({ properties }: StoredRow): unknown {
+  return (JSON.parse(properties) as { readonly $import_run_id?: unknown }).$import_run_id;
+}
+
 /** Kept as two little-endian halves. */
 function uuidText(bytes: Buffer): string {
   const half = (from: number): string => bytes.readBigUInt64LE(from).toString(16).padStart(16, '0');
@@ -80,6 +88,11 @@ export function createRecordingStore() {
       if (tokens.has(token)) return;
       tokens.add(token);
       rows.push(...decoded);
+    },
+    deleteRun: async ({ projectId, runId, from, to }) => {
+      const isIn = ({ day }: StoredRow): boolean => dayText(day) >= from && dayText(day) <= to;
+      const kept = rows.filter((row) => row.projectId !== projectId || !isIn(row) || runOf(row) !== runId);
+      rows.splice(0, rows.length, ...kept);
     },
     query: async () => [],
     health: async () => ({ ok: true, detail: '' }),

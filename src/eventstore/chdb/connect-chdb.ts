@@ -7,7 +7,7 @@ import { insertError, queryError } from '../engine-errors.ts';
 import type { EventStore, QueryParam, RowBatch, StoreHealth } from '../eventstore.ts';
 import { StoreUnavailableError } from '../eventstore.ts';
 import { encodeFrame, FrameReader, type Frame } from '../../base/frames.ts';
-import { checkToken } from '../sql.ts';
+import { checkToken, deleteRunSql } from '../sql.ts';
 import type { StoreRequest, StoreResponse, WireParam } from './requests.ts';
 
 export interface ConnectOptions {
@@ -29,6 +29,11 @@ export function connectChdb(socketPath: string, spoolDir: string, options: Conne
     async insertBatch(batch, token) {
       checkToken(token);
       if (batch.rows > 0) await insertThroughFile(link, spoolDir, batch, token, waitMs);
+    },
+    async deleteRun(rows) {
+      deleteRunSql(rows);
+      const answer = await link.call({ kind: 'delete-run', rows }, waitMs);
+      if (!answer.header.ok) throw queryError(answer.header.message);
     },
     async query<Row>(sql: string, params: Readonly<Record<string, QueryParam>> = {}) {
       const answer = await link.call({ kind: 'query', sql, params: wireParams(params) }, waitMs);
@@ -80,6 +85,7 @@ function wireParams(params: Readonly<Record<string, QueryParam>>): Record<string
 type Answer = Frame<StoreResponse>;
 type Call =
   | Omit<Extract<StoreRequest, { kind: 'insert' }>, 'id'>
+  | Omit<Extract<StoreRequest, { kind: 'delete-run' }>, 'id'>
   | Omit<Extract<StoreRequest, { kind: 'query' }>, 'id'>
   | Omit<Extract<StoreRequest, { kind: 'health' }>, 'id'>;
 

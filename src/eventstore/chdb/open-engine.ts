@@ -4,10 +4,11 @@ import type { Engine } from './serve-engine.ts';
 import type { WireParam } from './requests.ts';
 import { parseLines } from '../json-lines.ts';
 import { migrateStore } from '../schema.ts';
-import { damagedPartsSql, insertSql, type DamagedPart } from '../sql.ts';
+import { damagedPartsSql, deleteRunSql, insertSql, type DamagedPart } from '../sql.ts';
 
 /**
- * Sessions of the embedded engine. One session is one serial lane, so there is one for writing and several for reading.
+ * Sessions of the embedded engine. One session is one serial lane, so there is one for inserts, one for deletes, which take
+ * longer and must not hold up inserts, and several for reading.
  *
  * Reads go through the streaming call: the one-shot call with parameters runs one at a time in the whole process. Settings
  * are set once per session and never changed by a call, except those of an insert, which stand in its text.
@@ -44,14 +45,22 @@ export async function openEngine(open: OpenSession, options: ProcessOptions): Pr
     command: (sql) => run(writer, sql),
     rows: async <Row>(sql: string) => parseLines<Row>(await collect(writer, sql, {})),
   });
+  const remover = open(options.dir, connectionArgs);
+  await run(remover, 'USE millrace');
   const pool = readerPool(await openReaders(open, options, connectionArgs));
   const inserts = stopwatch();
   const queries = stopwatch();
   let lastInsert: Promise<void> = Promise.resolve();
+  let lastDelete: Promise<void> = Promise.resolve();
   return {
     insert(file, rows, token) {
       const turn = lastInsert.then(() => inserts.time(() => insertFile(writer, options.spoolDir, file, rows, token)));
       lastInsert = turn.catch(() => undefined);
+      return turn;
+    },
+    deleteRun(rows) {
+      const turn = lastDelete.then(() => run(remover, deleteRunSql(rows)));
+      lastDelete = turn.catch(() => undefined);
       return turn;
     },
     query: (sql, params) => pool((session) => queries.time(() => collect(session, sql, params))),

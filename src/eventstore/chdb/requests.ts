@@ -1,4 +1,4 @@
-import type { QueryParam } from '../eventstore.ts';
+import type { QueryParam, RunDays } from '../eventstore.ts';
 
 /** What the clients of the embedded engine ask its process, as headers of frames over a UNIX domain socket. */
 export type StoreRequest =
@@ -10,6 +10,7 @@ export type StoreRequest =
       readonly rows: number;
       readonly token: string;
     }
+  | { readonly id: number; readonly kind: 'delete-run'; readonly rows: RunDays }
   | { readonly id: number; readonly kind: 'query'; readonly sql: string; readonly params: Record<string, WireParam> }
   | { readonly id: number; readonly kind: 'health' };
 

@@ -1,5 +1,6 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import type { DamagedPart } from '../sql.ts';
+import type { RunDays } from '../eventstore.ts';
 import { healthOf } from '../sql.ts';
 import { encodeFrame, FrameReader } from '../../base/frames.ts';
 import type { StoreRequest, StoreResponse, WireParam } from './requests.ts';
@@ -7,6 +8,7 @@ import type { StoreRequest, StoreResponse, WireParam } from './requests.ts';
 /** The engine as the socket sees it. */
 export interface Engine {
   insert(file: string, rows: number, token: string): Promise<void>;
+  deleteRun(rows: RunDays): Promise<void>;
   /** JSON lines. */
   query(sql: string, params: Readonly<Record<string, WireParam>>): Promise<Buffer>;
   damagedParts(): Promise<DamagedPart[]>;
@@ -47,6 +49,9 @@ async function perform(engine: Engine, request: StoreRequest): Promise<Buffer | 
   switch (request.kind) {
     case 'insert':
       await engine.insert(request.file, request.rows, request.token);
+      return undefined;
+    case 'delete-run':
+      await engine.deleteRun(request.rows);
       return undefined;
     case 'query':
       return await engine.query(request.sql, request.params);

@@ -25,7 +25,7 @@ export function updatePersons({ persons, results }: Pick<StepDeps, 'persons' | '
 }
 
 /** First the merge: what follows belongs to the person that results. */
-function updatePerson(persons: PersonStore, draft: EventDraft): void {
+export function updatePerson(persons: PersonStore, draft: EventDraft): void {
   const { person: intent, projectId, distinctId, micros, uuid } = draft;
   if (intent === null) return;
   if (intent.merge !== null) {

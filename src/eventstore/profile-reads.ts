@@ -1,0 +1,147 @@
+import type { StoreReader } from './eventstore.ts';
+
+/**
+ * What the stored events say of persons and groups, in the order in which they arrived; for making those anew. Every read is
+ * of some distinct ids or group keys of one project, and shows each event once.
+ */
+export interface FirstSeen {
+  readonly distinctId: string;
+  /** Earliest time of an event of this id, µs. */
+  readonly createdAt: number;
+  readonly arrival: Arrival;
+}
+
+/** Where an event stands in the order of arrival; events of one request share `receivedAt`. Times in µs. */
+export interface Arrival {
+  readonly receivedAt: number;
+  readonly micros: number;
+  readonly uuid: string;
+  readonly distinctId: string;
+  readonly event: string;
+  readonly day: string;
+}
+
+export interface ProfileEvent extends Arrival {
+  /** JSON text. */
+  readonly properties: string;
+}
+
+/** Events that say that two ids are one person, and the property with the other id. */
+const mergeEvents = "('$identify', '$create_alias', '$merge_dangerously')";
+const groupEvents = "('$groupidentify', '$group_identify')";
+const ofProject = 'project_id = {project:Int32}';
+const ofIds = `${ofProject} AND distinct_id IN (SELECT arrayJoin({ids:Array(String)}))`;
+/** A key may be written with escapes: then the text has to be read. */
+const mayHave = (...keys: readonly string[]): string =>
+  [...keys.map((key) => `position(properties, '"${key}') > 0`), String.raw`position(properties, '\\u') > 0`].join(
+    ' OR ',
+  );
+const isNobodys = `((${mayHave('$process_person_profile')}) AND JSONExtractRaw(properties, '$process_person_profile') = 'false')`;
+const arrivalColumns = `toUnixTimestamp64Micro(received_at) AS received, toUnixTimestamp64Micro(timestamp) AS micros,
+  toString(uuid) AS uuid_text, distinct_id, event, toString(day) AS day_text`;
+const arrivalOrder = 'received, micros, uuid_text, distinct_id, event, day_text';
+
+/** When each id was first seen with an event that makes a person; ids without one are left out. */
+export async function firstSeen(store: StoreReader, projectId: number, ids: readonly string[]): Promise<FirstSeen[]> {
+  const rows = await store.query<{ distinct_id: string; created: string; first: [string, string, string] }>(
+    `SELECT distinct_id, min(toUnixTimestamp64Micro(timestamp)) AS created,
+  min((toUnixTimestamp64Micro(received_at), toUnixTimestamp64Micro(timestamp), toString(uuid))) AS first
+FROM events FINAL PREWHERE ${ofIds} WHERE NOT ${isNobodys} GROUP BY distinct_id`,
+    { project: projectId, ids },
+  );
+  return rows.map(({ distinct_id: distinctId, created, first: [receivedAt, micros, uuid] }) => ({
+    distinctId,
+    createdAt: Number(created),
+    arrival: { receivedAt: Number(receivedAt), micros: Number(micros), uuid, distinctId, event: '', day: '' },
+  }));
+}
+
+/** Events of these ids that change persons or join them, at most `limit`, those after `after`. */
+export function profileEvents(
+  store: StoreReader,
+  projectId: number,
+  ids: readonly string[],
+  page: ArrivalPage,
+): Promise<ProfileEvent[]> {
+  const says = `(event IN ${mergeEvents} OR ${mayHave('$set', '$unset')})`;
+  return readPage(store, `PREWHERE ${ofIds} WHERE ${says}`, { project: projectId, ids }, page);
+}
+
+/** Events that say something of these groups. */
+export function groupProfileEvents(
+  store: StoreReader,
+  projectId: number,
+  keys: readonly string[],
+  page: ArrivalPage,
+): Promise<ProfileEvent[]> {
+  const key = textOf("'$group_key'");
+  const where = `PREWHERE ${ofProject} AND event IN ${groupEvents} WHERE ${key} IN (SELECT arrayJoin({keys:Array(String)}))`;
+  return readPage(store, where, { project: projectId, keys }, page);
+}
+
+export interface ArrivalPage {
+  readonly after: Arrival | undefined;
+  readonly limit: number;
+}
+
+async function readPage(
+  store: StoreReader,
+  where: string,
+  params: Readonly<Record<string, number | readonly string[]>>,
+  { after, limit }: ArrivalPage,
+): Promise<ProfileEvent[]> {
+  const beyond =
+    after === undefined
+      ? ''
+      : `AND (${arrivalOrder}) > ({received:Int64}, {micros:Int64}, {uuid:String}, {id:String}, {event:String}, {day:String})`;
+  const rows = await store.query<ArrivalRow>(
+    `SELECT ${arrivalColumns}, properties FROM events FINAL ${where} ${beyond} ORDER BY ${arrivalOrder} LIMIT {limit:UInt32}`,
+    { ...params, limit, ...(after === undefined ? {} : keyOf(after)) },
+  );
+  return rows.map((row) => ({
+    receivedAt: Number(row.received),
+    micros: Number(row.micros),
+    uuid: row.uuid_text,
+    distinctId: row.distinct_id,
+    event: row.event,
+    day: row.day_text,
+    properties: row.properties,
+  }));
+}
+
+interface ArrivalRow {
+  readonly received: string;
+  readonly micros: string;
+  readonly uuid_text: string;
+  readonly distinct_id: string;
+  readonly event: string;
+  readonly day_text: string;
+  readonly properties: string;
+}
+
+function keyOf({ receivedAt, micros, uuid, distinctId, event, day }: Arrival) {
+  return { received: receivedAt, micros, uuid, id: distinctId, event, day };
+}
+
+/** As an id or key is understood: a text as it is, anything else as its JSON; nothing for what names nobody. */
+function textOf(key: string): string {
+  const raw = `JSONExtractRaw(properties, ${key})`;
+  return `multiIf(JSONType(properties, ${key}) = 'String', JSONExtractString(properties, ${key}),
+  ${raw} IN ('null', 'false', '0'), '', ${raw})`;
+}
+
+/** Pairs of ids of which stored events say that they are one person, where one of them is in `ids`. */
+export async function mergePairs(
+  store: StoreReader,
+  projectId: number,
+  ids: readonly string[],
+): Promise<(readonly [string, string])[]> {
+  const isAsked = 'IN (SELECT arrayJoin({ids:Array(String)}))';
+  const other = textOf("if(event = '$identify', '$anon_distinct_id', 'alias')");
+  const rows = await store.query<{ distinct_id: string; other: string }>(
+    `SELECT DISTINCT distinct_id, ${other} AS other FROM events PREWHERE ${ofProject} AND event IN ${mergeEvents}
+WHERE other != '' AND (distinct_id ${isAsked} OR other ${isAsked})`,
+    { project: projectId, ids },
+  );
+  return rows.map((row) => [row.distinct_id, row.other] as const);
+}

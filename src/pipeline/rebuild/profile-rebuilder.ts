@@ -1,0 +1,178 @@
+import { backoffMs } from '../../base/retry.ts';
+import type { Failpoint } from '../../base/failpoint.ts';
+import type { EventStore } from '../../eventstore/eventstore.ts';
+import { mentionedGroupTypes } from '../../eventstore/run-rows.ts';
+import type { Metadata } from '../../metadata/database.ts';
+import {
+  dueRebuild,
+  rebuildKeys,
+  rebuildKinds,
+  removeRebuildKeys,
+  saveRebuild,
+  type Rebuild,
+  type RebuildCounts,
+  type RebuildKind,
+} from '../../metadata/profile-rebuilds.ts';
+import type { Queries } from '../../metadata/queries.ts';
+import { loadGroupTypes, writeGroupChanges } from '../../persons/group-rows.ts';
+import { writePersonChanges } from '../../persons/person-rows.ts';
+import { removeGroups, removeGroupTypes, removePersons } from '../../persons/rebuild-rows.ts';
+import type { Log } from '../../telemetry/log.ts';
+import { lockProjects } from '../window-projects.ts';
+import { findTies } from './find-ties.ts';
+import { replayGroups, type GroupName } from './replay-groups.ts';
+import { replayPersons } from './replay-persons.ts';
+
+/** Ids, or groups, of one step: what live events have to wait for. */
+const keysPerStep = 500;
+const idsMax = 100_000;
+const lookEveryMs = 1000;
+const retryFirstMs = 500;
+const retryMaxMs = 60_000;
+
+export interface RebuilderDeps {
+  readonly db: Metadata;
+  readonly store: EventStore;
+  readonly log: Log;
+  readonly failpoint: Failpoint;
+  /** How often to look for work when there was none, ms. Default 1,000. */
+  readonly lookMs?: number;
+}
+
+/** What a step writes, and what it counts. */
+interface Made {
+  readonly write: (tx: Queries) => Promise<Partial<RebuildCounts>>;
+  /** Done with it. */
+  readonly keys: readonly string[];
+}
+
+/**
+ * Makes persons and groups anew where events were taken out of the store. It works between two windows, when everything that the
+ * pipeline computed is stored, a piece at a time: each in one transaction with the keys that are done by it.
+ */
+export class ProfileRebuilder {
+  readonly #deps: RebuilderDeps;
+  #lookAt = 0;
+  #failures = 0;
+
+  constructor(deps: RebuilderDeps) {
+    this.#deps = deps;
+  }
+
+  /** What is to be done now; undefined: nothing. Looks once in a while. */
+  async next(): Promise<Rebuild | undefined> {
+    if (performance.now() < this.#lookAt) return undefined;
+    const rebuild = await dueRebuild(this.#deps.db);
+    if (rebuild === undefined) this.#lookAt = performance.now() + (this.#deps.lookMs ?? lookEveryMs);
+    return rebuild;
+  }
+
+  /**
+   * One piece; afterwards persons and groups in memory are to be forgotten. What goes wrong is noted with the rebuild and tried
+   * again later; events go on meanwhile.
+   */
+  async step(rebuild: Rebuild): Promise<void> {
+    const { db, log } = this.#deps;
+    try {
+      await this.#advance(rebuild);
+      this.#failures = 0;
+    } catch (error) {
+      log.error({ err: error, rebuild: rebuild.id }, 'persons could not be made anew; trying again');
+      this.#lookAt = performance.now() + backoffMs(this.#failures, retryFirstMs, retryMaxMs);
+      this.#failures += 1;
+      await saveRebuild(db, rebuild.id, { error: error instanceof Error ? error.message : String(error) });
+    }
+  }
+
+  async #advance(rebuild: Rebuild): Promise<void> {
+    const { db, failpoint } = this.#deps;
+    for (const kind of rebuildKinds) {
+      const keys = await rebuildKeys(db, rebuild.id, kind, keysPerStep);
+      if (keys.length === 0) continue;
+      const made = await this.#make(rebuild.projectId, kind, keys);
+      failpoint('rebuild_computed');
+      await db.transaction().execute((tx) => commit(tx, rebuild, kind, made));
+      failpoint('rebuild_committed');
+      return;
+    }
+    await saveRebuild(db, rebuild.id, { state: 'done', error: '' });
+  }
+
+  #make(projectId: number, kind: RebuildKind, keys: readonly string[]): Promise<Made> {
+    switch (kind) {
+      case 'person':
+        return makePersons(this.#deps, projectId, keys);
+      case 'group':
+        return makeGroups(this.#deps, projectId, keys);
+      case 'group_type':
+        return makeGroupTypes(this.#deps, projectId, keys);
+    }
+  }
+}
+
+async function commit(tx: Queries, rebuild: Rebuild, kind: RebuildKind, made: Made): Promise<void> {
+  // A project that is being deleted has nobody left who would remove its rows.
+  const projects = await lockProjects(tx, [rebuild.projectId]);
+  if (projects.size === 0) return;
+  const counts = sum(rebuild.counts, await made.write(tx));
+  await removeRebuildKeys(tx, rebuild.id, kind, made.keys);
+  await saveRebuild(tx, rebuild.id, { counts, error: '' });
+}
+
+function sum(counts: RebuildCounts, more: Partial<RebuildCounts>): RebuildCounts {
+  const names = Object.keys(counts) as (keyof RebuildCounts)[];
+  return Object.fromEntries(names.map((name) => [name, counts[name] + (more[name] ?? 0)])) as unknown as RebuildCounts;
+}
+
+async function makePersons(deps: RebuilderDeps, projectId: number, keys: readonly string[]): Promise<Made> {
+  const { ids, personUuids, notFollowed } = await findTies({ ...deps, idsMax }, projectId, keys);
+  const changes = await replayPersons(deps, projectId, ids);
+  return {
+    keys: [...ids],
+    write: async (tx) => {
+      await removePersons(tx, projectId, personUuids);
+      await writePersonChanges(tx, changes);
+      return {
+        persons_before: personUuids.length,
+        persons_after: changes.persons.length,
+        ties_not_followed: notFollowed,
+      };
+    },
+  };
+}
+
+async function makeGroups(deps: RebuilderDeps, projectId: number, keys: readonly string[]): Promise<Made> {
+  const names = keys.map(groupName);
+  const changes = await replayGroups(deps, projectId, names);
+  return {
+    keys,
+    write: async (tx) => {
+      const indexOf = new Map((await loadGroupTypes(tx, [projectId])).map((row) => [row.name, row.type_index]));
+      let before = 0;
+      for (const [type, index] of indexOf) {
+        const own = names.filter((name) => name.type === type).map(({ key }) => key);
+        before += await removeGroups(tx, projectId, index, own);
+      }
+      await writeGroupChanges(tx, changes);
+      return { groups_before: before, groups_after: changes.groups.length };
+    },
+  };
+}
+
+/** Types that no event mentions any more make room for others. */
+async function makeGroupTypes({ store }: RebuilderDeps, projectId: number, keys: readonly string[]): Promise<Made> {
+  const mentioned = await mentionedGroupTypes(store, projectId, keys);
+  const gone = keys.filter((name) => !mentioned.has(name));
+  return {
+    keys,
+    write: async (tx) => ({
+      group_types_removed: gone.length === 0 ? 0 : await removeGroupTypes(tx, projectId, gone),
+    }),
+  };
+}
+
+function groupName(key: string): GroupName {
+  // What `groupRebuildKey` wrote.
+  const [type = '', name = ''] = JSON.parse(key) as readonly string[];
+  return { type, key: name };
+}

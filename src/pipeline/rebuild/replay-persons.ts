@@ -1,0 +1,68 @@
+import type { StoreReader } from '../../eventstore/eventstore.ts';
+import { firstSeen, profileEvents, type Arrival, type ProfileEvent } from '../../eventstore/profile-reads.ts';
+import type { Queries } from '../../metadata/queries.ts';
+import type { PersonChanges } from '../../persons/person-rows.ts';
+import { PersonStore } from '../../persons/person-store.ts';
+import { updatePerson } from '../steps/update-persons.ts';
+import { storedDraft } from './stored-draft.ts';
+
+const eventsPerPage = 2000;
+
+export interface ReplayDeps {
+  readonly db: Queries;
+  readonly store: StoreReader;
+}
+
+/**
+ * The persons that the stored events of these ids make, in the order in which they arrived, as the pipeline made them. Of events
+ * that say nothing of a person only the first and the earliest count. `ids` are closed, see findTies: what an event says of an id
+ * outside is passed over.
+ */
+export async function replayPersons(
+  { db, store }: ReplayDeps,
+  projectId: number,
+  ids: ReadonlySet<string>,
+): Promise<PersonChanges> {
+  // Loads nothing: to it nobody is there yet.
+  const persons = new PersonStore(db);
+  persons.begin(1);
+  const seen = (await firstSeen(store, projectId, [...ids])).toSorted((a, b) => compare(a.arrival, b.arrival));
+  let next = 0;
+  const touchThoseBefore = (arrival: Arrival | undefined): void => {
+    for (; next < seen.length; next += 1) {
+      const first = seen[next];
+      if (first === undefined || (arrival !== undefined && compare(first.arrival, arrival) > 0)) return;
+      // The event itself comes now, and may join the id with somebody before it makes a person of it.
+      const isSame = arrival !== undefined && compare(first.arrival, arrival) === 0;
+      if (!isSame) persons.touch(projectId, first.distinctId, first.arrival.micros);
+    }
+  };
+  for await (const event of eventsOf(store, projectId, [...ids])) {
+    touchThoseBefore(event);
+    const draft = storedDraft(projectId, event);
+    const other = draft?.person?.merge?.otherId;
+    if (draft !== undefined && (other === undefined || ids.has(other))) updatePerson(persons, draft);
+  }
+  touchThoseBefore(undefined);
+  for (const { distinctId, createdAt } of seen) persons.touch(projectId, distinctId, createdAt);
+  return persons.takeChanges();
+}
+
+async function* eventsOf(store: StoreReader, projectId: number, ids: readonly string[]): AsyncGenerator<ProfileEvent> {
+  for (let after: Arrival | undefined; ;) {
+    const page = await profileEvents(store, projectId, ids, { after, limit: eventsPerPage });
+    yield* page;
+    if (page.length < eventsPerPage) return;
+    after = page.at(-1);
+  }
+}
+
+/** As the store orders them. */
+function compare(a: Arrival, b: Arrival): number {
+  const byTime = a.receivedAt - b.receivedAt || a.micros - b.micros;
+  return byTime || compareText(a.uuid, b.uuid) || compareText(a.distinctId, b.distinctId);
+}
+
+function compareText(a: string, b: string): number {
+  return a < b ? -1 : Number(a > b);
+}

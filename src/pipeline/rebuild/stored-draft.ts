@@ -1,0 +1,28 @@
+import type { JsonObject } from '../../base/json.ts';
+import type { ProfileEvent } from '../../eventstore/profile-reads.ts';
+import { parseExact } from '../../persons/exact-json.ts';
+import type { EventDraft } from '../event-draft.ts';
+import { readGroups } from '../steps/read-groups.ts';
+import { settleProfile } from '../steps/settle-profile.ts';
+
+/** A stored event as it stood before it touched persons and groups; undefined: it would be refused today. */
+export function storedDraft(projectId: number, event: ProfileEvent): EventDraft | undefined {
+  const draft: EventDraft = {
+    kind: 'draft',
+    index: 0,
+    projectId,
+    uuid: event.uuid,
+    event: event.event,
+    distinctId: event.distinctId,
+    micros: event.micros,
+    keyMicros: event.micros,
+    properties: parseExact(event.properties) as JsonObject,
+    propertiesText: event.properties,
+    warnings: [],
+    inChain: null,
+    person: null,
+    groups: null,
+  };
+  const refused = settleProfile(draft) ?? readGroups(draft);
+  return refused === undefined ? draft : undefined;
+}
