@@ -112,7 +112,7 @@ function eventOf(run: Run, now: number): string {
 }
 
 function isFinal({ state }: Run): boolean {
-  return state === 'completed' || state === 'cancelled' || state === 'failed';
+  return state !== 'queued' && state !== 'running' && state !== 'paused';
 }
 
 interface Slots {

@@ -77,7 +77,7 @@ function reportRoute(deps: ImportRouteDeps): ApiRoute {
       const form = request.query.format ?? (frontendForm(request.headers['accept']) === 'page' ? 'html' : 'json');
       const headers = { vary: 'Accept', ...(form === 'html' ? pageHeaders(run) : { 'content-type': json }) };
       // A stage that is begun anew leaves the report of the round before.
-      const isMade = run.state === 'completed' && run.options.last === 'report';
+      const isMade = run.state === 'undone' || (run.state === 'completed' && run.options.last === 'report');
       const stored = isMade ? await openFile(staging, stagingKeys.report(run.id, form)) : undefined;
       if (stored !== undefined) return { status: 200, body: stored, headers };
       const report = await makeReport({ staging, clock: deps.clock, run, rows: readRunRows(deps.db, run.id) });

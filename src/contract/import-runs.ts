@@ -4,8 +4,8 @@ import { stated } from './stated.ts';
 import { importChoiceSchema } from './import-choice.ts';
 import { pageQuerySchema, pageSchema } from './pagination.ts';
 
-const stateNames = ['queued', 'running', 'paused', 'failed', 'cancelled', 'completed'] as const;
-const stageNames = ['export', 'check', 'load', 'verify', 'report'] as const;
+const stateNames = ['queued', 'running', 'paused', 'failed', 'cancelled', 'completed', 'undone'] as const;
+const stageNames = ['export', 'check', 'load', 'verify', 'report', 'undo'] as const;
 
 const time = orNull(Type.String({ format: 'date-time' }));
 const count = Type.Integer({ minimum: 0 });

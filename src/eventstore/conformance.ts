@@ -80,8 +80,16 @@ export function eventStoreConformance(name: string, open: () => Promise<StoreUnd
 
     insertTests(() => store);
     identityTests(() => store);
-    deleteTests(() => store);
     queryTests(() => store);
+  });
+  describe(`event store conformance, deletes: ${name}`, () => {
+    let under: StoreUnderTest;
+    beforeAll(async () => {
+      // A store of its own: a delete goes through every part of the table, and the tests above leave hundreds.
+      under = await open();
+    });
+    afterAll(async () => under.close());
+    deleteTests(() => under.store);
   });
 }
 

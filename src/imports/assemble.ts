@@ -1,6 +1,7 @@
 /** The five stages of an import and what is looked at before them, put together once: for the service and for the command line. */
 import type { Clock } from '../base/clock.ts';
 import type { Failpoint } from '../base/failpoint.ts';
+import type { EventStore } from '../eventstore/eventstore.ts';
 import type { Metadata } from '../metadata/database.ts';
 import type { PreflightResult } from '../contract/import-preflight.ts';
 import { problemsText } from './preflight/findings.ts';
@@ -15,6 +16,7 @@ import { createExportStage } from './stages/export/export-stage.ts';
 import { withQuota, type DiskQuota } from './stages/export/disk-quota.ts';
 import { createLoadStage } from './stages/load/load-stage.ts';
 import { createReportStage } from './stages/report/report-stage.ts';
+import { createUndoStage } from './stages/undo/undo-stage.ts';
 import { createVerifyStage } from './stages/verify/verify-stage.ts';
 import { stagingKeys, type Staging } from './staging.ts';
 import type { Target } from './target.ts';
@@ -31,6 +33,8 @@ export interface AssembleDeps {
   readonly openSource: () => Promise<Source>;
   /** Undefined: there is no key to load with. */
   readonly openTarget: () => Promise<Target | undefined>;
+  /** Of the target's project, where that is this service's own: what undo works on. */
+  readonly store?: EventStore;
   /** What a person then does about it. */
   readonly targetMissing: string;
   /** Names of events that the target's project has stored; undefined: nobody can tell, and the check does without. */
@@ -80,9 +84,18 @@ export function assembleStages(deps: AssembleDeps): RunStages {
       const verify = { target: await target(), staging, clock, failpoint, activeTransformations };
       await createVerifyStage(verify)(leased);
     },
+    undo: async (leased) => {
+      const { store } = deps;
+      if (store === undefined) throw new RunFailedError(undoElsewhere);
+      const { settled } = await target();
+      await createUndoStage({ db, store, staging, clock, failpoint, settled })(leased);
+    },
     report: createReportStage({ staging, clock, failpoint, current: (id) => getRun(db, id) }),
   };
 }
+
+const undoElsewhere =
+  'expected a run that loaded into a project of this service, got one that sent its events elsewhere; take them back there';
 
 /** Before anything is fetched: a run that goes on has passed it. Throws RunFailedError with what is to be changed. */
 async function passPreflight(deps: AssembleDeps, leased: LeasedRun): Promise<void> {

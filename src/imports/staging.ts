@@ -45,6 +45,8 @@ export const stagingKeys = {
   /** What the check found (JSON, CheckResult), what verify found (VerifyResult), the report in both forms. */
   check: (run: string) => `${run}/check.json`,
   verify: (run: string) => `${run}/verify.json`,
+  /** What taking the run back came to (JSON, UndoResult). */
+  undo: (run: string) => `${run}/undo.json`,
   report: (run: string, form: 'json' | 'html') => `${run}/report.${form}`,
 } as const;
 

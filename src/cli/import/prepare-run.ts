@@ -37,6 +37,9 @@ export async function prepareRun(
   switch (found.state) {
     case 'cancelled':
       throw new CommandError('failed', `this import was cancelled (${dir.id}); --again starts anew`);
+    // What it loaded was taken back: the same command does all of it anew.
+    case 'undone':
+      throw new CommandError('failed', `this import was taken back (${dir.id}); --again starts anew`);
     case 'completed':
       if (nothingLeft(found, last)) return { run: found, how: 'done' };
       return { run: await resumeRun(db, dir.id, changes), how: 'again' };

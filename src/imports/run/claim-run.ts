@@ -83,10 +83,10 @@ export function enterStage(db: Queries, claim: Claim, stage: Stage): Promise<boo
   return updateClaimed(db, claim, { stage, waiting: null });
 }
 
-/** The last stage that was asked for is done. */
+/** The last stage that was asked for is done, or all that the run did is taken back. */
 export function completeRun(db: Queries, claim: Claim, now: number): Promise<boolean> {
   return updateClaimed(db, claim, {
-    state: stateAfter('complete', 'running'),
+    state: stateAfter(claim.run.stage === 'undo' ? 'takeBack' : 'complete', 'running'),
     ...ended,
     reason: '',
     finished_at: timeOf(now),

@@ -32,7 +32,7 @@ export function shareDone(progress: StageProgress): number | undefined {
 
 /** Of the stage that the run is in, in ms; undefined also while it waits for something or nobody works on it. */
 export function runEtaMs(run: Run, now: number): number | undefined {
-  if (run.state === 'completed') return 0;
+  if (run.state === 'completed' || run.state === 'undone') return 0;
   if (run.state !== 'running' || run.waiting !== null) return undefined;
   const progress = run.progress[run.stage];
   return progress === undefined ? undefined : stageEtaMs(progress, now);
@@ -40,6 +40,7 @@ export function runEtaMs(run: Run, now: number): number | undefined {
 
 /** The stages that this run does, in order. */
 export function stagesOf(run: Run): readonly Stage[] {
+  if (run.stage === 'undo') return ['undo'];
   return stages.slice(0, stages.indexOf(run.options.last) + 1);
 }
 

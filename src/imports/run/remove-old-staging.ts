@@ -78,14 +78,18 @@ function runsAfter({ db, keepDays }: RemoveStagingDeps, after: Place | undefined
     .selectFrom('import_runs as run')
     .leftJoin('plugin_configs as config', 'config.id', 'run.config_id')
     .select(['run.id', 'run.state', 'run.stage', 'run.finished_at', 'config.id as config'])
-    .where('run.state', 'in', ['completed', 'cancelled'])
+    .where('run.state', 'in', ['completed', 'cancelled', 'undone'])
     .where('run.finished_at', '<', isoMicros(now - keepDays * dayMs))
     .where((eb) =>
       // What was marked may not be gone yet: the process may have died in between.
       eb.or([eb('run.staging_removed_at', 'is', null), eb('run.staging_removed_at', '>', isoMicros(now - dayMs))]),
     )
     .where((eb) =>
-      eb.or([eb('run.state', '=', 'cancelled'), eb('run.stage', '=', 'report'), eb('config.id', 'is', null)]),
+      eb.or([
+        eb('run.state', 'in', ['cancelled', 'undone']),
+        eb('run.stage', '=', 'report'),
+        eb('config.id', 'is', null),
+      ]),
     )
     .$if(after !== undefined, (query) =>
       query.where((eb) =>

@@ -93,3 +93,63 @@ export interface VerifyDifference {
   /** One sentence: what was expected, what is stored. */
   readonly detail: string;
 }
+
+/** What taking back a run would do: `POST …/runs/:run/undo/` with `dry_run`. Nothing is changed by finding out. */
+export interface UndoPlan {
+  /** Rows of the run in the store, those included that reads hide because somebody else stored the event first. */
+  readonly rows: number;
+  /** Events that reads show as the run's. */
+  readonly events: number;
+  readonly by_name: Readonly<Record<string, number>>;
+  readonly by_day: Readonly<Record<string, number>>;
+  readonly distinct_ids: number;
+  /** Persons that these ids are now; null: too many ids to look each of them up beforehand. */
+  readonly persons: number | null;
+  readonly groups: number;
+  readonly group_types: readonly string[];
+  readonly other_runs: readonly OtherRun[];
+  /** What will not be as if the run had never been: one sentence each. */
+  readonly exceptions: readonly string[];
+}
+
+/** Another run of the project that may have had the same events. */
+export interface OtherRun {
+  readonly id: string;
+  readonly state: string;
+  /** Days on which both have events; null: its days are removed. */
+  readonly days_in_common: number | null;
+  /**
+   * - `loads_again`: it is checked and loaded once more from what it staged, and gets in what only this run had stored.
+   * - `at_work`: the undo waits until it is done.
+   * - `not_complete`: it is paused, failed or cancelled; resumed, it loads what it has not loaded.
+   * - `not_staged`: what it staged is removed, so what it had in common with this run cannot be loaded again.
+   */
+  readonly what: 'loads_again' | 'at_work' | 'not_complete' | 'not_staged';
+}
+
+/** What taking back a run came to: `undo.json` in staging, and `undo` in its report. */
+export interface UndoResult {
+  readonly made_at: string;
+  /** What was found beforehand. */
+  readonly plan: UndoPlan;
+  /** Rows of the run that are left: none. */
+  readonly rows_left: number;
+  /** Events that are seen again because somebody else had stored them too; with what came in meanwhile on the same days. */
+  readonly events_seen_again: number;
+  readonly persons: { readonly before: number; readonly after: number };
+  readonly groups: { readonly before: number; readonly after: number; readonly types_removed: number };
+  /** By day and name: what reads showed before and show now. The first 10,000. */
+  readonly cells: readonly UndoCell[];
+  readonly more_cells: number;
+  /** Runs that were told to load again. */
+  readonly loaded_again: readonly string[];
+  readonly exceptions: readonly string[];
+}
+
+export interface UndoCell {
+  readonly day: string;
+  readonly event: string;
+  readonly before: number;
+  readonly taken_back: number;
+  readonly after: number;
+}

@@ -8,6 +8,7 @@ import {
   retryRejected,
   RunMissingError,
   RunTransitionError,
+  undoRun,
   verifyAgain,
 } from './run-transitions.ts';
 import { claimRun, completeRun, enterStage, failRun, isClaimed, releaseRun, renew } from './claim-run.ts';
@@ -180,9 +181,10 @@ export function testRuns(open: OpenRunsStore): void {
         cancel: (id: string) => cancelRun(store.db, id, start),
         retry: (id: string) => retryRejected(store.db, id),
         verify: (id: string) => verifyAgain(store.db, id),
+        undo: (id: string) => undoRun(store.db, id),
       };
-      for (const state of ['queued', 'running', 'paused', 'failed', 'completed', 'cancelled'] as const) {
-        for (const action of ['pause', 'resume', 'cancel', 'retry', 'verify'] as const) {
+      for (const state of ['queued', 'running', 'paused', 'failed', 'completed', 'cancelled', 'undone'] as const) {
+        for (const action of ['pause', 'resume', 'cancel', 'retry', 'verify', 'undo'] as const) {
           const { id } = await add();
           await store.db.updateTable('import_runs').set({ state }).where('id', '=', id).execute();
           const run = await getRun(store.db, id);
@@ -194,6 +196,20 @@ export function testRuns(open: OpenRunsStore): void {
           expect({ state, action, worked }).toEqual({ state, action, worked: allowed });
         }
       }
+    });
+
+    it('a run in the stage undo can be paused and resumed, but not be cancelled or undone twice', async () => {
+      const run = await add({ options: { ...runOptions, target: { kind: 'project' } } });
+      await store.db.updateTable('import_runs').set({ state: 'cancelled' }).where('id', '=', run.id).execute();
+      await undoRun(store.db, run.id);
+      await expect(cancelRun(store.db, run.id, start)).rejects.toThrow(RunTransitionError);
+      await expect(undoRun(store.db, run.id)).rejects.toThrow(RunTransitionError);
+      await pauseRun(store.db, run.id);
+      expect(await resumeRun(store.db, run.id)).toMatchObject({ state: 'queued', stage: 'undo' });
+      const claim = await claimRun(store.db, start, 1000, { onlyRun: run.id });
+      if (claim === undefined) throw new Error('expected a claim');
+      await completeRun(store.db, claim, start);
+      expect(await stateOf(run)).toBe('undone');
     });
 
     it('a pause and a cancel at the same time: one after the other, none lost', async () => {

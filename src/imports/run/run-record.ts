@@ -85,7 +85,7 @@ function toStage(run: Run, stage: Stage, now: number): ImportStageRecord {
 function stateOf(run: Run, stage: Stage, progress: StageProgress): ImportStageRecord['state'] {
   const order = stagesOf(run);
   const distance = order.indexOf(stage) - order.indexOf(run.stage);
-  if (run.state === 'completed' || distance < 0) return 'done';
+  if (run.state === 'completed' || run.state === 'undone' || distance < 0) return 'done';
   if (distance > 0) return 'pending';
   return progress.finishedAt === undefined ? 'active' : 'done';
 }

@@ -94,6 +94,15 @@ export function verifyAgain(db: Queries, id: string): Promise<Run> {
   });
 }
 
+/** What it loaded is taken back by a worker. The run's target is this service's own project. */
+export function undoRun(db: Queries, id: string): Promise<Run> {
+  return change(db, id, 'undo', ({ progress }) => ({
+    ...queued,
+    stage: 'undo',
+    progress: JSON.stringify({ ...progress, undo: undefined }),
+  }));
+}
+
 const queued = { reason: '', waiting: null, lease_until: null, finished_at: null } as const;
 
 interface Changed {

@@ -19,26 +19,38 @@ import type { TimeRange } from '../source.ts';
  * | completed                | retry    | queued    | rejected records are tried again, from the stage `check`              |
  * | completed                | verify   | queued    | stored and staged are compared once more, from the stage `verify`     |
  * | all but completed        | cancel   | cancelled | somebody asked for it; what was loaded stays                          |
+ * | completed, failed, cancelled | undo | queued    | what it loaded is to be taken back, in the stage `undo`               |
+ * | running (stage `undo`)   | takeBack | undone    | nothing of it is stored any more                                      |
+ *
+ * In the stage `undo` a run can be paused and resumed, but not cancelled: half of it would stay.
  *
  * A rate limit, a server that is away, a full disk budget leave the run `running` with `waiting` set: nobody has to resume it.
  * Whoever works on a run writes only under its lease and while it is `running`: a write after a pause changes nothing.
  */
-export const runStates = ['queued', 'running', 'paused', 'failed', 'cancelled', 'completed'] as const;
+export const runStates = ['queued', 'running', 'paused', 'failed', 'cancelled', 'completed', 'undone'] as const;
 export type RunState = (typeof runStates)[number];
 
 /** What people may ask of a run. */
-export type RunAction = 'pause' | 'resume' | 'cancel' | 'retry' | 'verify';
+export type RunAction = 'pause' | 'resume' | 'cancel' | 'retry' | 'verify' | 'undo';
 /** What a worker does with a run that it holds. */
-export type WorkerAction = 'release' | 'complete' | 'fail';
+export type WorkerAction = 'release' | 'complete' | 'fail' | 'takeBack';
 
 /** The table, of runs that exist; what is not in it does not happen. */
 const transitions: Readonly<Record<RunState, Partial<Record<RunAction | WorkerAction, RunState>>>> = {
   queued: { pause: 'paused', cancel: 'cancelled' },
-  running: { pause: 'paused', cancel: 'cancelled', release: 'queued', complete: 'completed', fail: 'failed' },
+  running: {
+    pause: 'paused',
+    cancel: 'cancelled',
+    release: 'queued',
+    complete: 'completed',
+    fail: 'failed',
+    takeBack: 'undone',
+  },
   paused: { resume: 'queued', cancel: 'cancelled' },
-  failed: { resume: 'queued', cancel: 'cancelled' },
-  completed: { resume: 'queued', retry: 'queued', verify: 'queued' },
-  cancelled: {},
+  failed: { resume: 'queued', cancel: 'cancelled', undo: 'queued' },
+  completed: { resume: 'queued', retry: 'queued', verify: 'queued', undo: 'queued' },
+  cancelled: { undo: 'queued' },
+  undone: {},
 };
 
 /** Where an action leads. Throws for one that the table does not have: a mistake of ours, whoever asks was refused before. */
@@ -49,18 +61,23 @@ export function stateAfter(action: RunAction | WorkerAction, state: RunState): R
 }
 
 /** What may be asked of a run now. */
-export function allowedActions({ state, stagingRemovedAt, options }: Run): readonly RunAction[] {
-  const actions = runActions.filter((action) => transitions[state][action] !== undefined);
+export function allowedActions({ state, stage, stagingRemovedAt, options }: Run): readonly RunAction[] {
+  const isMine = options.target.kind === 'project' && stage !== 'undo';
+  const actions = runActions.filter(
+    (action) => transitions[state][action] !== undefined && (action !== 'undo' || isMine),
+  );
+  if (stage === 'undo') return actions.filter((action) => action !== 'cancel');
   if (state !== 'completed') return actions;
-  if (stagingRemovedAt !== null) return [];
+  if (stagingRemovedAt !== null) return actions.filter((action) => action === 'undo');
   return actions.filter((action) => action !== (options.last === 'check' ? 'verify' : 'resume'));
 }
 
 /** In the order in which they are offered. */
-const runActions: readonly RunAction[] = ['pause', 'resume', 'retry', 'verify', 'cancel'];
+const runActions: readonly RunAction[] = ['pause', 'resume', 'retry', 'verify', 'cancel', 'undo'];
 
 export const stages = ['export', 'check', 'load', 'verify', 'report'] as const;
-export type Stage = (typeof stages)[number];
+/** `undo` takes back what the others did, and stands alone. */
+export type Stage = (typeof stages)[number] | 'undo';
 
 /** Where the events go: this service's own project, or any service that speaks `/batch/`. */
 export type RunTarget =

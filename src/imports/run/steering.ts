@@ -167,7 +167,7 @@ export async function promoteRun(
   source: ImportSourcePlugin,
   { tx, config, trial, now }: Omit<RunOrder, 'payload'> & { readonly trial: Run },
 ): Promise<Run> {
-  if (trial.options.limit === undefined || trial.state !== 'completed') {
+  if (trial.options.limit === undefined || !['completed', 'undone'].includes(trial.state)) {
     const was = trial.options.limit === undefined ? 'a run without a limit' : `one that is ${trial.state}`;
     throw new ApiError('conflict', `Expected a trial (a run with a limit) that is completed, got ${was}.`);
   }
@@ -175,7 +175,7 @@ export async function promoteRun(
     .selectFrom('import_runs')
     .select('id')
     .where('promoted_from', '=', trial.id)
-    .where('state', '!=', 'cancelled')
+    .where('state', 'not in', ['cancelled', 'undone'])
     .executeTakeFirst();
   if (twin !== undefined) throw new ApiError('conflict', `The trial has its full form already: run ${twin.id}.`);
   refuseUnfit(config);

@@ -1,4 +1,5 @@
 import type { CheckResult, VerifyResult } from '../../run/results.ts';
+import type { ReportResult } from './report.ts';
 import { StagingMissingError, stagingKeys, type Staging } from '../../staging.ts';
 
 /** Larger than any that a stage writes: their lists have limits. */
@@ -33,4 +34,8 @@ async function readWhole(staging: Staging, key: string): Promise<Buffer | undefi
     throw error;
   }
   return Buffer.concat(chunks, length);
+}
+
+export async function readReport(staging: Staging, run: string): Promise<ReportResult | undefined> {
+  return (await readJson(staging, stagingKeys.report(run, 'json'))) as ReportResult | undefined;
 }

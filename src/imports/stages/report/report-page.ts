@@ -5,6 +5,7 @@ import type { ReportResult } from './report.ts';
 import { reportStyle } from './report-style.ts';
 import { dayTable, eventTable, partTable } from './report-tables.ts';
 import { timeBins } from './time-bins.ts';
+import { undoSection } from './undo-section.ts';
 
 /** Of the page as a file; the same goes out as a header where the service sends it. No script, nothing from elsewhere. */
 export const reportPolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
@@ -24,7 +25,7 @@ const badges: Readonly<Record<ReportResult['verdict'], readonly [word: string, l
 /** The report as one page that needs nothing else: for a browser, for paper, for a customer. */
 export function reportPage(report: ReportResult): string {
   const title = `Import of ${report.run.source}, ${report.made_at.slice(0, 10)}`;
-  const body = markup`${heading(report)}${figures(report)}${balanceSection(report)}${timeSection(report)}
+  const body = markup`${heading(report)}${undoSection(report)}${figures(report)}${balanceSection(report)}${timeSection(report)}
 ${eventSection(report)}${findings(report)}${verifySection(report)}${stageSection(report)}${partSection(report)}`;
   const head = markup`<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${reportPolicy}">
 <meta name="viewport" content="width=device-width,initial-scale=1"><meta name="referrer" content="no-referrer">

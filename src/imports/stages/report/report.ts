@@ -1,5 +1,5 @@
 import type { ImportRunRecord } from '../../../contract/import-runs.ts';
-import type { ErrorGroup, VerifyDifference, VerifyResult } from '../../run/results.ts';
+import type { ErrorGroup, UndoResult, VerifyDifference, VerifyResult } from '../../run/results.ts';
 import type { Stage } from '../../run/run.ts';
 
 /**
@@ -45,6 +45,8 @@ export interface ReportResult {
   readonly warnings: readonly string[];
   readonly verify: { readonly verdict: VerifyResult['verdict'] | 'not done'; readonly detail: string };
   readonly differences: { readonly list: readonly VerifyDifference[]; readonly more: number };
+  /** What the run loaded was taken back: all above is of the time before. */
+  readonly undo?: UndoResult;
 }
 
 export interface ReportTotals {

@@ -1,0 +1,132 @@
+import {
+  monthsOfProject,
+  runCells,
+  runDistinctIds,
+  runGroups,
+  runGroupTypes,
+  type RunCell,
+  type RunGroup,
+  type RunMonth,
+} from '../../../eventstore/run-rows.ts';
+import type { StoreReader } from '../../../eventstore/eventstore.ts';
+import type { Queries } from '../../../metadata/queries.ts';
+import { otherRuns } from '../../run/other-runs.ts';
+import type { OtherRun, UndoPlan } from '../../run/results.ts';
+import type { Run } from '../../run/run.ts';
+
+export interface PlanDeps {
+  readonly db: Queries;
+  readonly store: StoreReader;
+}
+
+/** Whom the run's rows concern, in pieces. */
+export interface ConcernedSink {
+  distinctIds(ids: readonly string[]): Promise<void>;
+  groups(groups: readonly RunGroup[], types: readonly string[]): Promise<void>;
+}
+
+export interface Stored {
+  readonly cells: readonly RunCell[];
+  readonly plan: Omit<UndoPlan, 'persons'>;
+}
+
+const idsPerPage = 10_000;
+/** Ids of a dry run that are looked up one by one. */
+const idsLookedUpMax = 200_000;
+const idsPerQuery = 500;
+
+/** What taking back the run would do. Changes nothing. Errors: StoreUnavailableError. */
+export async function planUndo(deps: PlanDeps, run: Run): Promise<UndoPlan> {
+  const ids = new Set<string>();
+  const sink: ConcernedSink = {
+    distinctIds: async (page) => {
+      for (const id of page) if (ids.size <= idsLookedUpMax) ids.add(id);
+    },
+    groups: async () => undefined,
+  };
+  const { plan } = await readStored(deps, run, sink);
+  const persons = ids.size > idsLookedUpMax ? null : await countPersons(deps.db, run.projectId, [...ids]);
+  return { ...plan, persons };
+}
+
+/** What the store holds of the run, month by month; ids come once a month at most. */
+export async function readStored(
+  { db, store }: PlanDeps,
+  { projectId, ...run }: Run,
+  sink: ConcernedSink,
+): Promise<Stored> {
+  const cells: RunCell[] = [];
+  const groups = new Set<string>();
+  const types = new Set<string>();
+  const ids = { count: 0 };
+  for (const month of await monthsOfProject(store, projectId)) {
+    const of: RunMonth = { projectId, runId: run.id, month };
+    const found = await runCells(store, of);
+    if (found.length === 0) continue;
+    cells.push(...found);
+    const [named, mentioned] = [await runGroups(store, of), await runGroupTypes(store, of)];
+    for (const each of named) groups.add(JSON.stringify([each.type, each.key]));
+    for (const type of mentioned) types.add(type);
+    await sink.groups(named, mentioned);
+    for (let after = ''; ;) {
+      const page = await runDistinctIds(store, of, after, idsPerPage);
+      ids.count += page.length;
+      await sink.distinctIds(page);
+      if (page.length < idsPerPage) break;
+      after = page.at(-1) ?? '';
+    }
+  }
+  const others = await otherRuns(db, { projectId, ...run }, new Set(cells.map(({ day }) => day)));
+  return {
+    cells,
+    plan: {
+      rows: sum(cells, ({ rows }) => rows),
+      events: sum(cells, ({ own }) => own),
+      by_name: totals(cells, ({ event }) => event),
+      by_day: totals(cells, ({ day }) => day),
+      distinct_ids: ids.count,
+      groups: groups.size,
+      group_types: [...types].sort(),
+      other_runs: others,
+      exceptions: exceptionsOf(others),
+    },
+  };
+}
+
+function sum(cells: readonly RunCell[], of: (cell: RunCell) => number): number {
+  return cells.reduce((all, cell) => all + of(cell), 0);
+}
+
+function totals(cells: readonly RunCell[], keyOf: (cell: RunCell) => string): Record<string, number> {
+  const counts = new Map<string, number>();
+  for (const cell of cells) counts.set(keyOf(cell), (counts.get(keyOf(cell)) ?? 0) + cell.own);
+  return Object.fromEntries(counts);
+}
+
+function exceptionsOf(others: readonly OtherRun[]): string[] {
+  const of = (what: OtherRun['what']): readonly OtherRun[] => others.filter((other) => other.what === what);
+  const gone = of('not_staged').map(
+    ({ id }) =>
+      `What run ${id} staged is removed: events that it and this run both had, and of which the store kept this run's, are missing afterwards.`,
+  );
+  const open = of('not_complete').map(
+    ({ id, state }) =>
+      `Run ${id} is ${state}: events that it had loaded before and that the store kept as this run's are missing until its ` +
+      'records are tried again (resume it, then retry its rejected records).',
+  );
+  return [...gone, ...open];
+}
+
+async function countPersons(db: Queries, projectId: number, ids: readonly string[]): Promise<number> {
+  const uuids = new Set<string>();
+  for (let from = 0; from < ids.length; from += idsPerQuery) {
+    const rows = await db
+      .selectFrom('person_distinct_ids')
+      .select('person_uuid')
+      .where('project_id', '=', projectId)
+      .where('distinct_id', 'in', ids.slice(from, from + idsPerQuery))
+      .execute();
+    for (const row of rows) uuids.add(row.person_uuid);
+  }
+  return uuids.size;
+}

@@ -1,0 +1,218 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { countRunRows } from '../../../eventstore/run-rows.ts';
+import { createProject } from '../../../metadata/projects.ts';
+import { createLog } from '../../../telemetry/log.ts';
+import { tempChdb, type TempChdb } from '../../../../test/support/chdb.ts';
+import { createRecordingStore } from '../../../../test/support/event-store-double.ts';
+import { createBench, receivedAt, type Bench } from '../../../../test/support/pipeline.ts';
+import { projectState, type ProjectState } from '../../../../test/support/project-state.ts';
+import { newRun } from '../../../../test/support/runs.ts';
+import { madeEvents, ofRun, type MadeEvent } from '../../../../test/support/undo-history.ts';
+import type { UndoResult } from '../../run/results.ts';
+import { createRun, getRun } from '../../run/run-store.ts';
+import { undoRun } from '../../run/run-transitions.ts';
+import { startRunWorker } from '../../run/run-worker.ts';
+import type { Run } from '../../run/run.ts';
+import { openStaging } from '../../staging/open-staging.ts';
+import { stagingKeys, type Staging } from '../../staging.ts';
+import { planUndo } from './plan-undo.ts';
+import { createUndoStage } from './undo-stage.ts';
+
+let chdb: TempChdb;
+let bench: Bench;
+let dir: string;
+let staging: Staging;
+let sent: number;
+beforeAll(async () => {
+  chdb = await tempChdb();
+});
+afterAll(() => chdb.close());
+beforeEach(async () => {
+  sent = 0;
+  dir = await mkdtemp(join(tmpdir(), 'millrace-undo-'));
+  staging = await openStaging(dir);
+  bench = await createBench({ recording: { ...createRecordingStore(), store: chdb.store } });
+});
+afterEach(async () => {
+  await bench[Symbol.asyncDispose]();
+  await rm(dir, { recursive: true, force: true });
+});
+
+const eventsPerBody = 20;
+
+async function send(lane: 'live' | 'historical', projectId: number, events: readonly MadeEvent[]): Promise<void> {
+  for (let from = 0; from < events.length; from += eventsPerBody) {
+    const batch = events.slice(from, from + eventsPerBody);
+    sent += 1;
+    await bench.append(lane, { batch }, { projectId, events: batch.length, receivedAt: receivedAt + sent });
+  }
+  await bench.drain();
+}
+
+async function addProject(): Promise<number> {
+  const { organization_id } = await bench.db.selectFrom('projects').select('organization_id').executeTakeFirstOrThrow();
+  return (await createProject(bench.db, { organizationId: organization_id, name: 'other' }, receivedAt)).id;
+}
+
+/** A run that has ended, as far as undo looks at it. */
+async function endedRun(projectId: number, id: string): Promise<Run> {
+  const run = await createRun(bench.db, newRun({ id, projectId }));
+  await bench.db.updateTable('import_runs').set({ state: 'completed', stage: 'report' }).where('id', '=', id).execute();
+  return run;
+}
+
+/** Undoes a run with a real worker; `failpoint` as the stage calls it. */
+async function undo(id: string, failpoint: (name: string) => void = () => undefined): Promise<UndoResult> {
+  await undoRun(bench.db, id);
+  const stop = new AbortController();
+  const stage = createUndoStage({
+    db: bench.db,
+    store: chdb.store,
+    staging,
+    clock: { now: () => receivedAt },
+    failpoint,
+    settled: () => bench.drain(),
+    lookMs: 10,
+  });
+  const none = async (): Promise<void> => undefined;
+  const stages = { export: none, check: none, load: none, verify: none, report: none, undo: stage };
+  const worker = startRunWorker({
+    db: bench.db,
+    clock: { now: () => Date.now() },
+    log: createLog('silent'),
+    stagesOf: async () => stages,
+    signal: stop.signal,
+    concurrency: 1,
+    pollMs: 10,
+    lookMs: 50,
+    onlyRun: id,
+    sleep: async () => undefined,
+  });
+  for (let state = ''; state !== 'undone'; await delay(20)) {
+    const run = await getRun(bench.db, id);
+    state = run?.state ?? '';
+    if (state === 'failed') throw new Error(run?.reason);
+  }
+  stop.abort();
+  await worker.done;
+  const chunks: Buffer[] = [];
+  for await (const chunk of staging.read(stagingKeys.undo(id))) chunks.push(chunk);
+  return JSON.parse(Buffer.concat(chunks).toString()) as UndoResult;
+}
+
+const stateOf = (projectId: number): Promise<ProjectState> => projectState({ ...bench, store: chdb.store }, projectId);
+
+describe('undo of an import run', () => {
+  it('leaves events, persons, groups and usage as if the run had never been, whatever fails on the way', async () => {
+    const [mine, reference] = [bench.projectId, await addProject()];
+    const live = madeEvents(1, 500);
+    const first = madeEvents(2, 500, { runId: 'run-a', shared: live });
+    const undone = madeEvents(3, 600, { runId: 'run-b', shared: [...live, ...first] });
+    const third = madeEvents(4, 500, { runId: 'run-c', shared: live });
+    const later = madeEvents(5, 200);
+    for (const [lane, events] of [
+      ['live', live],
+      ['historical', first],
+      ['historical', undone],
+      ['historical', third],
+      ['live', later],
+    ] as const) {
+      await send(lane, mine, events);
+      if (events !== undone) await send(lane, reference, events);
+    }
+    const before = await stateOf(mine);
+    const run = await endedRun(mine, 'run-b');
+    const plan = await planUndo({ db: bench.db, store: chdb.store }, run);
+    expect(await stateOf(mine)).toEqual(before);
+    const seen = new Set<string>();
+    const failOnce = (name: string): void => {
+      if (seen.has(name)) return;
+      seen.add(name);
+      throw new Error(`planted at ${name}`);
+    };
+    bench.setFailpoint((name) => {
+      if (name.startsWith('rebuild_')) failOnce(name);
+    });
+    // The worker gives up after five faults in a row.
+    let faults = 0;
+    const result = await undo('run-b', (name) => {
+      if (faults++ < 40 && seen.size < 6) failOnce(name);
+    });
+    const expected = await stateOf(reference);
+    const got = await stateOf(mine);
+    expect(got.events).toEqual(expected.events);
+    expect(got.persons).toEqual(expected.persons);
+    expect(got.groups).toEqual(expected.groups);
+    expect(got.usage).toEqual(expected.usage);
+    expect(before.persons).not.toEqual(expected.persons);
+    expect([...seen]).toEqual(expect.arrayContaining(['undo_recorded', 'undo_deleted', 'rebuild_computed']));
+    expect(result).toMatchObject({ rows_left: 0, exceptions: [], loaded_again: [] });
+    expect(result.plan.events).toBe(before.events.length - expected.events.length);
+    expect(plan).toMatchObject({ rows: result.plan.rows, events: result.plan.events, exceptions: [] });
+    expect(plan.distinct_ids).toBeGreaterThan(0);
+    expect(plan.persons).toBeGreaterThan(0);
+  });
+
+  it('persons go whom only the run knew, and merges that only it made; those that others made stay', async () => {
+    const { projectId } = bench;
+    const event = (n: number, name: string, id: string, properties: object = {}): MadeEvent => ({
+      event: name,
+      distinct_id: id,
+      uuid: `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`,
+      timestamp: '2024-03-05T10:00:00Z',
+      properties: { ...properties },
+    });
+    const run = { $import_run_id: 'run-b' };
+    await send('live', projectId, [event(1, 'seen', 'a', { $set: { plan: 'free' } }), event(2, 'seen', 'b')]);
+    await send('live', projectId, [event(3, '$identify', 'c', { $anon_distinct_id: 'd' })]);
+    await send('historical', projectId, [
+      event(4, '$merge_dangerously', 'a', { alias: 'b', ...run }),
+      event(5, 'seen', 'only-here', run),
+      event(6, '$merge_dangerously', 'c', { alias: 'd', ...run }),
+      event(7, '$identify', 'e', { $anon_distinct_id: 'f', ...run }),
+    ]);
+    // Refused, because the run has made somebody of f.
+    await send('live', projectId, [event(8, '$identify', 'g', { $anon_distinct_id: 'f' }), event(9, 'seen', 'g')]);
+    expect((await bench.person('b'))?.distinct_ids).toEqual(['a', 'b']);
+    expect((await bench.person('g'))?.distinct_ids).toEqual(['g']);
+    await endedRun(projectId, 'run-b');
+    await undo('run-b');
+    expect((await bench.person('a'))?.distinct_ids).toEqual(['a']);
+    expect(await bench.person('a')).toMatchObject({ properties: { plan: 'free' }, is_identified: false });
+    expect((await bench.person('b'))?.distinct_ids).toEqual(['b']);
+    expect((await bench.person('c'))?.distinct_ids).toEqual(['c', 'd']);
+    expect(await bench.person('only-here')).toBeUndefined();
+    expect(await bench.person('e')).toBeUndefined();
+    expect((await bench.person('g'))?.distinct_ids).toEqual(['f', 'g']);
+    // What comes afterwards finds the persons as they are now.
+    await send('live', projectId, [event(10, 'seen', 'b', { $set: { later: true } })]);
+    expect(await bench.person('b')).toMatchObject({ properties: { later: true } });
+  });
+
+  it('the same events can be imported again, under another run', async () => {
+    const { projectId } = bench;
+    const events = madeEvents(7, 300, { runId: 'run-b' });
+    await send('historical', projectId, events);
+    const before = await stateOf(projectId);
+    await endedRun(projectId, 'run-b');
+    await undo('run-b');
+    expect(await stateOf(projectId)).toEqual({
+      events: [],
+      persons: [],
+      groups: [],
+      usage: { standard: 0, historical: 0 },
+    });
+    await send(
+      'historical',
+      projectId,
+      events.map((each) => ofRun(each, 'run-2')),
+    );
+    const again = await projectState({ ...bench, store: chdb.store }, projectId, new Map([['run-2', 'run-b']]));
+    expect(again).toEqual(before);
+    expect(await countRunRows(chdb.store, { projectId, runId: 'run-b', month: 202_403 })).toBe(0);
+  });
+});

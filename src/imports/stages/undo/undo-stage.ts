@@ -1,0 +1,254 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Clock } from '../../../base/clock.ts';
+import type { Failpoint } from '../../../base/failpoint.ts';
+import { StoreUnavailableError, type EventStore } from '../../../eventstore/eventstore.ts';
+import { cellKey, countRunRows, monthsOfProject, shownCells, type RunCell } from '../../../eventstore/run-rows.ts';
+import type { Metadata } from '../../../metadata/database.ts';
+import {
+  addRebuildKeys,
+  beginRebuild,
+  countRebuildKeys,
+  findRebuild,
+  saveRebuild,
+  type Rebuild,
+} from '../../../metadata/profile-rebuilds.ts';
+import { RunFailedError, type LeasedRun, type RunStage } from '../../run/leased-run.ts';
+import { otherRuns } from '../../run/other-runs.ts';
+import type { UndoCell, UndoPlan, UndoResult } from '../../run/results.ts';
+import { retryRejected, RunTransitionError } from '../../run/run-transitions.ts';
+import type { Staging } from '../../staging.ts';
+import { TargetWaitError, type Target } from '../../target.ts';
+import { readStored, type ConcernedSink } from './plan-undo.ts';
+import { writeUndo } from './write-undo.ts';
+
+export interface UndoStageDeps {
+  readonly db: Metadata;
+  readonly store: EventStore;
+  readonly staging: Staging;
+  readonly clock: Clock;
+  readonly failpoint: Failpoint;
+  /** Resolves when everything that was delivered can be read back. */
+  readonly settled: Target['settled'];
+  /** How often to look whether others are done, ms. Default 250. */
+  readonly lookMs?: number;
+}
+
+interface Undo extends UndoStageDeps {
+  readonly leased: LeasedRun;
+  readonly lookMs: number;
+}
+
+/** What has to be known after a crash, kept with the rebuild. */
+interface UndoDetail {
+  readonly plan: UndoPlan;
+  readonly cells: readonly RunCell[];
+  /** Runs that were told to load again; undefined: not yet. */
+  readonly loadedAgain?: readonly string[];
+}
+
+const lookMsDefault = 250;
+const deletesMax = 3;
+const cellsShownMax = 10_000;
+
+/**
+ * Takes back what a run stored, a step at a time; every step may be done again.
+ * 1. Nothing of it is on its way any more, and no other run loads.
+ * 2. Whom it concerns goes on record, before anything is deleted.
+ * 3. Its rows are deleted. What somebody else stored of the same events is seen from then on.
+ * 4. Runs that had events in common with it load them again.
+ * 5. The pipeline makes persons and groups anew from what is stored of them (src/pipeline/rebuild).
+ * 6. The store is counted once more, and the report says what came of it.
+ */
+export function createUndoStage(deps: UndoStageDeps): RunStage {
+  return async (leased) => {
+    try {
+      await takeBack({ ...deps, leased, lookMs: deps.lookMs ?? lookMsDefault });
+    } catch (error) {
+      if (!(error instanceof StoreUnavailableError)) throw error;
+      throw new TargetWaitError('the event store is busy or cannot be reached', { cause: error });
+    }
+  };
+}
+
+async function takeBack(undo: Undo): Promise<void> {
+  const { failpoint, leased } = undo;
+  const detail = await recorded(undo);
+  failpoint('undo_recorded');
+  await deleteRows(undo, detail);
+  failpoint('undo_deleted');
+  const loadedAgain = await loadOthersAgain(undo, detail);
+  failpoint('undo_others_told');
+  const rebuild = await untilRebuilt(undo, detail);
+  failpoint('undo_rebuilt');
+  const result = await reconcile(undo, { ...detail, loadedAgain }, rebuild);
+  await writeUndo(undo, leased, result);
+  failpoint('undo_reported');
+  show(undo, detail.plan.rows, 0, undo.clock.now());
+  await leased.flush();
+}
+
+async function recorded(undo: Undo): Promise<UndoDetail> {
+  const { db, leased, clock } = undo;
+  const { id, projectId } = leased.run;
+  const known = detailOf(await findRebuild(db, id));
+  if (known !== undefined) return known;
+  await untilAlone(undo);
+  await undo.settled(leased.signal);
+  await beginRebuild(db, { id, projectId, detail: null, now: clock.now() });
+  const { cells, plan } = await readStored(undo, leased.run, keysInto(undo));
+  const keys = await countRebuildKeys(db, id);
+  leased.signal.throwIfAborted();
+  const detail: UndoDetail = { cells, plan: { ...plan, distinct_ids: keys.person, persons: null } };
+  await saveRebuild(db, id, { detail });
+  return detail;
+}
+
+function detailOf(rebuild: Rebuild | undefined): UndoDetail | undefined {
+  // What `recorded` wrote; null: it was not through.
+  return (rebuild?.detail as UndoDetail | null | undefined) ?? undefined;
+}
+
+function keysInto({ db, leased }: Undo): ConcernedSink {
+  const { run, signal } = leased;
+  return {
+    distinctIds: async (ids) => {
+      signal.throwIfAborted();
+      await db.transaction().execute((tx) => addRebuildKeys(tx, run, 'person', ids));
+    },
+    groups: async (groups, types) => {
+      const keys = groups.map(({ type, key }) => JSON.stringify([type, key]));
+      await addRebuildKeys(db, run, 'group', keys);
+      await addRebuildKeys(db, run, 'group_type', types);
+    },
+  };
+}
+
+/** A run that is at work may be told by the store that it has an event which is gone a moment later. */
+async function untilAlone({ db, leased, lookMs }: Undo): Promise<void> {
+  const days = new Set((await leased.days()).map(({ day }) => day));
+  for (;;) {
+    const other = (await otherRuns(db, leased.run, days)).find(({ what }) => what === 'at_work');
+    if (other === undefined) return leased.waiting(null);
+    leased.waiting({ reason: `run ${other.id} loads events of the same days; the undo begins when it is done` });
+    await delay(lookMs, undefined, { signal: leased.signal });
+  }
+}
+
+async function deleteRows(undo: Undo, { plan, cells }: UndoDetail): Promise<void> {
+  const { store, leased } = undo;
+  const { id: runId, projectId } = leased.run;
+  for (let tries = 0; ; tries += 1) {
+    const left = await rowsLeft(undo);
+    show(undo, plan.rows - left, 0);
+    if (left === 0) return;
+    if (tries === deletesMax) {
+      throw new RunFailedError(
+        `expected no row of the run to be left after ${deletesMax} deletes, got ${left}; something goes on storing them: ` +
+          'see whether dead letters of the run are being replayed, then resume',
+      );
+    }
+    leased.signal.throwIfAborted();
+    const days = cells.map(({ day }) => day).sort();
+    const [from = firstDay, to = lastDay] = tries === 0 ? [days[0], days.at(-1)] : [firstDay, lastDay];
+    await store.deleteRun({ projectId, runId, from, to });
+  }
+}
+
+/** Of the column in the table. */
+const firstDay = '1900-01-01';
+const lastDay = '2299-12-31';
+
+async function rowsLeft({ store, leased }: Undo): Promise<number> {
+  const { id: runId, projectId } = leased.run;
+  let left = 0;
+  for (const month of await monthsOfProject(store, projectId)) {
+    left += await countRunRows(store, { projectId, runId, month });
+  }
+  return left;
+}
+
+/** As when somebody asks to try their rejected records again: what the store has is not sent again. */
+async function loadOthersAgain({ db, leased }: Undo, detail: UndoDetail): Promise<readonly string[]> {
+  if (detail.loadedAgain !== undefined) return detail.loadedAgain;
+  const told: string[] = [];
+  await db.transaction().execute(async (tx) => {
+    for (const { id, what } of detail.plan.other_runs) {
+      if (what !== 'loads_again' && what !== 'at_work') continue;
+      try {
+        await retryRejected(tx, id);
+        told.push(id);
+      } catch (error) {
+        // Somebody else has steered it meanwhile: it loads anew, or is taken back itself.
+        if (!(error instanceof RunTransitionError)) throw error;
+      }
+    }
+    await saveRebuild(tx, leased.run.id, { state: 'due', detail: { ...detail, loadedAgain: told } });
+  });
+  return told;
+}
+
+async function untilRebuilt(undo: Undo, { plan }: UndoDetail): Promise<Rebuild> {
+  const { db, leased, lookMs } = undo;
+  for (;;) {
+    const rebuild = await findRebuild(db, leased.run.id);
+    if (rebuild === undefined)
+      throw new RunFailedError('expected the record of the undo, got none; start the undo again');
+    if (rebuild.state === 'done') return rebuild;
+    const left = await countRebuildKeys(db, rebuild.id);
+    show(undo, plan.rows, left.person);
+    if (rebuild.error !== '') leased.waiting({ reason: `persons are made anew: ${rebuild.error.slice(0, 300)}` });
+    await leased.flush();
+    await delay(lookMs, undefined, { signal: leased.signal });
+  }
+}
+
+async function reconcile(undo: Undo, detail: UndoDetail, { counts }: Rebuild): Promise<UndoResult> {
+  const { store, leased, clock } = undo;
+  const { id: runId, projectId } = leased.run;
+  const { plan, cells: before, loadedAgain = [] } = detail;
+  const left = await rowsLeft(undo);
+  if (left > 0) {
+    throw new RunFailedError(`expected no row of the run after the undo, got ${left}; they came in meanwhile: resume`);
+  }
+  const after = new Map<string, number>();
+  for (const month of new Set(before.map(({ day }) => Number(day.slice(0, 7).replace('-', ''))))) {
+    for (const [key, { all }] of await shownCells(store, { projectId, runId, month })) after.set(key, all);
+  }
+  const cells = before.map(({ day, event, own, all }): UndoCell => {
+    return { day, event, before: all, taken_back: own, after: after.get(cellKey(day, event)) ?? 0 };
+  });
+  const again = cells.reduce((sum, cell) => sum + Math.max(0, cell.after - (cell.before - cell.taken_back)), 0);
+  return {
+    made_at: new Date(clock.now()).toISOString(),
+    plan: { ...plan, persons: counts.persons_before },
+    rows_left: left,
+    events_seen_again: again,
+    persons: { before: counts.persons_before, after: counts.persons_after },
+    groups: { before: counts.groups_before, after: counts.groups_after, types_removed: counts.group_types_removed },
+    cells: cells.slice(0, cellsShownMax),
+    more_cells: Math.max(0, cells.length - cellsShownMax),
+    loaded_again: loadedAgain,
+    exceptions: [...plan.exceptions, ...tiesException(counts.ties_not_followed)],
+  };
+}
+
+function tiesException(count: number): string[] {
+  if (count === 0) return [];
+  return [
+    `${count} ids are tied by stored events to more ids than can be looked at together: merges with them that were refused ` +
+      'because of this run stay refused.',
+  ];
+}
+
+function show({ leased }: Undo, deleted: number, personsLeft: number, finishedAt?: number): void {
+  const total = deleted + personsLeft;
+  leased.progress({
+    stage: 'undo',
+    partsDone: 0,
+    done: deleted,
+    total,
+    bytes: 0,
+    rate: 0,
+    ...(finishedAt === undefined ? {} : { finishedAt }),
+  });
+}

@@ -1,0 +1,79 @@
+import type { EventStore } from '../../src/eventstore/eventstore.ts';
+import { usageByDay } from '../../src/eventstore/counts.ts';
+import type { Metadata } from '../../src/metadata/database.ts';
+import { personUuid } from '../../src/persons/person.ts';
+
+/** Everything that a project has of events, persons and groups, in a form in which two projects can be compared. */
+export interface ProjectState {
+  readonly events: readonly string[];
+  readonly persons: readonly string[];
+  readonly groups: readonly string[];
+  /** Of all days together: the day of arrival differs. */
+  readonly usage: { readonly standard: number; readonly historical: number };
+}
+
+/** Ids of runs differ from project to project: `runs` says what to call them. */
+export async function projectState(
+  { store, db }: { readonly store: EventStore; readonly db: Metadata },
+  projectId: number,
+  runs: ReadonlyMap<string, string> = new Map(),
+): Promise<ProjectState> {
+  const events = await store.query<{ line: string }>(
+    `SELECT concat(toString(day), ' ', event, ' ', distinct_id, ' ', toString(uuid), ' ', toString(timestamp), ' ', properties) AS line
+FROM events FINAL WHERE project_id = {project:Int32} ORDER BY line`,
+    { project: projectId },
+  );
+  const usage = await usageByDay(store, projectId, {});
+  const sum = (of: 'standard' | 'historical'): number => usage.reduce((all, day) => all + day[of], 0);
+  return {
+    events: events.map(({ line }) => renamed(line, runs)).sort(),
+    persons: await personsOf(db, projectId),
+    groups: await groupsOf(db, projectId),
+    usage: { standard: sum('standard'), historical: sum('historical') },
+  };
+}
+
+function renamed(line: string, runs: ReadonlyMap<string, string>): string {
+  let text = line;
+  for (const [id, name] of runs) text = text.replaceAll(id, name);
+  return text;
+}
+
+/** With the id that each is named after, since that gives its uuid. */
+async function personsOf(db: Metadata, projectId: number): Promise<string[]> {
+  const ids = await db.selectFrom('person_distinct_ids').selectAll().where('project_id', '=', projectId).execute();
+  const persons = await db.selectFrom('persons').selectAll().where('project_id', '=', projectId).execute();
+  return persons
+    .map((person) => {
+      const own = ids.filter((row) => row.person_uuid === person.uuid).map((row) => row.distinct_id);
+      const named = own.find((id) => personUuid(projectId, id) === person.uuid);
+      return JSON.stringify([
+        own.sort(),
+        named,
+        Number(person.created_at_micros),
+        person.is_identified,
+        sorted(person.registers),
+      ]);
+    })
+    .sort();
+}
+
+async function groupsOf(db: Metadata, projectId: number): Promise<string[]> {
+  const rows = await db
+    .selectFrom('groups as g')
+    .innerJoin('group_types as t', (join) =>
+      join.onRef('t.project_id', '=', 'g.project_id').onRef('t.type_index', '=', 'g.type_index'),
+    )
+    .select(['t.name', 'g.group_key', 'g.created_at_micros', 'g.registers'])
+    .where('g.project_id', '=', projectId)
+    .execute();
+  return rows
+    .map((row) => JSON.stringify([row.name, row.group_key, Number(row.created_at_micros), sorted(row.registers)]))
+    .sort();
+}
+
+/** The text of registers with its keys in order. */
+function sorted(registers: string): unknown {
+  const value = JSON.parse(registers) as Readonly<Record<string, unknown>>;
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
