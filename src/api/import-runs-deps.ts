@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import type { JsonObject } from '../base/json.ts';
 import { ApiError } from '../contract/errors.ts';
 import type { PreflightResult } from '../contract/import-preflight.ts';
+import type { StoreReader } from '../eventstore/eventstore.ts';
 import type { ApiReply, ApiRequest } from '../http/api-route.ts';
 import { getRun } from '../imports/run/run-store.ts';
 import type { Run } from '../imports/run/run.ts';
@@ -21,6 +22,8 @@ export interface ImportRouteDeps {
   readonly db: Metadata;
   readonly clock: Clock;
   readonly registry: Pick<PluginRegistry, 'get'>;
+  /** Undefined: this process has none. */
+  readonly store?: StoreReader | undefined;
   /** Undefined: this process has no place for the files of imports. */
   readonly imports?: ImportPlaces | undefined;
 }

@@ -31,6 +31,7 @@ import { toRunRecord } from '../imports/run/run-record.ts';
 import { importPreflightRoutes } from './import-preflight.ts';
 import { importRunProgressRoutes } from './import-runs-progress.ts';
 import { importRunResultRoutes } from './import-runs-results.ts';
+import { importRunUndoRoutes } from './import-runs-undo.ts';
 import { importUploadRoutes } from './import-uploads.ts';
 import { changing, requireConfig } from './plugin-configs-deps.ts';
 
@@ -40,6 +41,7 @@ export function importRunRoutes(deps: ImportRouteDeps): ApiRoute[] {
     ...collectionRoutes(deps),
     ...steeringRoutes(deps),
     ...importPreflightRoutes(deps),
+    ...importRunUndoRoutes(deps),
     ...importRunResultRoutes(deps),
     ...importRunProgressRoutes(deps),
     ...importUploadRoutes(deps),

@@ -3,6 +3,7 @@ export const scopeObjects = {
   activity_log: 'Activity log entries',
   group: 'Groups and group types',
   historical_migration: 'Agreements for historical imports',
+  import_undo: 'Taking back import runs',
   ingestion_warning: 'Ingestion warnings and dead letters',
   organization: 'Organisations',
   person: 'Persons',

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startTestApp, type TestApp } from './app.ts';
 import { openStaging } from '../../src/imports/staging/open-staging.ts';
+import type { StoreReader } from '../../src/eventstore/eventstore.ts';
 import type { Staging } from '../../src/imports/staging.ts';
 import { definePlugin, importRunJobs, wrongSetting, type Plugin } from '../../src/plugins/plugin.ts';
 import { createRegistry } from '../../src/plugins/plugin-registry.ts';
@@ -74,7 +75,12 @@ export interface ImportsApp extends AsyncDisposable {
 
 /** The real server with the routes of imports; the files of runs and uploads lie in a temp directory. */
 export async function startImportsApp(
-  more: { readonly uploadBytesMax?: number; readonly uploadsBytesMax?: number; readonly hasPlaces?: boolean } = {},
+  more: {
+    readonly uploadBytesMax?: number;
+    readonly uploadsBytesMax?: number;
+    readonly hasPlaces?: boolean;
+    readonly store?: StoreReader;
+  } = {},
 ): Promise<ImportsApp> {
   const dir = await mkdtemp(join(tmpdir(), 'millrace-imports-'));
   const staging = await openStaging(join(dir, 'staging'));
@@ -86,7 +92,7 @@ export async function startImportsApp(
   const imports = more.hasPlaces === false ? undefined : places;
   const app = await startTestApp((db, { clock }) => [
     ...pluginConfigRoutes({ db, clock, registry }),
-    ...importRunRoutes({ db, clock, registry, imports }),
+    ...importRunRoutes({ db, clock, registry, imports, store: more.store }),
     ...jobRoutes({ db, clock }),
     ...activityLogRoutes({ db }),
   ]);

@@ -23,9 +23,7 @@ export function madeEvents(
   const draw = createDraw(seed);
   const mark = runId === undefined ? {} : { $import_run_id: runId };
   const own = Array.from({ length: count }, () => madeEvent(draw, mark));
-  const again = shared
-    .filter(() => draw.chance(0.1))
-    .map((each) => ofRun(each, runId));
+  const again = shared.filter(() => draw.chance(0.1)).map((each) => ofRun(each, runId));
   return [...own, ...again].sort((a, b) => (a.timestamp < b.timestamp ? -1 : 1));
 }
 

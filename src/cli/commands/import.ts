@@ -19,7 +19,9 @@ import {
   addReadCommands,
   addRunsOptions,
   addServerOptions,
+  addUndoCommand,
   serverRunsOf,
+  watchAndUndo,
   watchRun,
   type RunsOptions,
 } from '../import/run-commands.ts';
@@ -39,6 +41,7 @@ export function importCommand(parent: Command, terminal: Terminal): void {
   addStart(imports, terminal);
   addReadCommands(imports, terminal);
   addActCommands(imports, terminal);
+  addUndoCommand(imports, terminal);
   addExample(imports, terminal);
 }
 
@@ -112,6 +115,7 @@ async function lookFirst(
 
 interface StartOptions extends RunsOptions, RunScopeOptions {
   readonly watch?: boolean;
+  readonly undo?: boolean;
   /** False: `--no-preflight`. */
   readonly preflight?: boolean;
 }
@@ -124,6 +128,7 @@ function addStart(imports: Command, terminal: Terminal): void {
     .option('--speed <events>', 'events per second at most; 0: as fast as the target takes them')
     .option('--no-preflight', 'begin without a look at target, keys, disk and source')
     .option('--watch', 'follow it until nothing happens any more')
+    .option('--undo', 'of a trial: follow it, and take back what it stored when it has ended')
     .action((options: StartOptions) => {
       if (options.config === undefined) {
         throw new CommandError('usage', 'expected --config; "millrace import <format> <paths>" needs no server');
@@ -134,7 +139,11 @@ function addStart(imports: Command, terminal: Terminal): void {
 
 async function start(terminal: Terminal, options: StartOptions, config: string): Promise<void> {
   const runs = serverRunsOf(options, config);
+  if (options.undo === true && limitOf(options).limit === undefined) {
+    throw new CommandError('usage', 'expected --trial or --limit with --undo: only a trial is taken back by itself');
+  }
   const view = await runs.create(orderOf(options));
+  if (options.undo === true) return watchAndUndo(terminal, runs, options, view);
   if (options.watch === true) return watchRun(terminal, runs, options, view);
   if (options.json) terminal.json(view);
   else showRuns(terminal, [view]);

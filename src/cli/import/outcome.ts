@@ -14,6 +14,7 @@ export function endOf(view: RunView, { check, verify }: Findings, again: string)
   if (view.state === 'paused') return new CommandError('paused', `paused in ${view.stage}; ${again}`);
   if (view.state === 'failed') return new CommandError('failed', `${view.reason} (in ${view.stage}; ${again})`);
   if (view.state === 'cancelled') return new CommandError('failed', 'the run was cancelled; what was loaded stays');
+  // Also of a run that was taken back: nothing is left that could be wrong.
   if (view.state !== 'completed') return undefined;
   if (verify?.verdict === 'different') return new CommandError('different', verify.detail);
   if (view.stages === 2 && check?.verdict === 'failed') {

@@ -6,6 +6,7 @@ import type { ImportRunResume } from '../../contract/import-runs.ts';
 import { defaultUrl, projectApi } from '../api-options.ts';
 import { confirm } from '../confirm.ts';
 import { CommandError } from '../exit-codes.ts';
+import { numberText } from '../progress-line.ts';
 import { untilStopped } from '../stop-signal.ts';
 import type { Terminal } from '../terminal.ts';
 import { follow } from './follow.ts';
@@ -17,6 +18,7 @@ import { isFinal, type RunView } from './run-view.ts';
 import { serverRuns, type ServerRuns } from './server-runs.ts';
 import { showCheck, showVerify } from './show-check.ts';
 import { runLine, showRuns, totalsLines } from './show-run.ts';
+import { showUndoPlan } from './show-undo.ts';
 
 export interface RunsOptions {
   readonly url: string;
@@ -127,6 +129,34 @@ export function addActCommands(parent: Command, terminal: Terminal): void {
   );
 }
 
+/** `undo`. */
+export function addUndoCommand(parent: Command, terminal: Terminal): void {
+  oneRun(
+    parent,
+    'undo',
+    "take back what a server's run stored: its events, and what they made of persons (with --config)",
+  )
+    .argument('[run]', 'the run, as "millrace import list" shows it; the newest otherwise')
+    .option('--dry-run', 'show what would be taken back; change nothing')
+    .option('--yes', 'do not ask')
+    .action((run: string | undefined, options: UndoOptions) => undo(terminal, options, run ?? options.run));
+}
+
+interface UndoOptions extends OneRunOptions {
+  readonly dryRun?: boolean;
+}
+
+async function undo(terminal: Terminal, options: UndoOptions, run: string | undefined): Promise<void> {
+  const runs = await runsOf(options);
+  const { id } = await runs.find(run);
+  const plan = await runs.undoPlan(id);
+  if (options.json === true && options.dryRun === true) return terminal.json(plan);
+  if (options.json !== true) showUndoPlan(terminal, id, plan);
+  if (options.dryRun === true) return;
+  await confirm(terminal.process, `Take back ${numberText(plan.events)} events of run ${id}?`, options);
+  await watchRun(terminal, runs, options, await runs.undo(id));
+}
+
 function addChanges(command: Command): Command {
   return command
     .option('--rejected-max <share>', 'share of the records that may be rejected: 1% or 0.01')
@@ -172,6 +202,23 @@ export async function watchRun(
   });
 }
 
+/** Of a trial: however it ended, nothing of it stays. Errors: as the trial ended. */
+export async function watchAndUndo(
+  terminal: Terminal,
+  runs: ImportRuns,
+  options: Pick<RunsOptions, 'json'>,
+  first: RunView,
+): Promise<void> {
+  try {
+    await watchRun(terminal, runs, options, first);
+  } finally {
+    const { state } = await runs.find(first.id);
+    if (['completed', 'failed', 'cancelled'].includes(state)) {
+      await watchRun(terminal, runs, options, await runs.undo(first.id));
+    } else terminal.note(`${first.id} is ${state}: "millrace import undo ${first.id}" takes it back once it has ended`);
+  }
+}
+
 async function* none(): AsyncIterable<never> {}
 
 export interface RunEnd extends Findings {
@@ -180,6 +227,8 @@ export interface RunEnd extends Findings {
 
 /** The figures of a run that has ended, and what its last stage found. */
 export function showEnd(terminal: Terminal, { view, check, verify: compared }: RunEnd): void {
+  if (view.state === 'undone')
+    return terminal.data(`run ${view.id} is taken back; "millrace import report" says what came of it`);
   if (view.state !== 'completed') terminal.note(runLine(view));
   for (const line of totalsLines(view)) terminal.data(line);
   if (check !== undefined) showCheck(terminal, check);

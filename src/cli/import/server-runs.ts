@@ -3,7 +3,7 @@ import { backoffMs } from '../../base/retry.ts';
 import { EventSourceParserStream } from 'eventsource-parser/stream';
 import type { PreflightResult } from '../../contract/import-preflight.ts';
 import type { ImportRunCreate, ImportRunRecord } from '../../contract/import-runs.ts';
-import type { CheckResult, VerifyResult } from '../../imports/run/results.ts';
+import type { CheckResult, UndoPlan, VerifyResult } from '../../imports/run/results.ts';
 import type { ProjectApi } from '../api-options.ts';
 import { CommandError } from '../exit-codes.ts';
 import type { ImportRuns } from './import-runs.ts';
@@ -39,6 +39,8 @@ export function serverRuns(api: ProjectApi, config: number): ServerRuns {
     act: async (run, action, body = {}) =>
       viewOfRecord(await api.send<ImportRunRecord>('POST', path(run, `${action}/`), body)),
     verifyAgain: async (run) => viewOfRecord(await api.send<ImportRunRecord>('POST', path(run, 'verify/'), {})),
+    undoPlan: (run) => api.send<UndoPlan>('POST', path(run, 'undo/'), { dry_run: true }),
+    undo: async (run) => viewOfRecord(await api.send<ImportRunRecord>('POST', path(run, 'undo/'), {})),
     check: (run) => api.get<CheckResult>(path(run, 'check/')),
     verify: (run) => api.get<VerifyResult>(path(run, 'verify/')),
     report: (run, form, signal) =>
