@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../base/json.ts';
 import type { ProfileEvent } from '../../eventstore/profile-reads.ts';
-import { parseExact } from '../../persons/exact-json.ts';
+import { parseExact } from '../../base/exact-json.ts';
 import type { EventDraft } from '../event-draft.ts';
 import { readGroups } from '../steps/read-groups.ts';
 import { settleProfile } from '../steps/settle-profile.ts';
