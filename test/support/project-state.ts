@@ -12,40 +12,45 @@ export interface ProjectState {
   readonly usage: { readonly standard: number; readonly historical: number };
 }
 
-/** Ids of runs differ from project to project: `runs` says what to call them. */
+/**
+ * `runs`: their ids differ from project to project; what to call them. `grouped`: of events a sum over each day and name, where
+ * they are too many to list.
+ */
 export async function projectState(
   { store, db }: { readonly store: EventStore; readonly db: Metadata },
   projectId: number,
-  runs: ReadonlyMap<string, string> = new Map(),
+  {
+    runs = new Map(),
+    grouped = false,
+  }: { readonly runs?: ReadonlyMap<string, string>; readonly grouped?: boolean } = {},
 ): Promise<ProjectState> {
+  let properties = 'properties';
+  for (const [id, name] of runs) properties = `replaceAll(${properties}, '${id}', '${name}')`;
+  const line = `concat(toString(day), ' ', event, ' ', distinct_id, ' ', toString(uuid), ' ', toString(timestamp), ' ', ${properties})`;
+  const from = 'FROM events FINAL WHERE project_id = {project:Int32}';
+  const sums = `concat(toString(day), ' ', event, ' ', toString(count()), ' ', toString(sum(cityHash64(${line}))))`;
   const events = await store.query<{ line: string }>(
-    `SELECT concat(toString(day), ' ', event, ' ', distinct_id, ' ', toString(uuid), ' ', toString(timestamp), ' ', properties) AS line
-FROM events FINAL WHERE project_id = {project:Int32} ORDER BY line`,
+    grouped ? `SELECT ${sums} AS line ${from} GROUP BY day, event` : `SELECT ${line} AS line ${from}`,
     { project: projectId },
   );
   const usage = await usageByDay(store, projectId, {});
   const sum = (of: 'standard' | 'historical'): number => usage.reduce((all, day) => all + day[of], 0);
   return {
-    events: events.map(({ line }) => renamed(line, runs)).sort(),
+    events: events.map((row) => row.line).sort(),
     persons: await personsOf(db, projectId),
     groups: await groupsOf(db, projectId),
     usage: { standard: sum('standard'), historical: sum('historical') },
   };
 }
 
-function renamed(line: string, runs: ReadonlyMap<string, string>): string {
-  let text = line;
-  for (const [id, name] of runs) text = text.replaceAll(id, name);
-  return text;
-}
-
 /** With the id that each is named after, since that gives its uuid. */
 async function personsOf(db: Metadata, projectId: number): Promise<string[]> {
   const ids = await db.selectFrom('person_distinct_ids').selectAll().where('project_id', '=', projectId).execute();
   const persons = await db.selectFrom('persons').selectAll().where('project_id', '=', projectId).execute();
+  const idsOf = Map.groupBy(ids, (row) => row.person_uuid);
   return persons
     .map((person) => {
-      const own = ids.filter((row) => row.person_uuid === person.uuid).map((row) => row.distinct_id);
+      const own = (idsOf.get(person.uuid) ?? []).map((row) => row.distinct_id);
       const named = own.find((id) => personUuid(projectId, id) === person.uuid);
       return JSON.stringify([
         own.sort(),

@@ -213,7 +213,9 @@ describe('undo of an import run', () => {
       projectId,
       events.map((each) => ofRun(each, 'run-2')),
     );
-    const again = await projectState({ ...bench, store: chdb.store }, projectId, new Map([['run-2', 'run-b']]));
+    const again = await projectState({ ...bench, store: chdb.store }, projectId, {
+      runs: new Map([['run-2', 'run-b']]),
+    });
     expect(again).toEqual(before);
     expect(await countRunRows(chdb.store, { projectId, runId: 'run-b', month: 202_403 })).toBe(0);
   });
