@@ -39,7 +39,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'imports/run': words`contract base telemetry metadata imports plugins plugins/configs imports/formats imports/choosing`,
   'imports/stages': words`contract base metadata eventstore batch imports imports/formats imports/choosing imports/records imports/targets imports/run`,
   'imports/preflight': words`base contract imports plugins imports/formats imports/run imports/stages`,
-  'imports/assemble.ts': words`contract base metadata imports imports/run imports/stages imports/preflight`,
+  'imports/assemble.ts': words`contract base metadata eventstore imports imports/run imports/stages imports/preflight`,
   'plugins/built-in': words`contract base metadata plugins plugins/transformations imports/sources imports/run`,
   transform: words`contract base telemetry metadata outbound plugins sandbox plugins/services plugins/configs`,
   jobs: words`contract base telemetry metadata batch plugins sandbox plugins/services plugins/configs`,

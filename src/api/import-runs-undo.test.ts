@@ -19,7 +19,7 @@ afterAll(async () => {
 
 /** A run that has ended, with its path. */
 async function completed(settings: object = {}): Promise<{ id: string; path: string }> {
-  const config = await api.config(settings);
+  const config = await api.config({ place: 'here', ...settings });
   const { body } = await api.call('POST', `${apps}/${config}/runs/`, {});
   const id = String(body['id']);
   const { db, clock } = api.app;

@@ -1,0 +1,110 @@
+/**
+ * Real: the whole program as processes, SQLite, chDB, files, HTTP. Doubled: nothing. Observed: what lies in the stores of two
+ * services once they are stopped. The one that never saw the run is the oracle.
+ */
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { openSqlite } from '../../src/metadata/sqlite.ts';
+import { tempChdb } from '../support/chdb.ts';
+import { projectState, type ProjectState } from '../support/project-state.ts';
+import { personalKey, projectKey, startServer, tempDataDir, untilStored, type TestServer } from '../support/server.ts';
+import {
+  createUndoConfigs,
+  importAll,
+  sendLive,
+  undoClient,
+  undoFailpoints,
+  untilState,
+  writeUndoHistory,
+} from '../support/undo-worlds.ts';
+
+const keys = { project: projectKey, personal: personalKey };
+const recordsPerRun = 2500;
+/** Beside the failpoints. */
+const randomKills = 2;
+
+const clientOf = (server: TestServer) => undoClient(server, keys);
+
+async function stateOf(dataDir: string, runs: readonly string[]): Promise<ProjectState> {
+  const chdb = await tempChdb({}, dataDir);
+  const db = openSqlite(join(dataDir, 'metadata.db'));
+  try {
+    const names = new Map(runs.map((id, index) => [id, `run-${index}`]));
+    return await projectState({ store: chdb.store, db }, 1, { runs: names });
+  } finally {
+    await chdb.close();
+    await db.destroy();
+  }
+}
+
+it('undo of one of three overlapping runs over live data, killed ten times, ends as in a service that never saw it', async () => {
+  await using mine = await tempDataDir();
+  await using reference = await tempDataDir();
+  const history = await writeUndoHistory(join(mine.path, 'history'), recordsPerRun);
+
+  let server = await startServer(mine.path);
+  let client = clientOf(server);
+  await sendLive(server, keys, history.before);
+  await untilStored(server, { standard: history.before.length });
+  const configs = await createUndoConfigs(server, client, history.files);
+  const runs: { path: string; id: string }[] = [];
+  for (const config of configs) runs.push(await importAll(client, config));
+  await sendLive(server, keys, history.after);
+  const [first, undone, third] = runs;
+  if (first === undefined || undone === undefined || third === undefined) throw new Error('expected three runs');
+  await delay(500);
+  const plan = await client.post<{ events: number; other_runs: { id: string; what: string }[] }>(
+    `${undone.path}undo/`,
+    {
+      dry_run: true,
+    },
+  );
+  expect(plan.events).toBeGreaterThan(1000);
+  expect(plan.other_runs.map(({ id, what }) => [id, what]).sort()).toEqual(
+    [first, third].map(({ id }) => [id, 'loads_again']).sort(),
+  );
+  expect(await client.post(`${undone.path}undo/`)).toMatchObject({ stage: 'undo' });
+  await server.kill();
+  for (const failAt of undoFailpoints) {
+    const env = { MILLRACE_FAIL_AT: failAt, MILLRACE_ALLOW_FAILPOINTS: 'true' };
+    server = await startServer(mine.path, env, { waitForReady: false });
+    if (server.child.signalCode === null) await once(server.child, 'exit');
+    expect([failAt, server.child.signalCode]).toEqual([failAt, 'SIGKILL']);
+  }
+  for (let kills = 0; kills < randomKills; kills += 1) {
+    server = await startServer(mine.path, {}, { waitForReady: false });
+    await delay(Math.random() * 500);
+    await server.kill();
+  }
+  server = await startServer(mine.path);
+  client = clientOf(server);
+  await untilState(client, undone.path, 'undone');
+  for (const { path } of [first, third]) await untilState(client, path, 'completed');
+  const report = await client.get<{ undo: { rows_left: number; exceptions: string[]; loaded_again: string[] } }>(
+    `${undone.path}report/`,
+  );
+  expect(report.undo).toMatchObject({ rows_left: 0, exceptions: [] });
+  expect([...report.undo.loaded_again].sort()).toEqual([first.id, third.id].sort());
+  await server.terminate();
+
+  const other = await startServer(reference.path);
+  const otherClient = clientOf(other);
+  await sendLive(other, keys, history.before);
+  await untilStored(other, { standard: history.before.length });
+  const otherConfigs = await createUndoConfigs(other, otherClient, history.files);
+  const otherFirst = await importAll(otherClient, otherConfigs[0] ?? '');
+  const otherThird = await importAll(otherClient, otherConfigs[2] ?? '');
+  await sendLive(other, keys, history.after);
+  await delay(1000);
+  await other.terminate();
+
+  const got = await stateOf(mine.path, [first.id, third.id]);
+  const expected = await stateOf(reference.path, [otherFirst.id, otherThird.id]);
+  expect(got.events.length).toBe(expected.events.length);
+  expect(got.events).toEqual(expected.events);
+  expect(got.persons).toEqual(expected.persons);
+  expect(got.groups).toEqual(expected.groups);
+  expect(got.usage).toEqual(expected.usage);
+}, 180_000);
