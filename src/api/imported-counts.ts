@@ -4,16 +4,20 @@ import {
   importedCountsSchema,
   importedEventsQuerySchema,
   importedEventsSchema,
+  importedPropertiesQuerySchema,
+  importedPropertiesSchema,
 } from '../contract/imported-events.ts';
 import { isUuid } from '../eventstore/cursor.ts';
 import type { EventStore } from '../eventstore/eventstore.ts';
-import { importedDayCounts, importedEvents, type IdentityKey } from '../eventstore/import-reads.ts';
+import { importedDayCounts, importedEvents, importedProperties, type IdentityKey } from '../eventstore/import-reads.ts';
 import { isoOfMicros, parseMicros } from '../eventstore/micros.ts';
 import { apiRoute, type ApiRoute } from '../http/api-route.ts';
 import { fromStore } from './events.ts';
 
 export interface ImportedEventsRouteDeps {
   readonly store: EventStore;
+  /** How many transformations of a project are active. */
+  readonly activeTransformations: (projectId: number) => Promise<number>;
 }
 
 const base = '/api/projects/:project_id/events';
@@ -23,22 +27,27 @@ const dayForm = /^\d{4}-\d\d-\d\d$/;
 
 /** What another service that loads history into this one needs to see whether all of it arrived. */
 export function importedEventsRoutes(deps: ImportedEventsRouteDeps): ApiRoute[] {
-  return [countsRoute(deps), eventsRoute(deps)];
+  return [countsRoute(deps), eventsRoute(deps), propertiesRoute(deps)];
 }
 
-function countsRoute({ store }: ImportedEventsRouteDeps): ApiRoute {
+function countsRoute({ store, activeTransformations }: ImportedEventsRouteDeps): ApiRoute {
   return apiRoute({
     ...common,
     path: `${base}/imported_counts`,
     summary: 'Count what an import run stored on one day, by name',
     description:
-      'With a checksum over the events’ identities and times, so that two sides can compare without listing them.',
+      'With checksums over the events’ identities and times and over what they say, so that two sides can compare without ' +
+      'listing them.',
     query: importedCountsQuerySchema,
     responses: { 200: importedCountsSchema },
     handler: async ({ project, query }) => {
       const day = existingDay(query.day);
-      const results = await fromStore(() => importedDayCounts(store, project().id, query.run, day));
-      return { status: 200, body: { results } };
+      const counts = await fromStore(() => importedDayCounts(store, project().id, query.run, day));
+      const results = counts.map(({ event, count, checksum, content }) => {
+        return { event, count, checksum, content_checksum: content };
+      });
+      const active = await activeTransformations(project().id);
+      return { status: 200, body: { active_transformations: active, results } };
     },
   });
 }
@@ -55,14 +64,32 @@ function eventsRoute({ store }: ImportedEventsRouteDeps): ApiRoute {
       const day = query.day === undefined ? undefined : existingDay(query.day);
       const where = { day, event: query.event, after: readCursor(query.cursor) };
       const page = await fromStore(() => importedEvents(store, project().id, where, query.limit ?? pageEvents));
-      const results = page.events.map(({ day: on, uuid, distinctId, timestampMicros, runId }) => ({
+      const results = page.events.map(({ day: on, uuid, distinctId, timestampMicros, runId, content }) => ({
         day: on,
         uuid,
         distinct_id: distinctId,
         timestamp: isoOfMicros(timestampMicros),
         import_run_id: runId,
+        content_checksum: content,
       }));
       return { status: 200, body: { next: page.next === undefined ? null : cursorOf(page.next), results } };
+    },
+  });
+}
+
+function propertiesRoute({ store }: ImportedEventsRouteDeps): ApiRoute {
+  return apiRoute({
+    ...common,
+    path: `${base}/imported_properties`,
+    summary: 'Read the properties of some events of one name and day',
+    description: 'As texts, so that no digit of a number is lost on the way. For events whose checksums differ.',
+    query: importedPropertiesQuerySchema,
+    responses: { 200: importedPropertiesSchema },
+    handler: async ({ project, query }) => {
+      const where = { day: existingDay(query.day), event: query.event, uuids: query.uuids.split(',') };
+      const rows = await fromStore(() => importedProperties(store, project().id, where));
+      const results = rows.map(({ uuid, distinctId, properties }) => ({ uuid, distinct_id: distinctId, properties }));
+      return { status: 200, body: { results } };
     },
   });
 }

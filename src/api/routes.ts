@@ -12,6 +12,7 @@ import { deadLetterRoutes } from './dead-letters.ts';
 import { eventRoutes } from './events.ts';
 import { groupRoutes } from './groups.ts';
 import { historicalMigrationRoutes } from './historical-migrations.ts';
+import { listConfigs } from '../plugins/configs/stored-config.ts';
 import { importedEventsRoutes } from './imported-counts.ts';
 import { importRunRoutes } from './import-runs.ts';
 import type { ImportPlaces } from './import-runs-deps.ts';
@@ -47,6 +48,11 @@ export interface ApiDeps {
 }
 
 /** Every operation of the management API, its own description included. */
+async function countActive({ db, clock }: Pick<ApiDeps, 'db' | 'clock'>, projectId: number): Promise<number> {
+  const configs = await listConfigs(db, { projectId, family: 'transformation', now: clock.now() });
+  return configs.filter(({ enabled }) => enabled).length;
+}
+
 export function apiRoutes(deps: ApiDeps): ApiRoute[] {
   const { db, store, door } = deps;
   const persons = {
@@ -64,7 +70,7 @@ export function apiRoutes(deps: ApiDeps): ApiRoute[] {
     ...jobRoutes(deps),
     ...activityLogRoutes(deps),
     ...eventRoutes({ store, persons }),
-    ...importedEventsRoutes({ store }),
+    ...importedEventsRoutes({ store, activeTransformations: (projectId) => countActive(deps, projectId) }),
     ...usageRoutes({ store }),
     ...personRoutes({ db }),
     ...groupRoutes({ db }),

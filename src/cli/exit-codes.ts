@@ -12,6 +12,16 @@ export const exitCodes = {
     meaning: 'An import is done, but what is stored differs from what was sent; the report says where.',
   },
   preflight: { code: 8, meaning: 'An import was not begun: its preflight found a problem and says what to change.' },
+  exactById: {
+    code: 9,
+    meaning:
+      'An import is done, and every event is stored with its id, time and name; its properties could not be compared, or ' +
+      'active transformations may have changed them.',
+  },
+  unverified: {
+    code: 10,
+    meaning: 'An import is done, and nobody looked into the store: the target cannot be read, or not with this key.',
+  },
   unreachable: { code: 69, meaning: 'The server cannot be reached or has trouble.' },
   paused: { code: 75, meaning: 'An import is paused; the same command goes on where it stopped.' },
   invalidConfig: { code: 78, meaning: 'The configuration is invalid.' },

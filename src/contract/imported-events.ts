@@ -15,6 +15,9 @@ export const importedCountsQuerySchema = Type.Object({
 });
 
 export const importedCountsSchema = Type.Object({
+  active_transformations: Type.Integer({
+    description: 'How many transformations of the project may change events on their way into the store now.',
+  }),
   results: Type.Array(
     Type.Object({
       event: Type.String(),
@@ -23,6 +26,11 @@ export const importedCountsSchema = Type.Object({
         description:
           '16 hexadecimal digits: XOR over the events of the first 8 bytes (little-endian) of the MD5 of ' +
           '`uuid NUL distinct_id NUL time`, the time in µs since the epoch.',
+      }),
+      content_checksum: Type.String({
+        description:
+          'The same over `uuid NUL properties`: their text as it is stored, without `,"$import_run_id":"…"` where it ends ' +
+          'with that.',
       }),
     }),
   ),
@@ -50,6 +58,28 @@ export const importedEventsSchema = Type.Object({
       distinct_id: Type.String(),
       timestamp: Type.String({ format: 'date-time', description: 'ISO 8601 UTC with microseconds.' }),
       import_run_id: Type.String({ description: 'Run that stored it; empty: it was not imported.' }),
+      content_checksum: Type.String({ description: 'What it adds to `content_checksum` of the counts.' }),
+    }),
+  ),
+});
+
+export const importedPropertiesQuerySchema = Type.Object({
+  day,
+  event: Type.String({ maxLength: 1000, description: 'The name of all of these events.' }),
+  uuids: Type.String({
+    maxLength: 3700,
+    pattern:
+      '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(,[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})*$',
+    description: 'At most 100, with commas between them.',
+  }),
+});
+
+export const importedPropertiesSchema = Type.Object({
+  results: Type.Array(
+    Type.Object({
+      uuid: Type.String({ format: 'uuid' }),
+      distinct_id: Type.String(),
+      properties: Type.String({ description: 'JSON as it is stored, to the last digit.' }),
     }),
   ),
 });

@@ -52,6 +52,17 @@ function checksumOf(rows: readonly Row[]): string {
   return sum.toString(16).padStart(16, '0');
 }
 
+/** Without the mark of the run, which ends the properties. */
+function contentOf(rows: readonly Row[]): string {
+  let sum = 0n;
+  for (const { n } of rows)
+    sum ^= createHash('md5')
+      .update(`${uuidOf(n)}\0{"a":1}`)
+      .digest()
+      .readBigUInt64LE(0);
+  return sum.toString(16).padStart(16, '0');
+}
+
 describe('what an import stored, read back', () => {
   const mine = Array.from({ length: 50 }, (_, n) => ({ n, run: 'run-a' }));
   beforeAll(async () => {
@@ -77,6 +88,7 @@ describe('what an import stored, read back', () => {
       ['paid', 50],
     ]);
     expect(counts.find(({ event }) => event === 'paid')?.checksum).toBe(checksumOf(mine));
+    expect(counts.find(({ event }) => event === 'paid')?.content).toBe(contentOf(mine));
     expect(await importedDayCounts(chdb.store, 1, 'run-a', '2024-03-03')).toEqual([]);
   });
 

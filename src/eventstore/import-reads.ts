@@ -10,6 +10,8 @@ export interface ImportedCount {
    * computes the same.
    */
   readonly checksum: string;
+  /** The same over `uuid \0 properties`, the properties as stored without the mark of their run at the end. */
+  readonly content: string;
 }
 
 export interface ImportedIdentity {
@@ -21,14 +23,30 @@ export interface ImportedIdentity {
   readonly timestampMicros: bigint;
   /** `$import_run_id`; empty: not imported. */
   readonly runId: string;
+  /** What it adds to `content` of the count. */
+  readonly content: string;
 }
 
-const identitySum = `lower(hex(groupBitXor(reinterpretAsUInt64(substring(
-  MD5(concat(toString(uuid), '\\0', distinct_id, '\\0', toString(toUnixTimestamp64Micro(timestamp)))), 1, 8)))))`;
+const identityHash = wordOf(
+  "concat(toString(uuid), '\\0', distinct_id, '\\0', toString(toUnixTimestamp64Micro(timestamp)))",
+);
 
 const ofProject = 'project_id = {project:Int32}';
 const ofDay = `${ofProject} AND day = toDate32({day:String})`;
 const runId = "JSONExtractString(properties, '$import_run_id')";
+/** Ours end with it; what does not is taken as it is. */
+const mark = `concat(',"$import_run_id":"', ${runId}, '"}')`;
+const unmarked = `if(endsWith(properties, ${mark}), concat(substring(properties, 1, length(properties) - length(${mark})), '}'), properties)`;
+const contentHash = wordOf(`concat(toString(uuid), '\\0', ${unmarked})`);
+
+/** The first 8 bytes of the MD5 as a number. */
+function wordOf(text: string): string {
+  return `reinterpretAsUInt64(substring(MD5(${text}), 1, 8))`;
+}
+
+function hex(number: string): string {
+  return `leftPad(lower(hex(${number})), 16, '0')`;
+}
 
 /** Events of one UTC day (`2024-03-01`, the day of their own time) that one run stored, by name. */
 export async function importedDayCounts(
@@ -37,8 +55,9 @@ export async function importedDayCounts(
   run: string,
   day: string,
 ): Promise<ImportedCount[]> {
-  const rows = await store.query<{ event: string; events: string; checksum: string }>(
-    `SELECT event, count() AS events, leftPad(${identitySum}, 16, '0') AS checksum
+  const rows = await store.query<{ event: string; events: string; checksum: string; content: string }>(
+    `SELECT event, count() AS events, ${hex(`groupBitXor(${identityHash})`)} AS checksum,
+  ${hex(`groupBitXor(${contentHash})`)} AS content
 FROM events FINAL
 PREWHERE ${ofDay}
 WHERE ${runId} = {run:String}
@@ -46,7 +65,7 @@ GROUP BY event
 ORDER BY event`,
     { project: projectId, day, run },
   );
-  return rows.map(({ event, events, checksum }) => ({ event, count: Number(events), checksum }));
+  return rows.map(({ event, events, checksum, content }) => ({ event, count: Number(events), checksum, content }));
 }
 
 export interface IdentityPage {
@@ -74,7 +93,7 @@ export async function importedEvents(
   (toDate32({after_day:String}), cityHash64({after_id:String}), {after_uuid:UUID}, {after_id:String})`;
   const rows = await store.query<IdentityRow>(
     `SELECT toString(day) AS day_text, toString(uuid) AS uuid_text, distinct_id,
-  toUnixTimestamp64Micro(timestamp) AS micros, ${runId} AS run
+  toUnixTimestamp64Micro(timestamp) AS micros, ${runId} AS run, ${hex(contentHash)} AS content
 FROM events FINAL
 PREWHERE ${day === undefined ? ofProject : ofDay} AND event = {event:String} ${after === undefined ? '' : beyond}
 ORDER BY day, cityHash64(distinct_id), uuid, distinct_id
@@ -93,6 +112,7 @@ LIMIT {limit:UInt32}`,
     distinctId: row.distinct_id,
     timestampMicros: BigInt(row.micros),
     runId: row.run,
+    content: row.content,
   }));
   const last = events.at(-1);
   return { events, next: last !== undefined && events.length === limit ? last : undefined };
@@ -104,6 +124,31 @@ interface IdentityRow {
   readonly distinct_id: string;
   readonly micros: string;
   readonly run: string;
+  readonly content: string;
+}
+
+/** An event of some that were asked for by their uuid. */
+export interface ImportedProperties {
+  readonly uuid: string;
+  readonly distinctId: string;
+  /** Text as it is stored. */
+  readonly properties: string;
+}
+
+/** What is stored of these events, whoever stored them. */
+export async function importedProperties(
+  store: EventStore,
+  projectId: number,
+  where: { readonly day: string; readonly event: string; readonly uuids: readonly string[] },
+): Promise<ImportedProperties[]> {
+  if (where.uuids.length === 0) return [];
+  const rows = await store.query<{ uuid_text: string; distinct_id: string; properties: string }>(
+    `SELECT toString(uuid) AS uuid_text, distinct_id, properties
+FROM events FINAL
+PREWHERE ${ofDay} AND event = {event:String} AND uuid IN (SELECT arrayJoin({uuids:Array(UUID)}))`,
+    { project: projectId, ...where },
+  );
+  return rows.map((row) => ({ uuid: row.uuid_text, distinctId: row.distinct_id, properties: row.properties }));
 }
 
 /** Which of these identities are stored on this day: keys of `identityKey`. Without FINAL: a row is enough. */

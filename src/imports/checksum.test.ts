@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createChecksum, emptyChecksum } from './checksum.ts';
+import { createChecksum, createContentChecksum, emptyChecksum, runMark, withoutRunMark } from './checksum.ts';
 
 interface Identity {
   readonly uuid: string;
@@ -57,5 +57,19 @@ describe('checksum of stored events', () => {
     one.add('u', 'd', 1_700_000_000_123_456);
     other.add('u', 'd', 1_700_000_000_123_456n);
     expect(one.digits()).toBe(other.digits());
+  });
+
+  it('of contents tells which event says what, and not which run brought it', () => {
+    const digits = (...events: readonly (readonly [uuid: string, properties: string])[]): string => {
+      const checksum = createContentChecksum();
+      for (const [uuid, properties] of events) checksum.add(uuid, properties);
+      return checksum.digits();
+    };
+    expect(digits(['u', '{"a":1}'], ['v', '{"a":2}'])).toBe(digits(['v', '{"a":2}'], ['u', '{"a":1}']));
+    expect(digits(['u', '{"a":1}'], ['v', '{"a":2}'])).not.toBe(digits(['u', '{"a":2}'], ['v', '{"a":1}']));
+    const stored = `{"a":1${runMark('run-1')}`;
+    expect(JSON.parse(stored)).toEqual({ a: 1, $import_run_id: 'run-1' });
+    expect(withoutRunMark(stored, 'run-1')).toBe('{"a":1}');
+    expect(withoutRunMark(stored, 'run-2')).toBe(stored);
   });
 });

@@ -15,6 +15,15 @@ export interface Checksum {
   digits(): string;
 }
 
+/**
+ * The second checksum, of what the events say: the same over `md5(uuid \0 properties)`, where properties are the text that is
+ * stored, byte for byte, without the mark of the run that ends it (see `runMark`).
+ */
+export interface ContentChecksum {
+  add(uuid: string, properties: string): void;
+  digits(): string;
+}
+
 /** XOR of nothing. */
 export const emptyChecksum = '0000000000000000';
 
@@ -38,6 +47,38 @@ export function identityWords(uuid: string, distinctId: string, micros: number |
   const bytes = hash('md5', `${uuid}\0${distinctId}\0${micros}`, 'binary');
   words[0] = wordAt(bytes, 0);
   words[1] = wordAt(bytes, 4);
+}
+
+export function createContentChecksum(): ContentChecksum {
+  let low = 0;
+  let high = 0;
+  const words = new Uint32Array(2);
+  return {
+    add: (uuid, properties) => {
+      contentWords(uuid, properties, words);
+      low ^= words[0] as number;
+      high ^= words[1] as number;
+    },
+    digits: () => checksumDigits(low, high),
+  };
+}
+
+/** What the properties of one event add to the second checksum. */
+export function contentWords(uuid: string, properties: string, words: Uint32Array): void {
+  const bytes = hash('md5', `${uuid}\0${properties}`, 'binary');
+  words[0] = wordAt(bytes, 0);
+  words[1] = wordAt(bytes, 4);
+}
+
+/** How the properties of an imported event end; what is before it does not depend on the run. */
+export function runMark(runId: string): string {
+  return `,"$import_run_id":${JSON.stringify(runId)}}`;
+}
+
+/** Properties as they are stored, without the mark of their run. */
+export function withoutRunMark(properties: string, runId: string): string {
+  const mark = runMark(runId);
+  return properties.endsWith(mark) ? `${properties.slice(0, -mark.length)}}` : properties;
 }
 
 function wordAt(bytes: string, at: number): number {

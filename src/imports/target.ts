@@ -75,6 +75,15 @@ export interface TargetReader {
   dayCounts(day: string, signal: AbortSignal): Promise<ReadonlyMap<string, StoredCount>>;
   /** Identities of the events with this name on this day, in any order. */
   dayEvents(day: string, event: string, signal: AbortSignal): AsyncIterable<readonly StoredIdentity[]>;
+  /** Text of the properties of some events of one name and day, by `uuid distinct_id`; undefined: the target does not tell. */
+  readonly dayProperties?: (
+    day: string,
+    event: string,
+    uuids: readonly string[],
+    signal: AbortSignal,
+  ) => Promise<ReadonlyMap<string, string>>;
+  /** How many transformations may change events on their way into the store; undefined: nobody can tell. */
+  readonly activeTransformations?: (signal: AbortSignal) => Promise<number>;
   /** All events with this name and the days that their identities name, in any order. */
   eventsNamed(event: string, signal: AbortSignal): AsyncIterable<readonly StoredPlace[]>;
 }
@@ -82,6 +91,8 @@ export interface TargetReader {
 export interface StoredCount {
   readonly count: number;
   readonly checksum: string;
+  /** The checksum of contents (see checksum.ts); undefined: it is not known, the reader or the run is of an older version. */
+  readonly content?: string | undefined;
 }
 
 /** Where an event is stored. */
@@ -98,6 +109,8 @@ export interface StoredIdentity {
   readonly timestamp: bigint;
   /** `$import_run_id`; empty: not imported. */
   readonly runId: string;
+  /** What it adds to the checksum of contents; undefined: the target does not tell. */
+  readonly content?: string | undefined;
 }
 
 /** Waiting may help: 429, 5xx, no connection. */

@@ -23,7 +23,7 @@ describe.concurrent('millrace import', () => {
     await using made = await newImport();
     const report = join(made.dir, 'report.html');
     const first = await made.start(endpoint.url, ['--report', report]);
-    expect([first.code, first.stderr]).toEqual([0, expect.stringContaining('begins')]);
+    expect([first.code, first.stderr]).toEqual([exitCodes.unverified.code, expect.stringContaining('begins')]);
     expect(resultOf(first)).toMatchObject({
       state: 'completed',
       totals: { records: count, events: count, loaded: count, rejected: 0, duplicates: 0 },
@@ -38,7 +38,7 @@ describe.concurrent('millrace import', () => {
 
     const again = await made.start(endpoint.url);
     expect(again.stderr).toContain('is done already; --again starts anew');
-    expect(again.code).toBe(0);
+    expect(again.code).toBe(exitCodes.unverified.code);
     expect(endpoint.kept).toHaveLength(count);
   });
 
@@ -55,7 +55,7 @@ describe.concurrent('millrace import', () => {
     await using endpoint = await startEndpoint(behave);
     await using made = await newImport();
     const { code } = await made.start(endpoint.url);
-    expect(code).toBe(0);
+    expect(code).toBe(exitCodes.unverified.code);
     expect(storedNumbers(endpoint.kept)).toEqual(upTo(count));
   });
 

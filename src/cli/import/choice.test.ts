@@ -1,3 +1,4 @@
+import { exitCodes } from '../exit-codes.ts';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -37,7 +38,7 @@ describe.concurrent('what a command chooses of files', () => {
     await using made = await newImport(lines);
     const file = join(made.dir, 'report.json');
     const done = await made.start(endpoint.url, [...args, '--report', file]);
-    expect([done.code, done.stderr]).toEqual([0, expect.stringContaining('begins')]);
+    expect([done.code, done.stderr]).toEqual([exitCodes.unverified.code, expect.stringContaining('begins')]);
     expect(expected.length).toBeGreaterThan(50);
     expect(numbersOf(endpoint.kept).toSorted((a, b) => a - b)).toEqual(expected);
     const report = JSON.parse(await readFile(file, 'utf8')) as ReportResult;
@@ -75,7 +76,10 @@ describe.concurrent('what a command chooses of files', () => {
     await using made = await newImport([JSON.stringify({ event: 'e', properties: { ...own, $useragent: header } })]);
     const flags = ['--rename-property', 'plan=tier', '--except-property', 'sec*', '--user-agent'];
     const done = await made.start(endpoint.url, [...flags, '--identity', 'device-only']);
-    expect([done.code, endpoint.kept]).toEqual([0, [expect.objectContaining({ event: 'e', distinct_id: 'd' })]]);
+    expect([done.code, endpoint.kept]).toEqual([
+      exitCodes.unverified.code,
+      [expect.objectContaining({ event: 'e', distinct_id: 'd' })],
+    ]);
     const { properties } = endpoint.kept[0] as { properties: Record<string, unknown> };
     expect(properties).toMatchObject({ tier: 'pro', n: 1, $browser: 'firefox', $os: 'Linux' });
     expect(Object.keys(properties)).not.toEqual(expect.arrayContaining(['secret', 'plan', '$useragent']));

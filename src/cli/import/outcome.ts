@@ -9,6 +9,20 @@ export interface Findings {
   readonly verify?: VerifyResult | undefined;
 }
 
+/** What the comparison with the store says to a script; undefined: exact. */
+export function verdictEnd({ verdict, detail }: VerifyResult): CommandError | undefined {
+  switch (verdict) {
+    case 'exact':
+      return undefined;
+    case 'exact_by_id':
+      return new CommandError('exactById', detail);
+    case 'unreadable':
+      return new CommandError('unverified', detail);
+    case 'different':
+      return new CommandError('different', detail);
+  }
+}
+
 /** How the command ends; undefined: done, and exact. `again`: what to do to go on, one sentence. */
 export function endOf(view: RunView, { check, verify }: Findings, again: string): CommandError | undefined {
   if (view.state === 'paused') return new CommandError('paused', `paused in ${view.stage}; ${again}`);
@@ -21,6 +35,6 @@ export function endOf(view: RunView, { check, verify }: Findings, again: string)
     return new CommandError('failed', `the check failed: ${check.problems.join(' ')}`);
   }
   const { rejected } = view.totals;
-  if (rejected === 0) return undefined;
+  if (rejected === 0) return verify === undefined ? undefined : verdictEnd(verify);
   return new CommandError('rejected', `${numberText(rejected)} did not get in; the rejected records say why`);
 }

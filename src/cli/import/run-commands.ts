@@ -5,14 +5,13 @@ import { Option, type Command } from 'commander';
 import type { ImportRunResume } from '../../contract/import-runs.ts';
 import { defaultUrl, projectApi } from '../api-options.ts';
 import { confirm } from '../confirm.ts';
-import { CommandError } from '../exit-codes.ts';
 import { numberText } from '../progress-line.ts';
 import { untilStopped } from '../stop-signal.ts';
 import type { Terminal } from '../terminal.ts';
 import { follow } from './follow.ts';
 import type { ImportRuns, RunAction } from './import-runs.ts';
 import { addStateDir } from './import-options.ts';
-import { endOf, type Findings } from './outcome.ts';
+import { endOf, verdictEnd, type Findings } from './outcome.ts';
 import { countOf, shareOf } from '../read-arguments.ts';
 import { isFinal, type RunView } from './run-view.ts';
 import { serverRuns, type ServerRuns } from './server-runs.ts';
@@ -246,7 +245,8 @@ async function verify(terminal: Terminal, options: OneRunOptions): Promise<void>
   const result = await runs.verify(id);
   if (options.json) terminal.json(result);
   else showVerify(terminal, result);
-  if (result.verdict === 'different') throw new CommandError('different', result.detail);
+  const end = verdictEnd(result);
+  if (end !== undefined) throw end;
 }
 
 /** To stdout or into a file. */

@@ -1,13 +1,20 @@
+import { canonicalDecimal } from '../../base/decimals.ts';
 import { exactNumber } from '../../base/exact-json.ts';
 import { isObject } from '../../base/json.ts';
 
-/** The same text for the same value whatever the order of its members. For values whose depth has been checked. */
+/** The same text for the same value whatever the order of its members and the spelling of its numbers. For values whose depth has been checked. */
 export function canonicalJson(value: unknown): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
-  if (!isObject(value)) return exactNumber(value) ?? `[${(value as readonly unknown[]).map(canonicalJson).join(',')}]`;
+  if (!isObject(value))
+    return canonicalNumber(value) ?? `[${(value as readonly unknown[]).map(canonicalJson).join(',')}]`;
   const members: string[] = [];
   for (const key of Object.keys(value).sort()) {
     if (value[key] !== undefined) members.push(`${JSON.stringify(key)}:${canonicalJson(value[key])}`);
   }
   return `{${members.join(',')}}`;
+}
+
+function canonicalNumber(value: unknown): string | undefined {
+  const text = exactNumber(value);
+  return text === undefined ? undefined : canonicalDecimal(text);
 }

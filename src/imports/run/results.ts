@@ -59,8 +59,13 @@ export interface SamplePair {
 
 /** What verify found: `verify.json` in staging. */
 export interface VerifyResult {
-  /** `unreadable`: the target lets nobody read what it stored. */
-  readonly verdict: 'exact' | 'different' | 'unreadable';
+  /**
+   * - `exact`: every event is stored whole.
+   * - `exact_by_id`: every event is stored with its id, time and name; its properties could not be compared, or transformations
+   *   may have changed them.
+   * - `unreadable`: the target lets nobody read what it stored.
+   */
+  readonly verdict: 'exact' | 'exact_by_id' | 'different' | 'unreadable';
   /** Why, in a sentence; for `unreadable` what to give so that it can be done. */
   readonly detail: string;
   readonly expected: number;
@@ -69,6 +74,10 @@ export interface VerifyResult {
   readonly stored_by_others?: number;
   /** Of these: with another time than this run has for them. No fault, but each is in `differences`, as `earlier`. */
   readonly other_times?: number;
+  /** Of those by others: with other properties. No fault, and only counted. */
+  readonly other_properties?: number;
+  /** Stored by this run with other properties than it sent, while transformations are active. */
+  readonly transformed?: number;
   readonly cells: readonly VerifyCell[];
   /** To the record, at most 10,000; `truncated` says how many more there are. */
   readonly differences: readonly VerifyDifference[];

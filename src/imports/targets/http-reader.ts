@@ -39,6 +39,15 @@ export function createHttpReader(options: HttpReaderOptions): TargetReader {
       const answer = await events('imported_counts', { day, run: options.runId }, signal);
       return new Map(listOf(answer).map(countOf));
     },
+    dayProperties: async (day, event, uuids, signal) => {
+      const answer = await events('imported_properties', { day, event, uuids: uuids.join(',') }, signal);
+      return new Map(listOf(answer).map(propertiesOf));
+    },
+    // Every count tells it, also of a day without events.
+    activeTransformations: async (signal) => {
+      const answer = await events('imported_counts', { day: '2000-01-01', run: options.runId }, signal);
+      return Number(answer['active_transformations'] ?? 0);
+    },
     dayEvents: async function* (day, event, signal) {
       for await (const rows of pages({ day, event }, signal)) yield rows.map(identityOf);
     },
@@ -101,8 +110,8 @@ function unreadable(origin: string, place: string, status: number, text: string)
 }
 
 function countOf(row: JsonRecord): [string, StoredCount] {
-  const { event, count, checksum } = row;
-  return [String(event), { count: Number(count), checksum: String(checksum) }];
+  const { event, count, checksum, content_checksum: content } = row;
+  return [String(event), { count: Number(count), checksum: String(checksum), content: digitsOf(content) }];
 }
 
 function identityOf(row: JsonRecord): StoredIdentity {
@@ -113,8 +122,18 @@ function identityOf(row: JsonRecord): StoredIdentity {
       `expected the time of an event as ISO 8601, got: ${String(row['timestamp'])}`,
     );
   }
-  const { uuid, distinct_id: distinctId, import_run_id: runId } = row;
-  return { uuid: String(uuid), distinctId: String(distinctId), timestamp, runId: String(runId) };
+  const { uuid, distinct_id: distinctId, import_run_id: runId, content_checksum: content } = row;
+  const by = { runId: String(runId), content: digitsOf(content) };
+  return { uuid: String(uuid), distinctId: String(distinctId), timestamp, ...by };
+}
+
+/** Services of an older version do not tell it. */
+function digitsOf(content: unknown): string | undefined {
+  return typeof content === 'string' ? content : undefined;
+}
+
+function propertiesOf({ uuid, distinct_id: distinctId, properties }: JsonRecord): [string, string] {
+  return [`${String(uuid)} ${String(distinctId)}`, String(properties)];
 }
 
 function placeOf({ day, uuid, distinct_id: distinctId }: JsonRecord): StoredPlace {

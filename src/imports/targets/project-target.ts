@@ -4,6 +4,7 @@ import {
   identityKey,
   importedDayCounts,
   importedEvents,
+  importedProperties,
   storedOnDay,
   type IdentityKey,
   type ImportedIdentity,
@@ -72,14 +73,19 @@ function storeReader({ projectId, runId, store }: ProjectTargetOptions): TargetR
     dayCounts: async (day, signal) => {
       signal.throwIfAborted();
       const rows = await read(() => importedDayCounts(store, projectId, runId, day));
-      return new Map(rows.map(({ event, count, checksum }) => [event, { count, checksum }]));
+      return new Map(rows.map(({ event, count, checksum, content }) => [event, { count, checksum, content }]));
     },
     dayEvents: async function* (day, event, signal) {
       for await (const events of pages({ day, event }, signal)) {
-        yield events.map(({ uuid, distinctId, timestampMicros: timestamp, runId: by }) => {
-          return { uuid, distinctId, timestamp, runId: by };
+        yield events.map(({ uuid, distinctId, timestampMicros: timestamp, runId: by, content }) => {
+          return { uuid, distinctId, timestamp, runId: by, content };
         });
       }
+    },
+    dayProperties: async (day, event, uuids, signal) => {
+      signal.throwIfAborted();
+      const rows = await read(() => importedProperties(store, projectId, { day, event, uuids }));
+      return new Map(rows.map(({ uuid, distinctId, properties }) => [`${uuid} ${distinctId}`, properties]));
     },
     eventsNamed: (event, signal) => pages({ event }, signal),
   };

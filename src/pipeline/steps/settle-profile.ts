@@ -3,48 +3,39 @@ import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
 import type { EventDraft, PersonIntent } from '../event-draft.ts';
 import { deadLetter, type Outcome } from '../outcome.ts';
 import { storedId } from '../../batch/stored-id.ts';
-import { isGroupIdentify } from './read-groups.ts';
+import { profileFlag, unstoredKeys, withoutKeys } from '../../batch/stored-properties.ts';
 
 /** Events that are about nothing but a person or a group. */
 const needsProfile = new Set(['$identify', '$create_alias', '$merge_dangerously', '$groupidentify', '$group_identify']);
 /** Events that technical code sends in a person's name: they say nothing about the person. */
 const saysNothing = new Set(['$exception', '$$heatmap']);
-const profileKeys = ['$set', '$set_once', '$unset'] as const;
-const flagKey = '$process_person_profile';
 
 /** What the event does to persons, after `$process_person_profile` has had its say. */
 export function settleProfile(draft: EventDraft): Outcome {
   const { properties } = draft;
-  const flag = Object.hasOwn(properties, flagKey) ? properties[flagKey] : undefined;
+  const flag = Object.hasOwn(properties, profileFlag) ? properties[profileFlag] : undefined;
+  removeKeys(draft, unstoredKeys(draft.event, properties));
   if (flag === false) {
     if (needsProfile.has(draft.event)) {
       return deadLetter(
         'invalid_event_when_process_person_profile_is_false',
-        `expected "${flagKey}" to be absent or true on ${draft.event}, got: false`,
-        `properties.${flagKey}`,
+        `expected "${profileFlag}" to be absent or true on ${draft.event}, got: false`,
+        `properties.${profileFlag}`,
       );
     }
-    removeKeys(draft, profileKeys);
     return undefined;
   }
-  if (flag !== undefined) {
-    if (flag !== true) {
-      const details = { eventUuid: draft.uuid, distinctId: draft.distinctId, value: JSON.stringify(flag).slice(0, 60) };
-      draft.warnings.push({ type: 'invalid_process_person_profile', details });
-    }
-    removeKeys(draft, [flagKey]);
+  if (flag !== undefined && flag !== true) {
+    const details = { eventUuid: draft.uuid, distinctId: draft.distinctId, value: JSON.stringify(flag).slice(0, 60) };
+    draft.warnings.push({ type: 'invalid_process_person_profile', details });
   }
-  if (isGroupIdentify(draft.event)) removeKeys(draft, profileKeys);
   draft.person = personIntent(draft);
   return undefined;
 }
 
 function removeKeys(draft: EventDraft, keys: readonly string[]): void {
-  const present = keys.filter((key) => Object.hasOwn(draft.properties, key));
-  if (present.length === 0) return;
-  draft.properties = Object.fromEntries(
-    Object.entries(draft.properties).filter(([key]) => !present.includes(key)),
-  ) as JsonObject;
+  if (keys.length === 0) return;
+  draft.properties = withoutKeys(draft.properties, keys);
   draft.propertiesText = null;
 }
 

@@ -12,7 +12,7 @@ function hashOf(text: string): Words {
   return words;
 }
 
-const row = { micros: 0, keyLow: 1, keyHigh: 1, sumLow: 0, sumHigh: 0, name: 0 };
+const row = { micros: 0, keyLow: 1, keyHigh: 1, sumLow: 0, sumHigh: 0, contentLow: 0, contentHigh: 0, name: 0 };
 
 describe('what the check keeps in memory has a bound', () => {
   it('events: a full buffer takes no more until it has been flushed, and an event larger than it goes alone', () => {

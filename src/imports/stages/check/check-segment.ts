@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { RecordReader, RecordResult } from '../../formats/format.ts';
 import type { WireEvent } from '../../../contract/wire-event.ts';
-import { identityWords } from '../../checksum.ts';
+import { contentWords, identityWords } from '../../checksum.ts';
 import type { RejectedRecord } from '../../staging.ts';
 import { createConverter, type ReadyEvent, type RefusedEvent } from './convert-event.ts';
 import { hashIdentity, hashText } from './event-keys.ts';
@@ -10,6 +10,7 @@ import { createRejectedFile, type RejectedFile } from './rejected-file.ts';
 import { segmentLines, type SegmentLine } from './segment-lines.ts';
 import { createSegmentTally, type SegmentTally } from './segment-tally.ts';
 import type { SharedDevices } from './shared-devices.ts';
+import { emptyBlockEvent } from './spill-block.ts';
 import type { SpillBuffer, SpillFile } from './spill-buffer.ts';
 
 /** What the segments of a run have in common; one at a time is checked. */
@@ -163,7 +164,7 @@ function createPut(buffer: SpillBuffer, tally: SegmentTally): Put {
   const id = { low: 0, high: 0 };
   const key = { low: 0, high: 0 };
   const sum = new Uint32Array(2);
-  const row = { micros: 0, keyLow: 0, keyHigh: 0, sumLow: 0, sumHigh: 0, name: 0 };
+  const row = emptyBlockEvent();
   let json = '';
   const put = (event: ReadyEvent): boolean => {
     hashText(event.distinctId, id);
@@ -175,6 +176,9 @@ function createPut(buffer: SpillBuffer, tally: SegmentTally): Put {
     row.keyHigh = key.high;
     row.sumLow = sum[0] as number;
     row.sumHigh = sum[1] as number;
+    contentWords(event.uuid, event.stored, sum);
+    row.contentLow = sum[0] as number;
+    row.contentHigh = sum[1] as number;
     row.name = index;
     json = event.json;
     return buffer.add(row, json);

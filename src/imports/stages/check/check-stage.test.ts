@@ -6,7 +6,7 @@ import { eventsOf, readAll } from '../../../../test/support/format-check.ts';
 import { ga4Records } from '../../formats/ga4/records.fixture.ts';
 import { mixpanelRecords } from '../../formats/mixpanel/records.fixture.ts';
 import { posthogRecords } from '../../formats/posthog/records.fixture.ts';
-import { createChecksum } from '../../checksum.ts';
+import { createChecksum, createContentChecksum, withoutRunMark } from '../../checksum.ts';
 import { storedId } from '../../../batch/stored-id.ts';
 import { RunFailedError } from '../../run/leased-run.ts';
 import { stagingKeys } from '../../staging.ts';
@@ -134,15 +134,22 @@ describe('the check', () => {
       expect(events).toHaveLength(day.events);
       expect(new Set(events.map(({ timestamp }) => dayOfMicros(microsOf(timestamp))))).toEqual(new Set([day.day]));
       const sums = new Map<string, ReturnType<typeof createChecksum> & { count?: number }>();
+      const contents = new Map<string, ReturnType<typeof createContentChecksum>>();
       const counts: Record<string, number> = {};
-      for (const { uuid, event, distinct_id: id, timestamp } of events) {
+      for (const { uuid, event, distinct_id: id, timestamp, properties } of events) {
         const sum = sums.get(event) ?? createChecksum();
         sum.add(uuid, id, microsOf(timestamp));
         sums.set(event, sum);
+        const content = contents.get(event) ?? createContentChecksum();
+        content.add(uuid, withoutRunMark(JSON.stringify(properties), String(properties['$import_run_id'])));
+        contents.set(event, content);
         counts[event] = (counts[event] ?? 0) + 1;
       }
       const expected = Object.fromEntries(
-        [...sums].map(([event, sum]) => [event, { count: counts[event], checksum: sum.digits() }]),
+        [...sums].map(([event, sum]) => [
+          event,
+          { count: counts[event], checksum: sum.digits(), content: contents.get(event)?.digits() },
+        ]),
       );
       expect(JSON.parse(day.expected)).toEqual(expected);
       expect(result.days[day.day]).toEqual(counts);

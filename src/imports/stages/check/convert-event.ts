@@ -3,6 +3,8 @@ import { nameCharsMax, scanLimits, type ScanLimits } from '../../../batch/limits
 import { scanBatch } from '../../../batch/scan.ts';
 import { distinctIdText, fieldFrom, fieldTo } from '../../../batch/spans.ts';
 import { validateEvent } from '../../../batch/validate.ts';
+import { runMark } from '../../checksum.ts';
+import { unstoredKeys, withoutKeys } from '../../../batch/stored-properties.ts';
 import { isUuid } from '../../formats/derived-uuids.ts';
 import type { WireEvent } from '../../../contract/wire-event.ts';
 import { storedId } from '../../../batch/stored-id.ts';
@@ -22,6 +24,8 @@ export interface ReadyEvent {
   /** µs since the epoch. */
   micros: number;
   json: string;
+  /** Text of its properties as the store will have it, without the mark of the run. */
+  stored: string;
 }
 
 /** The door would answer this. */
@@ -53,7 +57,7 @@ export function createConverter(options: ConvertOptions): ConvertEvent {
   const { eventBytesMax, now, onProperty } = options;
   const limits = scanLimits(eventBytesMax);
   const readTime = createTimeReader();
-  const propertiesText = createPropertiesText(options.runId);
+  const mark = runMark(options.runId);
   const ready: ReadyEvent = {
     kind: 'ready',
     uuid: '',
@@ -62,15 +66,16 @@ export function createConverter(options: ConvertOptions): ConvertEvent {
     isCut: false,
     micros: 0,
     json: '',
+    stored: '',
   };
   return (event) => {
     const isPlain = isPlainForm(event.properties, onProperty) && hasPlainFields(event);
     const time = isPlain ? readTime(event.timestamp) : undefined;
     if (time !== undefined && isStorableTime(time.micros) && !isTooFarAhead(time.micros, now())) {
-      fill(ready, event, time, propertiesText(event.properties));
+      fill(ready, event, time, mark);
       if (fits(ready.json, eventBytesMax)) return ready;
     }
-    return judge(event, propertiesText(event.properties), limits, now(), ready);
+    return judge(event, mark, limits, now(), ready);
   };
 }
 
@@ -90,8 +95,11 @@ interface Time {
   readonly text: string;
 }
 
-function fill(ready: ReadyEvent, source: WireEvent, time: Time, properties: string): void {
+function fill(ready: ReadyEvent, source: WireEvent, time: Time, mark: string): void {
   const { event, distinct_id: id } = source;
+  const properties = propertiesText(source.properties);
+  const unstored = unstoredKeys(event, source.properties);
+  ready.stored = unstored.length === 0 ? properties : propertiesText(withoutKeys(source.properties, unstored));
   ready.uuid = source.uuid.toLowerCase();
   ready.event = event;
   ready.distinctId = storedId(id);
@@ -99,18 +107,19 @@ function fill(ready: ReadyEvent, source: WireEvent, time: Time, properties: stri
   ready.micros = time.micros;
   ready.json =
     `{"uuid":"${ready.uuid}","event":${JSON.stringify(event)},"distinct_id":${JSON.stringify(ready.distinctId)},` +
-    `"timestamp":"${time.text}","properties":${properties}}`;
+    `"timestamp":"${time.text}","properties":${marked(properties, mark)}}`;
 }
 
 /** As the door does, byte by byte. */
 function judge(
   event: WireEvent,
-  properties: string,
+  mark: string,
   limits: ScanLimits,
   now: number,
   ready: ReadyEvent,
 ): ReadyEvent | RefusedEvent {
-  const { properties: _, ...fields } = event;
+  const { properties: source, ...fields } = event;
+  const properties = marked(propertiesText(source), mark);
   const text = JSON.stringify(fields);
   const json = `${text.slice(0, -1)}${text === '{}' ? '' : ','}"properties":${properties}}`;
   const scan = scanBatch(Buffer.from(`[${json}]`), limits);
@@ -124,7 +133,7 @@ function judge(
   }
   const distinctId = distinctIdText(scan.json, fieldFrom(scan, 0, 'distinctId'), fieldTo(scan, 0, 'distinctId'));
   const whole = { ...event, event: event.event.toWellFormed(), distinct_id: distinctId };
-  fill(ready, whole, { micros, text: isoOfMicros(micros) }, properties);
+  fill(ready, whole, { micros, text: isoOfMicros(micros) }, mark);
   // The time may have become longer than the source wrote it.
   return fits(ready.json, limits.eventBytesMax) ? ready : tooLarge(ready.json, limits);
 }
@@ -138,15 +147,17 @@ function refused(code: string, reason: string): RefusedEvent {
   return { kind: 'refused', code, reason };
 }
 
-/**
- * JSON of the properties with the marks of the run, which are appended as text: most properties need no copy for that.
- */
-function createPropertiesText(runId: string): (properties: Readonly<Record<string, unknown>>) => string {
-  const mark = `"$import_run_id":${JSON.stringify(runId)}}`;
-  return (properties) => {
-    if (properties['$geoip_disable'] !== true || properties['$import_run_id'] !== undefined) {
-      return JSON.stringify({ ...properties, $geoip_disable: true, $import_run_id: runId });
-    }
-    return `${JSON.stringify(properties).slice(0, -1)},${mark}`;
-  };
+/** JSON of the properties as they are stored, without the mark of the run: most need no copy for that. */
+function propertiesText(properties: Readonly<Record<string, unknown>>): string {
+  if (properties['$geoip_disable'] === true && properties['$import_run_id'] === undefined) {
+    return JSON.stringify(properties);
+  }
+  // An event that was imported before bears the mark of its run; this run's comes last, where it is looked for.
+  const { $import_run_id: _, ...others } = properties;
+  return JSON.stringify({ ...others, $geoip_disable: true });
+}
+
+/** With the mark of the run, which is appended as text. */
+function marked(properties: string, mark: string): string {
+  return properties.slice(0, -1) + mark;
 }

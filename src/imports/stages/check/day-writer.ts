@@ -26,6 +26,8 @@ export interface ExpectedSum {
   count: number;
   low: number;
   high: number;
+  contentLow: number;
+  contentHigh: number;
 }
 
 export interface DayWriterOptions {
@@ -95,7 +97,7 @@ export function createDayWriter(options: DayWriterOptions): DayWriter {
         if (isFull) makeRoom(size, done);
         events += 1;
         bytes += size;
-        addExpected(expected, name, block.sumLow[at] as number, block.sumHigh[at] as number);
+        addExpected(expected, name, block, at);
       }
       copy(block, from, to);
       return done;
@@ -111,12 +113,15 @@ function nameAt(block: Block, at: number, names: Uint32Array | undefined): numbe
   return names === undefined ? index : (names[index] as number);
 }
 
-function addExpected(expected: Map<number, ExpectedSum>, name: number, low: number, high: number): void {
-  const known = expected.get(name);
-  if (known === undefined) expected.set(name, { count: 1, low, high });
-  else {
-    known.count += 1;
-    known.low ^= low;
-    known.high ^= high;
+function addExpected(expected: Map<number, ExpectedSum>, name: number, block: Block, at: number): void {
+  let sum = expected.get(name);
+  if (sum === undefined) {
+    sum = { count: 0, low: 0, high: 0, contentLow: 0, contentHigh: 0 };
+    expected.set(name, sum);
   }
+  sum.count += 1;
+  sum.low ^= block.sumLow[at] as number;
+  sum.high ^= block.sumHigh[at] as number;
+  sum.contentLow ^= block.contentLow[at] as number;
+  sum.contentHigh ^= block.contentHigh[at] as number;
 }

@@ -57,6 +57,8 @@ const noBlock: Block = {
   keyHigh: none,
   sumLow: none,
   sumHigh: none,
+  contentLow: none,
+  contentHigh: none,
   name: none,
   start: none,
   json: Buffer.alloc(0),

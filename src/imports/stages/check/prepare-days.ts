@@ -6,7 +6,7 @@ import { stagingKeys, type DayIndex, type Staging } from '../../staging.ts';
 import { createDayWriter, type DayTotals, type DayWriter } from './day-writer.ts';
 import { mergeRuns, type DayRun } from './merge-runs.ts';
 import { createRepeatedKeys } from './repeated-keys.ts';
-import { createBlockWriter } from './spill-block.ts';
+import { createBlockWriter, emptyBlockEvent } from './spill-block.ts';
 import { closeBlock, type SpillBlock } from './spill-buffer.ts';
 import { elsewhereThan, type StoredEvents } from './stored-events.ts';
 
@@ -162,7 +162,7 @@ async function mergeInto(
   async function* mergedChunks(): AsyncGenerator<Buffer> {
     const writer = createBlockWriter(limits.blockBytes);
     const file = { length: 0 };
-    const event = { micros: 0, keyLow: 0, keyHigh: 0, sumLow: 0, sumHigh: 0, name: 0 };
+    const event = emptyBlockEvent();
     for await (const { block, names, from, to } of mergeRuns(staging, runs, limits.readAheadBytes)) {
       for (let at = from; at < to; at += 1) {
         const start = block.start[at] as number;
@@ -176,6 +176,8 @@ async function mergeInto(
         event.keyHigh = block.keyHigh[at] as number;
         event.sumLow = block.sumLow[at] as number;
         event.sumHigh = block.sumHigh[at] as number;
+        event.contentLow = block.contentLow[at] as number;
+        event.contentHigh = block.contentHigh[at] as number;
         event.name = names === undefined ? (block.name[at] as number) : (names[block.name[at] as number] as number);
         writer.add(event, block.json, start, end);
       }
@@ -192,8 +194,11 @@ function eventsOf(runs: readonly DayRun[]): number {
 
 /** As DayState says: JSON of { [event]: { count, checksum } }. */
 function expectedText({ expected }: DayTotals, names: readonly string[]): string {
-  const entries = [...expected].map(([name, { count, low, high }]) => {
-    return [names[name] ?? '', { count, checksum: checksumDigits(low, high) }] as const;
+  const entries = [...expected].map(([name, { count, low, high, contentLow, contentHigh }]) => {
+    return [
+      names[name] ?? '',
+      { count, checksum: checksumDigits(low, high), content: checksumDigits(contentLow, contentHigh) },
+    ] as const;
   });
   return JSON.stringify(Object.fromEntries(entries.toSorted((a, b) => (a[0] < b[0] ? -1 : 1))));
 }

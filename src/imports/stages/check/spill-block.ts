@@ -16,6 +16,9 @@ export interface Block {
   readonly keyHigh: Uint32Array;
   readonly sumLow: Uint32Array;
   readonly sumHigh: Uint32Array;
+  /** Share of the checksum of contents. */
+  readonly contentLow: Uint32Array;
+  readonly contentHigh: Uint32Array;
   /** Index into the names that the writer of the block kept. */
   readonly name: Uint32Array;
   /** Where the JSON begins; one more than there are events, the last is the end. */
@@ -30,7 +33,14 @@ export interface BlockEvent {
   readonly keyHigh: number;
   readonly sumLow: number;
   readonly sumHigh: number;
+  readonly contentLow: number;
+  readonly contentHigh: number;
   readonly name: number;
+}
+
+/** To be filled again and again. */
+export function emptyBlockEvent(): { -readonly [Key in keyof BlockEvent]: number } {
+  return { micros: 0, keyLow: 0, keyHigh: 0, sumLow: 0, sumHigh: 0, contentLow: 0, contentHigh: 0, name: 0 };
 }
 
 export interface BlockWriter {
@@ -45,7 +55,7 @@ export interface BlockWriter {
 }
 
 const eventsMax = 4096;
-const wordsPerEvent = 8;
+const wordsPerEvent = 10;
 const headerBytes = 8;
 /** The fastest level whose files are still small: spills are read once and thrown away. */
 const level = 1;
@@ -72,8 +82,10 @@ export function createBlockWriter(jsonBytesMax: number): BlockWriter {
       words[eventsMax + count] = event.keyHigh;
       words[2 * eventsMax + count] = event.sumLow;
       words[3 * eventsMax + count] = event.sumHigh;
-      words[4 * eventsMax + count] = event.name;
-      words[5 * eventsMax + count] = jsonBytes;
+      words[4 * eventsMax + count] = event.contentLow;
+      words[5 * eventsMax + count] = event.contentHigh;
+      words[6 * eventsMax + count] = event.name;
+      words[7 * eventsMax + count] = jsonBytes;
       source.copy(json, jsonBytes, from, to);
       jsonBytes += to - from;
       count += 1;
@@ -132,7 +144,7 @@ export function readBlock(bytes: Buffer, rawBytes: number): Block {
   const words = new Uint32Array(raw.buffer.slice(raw.byteOffset + wordsAt, raw.byteOffset + jsonAt));
   const column = (index: number): Uint32Array => words.subarray(index * count, (index + 1) * count);
   const start = new Uint32Array(count + 1);
-  start.set(column(5));
+  start.set(column(7));
   start[count] = jsonBytes;
   return {
     count,
@@ -141,7 +153,9 @@ export function readBlock(bytes: Buffer, rawBytes: number): Block {
     keyHigh: column(1),
     sumLow: column(2),
     sumHigh: column(3),
-    name: column(4),
+    contentLow: column(4),
+    contentHigh: column(5),
+    name: column(6),
     start,
     json: raw.subarray(jsonAt),
   };

@@ -1,6 +1,6 @@
 import { dayMicros } from '../../../batch/timestamps.ts';
 import { dayOfMicros } from './event-times.ts';
-import { createBlockWriter, type BlockEvent, type BlockWriter } from './spill-block.ts';
+import { createBlockWriter, emptyBlockEvent, type BlockEvent, type BlockWriter } from './spill-block.ts';
 
 /** Where the events of one day lie in a spill, in the order of their time. */
 export interface SpillRun {
@@ -41,8 +41,18 @@ export interface SpillLimits {
 
 const eventsMax = 1 << 17;
 /** Columns of whole numbers. */
-const column = { keyLow: 0, keyHigh: 1, sumLow: 2, sumHigh: 3, name: 4, from: 5, to: 6 } as const;
-const columns = 7;
+const column = {
+  keyLow: 0,
+  keyHigh: 1,
+  sumLow: 2,
+  sumHigh: 3,
+  contentLow: 4,
+  contentHigh: 5,
+  name: 6,
+  from: 7,
+  to: 8,
+} as const;
+const columns = 9;
 
 interface Stored {
   arena: Buffer;
@@ -105,6 +115,8 @@ function append(stored: Stored, event: BlockEvent, json: string): void {
   words[at + column.keyHigh] = event.keyHigh;
   words[at + column.sumLow] = event.sumLow;
   words[at + column.sumHigh] = event.sumHigh;
+  words[at + column.contentLow] = event.contentLow;
+  words[at + column.contentHigh] = event.contentHigh;
   words[at + column.name] = event.name;
   words[at + column.from] = stored.used;
   words[at + column.to] = end + 1;
@@ -115,7 +127,7 @@ function append(stored: Stored, event: BlockEvent, json: string): void {
 
 function* writeRuns(stored: Stored, writer: BlockWriter, file: SpillFile): Generator<Buffer> {
   const { arena, micros, words } = stored;
-  const event = { micros: 0, keyLow: 0, keyHigh: 0, sumLow: 0, sumHigh: 0, name: 0 };
+  const event = emptyBlockEvent();
   let blocks: SpillBlock[] = [];
   let dayEnd = -Infinity;
   for (const index of inOrder(stored)) {
@@ -134,6 +146,8 @@ function* writeRuns(stored: Stored, writer: BlockWriter, file: SpillFile): Gener
     event.keyHigh = words[at + column.keyHigh] as number;
     event.sumLow = words[at + column.sumLow] as number;
     event.sumHigh = words[at + column.sumHigh] as number;
+    event.contentLow = words[at + column.contentLow] as number;
+    event.contentHigh = words[at + column.contentHigh] as number;
     event.name = words[at + column.name] as number;
     writer.add(event, arena, from, to);
   }

@@ -133,6 +133,9 @@ function judge({ run, check, verify, isLoaded, off }: Judged): Pick<ReportResult
   if (verify.verdict === 'different') {
     return { verdict: 'different', summary: `What is stored differs from what was loaded. ${verify.detail}` };
   }
+  if (verify.verdict === 'exact_by_id') {
+    return { verdict: 'exact_by_id', summary: `Every sum agrees. ${verify.detail}` };
+  }
   const there = verify.stored_by_others ?? 0;
   const others = there === 0 ? '' : ` ${there} of the events are stored by another import or by live capture.`;
   return { verdict: 'exact', summary: `Every sum agrees, and the store holds exactly what was loaded.${others}` };

@@ -41,6 +41,7 @@ describe('comparing a day to the record', () => {
       events: ['viewed', 'paid', 'left "early"'],
       expected: 300,
       refused: new Set(),
+      mayBeTransformed: false,
       differences,
       signal: new AbortController().signal,
       identitiesMax,

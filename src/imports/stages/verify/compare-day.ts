@@ -1,9 +1,10 @@
+import { compareContents } from './compare-contents.ts';
 import { readDayFrames, readDayIndex } from '../load/read-day.ts';
 import type { Staging } from '../../staging.ts';
 import type { TargetReader } from '../../target.ts';
 import { splitLines } from '../../targets/lines.ts';
 import { changed, earlier, missing, unexpected, type Differences, type StoredEvent } from './differences.ts';
-import { expectedIdentity, expectedKey, type ExpectedIdentity } from './expected.ts';
+import { expectedEvent, expectedKey, type ExpectedEvent } from './expected.ts';
 
 export interface CompareDay {
   readonly staging: Staging;
@@ -16,6 +17,8 @@ export interface CompareDay {
   readonly expected: number;
   /** Keys (`expectedKey`) of events that need not be there. */
   readonly refused: ReadonlySet<string>;
+  /** Transformations may have changed what events say; then other properties are counted, and are no fault. */
+  readonly mayBeTransformed: boolean;
   readonly differences: Differences;
   readonly signal: AbortSignal;
   /** Tests make it small. */
@@ -26,7 +29,7 @@ export interface CompareDay {
 const identitiesMaxDefault = 250_000;
 
 interface Expected {
-  readonly identity: ExpectedIdentity;
+  readonly identity: ExpectedEvent;
   matched: boolean;
 }
 
@@ -35,6 +38,10 @@ export interface FoundOnDay {
   readonly counts: Map<string, number>;
   /** Of these: stored by another import or by live capture. */
   byOthers: number;
+  /** Of those by others: with other properties than this run has for them. */
+  otherProperties: number;
+  /** Of those of this run: with properties that transformations may have changed. */
+  transformed: number;
 }
 
 /**
@@ -43,7 +50,8 @@ export interface FoundOnDay {
  */
 export async function compareDay(options: CompareDay): Promise<FoundOnDay> {
   const parts = Math.max(1, Math.ceil(options.expected / (options.identitiesMax ?? identitiesMaxDefault)));
-  const found = { counts: new Map<string, number>(options.events.map((event) => [event, 0])), byOthers: 0 };
+  const counts = new Map<string, number>(options.events.map((event) => [event, 0]));
+  const found: FoundOnDay = { counts, byOthers: 0, otherProperties: 0, transformed: 0 };
   for (let part = 0; part < parts; part += 1) {
     await comparePart(options, (uuid) => partOf(uuid, parts) === part, found);
   }
@@ -58,7 +66,9 @@ function partOf(uuid: string, parts: number): number {
 type InPart = (uuid: string) => boolean;
 
 async function comparePart(options: CompareDay, inPart: InPart, found: FoundOnDay): Promise<void> {
-  const { day, differences } = options;
+  const { day, differences, mayBeTransformed } = options;
+  const count = (event: string): void => void found.counts.set(event, (found.counts.get(event) ?? 0) + 1);
+  const suspects = new Set<string>();
   const expected = await expectedByUuid(options, inPart);
   const strays: StoredEvent[] = [];
   for await (const stored of storedEvents(options, inPart)) {
@@ -76,9 +86,18 @@ async function comparePart(options: CompareDay, inPart: InPart, found: FoundOnDa
       differences.add(changed(day, match.identity, stored));
       continue;
     }
-    found.counts.set(stored.event, (found.counts.get(stored.event) ?? 0) + 1);
-    if (isOwn) continue;
+    const isSameContent = stored.content === undefined || stored.content === match.identity.content;
+    if (isOwn && !isSameContent && !mayBeTransformed) {
+      suspects.add(expectedKey(match.identity));
+      continue;
+    }
+    count(stored.event);
+    if (isOwn) {
+      if (!isSameContent) found.transformed += 1;
+      continue;
+    }
     found.byOthers += 1;
+    if (!isSameContent) found.otherProperties += 1;
     if (!isSameTime) differences.add(earlier(day, match.identity, stored));
   }
   for (const stray of strays) {
@@ -92,6 +111,7 @@ async function comparePart(options: CompareDay, inPart: InPart, found: FoundOnDa
   for (const same of expected.values()) {
     for (const { identity, matched } of same) if (!matched) differences.add(missing(day, identity));
   }
+  await compareContents(options, suspects, count);
 }
 
 /** One that may be an expected event under another name or id waits until all of the others are known. */
@@ -107,7 +127,7 @@ async function expectedByUuid(options: CompareDay, inPart: InPart): Promise<Map<
   for await (const { lines } of readDayFrames(staging, run, await readDayIndex(staging, run, day))) {
     signal.throwIfAborted();
     for (const line of splitLines(lines)) {
-      const identity = expectedIdentity(line);
+      const identity = expectedEvent(line, run);
       if (!names.has(identity.event) || !inPart(identity.uuid) || refused.has(expectedKey(identity))) continue;
       const same = byUuid.get(identity.uuid);
       if (same === undefined) byUuid.set(identity.uuid, [{ identity, matched: false }]);

@@ -66,6 +66,16 @@ export function changed(day: string, expected: ExpectedIdentity, stored: StoredE
   return { kind: 'changed', day, event, uuid, distinct_id: distinctId, detail: changeOf(expected, stored) };
 }
 
+/** `changes`: what is stored otherwise, one phrase each. */
+export function altered(
+  day: string,
+  { event, uuid, distinctId }: ExpectedIdentity,
+  changes: readonly string[],
+): VerifyDifference {
+  const detail = `Expected ${changes.join('; ')}.`;
+  return { kind: 'changed', day, event, uuid, distinct_id: distinctId, detail };
+}
+
 /** The store keeps what came first. */
 export function earlier(day: string, expected: ExpectedIdentity, stored: StoredEvent): VerifyDifference {
   const { event, uuid, distinctId } = expected;

@@ -1,8 +1,11 @@
 import { promisify } from 'node:util';
 import { zstdDecompress } from 'node:zlib';
 import { parseMicros } from '../../../eventstore/micros.ts';
-import { createChecksum, emptyChecksum } from '../../checksum.ts';
+import { createChecksum, createContentChecksum, emptyChecksum, withoutRunMark } from '../../checksum.ts';
+import { parseExact } from '../../../base/exact-json.ts';
+import type { JsonObject } from '../../../base/json.ts';
 import { storedId } from '../../../batch/stored-id.ts';
+import { unstoredKeys, withoutKeys } from '../../../batch/stored-properties.ts';
 import type { StoredDay } from '../../run/import-day.ts';
 import { loadRejectedPrefix } from '../load/deliver-frame.ts';
 import type { RejectedRecord, Staging } from '../../staging.ts';
@@ -17,6 +20,33 @@ export interface ExpectedIdentity {
   readonly distinctId: string;
   /** µs since the epoch. */
   readonly timestamp: bigint;
+}
+
+/** With what it adds to the checksum of contents. */
+export interface ExpectedEvent extends ExpectedIdentity {
+  readonly content: string;
+}
+
+/** An event of a run in a line of a day's file. */
+export function expectedEvent(line: string, run: string): ExpectedEvent {
+  const identity = expectedIdentity(line);
+  const sum = createContentChecksum();
+  sum.add(identity.uuid, expectedProperties(line, identity.event, run));
+  return { ...identity, content: sum.digits() };
+}
+
+const propertiesStart = ',"properties":{';
+
+/** Text of the properties as the store should have them, without the mark of the run. */
+export function expectedProperties(line: string, event: string, run: string): string {
+  // The check writes properties last; quotes within a text are escaped, so that nothing else looks like their name.
+  const start = line.indexOf(propertiesStart);
+  if (start === -1) return '{}';
+  const text = withoutRunMark(line.slice(start + propertiesStart.length - 1, -1), run);
+  // What the check wrote: an object.
+  const properties = JSON.parse(text) as Readonly<Record<string, unknown>>;
+  const unstored = unstoredKeys(event, properties);
+  return unstored.length === 0 ? text : JSON.stringify(withoutKeys(parseExact(text) as JsonObject, unstored));
 }
 
 /** The identity in a line of a day's file. */
@@ -40,15 +70,15 @@ export function expectedKey({ event, uuid, distinctId }: Omit<ExpectedIdentity, 
 }
 
 /** Events of a day that the target refused while loading. */
-export async function refusedAtLoad(staging: Staging, run: string, day: string): Promise<ExpectedIdentity[]> {
-  const refused: ExpectedIdentity[] = [];
+export async function refusedAtLoad(staging: Staging, run: string, day: string): Promise<ExpectedEvent[]> {
+  const refused: ExpectedEvent[] = [];
   for (const { key } of await staging.list(loadRejectedPrefix(run, day))) {
     const chunks: Buffer[] = [];
     for await (const chunk of staging.read(key)) chunks.push(chunk);
     const text = (await decompress(Buffer.concat(chunks))).toString('utf8').trimEnd();
     // What the load wrote, a line per event.
     const records = text.split('\n').map((line) => JSON.parse(line) as RejectedRecord);
-    refused.push(...records.map(({ original }) => expectedIdentity(original)));
+    refused.push(...records.map(({ original }) => expectedEvent(original, run)));
   }
   return refused;
 }
@@ -56,15 +86,17 @@ export async function refusedAtLoad(staging: Staging, run: string, day: string):
 /** Count and checksum by event name, of what the target took. */
 export function expectedCounts(
   day: Pick<StoredDay, 'expected'>,
-  refused: readonly ExpectedIdentity[],
+  refused: readonly ExpectedEvent[],
 ): ReadonlyMap<string, StoredCount> {
   // What the check stored.
   const staged = Object.entries(JSON.parse(day.expected === '' ? '{}' : day.expected) as Record<string, StoredCount>);
   return new Map(
-    staged.flatMap(([event, { count, checksum }]): [string, StoredCount][] => {
+    staged.flatMap(([event, { count, checksum, content }]): [string, StoredCount][] => {
       const without = refused.filter((each) => each.event === event);
       const left = count - without.length;
-      return left === 0 ? [] : [[event, { count: left, checksum: xor(checksum, checksumOf(without)) }]];
+      if (left === 0) return [];
+      const rest = content === undefined ? undefined : without.reduce((sum, each) => xor(sum, each.content), content);
+      return [[event, { count: left, checksum: xor(checksum, checksumOf(without)), content: rest }]];
     }),
   );
 }
@@ -80,7 +112,7 @@ function xor(a: string, b: string): string {
   return (BigInt(`0x${a}`) ^ BigInt(`0x${b}`)).toString(16).padStart(16, '0');
 }
 
-/** Names of which count or checksum differ, in both directions. */
+/** Names of which count or a checksum differ, in both directions; contents where both sides know them. */
 export function differingEvents(
   expected: ReadonlyMap<string, StoredCount>,
   stored: ReadonlyMap<string, StoredCount>,
@@ -88,6 +120,15 @@ export function differingEvents(
   return [...new Set([...expected.keys(), ...stored.keys()])].filter((event) => {
     const one = expected.get(event);
     const other = stored.get(event);
-    return one?.count !== other?.count || one?.checksum !== other?.checksum;
+    return one?.count !== other?.count || one?.checksum !== other?.checksum || haveOtherContents(one, other);
   });
+}
+
+function haveOtherContents(one: StoredCount | undefined, other: StoredCount | undefined): boolean {
+  return one?.content !== undefined && other?.content !== undefined && one.content !== other.content;
+}
+
+/** Whether contents can be compared at all: an older target, or a run of an older version, does not know them. */
+export function haveContents(counts: ReadonlyMap<string, StoredCount>): boolean {
+  return [...counts.values()].every(({ content }) => content !== undefined);
 }

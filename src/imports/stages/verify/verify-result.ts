@@ -9,50 +9,88 @@ export interface VerifiedDay {
   readonly found: number;
   /** Of `found`: stored by another import or by live capture. */
   readonly byOthers: number;
+  /** Of `byOthers`: with other properties. */
+  readonly otherProperties: number;
+  /** Of `found`: with properties that transformations may have changed. */
+  readonly transformed: number;
+  /** Whether properties were compared. */
+  readonly isWhole: boolean;
   readonly cells: readonly VerifyCell[];
+}
+
+/** What may change events on their way into the store. */
+export interface ActiveTransformations {
+  readonly count: number;
+  /** Empty where only their number is known. */
+  readonly names: readonly string[];
 }
 
 export function verifyResult(
   days: readonly VerifiedDay[],
   differences: Differences,
-  transformations: readonly string[],
+  active: ActiveTransformations,
 ): VerifyResult {
-  const expected = days.reduce((sum, day) => sum + day.expected, 0);
-  const found = days.reduce((sum, day) => sum + day.found, 0);
+  const sum = (of: (day: VerifiedDay) => number): number => days.reduce((total, day) => total + of(day), 0);
+  const expected = sum((day) => day.expected);
+  const found = sum((day) => day.found);
   const faults = differences.faults();
-  const byOthers = days.reduce((sum, day) => sum + day.byOthers, 0);
+  const byOthers = sum((day) => day.byOthers);
+  const otherProperties = sum((day) => day.otherProperties);
+  const transformed = sum((day) => day.transformed);
+  const isWhole = transformed === 0 && days.every((day) => day.isWhole);
   const moved = differences.earlier();
   const kept = differences.kept();
-  const sentence = faults === 0 ? exact(days, expected) : different(faults, expected, found, transformations);
+  const sentence =
+    faults > 0
+      ? different(faults, expected, found, active)
+      : isWhole
+        ? `${stored(days, expected)}, the name and the properties that they should have.`
+        : `${stored(days, expected)} and the name that they should have; ${whyById(transformed, active)}.`;
   return {
-    verdict: faults === 0 ? 'exact' : 'different',
-    detail: sentence + ofOthers(byOthers, moved),
+    verdict: faults > 0 ? 'different' : isWhole ? 'exact' : 'exact_by_id',
+    detail: sentence + ofOthers(byOthers, moved, otherProperties),
     expected,
     found,
     stored_by_others: byOthers,
     other_times: moved,
+    other_properties: otherProperties,
+    transformed,
     cells: days.flatMap(({ cells }) => cells),
     differences: kept,
     truncated: faults + moved - kept.length,
   };
 }
 
-function ofOthers(stored: number, moved: number): string {
+function ofOthers(stored: number, moved: number, otherProperties: number): string {
   if (stored === 0) return '';
   const there = ` ${stored} of them are stored by another import or by live capture, and not a second time by this run`;
-  if (moved === 0) return `${there}.`;
-  return `${there}; of these ${moved} keep the time that came there first, which is not the one of this run.`;
+  const kept = [
+    ...(moved === 0 ? [] : [`${moved} keep the time that came there first, which is not the one of this run`]),
+    ...(otherProperties === 0 ? [] : [`${otherProperties} keep the properties that came there first`]),
+  ];
+  return kept.length === 0 ? `${there}.` : `${there}; of these ${kept.join(', ')}.`;
 }
 
-function exact(days: readonly VerifiedDay[], expected: number): string {
-  return `All ${expected} events of ${days.length} days are stored with the id, the time and the name that they should have.`;
+function stored(days: readonly VerifiedDay[], expected: number): string {
+  return `All ${expected} events of ${days.length} days are stored with the id, the time`;
 }
 
-function different(count: number, expected: number, found: number, transformations: readonly string[]): string {
+function whyById(transformed: number, active: ActiveTransformations): string {
+  if (transformed === 0) {
+    return 'their properties were not compared, because the target, or the version that checked them, gives no checksum of them';
+  }
+  return `${transformed} of them have other properties than were sent: transformations are active in the project${listed(active)}`;
+}
+
+function listed({ names }: ActiveTransformations): string {
+  return names.length === 0 ? '' : ` (${names.join(', ')})`;
+}
+
+function different(count: number, expected: number, found: number, active: ActiveTransformations): string {
   const sentence = `${found} of ${expected} events are stored exactly as they were loaded; there are ${count} differences.`;
-  if (transformations.length === 0) return sentence;
+  if (active.count === 0) return sentence;
   return (
-    `${sentence} Transformations are active in the project (${transformations.join(', ')}); they may drop or change events ` +
+    `${sentence} Transformations are active in the project${listed(active)}; they may drop or change events ` +
     'on their way into the store, which shows here as a difference.'
   );
 }

@@ -10,6 +10,7 @@ import { eventsOf, stageDays, tempStaging, uuidOf, type TestEvent } from '../../
 import { createTestRun, type TestRun } from '../../../../test/support/leased-run.ts';
 import type { VerifyResult } from '../../run/results.ts';
 import { stagingKeys, type Staging } from '../../staging.ts';
+import { exactNumberFrom, parseExactValues } from '../../../base/exact-json.ts';
 import { TargetWaitError, type Target } from '../../target.ts';
 import { openHttpTarget } from '../../targets/http-target.ts';
 import type { HttpRequest } from '../../targets/http-request.ts';
@@ -39,6 +40,7 @@ interface Loaded extends AsyncDisposable {
 async function load(
   change: (events: readonly SentEvent[]) => readonly SentEvent[] = (events) => events,
   before: (insert: Loaded['insert']) => Promise<void> = async () => {},
+  made: (event: TestEvent) => TestEvent = (event) => event,
 ): Promise<Loaded> {
   const projectId = (projects += 1);
   const temp = await tempStaging();
@@ -51,7 +53,7 @@ async function load(
     door: {
       accept: async (body) => {
         const lines = zstdDecompressSync(body).toString('utf8').split('\n');
-        await insert(change(lines.map((line) => JSON.parse(line) as SentEvent)));
+        await insert(change(lines.map((line) => parseExactValues(line) as unknown as SentEvent)));
         return { kind: 'accepted' };
       },
     },
@@ -60,8 +62,8 @@ async function load(
   });
   const test = createTestRun('run-1');
   const days = {
-    '2024-03-01': eventsOf('run-1', '2024-03-01', 300),
-    '1969-12-30': eventsOf('run-1', '1969-12-30', 20),
+    '2024-03-01': eventsOf('run-1', '2024-03-01', 300).map(made),
+    '1969-12-30': eventsOf('run-1', '1969-12-30', 20).map(made),
   };
   await stageDays(test, staging, days, 64);
   const deps = { target, staging, clock: systemClock, sleep, failpoint: () => {} };
@@ -107,11 +109,14 @@ describe('verifying what a project stored', () => {
     );
     expect(await loaded.verify()).toEqual({
       verdict: 'exact',
-      detail: 'All 320 events of 2 days are stored with the id, the time and the name that they should have.',
+      detail:
+        'All 320 events of 2 days are stored with the id, the time, the name and the properties that they should have.',
       expected: 320,
       found: 320,
       stored_by_others: 0,
       other_times: 0,
+      other_properties: 0,
+      transformed: 0,
       cells: [],
       differences: [],
       truncated: 0,
@@ -147,7 +152,9 @@ describe('verifying what a project stored', () => {
     const result = await loaded.verify();
     expect(result).toMatchObject({ verdict: 'exact', found: 320, stored_by_others: 2, other_times: 2, truncated: 0 });
     expect(result.cells).toEqual([]);
-    expect(result.detail).toContain('of these 2 keep the time that came there first');
+    expect(result.detail).toContain(
+      'of these 2 keep the time that came there first, which is not the one of this run, 2 keep',
+    );
     const expected = ({ timestamp }: TestEvent, by: string, at: string): string =>
       `Expected the time ${timestamp}; it was stored ${by} at ${at}, which stays.`;
     expect(new Map(result.differences.map(({ kind, uuid, detail }) => [`${kind} ${uuid}`, detail]))).toEqual(
@@ -228,6 +235,92 @@ describe('verifying what a project stored', () => {
     expect(loaded.test.days.get('1969-12-30')?.verified).toBe(true);
   });
 
+  /** Properties with more digits than a number of JavaScript holds. */
+  const priced = (event: TestEvent): TestEvent => ({
+    ...event,
+    properties: {
+      order: { items: [{ price: exactNumberFrom(`1234567890123456789${String(event.properties['n'])}`) }] },
+      ...event.properties,
+    },
+  });
+  const altering = (uuid: string, change: (json: string) => string) => (batch: readonly SentEvent[]) =>
+    batch.map((event) =>
+      event.uuid === uuid ? (parseExactValues(change(JSON.stringify(event))) as unknown as SentEvent) : event,
+    );
+  const seventh = uuidOf('run-1 2024-03-01 7');
+
+  it('one altered digit in the store is found and named to the record', async () => {
+    const plant = altering(seventh, (json) => json.replace('12345678901234567897', '12345678901234567890'));
+    await using loaded = await load(plant, undefined, priced);
+    const result = await loaded.verify();
+    expect(result).toMatchObject({ verdict: 'different', expected: 320, found: 319, truncated: 0 });
+    expect(result.differences).toEqual([
+      {
+        kind: 'changed',
+        day: '2024-03-01',
+        event: 'paid',
+        uuid: seventh,
+        distinct_id: 'person-7-ü',
+        detail: 'Expected the property order.items[0].price 12345678901234567897, stored is 12345678901234567890.',
+      },
+    ]);
+    expect(result.cells).toEqual([{ day: '2024-03-01', event: 'paid', expected: 100, found: 99 }]);
+    expect(loaded.test.days.get('2024-03-01')?.verified).toBe(false);
+  });
+
+  it('the same properties in another order and spelling are no difference', async () => {
+    const respell = altering(seventh, (json) =>
+      json
+        .replace(/"order":(.*?),"n":7,/, '"n":7.0,"order":$1,')
+        .replace('12345678901234567897', '1234567890123456789.7e1'),
+    );
+    await using loaded = await load(respell, undefined, priced);
+    expect(await loaded.verify()).toMatchObject({ verdict: 'exact', found: 320, differences: [] });
+  });
+
+  it('properties that active transformations may have changed are exact by id, and the verdict says what was compared', async () => {
+    await using loaded = await load((batch) =>
+      batch.map((event) => ({ ...event, properties: { $geoip_city_name: 'Lyon', ...event.properties } })),
+    );
+    const activeTransformations = async () => ['GeoIP'];
+    const result = await loaded.verify({ activeTransformations });
+    expect(result).toMatchObject({ verdict: 'exact_by_id', found: 320, transformed: 320, differences: [], cells: [] });
+    expect(result.detail).toMatch(/^All 320 .* and the name that they should have; 320 of them .* \(GeoIP\)\.$/);
+    // Without them the same is a fault of each record.
+    const without = await loaded.verify();
+    expect(without).toMatchObject({ verdict: 'different', found: 0 });
+    expect(without.differences[0]?.detail).toBe('Expected no property $geoip_city_name, stored is "Lyon".');
+  });
+
+  it('transformations that change nothing leave it exact', async () => {
+    await using loaded = await load();
+    const activeTransformations = async () => ['GeoIP'];
+    expect(await loaded.verify({ activeTransformations })).toMatchObject({ verdict: 'exact', transformed: 0 });
+  });
+
+  it('a target that gives no checksum of properties is exact by id', async () => {
+    await using loaded = await load();
+    const reader = loaded.target.reader;
+    if (reader === undefined) throw new Error('expected a reader');
+    const older: Target = {
+      ...loaded.target,
+      reader: {
+        ...reader,
+        dayCounts: async (day, signal) =>
+          new Map(
+            [...(await reader.dayCounts(day, signal))].map(([event, { count, checksum }]) => [
+              event,
+              { count, checksum },
+            ]),
+          ),
+      },
+    };
+    const result = await loaded.verify({ target: older });
+    expect(result).toMatchObject({ verdict: 'exact_by_id', found: 320, differences: [] });
+    expect(result.detail).toContain('their properties were not compared');
+    expect([...loaded.test.days.values()].map(({ verified }) => verified)).toEqual([false, false]);
+  });
+
   it('waits while the store cannot be read, and reads again what lags behind', async () => {
     let late: readonly SentEvent[] = [];
     await using loaded = await load((batch) => {
@@ -262,9 +355,10 @@ describe('verifying what a project stored', () => {
 
 describe('verifying what another service stored', () => {
   let app: TestApp;
+  let transformations = 0;
   beforeAll(async () => {
     app = await startTestApp((db, { clock }) => [
-      ...importedEventsRoutes({ store: chdb.store }),
+      ...importedEventsRoutes({ store: chdb.store, activeTransformations: async () => transformations }),
       ...projectRoutes({ db, clock, forgetProject: () => {} }),
     ]);
   });
@@ -278,17 +372,25 @@ describe('verifying what another service stored', () => {
     return openHttpTarget({ url: 'http://other.test', apiKey, personalApiKey, runId: 'run-1', request, lagMs: 0 });
   }
 
-  it('reads counts and records over the API', async () => {
+  it('reads counts, records and properties over the API, and knows of transformations there', async () => {
     const insert = createStoreInserter(chdb.store, app.project.id);
     await using loaded = await load();
-    await insert(loaded.events.filter((_event, n) => n !== 17));
+    const { uuid } = at(loaded.events, 19);
+    const plant = (event: TestEvent): TestEvent =>
+      event.uuid === uuid ? { ...event, properties: { ...event.properties, text: 'one line' } } : event;
+    await insert(loaded.events.filter((_event, n) => n !== 17).map(plant));
     await insert([{ ...at(loaded.events, 18), uuid: uuidOf('live'), properties: {} }]);
     const target = httpTarget(await app.key(['query:read', 'project:read']));
     const result = await loaded.verify({ target });
-    expect(result).toMatchObject({ verdict: 'different', expected: 320, found: 319 });
-    expect(result.differences).toMatchObject([{ kind: 'missing', uuid: at(loaded.events, 17).uuid }]);
+    expect(result).toMatchObject({ verdict: 'different', expected: 320, found: 318 });
+    expect(result.differences).toMatchObject([
+      { kind: 'missing', uuid: at(loaded.events, 17).uuid },
+      { kind: 'changed', uuid, detail: 'Expected the property text "two\\nlines", stored is "one line".' },
+    ]);
     await insert([at(loaded.events, 17)]);
-    expect(await loaded.verify({ target })).toMatchObject({ verdict: 'exact', found: 320 });
+    transformations = 1;
+    expect(await loaded.verify({ target })).toMatchObject({ verdict: 'exact_by_id', found: 320, transformed: 1 });
+    transformations = 0;
   });
 
   it('says what to give when it cannot be read', async () => {

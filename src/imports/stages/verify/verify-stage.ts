@@ -10,8 +10,8 @@ import { stagingKeys, type Staging } from '../../staging.ts';
 import { TargetUnreadableError, type StoredCount, type Target, type TargetReader } from '../../target.ts';
 import { compareDay, type FoundOnDay } from './compare-day.ts';
 import { createDifferences, type Differences } from './differences.ts';
-import { differingEvents, expectedCounts, expectedKey, refusedAtLoad } from './expected.ts';
-import { unreadableResult, verifyResult, type VerifiedDay } from './verify-result.ts';
+import { differingEvents, expectedCounts, expectedKey, haveContents, refusedAtLoad } from './expected.ts';
+import { unreadableResult, verifyResult, type ActiveTransformations, type VerifiedDay } from './verify-result.ts';
 
 export interface VerifyDeps {
   readonly target: Target;
@@ -30,6 +30,7 @@ interface Verify extends VerifyDeps {
   readonly retry: Retry;
   readonly sleep: Sleep;
   readonly failpoint: Failpoint;
+  readonly transformations: ActiveTransformations;
   /** When what the target shows last changed; ms since the epoch. */
   changedAt: number;
 }
@@ -51,52 +52,76 @@ export function createVerifyStage(deps: VerifyDeps): RunStage {
 
 async function verifyDays(deps: VerifyDeps, leased: LeasedRun, days: readonly StoredDay[]): Promise<VerifyResult> {
   const { target, clock } = deps;
+  const { reader } = target;
   const expected = days.reduce((sum, day) => sum + day.accepted, 0);
-  if (target.reader === undefined) return unreadableResult(target, expected);
+  if (reader === undefined) return unreadableResult(target, expected);
   const retry = createTargetRetry({ ...deps, leased });
-  const failpoint = deps.failpoint ?? (() => {});
-  const verify: Verify = { sleep, ...deps, leased, reader: target.reader, retry, failpoint, changedAt: clock.now() };
-  const progress = createProgress(verify, days, expected);
-  const differences = createDifferences(differencesMax);
-  const verified: VerifiedDay[] = [];
+  const progress = createProgress({ leased, clock }, days, expected);
   progress.show();
   try {
     await retry(() => target.settled(leased.signal));
-    for (const day of days) {
-      const done = await verifyDay(verify, day, differences);
-      failpoint('import_verify_compared');
-      // A day of which there is more to say is looked at again after a crash, for that is kept nowhere yet.
-      if (!day.verified && isPlain(done)) {
-        await leased.saveDay(day.day, { verified: true });
-        failpoint('import_verify_committed');
-      }
-      verified.push(done);
-      progress.add(done);
-    }
+    const transformations = await retry(() => activeTransformations(deps, reader, leased.signal));
+    const failpoint = deps.failpoint ?? (() => {});
+    const verify = { sleep, ...deps, leased, reader, retry, failpoint, transformations, changedAt: clock.now() };
+    return await compareDays(verify, days, progress);
   } catch (error) {
     if (error instanceof TargetUnreadableError) return unreadableResult(target, expected, error.message);
     throw error;
   }
+}
+
+async function compareDays(
+  verify: Verify,
+  days: readonly StoredDay[],
+  progress: VerifyProgress,
+): Promise<VerifyResult> {
+  const { leased, failpoint, transformations } = verify;
+  const differences = createDifferences(differencesMax);
+  const verified: VerifiedDay[] = [];
+  for (const day of days) {
+    const done = await verifyDay(verify, day, differences);
+    failpoint('import_verify_compared');
+    // A day of which there is more to say is looked at again after a crash, for that is kept nowhere yet.
+    if (!day.verified && isPlain(done)) {
+      await leased.saveDay(day.day, { verified: true });
+      failpoint('import_verify_committed');
+    }
+    verified.push(done);
+    progress.add(done);
+  }
   progress.finish();
-  return verifyResult(verified, differences, (await deps.activeTransformations?.()) ?? []);
+  return verifyResult(verified, differences, transformations);
+}
+
+async function activeTransformations(
+  deps: VerifyDeps,
+  reader: TargetReader,
+  signal: AbortSignal,
+): Promise<ActiveTransformations> {
+  const names = (await deps.activeTransformations?.()) ?? [];
+  if (names.length > 0) return { count: names.length, names };
+  return { count: (await reader.activeTransformations?.(signal)) ?? 0, names };
 }
 
 /** Nothing to say about it but that all of it is there. */
-function isPlain({ cells, byOthers }: VerifiedDay): boolean {
-  return cells.length === 0 && byOthers === 0;
+function isPlain({ cells, byOthers, transformed, isWhole }: VerifiedDay): boolean {
+  return cells.length === 0 && byOthers === 0 && transformed === 0 && isWhole;
 }
+
+const plainDay = { byOthers: 0, otherProperties: 0, transformed: 0, cells: [] };
 
 async function verifyDay(verify: Verify, day: StoredDay, all: Differences): Promise<VerifiedDay> {
   const { leased, staging } = verify;
   const refused = day.rejected === 0 ? [] : await refusedAtLoad(staging, leased.run.id, day.day);
   const expected = expectedCounts(day, refused);
   const total = sumOf(expected);
-  if (day.verified) return { expected: total, found: total, byOthers: 0, cells: [] };
+  if (day.verified) return { ...plainDay, expected: total, found: total, isWhole: true };
   const stored = await settledCounts(verify, day.day, expected);
   const events = differingEvents(expected, stored);
+  const isWhole = haveContents(expected) && haveContents(stored);
   const differing = new Set(events);
   const agreeing = total - sumOf(new Map([...expected].filter(([event]) => differing.has(event))));
-  if (events.length === 0) return { expected: total, found: agreeing, byOthers: 0, cells: [] };
+  if (events.length === 0) return { ...plainDay, expected: total, found: agreeing, isWhole };
   const refusedKeys = new Set(refused.map(expectedKey));
   const compare = (differences: Differences): Promise<FoundOnDay> =>
     compareDay({
@@ -107,6 +132,7 @@ async function verifyDay(verify: Verify, day: StoredDay, all: Differences): Prom
       events,
       expected: total - agreeing,
       refused: refusedKeys,
+      mayBeTransformed: verify.transformations.count > 0,
       differences,
       signal: leased.signal,
     });
@@ -120,7 +146,8 @@ async function verifyDay(verify: Verify, day: StoredDay, all: Differences): Prom
     const stored = (found.counts.get(event) ?? 0) + differences.of(event, 'unexpected');
     return { day: day.day, event, expected: expectedCount, found: stored };
   });
-  return { expected: total, found: agreeing + sum(found.counts.values()), byOthers: found.byOthers, cells };
+  const { counts, ...others } = found;
+  return { expected: total, found: agreeing + sum(counts.values()), ...others, isWhole, cells };
 }
 
 /** What the target shows of a day; where it may lag behind, read again until it agrees or has not changed for long. */
@@ -151,7 +178,11 @@ interface VerifyProgress {
   finish(): void;
 }
 
-function createProgress({ leased, clock }: Verify, days: readonly StoredDay[], total: number): VerifyProgress {
+function createProgress(
+  { leased, clock }: Pick<Verify, 'leased' | 'clock'>,
+  days: readonly StoredDay[],
+  total: number,
+): VerifyProgress {
   const startedAt = leased.run.progress.verify?.startedAt ?? clock.now();
   const bytesTotal = days.reduce((all, day) => all + day.bytes, 0);
   const rate = createRate(clock);

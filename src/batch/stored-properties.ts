@@ -1,0 +1,28 @@
+/** Events that are about a group, under both of their names. */
+const groupIdentify = new Set(['$groupidentify', '$group_identify']);
+/** What an event says about its person. */
+export const profileKeys = ['$set', '$set_once', '$unset'] as const;
+export const profileFlag = '$process_person_profile';
+
+const none: readonly string[] = [];
+
+/**
+ * Names of the properties that are not stored with the event: its say about a person where none is concerned, and a
+ * `$process_person_profile` that is not false.
+ */
+export function unstoredKeys(event: string, properties: Readonly<Record<string, unknown>>): readonly string[] {
+  const flag = Object.hasOwn(properties, profileFlag) ? properties[profileFlag] : undefined;
+  if (flag === undefined && !groupIdentify.has(event)) return none;
+  const removed: readonly string[] = [
+    ...(flag === undefined || flag === false ? [] : [profileFlag]),
+    ...(flag === false || groupIdentify.has(event) ? profileKeys : []),
+  ];
+  return removed.filter((key) => Object.hasOwn(properties, key));
+}
+
+export function withoutKeys<Value>(
+  properties: Readonly<Record<string, Value>>,
+  keys: readonly string[],
+): Record<string, Value> {
+  return Object.fromEntries(Object.entries(properties).filter(([key]) => !keys.includes(key)));
+}
