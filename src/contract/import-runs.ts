@@ -42,6 +42,9 @@ const eventsPerSecond = Type.Integer({
   maximum: 1_000_000,
   description: 'Highest speed of loading; 0: as fast as the target takes them.',
 });
+const again = Type.Boolean({
+  description: 'Load although an earlier run made other events of the same records, which stay beside these.',
+});
 const last = Type.Enum(['check', 'report'], {
   description: 'The last stage to do. `check` converts and examines everything and sends nothing.',
 });
@@ -65,6 +68,7 @@ export const importRunSchema = Type.Object({
     format_options: Type.Record(Type.String(), Type.String()),
     names: orNull(Type.Record(Type.String(), Type.Unknown()), "Names of its own; null: the format's table."),
     choose: orNull(importChoiceSchema, 'Null: all of it, as the format makes it.'),
+    again,
     last,
     limit: orNull(Type.Integer({ minimum: 1 }), 'A trial: so many records of the source and no more. Null: all.'),
     rejected_max: rejectedMax,
@@ -117,6 +121,7 @@ export const importRunCreateSchema = Type.Object({
       'How events and properties are called, as the format prints its own.',
     ),
   ),
+  again: Type.Optional(again),
   choose: Type.Optional(orNull(importChoiceSchema, 'What of the source is imported, and as what.')),
   preflight: Type.Optional(
     Type.Boolean({ description: 'False: the run begins with the export, whatever the preflight would find.' }),
@@ -128,6 +133,7 @@ export const importRunResumeSchema = Type.Object({
   rejected_max: Type.Optional(rejectedMax),
   events_per_second: Type.Optional(eventsPerSecond),
   last: Type.Optional(last),
+  again: Type.Optional(again),
 });
 export type ImportRunResume = Static<typeof importRunResumeSchema>;
 

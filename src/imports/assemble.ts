@@ -9,6 +9,7 @@ import type { AgreementFacts, ProbedTarget } from './preflight/preflight-context
 import { createPreflight, type Preflight } from './preflight/preflight.ts';
 import type { AdviceWords } from './run/advice-words.ts';
 import { RunFailedError, type LeasedRun, type RunStages } from './run/leased-run.ts';
+import { earlierRunsIn, type EarlierRuns } from './run/same-records.ts';
 import { getRun } from './run/run-store.ts';
 import type { Source } from './source.ts';
 import { createCheckStage } from './stages/check/check-stage.ts';
@@ -39,6 +40,8 @@ export interface AssembleDeps {
   readonly targetMissing: string;
   /** Names of events that the target's project has stored; undefined: nobody can tell, and the check does without. */
   readonly knownEvents?: () => Promise<ReadonlySet<string> | undefined>;
+  /** Other runs to the same place; left out: those of this store. */
+  readonly earlier?: EarlierRuns;
   /** Names of what changes the target's events on their way into its store; left out: nothing does, or nobody can tell. */
   readonly activeTransformations?: () => Promise<readonly string[]>;
   readonly words: AdviceWords;
@@ -60,6 +63,7 @@ export function assemblePreflight(deps: PreflightAssembly): Preflight {
 
 export function assembleStages(deps: AssembleDeps): RunStages {
   const { db, staging, quota, clock, failpoint, eventBytesMax } = deps;
+  const earlier = deps.earlier ?? earlierRunsIn(db);
   const target = async (): Promise<Target> => {
     const opened = await deps.openTarget();
     if (opened === undefined) throw new RunFailedError(deps.targetMissing);
@@ -76,9 +80,10 @@ export function assembleStages(deps: AssembleDeps): RunStages {
       const project = known === undefined ? undefined : { knownEvents: async () => known };
       const limited = withQuota(staging, quota, leased);
       const reader = opened?.reader;
-      await createCheckStage({ staging: limited, reader, project, eventBytesMax, clock, failpoint })(leased);
+      await createCheckStage({ staging: limited, reader, project, earlier, eventBytesMax, clock, failpoint })(leased);
     },
-    load: async (leased) => createLoadStage({ target: await target(), staging, clock, failpoint })(leased),
+    load: async (leased) =>
+      createLoadStage({ undone: earlier.undone, target: await target(), staging, clock, failpoint })(leased),
     verify: async (leased) => {
       const { activeTransformations } = deps;
       const verify = { target: await target(), staging, clock, failpoint, activeTransformations };

@@ -116,6 +116,7 @@ async function lookFirst(
 interface StartOptions extends RunsOptions, RunScopeOptions {
   readonly watch?: boolean;
   readonly undo?: boolean;
+  readonly again?: boolean;
   /** False: `--no-preflight`. */
   readonly preflight?: boolean;
 }
@@ -127,6 +128,7 @@ function addStart(imports: Command, terminal: Terminal): void {
     .option('--rejected-max <share>', 'share of the records that may be rejected: 1% or 0.01')
     .option('--speed <events>', 'events per second at most; 0: as fast as the target takes them')
     .option('--no-preflight', 'begin without a look at target, keys, disk and source')
+    .option('--again', 'load although an earlier run made other events of the same records')
     .option('--watch', 'follow it until nothing happens any more')
     .option('--undo', 'of a trial: follow it, and take back what it stored when it has ended')
     .action((options: StartOptions) => {
@@ -157,6 +159,7 @@ function orderOf(options: StartOptions): ImportRunCreate {
     ...rangeOf(options),
     ...limitOf(options),
     ...(choose === undefined ? {} : { choose }),
+    ...(options.again === true && { again: true }),
     ...(check === true ? { last: 'check' as const } : {}),
     ...(rejectedMax === undefined ? {} : { rejected_max: shareOf('--rejected-max', rejectedMax) }),
     ...(speed === undefined ? {} : { events_per_second: countOf('--speed', speed, 0) }),

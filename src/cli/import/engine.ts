@@ -12,6 +12,7 @@ import type { Staging } from '../../imports/staging.ts';
 import type { Target } from '../../imports/target.ts';
 import type { Metadata } from '../../metadata/database.ts';
 import { createLog } from '../../telemetry/log.ts';
+import { earlierImports } from './earlier-imports.ts';
 import { openLocalStaging } from './local-store.ts';
 import { openSource } from './open-source.ts';
 import { leaseMs } from './prepare-run.ts';
@@ -70,6 +71,7 @@ async function stagesFor({ db, dir, request }: EngineDeps, source: Source): Prom
   return assembleStages({
     ...openParts(dir, request, { source, staging }),
     db,
+    earlier: earlierImports(dir),
     failpoint: () => {},
     eventBytesMax,
     targetMissing: 'expected a project key to load with; give --api-key',

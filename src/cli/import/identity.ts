@@ -10,5 +10,10 @@ import type { ImportRequest } from './request.ts';
 export function identityOf({ source, paths, settings, options, apiKey = '' }: ImportRequest): string {
   const { range, format, formatOptions, names, choice, limit, target } = options;
   const what = { source, paths, settings, range, format, formatOptions, names, choice, limit, target, apiKey };
-  return scryptSync(canonicalJson(what), 'millrace import', 8).toString('hex');
+  return slowHash(canonicalJson(what));
+}
+
+/** 16 hex digits. */
+export function slowHash(text: string): string {
+  return scryptSync(text, 'millrace import', 8).toString('hex');
 }

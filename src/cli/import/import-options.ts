@@ -86,7 +86,7 @@ export function addRunOptions(command: Command): Command {
       'share of the records that may be rejected, 1% or 0.01; with more nothing is sent. Otherwise none may be',
     )
     .option('--no-preflight', 'begin without a look at target, keys, disk and source')
-    .option('--again', 'start anew although the same import has been begun or is done')
+    .option('--again', 'start anew although the same import is done, or the same records were loaded under other names')
     .option('--rejected <file>', 'write records that did not get in, with the reason, as NDJSON')
     .option('--no-progress', 'say nothing until the end')
     .option('--json', 'one JSON object a line: every step, then the result');

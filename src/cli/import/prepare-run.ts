@@ -27,8 +27,8 @@ export async function prepareRun(
   onWait: (sentence: string) => void,
 ): Promise<Prepared> {
   const { source, options } = request;
-  const { rejectedMax, eventsPerSecond, last } = options;
-  const changes: ResumeChanges = { rejectedMax, eventsPerSecond, last };
+  const { rejectedMax, eventsPerSecond, last, again } = options;
+  const changes: ResumeChanges = { rejectedMax, eventsPerSecond, last, ...(again === true && { again }) };
   const found = await getRun(db, dir.id);
   if (found === undefined) {
     const run = await createRun(db, { id: dir.id, projectId: 0, configId: 0, source, options, now: Date.now() });

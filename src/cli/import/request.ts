@@ -48,6 +48,7 @@ export function requestOf(slug: string, paths: readonly string[], given: Request
       range: rangeOf(given),
       ...formatOf(slug, given),
       ...chosen(given),
+      ...(given.again === true && { again: true }),
       last,
       ...limitOf(given),
       rejectedMax: shareOf('--rejected-max', given.rejectedMax ?? '0'),

@@ -111,9 +111,9 @@ export function addActCommands(parent: Command, terminal: Terminal): void {
   oneRun(parent, 'pause', 'pause a run; nothing is lost').action((options: OneRunOptions) =>
     act(terminal, 'pause', options),
   );
-  addChanges(oneRun(parent, 'resume', 'go on with a run that is paused or has failed')).action(
-    (options: OneRunOptions) => act(terminal, 'resume', options),
-  );
+  addChanges(oneRun(parent, 'resume', 'go on with a run that is paused or has failed'))
+    .option('--again', 'load although an earlier run made other events of the same records')
+    .action((options: OneRunOptions) => act(terminal, 'resume', options));
   oneRun(parent, 'cancel', 'end a run for good; what was loaded stays')
     .option('--yes', 'do not ask')
     .action(async (options: OneRunOptions) => {
@@ -170,8 +170,9 @@ async function act(terminal: Terminal, action: RunAction, options: OneRunOptions
   else showRuns(terminal, [view]);
 }
 
-function changesOf({ rejectedMax, speed }: OneRunOptions): ImportRunResume {
+function changesOf({ rejectedMax, speed, again }: OneRunOptions): ImportRunResume {
   return {
+    ...(again === true && { again }),
     ...(rejectedMax === undefined ? {} : { rejected_max: shareOf('--rejected-max', rejectedMax) }),
     ...(speed === undefined ? {} : { events_per_second: countOf('--speed', speed, 0) }),
   };

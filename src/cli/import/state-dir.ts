@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import type { ImportChoice } from '../../contract/import-choice.ts';
 import type { TimeRange } from '../../imports/source.ts';
 import { CommandError } from '../exit-codes.ts';
+import { slowHash } from './identity.ts';
 import type { ImportRequest } from './request.ts';
 
 /** What an import of the command line is, kept beside its state. Holds no secret. */
@@ -22,6 +23,8 @@ export interface StoredImport {
   readonly limit: number | null;
   /** Address of the target; null: none was given. */
   readonly url: string | null;
+  /** Of the project's key: a hash, so that imports to the same project are known. */
+  readonly target_key: string | null;
 }
 
 /** The directory of one import: `<state dir>/<id>`. */
@@ -91,7 +94,7 @@ async function madeDirs(dir: ImportDir): Promise<ImportDir> {
   return dir;
 }
 
-async function describe(dir: ImportDir, { source, paths, settings, options }: ImportRequest): Promise<void> {
+async function describe(dir: ImportDir, { source, paths, settings, options, apiKey }: ImportRequest): Promise<void> {
   // What stands behind a question mark may be a signature that opens the address.
   const shown = paths.map((path) => (/^https?:/.test(path) ? path.replace(/\?.*$/s, '?…') : path));
   const stored: StoredImport = {
@@ -106,15 +109,21 @@ async function describe(dir: ImportDir, { source, paths, settings, options }: Im
     range: options.range,
     limit: options.limit ?? null,
     url: options.target.kind === 'http' ? options.target.url : null,
+    target_key: apiKey === undefined ? null : slowHash(apiKey),
   };
   const file = join(dir.path, descriptionFile);
   await writeFile(`${file}.new`, `${JSON.stringify(stored, null, 2)}\n`, { mode: 0o600 });
   await rename(`${file}.new`, file);
 }
 
+/** Of an import that `listImports` found. */
+export async function descriptionOf(dir: ImportDir): Promise<StoredImport> {
+  return JSON.parse(await readFile(join(dir.path, descriptionFile), 'utf8')) as StoredImport;
+}
+
 /** The command that goes on with it, without what is secret. */
 export async function commandOf(dir: ImportDir): Promise<string> {
-  const stored = JSON.parse(await readFile(join(dir.path, descriptionFile), 'utf8')) as StoredImport;
+  const stored = await descriptionOf(dir);
   const { format, range, limit, url } = stored;
   const words = [
     'millrace',

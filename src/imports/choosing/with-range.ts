@@ -12,6 +12,7 @@ export function withRange(
   range: TimeRange,
 ): ImportChoice | undefined {
   if (means !== undefined || (range.from ?? range.to) === undefined) return choice;
+  if (choice?.time?.from === range.from && choice?.time?.to === range.to) return choice;
   if (choice?.time !== undefined) {
     throw new ChoiceError('choose.time: expected none beside "from" and "to" of the run, which mean the same here');
   }

@@ -32,6 +32,20 @@ export interface CheckResult {
     readonly busiest: readonly { readonly id: string; readonly events: number }[];
   };
   readonly samples: readonly SamplePair[];
+  /** Earlier runs that made other events of the same records; results of old versions lack it. */
+  readonly same_records?: readonly SameRecords[];
+}
+
+/** An earlier run that loaded events of the same records to the same place, made of them in another way. */
+export interface SameRecords {
+  readonly run: string;
+  readonly created_at: string;
+  /** Records of the source that both have. */
+  readonly records: number;
+  /** Events that it loaded. */
+  readonly loaded: number;
+  /** Events of this run, by day and name, that differ from what it made: they would be stored beside them. */
+  readonly again: number;
 }
 
 export interface EventSummary {

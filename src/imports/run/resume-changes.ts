@@ -3,7 +3,7 @@ import type { JsonObject } from '../../base/json.ts';
 import type { ResumeChanges } from './run-transitions.ts';
 
 const eventsPerSecondMax = 1_000_000;
-const known = ['rejected_max', 'events_per_second', 'last'];
+const known = ['rejected_max', 'events_per_second', 'last', 'again'];
 
 /**
  * What a payload changes when a run goes on.
@@ -14,7 +14,7 @@ export function resumeChangesOf(payload: JsonObject): ResumeChanges {
   if (unknown !== undefined) {
     refuse(unknown, `Only ${known.join(', ')} can be changed when a run goes on; start another run for the rest.`);
   }
-  const { rejected_max: rejectedMax, events_per_second: eventsPerSecond, last } = payload;
+  const { rejected_max: rejectedMax, events_per_second: eventsPerSecond, last, again } = payload;
   if (isGiven(rejectedMax) && !isNumber(rejectedMax, 1)) refuse('rejected_max', 'Expected a share from 0 to 1.');
   if (
     isGiven(eventsPerSecond) &&
@@ -23,7 +23,9 @@ export function resumeChangesOf(payload: JsonObject): ResumeChanges {
     refuse('events_per_second', `Expected a whole number from 0 to ${eventsPerSecondMax}.`);
   }
   if (isGiven(last) && last !== 'check' && last !== 'report') refuse('last', 'Expected check or report.');
+  if (isGiven(again) && typeof again !== 'boolean') refuse('again', 'Expected true or false.');
   return {
+    ...(typeof again === 'boolean' && { again }),
     ...(isNumber(rejectedMax, 1) && { rejectedMax }),
     ...(isNumber(eventsPerSecond, eventsPerSecondMax) && { eventsPerSecond }),
     ...((last === 'check' || last === 'report') && { last }),

@@ -50,6 +50,7 @@ export function toOptionsRecord({
     format_options: { ...options.formatOptions },
     names: names === undefined ? null : { ...names },
     choose: choice ?? null,
+    again: options.again ?? false,
     last: options.last,
     limit: limit ?? null,
     rejected_max: options.rejectedMax,

@@ -33,6 +33,7 @@ export const runOverrides = [
   'format_options',
   'names',
   'choose',
+  'again',
   'preflight',
 ] as const;
 
@@ -147,6 +148,7 @@ export function runOptionsOf(plugin: Sourced, given: SettingValues, payload: Jso
     formatOptions,
     ...(names === undefined ? {} : { names }),
     ...(choice === undefined ? {} : { choice }),
+    ...(isAgain(payload) && { again: true }),
     last: lastOf(payload),
     ...(limit === undefined ? {} : { limit }),
     rejectedMax: numberIn(payload, 'rejected_max', { min: 0, max: 1 }) ?? rejectedShareOf(settings),
@@ -205,6 +207,12 @@ function tryFormat(slug: string, options: Readonly<Record<string, string>>, name
     if (!(error instanceof FormatOptionsError)) throw error;
     throw new SettingsError(`settings "format_options" and "names": ${error.message}`, { cause: error });
   }
+}
+
+function isAgain(payload: JsonObject): boolean {
+  const again = ownValue(payload, 'again') ?? false;
+  if (typeof again === 'boolean') return again;
+  throw new SettingsError('"again": expected true or false');
 }
 
 function lastOf(payload: JsonObject): RunOptions['last'] {

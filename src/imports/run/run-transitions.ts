@@ -38,7 +38,7 @@ export function pauseRun(db: Queries, id: string, reason = 'paused by a person')
 }
 
 /** What may be changed at a resume. */
-export type ResumeChanges = Partial<Pick<RunOptions, 'rejectedMax' | 'last' | 'eventsPerSecond'>>;
+export type ResumeChanges = Partial<Pick<RunOptions, 'rejectedMax' | 'last' | 'eventsPerSecond' | 'again'>>;
 
 /** Goes on in the stage where it was. A run that was to be checked only goes on with the load, unless told otherwise. */
 export function resumeRun(db: Queries, id: string, changes: ResumeChanges = {}): Promise<Run> {

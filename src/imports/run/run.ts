@@ -97,6 +97,8 @@ export interface RunOptions {
   readonly choice?: ImportChoice;
   /** The last stage to do: `check` sends nothing. */
   readonly last: 'check' | 'report';
+  /** Records of which an earlier run made other events are loaded all the same. */
+  readonly again?: boolean;
   /** A trial: only so many records of the source, from its first parts. */
   readonly limit?: number;
   /** Share of the records that may be rejected (0 to 1) before load refuses to start. */

@@ -113,7 +113,7 @@ async function goOn(
   return guarded(() => resumeRun(tx, open.id, resumeChangesOf(lastOf(type, payload))));
 }
 
-const resumable: ReadonlySet<string> = new Set(['rejected_max', 'events_per_second', 'last']);
+const resumable: ReadonlySet<string> = new Set(['rejected_max', 'events_per_second', 'last', 'again']);
 
 /** After a check of everything `run` goes on with its load; after a trial it does not: that is to be promoted. */
 async function loadChecked(tx: Queries, run: Run | undefined, payload: JsonObject): Promise<Run | undefined> {

@@ -1,21 +1,56 @@
 import { RunFailedError } from '../../run/leased-run.ts';
-import type { CheckResult } from '../../run/results.ts';
+import type { CheckResult, SameRecords } from '../../run/results.ts';
+import type { EarlierRuns } from '../../run/same-records.ts';
 import type { RunOptions, RunTotals } from '../../run/run.ts';
+
+/** What of the options decides whether a load may begin. */
+export type LoadConditions = Pick<RunOptions, 'rejectedMax' | 'again' | 'target'>;
 
 /**
  * Lets the load begin, or throws RunFailedError with a sentence that says how to go on. Judges the figures anew: a run
- * that is resumed with a higher `rejectedMax` passes with the same result.
+ * that is resumed with a higher `rejectedMax`, or after an earlier run of the same records was undone, passes with it.
  */
-export function assertCheckPassed(result: CheckResult, options: Pick<RunOptions, 'rejectedMax'>): void {
-  const problems = findProblems(result.totals, options.rejectedMax);
+export async function assertCheckPassed(
+  result: CheckResult,
+  options: LoadConditions,
+  undone: EarlierRuns['undone'],
+): Promise<void> {
+  const { totals, same_records: same = [] } = result;
+  const gone = await undone(same.map(({ run }) => run));
+  const problems = findProblems({ totals, same_records: same.filter(({ run }) => !gone.has(run)) }, options);
   if (problems.length > 0) throw new RunFailedError(problems.join(' '));
 }
 
 /** Why the events must not be loaded; none: they may. */
-export function findProblems(totals: RunTotals, rejectedMax: number): string[] {
+export function findProblems(
+  { totals, same_records: same = [] }: Pick<CheckResult, 'totals' | 'same_records'>,
+  { rejectedMax, again = false, target }: LoadConditions,
+): string[] {
   if (totals.events - (totals.rejected_events ?? 0) === 0) return [noEvents(totals)];
   const share = rejectedShare(totals);
-  return share > rejectedMax ? [tooManyRejected(totals, share, rejectedMax)] : [];
+  const beside = again ? undefined : same.find((each) => each.again > 0);
+  return [
+    ...(share > rejectedMax ? [tooManyRejected(totals, share, rejectedMax)] : []),
+    ...(beside === undefined ? [] : [storedAgain(beside, target)]),
+  ];
+}
+
+/** What an earlier run made of the same records, with the numbers. */
+export function sameRecordsSentence({ run, created_at: at, records, loaded, again }: SameRecords): string {
+  const made =
+    `Run ${run} of ${at.slice(0, 16).replace('T', ' ')} UTC has ${records} of the same records and loaded ${loaded} events, made of ` +
+    'them with other names, options or choices';
+  return again === 0
+    ? `${made}; the ids are the same, so what it loaded stays as it is, and this run does not change it.`
+    : `${made}; ${again} events of this run would be stored beside them.`;
+}
+
+function storedAgain(same: SameRecords, { kind }: RunOptions['target']): string {
+  const undo = `Undo that run first (millrace import undo --run ${same.run}, or POST …/runs/${same.run}/undo/). `;
+  return (
+    `${sameRecordsSentence(same)} ${kind === 'project' ? undo : ''}` +
+    'To load these all the same: --again on the command line, "again": true in the API.'
+  );
 }
 
 /** Rejected records of all records, 0 to 1. One record may become several events that are refused. */

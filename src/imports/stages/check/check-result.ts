@@ -1,8 +1,8 @@
 import { linkNotListed } from '../../choosing/event-names.ts';
 import type { StoredDay } from '../../run/import-day.ts';
-import type { CheckResult, EventSummary } from '../../run/results.ts';
+import type { CheckResult, EventSummary, SameRecords } from '../../run/results.ts';
 import type { RunTotals } from '../../run/run.ts';
-import { findProblems } from './assert-check-passed.ts';
+import { findProblems, sameRecordsSentence, type LoadConditions } from './assert-check-passed.ts';
 import { isoOfMicros } from '../../../base/clock.ts';
 import { mostOf, type Sum } from './findings.ts';
 import { expectedOf } from './prepare-days.ts';
@@ -16,7 +16,8 @@ export interface Checked {
   readonly faults: number;
   /** Events that are there on another day as well. */
   readonly repeated: number;
-  readonly rejectedMax: number;
+  readonly options: LoadConditions;
+  readonly sameRecords: readonly SameRecords[];
   /** Undefined: nobody can tell. */
   readonly knownEvents: ReadonlySet<string> | undefined;
 }
@@ -30,7 +31,8 @@ const busyEventsMin = 100;
 export function checkResult(checked: Checked): CheckResult {
   const { sum, days, devices } = checked;
   const totals = totalsOf(checked);
-  const problems = findProblems(totals, checked.rejectedMax);
+  const same = checked.sameRecords;
+  const problems = findProblems({ totals, same_records: same }, checked.options);
   const { first, last } = timesOf(sum);
   return {
     verdict: problems.length === 0 ? 'passed' : 'failed',
@@ -55,6 +57,7 @@ export function checkResult(checked: Checked): CheckResult {
       busiest: mostOf(sum.busiest, busiestShown).map(([id, events]) => ({ id, events })),
     },
     samples: sum.samples,
+    same_records: same,
   };
 }
 
@@ -125,6 +128,7 @@ function warningsOf(checked: Checked): string[] {
     [standsOut, () => busySentence(busiest, events)],
     [devices.shared.length > 0, () => sharedSentence(devices)],
     [unmapped > 0, () => unmappedSentence(unmapped)],
+    ...checked.sameRecords.map((same) => [true, () => sameRecordsSentence(same)] as const),
     [links > 0, () => linksSentence(links)],
   ];
   return sentences.filter(([holds]) => holds).map(([, sentence]) => sentence());

@@ -10,6 +10,7 @@ import { createTargetRetry } from '../stage-retry.ts';
 import { readSegment as standardReadSegment, type ReadSegment } from './read-segment.ts';
 import type { CheckResult } from '../../run/results.ts';
 import type { Run } from '../../run/run.ts';
+import type { EarlierRuns } from '../../run/same-records.ts';
 import { stagingKeys, type Staging } from '../../staging.ts';
 import { TargetUnreadableError, type TargetReader } from '../../target.ts';
 import { createCheckProgress, type CheckProgress } from './check-progress.ts';
@@ -42,6 +43,8 @@ export interface CheckDeps {
   readonly project?: { knownEvents(): Promise<ReadonlySet<string>> } | undefined;
   /** Reads back what the target has stored; undefined: nobody can. */
   readonly reader?: Pick<TargetReader, 'eventsNamed'> | undefined;
+  /** Left out: there are none to ask about. */
+  readonly earlier?: EarlierRuns | undefined;
   /** Of JSON, one event: what the door takes. */
   readonly eventBytesMax: number;
   readonly clock: Clock;
@@ -55,7 +58,8 @@ export interface CheckDeps {
   readonly limits?: Partial<CheckLimits>;
 }
 
-type Ready = Required<Omit<CheckDeps, 'project' | 'reader' | 'limits'>> & {
+type Ready = Required<Omit<CheckDeps, 'project' | 'reader' | 'earlier' | 'limits'>> & {
+  readonly earlier: CheckDeps['earlier'];
   readonly project: CheckDeps['project'];
   readonly reader: CheckDeps['reader'];
   readonly limits: CheckLimits;
@@ -71,6 +75,7 @@ export function createCheckStage(deps: CheckDeps): RunStage {
   const ready: Ready = {
     ...deps,
     project: deps.project,
+    earlier: deps.earlier,
     reader: deps.reader,
     readSegment: deps.readSegment ?? standardReadSegment,
     failpoint: deps.failpoint ?? (() => {}),
@@ -92,13 +97,15 @@ export function createCheckStage(deps: CheckDeps): RunStage {
     const onDay = progress.day;
     const stored = await storedEvents(ready, leased, sum);
     const repeated = await prepareDays({ ...ready, onDay, stored }, leased, spilled);
+    const days = await leased.days();
     const result = checkResult({
       sum,
-      days: await leased.days(),
+      days,
       devices: checking.devices,
       faults,
       repeated,
-      rejectedMax: leased.run.options.rejectedMax,
+      options: leased.run.options,
+      sameRecords: (await ready.earlier?.sameRecords({ run: leased.run, parts, days })) ?? [],
       knownEvents: await ready.project?.knownEvents(),
     });
     await writeResult(ready.staging, leased, result);

@@ -5,6 +5,7 @@ import { assertCheckPassed, rejectedShare } from '../check/assert-check-passed.t
 import { RunFailedError, type LeasedRun, type RunStage } from '../../run/leased-run.ts';
 import { isLoaded, type StoredDay } from '../../run/import-day.ts';
 import type { CheckResult } from '../../run/results.ts';
+import type { EarlierRuns } from '../../run/same-records.ts';
 import { stagingKeys, type DayIndex, type Staging } from '../../staging.ts';
 import type { Target } from '../../target.ts';
 import { deliverFrame, loadRejectedPrefix, type DeliveredFrame } from './deliver-frame.ts';
@@ -21,11 +22,14 @@ export interface LoadDeps {
   readonly clock: Clock;
   readonly sleep?: Sleep;
   readonly failpoint: Failpoint;
+  /** Left out: nobody undoes anything. */
+  readonly undone?: EarlierRuns['undone'] | undefined;
   /** Frames on their way at the same time, at most; default 4. */
   readonly inFlight?: number;
   readonly random?: () => number;
 }
 
+const noneUndone: EarlierRuns['undone'] = async () => new Set();
 const inFlightDefault = 4;
 /** The cursor is written after so many frames, or so much time. */
 const commitFrames = 8;
@@ -51,7 +55,7 @@ export function createLoadStage(deps: LoadDeps): RunStage {
     const { run } = leased;
     // What the check wrote.
     const check = (await readJson(deps.staging, stagingKeys.check(run.id))) as CheckResult;
-    assertCheckPassed(check, run.options);
+    await assertCheckPassed(check, run.options, deps.undone ?? noneUndone);
     const days = (await leased.days()).toSorted((a, b) => (a.day < b.day ? -1 : 1));
     const begun = run.progress.load !== undefined;
     if (days.every((day) => day.framesLoaded === 0)) await deps.staging.remove(loadRejectedPrefix(run.id));

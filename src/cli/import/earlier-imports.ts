@@ -1,0 +1,33 @@
+import { dirname } from 'node:path';
+import { findSameRecords, type CheckedRun, type EarlierRuns } from '../../imports/run/same-records.ts';
+import type { SameRecords } from '../../imports/run/results.ts';
+import { SchemaTooNewError } from '../../metadata/migrate.ts';
+import { withStore } from './local-store.ts';
+import { descriptionOf, listImports, type ImportDir } from './state-dir.ts';
+
+/** Other imports begun below the same state directory, each in a store of its own. None is undone from here. */
+export function earlierImports(dir: ImportDir): EarlierRuns {
+  return {
+    sameRecords: async (checked) => {
+      const own = await descriptionOf(dir);
+      const found: SameRecords[] = [];
+      for (const other of await listImports(dirname(dir.path))) {
+        const { url, target_key: key } = await descriptionOf(other);
+        if (other.id !== dir.id && url === own.url && key === own.target_key)
+          found.push(...(await lookInto(other, checked)));
+      }
+      return found.toSorted((a, b) => b.created_at.localeCompare(a.created_at));
+    },
+    undone: async () => new Set(),
+  };
+}
+
+/** One that a newer version has begun cannot be read; that is no reason to stop this one. */
+async function lookInto(dir: ImportDir, checked: CheckedRun): Promise<readonly SameRecords[]> {
+  try {
+    return await withStore(dir, (db) => findSameRecords(db, checked));
+  } catch (error) {
+    if (error instanceof SchemaTooNewError) return [];
+    throw error;
+  }
+}

@@ -1,0 +1,41 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { exitCodes } from '../exit-codes.ts';
+import { startEndpoint } from '../../../test/support/capture-endpoint.ts';
+import { mixpanelLines, newImport, resultOf } from '../../../test/support/import-command.ts';
+
+describe('the same records under other names', () => {
+  it('are not stored beside the first ones by mistake: the numbers, the run, and --again for who means it', async () => {
+    await using endpoint = await startEndpoint(() => 'keep');
+    await using made = await newImport(mixpanelLines(700));
+    const names = join(made.dir, 'names.json');
+    await writeFile(names, JSON.stringify({ events: { 'Event 1': 'Renamed' } }));
+    const { id } = resultOf(await made.start(endpoint.url));
+    const sent = endpoint.kept.length;
+
+    const check = await made.start(endpoint.url, ['--names', names, '--check']);
+    expect(resultOf(check)).toMatchObject({
+      check: { verdict: 'failed', same_records: [{ run: id, records: 700, loaded: 700, again: 100 }] },
+    });
+    const refused = await made.start(endpoint.url, ['--names', names]);
+    expect(refused.code).toBe(exitCodes.failed.code);
+    expect(refused.stderr).toContain(`Run ${id} of`);
+    expect(refused.stderr).toContain('100 events of this run would be stored beside them');
+    expect(refused.stderr).toContain('--again');
+    expect(endpoint.kept).toHaveLength(sent);
+
+    const meant = await made.start(endpoint.url, ['--names', names, '--again']);
+    expect([meant.code, endpoint.kept.length]).toEqual([0, sent + 700]);
+  });
+
+  it('to another project are nobody’s second ones', async () => {
+    await using endpoint = await startEndpoint(() => 'keep');
+    await using made = await newImport(mixpanelLines(70));
+    const names = join(made.dir, 'names.json');
+    await writeFile(names, JSON.stringify({ events: { 'Event 1': 'Renamed' } }));
+    await made.start(endpoint.url);
+    const other = await made.start(endpoint.url, ['--names', names, '--api-key', 'phc_other']);
+    expect(other.code).toBe(0);
+  });
+});
