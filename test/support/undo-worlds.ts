@@ -168,7 +168,6 @@ export const undoFailpoints = [
   'undo_others_told',
   'rebuild_computed:1',
   'rebuild_committed:1',
-  'rebuild_computed:2',
   'undo_rebuilt',
   'undo_reported',
 ];
