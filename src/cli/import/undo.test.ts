@@ -1,0 +1,82 @@
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { insertRows, testRow } from '../../eventstore/conformance.ts';
+import { claimRun, completeRun } from '../../imports/run/claim-run.ts';
+import { exitCodes } from '../exit-codes.ts';
+import { tempChdb, type TempChdb } from '../../../test/support/chdb.ts';
+import { runCommand, type Finished } from '../../../test/support/command.ts';
+import { startImportsApp, type ImportsApp } from '../../../test/support/imports-app.ts';
+
+let chdb: TempChdb;
+let server: ImportsApp;
+let env: Record<string, string>;
+beforeAll(async () => {
+  chdb = await tempChdb();
+  server = await startImportsApp({ store: chdb.store });
+  await server.app.app.listen({ host: '127.0.0.1', port: 0 });
+  const { port } = server.app.app.server.address() as AddressInfo;
+  env = { MILLRACE_URL: `http://127.0.0.1:${port}`, MILLRACE_API_KEY: await server.app.key() };
+});
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+  await chdb.close();
+});
+
+const run = (...args: readonly string[]): Promise<Finished> => runCommand(['import', ...args], { env });
+
+/** As a worker does: takes the run that is due and ends it. */
+async function end(id: string): Promise<void> {
+  const { db, clock } = server.app;
+  const claim = await claimRun(db, clock.now(), 60_000, { onlyRun: id });
+  if (claim === undefined) throw new Error('expected a run to be claimed');
+  await completeRun(db, claim, clock.now());
+}
+
+async function completed(): Promise<{ config: string; id: string }> {
+  const config = String(await server.config());
+  const started = await run('start', '--config', config, '--trial', '--json');
+  const { id } = JSON.parse(started.stdout) as { id: string };
+  await end(id);
+  const properties = JSON.stringify({ $import_run_id: id });
+  const rows = ['a', 'b'].map((distinctId) =>
+    testRow(server.app.project.id, { event: 'paid', distinctId, properties }),
+  );
+  await insertRows(chdb.store, `cli-${id}`, rows);
+  return { config, id };
+}
+
+describe('millrace import undo', () => {
+  it('with --dry-run shows counts and changes nothing', async () => {
+    const { config, id } = await completed();
+    const shown = await run('undo', id, '--config', config, '--dry-run');
+    expect(shown.code).toBe(0);
+    expect(shown.stdout).toMatch(/events +2/);
+    expect(shown.stdout).toMatch(/2 +paid/);
+    const json = await run('undo', '--run', id, '--config', config, '--dry-run', '--json');
+    expect(JSON.parse(json.stdout)).toMatchObject({ events: 2, by_name: { paid: 2 }, exceptions: [] });
+    expect((await run('list', '--config', config)).stdout).toContain('completed');
+  });
+
+  it('asks before it takes anything back, and follows the undo to its end', async () => {
+    const { config, id } = await completed();
+    const asked = await run('undo', id, '--config', config);
+    expect([asked.code, asked.stderr]).toEqual([exitCodes.usage.code, expect.stringContaining('Add --yes')]);
+    const undone = run('undo', id, '--config', config, '--yes');
+    for (let state = ''; state !== 'queued';) {
+      state =
+        (await server.app.db.selectFrom('import_runs').select('state').where('id', '=', id).executeTakeFirst())
+          ?.state ?? '';
+    }
+    await end(id);
+    const { code, stdout } = await undone;
+    expect([code, stdout]).toEqual([0, expect.stringContaining(`run ${id} is taken back`)]);
+    const late = await run('undo', id, '--config', config, '--yes');
+    expect([late.code, late.stderr]).toEqual([exitCodes.failed.code, expect.stringContaining('undone')]);
+  });
+
+  it('start --undo is for trials only', async () => {
+    const config = String(await server.config());
+    const refused = await run('start', '--config', config, '--undo');
+    expect([refused.code, refused.stderr]).toEqual([exitCodes.usage.code, expect.stringContaining('--trial')]);
+  });
+});
