@@ -13,6 +13,7 @@ import { earlierRunsIn, type EarlierRuns } from './run/same-records.ts';
 import { getRun } from './run/run-store.ts';
 import type { Source } from './source.ts';
 import { createCheckStage } from './stages/check/check-stage.ts';
+import { assertSourceUnchanged } from './stages/export/assert-source-unchanged.ts';
 import { createExportStage } from './stages/export/export-stage.ts';
 import { withQuota, type DiskQuota } from './stages/export/disk-quota.ts';
 import { createLoadStage } from './stages/load/load-stage.ts';
@@ -82,8 +83,11 @@ export function assembleStages(deps: AssembleDeps): RunStages {
       const reader = opened?.reader;
       await createCheckStage({ staging: limited, reader, project, earlier, eventBytesMax, clock, failpoint })(leased);
     },
-    load: async (leased) =>
-      createLoadStage({ undone: earlier.undone, target: await target(), staging, clock, failpoint })(leased),
+    load: async (leased) => {
+      await assertSourceUnchanged(deps.openSource, leased);
+      const load = { undone: earlier.undone, target: await target(), staging, clock, failpoint };
+      await createLoadStage(load)(leased);
+    },
     verify: async (leased) => {
       const { activeTransformations } = deps;
       const verify = { target: await target(), staging, clock, failpoint, activeTransformations };

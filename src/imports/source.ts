@@ -13,7 +13,7 @@ export interface Source {
   /**
    * What there is to fetch, in the order in which it should be. The same range gives the same keys again; `identity` says
    * whether a part's content is still the same. Asked before the export, and again at its end: nothing may have changed.
-   * Throws SourceWaitError for what is still being written.
+   * Throws StillWrittenError for what is still being written.
    */
   listParts(range: TimeRange, context: SourceContext): Promise<readonly SourcePart[]>;
   /**
@@ -71,6 +71,10 @@ export interface RecordChunk {
 export interface SourceFault {
   /** Where: `row 17`. */
   readonly place: string;
+  /** Of the file that it is in, from 1; undefined: it is in none. */
+  readonly line?: number;
+  /** A blank line of the chunk, from 0, that is there in its stead, so that those after it keep their numbers. */
+  readonly heldAt?: number;
   readonly reason: string;
   readonly original: string;
 }
@@ -109,7 +113,7 @@ export interface SourceHost {
 
 /** Waiting may help: 429, 5xx, a broken connection, a truncated answer. The part is tried again, with growing pauses. */
 export class SourceWaitError extends Error {
-  override name = 'SourceWaitError';
+  override name: string = 'SourceWaitError';
   /** As the source asks for (Retry-After). */
   readonly retryAfterMs: number | undefined;
   /** False: tried a few times, then the run fails: the answer itself is broken (truncated, not what it says it is). */
@@ -122,6 +126,15 @@ export class SourceWaitError extends Error {
     super(message, { cause: options.cause });
     this.retryAfterMs = options.retryAfterMs;
     this.unlimited = options.unlimited;
+  }
+}
+
+/** Somebody writes to it at this moment. Tried a few times, as an answer that is broken in itself. */
+export class StillWrittenError extends SourceWaitError {
+  override name = 'StillWrittenError';
+
+  constructor(message: string) {
+    super(message, { unlimited: false });
   }
 }
 

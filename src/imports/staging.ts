@@ -61,6 +61,8 @@ export interface RejectedRecord {
   /** From 1, in the part. 0: not a line (see `place`). */
   readonly line: number;
   readonly place?: string;
+  /** A blank line is staged in its stead. */
+  readonly held?: true;
   readonly stage: 'export' | 'check' | 'load';
   readonly code: string;
   readonly reason: string;

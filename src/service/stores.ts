@@ -15,6 +15,8 @@ import type { Metadata } from '../metadata/database.ts';
 import type { Dialect } from '../metadata/migrations/migration.ts';
 import type { Log, WarnLog } from '../telemetry/log.ts';
 
+export { takeFileLock } from '../metadata/sqlite-lock.ts';
+
 /** What a thread needs to reach the stores of its process; copied to it. */
 export interface SharedStores {
   /** How far the lanes of the event log have come. */

@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import type { PreflightResult } from '../../contract/import-preflight.ts';
 import type { ImportRunCreate } from '../../contract/import-runs.ts';
 import { findFormat, formats } from '../../imports/formats/registry.ts';
@@ -45,6 +45,15 @@ export function importCommand(parent: Command, terminal: Terminal): void {
   addExample(imports, terminal);
 }
 
+/** What people try on a file that is still written to. */
+function refuseFollow(): never {
+  throw new CommandError(
+    'usage',
+    '--follow: an import reads what is there and ends. Import what is finished (a copy, or the files that are not written to ' +
+      'any more); what comes from now on is sent as it happens, with a client library or POST /batch/',
+  );
+}
+
 /** What this process does itself. The engine takes longer to load than most commands take to run. */
 const loadRunHere = () => import('../import/run-here.ts');
 
@@ -53,6 +62,7 @@ function addHere(imports: Command, terminal: Terminal): void {
   addRunOptions(addTargetOptions(addSourceOptions(run, true)))
     .option('--check', 'convert and examine everything, send nothing')
     .option('--report <file>', 'write the report; .html gives the page, anything else JSON')
+    .addOption(new Option('--follow', 'an import ends: it follows nothing').argParser(refuseFollow).hideHelp())
     .action(async (format: string, paths: readonly string[], options: ImportOptions) => {
       const { runHere } = await loadRunHere();
       await runHere(terminal, requestOf(format, paths, options, process.cwd()), options);

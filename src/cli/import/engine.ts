@@ -15,13 +15,13 @@ import { createLog } from '../../telemetry/log.ts';
 import { earlierImports } from './earlier-imports.ts';
 import { openLocalStaging } from './local-store.ts';
 import { openSource } from './open-source.ts';
-import { leaseMs } from './prepare-run.ts';
 import type { ImportRequest } from './request.ts';
 import type { ImportDir } from './state-dir.ts';
 
 /** What the door of a service takes by default, in bytes of JSON of one event. */
 const eventBytesMax = 1_000_000;
 const pollMs = 100;
+const leaseMs = 5_000;
 
 export interface EngineDeps {
   readonly db: Metadata;

@@ -70,7 +70,12 @@ describe.concurrent('an import of the command line that is interrupted', () => {
     const first = await made.start(endpoint.url);
     expect(first.code).toBe(exitCodes.unverified.code);
     const other = await second;
-    expect([other?.code, other?.stderr]).toEqual([1, expect.stringContaining('another process is at work')]);
+    expect([other?.code, other?.stderr]).toEqual([
+      1,
+      expect.stringMatching(
+        /another process is at work on this import, run [0-9a-f]{16}: "millrace import watch --run/,
+      ),
+    ]);
     expect(numbersOf(endpoint.kept).toSorted((a, b) => a - b)).toEqual(upTo(records));
   }, 60_000);
 });

@@ -1,9 +1,10 @@
+import { join } from 'node:path';
 import { migrate } from '../../metadata/migrate.ts';
 import type { Metadata } from '../../metadata/database.ts';
 import { getRun } from '../../imports/run/run-store.ts';
 import type { Run } from '../../imports/run/run.ts';
 import type { Staging } from '../../imports/staging.ts';
-import { openMetadata, openStaging } from '../../service/stores.ts';
+import { openMetadata, openStaging, takeFileLock } from '../../service/stores.ts';
 import { createLog } from '../../telemetry/log.ts';
 import { CommandError } from '../exit-codes.ts';
 import type { ImportDir } from './state-dir.ts';
@@ -28,4 +29,16 @@ export async function runIn(dir: ImportDir, db: Metadata): Promise<Run> {
   const run = await getRun(db, dir.id);
   if (run !== undefined) return run;
   throw new CommandError('notFound', `expected a run in ${dir.path}, got none: it was never begun`);
+}
+
+/** Held by the one process that works on an import. Errors: CommandError failed, when another one holds it. */
+export function lockImport({ id, path, stateDir }: ImportDir): Disposable {
+  const lock = takeFileLock(join(path, 'lock.sqlite'));
+  if (lock !== undefined) return lock;
+  const run = `--run ${id} --state-dir ${stateDir}`;
+  throw new CommandError(
+    'failed',
+    `another process is at work on this import, run ${id}: "millrace import watch ${run}" shows how far it is, ` +
+      `"millrace import pause ${run}" pauses it`,
+  );
 }

@@ -6,11 +6,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { getRun } from '../../imports/run/run-store.ts';
 import { pauseRun, RunTransitionError } from '../../imports/run/run-transitions.ts';
 import type { Run } from '../../imports/run/run.ts';
+import { describeChanges } from '../../imports/stages/export/source-changes.ts';
 import { readCheck, readVerify } from '../../imports/stages/report/read-results.ts';
 import { stagingKeys, type Staging } from '../../imports/staging.ts';
 import type { Metadata } from '../../metadata/database.ts';
 import { stopSignal } from '../stop-signal.ts';
 import type { Terminal } from '../terminal.ts';
+import { chooseImport } from './choose-import.ts';
 import { startEngine } from './engine.ts';
 import { follow } from './follow.ts';
 import { identityOf } from './identity.ts';
@@ -25,7 +27,8 @@ import type { ImportRequest } from './request.ts';
 import { showEnd } from './run-commands.ts';
 import { isFinal, viewOfRun, type RunView } from './run-view.ts';
 import { endOfPreflight, notePreflight } from './show-preflight.ts';
-import { commandOf, newestImport, openImport, type ImportDir } from './state-dir.ts';
+import { sourceSince } from './source-since.ts';
+import { commandOf, describeImport, newestImport, type ImportDir } from './state-dir.ts';
 
 export type HereOptions = Pick<
   ImportOptions,
@@ -43,13 +46,20 @@ export async function runHere(terminal: Terminal, asked: ImportRequest, options:
   const request = withTimes(asked);
   const identity = identityOf(request);
   if (options.preflight) await passPreflight(terminal, request, identity, options);
-  const dir = await openImport(options.stateDir, identity, request, options.again === true);
+  using chosen = await chooseImport(terminal, request, options);
+  const { dir, previousRun } = chosen;
+  // A run that was done already was not looked at.
+  if (options.preflight && previousRun !== undefined) {
+    await passPreflight(terminal, request, identity, { ...options, again: true });
+  }
+  await describeImport(dir, request);
   await withStore(dir, async (db) => {
-    const { run, how } = await prepareRun(db, dir, request, (sentence) => terminal.note(sentence));
+    const { run, how } = await prepareRun(db, dir, request, previousRun);
     const first = viewOfRun(run, Date.now());
     if (how === 'done') terminal.note(`${dir.id} is done already; --again starts anew`);
     else terminal.note(how === 'new' ? `import ${dir.id} begins` : `import ${dir.id} goes on in ${run.stage}`);
     const view = how === 'done' ? first : await work(terminal, { db, dir, request, first }, options);
+    if (how !== 'done' && view.state === 'completed') await tellChanges(terminal, { db, dir, request }, run);
     await finish(terminal, dir, view, options);
   });
 }
@@ -76,6 +86,15 @@ async function passPreflight(
 async function begunRun(stateDir: string, identity: string): Promise<Run | undefined> {
   const dir = await newestImport(stateDir, identity);
   return dir === undefined ? undefined : withStore(dir, (db) => getRun(db, dir.id));
+}
+
+/** What has come too late for a run that is exact all the same. */
+async function tellChanges(terminal: Terminal, work: Pick<Work, 'db' | 'dir' | 'request'>, run: Run): Promise<void> {
+  const onTrouble = (reason: string): void =>
+    terminal.note(`whether the source has changed since it was read cannot be told: ${reason}`);
+  const { changed } = await sourceSince({ ...work, onTrouble }, run, { quick: true });
+  if (changed.length === 0) return;
+  terminal.note(`since it was read the source has changed: ${describeChanges(changed)}; the same command imports that`);
 }
 
 interface Work {

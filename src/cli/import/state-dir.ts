@@ -29,6 +29,8 @@ export interface StoredImport {
 
 /** The directory of one import: `<state dir>/<id>`. */
 export interface ImportDir {
+  /** The state directory that it is in. */
+  readonly stateDir: string;
   /** The identity of the command, and from the second time on (`--again`) its number: `3f9c…`, `3f9c…-2`. */
   readonly id: string;
   readonly path: string;
@@ -43,7 +45,7 @@ const idPattern = /^[0-9a-f]{16}(-\d{1,4})?$/;
 
 function importDir(stateDir: string, id: string): ImportDir {
   const path = join(resolve(stateDir), id);
-  return { id, path, dataDir: path, staging: join(path, 'staging'), temp: join(path, 'temp') };
+  return { stateDir, id, path, dataDir: path, staging: join(path, 'staging'), temp: join(path, 'temp') };
 }
 
 /** Every import begun below a state directory. None when there is no such directory. */
@@ -74,18 +76,11 @@ function numberOf({ id }: ImportDir): number {
 }
 
 /** The newest directory of this identity, or a new one. `again`: a new one in any case. */
-export async function openImport(
-  stateDir: string,
-  identity: string,
-  request: ImportRequest,
-  again: boolean,
-): Promise<ImportDir> {
+export async function openImport(stateDir: string, identity: string, again: boolean): Promise<ImportDir> {
   const newest = await newestImport(stateDir, identity);
   if (newest !== undefined && !again) return madeDirs(newest);
   const number = newest === undefined ? 1 : numberOf(newest) + 1;
-  const dir = await madeDirs(importDir(stateDir, number === 1 ? identity : `${identity}-${number}`));
-  await describe(dir, request);
-  return dir;
+  return madeDirs(importDir(stateDir, number === 1 ? identity : `${identity}-${number}`));
 }
 
 async function madeDirs(dir: ImportDir): Promise<ImportDir> {
@@ -94,7 +89,17 @@ async function madeDirs(dir: ImportDir): Promise<ImportDir> {
   return dir;
 }
 
-async function describe(dir: ImportDir, { source, paths, settings, options, apiKey }: ImportRequest): Promise<void> {
+/** Whether anything was done in it. */
+export function isBegun(dir: ImportDir): boolean {
+  return existsSync(join(dir.path, descriptionFile));
+}
+
+/** From then on the import is one that was begun. By the process that holds it. */
+export async function describeImport(
+  dir: ImportDir,
+  { source, paths, settings, options, apiKey }: ImportRequest,
+): Promise<void> {
+  if (isBegun(dir)) return;
   // What stands behind a question mark may be a signature that opens the address.
   const shown = paths.map((path) => (/^https?:/.test(path) ? path.replace(/\?.*$/s, '?…') : path));
   const stored: StoredImport = {

@@ -36,11 +36,17 @@ const newline = 0x0a;
 const space = 0x20;
 const carriageReturn = 0x0d;
 
-export function faultOf(place: string, reason: string, original: string): SourceFault {
-  return { place, reason, original: original.slice(0, originalCharsMax) };
+/** `line`: of the text, or of the record where records have no lines. */
+export interface FaultPlace {
+  readonly place: string;
+  readonly line: number;
 }
 
-export function tooLong(place: string, head: Buffer): SourceFault {
+export function faultOf({ place, line }: FaultPlace, reason: string, original: string): SourceFault {
+  return { place, line, reason, original: original.slice(0, originalCharsMax) };
+}
+
+export function tooLong(place: FaultPlace, head: Buffer): SourceFault {
   const reason = `expected a record of at most ${recordBytesMax} bytes, got a longer one`;
   return faultOf(place, reason, head.toString('utf8', 0, originalCharsMax));
 }

@@ -74,14 +74,14 @@ function createRows(writer: LineWriter, delimiter: string, place: (line: number)
     }
     const problem = problemOf(values, header, !sound && raw.includes('\uFFFD'));
     if (problem === undefined) writer.text(objectOf(header, values));
-    else writer.fault(faultOf(place(line), problem, firstLine(raw)));
+    else writer.fault(faultOf({ place: place(line), line }, problem, firstLine(raw)));
     return problem === undefined;
   };
   const advance = (from: number, last: boolean): number => {
     const row = scanRow(text, from, delimiter, last);
     if (row === 'more') return -1;
     if (typeof row === 'string') {
-      writer.fault(faultOf(place(line), row, firstLine(text.slice(from, from + rowCharsMax))));
+      writer.fault(faultOf({ place: place(line), line }, row, firstLine(text.slice(from, from + rowCharsMax))));
       line += 1;
       return lineAfter(text, from);
     }

@@ -54,7 +54,8 @@ function createSplitter(place: (line: number) => string): Splitter {
   };
   /** An overlong line leaves an empty one behind, so that the lines after it keep their numbers. */
   const giveUp = (): Piece => {
-    const fault = tooLong(place(linesDone + 1), carry[0] ?? lineEnd);
+    const line = linesDone + 1;
+    const fault = { ...tooLong({ place: place(line), line }, carry[0] ?? lineEnd), heldAt: 0 };
     letGo();
     overlong = true;
     return piece(lineEnd, [fault]);

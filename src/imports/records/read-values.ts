@@ -121,7 +121,8 @@ function createPending(writer: LineWriter, place: (record: number) => string): P
     end(bytes) {
       if (size + bytes.length === 0) return;
       records += 1;
-      if (size + bytes.length > recordBytesMax) writer.fault(tooLong(place(records), parts[0] ?? bytes));
+      if (size + bytes.length > recordBytesMax)
+        writer.fault(tooLong({ place: place(records), line: records }, parts[0] ?? bytes));
       else writer.record([...parts, bytes]);
       parts = [];
       size = 0;

@@ -108,6 +108,8 @@ export interface RunOptions {
   readonly target: RunTarget;
   /** False: nothing is looked at before the export. */
   readonly preflight?: false;
+  /** A run of the same source as it was before: the target may have any of the events already, and is asked first. */
+  readonly previousRun?: string;
 }
 
 /** How far one stage has come. Parts are the source's parts in `export` and `check`, days in `load` and `verify`. */

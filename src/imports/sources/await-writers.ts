@@ -1,5 +1,5 @@
 import { sleep as standardSleep, type Sleep } from '../../base/retry.ts';
-import { SourceWaitError } from '../source.ts';
+import { StillWrittenError } from '../source.ts';
 import type { FoundFile } from './find-files.ts';
 
 export interface AwaitWritersDeps {
@@ -18,7 +18,7 @@ const lookAgainMs = 150;
 
 /**
  * Looks twice at files that were changed just now.
- * @throws SourceWaitError for one that is still being written
+ * @throws StillWrittenError for one that is still being written
  */
 export async function awaitWriters(files: readonly FoundFile[], deps: AwaitWritersDeps): Promise<void> {
   const now = deps.now();
@@ -31,11 +31,10 @@ export async function awaitWriters(files: readonly FoundFile[], deps: AwaitWrite
   }
 }
 
-function stillWritten({ shown, bytes }: FoundFile, again: FoundFile): SourceWaitError {
+function stillWritten({ shown, bytes }: FoundFile, again: FoundFile): StillWrittenError {
   const how =
     again.bytes === bytes ? 'it was changed just now' : `it went from ${bytes} to ${again.bytes} bytes just now`;
-  return new SourceWaitError(
+  return new StillWrittenError(
     `${shown} is still being written: ${how}; wait until that is done, or import a copy of what is there`,
-    { unlimited: false },
   );
 }

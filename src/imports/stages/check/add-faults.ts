@@ -9,8 +9,24 @@ const decompress = promisify(zstdDecompress);
 const filesMax = 1000;
 const unknownFault = { code: 'unreadable_source', reason: 'a piece of the source that could not be read as a record' };
 
+/** What the export could not stage and a blank line holds the place of, by part and line. Few: each was megabytes long. */
+export type HeldLines = ReadonlyMap<string, ReadonlyMap<number, RejectedRecord>>;
+
+export async function readHeldLines(staging: Staging, run: string): Promise<HeldLines> {
+  const held = new Map<string, Map<number, RejectedRecord>>();
+  for (const { key } of await staging.list(`${run}/rejected/export-`)) {
+    for (const record of await readRejected(staging, key)) {
+      if (record.held !== true) continue;
+      const lines = held.get(record.part) ?? new Map<number, RejectedRecord>();
+      held.set(record.part, lines.set(record.line, record));
+    }
+  }
+  return held;
+}
+
 /**
- * Puts the pieces of the source that the export could not stage into the groups of errors; gives how many there are.
+ * Puts the pieces of the source that the export could not stage into the groups of errors; gives how many there are. Those
+ * that a line holds the place of are counted with the lines.
  */
 export async function addFaults(
   staging: Staging,
@@ -22,8 +38,9 @@ export async function addFaults(
   if (faults === 0) return 0;
   let grouped = 0;
   for (const { key } of (await staging.list(`${run}/rejected/export-`)).slice(0, filesMax)) {
-    for (const { code, reason, part, line, original } of await readRejected(staging, key)) {
+    for (const { code, reason, part, line, held, original } of await readRejected(staging, key)) {
       if (grouped === faults) break;
+      if (held === true) continue;
       errors.add(code, reason, { part, line, original });
       grouped += 1;
     }

@@ -4,6 +4,7 @@ import type { WireEvent } from '../../../contract/wire-event.ts';
 import { contentWords, identityWords } from '../../checksum.ts';
 import type { RejectedRecord } from '../../staging.ts';
 import { createConverter, type ReadyEvent, type RefusedEvent } from './convert-event.ts';
+import type { HeldLines } from './add-faults.ts';
 import { hashIdentity, hashText } from './event-keys.ts';
 import type { UnmappedNames } from './find-unmapped.ts';
 import { createRejectedFile, type RejectedFile } from './rejected-file.ts';
@@ -25,6 +26,7 @@ export interface SegmentCheckDeps {
   readonly eventBytesMax: number;
   readonly now: () => number;
   readonly signal: AbortSignal;
+  readonly held: HeldLines;
 }
 
 export interface SegmentPlace {
@@ -57,6 +59,7 @@ export function checkSegment(deps: SegmentCheckDeps, place: SegmentPlace): Segme
     onProperty: tally.property,
   });
   const put = createPut(deps.buffer, tally);
+  const held = deps.held.get(place.part);
   const reject = (record: RejectedRecord, kind: 'unreadable' | 'refused'): void => {
     rejected.add(record);
     tally.reject(record, kind);
@@ -84,7 +87,7 @@ export function checkSegment(deps: SegmentCheckDeps, place: SegmentPlace): Segme
   }
 
   function eventsOf(each: SegmentLine, line: number): readonly WireEvent[] {
-    if (each.kind === 'blank') tally.skip('blank line');
+    if (each.kind === 'blank') settleBlank(tally, held?.get(line));
     else if (each.kind === 'broken') reject({ ...at(line), ...only(each), original: each.text }, 'unreadable');
     else return convertRecord(each, line);
     return [];
@@ -112,6 +115,12 @@ export function checkSegment(deps: SegmentCheckDeps, place: SegmentPlace): Segme
   function at(line: number): Pick<RejectedRecord, 'part' | 'line' | 'stage'> {
     return { part: place.part, line, stage: 'check' };
   }
+}
+
+/** `held`: what it stands for; the export has put that among the rejected records already. */
+function settleBlank(tally: SegmentTally, held: RejectedRecord | undefined): void {
+  if (held === undefined) tally.skip('blank line');
+  else tally.reject(held, 'unreadable');
 }
 
 function only({ code, reason }: { readonly code: string; readonly reason: string }): { code: string; reason: string } {

@@ -16,7 +16,7 @@ import { TargetUnreadableError, type TargetReader } from '../../target.ts';
 import { createCheckProgress, type CheckProgress } from './check-progress.ts';
 import { checkResult } from './check-result.ts';
 import { checkSegment, replaySegment, type SegmentCheckDeps } from './check-segment.ts';
-import { addFaults } from './add-faults.ts';
+import { addFaults, readHeldLines, type HeldLines } from './add-faults.ts';
 import { addFindings, createSum, type Sum } from './findings.ts';
 import { findUnmapped } from './find-unmapped.ts';
 import type { DayRun } from './merge-runs.ts';
@@ -86,7 +86,7 @@ export function createCheckStage(deps: CheckDeps): RunStage {
     if (await isDone(ready, leased)) return;
     const parts = await leased.parts();
     const progress = createCheckProgress(leased, ready.clock, sizeOf(parts));
-    const checking = startParts(ready, leased, read);
+    const checking = startParts(ready, leased, read, await readHeldLines(ready.staging, leased.run.id));
     for (const part of parts) {
       await checkPart(ready, leased, checking, part, progress);
       progress.part();
@@ -196,6 +196,7 @@ function startParts(
   { limits, eventBytesMax, clock }: Ready,
   leased: LeasedRun,
   reader: ReturnType<typeof openReader>,
+  held: HeldLines,
 ): SegmentCheckDeps {
   const { format, names, read } = reader;
   return {
@@ -208,6 +209,7 @@ function startParts(
     eventBytesMax,
     now: clock.now,
     signal: leased.signal,
+    held,
   };
 }
 

@@ -9,9 +9,11 @@ const bytesPerFile = 4 * 1024 * 1024;
 
 /** Pieces of one part that are no records, put aside in files of rejected records as they come. */
 export interface FaultFile {
-  add(faults: readonly SourceFault[]): Promise<void>;
+  /** `linesBefore`: of the part, before the chunk that they came with. */
+  add(faults: readonly SourceFault[], linesBefore: number): Promise<void>;
   /** Writes what is left, and removes what an earlier attempt wrote beyond. */
   finish(): Promise<void>;
+  /** Those that come on top of the lines: a fault that a blank line holds the place of is counted as that line. */
   count(): number;
 }
 
@@ -31,21 +33,12 @@ export function createFaultFile(staging: Staging, runId: string, part: { seq: nu
     bytes = 0;
   };
   return {
-    async add(faults) {
-      for (const { place, reason, original } of faults) {
-        const record: RejectedRecord = {
-          part: part.key,
-          line: 0,
-          place,
-          stage: 'export',
-          code: 'not_a_record',
-          reason,
-          original,
-        };
-        const line = `${JSON.stringify(record)}\n`;
+    async add(faults, linesBefore) {
+      for (const fault of faults) {
+        const line = `${JSON.stringify(rejectedOf(fault, part.key, linesBefore))}\n`;
         lines.push(line);
         bytes += line.length;
-        count += 1;
+        if (fault.heldAt === undefined) count += 1;
         if (lines.length >= faultsPerFile || bytes >= bytesPerFile) await write();
       }
     },
@@ -56,4 +49,13 @@ export function createFaultFile(staging: Staging, runId: string, part: { seq: nu
     },
     count: () => count,
   };
+}
+
+function rejectedOf(
+  { place, line = 0, heldAt, reason, original }: SourceFault,
+  part: string,
+  linesBefore: number,
+): RejectedRecord {
+  const where = heldAt === undefined ? { line, place } : { line: linesBefore + heldAt + 1, place, held: true as const };
+  return { part, ...where, stage: 'export', code: 'not_a_record', reason, original };
 }

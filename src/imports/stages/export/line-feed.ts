@@ -18,22 +18,24 @@ export interface Lines {
 
 const newline = 0x0a;
 
-/** @param onFaults told of faults in the order in which they come, before the lines of the same chunk */
-export function createLineFeed(
-  chunks: AsyncIterable<RecordChunk>,
-  onFaults: (faults: readonly SourceFault[]) => Promise<void>,
-): LineFeed {
+/** Told of faults in the order in which they come, before the lines of the same chunk; `linesBefore`: those of other chunks. */
+export type OnFaults = (faults: readonly SourceFault[], linesBefore: number) => Promise<void>;
+
+export function createLineFeed(chunks: AsyncIterable<RecordChunk>, onFaults: OnFaults): LineFeed {
   const source = chunks[Symbol.asyncIterator]();
   let leased: Lines | undefined;
   let bytesRead = 0;
+  let linesRead = 0;
 
   const next = async (): Promise<Lines | undefined> => {
     while (leased === undefined) {
       const step = await source.next();
       if (step.done === true) return undefined;
       bytesRead = step.value.bytesRead;
-      if (step.value.faults !== undefined && step.value.faults.length > 0) await onFaults(step.value.faults);
-      if (step.value.count > 0) leased = { bytes: step.value.lines, count: step.value.count };
+      const { faults, lines, count } = step.value;
+      if (faults !== undefined && faults.length > 0) await onFaults(faults, linesRead);
+      if (count > 0) leased = { bytes: lines, count };
+      linesRead += count;
     }
     return leased;
   };

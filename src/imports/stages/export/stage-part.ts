@@ -63,7 +63,7 @@ export async function stagePart(deps: StagePartDeps, part: PartState): Promise<v
   let read: PartRead = {};
   const wasRead = (all: PartRead): void => void (read = all);
   const chunks = source.open(part.listed, { signal: leased.signal, waiting, wasRead, holdsSnapshot: true });
-  const feed = createLineFeed(chunks, (found) => faults.add(found));
+  const feed = createLineFeed(chunks, faults.add);
   try {
     await passStaged(feed, part);
     await stageSegments(deps, part, feed, faults);

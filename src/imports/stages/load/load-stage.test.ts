@@ -1,3 +1,4 @@
+import type { Run } from '../../run/run.ts';
 import { zstdDecompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { RunFailedError, RunLostError } from '../../run/leased-run.ts';
@@ -261,7 +262,13 @@ describe('a load that is interrupted', () => {
     },
   );
 
-  it('or done before, as a retry: nothing that the target has is sent again', async () => {
+  it.each([
+    ['as a retry', (run: Run): Run => ({ ...run, retries: 1 })],
+    [
+      'by a run of the source as it was before',
+      (run: Run): Run => ({ ...run, options: { ...run.options, previousRun: 'run-0' } }),
+    ],
+  ])('or done before, %s: nothing that the target has is sent again', async (_how, mark) => {
     await using temp = await tempStaging();
     const target = memoryTarget();
     const test = createTestRun('run-1');
@@ -270,7 +277,7 @@ describe('a load that is interrupted', () => {
     await createLoadStage(loadDeps(target, temp.staging))(test.hold().leased);
     target.events.splice(100, 7);
     for (const [day, state] of staged) test.days.set(day, state);
-    test.run = { ...test.run, retries: 1, progress: {} };
+    test.run = { ...mark(test.run), progress: {} };
     await createLoadStage(loadDeps(target, temp.staging))(test.hold().leased);
     expect(target.events.toSorted()).toEqual(all.map(({ uuid }) => uuid).toSorted());
     expect(sums(test)).toEqual({ accepted: 535, rejected: 0, open: 0 });

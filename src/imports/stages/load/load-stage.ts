@@ -5,6 +5,7 @@ import { assertCheckPassed, rejectedShare } from '../check/assert-check-passed.t
 import { RunFailedError, type LeasedRun, type RunStage } from '../../run/leased-run.ts';
 import { isLoaded, type StoredDay } from '../../run/import-day.ts';
 import type { CheckResult } from '../../run/results.ts';
+import type { Run } from '../../run/run.ts';
 import type { EarlierRuns } from '../../run/same-records.ts';
 import { stagingKeys, type DayIndex, type Staging } from '../../staging.ts';
 import type { Target } from '../../target.ts';
@@ -80,12 +81,16 @@ export function createLoadStage(deps: LoadDeps): RunStage {
     let doubt: Doubt = begun ? 'beyond-cursor' : 'none';
     for (const day of days) {
       if (isLoaded(day)) continue;
-      await loadDay(load, day, run.retries > 0 ? 'all' : doubt);
+      await loadDay(load, day, mayBeStored(run) ? 'all' : doubt);
       doubt = 'none';
     }
     progress.finish();
     await leased.flush();
   };
+}
+
+function mayBeStored({ retries, options }: Run): boolean {
+  return retries > 0 || options.previousRun !== undefined;
 }
 
 /** Which frames the target may have already: those that were under way when the load stopped, or any, after a retry. */

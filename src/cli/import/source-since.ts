@@ -1,0 +1,55 @@
+import { readRunRows } from '../../imports/run/read-run-rows.ts';
+import { SourceError, SourceWaitError, StillWrittenError } from '../../imports/source.ts';
+import { findChanges, type SourceChange } from '../../imports/stages/export/source-changes.ts';
+import type { Run } from '../../imports/run/run.ts';
+import type { Metadata } from '../../metadata/database.ts';
+import { CommandError } from '../exit-codes.ts';
+import { openSource } from './open-source.ts';
+import type { ImportRequest } from './request.ts';
+import type { ImportDir } from './state-dir.ts';
+
+export interface SourceSinceDeps {
+  readonly db: Metadata;
+  readonly dir: ImportDir;
+  readonly request: ImportRequest;
+  /** Told when the source cannot be looked at, with the reason. */
+  readonly onTrouble: (reason: string) => void;
+}
+
+export interface SourceSince {
+  /** Read and other now, or new. */
+  readonly changed: readonly SourceChange[];
+  /** New parts of a source that cannot tell whether what was read is the same still: days that have gone by. */
+  readonly later: readonly SourceChange[];
+}
+
+const nothing: SourceSince = { changed: [], later: [] };
+
+/**
+ * What has changed at the source since the run's export ended. `quick`: leaves out what would have to be read again to know,
+ * and what was read as it was at one moment. Errors: CommandError failed, when somebody writes to it at this moment.
+ */
+export async function sourceSince(deps: SourceSinceDeps, run: Run, { quick = false } = {}): Promise<SourceSince> {
+  const { db, dir, request, onTrouble } = deps;
+  const stored = await readRunRows(db, run.id).parts();
+  const { source, close } = openSource(request, dir.temp);
+  const context = { signal: new AbortController().signal, holdsSnapshot: true };
+  try {
+    const all = await source.listParts(run.options.range, context);
+    const listed = quick ? all.filter(({ isSnapshot }) => isSnapshot !== true) : all;
+    const found = (await findChanges({ source, context }, listed, stored)).filter(({ kind }) => kind !== 'touched');
+    const isTrial = run.options.limit !== undefined;
+    return {
+      changed: found.filter((each) => each.kind === 'changed' || (!isTrial && each.listed.identity !== undefined)),
+      later: found.filter((each) => each.kind === 'added' && !isTrial && each.listed.identity === undefined),
+    };
+  } catch (error) {
+    if (error instanceof StillWrittenError && !quick) throw new CommandError('failed', error.message, { cause: error });
+    if (!(error instanceof SourceError) && !(error instanceof SourceWaitError)) throw error;
+    onTrouble(error.message);
+    return nothing;
+  } finally {
+    await source.release?.();
+    await close();
+  }
+}

@@ -1,0 +1,19 @@
+import { DatabaseSync } from 'node:sqlite';
+
+const sqliteBusy = 5;
+
+/**
+ * Takes a file as a lock; undefined: another process, or another part of this one, has it. The system lets go of it when the
+ * process ends, however it ends.
+ */
+export function takeFileLock(path: string): Disposable | undefined {
+  const file = new DatabaseSync(path, { timeout: 0 });
+  try {
+    file.exec('begin exclusive');
+  } catch (error) {
+    file.close();
+    if (error instanceof Error && 'errcode' in error && error.errcode === sqliteBusy) return undefined;
+    throw error;
+  }
+  return { [Symbol.dispose]: () => file.close() };
+}
