@@ -89,7 +89,7 @@ async function untilStored({ client }: Service, standard: number): Promise<void>
 
 async function stateOf(dataDir: string, runs: readonly string[]): Promise<ProjectState> {
   const chdb = await tempChdb({ queryTimeoutMs: 300_000, memoryBytesMax: 2 ** 31 }, dataDir);
-  const db = openSqlite(join(dataDir, 'metadata.db'));
+  const db = openSqlite(join(dataDir, 'metadata.sqlite'));
   try {
     const names = new Map(runs.map((id, index) => [id, `run-${index}`]));
     return await projectState({ store: chdb.store, db }, 1, { runs: names, grouped: true });

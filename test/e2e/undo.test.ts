@@ -29,7 +29,7 @@ const clientOf = (server: TestServer) => undoClient(server, keys);
 
 async function stateOf(dataDir: string, runs: readonly string[]): Promise<ProjectState> {
   const chdb = await tempChdb({}, dataDir);
-  const db = openSqlite(join(dataDir, 'metadata.db'));
+  const db = openSqlite(join(dataDir, 'metadata.sqlite'));
   try {
     const names = new Map(runs.map((id, index) => [id, `run-${index}`]));
     return await projectState({ store: chdb.store, db }, 1, { runs: names });
