@@ -1,4 +1,6 @@
+import { parseExactValues } from '../../base/exact-json.ts';
 import { derivedId } from '../../base/ids.ts';
+import { isObject } from '../../base/json.ts';
 import { createOccurrences } from '../../imports/formats/occurrences.ts';
 import type { Format } from '../../imports/formats/format.ts';
 import { findFormat, formats } from '../../imports/formats/registry.ts';
@@ -43,7 +45,7 @@ export function createConverter(given: ConverterArguments): (source: RawRecord) 
     if (source.fault !== undefined) return { kind: 'unreadable', reason: source.fault };
     let parsed: unknown;
     try {
-      parsed = JSON.parse(source.text);
+      parsed = parseExactValues(source.text);
     } catch (error) {
       return { kind: 'unreadable', reason: `not JSON: ${(error as Error).message}` };
     }
@@ -83,7 +85,7 @@ function eventConverter({ from, formatOption = [], names }: ConverterArguments):
   }
   const occurrences = createOccurrences();
   return (parsed, text) => {
-    if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
+    if (!isObject(parsed)) {
       return { kind: 'unreadable', reason: 'expected a JSON object' };
     }
     const { uuid } = parsed as { uuid?: unknown };
