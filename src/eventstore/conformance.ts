@@ -251,6 +251,7 @@ function deleteTests(store: () => EventStore): void {
     const april = { keyDay: day('2024-04-01') };
     await insertRows(store(), `delete-${project}`, [
       testRow(project, { ...march, ...marked('run-1') }),
+      testRow(project, { ...march, properties: '{"beyond":1e400,"$import_run_id":"run-1"}' }),
       testRow(project, { ...march, ...marked('run-10') }),
       testRow(project, { ...march, properties: '{"told":"run-1"}' }),
       testRow(project, { ...april, ...marked('run-1') }),

@@ -23,6 +23,7 @@ interface Row {
   readonly id?: string;
   readonly projectId?: number;
   readonly keyDay?: number;
+  readonly properties?: string;
 }
 
 async function store(rows: readonly Row[], token: string): Promise<void> {
@@ -37,7 +38,8 @@ async function store(rows: readonly Row[], token: string): Promise<void> {
       uuid: uuidOf(row.n),
       event: row.event ?? 'paid',
       distinctId: row.id ?? `p-${row.n % 7}-é`,
-      properties: JSON.stringify(row.run === undefined ? { a: 1 } : { a: 1, $import_run_id: row.run }),
+      properties:
+        row.properties ?? JSON.stringify(row.run === undefined ? { a: 1 } : { a: 1, $import_run_id: row.run }),
     });
   }
   await chdb.store.insertBatch(writer.take(), token);
@@ -90,6 +92,16 @@ describe('what an import stored, read back', () => {
     expect(counts.find(({ event }) => event === 'paid')?.checksum).toBe(checksumOf(mine));
     expect(counts.find(({ event }) => event === 'paid')?.content).toBe(contentOf(mine));
     expect(await importedDayCounts(chdb.store, 1, 'run-a', '2024-03-03')).toEqual([]);
+  });
+
+  it('knows the run of an event whose numbers the engine cannot read', async () => {
+    const run = 'run-huge';
+    const properties = `{"a":1e400,"$import_run_id":"${run}"}`;
+    await store([{ n: 200, event: 'huge', properties }], 'huge');
+    const [count] = await importedDayCounts(chdb.store, 1, run, day);
+    expect(count).toMatchObject({ event: 'huge', count: 1 });
+    const { events } = await importedEvents(chdb.store, 1, { day, event: 'huge' }, 10);
+    expect(events.map(({ runId }) => runId)).toEqual([run]);
   });
 
   it('lists every event of a name page by page, also those of others', async () => {

@@ -1,3 +1,4 @@
+import { runIdSql } from './run-id.ts';
 import type { EventStore } from './eventstore.ts';
 
 /** Reading back what an import stored. Every answer goes through FINAL: a row that a later merge will remove never counts. */
@@ -33,9 +34,8 @@ const identityHash = wordOf(
 
 const ofProject = 'project_id = {project:Int32}';
 const ofDay = `${ofProject} AND day = toDate32({day:String})`;
-const runId = "JSONExtractString(properties, '$import_run_id')";
 /** Ours end with it; what does not is taken as it is. */
-const mark = `concat(',"$import_run_id":"', ${runId}, '"}')`;
+const mark = `concat(',"$import_run_id":"', ${runIdSql}, '"}')`;
 const unmarked = `if(endsWith(properties, ${mark}), concat(substring(properties, 1, length(properties) - length(${mark})), '}'), properties)`;
 const contentHash = wordOf(`concat(toString(uuid), '\\0', ${unmarked})`);
 
@@ -60,7 +60,7 @@ export async function importedDayCounts(
   ${hex(`groupBitXor(${contentHash})`)} AS content
 FROM events FINAL
 PREWHERE ${ofDay}
-WHERE ${runId} = {run:String}
+WHERE ${runIdSql} = {run:String}
 GROUP BY event
 ORDER BY event`,
     { project: projectId, day, run },
@@ -93,7 +93,7 @@ export async function importedEvents(
   (toDate32({after_day:String}), cityHash64({after_id:String}), {after_uuid:UUID}, {after_id:String})`;
   const rows = await store.query<IdentityRow>(
     `SELECT toString(day) AS day_text, toString(uuid) AS uuid_text, distinct_id,
-  toUnixTimestamp64Micro(timestamp) AS micros, ${runId} AS run, ${hex(contentHash)} AS content
+  toUnixTimestamp64Micro(timestamp) AS micros, ${runIdSql} AS run, ${hex(contentHash)} AS content
 FROM events FINAL
 PREWHERE ${day === undefined ? ofProject : ofDay} AND event = {event:String} ${after === undefined ? '' : beyond}
 ORDER BY day, cityHash64(distinct_id), uuid, distinct_id

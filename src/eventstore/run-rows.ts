@@ -1,3 +1,4 @@
+import { runIdSql } from './run-id.ts';
 import type { RunRef, StoreReader } from './eventstore.ts';
 
 /**
@@ -27,7 +28,6 @@ export interface RunMonth extends RunRef {
 }
 
 const ofMonth = 'project_id = {project:Int32} AND toYYYYMM(day) = {month:UInt32}';
-const runIdSql = "JSONExtractString(properties, '$import_run_id')";
 const ofRun = `${runIdSql} = {run:String}`;
 
 function paramsOf({ projectId, runId, month }: RunMonth) {

@@ -1,3 +1,4 @@
+import { runIdSql } from './run-id.ts';
 import type { RunDays, StoreHealth } from './eventstore.ts';
 import { eventColumns } from './rows.ts';
 
@@ -44,7 +45,7 @@ export function deleteRunSql({ projectId, runId, from, to }: RunDays): string {
   }
   return `DELETE FROM events
 WHERE project_id = ${projectId} AND day >= toDate32('${from}') AND day <= toDate32('${to}')
-  AND JSONExtractString(properties, '$import_run_id') = '${runId}'
+  AND ${runIdSql} = '${runId}'
 SETTINGS lightweight_deletes_sync = 2`;
 }
 
