@@ -1,4 +1,5 @@
 import type { FormatOptions } from '../../src/imports/formats/format.ts';
+import { adobeRecords } from '../../src/imports/formats/adobe-analytics/records.fixture.ts';
 import { amplitudeRecords } from '../../src/imports/formats/amplitude/records.fixture.ts';
 import { ga4Records } from '../../src/imports/formats/ga4/records.fixture.ts';
 import { heapRecords } from '../../src/imports/formats/heap/records.fixture.ts';
@@ -95,6 +96,11 @@ function rowOf(value: unknown): Row {
 function rowsOf(value: unknown): readonly Row[] {
   return Array.isArray(value) ? value.map(rowOf) : [];
 }
+
+const adobeAnalytics = flat(adobeRecords, {
+  ids: ['post_visid_high', 'post_visid_low', 'visid_high', 'visid_low', 'mcvisid'],
+  times: ['post_cust_hit_time_gmt', 'hit_time_gmt', 'date_time'],
+});
 
 const amplitude = flat(
   amplitudeRecords,
@@ -236,6 +242,7 @@ const statsig = flat(
 
 /** Every format by its slug. */
 export const plans: Readonly<Record<string, Plan>> = {
+  'adobe-analytics': adobeAnalytics,
   amplitude,
   ga4,
   heap,

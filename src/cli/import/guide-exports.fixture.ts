@@ -4,6 +4,7 @@ import { gzipSync } from 'node:zlib';
 import type { Format, FormatOptions } from '../../imports/formats/format.ts';
 import { findFormat } from '../../imports/formats/registry.ts';
 import type { WireEvent } from '../../contract/wire-event.ts';
+import { adobeColumns, adobeRecords, feedLine } from '../../imports/formats/adobe-analytics/records.fixture.ts';
 import { heapRecords } from '../../imports/formats/heap/records.fixture.ts';
 import { juneRecords } from '../../imports/formats/june/records.fixture.ts';
 import { matomoRecords } from '../../imports/formats/matomo/records.fixture.ts';
@@ -29,6 +30,16 @@ const count = 240;
 
 /** Generated exports, packed and cut as those of the tool are, where its guide looks for them. */
 const exportsOf: Readonly<Record<string, () => readonly GuideImport[]>> = {
+  'adobe-analytics': () => {
+    const records = [...adobeRecords(seed, count)].map(feedLine);
+    const files = {
+      'feed/lookup/column_headers.tsv': `${adobeColumns.join('\t')}\n`,
+      'feed/lookup/event.tsv': '200\tSigned Up\n201\tRating\n',
+      'feed/hits/01-shop_2024-01-01.tsv.gz': gzipSync(`${records.join('\n')}\n`),
+    };
+    const options = { columns: adobeColumns.join('\t'), events: '200\tSigned Up\n201\tRating\n', user_id: 'evar1' };
+    return [{ files, records, options }];
+  },
   heap: heapTables,
   matomo: () => {
     const visits = [...matomoRecords(seed, count)];

@@ -1,4 +1,5 @@
 import type { Format } from './format.ts';
+import { adobeAnalytics } from './adobe-analytics/adobe-analytics.ts';
 import { amplitude } from './amplitude/amplitude.ts';
 import { ga4 } from './ga4/ga4.ts';
 import { heap } from './heap/heap.ts';
@@ -16,6 +17,7 @@ import { statsig } from './statsig/statsig.ts';
 
 /** Every format there is; the command line, imports and the reference take it from here. By slug. */
 export const formats: readonly Format[] = [
+  adobeAnalytics,
   amplitude,
   ga4,
   heap,

@@ -120,10 +120,20 @@ function isMostlyEnriched(head: string): boolean {
   return enriched.length * 2 > lines.length;
 }
 
+const feedColumnsMin = 20;
+const emptyCellsMin = 4;
+
+/** A line of many cells, several of them empty, names no columns: the files of a data feed begin with a record. */
+function isFeedLine(line: string): boolean {
+  const cells = line.split('\t');
+  return cells.length >= feedColumnsMin && cells.filter((cell) => cell === '').length >= emptyCellsMin;
+}
+
 function csvForm(start: string, name: string): TextForm {
   const header = start.slice(0, start.search(/\r?\n|$/));
   const bare = header.replaceAll(/"(?:[^"]|"")*"/g, '');
   const counts = [',', ';', '\t', '|'].map((delimiter) => ({ delimiter, count: bare.split(delimiter).length - 1 }));
+  if (isFeedLine(header)) return { kind: 'texts' };
   const best = counts.toSorted((a, b) => b.count - a.count)[0];
   if (best !== undefined && best.count > 0) return { kind: 'csv', delimiter: best.delimiter };
   if (/\.(csv|tsv)(\.|$)/i.test(name)) return { kind: 'csv', delimiter: ',' };

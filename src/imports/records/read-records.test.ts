@@ -281,6 +281,19 @@ describe('text in UTF-16', () => {
   });
 });
 
+describe('a data feed of Adobe Analytics', () => {
+  it('has no header: its first hit is a record like the others, and a line of names is none', async () => {
+    const cells = Array.from({ length: 40 }, (_, index) => (index % 3 === 0 ? String(index) : ''));
+    const lines = [cells.join('\t'), cells.toReversed().join('\t')];
+    const read = await readText(`${lines.join('\n')}\n`);
+    expect(read.lines.map((line) => JSON.parse(line) as unknown)).toEqual(lines);
+    const names = cells.map((_, index) => `c${index}`).join('\t');
+    const named = await readText(`${names}\n${lines.join('\n')}\n`);
+    expect(named.lines).toHaveLength(2);
+    expect(JSON.parse(named.lines[0] ?? '')).toMatchObject({ c0: '0', c1: '' });
+  });
+});
+
 describe('enriched events of Snowplow', () => {
   it('have no header: the first line is an event like the others', async () => {
     const columns = Array.from({ length: 131 }, (_, index) => (index === 5 ? 'page_view' : ''));

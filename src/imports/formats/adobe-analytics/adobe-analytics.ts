@@ -1,0 +1,235 @@
+import { createEventWriter, imported, leftOut, skipped, unreadable, type EventWriter } from '../event-writer.ts';
+import { FormatOptionsError, type Format, type NameTable, type RecordReader, type RecordResult } from '../format.ts';
+import { personId } from '../person-id.ts';
+import { readObjects } from '../read-objects.ts';
+import { readOptions } from '../read-options.ts';
+import { timeOfEpoch } from '../read-times.ts';
+import { asNumber, idOf, setMember, type Json, type Properties } from '../read-values.ts';
+import { textTime, zoneOption, type Zone } from '../times.ts';
+import { cellsOf, isEmptyCell, planColumns, type ColumnPlan } from './columns.ts';
+import { adobeExample } from './example.ts';
+import { adobeNames } from './names.ts';
+import { readProducts } from './products.ts';
+import { readEventList, type SuccessEvent } from './success-events.ts';
+
+const slug = 'adobe-analytics';
+
+export const adobeAnalytics: Format = {
+  slug,
+  name: 'Adobe Analytics',
+  description:
+    'Hits of a data feed. What Adobe has processed (`post_evar1`) stands for what was sent and is called `evar1`. A page view is ' +
+    '`$pageview`, other hits are custom_link, download_link, exit_link or `hit_<page_event>`, with the name of the link in ' +
+    '`link_name`. The events of the hit are in `success_events`, its products in `products`. distinct_id is ' +
+    'visid_high and visid_low with all of their digits, else mcvisid; with the option `user_id` the user, to whom the visitor is ' +
+    'linked. The uuid follows from hitid_high and hitid_low, in feeds without them from the content. Hits that Adobe does ' +
+    'not count (exclude_hit, hit_source 5, 7, 8 and 9) are left out; a purchase that came before (duplicate_purchase) ' +
+    'is not counted again.',
+  source:
+    'The files of a data feed (`hit_data.tsv`, `01-suite_2024-05-01.tsv.gz`), which have no line with names: `columns` gives them. ' +
+    'Rows with names, as a warehouse has them, need no option.',
+  options: [
+    {
+      key: 'columns',
+      description:
+        'Names of the columns between tabs: what column_headers.tsv of the lookup files holds (columns=@column_headers.tsv)',
+    },
+    {
+      key: 'events',
+      description: 'Names of the events in event_list: what event.tsv of the lookup files holds (events=@event.tsv)',
+    },
+    { key: 'user_id', description: 'Column with the id of the user who is logged in, e.g. evar7 or cust_visid' },
+    {
+      key: 'success_events',
+      description: 'Whether the events of event_list stay a property of the hit, or become events of their own as well',
+      default: 'property',
+      choices: ['property', 'events'],
+    },
+    {
+      key: 'time_zone',
+      description: 'Zone of date_time, for feeds that have no time in GMT',
+      default: 'UTC',
+    },
+  ],
+  names: adobeNames,
+  example: adobeExample,
+  createReader,
+};
+
+/** What a reader works with, made once. */
+interface Context {
+  readonly writer: EventWriter;
+  readonly eventNames: ReadonlyMap<string, string>;
+  readonly userColumn: string;
+  readonly splitsEvents: boolean;
+  readonly zone: Zone;
+}
+
+function createReader(given: Readonly<Record<string, string>>, names: NameTable): RecordReader {
+  const options = readOptions(slug, adobeAnalytics.options, given);
+  const columns = columnsOf(options['columns'] ?? '');
+  const context: Context = {
+    writer: createEventWriter(slug, names),
+    eventNames: lookupOf(options['events'] ?? ''),
+    userColumn: (options['user_id'] ?? '').replace(/^post_/, ''),
+    splitsEvents: options['success_events'] === 'events',
+    zone: zoneOption('time_zone', options['time_zone'] ?? 'UTC'),
+  };
+  const plan = columns === undefined ? undefined : planColumns(columns);
+  const known = new Set(columns);
+  const readRow = readObjects((row) => {
+    // A line of a feed that was taken for the names of the others is lost; better none than all but one.
+    if (columns !== undefined && !Object.keys(row).some((key) => known.has(key))) {
+      return unreadable('expected a line of the feed or a row with its columns, got a row with other ones');
+    }
+    return readHit(rowOf(planColumns(Object.keys(row)), Object.values(row)), context);
+  });
+  return (record) => (typeof record === 'string' ? readLine(record, plan, context) : readRow(record));
+}
+
+function columnsOf(text: string): readonly string[] | undefined {
+  const columns = text.trim().split(/[\t\r\n]+/);
+  if (text.trim() === '') return undefined;
+  if (columns.length > 1) return columns;
+  throw new FormatOptionsError('columns: expected names between tabs, as in column_headers.tsv, got one name only');
+}
+
+/** `200⇥Custom Event 1`, a line each. */
+function lookupOf(text: string): ReadonlyMap<string, string> {
+  const pairs = text.split(/\r?\n/).map((line) => line.split('\t'));
+  return new Map(pairs.flatMap(([id, name]) => (id && name ? [[id, name.trim()] as const] : [])));
+}
+
+function readLine(line: string, plan: ColumnPlan | undefined, context: Context): RecordResult {
+  if (plan === undefined) {
+    return unreadable(
+      'expected the names of the columns in the format option columns (columns=@column_headers.tsv), got none',
+    );
+  }
+  const cells = cellsOf(line.replace(/[\r\n]+$/, ''));
+  if (cells.length !== plan.names.length) {
+    return unreadable(`expected ${plan.names.length} columns between tabs, got ${cells.length}`);
+  }
+  return readHit(rowOf(plan, cells), context);
+}
+
+function rowOf({ names }: ColumnPlan, cells: readonly unknown[]): Properties {
+  const row: Properties = {};
+  for (let at = 0; at < names.length; at += 1) {
+    const name = names[at];
+    if (name !== undefined && !isEmptyCell(cells[at])) setMember(row, name, cells[at]);
+  }
+  return row;
+}
+
+/** Uploaded afterwards or summed up: nobody did anything then. */
+const noHits: ReadonlySet<unknown> = new Set(['5', '7', '8', '9']);
+
+function readHit(row: Json, context: Context): RecordResult {
+  const { writer, userColumn } = context;
+  const excluded = idOf(row['exclude_hit']) ?? '0';
+  if (excluded !== '0') return skipped(`exclude_hit ${excluded.slice(0, 10)}: a hit that Adobe does not count`);
+  const hitSource = idOf(row['hit_source']);
+  if (noHits.has(hitSource)) return skipped(`hit_source ${hitSource}: uploaded data, no hit`);
+  const timestamp = timeOf(row, context.zone);
+  if (timestamp === undefined) return unreadable('expected a time in hit_time_gmt, cust_hit_time_gmt or date_time');
+  const user = userColumn === '' ? undefined : personId(row[userColumn]);
+  const visitor = visitorOf(row);
+  const distinctId = user ?? visitor;
+  if (distinctId === undefined)
+    return unreadable('expected visid_high and visid_low, mcvisid, or the column of user_id');
+  const sourceName = nameOf(row);
+  const event = writer.eventName(sourceName);
+  if (event === null) return leftOut(sourceName);
+  const success = readEventList(row['event_list'], context.eventNames, idOf(row['duplicate_purchase']) === '1');
+  const properties = propertiesOf(row, success, context);
+  const uuid = uuidOf(row, writer);
+  const links = user !== undefined && visitor !== undefined ? writer.identify(user, visitor, timestamp) : [];
+  const hit = writer.event(uuid, event, distinctId, timestamp, properties);
+  if (!context.splitsEvents) return imported([...links, hit]);
+  const own = success.flatMap(({ name, value }, at) => {
+    const ownName = writer.eventName(name);
+    if (ownName === null) return [];
+    const ownProperties: Properties = { ...properties };
+    if (value !== undefined) ownProperties['value'] = asNumber(value);
+    return [writer.event(writer.id(uuid, name, String(at)), ownName, distinctId, timestamp, ownProperties)];
+  });
+  return imported([...links, hit, ...own]);
+}
+
+/** The time by which Adobe reports; where the feed has none in GMT, its clock in the zone of the suite. */
+function timeOf(row: Json, zone: Zone): string | undefined {
+  return (
+    timeOfEpoch(row['cust_hit_time_gmt'], 's') ??
+    timeOfEpoch(row['hit_time_gmt'], 's') ??
+    textTime(row['date_time'], zone)
+  );
+}
+
+/** Two numbers of up to 20 digits, which only together are an id. */
+function visitorOf(row: Json): string | undefined {
+  const high = idOf(row['visid_high']);
+  const low = idOf(row['visid_low']);
+  const isVisitor = digits.test(high ?? '') && digits.test(low ?? '') && !(high === '0' && low === '0');
+  return isVisitor ? `${high}_${low}` : personId(row['mcvisid']);
+}
+
+const digits = /^\d{1,20}$/;
+
+function uuidOf(row: Json, writer: EventWriter): string {
+  const high = idOf(row['hitid_high']);
+  const low = idOf(row['hitid_low']);
+  const isHit = high !== undefined && low !== undefined && !(high === '0' && low === '0');
+  // The same hit of two visitors is none: files that went through a spreadsheet have lost the last digits of it.
+  return isHit
+    ? writer.id('hit', high, low, visitorOf(row) ?? '', idOf(row['hit_time_gmt']) ?? '')
+    : writer.contentId(row);
+}
+
+const kinds: ReadonlyMap<string, string> = new Map([
+  ['0', 'page_view'],
+  ['10', 'custom_link'],
+  ['100', 'custom_link'],
+  ['11', 'download_link'],
+  ['101', 'download_link'],
+  ['12', 'exit_link'],
+  ['102', 'exit_link'],
+]);
+
+function nameOf(row: Json): string {
+  const kind = idOf(row['page_event']) ?? '0';
+  const name = kinds.get(kind) ?? `hit_${kind.slice(0, 20)}`;
+  return name === 'page_view' && row['page_url'] === undefined && row['mobileappid'] !== undefined
+    ? 'screen_view'
+    : name;
+}
+
+/** Columns that say who, what and when; the event has them in its own places. */
+const readApart: ReadonlySet<string> = new Set(
+  `cust_hit_time_gmt date_time duplicate_purchase event_list exclude_hit hit_source hit_time_gmt hitid_high hitid_low
+  page_event page_event_var1 page_event_var2 product_list s_resolution visid_high visid_low visid_new visid_timestamp
+  visid_type`.split(/\s+/),
+);
+const numbers: ReadonlySet<string> = new Set(['browser_height', 'browser_width', 'visit_num', 'visit_page_num']);
+
+function propertiesOf(row: Json, success: readonly SuccessEvent[], { writer }: Context): Properties {
+  const properties: Properties = {};
+  for (const column of Object.keys(row)) {
+    if (readApart.has(column)) continue;
+    writer.put(properties, column, numbers.has(column) ? asNumber(row[column]) : row[column]);
+  }
+  const isLink = (idOf(row['page_event']) ?? '0') !== '0';
+  writer.put(properties, isLink ? 'link_url' : 'page_event_var1', row['page_event_var1']);
+  writer.put(properties, isLink ? 'link_name' : 'page_event_var2', row['page_event_var2']);
+  if (success.length > 0) writer.put(properties, 'success_events', success.map(withValue));
+  const products = readProducts(row['product_list']);
+  if (products.length > 0) writer.put(properties, 'products', products);
+  const [, width, height] = /^(\d{1,6})x(\d{1,6})$/.exec(idOf(row['s_resolution']) ?? '') ?? [];
+  writer.put(properties, '$screen_width', asNumber(width));
+  writer.put(properties, '$screen_height', asNumber(height));
+  return properties;
+}
+
+function withValue({ name, value }: SuccessEvent): string {
+  return value === undefined ? name : `${name}=${value}`;
+}
