@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { insertRows, testRow } from '../../eventstore/conformance.ts';
 import { claimRun, completeRun } from '../../imports/run/claim-run.ts';
@@ -62,11 +63,9 @@ describe('millrace import undo', () => {
     const asked = await run('undo', id, '--config', config);
     expect([asked.code, asked.stderr]).toEqual([exitCodes.usage.code, expect.stringContaining('Add --yes')]);
     const undone = run('undo', id, '--config', config, '--yes');
-    for (let state = ''; state !== 'queued';) {
-      state =
-        (await server.app.db.selectFrom('import_runs').select('state').where('id', '=', id).executeTakeFirst())
-          ?.state ?? '';
-    }
+    const stateOf = async () =>
+      (await server.app.db.selectFrom('import_runs').select('state').where('id', '=', id).executeTakeFirst())?.state;
+    while ((await stateOf()) !== 'queued') await delay(10);
     await end(id);
     const { code, stdout } = await undone;
     expect([code, stdout]).toEqual([0, expect.stringContaining(`run ${id} is taken back`)]);
