@@ -84,6 +84,7 @@ const vendors: readonly (readonly [name: RegExp, places: RegExp])[] = [
   [/^yauzl$/, /^src\/(plugins\/packages|imports\/records)\//],
   [/^hyparquet.*$/, /^src\/imports\/records\//],
   [/^avsc$/, /^src\/imports\/records\//],
+  [/^@google-cloud\/storage$/, /^src\/imports\/sources\/gcs-token\.ts$/],
   [/^@aws-sdk\/.*$/, /^src\/imports\/s3\//],
 ];
 

@@ -316,6 +316,14 @@ export const settingDefinitions = {
     default: '',
     help: 'Directories whose files may be imported, comma-separated. Empty: `import-files` in the data directory.',
   },
+  importMachineCredentials: {
+    env: 'MILLRACE_IMPORT_MACHINE_CREDENTIALS',
+    type: 'boolean',
+    default: false,
+    help:
+      "Let import apps of every project read buckets with this machine's own credentials (environment, profile, role of the " +
+      'instance). Only where whoever may write a config may also read whatever this machine can read.',
+  },
   importUploadBytesMax: {
     env: 'MILLRACE_IMPORT_UPLOAD_BYTES_MAX',
     type: 'integer',

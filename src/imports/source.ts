@@ -105,6 +105,8 @@ export interface SourceHost {
   readonly uploadsDir?: string | undefined;
   /** The checked address for a connection that a source makes itself (PostgreSQL, S3). Throws OutboundError for a refused host. */
   readonly resolve: ResolveHost;
+  /** Whether a source may use what the machine itself may do in a cloud; left out: no. */
+  readonly machineCredentials?: boolean;
   /** ms since the epoch. */
   readonly now: () => number;
   /** A directory for what has to lie on disk while it is read (zip archives); removed when the run ends. */

@@ -1,6 +1,7 @@
 /** The source of an import app config, as the metadata store knows it. */
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
+import type { Settings } from '../config/settings.ts';
 import { RunFailedError } from '../imports/run/leased-run.ts';
 import type { Source, SourceHost } from '../imports/source.ts';
 import type { Metadata } from '../metadata/database.ts';
@@ -18,6 +19,7 @@ export interface ImportSourceDeps {
   readonly dirs: ImportDirs;
   readonly allow: AllowList;
   readonly stream: SourceHost['stream'];
+  readonly settings: Pick<Settings, 'importMachineCredentials'>;
 }
 
 export interface SourceOwner {
@@ -27,7 +29,7 @@ export interface SourceOwner {
 
 /** With the settings as they are now: a key that was renewed counts. Errors: RunFailedError. */
 export async function openImportSource(
-  { db, clock, dirs, allow, stream }: ImportSourceDeps,
+  { db, clock, dirs, allow, stream, settings }: ImportSourceDeps,
   { projectId, configId }: SourceOwner,
   tempDir: string,
 ): Promise<Source> {
@@ -52,6 +54,7 @@ export async function openImportSource(
     allowedDirs: dirs.allowed,
     uploadsDir: join(dirs.uploads, String(projectId)),
     resolve: async (host, port) => (await resolveAllowed(host, port, allow)).address,
+    machineCredentials: settings.importMachineCredentials,
     now: () => clock.now(),
     tempDir,
   });

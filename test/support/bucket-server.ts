@@ -20,6 +20,8 @@ export interface TestBucketOptions {
   readonly bucket: string;
   /** Undefined: requests must not be signed. */
   readonly accessKeyId?: string;
+  /** Who may assume it and for whom; its own keys are then the only ones that may use the bucket. */
+  readonly role?: { readonly arn: string; readonly externalId?: string };
   /** Keys in a page of a listing. */
   readonly pageSize?: number;
 }
@@ -71,6 +73,7 @@ async function answer(state: State, request: IncomingMessage, response: ServerRe
     state.slowDowns -= 1;
     return fail(response, 503, 'SlowDown');
   }
+  if (body.toString('latin1', 0, 100).includes('Action=AssumeRole')) return assumeRole(state, request, body, response);
   if (!isAllowed(state, request)) return fail(response, 403, 'InvalidAccessKeyId');
   if (bucket !== state.options.bucket) return fail(response, 404, 'NoSuchBucket');
   if (request.method === 'GET' && key === '') return list(state, url.searchParams, response);
@@ -83,8 +86,32 @@ async function answer(state: State, request: IncomingMessage, response: ServerRe
 function isAllowed({ options }: State, { headers }: IncomingMessage): boolean {
   const signature = headers.authorization ?? '';
   if (options.accessKeyId === undefined) return signature === '';
-  const scope = new RegExp(`^AWS4-HMAC-SHA256 Credential=${options.accessKeyId}/.*Signature=[0-9a-f]{64}$`);
+  const keyId = options.role === undefined ? options.accessKeyId : roleKeyId;
+  if (options.role !== undefined && headers['x-amz-security-token'] !== roleToken) return false;
+  const scope = new RegExp(`^AWS4-HMAC-SHA256 Credential=${keyId}/.*Signature=[0-9a-f]{64}$`);
   return scope.test(signature);
+}
+
+const roleKeyId = 'ASIAROLE';
+const roleToken = 'token-of-the-role';
+
+/** As the token service does it: whoever asks must be known, and the external id be right. */
+function assumeRole({ options }: State, { headers }: IncomingMessage, body: Buffer, response: ServerResponse): void {
+  const form = new URLSearchParams(body.toString());
+  const isKnown = headers.authorization?.includes(`Credential=${options.accessKeyId}/`) === true;
+  const isRight =
+    form.get('RoleArn') === options.role?.arn && form.get('ExternalId') === (options.role?.externalId ?? null);
+  if (!isKnown || !isRight) {
+    return xml(
+      response,
+      403,
+      '<ErrorResponse><Error><Type>Sender</Type><Code>AccessDenied</Code></Error></ErrorResponse>',
+    );
+  }
+  const until = new Date(Date.now() + 3_600_000).toISOString();
+  const keys = `<AccessKeyId>${roleKeyId}</AccessKeyId><SecretAccessKey>s</SecretAccessKey><SessionToken>${roleToken}</SessionToken>`;
+  const result = `<AssumeRoleResult><Credentials>${keys}<Expiration>${until}</Expiration></Credentials></AssumeRoleResult>`;
+  xml(response, 200, `<AssumeRoleResponse>${result}</AssumeRoleResponse>`);
 }
 
 async function bodyOf(request: IncomingMessage): Promise<Buffer> {

@@ -6,7 +6,9 @@ import { withRange } from '../../imports/choosing/with-range.ts';
 import type { Source, SourceHost } from '../../imports/source.ts';
 import { checkSettings, missingRequired, withDefaults } from '../../plugins/check-settings.ts';
 import type { SettingValues } from '../../plugins/fields.ts';
+import { azure } from '../../imports/sources/azure.ts';
 import { files } from '../../imports/sources/files.ts';
+import { gcs } from '../../imports/sources/gcs.ts';
 import { s3 } from '../../imports/sources/s3.ts';
 import { urls } from '../../imports/sources/urls.ts';
 import { isImportSource, SettingsError, type ImportSourcePlugin } from '../../plugins/plugin.ts';
@@ -36,6 +38,7 @@ export function openSource(request: ImportRequest, tempDir: string): OpenedSourc
     stream,
     allowedDirs: undefined,
     resolve: async (name, port) => (await resolveAllowed(name, port, allow)).address,
+    machineCredentials: true,
     now: () => Date.now(),
     tempDir,
   };
@@ -58,15 +61,31 @@ function pluginsOf({ source, paths, settings }: ImportRequest): readonly Chosen[
   const addresses = paths.filter((path) => /^https?:/.test(path));
   if (local.length > 0) chosen.push({ plugin: files, settings: { paths: local.join('\n') } });
   if (addresses.length > 0) chosen.push({ plugin: urls, settings: { urls: addresses.join('\n') } });
-  const buckets = paths.filter((path) => path.startsWith('s3:'));
-  for (const path of buckets) {
-    const { hostname: bucket, pathname } = new URL(path);
-    const prefix = decodeURIComponent(pathname.slice(1));
-    chosen.push({ plugin: s3, settings: { ...settings, bucket, prefix } });
-  }
-  const [unused] = buckets.length > 0 ? [] : Object.keys(settings);
+  const objects = paths.filter((path) => /^(s3|gs|azure):/.test(path)).map((path) => objectsAt(path, settings));
+  chosen.push(...objects);
+  const [unused] = objects.length > 0 ? [] : Object.keys(settings);
   if (unused === undefined) return chosen;
-  throw new CommandError('usage', `--setting ${unused}: files and addresses have no settings; s3:// and --source do`);
+  throw new CommandError(
+    'usage',
+    `--setting ${unused}: files and addresses have no settings; s3://, gs://, azure:// and --source do`,
+  );
+}
+
+/** On the command line a bucket of Google is read as the person who is logged in. Throws CommandError usage. */
+function objectsAt(path: string, settings: SettingValues): Chosen {
+  const [, account, container = '', blobs = ''] = /^azure:\/\/([^/]+)\/([^/]+)\/?(.*)$/s.exec(path) ?? [];
+  if (account !== undefined) {
+    return { plugin: azure, settings: { ...settings, account, container, prefix: decodeURIComponent(blobs) } };
+  }
+  const [, scheme, bucket = '', rest = ''] = /^(s3|gs):\/\/([^/]+)\/?(.*)$/s.exec(path) ?? [];
+  const place = { bucket, prefix: decodeURIComponent(rest) };
+  if (scheme === 's3') return { plugin: s3, settings: { ...settings, ...place } };
+  if (scheme === undefined) {
+    const expected = 's3://bucket/prefix, gs://bucket/prefix or azure://account/container/prefix';
+    throw new CommandError('usage', `expected ${expected}, got: ${path}`);
+  }
+  const credentials = settings['key_file'] === undefined ? 'machine' : 'key file';
+  return { plugin: gcs, settings: { credentials, ...settings, ...place } };
 }
 
 /**

@@ -64,7 +64,7 @@ export function requestOf(slug: string, paths: readonly string[], given: Request
 }
 
 export function isAddress(path: string): boolean {
-  return /^(https?|s3):\/\//.test(path);
+  return /^(https?|s3|gs|azure):\/\//.test(path);
 }
 
 /** The base address: where `/batch/` was given with it, without. */

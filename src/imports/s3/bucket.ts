@@ -4,6 +4,7 @@ import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { Readable } from 'node:stream';
+import { credentialsOf } from './credentials.ts';
 import { asBucketError } from './errors.ts';
 
 /** Where a bucket is and how to get in. */
@@ -17,6 +18,10 @@ export interface BucketSettings {
    * is for buckets that the operator names, never for those that a project names.
    */
   readonly credentials?: BucketKeys | 'ambient';
+  /** Of the machine's configuration files; only with `ambient`. */
+  readonly profile?: string;
+  /** Assumed with the credentials, for the bucket of another account. */
+  readonly role?: { readonly arn: string; readonly externalId?: string };
   /** The bucket's name in the path and not in the host's name. Default: whether an endpoint is given. */
   readonly forcePathStyle?: boolean;
   /** The address to connect to for a host and port; throws when it may not be reached. Undefined: any that the name has. */
@@ -79,7 +84,12 @@ interface Connected {
 export async function connectBucket(settings: BucketSettings): Promise<Bucket> {
   const { S3Client: Client } = await import('@aws-sdk/client-s3');
   const agents = pinnedAgents(settings);
-  const client = new Client({ ...clientConfig(settings), requestHandler: { ...agents, requestTimeout: idleMs } });
+  const requestHandler = { ...agents, requestTimeout: idleMs };
+  const client = new Client({
+    ...clientConfig(settings),
+    ...(await credentialsOf(settings, requestHandler)),
+    requestHandler,
+  });
   const { bucket } = settings;
   const connected = { client, bucket, named: (key: string) => `the object ${key} of the bucket ${bucket}` };
   const allowed = allowedEndpoint(settings);
@@ -109,7 +119,7 @@ export async function connectBucket(settings: BucketSettings): Promise<Bucket> {
 }
 
 function clientConfig(settings: BucketSettings): S3ClientConfig {
-  const { region, endpoint, credentials, forcePathStyle = endpoint !== undefined, attempts = 5 } = settings;
+  const { region, endpoint, forcePathStyle = endpoint !== undefined, attempts = 5 } = settings;
   return {
     region,
     forcePathStyle,
@@ -118,14 +128,7 @@ function clientConfig(settings: BucketSettings): S3ClientConfig {
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     ...(endpoint === undefined ? {} : { endpoint }),
-    ...(credentials === 'ambient' ? {} : keysOf(credentials)),
   };
-}
-
-function keysOf(keys: BucketKeys | undefined): S3ClientConfig {
-  if (keys !== undefined) return { credentials: { ...keys } };
-  // The SDK would look for keys in the environment and at the machine's metadata service.
-  return { credentials: { accessKeyId: '', secretAccessKey: '' }, signer: { sign: async (request) => request } };
 }
 
 /** Every connection goes to an address that was checked for it. */

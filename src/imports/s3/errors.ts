@@ -48,6 +48,10 @@ export function asBucketError(error: unknown, what: string): Error {
       options,
     );
   }
+  if (name === 'CredentialsProviderError') {
+    const advice = 'look at its environment, profile and role, or give keys';
+    return new BucketError('refused', `this machine has no credentials for ${what}: ${advice}`, options);
+  }
   if (status === undefined || status >= 500 || status === 429 || passing.has(name)) {
     return new BucketError('wait', `${what} cannot be reached now: ${answer}`, options);
   }

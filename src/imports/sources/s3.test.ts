@@ -1,8 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { SourceError, type Source, type SourceHost } from '../source.ts';
 import { OutboundError } from '../../outbound/outbound.ts';
 import { makeZip } from '../../../test/support/archives.ts';
@@ -87,6 +87,47 @@ describe('objects of a bucket', () => {
   });
 });
 
+describe('credentials other than keys', () => {
+  const arn = 'arn:aws:iam::123456789012:role/exports';
+  afterEach(() => vi.unstubAllEnvs());
+
+  it('a role is assumed with the keys, for the external id that it asks for', async () => {
+    await using other = await testBucketServer({
+      bucket: 'exports',
+      accessKeyId: 'AKIDEXAMPLE',
+      role: { arn, externalId: 'ours' },
+    });
+    other.objects.set('a', Buffer.from('{"a":1}\n'));
+    const role = { endpoint: other.endpoint, role_arn: arn, external_id: 'ours' };
+    expect(await readSource(open(role), {})).toEqual(new Map([['a', ['{"a":1}']]]));
+    const wrong = open({ ...role, external_id: 'theirs' });
+    await expect(wrong.listParts({}, context)).rejects.toMatchObject({ name: 'SourceError' });
+  });
+
+  it("a profile is read from the machine's files, where that is permitted", async () => {
+    const file = join(tempDir, 'credentials');
+    await writeFile(file, '[importer]\naws_access_key_id = AKIDEXAMPLE\naws_secret_access_key = secret\n');
+    vi.stubEnv('AWS_SHARED_CREDENTIALS_FILE', file);
+    server.objects.set('a', Buffer.from('{"a":1}\n'));
+    const machine = { access_key_id: '', secret_access_key: '', credentials: 'machine', profile: 'importer' };
+    expect(await open(machine, { machineCredentials: true }).listParts({}, context)).toHaveLength(1);
+    const none = open({ ...machine, profile: 'nobody' }, { machineCredentials: true });
+    await expect(none.listParts({}, context)).rejects.toMatchObject({
+      name: 'SourceError',
+      message: expect.stringContaining('this machine has no credentials'),
+    });
+  });
+
+  it("the machine's credentials are refused where nobody permits them, and nothing is asked", async () => {
+    vi.stubEnv('AWS_ACCESS_KEY_ID', 'AKIDEXAMPLE');
+    vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'secret');
+    server.objects.set('a', Buffer.from('{"a":1}\n'));
+    const source = open({ access_key_id: '', secret_access_key: '', credentials: 'machine' });
+    await expect(source.listParts({}, context)).rejects.toThrow('MILLRACE_IMPORT_MACHINE_CREDENTIALS');
+    expect(server.seen).toEqual([]);
+  });
+});
+
 describe('the port of an endpoint', () => {
   it('is what an operator permits; another port is refused with what to permit', async () => {
     server.objects.set('a', Buffer.from('{"a":1}\n'));
@@ -115,6 +156,9 @@ describe('settings', () => {
     [{ bucket: 'a/b' }],
     [{ region: 'eu central' }],
     [{ secret_access_key: '' }],
+    [{ role_arn: 'exports' }],
+    [{ role_arn: 'arn:aws:iam::1:role/a', access_key_id: '', secret_access_key: '' }],
+    [{ credentials: 'machine' }],
     [{ endpoint: 'storage.example.com' }],
     [{ endpoint: 'https://user:key@storage.example.com' }],
   ])('%j is refused', (settings) => {

@@ -16,8 +16,9 @@ import { defineImportSource, wrongSetting } from '../../plugins/plugin.ts';
 import { textSetting, yesSetting } from '../../plugins/setting-values.ts';
 import { fileKinds } from './files.ts';
 import { shortKey } from './find-files.ts';
+import { chooseObjects, type ListedObject } from './object-parts.ts';
 
-const objectsMax = 100_000;
+const credentialChoices = ['keys', 'machine'] as const;
 
 /** Objects of an S3-compatible bucket. */
 export const s3 = defineImportSource({
@@ -73,6 +74,36 @@ export const s3 = defineImportSource({
       hint: 'Only for temporary keys, which must last as long as the export does.',
     },
     {
+      key: 'credentials',
+      name: 'Credentials',
+      type: 'choice',
+      choices: credentialChoices,
+      default: 'keys',
+      hint:
+        "`keys`: those above, or none. `machine`: those of the machine (environment, profile, the instance's or container's role), " +
+        'which the command line has; a service only where its operator permits it.',
+    },
+    {
+      key: 'profile',
+      name: 'Profile',
+      type: 'string',
+      visible_if: [['credentials', 'machine']],
+      hint: "Of the machine's AWS configuration files.",
+    },
+    {
+      key: 'role_arn',
+      name: 'Role',
+      type: 'string',
+      hint: 'Assumed with the credentials: arn:aws:iam::123456789012:role/exports. Its credentials are renewed by themselves.',
+    },
+    {
+      key: 'external_id',
+      name: 'External id',
+      type: 'string',
+      visible_if: [['role_arn']],
+      hint: 'Where the trust policy of the role asks for one.',
+    },
+    {
       key: 'path_style',
       name: 'Bucket in the path',
       ...yesNo('Yes'),
@@ -92,34 +123,22 @@ function createSource(settings: SettingValues, host: SourceHost): Source {
   const suffix = textSetting(settings, 'suffix');
   return {
     concurrency: 4,
-    listParts: (_range, { signal }) =>
-      withBucket(place, async (bucket) => await listObjects(bucket, { prefix, suffix, signal })),
+    listParts: async (_range, { signal }) => {
+      mustBePermitted(place, host);
+      return await withBucket(place, (bucket) => chooseObjects(listPages(bucket, prefix, signal), { prefix, suffix }));
+    },
     open: (part, context) => readObject(place, part, { host, context }),
   };
 }
 
-async function listObjects(
-  bucket: Bucket,
-  { prefix, suffix, signal }: { readonly prefix: string; readonly suffix: string; readonly signal: AbortSignal },
-): Promise<SourcePart[]> {
-  const found: BucketObject[] = [];
-  for await (const page of bucket.list(prefix, signal)) {
-    found.push(...page.filter(({ key, bytes }) => bytes > 0 && !key.endsWith('/') && key.endsWith(suffix)));
-    if (found.length > objectsMax) {
-      throw new SourceError(`expected at most ${objectsMax} objects, got more: import them in several runs, by prefix`);
-    }
-  }
-  if (found.length > 0) return found.map(partOf);
-  const named = `${prefix}…${suffix}`;
-  throw new SourceError(
-    `expected objects whose keys are like ${named} in the bucket, found none: check prefix and suffix`,
-  );
+async function* listPages(bucket: Bucket, prefix: string, signal: AbortSignal): AsyncGenerator<ListedObject[]> {
+  for await (const page of bucket.list(prefix, signal)) yield page.map(listedObject);
 }
 
-function partOf({ key, bytes, etag, modifiedAt }: BucketObject): SourcePart {
+function listedObject({ key, bytes, etag, modifiedAt }: BucketObject): ListedObject {
   // A service without ETags has no way to give the listed version of an object and no other.
   const known = etag === '' ? { stable: false, identity: `${bytes}-${modifiedAt}` } : { stable: true, identity: etag };
-  return { key: shortKey(key), bytes, ...known, detail: { key } };
+  return { key, bytes, part: { key: shortKey(key), bytes, ...known, detail: { key } } };
 }
 
 async function* readObject(
@@ -129,6 +148,7 @@ async function* readObject(
 ) {
   const key = part.detail?.['key'];
   if (typeof key !== 'string') throw new SourceError(`${part.key} is no object of the bucket`);
+  mustBePermitted(place, host);
   const bucket = await connectBucket(place);
   const same = part.identity === undefined || !part.stable ? {} : { etag: part.identity };
   try {
@@ -138,6 +158,14 @@ async function* readObject(
   } finally {
     bucket.close();
   }
+}
+
+/** Before anything is looked for on the machine. */
+function mustBePermitted({ credentials }: BucketSettings, { machineCredentials = false }: SourceHost): void {
+  if (credentials !== 'ambient' || machineCredentials) return;
+  throw new SourceError(
+    'the credentials of this machine may not be used: give keys, or ask an operator to set MILLRACE_IMPORT_MACHINE_CREDENTIALS',
+  );
 }
 
 async function withBucket<T>(place: BucketSettings, work: (bucket: Bucket) => Promise<T>): Promise<T> {
@@ -180,6 +208,9 @@ function placeOf(settings: SettingValues, host: SourceHost): BucketSettings {
   if ((accessKeyId === '') !== (secretAccessKey === '')) {
     throw wrongSetting('access_key_id', 'expected it together with "secret_access_key", or neither');
   }
+  const isMachine = textSetting(settings, 'credentials', 'keys') === 'machine';
+  if (isMachine && accessKeyId !== '')
+    throw wrongSetting('access_key_id', 'expected none with the credentials machine');
   const keys = { accessKeyId, secretAccessKey, ...(sessionToken === '' ? {} : { sessionToken }) };
   return {
     bucket,
@@ -189,7 +220,24 @@ function placeOf(settings: SettingValues, host: SourceHost): BucketSettings {
       ? {}
       : { endpoint: endpointOf(endpoint), forcePathStyle: yesSetting(settings, 'path_style', 'Yes') }),
     ...(accessKeyId === '' ? {} : { credentials: keys }),
+    ...(isMachine ? machineAccess(text('profile')) : {}),
+    ...roleOf(text('role_arn'), text('external_id'), isMachine || accessKeyId !== ''),
   };
+}
+
+function machineAccess(profile: string): Partial<BucketSettings> {
+  if (!/^[\w .@-]{0,100}$/.test(profile)) throw wrongSetting('profile', 'expected the name of a profile');
+  return { credentials: 'ambient', ...(profile === '' ? {} : { profile }) };
+}
+
+function roleOf(arn: string, externalId: string, hasCredentials: boolean): Partial<BucketSettings> {
+  if (arn === '') return {};
+  if (!/^arn:[\w-]+:iam::\d*:role\/[\w+=,.@/-]+$/.test(arn)) {
+    throw wrongSetting('role_arn', 'expected a role such as arn:aws:iam::123456789012:role/exports');
+  }
+  if (!hasCredentials)
+    throw wrongSetting('role_arn', 'expected credentials that may assume it: keys, or those of the machine');
+  return { role: { arn, ...(externalId === '' ? {} : { externalId }) } };
 }
 
 function endpointOf(text: string): string {

@@ -1,8 +1,10 @@
 import { createRegistry, type PluginRegistry } from '../plugin-registry.ts';
 import { systemClock } from '../../base/clock.ts';
 import { amplitude } from '../../imports/sources/amplitude.ts';
+import { azure } from '../../imports/sources/azure.ts';
 import { clickhouse } from '../../imports/sources/clickhouse.ts';
 import { files } from '../../imports/sources/files.ts';
+import { gcs } from '../../imports/sources/gcs.ts';
 import { mixpanel } from '../../imports/sources/mixpanel.ts';
 import { posthog } from '../../imports/sources/posthog.ts';
 import { postgres } from '../../imports/sources/postgres.ts';
@@ -90,6 +92,8 @@ export const builtInPlugins: readonly Plugin[] = [
   files,
   urls,
   s3,
+  gcs,
+  azure,
   mixpanel,
   amplitude,
   posthog,

@@ -1,0 +1,36 @@
+import type { S3ClientConfig } from '@aws-sdk/client-s3';
+import type { BucketSettings } from './bucket.ts';
+
+type Handler = NonNullable<S3ClientConfig['requestHandler']>;
+
+/**
+ * How requests are signed. Credentials of a role are fetched with the others, and again before they end.
+ * @param requestHandler for the request to the token service, which obeys the same rules as those to the bucket
+ */
+export async function credentialsOf(settings: BucketSettings, requestHandler: Handler): Promise<S3ClientConfig> {
+  const { credentials, profile, role, region, endpoint } = settings;
+  if (credentials === undefined) return unsigned;
+  const { fromNodeProviderChain, fromTemporaryCredentials } = await import('@aws-sdk/credential-providers');
+  const own =
+    credentials === 'ambient' ? fromNodeProviderChain(profile === undefined ? {} : { profile }) : { ...credentials };
+  if (role === undefined) return { credentials: own };
+  const { arn, externalId } = role;
+  return {
+    credentials: fromTemporaryCredentials({
+      masterCredentials: own,
+      params: {
+        RoleArn: arn,
+        RoleSessionName: 'millrace-import',
+        ...(externalId === undefined ? {} : { ExternalId: externalId }),
+      },
+      // Services that speak S3 and have roles answer for them at the same address.
+      clientConfig: { region, requestHandler, ...(endpoint === undefined ? {} : { endpoint }) },
+    }),
+  };
+}
+
+/** The SDK would look for keys in the environment and at the machine's metadata service. */
+const unsigned: S3ClientConfig = {
+  credentials: { accessKeyId: '', secretAccessKey: '' },
+  signer: { sign: async (request) => request },
+};

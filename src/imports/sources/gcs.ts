@@ -1,0 +1,197 @@
+import {
+  SourceChangedError,
+  SourceError,
+  SourceWaitError,
+  type RecordChunk,
+  type Source,
+  type SourceContext,
+  type SourceHost,
+  type SourcePart,
+} from '../source.ts';
+import { objectIn } from '../../base/json.ts';
+import { readRecords } from '../records/read-records.ts';
+import type { SettingValues } from '../../plugins/fields.ts';
+import { defineImportSource, wrongSetting } from '../../plugins/plugin.ts';
+import { textSetting } from '../../plugins/setting-values.ts';
+import { askAgain, baseUrlOf, createExportApi, readWhole, type ExportApi } from './export-api.ts';
+import { fileKinds } from './files.ts';
+import { shortKey } from './find-files.ts';
+import { tokenOfMachine, tokenOfServiceAccount, type GcsToken } from './gcs-token.ts';
+import { chooseObjects, type ListedObject } from './object-parts.ts';
+import { resumedBody } from './resumed-body.ts';
+
+const name = 'Google Cloud Storage';
+const credentialChoices = ['key file', 'none', 'machine'] as const;
+const pageBytesMax = 16 * 1024 * 1024;
+
+/** Objects of a bucket of Google Cloud Storage. */
+export const gcs = defineImportSource({
+  slug: 'gcs',
+  name,
+  description: `Imports the objects of a bucket of Google Cloud Storage: ${fileKinds}`,
+  fields: [
+    { key: 'bucket', name: 'Bucket', type: 'string', required: true, hint: 'Its name, without gs://.' },
+    {
+      key: 'prefix',
+      name: 'Prefix',
+      type: 'string',
+      hint: 'Only objects whose names begin so, such as exports/2024/. Empty: the whole bucket.',
+    },
+    {
+      key: 'suffix',
+      name: 'Suffix',
+      type: 'string',
+      hint: 'Only objects whose names end so, such as .json.gz. Empty: all.',
+    },
+    {
+      key: 'credentials',
+      name: 'Credentials',
+      type: 'choice',
+      choices: credentialChoices,
+      default: 'key file',
+      hint:
+        '`none`: a public bucket. `machine`: those of the machine (gcloud, its service account), which the command line has; a ' +
+        'service only where its operator permits it.',
+    },
+    {
+      key: 'key_file',
+      name: 'Key file',
+      type: 'string',
+      secret: true,
+      required_if: [['credentials', 'key file']],
+      visible_if: [['credentials', 'key file']],
+      hint: 'The JSON of a key of a service account with the role Storage Object Viewer.',
+    },
+    {
+      key: 'endpoint',
+      name: 'Endpoint',
+      type: 'string',
+      hint: 'Only for another address than https://storage.googleapis.com, such as that of an emulator.',
+    },
+  ],
+  formats: [],
+  range: undefined,
+  example: { bucket: 'my-exports', prefix: 'mixpanel/', credentials: 'none' },
+  createSource,
+});
+
+/** What every request needs. */
+interface GcsDeps {
+  readonly api: ExportApi;
+  readonly token: GcsToken;
+  readonly host: SourceHost;
+  /** Without a slash at the end. */
+  readonly endpoint: string;
+  readonly bucket: string;
+}
+
+function createSource(settings: SettingValues, host: SourceHost): Source {
+  const bucket = textSetting(settings, 'bucket').trim();
+  if (!/^[a-z0-9][a-z0-9._-]{1,220}$/.test(bucket)) {
+    throw wrongSetting('bucket', 'expected the name of a bucket, without gs:// and path');
+  }
+  const prefix = textSetting(settings, 'prefix');
+  const suffix = textSetting(settings, 'suffix');
+  const endpoint = baseUrlOf(textSetting(settings, 'endpoint'), 'endpoint', 'https://storage.googleapis.com');
+  const api = createExportApi(host, { name, secrets: [] });
+  const deps = { api, token: tokenOf(settings, host), host, endpoint, bucket };
+  return {
+    concurrency: 4,
+    listParts: (_range, context) => chooseObjects(listPages(deps, prefix, context), { prefix, suffix }),
+    open: (part, context) => readObject(deps, part, context),
+  };
+}
+
+function tokenOf(settings: SettingValues, host: SourceHost): GcsToken {
+  const choice = textSetting(settings, 'credentials', 'key file');
+  if (choice === 'none') return async () => undefined;
+  if (choice !== 'machine') return tokenOfServiceAccount(host, textSetting(settings, 'key_file'));
+  return host.machineCredentials === true ? tokenOfMachine() : refuseMachine;
+}
+
+async function refuseMachine(): Promise<never> {
+  throw new SourceError(
+    'the credentials of this machine may not be used: give a key file, or ask an operator to set MILLRACE_IMPORT_MACHINE_CREDENTIALS',
+  );
+}
+
+async function headersOf({ token }: GcsDeps, context: SourceContext): Promise<Record<string, string>> {
+  const given = await token(context);
+  return given === undefined ? {} : { authorization: `Bearer ${given}` };
+}
+
+async function* listPages(
+  deps: GcsDeps,
+  prefix: string,
+  context: SourceContext,
+): AsyncGenerator<readonly ListedObject[]> {
+  const { endpoint, bucket } = deps;
+  for (let pageToken = ''; ;) {
+    const fields = 'items(name,size,generation,contentEncoding),nextPageToken';
+    const query = new URLSearchParams({ prefix, fields, ...(pageToken === '' ? {} : { pageToken }) });
+    const url = `${endpoint}/storage/v1/b/${bucket}/o?${query.toString()}`;
+    const page = await askAgain(context, () => askForPage(deps, url, context));
+    yield listOf(page['items']).map(listedObject);
+    pageToken = typeof page['nextPageToken'] === 'string' ? page['nextPageToken'] : '';
+    if (pageToken === '') return;
+  }
+}
+
+async function askForPage(deps: GcsDeps, url: string, context: SourceContext) {
+  const { signal } = context;
+  const request = { url, headers: await headersOf(deps, context), accepted: [200, 404] };
+  const response = await deps.api.ask(request, signal);
+  const body = await readWhole(response, { name, bytesMax: pageBytesMax, signal });
+  if (response.status === 404)
+    throw new SourceError(`expected the bucket ${deps.bucket}, but there is none of that name`);
+  const page = objectIn(body.toString('utf8'));
+  if (page !== undefined) return page;
+  throw new SourceWaitError(`${name}: expected a page of a listing, got something else`, { unlimited: false });
+}
+
+function listOf(value: unknown): readonly Readonly<Record<string, unknown>>[] {
+  // Sound: what is no object gives undefined for every name.
+  return Array.isArray(value) ? value.map((each) => Object(each) as Record<string, unknown>) : [];
+}
+
+/** A generation is one content for ever. */
+function listedObject({
+  name: key,
+  size,
+  generation,
+  contentEncoding = '',
+}: Readonly<Record<string, unknown>>): ListedObject {
+  if (typeof key !== 'string' || typeof size !== 'string' || typeof generation !== 'string') {
+    throw new SourceError(`${name}: expected name, size and generation of an object, got something else`);
+  }
+  const bytes = Number(size);
+  const detail = { name: key, isPacked: contentEncoding !== '' };
+  return { key, bytes, part: { key: shortKey(key), bytes, identity: generation, stable: true, detail } };
+}
+
+async function* readObject(deps: GcsDeps, part: SourcePart, context: SourceContext): AsyncGenerator<RecordChunk> {
+  const { name: object, isPacked } = part.detail ?? {};
+  if (typeof object !== 'string') throw new SourceError(`${part.key} is no object of the bucket`);
+  const { signal } = context;
+  const open = async (at: number): Promise<AsyncIterable<Buffer>> => {
+    // What the service unpacks on the way has no bytes to go on from.
+    if (at > 0 && isPacked === true) throw new SourceWaitError(`${part.key} broke off`, { unlimited: true });
+    return await openObject(deps, { object, generation: part.identity ?? '', at }, context);
+  };
+  yield* readRecords(resumedBody(open), { name: part.key, signal, tempDir: deps.host.tempDir });
+}
+
+async function openObject(
+  deps: GcsDeps,
+  { object, generation, at }: { readonly object: string; readonly generation: string; readonly at: number },
+  context: SourceContext,
+): Promise<AsyncIterable<Buffer>> {
+  const { endpoint, bucket, api } = deps;
+  const query = new URLSearchParams({ alt: 'media', generation });
+  const url = `${endpoint}/download/storage/v1/b/${bucket}/o/${encodeURIComponent(object)}?${query.toString()}`;
+  const range = at === 0 ? {} : { range: `bytes=${at}-` };
+  const headers = { ...(await headersOf(deps, context)), 'accept-encoding': 'gzip', ...range };
+  const response = await api.ask({ url, headers, accepted: [at === 0 ? 200 : 206, 404] }, context.signal);
+  if (response.status !== 404) return response.body;
+  throw new SourceChangedError(`${object} has been overwritten or removed since it was listed`);
+}

@@ -1,0 +1,32 @@
+import { SourceError, type SourcePart } from '../source.ts';
+
+const objectsMax = 100_000;
+
+/** An object of a bucket, and the part that it becomes. */
+export interface ListedObject {
+  readonly key: string;
+  readonly bytes: number;
+  readonly part: SourcePart;
+}
+
+/**
+ * The objects that are to be read, of those whose keys begin with the prefix: neither empty ones nor those that stand for folders.
+ * @throws SourceError when there are none, or more than a run can have
+ */
+export async function chooseObjects(
+  pages: AsyncIterable<readonly ListedObject[]>,
+  { prefix, suffix }: { readonly prefix: string; readonly suffix: string },
+): Promise<SourcePart[]> {
+  const found: SourcePart[] = [];
+  for await (const page of pages) {
+    const some = page.filter(({ key, bytes }) => bytes > 0 && !key.endsWith('/') && key.endsWith(suffix));
+    found.push(...some.map(({ part }) => part));
+    if (found.length > objectsMax) {
+      throw new SourceError(`expected at most ${objectsMax} objects, got more: import them in several runs, by prefix`);
+    }
+  }
+  if (found.length > 0) return found;
+  throw new SourceError(
+    `expected objects whose keys are like ${prefix}…${suffix} in the bucket, found none: check prefix and suffix`,
+  );
+}
