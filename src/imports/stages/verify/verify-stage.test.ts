@@ -4,6 +4,7 @@ import { startTestApp, type TestApp } from '../../../../test/support/app.ts';
 import { importedEventsRoutes } from '../../../api/imported-counts.ts';
 import { projectRoutes } from '../../../api/projects.ts';
 import { systemClock } from '../../../base/clock.ts';
+import { createPick, exactValue } from '../../../../test/support/exact-values.ts';
 import { tempChdb, type TempChdb } from '../../../../test/support/chdb.ts';
 import { createLoadStage } from '../load/load-stage.ts';
 import { eventsOf, stageDays, tempStaging, uuidOf, type TestEvent } from '../../../../test/support/staged-days.ts';
@@ -266,6 +267,16 @@ describe('verifying what a project stored', () => {
     ]);
     expect(result.cells).toEqual([{ day: '2024-03-01', event: 'paid', expected: 100, found: 99 }]);
     expect(loaded.test.days.get('2024-03-01')?.verified).toBe(false);
+  });
+
+  it('digits, depth and characters of every plane are the same to the store and to us', async () => {
+    const pick = createPick(7);
+    const odd = (event: TestEvent): TestEvent => ({
+      ...event,
+      properties: { value: parseExactValues(exactValue(pick)), ...event.properties },
+    });
+    await using loaded = await load(undefined, undefined, odd);
+    expect(await loaded.verify()).toMatchObject({ verdict: 'exact', found: 320, stored_by_others: 0, differences: [] });
   });
 
   it('the same properties in another order and spelling are no difference', async () => {
