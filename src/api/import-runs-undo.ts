@@ -57,7 +57,7 @@ async function dryRun({ db, store }: ImportRouteDeps, request: ApiRequest<RunPar
   refuseElsewhere(run);
   const allowed = allowedActions(run);
   await guarded(async () => {
-    if (!allowed.includes('undo')) throw new RunTransitionError(run, 'undo', allowed);
+    if (!allowed.includes('undo')) throw new RunTransitionError({ run, action: 'undo', allowed });
   });
   if (store === undefined) throw new ApiError('unavailable', 'This process has no event store; ask one that has.');
   return fromStore(() => planUndo({ db, store }, run));

@@ -16,13 +16,19 @@ export async function runCommandLine(args: readonly string[], process: CommandPr
   }
 }
 
+/** A pause is what somebody asked for, and no fault. */
+function say({ reason, message }: CommandError, terminal: Terminal): void {
+  if (reason === 'paused') terminal.note(message);
+  else if (reason !== 'interrupted' && reason !== 'terminated') terminal.problem(message);
+}
+
 function exitCodeOf(error: unknown, terminal: Terminal): number {
   if (error instanceof CommanderError) {
     // Commander has said already what is wrong, or shown the help that was asked for.
     return error.exitCode === 0 ? exitCodes.ok.code : exitCodes.usage.code;
   }
   if (error instanceof CommandError) {
-    if (error.reason !== 'interrupted' && error.reason !== 'terminated') terminal.problem(error.message);
+    say(error, terminal);
     return exitCodes[error.reason].code;
   }
   // By name: loading the metadata store only to compare classes would slow every command down.

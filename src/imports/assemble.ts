@@ -63,7 +63,7 @@ export function assemblePreflight(deps: PreflightAssembly): Preflight {
 }
 
 export function assembleStages(deps: AssembleDeps): RunStages {
-  const { db, staging, quota, clock, failpoint, eventBytesMax } = deps;
+  const { db, staging, quota, clock, failpoint, words, eventBytesMax } = deps;
   const earlier = deps.earlier ?? earlierRunsIn(db);
   const target = async (): Promise<Target> => {
     const opened = await deps.openTarget();
@@ -81,11 +81,12 @@ export function assembleStages(deps: AssembleDeps): RunStages {
       const project = known === undefined ? undefined : { knownEvents: async () => known };
       const limited = withQuota(staging, quota, leased);
       const reader = opened?.reader;
-      await createCheckStage({ staging: limited, reader, project, earlier, eventBytesMax, clock, failpoint })(leased);
+      const check = { staging: limited, reader, project, earlier, eventBytesMax, clock, failpoint, words };
+      await createCheckStage(check)(leased);
     },
     load: async (leased) => {
       await assertSourceUnchanged(deps.openSource, leased);
-      const load = { undone: earlier.undone, target: await target(), staging, clock, failpoint };
+      const load = { undone: earlier.undone, target: await target(), staging, clock, failpoint, words };
       await createLoadStage(load)(leased);
     },
     verify: async (leased) => {

@@ -99,7 +99,7 @@ describe.concurrent('millrace import', () => {
     const on = (...args: string[]): Promise<Finished> => runCommand(['import', ...args, '--state-dir', made.state]);
     const [list, report, page, rejected, verify, pause, resume, watch] = await Promise.all([
       on('list'),
-      on('report'),
+      on('report', '--json'),
       on('report', '--html', '--run', id.slice(0, 6)),
       on('rejected'),
       on('verify'),
@@ -126,7 +126,7 @@ describe.concurrent('millrace import', () => {
     const done = await made.start(endpoint.url, ['--rejected-max', '10%']);
     const on = (...args: string[]): Promise<Finished> => runCommand(['import', ...args, '--state-dir', made.state]);
     const shown = [
-      await on('report'),
+      await on('report', '--json'),
       await on('verify', '--json'),
       await on('list', '--json'),
       await runCommand(['config', 'show', '--json']),

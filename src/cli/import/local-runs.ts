@@ -5,6 +5,7 @@ import {
   cancelRun,
   pauseRun,
   retryRejected,
+  refusedText,
   RunTransitionError,
   verifyAgain,
 } from '../../imports/run/run-transitions.ts';
@@ -41,7 +42,7 @@ export function localRuns(stateDir: string): ImportRuns {
     },
     act: async (run, action) => {
       const dir = await findImport(stateDir, run);
-      if (action === 'resume' || action === 'promote') throw await repeat(dir);
+      if (action === 'resume' || action === 'promote') throw await repeat(dir, action);
       return withStore(dir, async (db) => viewOf(await changed(db, dir.id, action)));
     },
     verifyAgain: async (run) => {
@@ -88,10 +89,11 @@ function viewOf(run: Run): RunView {
 }
 
 /** What only the command itself can do: its keys are kept nowhere. */
-async function repeat(dir: ImportDir): Promise<CommandError> {
+async function repeat(dir: ImportDir, action: 'resume' | 'promote'): Promise<CommandError> {
   return new CommandError(
     'usage',
-    `the keys of an import are not kept: give its command again\n  ${await commandOf(dir)}`,
+    `the keys of an import are not kept: give its command ${action === 'resume' ? 'again' : 'without its limit'}\n  ` +
+      (await commandOf(dir, { whole: action === 'promote' })),
   );
 }
 
@@ -100,11 +102,18 @@ function changed(db: Metadata, id: string, action: Exclude<RunAction, 'resume' |
   return asked(action === 'cancel' ? cancelRun(db, id, Date.now()) : retryRejected(db, id));
 }
 
+/** As the subcommand is called. */
+function commandFor(action: RunTransitionError['allowed'][number]): string {
+  return action === 'retry' ? 'retry-rejected' : action === 'verify' ? 'verify --again' : action;
+}
+
 async function asked(change: Promise<Run>): Promise<Run> {
   try {
     return await change;
   } catch (error) {
-    if (error instanceof RunTransitionError) throw new CommandError('failed', error.message, { cause: error });
+    if (error instanceof RunTransitionError) {
+      throw new CommandError('failed', refusedText(error.refused, commandFor), { cause: error });
+    }
     throw error;
   }
 }

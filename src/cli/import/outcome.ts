@@ -6,6 +6,8 @@ import type { RunView } from './run-view.ts';
 /** What the stages found, as far as the run got. */
 export interface Findings {
   readonly check?: CheckResult | undefined;
+  /** Of the check, also where its whole result is not shown. */
+  readonly warnings?: readonly string[];
   readonly verify?: VerifyResult | undefined;
 }
 
@@ -23,10 +25,16 @@ export function verdictEnd({ verdict, detail }: VerifyResult): CommandError | un
   }
 }
 
+/** What the check refuses is refused again, unless something is changed: its reason says what. */
+function failure({ reason, stage }: RunView, check: CheckResult | undefined, again: string): CommandError {
+  const isRefused = stage === 'load' && check?.verdict === 'failed';
+  return new CommandError('failed', isRefused ? reason : `${reason} (in ${stage}; when that is cured, ${again})`);
+}
+
 /** How the command ends; undefined: done, and exact. `again`: what to do to go on, one sentence. */
 export function endOf(view: RunView, { check, verify }: Findings, again: string): CommandError | undefined {
   if (view.state === 'paused') return new CommandError('paused', `paused in ${view.stage}; ${again}`);
-  if (view.state === 'failed') return new CommandError('failed', `${view.reason} (in ${view.stage}; ${again})`);
+  if (view.state === 'failed') return failure(view, check, again);
   if (view.state === 'cancelled') return new CommandError('failed', 'the run was cancelled; what was loaded stays');
   // Also of a run that was taken back: nothing is left that could be wrong.
   if (view.state !== 'completed') return undefined;

@@ -3,11 +3,12 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Option, type Command } from 'commander';
 import type { ImportRunResume } from '../../contract/import-runs.ts';
+import type { ReportResult } from '../../imports/stages/report/report.ts';
 import { defaultUrl, projectApi } from '../api-options.ts';
 import { confirm } from '../confirm.ts';
 import { numberText } from '../progress-line.ts';
 import { untilStopped } from '../stop-signal.ts';
-import type { Terminal } from '../terminal.ts';
+import { printable, type Terminal } from '../terminal.ts';
 import { follow } from './follow.ts';
 import type { ImportRuns, RunAction } from './import-runs.ts';
 import { addStateDir } from './import-options.ts';
@@ -85,15 +86,10 @@ export function addReadCommands(parent: Command, terminal: Terminal): void {
   oneRun(parent, 'watch', 'follow a run until nothing happens any more').action((options: OneRunOptions) =>
     watch(terminal, options),
   );
-  oneRun(parent, 'report', 'show the report of a run')
+  oneRun(parent, 'report', 'show what a run did; --json gives the whole report')
     .option('--html', 'as one page of HTML')
-    .option('--out <file>', 'into a file; .html gives the page')
-    .action(async (options: OneRunOptions) => {
-      const runs = await runsOf(options);
-      const { id } = await runs.find(options.run);
-      const form = options.html === true || options.out?.endsWith('.html') === true ? 'html' : 'json';
-      await deliver(terminal, (signal) => runs.report(id, form, signal), options.out);
-    });
+    .option('--out <file>', 'the whole report into a file: .html gives the page, anything else JSON')
+    .action((options: OneRunOptions) => report(terminal, options));
   oneRun(parent, 'verify', 'show what the comparison of what is stored with what was sent has found')
     .option('--again', 'compare once more')
     .action((options: OneRunOptions) => verify(terminal, options));
@@ -120,9 +116,11 @@ export function addActCommands(parent: Command, terminal: Terminal): void {
       await confirm(terminal.process, 'Cancel the run for good?', options);
       await act(terminal, 'cancel', options);
     });
-  oneRun(parent, 'retry-rejected', 'try rejected records again, after a change of format options or names').action(
-    (options: OneRunOptions) => act(terminal, 'retry_rejected', options),
-  );
+  oneRun(
+    parent,
+    'retry-rejected',
+    'check and load a completed run anew from what is staged: rejected records get in where they now can',
+  ).action((options: OneRunOptions) => act(terminal, 'retry_rejected', options));
   oneRun(parent, 'promote', 'do the full form of a trial (with --config)').action((options: OneRunOptions) =>
     act(terminal, 'promote', options),
   );
@@ -162,12 +160,29 @@ function addChanges(command: Command): Command {
     .option('--speed <events>', 'events per second at most; 0: as fast as the target takes them');
 }
 
+async function report(terminal: Terminal, { run, json, html, out, ...options }: OneRunOptions): Promise<void> {
+  const runs = await runsOf(options);
+  const { id } = await runs.find(run);
+  const form = html === true || out?.endsWith('.html') === true ? 'html' : 'json';
+  if (html === true || json === true || out !== undefined) {
+    return deliver(terminal, (signal) => runs.report(id, form, signal), out);
+  }
+  const text = await untilStopped(terminal.process, async (signal) =>
+    Buffer.concat(await Array.fromAsync(runs.report(id, 'json', signal))).toString('utf8'),
+  );
+  const { showReport } = await import('./show-report.ts');
+  showReport(terminal, JSON.parse(text) as ReportResult);
+}
+
 async function act(terminal: Terminal, action: RunAction, options: OneRunOptions): Promise<void> {
   const runs = await runsOf(options);
   const { id } = await runs.find(options.run);
   const view = await runs.act(id, action, changesOf(options));
   if (options.json) terminal.json(view);
   else showRuns(terminal, [view]);
+  if (options.config === undefined && view.state === 'queued') {
+    terminal.note(`"millrace import resume --run ${id}" shows the command that goes on with it`);
+  }
 }
 
 function changesOf({ rejectedMax, speed, again }: OneRunOptions): ImportRunResume {
@@ -194,9 +209,11 @@ export async function watchRun(
     const steps = isFinal(first) ? none() : runs.steps(first.id, signal);
     const view = await follow(terminal, first, steps, { json, progress: true });
     const check = view.state === 'completed' && view.stages === 2 ? await runs.check(view.id) : undefined;
-    const compared = view.state === 'completed' && view.stages > 2 ? await runs.verify(view.id) : undefined;
-    if (json) terminal.data(JSON.stringify({ type: 'result', ...view, check, verify: compared }));
-    else showEnd(terminal, { view, check, verify: compared });
+    const isWhole = view.state === 'completed' && view.stages > 2;
+    const [compared, checked] = isWhole ? await Promise.all([runs.verify(view.id), runs.check(view.id)]) : [];
+    const warnings = checked?.warnings ?? [];
+    if (json) terminal.data(JSON.stringify({ type: 'result', ...view, check, warnings, verify: compared }));
+    else showEnd(terminal, { view, check, warnings, verify: compared });
     const end = endOf(view, { check, verify: compared }, '"millrace import resume" goes on with it');
     if (end !== undefined) throw end;
   });
@@ -226,12 +243,13 @@ export interface RunEnd extends Findings {
 }
 
 /** The figures of a run that has ended, and what its last stage found. */
-export function showEnd(terminal: Terminal, { view, check, verify: compared }: RunEnd): void {
+export function showEnd(terminal: Terminal, { view, check, warnings = [], verify: compared }: RunEnd): void {
   if (view.state === 'undone')
     return terminal.data(`run ${view.id} is taken back; "millrace import report" says what came of it`);
   if (view.state !== 'completed') terminal.note(runLine(view));
   for (const line of totalsLines(view)) terminal.data(line);
   if (check !== undefined) showCheck(terminal, check);
+  else for (const warning of warnings) terminal.data(`warning: ${printable(warning)}`);
   if (compared !== undefined) showVerify(terminal, compared);
 }
 

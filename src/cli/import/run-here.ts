@@ -156,6 +156,7 @@ async function findingsOf(staging: Staging, id: string, view: RunView): Promise<
   const isChecked = view.stages === 2 || view.state === 'failed';
   return {
     ...(isChecked && check !== undefined ? { check } : {}),
+    ...(check === undefined ? {} : { warnings: check.warnings }),
     ...(view.stages > 2 && view.state === 'completed' ? { verify } : {}),
   };
 }

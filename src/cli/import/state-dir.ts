@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import type { ImportChoice } from '../../contract/import-choice.ts';
 import type { TimeRange } from '../../imports/source.ts';
 import { CommandError } from '../exit-codes.ts';
 import { slowHash } from './identity.ts';
+import { defaultStateDir } from './import-options.ts';
 import type { ImportRequest } from './request.ts';
 
 /** What an import of the command line is, kept beside its state. Holds no secret. */
@@ -25,6 +26,8 @@ export interface StoredImport {
   readonly url: string | null;
   /** Of the project's key: a hash, so that imports to the same project are known. */
   readonly target_key: string | null;
+  /** Left out by earlier versions. */
+  readonly has_personal_key?: boolean;
 }
 
 /** The directory of one import: `<state dir>/<id>`. */
@@ -97,7 +100,7 @@ export function isBegun(dir: ImportDir): boolean {
 /** From then on the import is one that was begun. By the process that holds it. */
 export async function describeImport(
   dir: ImportDir,
-  { source, paths, settings, options, apiKey }: ImportRequest,
+  { source, paths, settings, options, apiKey, personalApiKey }: ImportRequest,
 ): Promise<void> {
   if (isBegun(dir)) return;
   // What stands behind a question mark may be a signature that opens the address.
@@ -115,6 +118,7 @@ export async function describeImport(
     limit: options.limit ?? null,
     url: options.target.kind === 'http' ? options.target.url : null,
     target_key: apiKey === undefined ? null : slowHash(apiKey),
+    has_personal_key: personalApiKey !== undefined,
   };
   const file = join(dir.path, descriptionFile);
   await writeFile(`${file}.new`, `${JSON.stringify(stored, null, 2)}\n`, { mode: 0o600 });
@@ -126,10 +130,11 @@ export async function descriptionOf(dir: ImportDir): Promise<StoredImport> {
   return JSON.parse(await readFile(join(dir.path, descriptionFile), 'utf8')) as StoredImport;
 }
 
-/** The command that goes on with it, without what is secret. */
-export async function commandOf(dir: ImportDir): Promise<string> {
+/** The command that goes on with it, without what is secret; `whole`: of a trial its full form. */
+export async function commandOf(dir: ImportDir, { whole = false } = {}): Promise<string> {
   const stored = await descriptionOf(dir);
   const { format, range, limit, url } = stored;
+  const stateDir = dirname(dir.path);
   const words = [
     'millrace',
     'import',
@@ -142,10 +147,12 @@ export async function commandOf(dir: ImportDir): Promise<string> {
     ...choiceWords(stored),
     ...(range.from === undefined ? [] : ['--from-date', range.from]),
     ...(range.to === undefined ? [] : ['--to-date', range.to]),
-    ...(limit === null ? [] : ['--limit', String(limit)]),
+    ...(limit === null || whole ? [] : ['--limit', String(limit)]),
     ...(url === null ? [] : ['--to', url]),
     '--api-key',
     '…',
+    ...(stored.has_personal_key === true ? ['--personal-api-key', '…'] : []),
+    ...(stateDir === resolve(defaultStateDir) ? [] : ['--state-dir', stateDir]),
   ];
   return words.map((word) => (/^[\w@%+=:,./…-]+$/.test(word) ? word : quoted(word))).join(' ');
 }

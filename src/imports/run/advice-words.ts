@@ -21,8 +21,10 @@ export interface AdviceWords {
   readonly goOn: string;
   /** How it begins from nothing. */
   readonly startAnew: string;
-  /** How staged records are converted once more. */
-  readonly retryRejected: string;
+  /** How it begins with what was corrected. */
+  readonly startCorrected: string;
+  /** How the run goes on although so many are rejected. */
+  readonly leaveOut: (share: number) => string;
   /** How the place of staged files is changed. */
   readonly staging: string;
   /** Does without the preflight. */
@@ -45,7 +47,8 @@ export const flagWords: AdviceWords = {
   allowRejected: (share) => `--rejected-max ${share}`,
   goOn: 'give the same command again',
   startAnew: 'give the command with --again',
-  retryRejected: 'give the command with --again',
+  startCorrected: 'give the command',
+  leaveOut: (share) => `give the same command with --rejected-max ${share}`,
   staging: '--state-dir',
   noPreflight: '--no-preflight',
 };
@@ -67,7 +70,8 @@ export const fieldWords: AdviceWords = {
   allowRejected: (share) => `"rejected_max": ${share}`,
   goOn: 'resume the run',
   startAnew: 'start a new run',
-  retryRejected: 'POST retry_rejected/',
+  startCorrected: 'start a new run',
+  leaveOut: (share) => `resume this run with "rejected_max": ${share}`,
   staging: 'MILLRACE_IMPORT_STAGING',
   noPreflight: '"preflight": false',
 };

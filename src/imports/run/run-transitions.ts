@@ -13,19 +13,28 @@ export class RunTransitionError extends Error {
   override name = 'RunTransitionError';
   readonly state: RunState;
   readonly allowed: readonly RunAction[];
+  readonly refused: RefusedAction;
 
-  constructor(run: Run, action: RunAction, allowed: readonly RunAction[]) {
-    const instead =
-      allowed.length === 0
-        ? 'nothing can be done with it any more'
-        : `possible: ${allowed.map(shownAction).join(', ')}`;
-    const removed = run.stagingRemovedAt === null ? '' : ' and its staged records are removed';
-    super(
-      `expected a run for which "${shownAction(action)}" is possible, got one that is ${run.state}${removed}; ${instead}`,
-    );
-    this.state = run.state;
-    this.allowed = allowed;
+  constructor(refused: RefusedAction) {
+    super(refusedText(refused, shownAction));
+    this.state = refused.run.state;
+    this.allowed = refused.allowed;
+    this.refused = refused;
   }
+}
+
+export interface RefusedAction {
+  readonly run: Run;
+  readonly action: RunAction;
+  readonly allowed: readonly RunAction[];
+}
+
+/** `shown`: as the reader knows the action. */
+export function refusedText({ run, action, allowed }: RefusedAction, shown: (action: RunAction) => string): string {
+  const instead =
+    allowed.length === 0 ? 'nothing can be done with it any more' : `possible: ${allowed.map(shown).join(', ')}`;
+  const removed = run.stagingRemovedAt === null ? '' : ' and its staged records are removed';
+  return `expected a run for which "${shown(action)}" is possible, got one that is ${run.state}${removed}; ${instead}`;
 }
 
 export class RunMissingError extends Error {
@@ -123,7 +132,7 @@ async function change(db: Queries, id: string, action: RunAction, to: (run: Run)
     if (row === undefined) throw new RunMissingError(`expected an import run ${id}, got none with this id`);
     const run = toRun(row);
     const allowed = allowedActions(run);
-    if (!allowed.includes(action)) throw new RunTransitionError(run, action, allowed);
+    if (!allowed.includes(action)) throw new RunTransitionError({ run, action, allowed });
     const after = await db
       .updateTable('import_runs')
       .set({ ...to(run), state: stateAfter(action, run.state) })

@@ -1,5 +1,6 @@
 import { RunFailedError } from '../../run/leased-run.ts';
 import type { CheckResult, SameRecords } from '../../run/results.ts';
+import { fieldWords, type AdviceWords } from '../../run/advice-words.ts';
 import type { EarlierRuns } from '../../run/same-records.ts';
 import type { RunOptions, RunTotals } from '../../run/run.ts';
 
@@ -13,11 +14,11 @@ export type LoadConditions = Pick<RunOptions, 'rejectedMax' | 'again' | 'target'
 export async function assertCheckPassed(
   result: CheckResult,
   options: LoadConditions,
-  undone: EarlierRuns['undone'],
+  { undone, words }: { readonly undone: EarlierRuns['undone']; readonly words?: AdviceWords | undefined },
 ): Promise<void> {
   const { totals, same_records: same = [] } = result;
   const gone = await undone(same.map(({ run }) => run));
-  const problems = findProblems({ totals, same_records: same.filter(({ run }) => !gone.has(run)) }, options);
+  const problems = findProblems({ totals, same_records: same.filter(({ run }) => !gone.has(run)) }, options, words);
   if (problems.length > 0) throw new RunFailedError(problems.join(' '));
 }
 
@@ -25,12 +26,13 @@ export async function assertCheckPassed(
 export function findProblems(
   { totals, same_records: same = [] }: Pick<CheckResult, 'totals' | 'same_records'>,
   { rejectedMax, again = false, target }: LoadConditions,
+  words: AdviceWords = fieldWords,
 ): string[] {
-  if (totals.events - (totals.rejected_events ?? 0) === 0) return [noEvents(totals)];
+  if (totals.events - (totals.rejected_events ?? 0) === 0) return [noEvents(totals, words)];
   const share = rejectedShare(totals);
   const beside = again ? undefined : same.find((each) => each.again > 0);
   return [
-    ...(share > rejectedMax ? [tooManyRejected(totals, share, rejectedMax)] : []),
+    ...(share > rejectedMax ? [tooManyRejected(totals, { share, rejectedMax }, words)] : []),
     ...(beside === undefined ? [] : [storedAgain(beside, target)]),
   ];
 }
@@ -58,27 +60,30 @@ export function rejectedShare({ records, rejected }: RunTotals): number {
   return records === 0 ? 0 : Math.min(1, rejected / records);
 }
 
-function noEvents({ records, rejected }: RunTotals): string {
+function noEvents({ records, rejected }: RunTotals, words: AdviceWords): string {
   const found =
     records === 0
       ? 'no records at all'
       : `${records} records, ${rejected} of them rejected, and no event that can be stored`;
   return (
     `The check expected at least one event to load, and found ${found}. ` +
-    'See whether range, format and format options fit the source, then start a new run.'
+    `See whether ${words.range}, the format and ${words.formatOptions} fit the source, then ${words.startAnew}.`
   );
 }
 
-function tooManyRejected({ records, rejected }: RunTotals, share: number, rejectedMax: number): string {
+function tooManyRejected(
+  { records, rejected }: RunTotals,
+  { share, rejectedMax }: { readonly share: number; readonly rejectedMax: number },
+  words: AdviceWords,
+): string {
   // Rounded up, so that the number given is enough.
   const enough = Math.min(1, Math.ceil(share * 10_000) / 10_000);
   // A record may become several events.
   const what = rejected > records ? `${rejected} events of ${records} records` : `${rejected} of ${records} records`;
   return (
-    `${what} were rejected by the check (${percent(share)}); rejected_max allows ` +
-    `${percent(rejectedMax)}. Read the errors in the check's result and correct the format's options or names ` +
-    `in a new run (after a run that only checks: retry_rejected), ` +
-    `or resume this one with rejected_max ${enough} to leave them out.`
+    `${what} were rejected by the check (${percent(share)}); ${words.rejectedMax} allows ` +
+    `${percent(rejectedMax)}. Read the rejected records: their reasons say what is wrong. Then correct ${words.formatOptions} ` +
+    `or ${words.names} and ${words.startCorrected}, or ${words.leaveOut(enough)} to leave them out.`
   );
 }
 

@@ -1,5 +1,6 @@
 import { linkNotListed } from '../../choosing/event-names.ts';
 import type { StoredDay } from '../../run/import-day.ts';
+import type { AdviceWords } from '../../run/advice-words.ts';
 import type { CheckResult, EventSummary, SameRecords } from '../../run/results.ts';
 import type { RunTotals } from '../../run/run.ts';
 import { findProblems, sameRecordsSentence, type LoadConditions } from './assert-check-passed.ts';
@@ -17,6 +18,7 @@ export interface Checked {
   /** Events that are there on another day as well. */
   readonly repeated: number;
   readonly options: LoadConditions;
+  readonly words: AdviceWords;
   readonly sameRecords: readonly SameRecords[];
   /** Undefined: nobody can tell. */
   readonly knownEvents: ReadonlySet<string> | undefined;
@@ -32,7 +34,7 @@ export function checkResult(checked: Checked): CheckResult {
   const { sum, days, devices } = checked;
   const totals = totalsOf(checked);
   const same = checked.sameRecords;
-  const problems = findProblems({ totals, same_records: same }, checked.options);
+  const problems = findProblems({ totals, same_records: same }, checked.options, checked.words);
   const { first, last } = timesOf(sum);
   return {
     verdict: problems.length === 0 ? 'passed' : 'failed',

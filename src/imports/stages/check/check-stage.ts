@@ -5,6 +5,7 @@ import { createChosenReader } from '../../choosing/chosen-reader.ts';
 import { FormatOptionsError, type Format, type NameTable, type RecordReader } from '../../formats/format.ts';
 import { parseNames } from '../../formats/names.ts';
 import { findFormat, formats } from '../../formats/registry.ts';
+import { fieldWords, type AdviceWords } from '../../run/advice-words.ts';
 import { RunFailedError, type LeasedRun, type RunStage, type StoredPart } from '../../run/leased-run.ts';
 import { createTargetRetry } from '../stage-retry.ts';
 import { readSegment as standardReadSegment, type ReadSegment } from './read-segment.ts';
@@ -56,6 +57,8 @@ export interface CheckDeps {
   readonly failpoint?: Failpoint;
   /** What is in memory at a time, and how large pieces are. */
   readonly limits?: Partial<CheckLimits>;
+  /** How advice is given; default as in the API. */
+  readonly words?: AdviceWords;
 }
 
 type Ready = Required<Omit<CheckDeps, 'project' | 'reader' | 'earlier' | 'limits'>> & {
@@ -79,6 +82,7 @@ export function createCheckStage(deps: CheckDeps): RunStage {
     reader: deps.reader,
     readSegment: deps.readSegment ?? standardReadSegment,
     failpoint: deps.failpoint ?? (() => {}),
+    words: deps.words ?? fieldWords,
     limits: { ...standardLimits, ...deps.limits },
   };
   return async (leased) => {
@@ -105,6 +109,7 @@ export function createCheckStage(deps: CheckDeps): RunStage {
       faults,
       repeated,
       options: leased.run.options,
+      words: ready.words,
       sameRecords: (await ready.earlier?.sameRecords({ run: leased.run, parts, days })) ?? [],
       knownEvents: await ready.project?.knownEvents(),
     });

@@ -2,6 +2,7 @@ import type { Clock } from '../../../base/clock.ts';
 import type { Failpoint } from '../../../base/failpoint.ts';
 import type { Retry, Sleep } from '../../../base/retry.ts';
 import { assertCheckPassed, rejectedShare } from '../check/assert-check-passed.ts';
+import { fieldWords, type AdviceWords } from '../../run/advice-words.ts';
 import { RunFailedError, type LeasedRun, type RunStage } from '../../run/leased-run.ts';
 import { isLoaded, type StoredDay } from '../../run/import-day.ts';
 import type { CheckResult } from '../../run/results.ts';
@@ -28,6 +29,8 @@ export interface LoadDeps {
   /** Frames on their way at the same time, at most; default 4. */
   readonly inFlight?: number;
   readonly random?: () => number;
+  /** How advice is given; default as in the API. */
+  readonly words?: AdviceWords;
 }
 
 const noneUndone: EarlierRuns['undone'] = async () => new Set();
@@ -56,7 +59,7 @@ export function createLoadStage(deps: LoadDeps): RunStage {
     const { run } = leased;
     // What the check wrote.
     const check = (await readJson(deps.staging, stagingKeys.check(run.id))) as CheckResult;
-    await assertCheckPassed(check, run.options, deps.undone ?? noneUndone);
+    await assertCheckPassed(check, run.options, { undone: deps.undone ?? noneUndone, words: deps.words });
     const days = (await leased.days()).toSorted((a, b) => (a.day < b.day ? -1 : 1));
     const begun = run.progress.load !== undefined;
     if (days.every((day) => day.framesLoaded === 0)) await deps.staging.remove(loadRejectedPrefix(run.id));
@@ -120,7 +123,7 @@ interface Cursor {
   commit(framesLoaded: number): Promise<void>;
 }
 
-function createCursor({ leased, clock, failpoint, progress, check }: Load, day: StoredDay): Cursor {
+function createCursor({ leased, clock, failpoint, progress, check, words = fieldWords }: Load, day: StoredDay): Cursor {
   let { accepted, rejected, framesLoaded } = day;
   let committed = framesLoaded;
   let committedAt = clock.now();
@@ -133,7 +136,7 @@ function createCursor({ leased, clock, failpoint, progress, check }: Load, day: 
     committed = framesLoaded;
     committedAt = clock.now();
     progress.show();
-    assertFewRejected(check, progress.rejected(), leased.run.options.rejectedMax);
+    assertFewRejected(check, progress.rejected(), leased.run.options.rejectedMax, words);
   };
   return {
     add: async (delivered) => {
@@ -148,12 +151,14 @@ function createCursor({ leased, clock, failpoint, progress, check }: Load, day: 
   };
 }
 
-function assertFewRejected(check: CheckResult, rejected: number, rejectedMax: number): void {
-  if (rejectedShare({ ...check.totals, rejected }) <= rejectedMax) return;
+function assertFewRejected(check: CheckResult, rejected: number, rejectedMax: number, words: AdviceWords): void {
+  const share = rejectedShare({ ...check.totals, rejected });
+  if (share <= rejectedMax) return;
+  const enough = Math.min(1, Math.ceil(share * 10_000) / 10_000);
   throw new RunFailedError(
-    `${rejected} of ${check.totals.records} records were rejected by the check or the target; rejected_max allows ` +
-      `${Number((rejectedMax * 100).toPrecision(3))} %. Read the rejected records (their codes say why), then resume with a ` +
-      'higher rejected_max to leave them out, or start a new run.',
+    `${rejected} of ${check.totals.records} records were rejected by the check or the target; ${words.rejectedMax} allows ` +
+      `${Number((rejectedMax * 100).toPrecision(3))} %. Read the rejected records (their codes say why). Then ` +
+      `${words.leaveOut(enough)} to leave them out, or ${words.startAnew}.`,
   );
 }
 

@@ -2,6 +2,7 @@ import { eventChart, shownName, stageChart, timeChart } from './charts.ts';
 import { bytesText, durationText, integer, percentText, timeText } from './figures.ts';
 import { cut, html as markup, nothing, type Html } from '../../../base/html.ts';
 import type { ReportResult } from './report.ts';
+import { reportTitle, targetName } from './report-title.ts';
 import { reportStyle } from './report-style.ts';
 import { dayTable, eventTable, partTable } from './report-tables.ts';
 import { timeBins } from './time-bins.ts';
@@ -23,9 +24,14 @@ const badges: Readonly<Record<ReportResult['verdict'], readonly [word: string, l
   different: ['Differences', 'bad'],
 };
 
+/** A verdict in a few words. */
+export const reportWords = Object.fromEntries(
+  Object.entries(badges).map(([verdict, [word]]) => [verdict, word]),
+) as Readonly<Record<ReportResult['verdict'], string>>;
+
 /** The report as one page that needs nothing else: for a browser, for paper, for a customer. */
 export function reportPage(report: ReportResult): string {
-  const title = `Import of ${report.run.source}, ${report.made_at.slice(0, 10)}`;
+  const title = `Import of ${reportTitle(report)}, ${report.made_at.slice(0, 10)}`;
   const body = markup`${heading(report)}${undoSection(report)}${figures(report)}${balanceSection(report)}${timeSection(report)}
 ${eventSection(report)}${findings(report)}${verifySection(report)}${stageSection(report)}${partSection(report)}`;
   const head = markup`<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${reportPolicy}">
@@ -37,21 +43,22 @@ ${eventSection(report)}${findings(report)}${verifySection(report)}${stageSection
   );
 }
 
-function heading({ run, options, verdict, summary, made_at: madeAt }: ReportResult): Html {
+function heading(report: ReportResult): Html {
+  const { run, options, verdict, summary, made_at: madeAt } = report;
   const [word, look] = badges[verdict];
-  const { from, to, target } = options;
+  const { from, to } = options;
   const facts: (readonly [string, string])[] = [
     ['Source', run.source],
     ['Range', `${from ?? 'the beginning'} up to ${to ?? 'the end'}`],
     ['Format', options.format],
-    ['Target', target.kind === 'project' ? `project ${run.project_id} of this service` : (target.url ?? '')],
+    ['Target', targetName(report)],
     ['Run', run.id],
     ['Made', timeText(madeAt)],
   ];
   if (options.limit !== null) facts.push(['Trial', `only the first ${integer(options.limit)} records`]);
   if (run.promoted_from !== null) facts.push(['Full form of', run.promoted_from]);
   const rows = facts.map(([name, value]) => markup`<dt>${name}</dt><dd>${cut(value, 500)}</dd>`);
-  return markup`<header><p><span class="badge ${look}">${word}</span></p><h1>Import report: ${run.source}</h1>
+  return markup`<header><p><span class="badge ${look}">${word}</span></p><h1>Import of ${cut(reportTitle(report), 300)}</h1>
 <p>${cut(summary, sentenceCharsMax)}</p></header><section aria-label="What was imported"><dl class="facts">${rows}</dl></section>`;
 }
 
@@ -124,7 +131,7 @@ function errorSection(errors: ReportResult['errors']): Html {
   const rows = errors.slice(0, errorsShownMax).map(
     ({ code, reason, count, example }) =>
       markup`<tr><th class="name" scope="row">${code}</th><td class="n">${integer(count)}</td><td class="name">${cut(reason, 300)}</td>
-<td class="name">${cut(example.part, 120)}, line ${integer(example.line)}</td></tr>`,
+<td class="name">${cut(example.part, 120)}, line ${integer(example.line)}<br><code>${cut(example.original, 200)}</code></td></tr>`,
   );
   return markup`<section><h2>Rejected, by reason</h2><div class="scroll"><table><thead><tr><th scope="col">Code</th>
 <th class="n" scope="col">How many</th><th scope="col">Reason</th><th scope="col">For example</th></tr></thead>

@@ -1,0 +1,170 @@
+import { writeFile } from 'node:fs/promises';
+import { describe, expect, it } from 'vitest';
+import { startEndpoint } from '../../../test/support/capture-endpoint.ts';
+import { runCommand, type Finished, type Running } from '../../../test/support/command.ts';
+import {
+  mixpanelLines,
+  newImport,
+  numbersOf,
+  resultOf,
+  upTo,
+  type TestImport,
+} from '../../../test/support/import-command.ts';
+import { exitCodes } from '../exit-codes.ts';
+
+type Endpoint = Awaited<ReturnType<typeof startEndpoint>>;
+
+const count = 40;
+const bad = ['not json', '{"event":"x"}'];
+
+async function scene(
+  work: (made: TestImport, endpoint: Endpoint) => Promise<void>,
+  lines: readonly string[] = mixpanelLines(count),
+): Promise<void> {
+  await using endpoint = await startEndpoint(() => 'keep');
+  await using made = await newImport(lines);
+  await work(made, endpoint);
+}
+
+/** The first group of what a message says, which a person would copy. */
+function copied({ stderr, stdout }: Finished, pattern: RegExp): string {
+  const found = pattern.exec(stderr)?.[1] ?? pattern.exec(stdout)?.[1];
+  if (found === undefined) throw new Error(`expected ${pattern.source} in: ${stderr}\n${stdout}`);
+  return found;
+}
+
+/** Runs a command as it was printed, with the key that it leaves out. */
+function follow(command: string): Promise<Finished> {
+  const words = [...command.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '');
+  return runCommand(words.slice(1).map((word) => (word === '…' ? 'phc_test' : word)));
+}
+
+const everything = ({ kept }: Endpoint): void => {
+  expect(numbersOf(kept).toSorted((a, b) => a - b)).toEqual(upTo(count));
+};
+
+describe.concurrent('advice of an import, followed literally, works', () => {
+  it('too many rejected: the share that it names is enough', () =>
+    scene(
+      async (made, endpoint) => {
+        const refused = await made.start(endpoint.url);
+        expect([refused.code, refused.stderr]).toEqual([
+          exitCodes.failed.code,
+          expect.not.stringContaining('rejected_max'),
+        ]);
+        const share = copied(refused, /give the same command with --rejected-max (\S+)/);
+        const done = await made.start(endpoint.url, ['--rejected-max', share]);
+        expect(done.code).toBe(exitCodes.rejected.code);
+        everything(endpoint);
+      },
+      [...mixpanelLines(count), ...bad],
+    ));
+
+  it('no event at all: after the source is corrected, the command with --again', () =>
+    scene(
+      async (made, endpoint) => {
+        const refused = await made.start(endpoint.url);
+        const flag = copied(refused, /give the command with (--again)/);
+        expect([refused.code, refused.stderr]).toEqual([exitCodes.failed.code, expect.not.stringContaining('goes on')]);
+        await writeFile(made.file, mixpanelLines(count).join('\n'));
+        expect((await made.start(endpoint.url, [flag])).code).toBe(exitCodes.unverified.code);
+        everything(endpoint);
+      },
+      ['', ''],
+    ));
+
+  it('the wrong format: the one that it names reads the records', () =>
+    scene(async (made, endpoint) => {
+      const state = ['--state-dir', made.state, '--to', endpoint.url, '--api-key', 'phc_test'];
+      const refused = await runCommand(['import', 'amplitude', made.file, ...state]);
+      const format = copied(refused, /change the format after "millrace import": (\w+) reads them/);
+      expect((await runCommand(['import', format, made.file, ...state])).code).toBe(exitCodes.unverified.code);
+      everything(endpoint);
+    }));
+
+  it('a run is done, or was cancelled: --again starts anew', () =>
+    scene(async (made, endpoint) => {
+      await made.start(endpoint.url);
+      const again = copied(await made.start(endpoint.url), /is done already; (--again) starts anew/);
+      expect(resultOf(await made.start(endpoint.url, [again])).id).toContain('-2');
+    }));
+
+  it('a pause is no error, and the command that it prints goes on', () =>
+    scene(async (made, endpoint) => {
+      let running: Running | undefined;
+      const paused = made.start(endpoint.url, ['--speed', '10'], { onStart: (command) => (running = command) });
+      while (endpoint.batches.length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+      running?.interrupt();
+      const { code, stderr } = await paused;
+      expect([code, stderr]).toEqual([exitCodes.paused.code, expect.not.stringContaining('error:')]);
+      const shown = await runCommand(['import', 'resume', '--state-dir', made.state]);
+      const done = await follow(copied(shown, /\n {2}(millrace import .*)/));
+      expect([done.code, done.stderr]).toEqual([exitCodes.unverified.code, expect.stringContaining('goes on in load')]);
+    }, mixpanelLines(2000)));
+
+  it('a trial: promote prints the command of its full form, without its limit', () =>
+    scene(async (made, endpoint) => {
+      await made.start(endpoint.url, ['--limit', '5']);
+      const shown = await runCommand(['import', 'promote', '--state-dir', made.state]);
+      const command = copied(shown, /\n {2}(millrace import .*)/);
+      expect(command).not.toContain('--limit');
+      expect((await follow(command)).code).toBe(exitCodes.unverified.code);
+      expect(new Set(numbersOf(endpoint.kept))).toEqual(new Set(upTo(count)));
+    }));
+
+  it('retry-rejected: the way to the command that goes on is shown, and leads there', () =>
+    scene(async (made, endpoint) => {
+      await made.start(endpoint.url);
+      const state = ['--state-dir', made.state];
+      const retried = await runCommand(['import', 'retry-rejected', ...state]);
+      const way = copied(retried, /"(millrace import resume --run \S+)" shows/);
+      const shown = await follow(`${way} --state-dir ${made.state}`);
+      expect((await follow(copied(shown, /\n {2}(millrace import .*)/))).code).toBe(exitCodes.unverified.code);
+    }));
+
+  it('what cannot be asked of a run is answered with subcommands that exist', () =>
+    scene(async (made, endpoint) => {
+      await made.start(endpoint.url);
+      const refused = await runCommand(['import', 'pause', '--state-dir', made.state]);
+      const possible = copied(refused, /possible: (.*)/).split(', ');
+      expect(possible).toEqual(expect.arrayContaining(['retry-rejected', 'verify --again']));
+      const tried = await runCommand(['import', ...(possible[0] ?? '').split(' '), '--state-dir', made.state]);
+      expect(tried.code).toBe(exitCodes.ok.code);
+    }));
+});
+
+describe('what an import shows', () => {
+  const old = JSON.stringify({
+    event: 'Old',
+    properties: { time: 100_000, distinct_id: 'u', $insert_id: 'old-1', n: count },
+  });
+
+  it('every warning of the check, also when it goes on to load', () =>
+    scene(
+      async (made, endpoint) => {
+        const check = await made.start(endpoint.url, ['--check']);
+        const { warnings } = (resultOf(check) as unknown as { check: { warnings: string[] } }).check;
+        expect(warnings.length).toBeGreaterThan(0);
+        const done = await made.start(endpoint.url);
+        expect(resultOf(done)).toMatchObject({ state: 'completed', warnings });
+      },
+      [...mixpanelLines(count), old],
+    ));
+
+  it('import report is readable: file, target, what was compared, warnings, the rejected with a sample', () =>
+    scene(
+      async (made, endpoint) => {
+        await made.start(endpoint.url, ['--rejected-max', '50%']);
+        const { stdout } = await runCommand(['import', 'report', '--state-dir', made.state]);
+        expect(stdout).toContain(`export.ndjson.gz (mixpanel) into ${endpoint.url}`);
+        expect(stdout).toMatch(/compared: .*personal API key|compared: /);
+        expect(stdout).toMatch(/warning: .*2000/);
+        expect(stdout).toMatch(/rejected 1: .*\n.*line \d+: not json/);
+        const whole = await runCommand(['import', 'report', '--json', '--state-dir', made.state]);
+        expect(JSON.parse(whole.stdout)).toMatchObject({ verdict: 'unverified' });
+        const page = await runCommand(['import', 'report', '--html', '--state-dir', made.state]);
+        expect(page.stdout).toContain('<title>Import of export.ndjson.gz (mixpanel) into');
+      },
+      [...mixpanelLines(count), old, ...bad],
+    ));
+});

@@ -1,0 +1,59 @@
+import { reportWords } from '../../imports/stages/report/report-page.ts';
+import type { ReportResult } from '../../imports/stages/report/report.ts';
+import { reportTitle } from '../../imports/stages/report/report-title.ts';
+import { numberText } from '../progress-line.ts';
+import { printable, type Terminal } from '../terminal.ts';
+
+const shownMax = 20;
+const sampleCharsMax = 200;
+
+/** What a run did, for a person at the terminal. */
+export function showReport(terminal: Terminal, report: ReportResult): void {
+  const { verdict, summary, run, made_at: madeAt } = report;
+  terminal.data(terminal.styled('bold', printable(reportTitle(report))));
+  terminal.data(`${reportWords[verdict]}: ${printable(summary)}`);
+  terminal.data(`run ${run.id}, report of ${madeAt}`);
+  terminal.data('');
+  for (const line of figures(report)) terminal.data(line);
+  terminal.data('');
+  terminal.data(`compared: ${compared(report)}`);
+  for (const { name, left, right } of report.balance.filter(({ holds }) => !holds)) {
+    terminal.data(`does not add up: ${name}: ${numberText(left)} and ${numberText(right)}`);
+  }
+  for (const problem of report.problems.slice(0, shownMax)) terminal.data(`problem: ${printable(problem)}`);
+  for (const warning of report.warnings.slice(0, shownMax)) terminal.data(`warning: ${printable(warning)}`);
+  showRejected(terminal, report);
+}
+
+function figures({ totals: { records, events } }: ReportResult): string[] {
+  const rows: readonly (readonly [string, number | null])[] = [
+    ['records', records.read],
+    ['left out', records.skipped],
+    ['rejected', records.rejected + events.rejected],
+    ['events', events.converted],
+    ['duplicates', events.duplicates],
+    ['loaded', events.loaded],
+    ['found', events.verified],
+    ['of these stored before by others', events.stored_by_others],
+  ];
+  return rows.map(
+    ([name, count]) => `${name.padEnd(34)}${count === null ? 'not looked at' : numberText(count).padStart(13)}`,
+  );
+}
+
+function compared({ verify, differences }: ReportResult): string {
+  if (verify.verdict === 'not done') return 'nothing yet';
+  const count = differences.list.length + differences.more;
+  return `${printable(verify.detail)}${count === 0 ? '' : ` ${numberText(count)} differences; "millrace import verify" lists them.`}`;
+}
+
+/** By reason, each with the first record that it befell. */
+function showRejected(terminal: Terminal, { errors }: ReportResult): void {
+  for (const { code, reason, count, example } of errors.slice(0, shownMax)) {
+    const original = printable(example.original);
+    const sample = original.length > sampleCharsMax ? `${original.slice(0, sampleCharsMax)}…` : original;
+    terminal.data(`rejected ${numberText(count)}: ${printable(reason)} (${code})`);
+    terminal.data(`  ${printable(example.part)}, line ${example.line}: ${sample}`);
+  }
+  if (errors.length > shownMax) terminal.note(`and ${errors.length - shownMax} more reasons; --json shows all`);
+}
