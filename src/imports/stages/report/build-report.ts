@@ -64,7 +64,7 @@ export function buildReport(sources: ReportSources): ReportResult {
     stages: stagesOf(run).flatMap((stage) => (stage === 'report' ? [] : stageLine(stage, run.progress[stage], now))),
     parts: { list: parts.slice(0, partsMax).map(partLine), more: Math.max(0, parts.length - partsMax) },
     ...eventMatrix(days, { check, verify, refused }),
-    ...findingsOf(check),
+    ...findingsOf(check, isLoaded),
     verify: { verdict: verify?.verdict ?? 'not done', detail: verify?.detail ?? '' },
     differences: differencesOf(verify),
   };
@@ -182,14 +182,18 @@ function partLine(part: StoredPart): PartLine {
   };
 }
 
-function findingsOf(check: CheckResult | undefined): Pick<ReportResult, 'errors' | 'problems' | 'warnings'> {
+function findingsOf(
+  check: CheckResult | undefined,
+  isLoaded: boolean,
+): Pick<ReportResult, 'errors' | 'problems' | 'warnings'> {
   const errors = (check?.errors ?? []).slice(0, errorsMax).map(({ code, reason, count, example }) => {
     const { part, line, original } = example;
     return { code, reason, count, example: { part, line, original: original.slice(0, exampleCharsMax) } };
   });
   return {
     errors,
-    problems: (check?.problems ?? []).slice(0, sentencesMax),
+    // What was loaded nevertheless was allowed since: they are none any more.
+    problems: isLoaded ? [] : (check?.problems ?? []).slice(0, sentencesMax),
     warnings: (check?.warnings ?? []).slice(0, sentencesMax),
   };
 }
