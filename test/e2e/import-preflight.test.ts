@@ -218,13 +218,6 @@ const rows: Readonly<Record<string, Row>> = {
     says: /none of the first 200 is one/,
     advises: /mixpanel reads them/,
   }),
-  'a file that is cut off': from(
-    async (on) => {
-      const whole = gzipSync(mixpanelLines(500).join('\n'));
-      return ['mixpanel', await written(on, 'cut.ndjson.gz', whole.subarray(0, 300))];
-    },
-    { code: 'source_failed', says: /gzip data of .*cut\.ndjson\.gz/ },
-  ),
   'wrong keys of a bucket': from(s3('AKIDWRONG', 'a/'), { code: 'source_failed', says: /403|refuse|may not/i }),
   'a prefix that names nothing': from(s3('AKIDRIGHT', 'nonesuch/'), {
     code: 'source_failed',

@@ -28,7 +28,7 @@ export function verdictEnd({ verdict, detail }: VerifyResult): CommandError | un
 /** What the check refuses is refused again, unless something is changed: its reason says what. */
 function failure({ reason, stage }: RunView, check: CheckResult | undefined, again: string): CommandError {
   const isRefused = stage === 'load' && check?.verdict === 'failed';
-  return new CommandError('failed', isRefused ? reason : `${reason} (in ${stage}; when that is cured, ${again})`);
+  return new CommandError('failed', isRefused ? reason : `${reason} (in ${stage}; ${again})`);
 }
 
 /** How the command ends; undefined: done, and exact. `again`: what to do to go on, one sentence. */

@@ -32,8 +32,7 @@ function refusal(error: unknown): Finding {
   if (settingErrors.some((kind) => error instanceof kind))
     return problem('source_failed', (error as Error).message, null);
   if (!(error instanceof SourceWaitError)) throw error;
-  const { message, unlimited } = error;
-  if (!unlimited) return problem('source_failed', message, null);
+  const { message } = error;
   if (nobodyThere.has(networkFault(error))) {
     return problem('source_unreachable', message, 'see whether its address is right and it runs');
   }
