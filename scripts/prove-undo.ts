@@ -92,7 +92,7 @@ async function stateOf(dataDir: string, runs: readonly string[]): Promise<Projec
   const db = openSqlite(join(dataDir, 'metadata.sqlite'));
   try {
     const names = new Map(runs.map((id, index) => [id, `run-${index}`]));
-    return await projectState({ store: chdb.store, db }, 1, { runs: names, grouped: true });
+    return await projectState({ store: chdb.store, db }, 1, { runs: names, grouped: true, named: false });
   } finally {
     await chdb.close();
     await db.destroy();

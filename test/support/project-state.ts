@@ -13,6 +13,7 @@ export interface ProjectState {
 }
 
 /**
+ * `named`: after which of its ids each person is named; that follows from the order of arrival.
  * `runs`: their ids differ from project to project; what to call them. `grouped`: of events a sum over each day and name, where
  * they are too many to list.
  */
@@ -22,7 +23,8 @@ export async function projectState(
   {
     runs = new Map(),
     grouped = false,
-  }: { readonly runs?: ReadonlyMap<string, string>; readonly grouped?: boolean } = {},
+    named = true,
+  }: { readonly runs?: ReadonlyMap<string, string>; readonly grouped?: boolean; readonly named?: boolean } = {},
 ): Promise<ProjectState> {
   let properties = 'properties';
   for (const [id, name] of runs) properties = `replaceAll(${properties}, '${id}', '${name}')`;
@@ -37,21 +39,21 @@ export async function projectState(
   const sum = (of: 'standard' | 'historical'): number => usage.reduce((all, day) => all + day[of], 0);
   return {
     events: events.map((row) => row.line).sort(),
-    persons: await personsOf(db, projectId),
+    persons: await personsOf(db, projectId, named),
     groups: await groupsOf(db, projectId),
     usage: { standard: sum('standard'), historical: sum('historical') },
   };
 }
 
 /** With the id that each is named after, since that gives its uuid. */
-async function personsOf(db: Metadata, projectId: number): Promise<string[]> {
+async function personsOf(db: Metadata, projectId: number, isNamed: boolean): Promise<string[]> {
   const ids = await db.selectFrom('person_distinct_ids').selectAll().where('project_id', '=', projectId).execute();
   const persons = await db.selectFrom('persons').selectAll().where('project_id', '=', projectId).execute();
   const idsOf = Map.groupBy(ids, (row) => row.person_uuid);
   return persons
     .map((person) => {
       const own = (idsOf.get(person.uuid) ?? []).map((row) => row.distinct_id);
-      const named = own.find((id) => personUuid(projectId, id) === person.uuid);
+      const named = isNamed ? own.find((id) => personUuid(projectId, id) === person.uuid) : undefined;
       return JSON.stringify([
         own.sort(),
         named,

@@ -3,6 +3,7 @@ import { firstSeen, profileEvents, type Arrival, type ProfileEvent } from '../..
 import type { Queries } from '../../metadata/queries.ts';
 import type { PersonChanges } from '../../persons/person-rows.ts';
 import { PersonStore } from '../../persons/person-store.ts';
+import type { EventDraft } from '../event-draft.ts';
 import { updatePerson } from '../steps/update-persons.ts';
 import { storedDraft } from './stored-draft.ts';
 
@@ -40,12 +41,22 @@ export async function replayPersons(
   for await (const event of eventsOf(store, projectId, [...ids])) {
     touchThoseBefore(event);
     const draft = storedDraft(projectId, event);
-    const other = draft?.person?.merge?.otherId;
-    if (draft !== undefined && (other === undefined || ids.has(other))) updatePerson(persons, draft);
+    if (draft === undefined) continue;
+    updatePerson(persons, isClosed(draft, ids) ? draft : withoutMerge(draft));
   }
   touchThoseBefore(undefined);
   for (const { distinctId, createdAt } of seen) persons.touch(projectId, distinctId, createdAt);
   return persons.takeChanges();
+}
+
+function isClosed({ person }: EventDraft, ids: ReadonlySet<string>): boolean {
+  const other = person?.merge?.otherId;
+  return other === undefined || ids.has(other);
+}
+
+/** What else it says of its person counts. */
+function withoutMerge(draft: EventDraft): EventDraft {
+  return { ...draft, person: draft.person && { ...draft.person, merge: null } };
 }
 
 async function* eventsOf(store: StoreReader, projectId: number, ids: readonly string[]): AsyncGenerator<ProfileEvent> {
