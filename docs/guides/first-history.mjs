@@ -74,6 +74,8 @@ function bodyOf(message) {
   const properties = object(message.properties);
   const traits = { ...object(at(message, 'context.traits')), ...object(message.traits) };
   const set = Object.keys(traits).length > 0 ? { $set: traits } : {};
+  const person = object(at(message, 'context.traits'));
+  const ofPerson = Object.keys(person).length > 0 ? { $set: person } : {};
   const category = text(message.category) === undefined ? {} : { category: message.category };
   const name = text(message.name) === undefined ? {} : { name: message.name };
   const screen = text(message.name) ?? text(properties.name);
@@ -92,10 +94,15 @@ function bodyOf(message) {
     case 'identify':
       return { event: '$identify', properties: { $set: traits } };
     case 'alias':
-      return text(message.previousId) && { event: '$create_alias', properties: { alias: text(message.previousId) } };
+      return (
+        text(message.previousId) && {
+          event: '$create_alias',
+          properties: { ...ofPerson, alias: text(message.previousId) },
+        }
+      );
     case 'group': {
       const own = { $group_type: type, $group_key: group, $group_set: groupTraits, $groups: { [type]: group } };
-      return group && { event: '$groupidentify', properties: own };
+      return group && { event: '$groupidentify', properties: { ...ofPerson, ...own } };
     }
     default:
       return undefined;

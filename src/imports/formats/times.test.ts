@@ -25,6 +25,18 @@ describe('times of records', () => {
   });
 
   it.each([
+    [32_503_680_000, 'seconds of the year 3000'],
+    [253_402_300_799, 'seconds of the year 9999, which are milliseconds of 1978'],
+    ['253402300799', 'the same as a text'],
+    [253_402_300_799_000, 'milliseconds of the year 9999, which are microseconds of 1978'],
+    ['253402300799000000', 'microseconds of the year 9999, which are nanoseconds of 1978'],
+  ])('%s without a unit is no time: %s', (value, _why) => {
+    expect(epochTime(value)).toBeUndefined();
+    expect(epochTime(631_152_000_000)).toBe('1990-01-01T00:00:00.000Z');
+    expect(epochTime(253_402_300_799, 'ms')).toBe('1978-01-11T21:31:40.799Z');
+  });
+
+  it.each([
     ['s', 1_609_459_200],
     ['ms', 1_609_459_200_000],
     ['us', 1_609_459_200_000_000],

@@ -17,11 +17,23 @@ const perMs: Readonly<Record<EpochUnit, number>> = { s: 0.001, ms: 1, us: 1000, 
 
 export const utc: Zone = (localMs) => localMs;
 
+/**
+ * Milliseconds from before 1990 are as large as seconds from the year 5138 on, and so for the smaller units: such a number says
+ * nothing without its unit, and taking it for either would alter a time quietly.
+ */
+function isAmbiguous(value: number): boolean {
+  const size = Math.abs(value);
+  return epochLimits.some((from) => size >= from && size < from * untilYear1990);
+}
+const epochLimits = [1e11, 1e14, 1e17] as const;
+const untilYear1990 = Date.UTC(1990, 0, 1) / 1e11;
+
 /** A number, or a text that is one. Without a unit its size decides. Digits below the microsecond are rounded. */
 export function epochTime(value: unknown, unit?: EpochUnit, zone: Zone = utc): string | undefined {
   const number = typeof value === 'string' ? numberIn(value) : value;
   if (typeof number !== 'number') return longEpochTime(exactNumber(number), unit, zone);
   if (!Number.isFinite(number)) return undefined;
+  if (unit === undefined && isAmbiguous(number)) return undefined;
   const divisor = perMs[unit ?? epochUnit(number)];
   // Whole milliseconds and the microseconds beyond them, so that no digit is lost to a fraction.
   const micros = divisor === 1000 ? Math.trunc(number) : Math.round((number / divisor) * 1000);
@@ -39,7 +51,7 @@ const powers: Readonly<Record<EpochUnit, bigint>> = { s: 1_000_000n, ms: 1000n, 
 /** Of a number with more digits than can be calculated with: nanoseconds have 19 of them. */
 function longEpochTime(text: string | undefined, unit: EpochUnit | undefined, zone: Zone): string | undefined {
   const [, whole, fraction = ''] = /^(-?\d{1,40})(?:\.(\d{1,40}))?$/.exec(text ?? '') ?? [];
-  if (whole === undefined) return undefined;
+  if (whole === undefined || (unit === undefined && isAmbiguous(Number(whole)))) return undefined;
   const known = unit ?? epochUnit(Number(whole));
   const divisor = 10n ** BigInt(fraction.length) * (known === 'ns' ? 1000n : 1n);
   // Twice as much and one more, halved: rounds as Math.round does.

@@ -32,6 +32,24 @@ describe('Segment messages as events', () => {
       '$groupidentify',
       { $group_type: 'group', $group_key: '4', $group_set: {}, $groups: { group: '4' } },
     ],
+    [
+      'alias with traits of the person',
+      { type: 'alias', previousId: 'old', context: { traits: { plan: 'pro' } } },
+      '$create_alias',
+      { alias: 'old', $set: { plan: 'pro' } },
+    ],
+    [
+      'group with traits of the person beside its own',
+      { type: 'group', groupId: 'g1', traits: { size: 3 }, context: { traits: { plan: 'pro' } } },
+      '$groupidentify',
+      {
+        $group_type: 'group',
+        $group_key: 'g1',
+        $group_set: { size: 3 },
+        $groups: { group: 'g1' },
+        $set: { plan: 'pro' },
+      },
+    ],
   ])('%s', (_name, message, event, properties) => {
     expect(convert({ ...base, ...message })).toEqual({
       uuid: derivedId('segment', 'm1'),

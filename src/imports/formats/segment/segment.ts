@@ -157,8 +157,8 @@ function mapSegmentMessage(message: unknown): { idParts: string[]; event: Omit<W
 /** Name and own properties of the event, by type of message. */
 function bodyOf(message: Json): { event: string; properties: Json } | string {
   const properties = objectOf(message['properties']);
-  const traits = { ...objectOf(at(message, 'context.traits')), ...objectOf(message['traits']) };
-  const set = Object.keys(traits).length > 0 ? { $set: traits } : {};
+  const traits = { ...personTraits(message), ...objectOf(message['traits']) };
+  const set = setOf(traits);
   switch (message['type']) {
     case 'track': {
       const event = textOf(message['event']);
@@ -177,7 +177,9 @@ function bodyOf(message: Json): { event: string; properties: Json } | string {
       return { event: '$identify', properties: { $set: traits } };
     case 'alias': {
       const alias = textOf(message['previousId']);
-      return alias === undefined ? 'expected previousId' : { event: '$create_alias', properties: { alias } };
+      return alias === undefined
+        ? 'expected previousId'
+        : { event: '$create_alias', properties: { ...setOf(personTraits(message)), alias } };
     }
     case 'group':
       return groupBody(message);
@@ -186,13 +188,23 @@ function bodyOf(message: Json): { event: string; properties: Json } | string {
   }
 }
 
+/** Whatever the message is about, the traits of its context are those of the person. */
+function personTraits(message: Json): Json {
+  return objectOf(at(message, 'context.traits'));
+}
+
+function setOf(traits: Json): Json {
+  return Object.keys(traits).length > 0 ? { $set: traits } : {};
+}
+
 /** The type of the group is the trait `groupType`; sources without one have a single kind of group, called `group`. */
 function groupBody(message: Json): { event: string; properties: Json } | string {
   const key = textOf(message['groupId']);
   if (key === undefined) return 'expected groupId';
   const { groupType, ...traits } = objectOf(message['traits']);
   const type = textOf(groupType) ?? 'group';
-  const properties = { $group_type: type, $group_key: key, $group_set: traits, $groups: { [type]: key } };
+  const group = { $group_type: type, $group_key: key, $group_set: traits, $groups: { [type]: key } };
+  const properties = { ...setOf(personTraits(message)), ...group };
   return { event: '$groupidentify', properties };
 }
 
