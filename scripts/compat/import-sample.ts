@@ -21,7 +21,7 @@ export interface Sample {
   /** 40 hex digits. */
   readonly commit: string;
   readonly licence: string;
-  /** `key=value`, as after --format-option. */
+  /** `key=value`, as after --format-option; `key=@file` takes the value from a file of the folder. */
   readonly options?: readonly string[];
   /** Rules of the format `mapping`. */
   readonly mapping?: object;
@@ -67,7 +67,7 @@ export async function importSample(service: Service, options: SampleOptions): Pr
     name: `${index} ${sample.tool}`,
   });
   const report = join(directory, `${index}.json`);
-  const args = ['import', 'run', sample.format, join(folder, sample.file), '--to', service.url];
+  const args = ['import', 'run', sample.format, sample.file, '--to', service.url];
   args.push('--api-key', project.body.api_token, '--personal-api-key', service.key, '--rejected-max', '100%');
   args.push('--no-progress', '--report', report, '--state-dir', join(directory, String(index)));
   for (const option of sample.options ?? []) args.push('--format-option', option);
@@ -77,7 +77,7 @@ export async function importSample(service: Service, options: SampleOptions): Pr
     await writeFile(rules, JSON.stringify(sample.mapping));
     args.push('--format-option', `mapping=@${rules}`);
   }
-  const said = await saidBy(args);
+  const said = await saidBy(args, folder);
   const text = await readFile(report, 'utf8').catch(() => undefined);
   const result = text === undefined ? undefined : (JSON.parse(text) as ReportResult);
   return result === undefined || result.verdict === 'unfinished'
@@ -85,10 +85,10 @@ export async function importSample(service: Service, options: SampleOptions): Pr
     : resultOf(sample, result);
 }
 
-/** What the command wrote to stderr, however it ended: the report says how. */
-async function saidBy(args: readonly string[]): Promise<string> {
+/** What the command wrote to stderr, however it ended: the report says how. Paths are those of the folder. */
+async function saidBy(args: readonly string[], folder: string): Promise<string> {
   try {
-    const { stderr } = await run(process.execPath, [program, ...args], { timeout: minutesMax * 60_000 });
+    const { stderr } = await run(process.execPath, [program, ...args], { cwd: folder, timeout: minutesMax * 60_000 });
     return stderr;
   } catch (error) {
     if (error instanceof Error && 'stderr' in error) return String(error.stderr);

@@ -72,6 +72,41 @@ describe('the declarative mapping', () => {
     expect(own({ properties: { p: rule } }, change)['p']).toEqual(expected);
   });
 
+  describe('each, of records that hold several events', () => {
+    const each = given({ each: 'body.data', properties: { app: 'parent.app', n: 'n' } });
+    const [one, two] = [
+      { ...record, n: 1 },
+      { ...record, n: 2 },
+    ];
+
+    it.each([
+      ['a list', [one, two]],
+      ['a list in JSON text', JSON.stringify([one, two])],
+    ])('%s gives every one of them, with what stands around it', (_name, data) => {
+      const events = eventsFrom(mapping, { app: 'web', body: { data } }, each);
+      expect(events).toMatchObject([
+        { event: 'Order Done', properties: { app: 'web', n: 1 } },
+        { event: 'Order Done', properties: { app: 'web', n: 2 } },
+      ]);
+      expect(new Set(events.map(({ uuid }) => uuid)).size).toBe(2);
+    });
+
+    it('a single object is one event; other columns are those of the event alone', () => {
+      const [event] = eventsFrom(mapping, { app: 'web', data: one }, given({ each: 'data' }));
+      expect(event?.properties).toMatchObject({ n: 1 });
+      expect(event?.properties).not.toHaveProperty('parent');
+    });
+
+    it('a record with one that cannot be read is refused as a whole, and one without any says so', () => {
+      const broken = { body: { data: [one, { ...two, at: 'soon' }] } };
+      expect(readAll(mapping, [broken, { body: { data: [] } }, { body: {} }], each)).toEqual([
+        { kind: 'unreadable', reason: 'each[1]: timestamp: expected a time in the format given, got a text' },
+        { kind: 'skipped', reason: 'a record without events' },
+        { kind: 'unreadable', reason: 'each: expected a list of events, got nothing' },
+      ]);
+    });
+  });
+
   it('texts that stand for no value are none, in any rule and among the other columns', () => {
     const change = { user: 'NULL', device: 'd1', plan: '\\N', note: 'null', list: ['NULL'] };
     const mapped = given({ nothing: ['NULL', '\\N'], distinct_id: { first: ['user', 'device'] } });

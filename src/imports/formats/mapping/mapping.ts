@@ -1,12 +1,24 @@
+import { isObject } from '../../../base/json.ts';
+import type { WireEvent } from '../../../contract/wire-event.ts';
 import { isUuid } from '../derived-uuids.ts';
-import { createEventWriter, imported, leftOut, skipped, unreadable, type EventWriter } from '../event-writer.ts';
+import {
+  createEventWriter,
+  imported,
+  leftOut,
+  skipped,
+  unreadable,
+  type EventWriter,
+  type NoEvents,
+} from '../event-writer.ts';
 import type { Format, FormatOptions, NameTable, RecordReader, RecordResult } from '../format.ts';
 import { namesOf, rename, type Names } from '../names.ts';
+import { readable, readList } from '../read-list.ts';
 import { readOptions } from '../read-options.ts';
-import { idOf, kindOf, setMember, type Json, type Properties } from '../read-values.ts';
+import { idOf, kindOf, setMember, valueOfJson, type Json, type Properties } from '../read-values.ts';
 import { isJunkId, readObjects } from '../read-objects.ts';
 import { mappingExample } from './mapping-example.ts';
-import { parseRules, type Rules } from './rules.ts';
+import { parentColumn, parseRules, type Rules } from './rules.ts';
+import type { ValueRule } from './value-rule.ts';
 
 /** Records of any shape, by rules that a user writes. */
 export const mapping: Format = {
@@ -14,13 +26,15 @@ export const mapping: Format = {
   name: 'Mapping',
   description:
     'Records of any shape, by rules. `event`, `distinct_id` and `timestamp` are required; `uuid`, `anonymous_id`, `properties`, ' +
-    '`others`, `$set`, `$set_once`, `groups`, `skip`, `nothing` and `source` may be there. A rule is a column or path ' +
+    '`others`, `$set`, `$set_once`, `groups`, `skip`, `nothing`, `each` and `source` may be there. A rule is a column or path ' +
     '(`"user.id"`, which also leads into JSON text), a template (`"{a}-{b}"`), or an object with one of `path`, `constant`, `template`, `first` (a list of rules) and any of ' +
     '`default`, `table` (value → value), `else`, `type` (text, number, boolean, json). `timestamp` may have `format` (iso, s, ' +
     'ms, us, ns or a pattern such as `dd.MM.yyyy HH:mm:ss`) and `zone`. `properties`, `$set`, `$set_once` and `groups` are lists ' +
     'of columns or objects of name → rule. Columns that no rule takes become properties if `others` is true, which it is ' +
     'unless `properties` is given. `skip` is a list of `{"if": rule, "is": values, "reason": text}`. `nothing` lists texts ' +
-    'that stand for no value (`["NULL", "\\\\N"]`). `source` keeps ids of one source apart from those of another.',
+    'that stand for no value (`["NULL", "\\\\N"]`). `each` is ' +
+    'the list of events in a record (`"data"`): the rules are those of one of them, and what stands around it is `parent` ' +
+    '(`"parent.app"`). `source` keeps ids of one source apart from those of another.',
   source: 'Rows and objects of any tool: a CSV with a heading, a query of a warehouse, JSON lines.',
   options: [{ key: 'mapping', description: 'The rules, as JSON. Required' }],
   names: { events: {}, properties: {}, person_properties: {} },
@@ -43,8 +57,25 @@ function createReader(given: FormatOptions, names: NameTable): RecordReader {
     properties: namesOf(names.properties),
     person: namesOf(names.person_properties),
   };
+  const { nothing, each } = context.rules;
+  const read = (record: Json): RecordResult =>
+    readRecord(nothing.size === 0 ? record : without(nothing, record), context);
+  return readObjects(each === undefined ? read : (record) => readEach(record, each, context));
+}
+
+/** All events of a record, or none if one cannot be read. */
+function readEach(record: Json, { read: listOf, columns }: ValueRule, context: Context): RecordResult {
+  const found = valueOfJson(listOf(record));
+  const list = isObject(found) ? [found] : found;
+  if (!Array.isArray(list)) return unreadable(`each: expected a list of events, got ${kindOf(found)}`);
+  const parent: Properties = {};
+  for (const column of Object.keys(record)) if (!columns.includes(column)) setMember(parent, column, record[column]);
   const { nothing } = context.rules;
-  return readObjects((record) => readRecord(nothing.size === 0 ? record : without(nothing, record), context));
+  return readList(list, 'each', 'a record without events', (item) => {
+    const event = { ...without(nothing, item), [parentColumn]: without(nothing, parent) };
+    const head = headOf(event, context);
+    return head.kind === 'head' ? readable(() => eventsOf(event, head, context)) : head;
+  });
 }
 
 /** The columns that hold a value. */
@@ -57,7 +88,24 @@ function without(nothing: ReadonlySet<string>, record: Json): Json {
   return kept;
 }
 
-function readRecord(record: Json, { rules, writer, ...names }: Context): RecordResult {
+/** Who, what and when. */
+interface Head {
+  readonly kind: 'head';
+  readonly event: string;
+  readonly distinctId: string;
+  readonly timestamp: string;
+  /** As the record has it; undefined: no rule for it. */
+  readonly id: string | undefined;
+  /** As the record calls the event. */
+  readonly name: string;
+}
+
+function readRecord(record: Json, context: Context): RecordResult {
+  const head = headOf(record, context);
+  return head.kind === 'head' ? imported(eventsOf(record, head, context)) : head;
+}
+
+function headOf(record: Json, { rules, writer }: Context): Head | NoEvents {
   for (const { matches, reason } of rules.skip) if (matches(record)) return skipped(reason);
   const foundName = rules.event.read(record);
   const name = idOf(foundName);
@@ -72,27 +120,31 @@ function readRecord(record: Json, { rules, writer, ...names }: Context): RecordR
   }
   const event = writer.eventName(name);
   if (event === null) return leftOut(name);
-  const uuid = uuidOf(record, [name, distinctId, timestamp], rules, writer);
-  if (uuid === undefined) return unreadable('uuid: expected an id, got nothing');
+  const id = idOf(rules.uuid?.read(record));
+  if (rules.uuid !== undefined && id === undefined) return unreadable('uuid: expected an id, got nothing');
+  return { kind: 'head', event, distinctId, timestamp, id, name };
+}
+
+function eventsOf(record: Json, head: Head, { rules, writer, ...names }: Context): readonly WireEvent[] {
+  const { event, distinctId, timestamp } = head;
   const properties = propertiesOf(record, rules, names);
   if (isJunkId(distinctId)) properties['$process_person_profile'] = false;
-  return imported([
+  const uuid = uuidOf(record, head, rules, writer);
+  return [
     ...links(record, distinctId, timestamp, rules, writer),
     writer.event(uuid, event, distinctId, timestamp, properties),
-  ]);
+  ];
 }
 
 /** Of an id that is no UUID, what else identifies the event is a part: two files may both count from 1. */
 function uuidOf(
   record: Json,
-  identity: readonly string[],
-  { uuid, source }: Rules,
+  { id, name, distinctId, timestamp }: Head,
+  { source }: Rules,
   writer: EventWriter,
-): string | undefined {
-  if (uuid === undefined) return writer.contentId(record);
-  const id = idOf(uuid.read(record));
-  if (id === undefined) return undefined;
-  return isUuid(id) ? id : writer.id(source, id, ...identity);
+): string {
+  if (id === undefined) return writer.contentId(record);
+  return isUuid(id) ? id : writer.id(source, id, name, distinctId, timestamp);
 }
 
 function links(

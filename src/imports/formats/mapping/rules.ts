@@ -7,6 +7,8 @@ import { refuse, textOf, valueRule, type ValueRule } from './value-rule.ts';
 
 /** A mapping, ready to read records. */
 export interface Rules {
+  /** Where a record holds several events, their list: all other rules read one of them after the other. */
+  readonly each: ValueRule | undefined;
   readonly event: ValueRule;
   readonly distinctId: ValueRule;
   readonly anonymousId: ValueRule | undefined;
@@ -31,8 +33,12 @@ interface SkipRule {
   readonly reason: string;
 }
 
+/** What stands around the list of `each`: the record without it. */
+export const parentColumn = 'parent';
+
 const required = ['event', 'distinct_id', 'timestamp'] as const;
 const optional = [
+  'each',
   'anonymous_id',
   'uuid',
   'source',
@@ -56,6 +62,7 @@ export function parseRules(text: string): Rules {
   if (typeof source !== 'string') refuse('source', 'a name', source);
   if (typeof others !== 'boolean') refuse('others', 'true or false', others);
   const rules = {
+    each: optionalRule(mapping['each'], 'each'),
     event: valueRule(mapping['event'], 'event'),
     distinctId: valueRule(mapping['distinct_id'], 'distinct_id'),
     anonymousId: optionalRule(mapping['anonymous_id'], 'anonymous_id'),
@@ -70,7 +77,7 @@ export function parseRules(text: string): Rules {
     skip: skipRules(mapping['skip']),
     nothing: wordsOf(mapping['nothing']),
   };
-  return { ...rules, taken: new Set(columnsOf(rules)) };
+  return { ...rules, taken: new Set([...columnsOf(rules), ...(rules.each === undefined ? [] : [parentColumn])]) };
 }
 
 function parsed(text: string): Json {
@@ -90,7 +97,7 @@ function optionalRule(rule: unknown, at: string): ValueRule | undefined {
   return rule === undefined ? undefined : valueRule(rule, at);
 }
 
-function columnsOf(rules: Omit<Rules, 'taken' | 'skip' | 'source' | 'others' | 'nothing'>): readonly string[] {
+function columnsOf(rules: Omit<Rules, 'taken' | 'skip' | 'source' | 'others' | 'nothing' | 'each'>): readonly string[] {
   const { event, distinctId, anonymousId, timestamp, uuid, properties, set, setOnce, groups } = rules;
   const all = [event, distinctId, anonymousId, timestamp.value, uuid, properties, set, setOnce, groups];
   return all.flatMap((rule) => rule?.columns ?? []);
