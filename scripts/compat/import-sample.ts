@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { ReportResult } from '../../src/imports/stages/report/report.ts';
@@ -98,7 +98,8 @@ async function saidBy(args: readonly string[], folder: string): Promise<string> 
 
 function refusedResult(sample: Sample, said: string): SampleResult {
   const none = { records: 0, skipped: 0, skippedFor: [], events: 0, identifies: 0, duplicates: 0, rejected: 0 };
-  return { sample, verdict: 'refused', ...none, note: refusalOf(said), isAsExpected: sample.refused === true };
+  const note = refusalOf(said).replaceAll(basename(sample.file), basename(sample.path));
+  return { sample, verdict: 'refused', ...none, note, isAsExpected: sample.refused === true };
 }
 
 /** The problems of the preflight with their advice, else the last sentence; places of this machine are cut off. */

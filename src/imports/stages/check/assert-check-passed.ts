@@ -60,11 +60,12 @@ export function rejectedShare({ records, rejected }: RunTotals): number {
   return records === 0 ? 0 : Math.min(1, rejected / records);
 }
 
-function noEvents({ records, rejected }: RunTotals, words: AdviceWords): string {
+function noEvents({ records, rejected, skipped }: RunTotals, words: AdviceWords): string {
+  const left = Object.entries(skipped).map(([reason, count]) => `, ${count} left out on purpose (${reason})`);
   const found =
     records === 0
       ? 'no records at all'
-      : `${records} records, ${rejected} of them rejected, and no event that can be stored`;
+      : `${records} records, ${rejected} of them rejected${left.slice(0, 3).join('')}, and no event that can be stored`;
   return (
     `The check expected at least one event to load, and found ${found}. ` +
     `See whether ${words.range}, the format and ${words.formatOptions} fit the source, then ${words.startAnew}.`
