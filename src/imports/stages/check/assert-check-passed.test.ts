@@ -6,9 +6,8 @@ const conditions = { rejectedMax: 1, target: { kind: 'project' } } as const;
 
 it('a check that leaves everything out on purpose says what it left out', () => {
   const totals = { ...noTotals, records: 6, skipped: { 'a total of another table': 6 } };
-  expect(findProblems({ totals }, conditions)).toEqual([
-    'The check expected at least one event to load, and found 6 records, 0 of them rejected, 6 left out on purpose ' +
-      '(a total of another table), and no event that can be stored. See whether range, format and format options fit the ' +
-      'source, then start a new run.',
-  ]);
+  const [problem = ''] = findProblems({ totals }, conditions);
+  expect(problem).toContain(
+    'found 6 records, 0 of them rejected, 6 left out on purpose (a total of another table), and',
+  );
 });
