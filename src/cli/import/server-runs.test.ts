@@ -83,7 +83,7 @@ describe("runs of a server's config", () => {
     const { code, stderr } = await run('watch', '--config', config);
     expect(code).toBe(exitCodes.failed.code);
     expect(stderr).toContain('the source does not know the key (in export; "millrace import resume" goes on with it)');
-    const report = await run('report', '--config', config);
+    const report = await run('report', '--config', config, '--json');
     expect(JSON.parse(report.stdout)).toMatchObject({ verdict: 'unfinished' });
     expect((await run('report', '--config', config, '--html')).stdout).toContain('<html');
     expect(await run('rejected', '--config', config)).toMatchObject({ code: 0, stdout: '' });
