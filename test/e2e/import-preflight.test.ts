@@ -318,9 +318,13 @@ describe('the preflight of an import', () => {
     await mkdir(folder);
     await writeFile(join(folder, 'export.jsonl.gz'), gzipSync(mixpanelLines(200).join('\n')));
     await using shell = await openCommandShell();
-    await expect(shell.run(`MILLRACE_API_KEY=phx_wrong\n${script}`, folder)).rejects.toMatchObject({
-      code: exitCodes.auth.code,
-    });
+    const words = script
+      .replace('npx millrace', '')
+      .replaceAll('\\\n', ' ')
+      .replace('"$MILLRACE_API_KEY"', 'phx_wrong');
+    const args = words.replace('./', `${folder}/`).trim().split(/\s+/);
+    const refused = await runCommand([...args, '--state-dir', join(folder, 'refused')]);
+    expect([refused.code, refused.stderr]).toEqual([exitCodes.auth.code, expect.stringContaining('personal key')]);
     expect(await shell.run(`MILLRACE_API_KEY=${personalKey}\n${script}`, folder)).toContain('verify exact');
   });
 
