@@ -1,7 +1,8 @@
 import { Type, type Static } from 'typebox';
 import { stated } from './stated.ts';
 
-const text = Type.String({ minLength: 1, maxLength: 400 });
+const textLimits = { minLength: 1, maxLength: 400 } as const;
+const text = Type.String(textLimits);
 const listMax = 1000;
 
 function names(description: string) {
@@ -64,6 +65,37 @@ export const importChoiceSchema = Type.Object(
           '`merge`: ids are tied together as the format does. `never_merge`: every id stays a person of its own. `device_only`: events ' +
           'belong to the device that sent them, where the record names one; nobody is identified.',
       }),
+    ),
+    join: Type.Optional(
+      Type.Array(
+        Type.Object(
+          {
+            table: Type.String({
+              minLength: 1,
+              maxLength: 2000,
+              description: 'CSV, Parquet or JSON, as the source `files` takes its paths: a file, `upload:name`.',
+            }),
+            on: Type.String({
+              ...textLimits,
+              description: 'Property of the event whose value is the key; `distinct_id`: that.',
+            }),
+            column: Type.Optional(
+              Type.String({
+                ...textLimits,
+                description: 'Column of the table that has the key. Left out: it is called as `on`.',
+              }),
+            ),
+            columns: names('Columns that are taken. Names or patterns; left out: all.'),
+            as: Type.Optional(
+              Type.Enum(['event', 'person'], {
+                description: 'Properties of the event, or of its person. Left out: of the event.',
+              }),
+            ),
+          },
+          closed,
+        ),
+        { maxItems: 5, description: 'Columns of a table as properties. What the event says itself stays.' },
+      ),
     ),
     user_agent: Type.Optional(
       Type.Boolean({

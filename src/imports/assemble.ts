@@ -41,6 +41,8 @@ export interface AssembleDeps {
   readonly targetMissing: string;
   /** Names of events that the target's project has stored; undefined: nobody can tell, and the check does without. */
   readonly knownEvents?: () => Promise<ReadonlySet<string> | undefined>;
+  /** Opens a table that a run joins; left out: none can be joined. */
+  readonly openTable?: (path: string) => Promise<Source>;
   /** Other runs to the same place; left out: those of this store. */
   readonly earlier?: EarlierRuns;
   /** Names of what changes the target's events on their way into its store; left out: nothing does, or nobody can tell. */
@@ -81,7 +83,8 @@ export function assembleStages(deps: AssembleDeps): RunStages {
       const project = known === undefined ? undefined : { knownEvents: async () => known };
       const limited = withQuota(staging, quota, leased);
       const reader = opened?.reader;
-      const check = { staging: limited, reader, project, earlier, eventBytesMax, clock, failpoint, words };
+      const { openTable } = deps;
+      const check = { openTable, staging: limited, reader, project, earlier, eventBytesMax, clock, failpoint, words };
       await createCheckStage(check)(leased);
     },
     load: async (leased) => {

@@ -40,6 +40,8 @@ export const stagingKeys = {
   dayIndex: (run: string, day: string) => `${run}/days/${day}.json`,
   /** Rejected records, NDJSON of RejectedRecord, zstd; `origin`: `export-00001`, `check-00001-00002`, `day-2024-03-01`, `load-2024-03-01-3`. */
   rejected: (run: string, origin: string) => `${run}/rejected/${origin}.ndjson.zst`,
+  /** A table that is joined: its rows, NDJSON, zstd. */
+  table: (run: string, index: number) => `${run}/tables/${pad(index)}.ndjson.zst`,
   /** What was found before the export (JSON, PreflightResult). */
   preflight: (run: string) => `${run}/preflight.json`,
   /** What the check found (JSON, CheckResult), what verify found (VerifyResult), the report in both forms. */

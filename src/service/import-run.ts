@@ -8,7 +8,7 @@ import type { Settings } from '../config/settings.ts';
 import type { EventStore } from '../eventstore/eventstore.ts';
 import { projectDoorOver } from './import-door.ts';
 import type { ImportDirs } from './import-dirs.ts';
-import { openImportSource } from './import-source.ts';
+import { openImportSource, openTableSource } from './import-source.ts';
 import { agreementFacts, freeStoreBytes } from './historical-limits.ts';
 import { assembleStages } from '../imports/assemble.ts';
 import type { DiskQuota } from '../imports/stages/export/disk-quota.ts';
@@ -58,6 +58,10 @@ export function createImportStages(deps: ImportRunDeps, run: Run): OpenStages {
     openSource: async () => {
       await mkdir(tempDir, { recursive: true, mode: 0o700 });
       return await openImportSource(deps, run, tempDir);
+    },
+    openTable: async (path) => {
+      await mkdir(tempDir, { recursive: true, mode: 0o700 });
+      return openTableSource(deps, run.projectId, tempDir, path);
     },
     openTarget: () => openTarget(deps, run),
     targetMissing: `expected a project key for ${targetName}, got none; set it in the config, start a new run`,

@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import type { Settings } from '../config/settings.ts';
 import { RunFailedError } from '../imports/run/leased-run.ts';
-import type { Source, SourceHost } from '../imports/source.ts';
+import { SourceError, type Source, type SourceHost } from '../imports/source.ts';
 import type { Metadata } from '../metadata/database.ts';
 import type { AllowList } from '../outbound/allow-list.ts';
 import { resolveAllowed } from '../outbound/resolve-allowed.ts';
 import { builtInRegistry } from '../plugins/built-in/registry.ts';
 import { missingRequired, withDefaults } from '../plugins/check-settings.ts';
 import { findAnyConfig } from '../plugins/configs/stored-config.ts';
-import { isImportSource } from '../plugins/plugin.ts';
+import { isImportSource, SettingsError } from '../plugins/plugin.ts';
 import type { ImportDirs } from './import-dirs.ts';
 
 export interface ImportSourceDeps {
@@ -49,7 +49,30 @@ export async function openImportSource(
       `expected the settings ${missing.join(', ')} of the config, got none; set them and resume`,
     );
   }
-  return plugin.createSource(withDefaults(plugin.fields, config.settings), {
+  const host = sourceHost({ clock, dirs, allow, stream, settings }, projectId, tempDir);
+  return plugin.createSource(withDefaults(plugin.fields, config.settings), host);
+}
+
+/** A table that a run joins: a file as the app `files` of the project may read it. Errors: SourceError. */
+export function openTableSource(deps: SourceHostDeps, projectId: number, tempDir: string, path: string): Source {
+  const files = builtInRegistry.get('files');
+  if (files === undefined || !isImportSource(files)) throw new Error('expected the import source files to be built in');
+  try {
+    return files.createSource({ paths: path }, sourceHost(deps, projectId, tempDir));
+  } catch (cause) {
+    if (!(cause instanceof SettingsError)) throw cause;
+    throw new SourceError(cause.message, { cause });
+  }
+}
+
+type SourceHostDeps = Omit<ImportSourceDeps, 'db'>;
+
+function sourceHost(
+  { clock, dirs, allow, stream, settings }: SourceHostDeps,
+  projectId: number,
+  tempDir: string,
+): SourceHost {
+  return {
     stream,
     allowedDirs: dirs.allowed,
     uploadsDir: join(dirs.uploads, String(projectId)),
@@ -57,5 +80,5 @@ export async function openImportSource(
     machineCredentials: settings.importMachineCredentials,
     now: () => clock.now(),
     tempDir,
-  });
+  };
 }

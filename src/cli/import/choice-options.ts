@@ -15,6 +15,8 @@ export interface ChoiceOptions {
   readonly renameProperty?: readonly string[];
   readonly identity?: string;
   readonly userAgent?: boolean;
+  readonly join?: readonly string[];
+  readonly on?: readonly string[];
 }
 
 /** As the command line writes them, and as the choice does. */
@@ -34,6 +36,16 @@ export function addChoiceOptions(command: Command): Command {
       ),
     )
     .option('--user-agent', 'read the user agent into $browser, $browser_version, $os and others')
+    .option(
+      '--join <table>',
+      'columns of a CSV, Parquet or JSON file as properties; with --on; may be repeated',
+      collect,
+    )
+    .option(
+      '--on <key>',
+      'property, or distinct_id, that finds the row; key=column where the table calls it so',
+      collect,
+    )
     .option('--choose <file>', 'JSON that says what to import, and as what; options beside it count more');
 }
 
@@ -49,9 +61,27 @@ export function choiceOf(given: ChoiceOptions): ImportChoice | undefined {
       rename: given.renameProperty && pairsOf('--rename-property', given.renameProperty),
     }),
     ...(given.identity === undefined ? {} : { identity: policies[given.identity as keyof typeof policies] }),
+    ...joinsOf(given),
     ...(given.userAgent === true ? { user_agent: true } : {}),
     ...(given.sample === undefined ? {} : { sample: shareOf('--sample', given.sample) }),
   });
+}
+
+/** `--join` and `--on` in pairs, in their order. */
+function joinsOf({ join = [], on = [] }: ChoiceOptions): Pick<ImportChoice, 'join'> {
+  if (join.length !== on.length) {
+    throw new CommandError(
+      'usage',
+      `expected an --on for every --join, got ${join.length} --join and ${on.length} --on`,
+    );
+  }
+  if (join.length === 0) return {};
+  return {
+    join: join.map((table, index) => {
+      const [key = '', column] = on[index]?.split('=') ?? [];
+      return { table, on: key, ...(column === undefined ? {} : { column }) };
+    }),
+  };
 }
 
 /** What flags say takes the place of what the file says of the same. */

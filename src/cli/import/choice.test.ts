@@ -61,6 +61,40 @@ describe.concurrent('what a command chooses of files', () => {
     expect(linesOf(other).length).toBeGreaterThan(0);
   });
 
+  it('columns of a table become properties; a key that no event has is warned of, and a table that is not there is named', async () => {
+    await using endpoint = await startEndpoint(() => 'keep');
+    await using made = await newImport(lines);
+    const table = join(made.dir, 'users.csv');
+    await writeFile(table, 'id,plan,city\nu1,pro,\nu2,free,Rome\nu1,other,Oslo\n');
+    const known = join(made.dir, 'kinds.csv');
+    await writeFile(known, 'n,kind\n1,first\n');
+    const joins = ['--join', table, '--on', 'distinct_id=id', '--join', known, '--on', 'n'];
+    const done = await made.start(endpoint.url, joins);
+    expect(done.code).toBe(exitCodes.unverified.code);
+    const first = endpoint.kept
+      .map(({ properties }) => properties as Record<string, unknown>)
+      .toSorted((a, b) => Number(a['n']) - Number(b['n']));
+    expect(first.slice(0, 4).map(({ plan, city, kind }) => [plan, city, kind])).toEqual([
+      [undefined, undefined, undefined],
+      ['pro', undefined, 'first'],
+      ['free', 'Rome', undefined],
+      [undefined, undefined, undefined],
+    ]);
+    const unmatched = resultOf(await made.start(endpoint.url, ['--join', table, '--on', 'n=id', '--check']));
+    expect(unmatched).toMatchObject({
+      check: {
+        warnings: expect.arrayContaining([
+          expect.stringContaining('No event has a row in'),
+          expect.stringContaining('1 rows of'),
+        ]) as string[],
+      },
+    });
+    const missing = await made.start(endpoint.url, ['--join', `${table}.none`, '--on', 'n', '--check']);
+    expect([missing.code, missing.stderr]).toEqual([1, expect.stringContaining('users.csv.none')]);
+    const noKey = await made.start(endpoint.url, ['--join', table, '--on', 'n', '--check']);
+    expect([noKey.code, noKey.stderr]).toEqual([1, expect.stringContaining('the column "n"')]);
+  });
+
   it('properties, identity and user agent have flags of their own; what is sent is as they say', async () => {
     await using endpoint = await startEndpoint(() => 'keep');
     const header = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';

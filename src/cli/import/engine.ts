@@ -14,7 +14,7 @@ import type { Metadata } from '../../metadata/database.ts';
 import { createLog } from '../../telemetry/log.ts';
 import { earlierImports } from './earlier-imports.ts';
 import { openLocalStaging } from './local-store.ts';
-import { openSource } from './open-source.ts';
+import { openSource, tableSource } from './open-source.ts';
 import type { ImportRequest } from './request.ts';
 import type { ImportDir } from './state-dir.ts';
 
@@ -72,6 +72,7 @@ async function stagesFor({ db, dir, request }: EngineDeps, source: Source): Prom
     ...openParts(dir, request, { source, staging }),
     db,
     earlier: earlierImports(dir),
+    openTable: async (path) => tableSource(request, path, dir.temp),
     failpoint: () => {},
     eventBytesMax,
     targetMissing: 'expected a project key to load with; give --api-key',

@@ -3,7 +3,7 @@ import { resolveAllowed } from '../../outbound/resolve-allowed.ts';
 import { createOutboundStream } from '../../outbound/stream.ts';
 import { ChoiceError } from '../../imports/choosing/parse-choice.ts';
 import { withRange } from '../../imports/choosing/with-range.ts';
-import type { Source, SourceHost } from '../../imports/source.ts';
+import { SourceError, type Source, type SourceHost } from '../../imports/source.ts';
 import { checkSettings, missingRequired, withDefaults } from '../../plugins/check-settings.ts';
 import type { SettingValues } from '../../plugins/fields.ts';
 import { azure } from '../../imports/sources/azure.ts';
@@ -46,6 +46,16 @@ export function openSource(request: ImportRequest, tempDir: string): OpenedSourc
     source: combineSources(pluginsOf(request).map(({ plugin, settings }) => create(plugin, settings, request, host))),
     close: () => stream.close(),
   };
+}
+
+/** A table that is joined: local, or at an address. Errors: SourceError. */
+export function tableSource(request: ImportRequest, path: string, tempDir: string): Source {
+  try {
+    return openSource({ ...request, source: 'files', paths: [path], settings: {} }, tempDir).source;
+  } catch (cause) {
+    if (!(cause instanceof CommandError)) throw cause;
+    throw new SourceError(cause.message, { cause });
+  }
 }
 
 interface Chosen {

@@ -42,12 +42,12 @@ export function requestOf(slug: string, paths: readonly string[], given: Request
   }
   return {
     source,
-    paths: paths.map((path) => (isAddress(path) ? path : resolve(cwd, path))),
+    paths: paths.map((path) => placed(path, cwd)),
     settings: pairsOf('--setting', given.setting ?? []),
     options: {
       range: rangeOf(given),
       ...formatOf(slug, given),
-      ...chosen(given),
+      ...chosen(given, cwd),
       ...(given.again === true && { again: true }),
       last,
       ...limitOf(given),
@@ -61,6 +61,10 @@ export function requestOf(slug: string, paths: readonly string[], given: Request
     personalApiKey:
       given.personalApiKey === undefined ? undefined : textOrFile('--personal-api-key', given.personalApiKey),
   };
+}
+
+function placed(path: string, cwd: string): string {
+  return isAddress(path) ? path : resolve(cwd, path);
 }
 
 export function isAddress(path: string): boolean {
@@ -96,9 +100,11 @@ export function limitOf({ limit, trial }: Pick<RunScopeOptions, 'limit' | 'trial
   return trial === true ? { limit: trialRecords } : {};
 }
 
-function chosen(given: ChoiceOptions): Pick<RunOptions, 'choice'> {
+function chosen(given: ChoiceOptions, cwd: string): Pick<RunOptions, 'choice'> {
   const choice = choiceOf(given);
-  return choice === undefined ? {} : { choice };
+  if (choice?.join === undefined) return choice === undefined ? {} : { choice };
+  const join = choice.join.map(({ table, ...how }) => Object.assign(how, { table: placed(table, cwd) }));
+  return { choice: { ...choice, join } };
 }
 
 /** Also tries the options and names out, so that a mistake in them is found before anything is fetched. */

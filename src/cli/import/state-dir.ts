@@ -4,6 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import type { ImportChoice } from '../../contract/import-choice.ts';
 import type { TimeRange } from '../../imports/source.ts';
 import { CommandError } from '../exit-codes.ts';
+import { choiceWords } from './choice-words.ts';
 import { slowHash } from './identity.ts';
 import { defaultStateDir } from './import-options.ts';
 import type { ImportRequest } from './request.ts';
@@ -144,7 +145,7 @@ export async function commandOf(dir: ImportDir, { whole = false } = {}): Promise
     ...stored.settings.flatMap((key) => ['--setting', `${key}=…`]),
     ...stored.format_options.flatMap((key) => ['--format-option', `${key}=…`]),
     ...(stored.has_names ? ['--names', '…'] : []),
-    ...choiceWords(stored),
+    ...choiceWords(stored.choose ?? {}, range),
     ...(range.from === undefined ? [] : ['--from-date', range.from]),
     ...(range.to === undefined ? [] : ['--to-date', range.to]),
     ...(limit === null || whole ? [] : ['--limit', String(limit)]),
@@ -155,22 +156,6 @@ export async function commandOf(dir: ImportDir, { whole = false } = {}): Promise
     ...(stateDir === resolve(defaultStateDir) ? [] : ['--state-dir', stateDir]),
   ];
   return words.map((word) => (/^[\w@%+=:,./…-]+$/.test(word) ? word : quoted(word))).join(' ');
-}
-
-/** What flags can say; of the rest there is the file. */
-function choiceWords({
-  choose: { events, sample, time, identity, user_agent: userAgent, ...rest } = {},
-  range,
-}: StoredImport): string[] {
-  const isRange = time?.from === range.from && time?.to === range.to;
-  return [
-    ...(Object.keys(rest).length === 0 && isRange ? [] : ['--choose', '…']),
-    ...(events?.only ?? []).flatMap((name) => ['--only-event', name]),
-    ...(events?.except ?? []).flatMap((name) => ['--except-event', name]),
-    ...(identity === undefined ? [] : ['--identity', identity.replace('_', '-')]),
-    ...(userAgent === true ? ['--user-agent'] : []),
-    ...(sample === undefined ? [] : ['--sample', sample === 1 ? '100%' : String(sample)]),
-  ];
 }
 
 function quoted(word: string): string {

@@ -5,6 +5,7 @@ import { segmentRecords } from '../formats/segment/records.fixture.ts';
 import { mixpanelRecords } from '../formats/mixpanel/records.fixture.ts';
 import { findFormat } from '../formats/registry.ts';
 import type { RecordReader } from '../formats/format.ts';
+import type { Join } from './join-table.ts';
 import { createChosenReader } from './chosen-reader.ts';
 
 const base = { uuid: '0190a000-0000-4000-8000-000000000001', distinct_id: 'u1', timestamp: '2024-03-01T00:00:00Z' };
@@ -112,6 +113,32 @@ function imported(slug: string, records: () => Iterable<unknown>, choice?: Impor
 
 const isTie = ({ event, properties }: WireEvent): boolean =>
   linkNames.has(event) || (event === '$identify' && properties['$anon_distinct_id'] !== undefined);
+
+describe('a table that is joined', () => {
+  const table = () => ({ rows: new Map([['7', { plan: 'pro', name: 'A' }]]), repeated: 0, isMatched: false });
+  it.each<[string, Partial<Join>, object, object]>([
+    ['by a property, as text', { on: 'org' }, { org: 7 }, { org: 7, plan: 'pro', name: 'A' }],
+    [
+      'what the event says itself stays',
+      { on: 'org' },
+      { org: '7', plan: 'own' },
+      { org: '7', plan: 'own', name: 'A' },
+    ],
+    [
+      'of the person',
+      { on: 'org', as: 'person' },
+      { org: 7, $set: { name: 'B' } },
+      { org: 7, $set: { name: 'B', plan: 'pro' } },
+    ],
+    ['no row', { on: 'org' }, { org: 8 }, { org: 8 }],
+    ['no key', { on: 'org' }, { org: null }, { org: null }],
+  ])('%s', (_name, how, before, after) => {
+    const join = { table: 'orgs.csv', on: 'org', ...how };
+    const read = createChosenReader(asTheyAre, { join: [join] }, [table()]);
+    const result = read({ ...base, event: 'e', properties: before });
+    expect(result).toMatchObject({ events: [{ properties: after }] });
+  });
+});
 
 describe('the identity policy', () => {
   it.each(sources)('%s: never_merge ties no ids together, and loses nothing else', (slug, records) => {

@@ -2,12 +2,21 @@ import type { WireEvent } from '../../contract/wire-event.ts';
 import type { ImportChoice } from '../../contract/import-choice.ts';
 import type { RecordReader, RecordResult } from '../formats/format.ts';
 import { createDeviceFinder, deviceOnly } from './identity-policy.ts';
+import type { JoinTable } from './join-table.ts';
 import { changesOf, filtersOf, linkFilterOf } from './order.ts';
 import { isLink, type Change, type Filter } from './step.ts';
 
-/** The reader of a format with a choice applied; without one it is the format's own. */
-export function createChosenReader(create: () => RecordReader, choice: ImportChoice | undefined): RecordReader {
-  return choice === undefined ? create() : withChanges(create, withFilters(create, choice), choice);
+/**
+ * The reader of a format with a choice applied; without one it is the format's own. `tables`: those of the choice's joins, in their
+ * order.
+ */
+export function createChosenReader(
+  create: () => RecordReader,
+  choice: ImportChoice | undefined,
+  tables: readonly JoinTable[] = [],
+): RecordReader {
+  if (choice === undefined) return create();
+  return withChanges(create, withFilters(create, choice), { choice, tables });
 }
 
 /**
@@ -74,8 +83,12 @@ function chosenResult(events: readonly WireEvent[], leftOut: readonly string[]):
     : { kind: 'events', events, chosen };
 }
 
-function withChanges(create: () => RecordReader, read: RecordReader, choice: ImportChoice): RecordReader {
-  const changes = changesOf(choice);
+function withChanges(
+  create: () => RecordReader,
+  read: RecordReader,
+  { choice, tables }: { readonly choice: ImportChoice; readonly tables: readonly JoinTable[] },
+): RecordReader {
+  const changes = changesOf(choice, tables);
   const devicesOf = choice.identity === 'device_only' ? createDeviceFinder(create) : undefined;
   if (changes.length === 0 && devicesOf === undefined) return read;
   return (record) => {

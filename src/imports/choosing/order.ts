@@ -1,6 +1,7 @@
 import type { ImportChoice } from '../../contract/import-choice.ts';
 import { eventNames } from './event-names.ts';
 import { neverMerge } from './identity-policy.ts';
+import { joinTable, type JoinTable } from './join-table.ts';
 import { listProperties } from './list-properties.ts';
 import { readUserAgent } from './read-user-agent.ts';
 import { renameProperties } from './rename-properties.ts';
@@ -18,6 +19,7 @@ import { translateValues } from './translate-values.ts';
  * | event-names       | `events`            | leaves out what the lists do not take           |
  * | sample-persons    | `sample`            | leaves out persons                              |
  * | identity-policy   | `identity`          | leaves out links, or names the device           |
+ * | join-table        | `join`              | columns of a table as properties                |
  * | rename-properties | `properties.rename` | new names                                       |
  * | translate-values  | `properties.values` | new values                                      |
  * | read-user-agent   | `user_agent`        | browser, system and device of a header          |
@@ -37,10 +39,14 @@ export function linkFilterOf({ events }: ImportChoice): Filter {
 }
 
 /** Of what the filters leave. `device_only` looks at the record, too: see chosen-reader. */
-export function changesOf({ identity, properties = {}, user_agent: userAgent }: ImportChoice): readonly Change[] {
+export function changesOf(
+  { identity, join = [], properties = {}, user_agent: userAgent }: ImportChoice,
+  tables: readonly JoinTable[],
+): readonly Change[] {
   const { rename, values, only, except } = properties;
   return [
     identity === 'never_merge' ? neverMerge() : undefined,
+    ...join.map((each, index) => tables[index] && joinTable(each, tables[index])),
     rename && renameProperties(rename),
     values && translateValues(values),
     userAgent === true ? readUserAgent() : undefined,

@@ -1,8 +1,9 @@
+import type { JoinTable } from '../../choosing/join-table.ts';
 import { linkNotListed } from '../../choosing/event-names.ts';
 import type { StoredDay } from '../../run/import-day.ts';
 import type { AdviceWords } from '../../run/advice-words.ts';
 import type { CheckResult, EventSummary, SameRecords } from '../../run/results.ts';
-import type { RunTotals } from '../../run/run.ts';
+import type { RunOptions, RunTotals } from '../../run/run.ts';
 import { findProblems, sameRecordsSentence, type LoadConditions } from './assert-check-passed.ts';
 import { isoOfMicros } from '../../../base/clock.ts';
 import { mostOf, type Sum } from './findings.ts';
@@ -17,7 +18,9 @@ export interface Checked {
   readonly faults: number;
   /** Events that are there on another day as well. */
   readonly repeated: number;
-  readonly options: LoadConditions;
+  readonly options: LoadConditions & Pick<RunOptions, 'choice'>;
+  /** Of the joins of the choice, in their order. */
+  readonly tables: readonly JoinTable[];
   readonly words: AdviceWords;
   readonly sameRecords: readonly SameRecords[];
   /** Undefined: nobody can tell. */
@@ -131,6 +134,7 @@ function warningsOf(checked: Checked): string[] {
     [devices.shared.length > 0, () => sharedSentence(devices)],
     [unmapped > 0, () => unmappedSentence(unmapped)],
     ...checked.sameRecords.map((same) => [true, () => sameRecordsSentence(same)] as const),
+    ...joinSentences(checked),
     [links > 0, () => linksSentence(links)],
   ];
   return sentences.filter(([holds]) => holds).map(([, sentence]) => sentence());
@@ -159,6 +163,25 @@ function unmappedSentence(count: number): string {
     `${count} names look like the source's own and are not translated; see unmapped, and add them to the table of ` +
     'names where they have a counterpart.'
   );
+}
+
+type Sentence = readonly [holds: boolean, sentence: () => string];
+
+function joinSentences({ options, tables }: Checked): readonly Sentence[] {
+  return (options.choice?.join ?? []).flatMap(({ table, on, column = on }, index): readonly Sentence[] => {
+    const { isMatched = true, repeated = 0 } = tables[index] ?? {};
+    return [
+      [
+        !isMatched,
+        () =>
+          `No event has a row in ${table}: none has a "${on}" that is in the column "${column}"; see whether these are the right ones.`,
+      ],
+      [
+        repeated > 0,
+        () => `${repeated} rows of ${table} have a "${column}" that a row before them has; the first of each counts.`,
+      ],
+    ];
+  });
 }
 
 function linksSentence(count: number): string {

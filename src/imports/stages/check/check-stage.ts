@@ -2,6 +2,8 @@ import type { Clock } from '../../../base/clock.ts';
 import type { Failpoint } from '../../../base/failpoint.ts';
 import { freeMemory } from '../../../base/free-memory.ts';
 import { createChosenReader } from '../../choosing/chosen-reader.ts';
+import type { JoinTable } from '../../choosing/join-table.ts';
+import { readTables, type TableDeps } from './read-tables.ts';
 import { FormatOptionsError, type Format, type NameTable, type RecordReader } from '../../formats/format.ts';
 import { parseNames } from '../../formats/names.ts';
 import { findFormat, formats } from '../../formats/registry.ts';
@@ -44,6 +46,8 @@ export interface CheckDeps {
   readonly project?: { knownEvents(): Promise<ReadonlySet<string>> } | undefined;
   /** Reads back what the target has stored; undefined: nobody can. */
   readonly reader?: Pick<TargetReader, 'eventsNamed'> | undefined;
+  /** Opens a table to join; left out: none can be. */
+  readonly openTable?: TableDeps['openTable'];
   /** Left out: there are none to ask about. */
   readonly earlier?: EarlierRuns | undefined;
   /** Of JSON, one event: what the door takes. */
@@ -61,7 +65,8 @@ export interface CheckDeps {
   readonly words?: AdviceWords;
 }
 
-type Ready = Required<Omit<CheckDeps, 'project' | 'reader' | 'earlier' | 'limits'>> & {
+type Ready = Required<Omit<CheckDeps, 'project' | 'reader' | 'earlier' | 'openTable' | 'limits'>> & {
+  readonly openTable: CheckDeps['openTable'];
   readonly earlier: CheckDeps['earlier'];
   readonly project: CheckDeps['project'];
   readonly reader: CheckDeps['reader'];
@@ -79,6 +84,7 @@ export function createCheckStage(deps: CheckDeps): RunStage {
     ...deps,
     project: deps.project,
     earlier: deps.earlier,
+    openTable: deps.openTable,
     reader: deps.reader,
     readSegment: deps.readSegment ?? standardReadSegment,
     failpoint: deps.failpoint ?? (() => {}),
@@ -86,8 +92,10 @@ export function createCheckStage(deps: CheckDeps): RunStage {
     limits: { ...standardLimits, ...deps.limits },
   };
   return async (leased) => {
-    const read = openReader(leased.run);
+    openReader(leased.run, []);
     if (await isDone(ready, leased)) return;
+    const tables = await readTables(ready, leased);
+    const read = openReader(leased.run, tables);
     const parts = await leased.parts();
     const progress = createCheckProgress(leased, ready.clock, sizeOf(parts));
     const checking = startParts(ready, leased, read, await readHeldLines(ready.staging, leased.run.id));
@@ -110,6 +118,7 @@ export function createCheckStage(deps: CheckDeps): RunStage {
       repeated,
       options: leased.run.options,
       words: ready.words,
+      tables,
       sameRecords: (await ready.earlier?.sameRecords({ run: leased.run, parts, days })) ?? [],
       knownEvents: await ready.project?.knownEvents(),
     });
@@ -134,7 +143,10 @@ async function storedEvents({ reader, clock }: Ready, leased: LeasedRun, { count
 }
 
 /** A new reader by the options of the run. Throws RunFailedError. */
-function openReader(run: Run): { readonly format: Format; readonly names: NameTable; readonly read: RecordReader } {
+function openReader(
+  run: Run,
+  tables: readonly JoinTable[],
+): { readonly format: Format; readonly names: NameTable; readonly read: RecordReader } {
   const { format: slug, formatOptions, names: given, choice } = run.options;
   const format = findFormat(slug);
   if (format === undefined) {
@@ -145,7 +157,7 @@ function openReader(run: Run): { readonly format: Format; readonly names: NameTa
   }
   try {
     const names = given === undefined ? format.names : parseNames(format.names, given);
-    return { format, names, read: createChosenReader(() => format.createReader(formatOptions, names), choice) };
+    return { format, names, read: createChosenReader(() => format.createReader(formatOptions, names), choice, tables) };
   } catch (cause) {
     if (!(cause instanceof FormatOptionsError)) throw cause;
     throw new RunFailedError(`${cause.message}; start a new run with other format options`, { cause });

@@ -1,0 +1,43 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { startEndpoint } from '../../../test/support/capture-endpoint.ts';
+import { openCommandShell } from '../../../test/support/command-shell.ts';
+
+const guide = new URL('../../../docs/guides/choose-what-to-import.md', import.meta.url);
+
+it('the guide for choosing runs word by word, and does what it says', async () => {
+  await using endpoint = await startEndpoint(() => 'keep');
+  await using shell = await openCommandShell();
+  const folder = await mkdtemp(join(tmpdir(), 'millrace-choose-'));
+  try {
+    const blocks = [...(await readFile(guide, 'utf8')).matchAll(/^```sh\n([^]*?)^```/gm)].map(
+      ([, block = '']) => block,
+    );
+    const shown: string[] = [];
+    for (const block of blocks) {
+      const words = block.replaceAll('http://127.0.0.1:8000', endpoint.url).replaceAll('<project key>', 'phc_test');
+      shown.push(await shell.run(words, folder));
+    }
+    const [, range = '', properties = '', table = ''] = shown;
+    expect(range).toContain('events left out: 1 – not in the list of events');
+    expect(range).toContain('events left out: 1 – before the time range');
+    expect(range).toMatch(/line 2: \{"kind":"Order Placed".*\n {2}becomes \{.*"\$identify"/);
+    expect(properties).toContain('"plan":"basic"');
+    const events = properties.split('\n').filter((line) => line.startsWith('  becomes '));
+    expect(events.filter((line) => line.includes('example.com'))).toEqual([]);
+    expect(table).toContain('"team":"red"');
+    const sent = endpoint.kept.map(({ event, properties: own }) => [event, own as Record<string, unknown>] as const);
+    expect(sent.map(([event]) => event)).toEqual(['Order Placed', 'Order Placed', 'Order Shipped', 'Order Placed']);
+    expect(sent.map(([, own]) => [own['plan'], own['amount'], own['email']])).toEqual([
+      ['basic', 20, undefined],
+      ['basic', 35, undefined],
+      ['pro', 12, undefined],
+      ['pro', 8, undefined],
+    ]);
+    expect(await readFile(join(folder, 'report.html'), 'utf8')).toContain('left out by choice');
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+});

@@ -1,0 +1,110 @@
+import { promisify } from 'node:util';
+import { zstdCompress, zstdDecompress } from 'node:zlib';
+import { objectIn } from '../../../base/json.ts';
+import { createMatcher } from '../../choosing/name-list.ts';
+import { keyOf, type Join, type JoinTable } from '../../choosing/join-table.ts';
+import { setMember, type Properties } from '../../formats/read-values.ts';
+import { RunFailedError, type LeasedRun } from '../../run/leased-run.ts';
+import { SourceError, SourceWaitError, type Source } from '../../source.ts';
+import { stagingKeys, type Staging } from '../../staging.ts';
+
+const compress = promisify(zstdCompress);
+const decompress = promisify(zstdDecompress);
+/** All tables are in memory while the records are checked. */
+const tablesBytesMax = 256 << 20;
+
+export interface TableDeps {
+  readonly staging: Staging;
+  /** A file, a directory or a pattern, as the source `files` takes it; undefined: nobody can open one here. */
+  readonly openTable?: ((path: string) => Promise<Source>) | undefined;
+}
+
+/**
+ * The tables that a run joins. Each is staged at its first reading: a check that goes on later has the rows that it began with.
+ * Throws RunFailedError.
+ */
+export async function readTables(deps: TableDeps, leased: LeasedRun): Promise<JoinTable[]> {
+  const tables: JoinTable[] = [];
+  let bytes = 0;
+  for (const [index, join] of (leased.run.options.choice?.join ?? []).entries()) {
+    const key = stagingKeys.table(leased.run.id, index);
+    const found = await deps.staging.list(key);
+    if (found.length === 0) await stageTable(deps, leased, join, key);
+    const text = await readTable(deps.staging, key);
+    bytes += text.length;
+    if (bytes > tablesBytesMax) {
+      throw new RunFailedError(
+        `expected tables to join of at most ${tablesBytesMax >> 20} MiB as JSON lines, got more with ${join.table}; start a new run ` +
+          'with fewer rows or columns',
+      );
+    }
+    tables.push(tableOf(text, join));
+  }
+  return tables;
+}
+
+async function stageTable(
+  { staging, openTable }: TableDeps,
+  leased: LeasedRun,
+  join: Join,
+  key: string,
+): Promise<void> {
+  if (openTable === undefined) throw new RunFailedError('expected a place to read the table to join from, got none');
+  try {
+    const source = await openTable(join.table);
+    await staging.write(key, tableChunks(source, leased, join.table));
+  } catch (error) {
+    if (!(error instanceof SourceError || error instanceof SourceWaitError)) throw error;
+    throw new RunFailedError(`the table to join cannot be read: ${error.message}`, { cause: error });
+  }
+}
+
+async function* tableChunks(source: Source, { signal }: LeasedRun, table: string): AsyncGenerator<Buffer> {
+  for (const part of await source.listParts({}, { signal })) {
+    for await (const { lines, faults = [] } of source.open(part, { signal })) {
+      const [fault] = faults;
+      if (fault !== undefined) throw new SourceError(`${table}, ${fault.place}: ${fault.reason}`);
+      yield await compress(lines);
+    }
+  }
+}
+
+async function readTable(staging: Staging, key: string): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of staging.read(key)) chunks.push(chunk);
+  const packed = Buffer.concat(chunks);
+  return packed.length === 0 ? packed : await decompress(packed, { maxOutputLength: tablesBytesMax + 1 });
+}
+
+function tableOf(text: Buffer, { table, on, column = on, columns }: Join): JoinTable {
+  const isTaken = columns === undefined ? () => true : createMatcher(columns);
+  const rows = new Map<string, Properties>();
+  let repeated = 0;
+  let count = 0;
+  for (const line of text.toString().split('\n')) {
+    if (line.trim() === '') continue;
+    count += 1;
+    const row = objectIn(line);
+    const key = row === undefined ? undefined : keyOf(row[column]);
+    if (row === undefined || key === undefined) continue;
+    if (rows.has(key)) repeated += 1;
+    else
+      rows.set(
+        key,
+        columnsOf(row, (name) => name !== column && isTaken(name)),
+      );
+  }
+  if (rows.size > 0) return { rows, repeated, isMatched: false };
+  throw new RunFailedError(
+    `expected rows with a value in the column "${column}" of ${table}, got ${count} rows without one; start a new run that names ` +
+      'the column of the key',
+  );
+}
+
+function columnsOf(row: Readonly<Record<string, unknown>>, isTaken: (name: string) => boolean): Properties {
+  const taken: Properties = {};
+  for (const [name, value] of Object.entries(row)) {
+    if (value !== null && value !== '' && isTaken(name)) setMember(taken, name, value);
+  }
+  return taken;
+}
