@@ -51,7 +51,7 @@ export function tokenOfServiceAccount(host: SourceHost, keyFile: string): GcsTok
 export function tokenOfMachine(): GcsToken {
   let client: Promise<{ getAccessToken(): Promise<string | null | undefined> }> | undefined;
   return async () => {
-    client ??= import('@google-cloud/storage').then(({ Storage }) => new Storage().authClient);
+    client ??= import('google-auth-library').then(({ GoogleAuth }) => new GoogleAuth({ scopes: scope }));
     try {
       const token = await (await client).getAccessToken();
       if (typeof token === 'string') return token;
