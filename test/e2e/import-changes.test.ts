@@ -7,6 +7,7 @@ import { once } from 'node:events';
 import { appendFile, mkdir, rename, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { exitCodes } from '../../src/cli/exit-codes.ts';
 import { mixpanelRecords } from '../../src/imports/formats/mixpanel/records.fixture.ts';
 import { testBucketServer } from '../support/bucket-server.ts';
 import { startEndpoint } from '../support/capture-endpoint.ts';
@@ -108,7 +109,7 @@ describe('millrace import of a file that is written to all the time', () => {
       await writeFile(made.file, textOf(before));
       const finished = await made.spawn(endpoint.url);
       expect([finished.code, finished.stderr]).toEqual([
-        1,
+        exitCodes.preflight.code,
         expect.stringMatching(/is still being written: .*; wait until that is done, or import a copy/),
       ]);
       expect(endpoint.kept).toEqual([]);
