@@ -84,12 +84,22 @@ export interface SourceContext {
   readonly signal: AbortSignal;
   /** For a source that waits by itself: shows people why and how long, until its next chunk. */
   readonly waiting?: (reason: string, waitMs: number) => void;
+  /** Files among others that hold no records are left out; undefined: whatever is no record is an error. */
+  readonly foreign?: ForeignFiles;
   /** The caller calls `release` in the end: what it reads until then may be read as it was at one moment. */
   readonly holdsSnapshot?: boolean;
   /** Told by `open` before its end, when all of the part was read. */
   readonly wasRead?: (read: PartRead) => void;
   /** How a source waits by itself; tests give one that does not. */
   readonly sleep?: Sleep;
+}
+
+/** Files among others that hold no records: readmes, manifests, checksums. */
+export interface ForeignFiles {
+  /** Whether a record may be one of the format, be it a broken one. */
+  readonly isRecord: (record: unknown) => boolean;
+  /** Told of each that is left out, by its name and with the reason. */
+  readonly leftOut: (file: string, reason: string) => void;
 }
 
 /** Gives an address of the host that may be reached at this port. */

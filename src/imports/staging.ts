@@ -42,6 +42,8 @@ export const stagingKeys = {
   rejected: (run: string, origin: string) => `${run}/rejected/${origin}.ndjson.zst`,
   /** A table that is joined: its rows, NDJSON, zstd. */
   table: (run: string, index: number) => `${run}/tables/${pad(index)}.ndjson.zst`,
+  /** Files without records that the export left out of one part (JSON, LeftOutFile[]). */
+  leftOut: (run: string, part: number) => `${run}/left-out/${pad(part)}.json`,
   /** What was found before the export (JSON, PreflightResult). */
   preflight: (run: string) => `${run}/preflight.json`,
   /** What the check found (JSON, CheckResult), what verify found (VerifyResult), the report in both forms. */

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createChosenReader } from '../../imports/choosing/chosen-reader.ts';
 import { findFormat } from '../../imports/formats/registry.ts';
+import { foreignFiles } from '../../imports/run/foreign-files.ts';
 import type { RecordReader } from '../../imports/formats/format.ts';
 import { SourceError, SourceWaitError, type Source, type SourcePart } from '../../imports/source.ts';
 import { CommandError } from '../exit-codes.ts';
@@ -100,13 +101,15 @@ async function takeSample(
   signal: AbortSignal,
 ): Promise<Sample> {
   const reader = readerOf(options);
+  // What is left out is listed by the check.
+  const foreign = foreignFiles(options, () => undefined);
   let records = 0;
   let events = 0;
   let bytes = 0;
   let read = 0;
   for (const part of parts) {
     let partBytes = 0;
-    for await (const { lines, bytesRead } of source.open(part, { signal })) {
+    for await (const { lines, bytesRead } of source.open(part, { signal, ...(foreign && { foreign }) })) {
       for (const line of lines.toString('utf8').split('\n')) {
         if (line.trim() === '') continue;
         records += 1;

@@ -1,8 +1,9 @@
+import { foreignFiles } from '../run/foreign-files.ts';
 import { findFormat, formats } from '../formats/registry.ts';
 import { FormatOptionsError, type Format, type RecordReader } from '../formats/format.ts';
 import { parseNames } from '../formats/names.ts';
 import type { RunOptions } from '../run/run.ts';
-import type { Source, SourceFault, SourcePart } from '../source.ts';
+import type { Source, SourceContext, SourceFault, SourcePart } from '../source.ts';
 
 /** The first records of a source, and what its format makes of them. */
 export interface SourceSample {
@@ -29,7 +30,8 @@ const partsMax = 3;
 /** Throws what the source throws. */
 export async function sampleSource(source: Source, options: RunOptions, signal: AbortSignal): Promise<SourceSample> {
   const parts = await source.listParts(options.range, { signal });
-  const first = await firstRecords(source, parts, signal);
+  const foreign = foreignFiles(options, () => undefined);
+  const first = await firstRecords(source, parts, { signal, ...(foreign && { foreign }) });
   const own = judge(readerOf(options), first.lines);
   const sizes = parts.map(({ bytes }) => bytes);
   const bytesTotal = sizes.includes(undefined)
@@ -58,12 +60,16 @@ interface FirstRecords {
   readonly bytes: number;
 }
 
-async function firstRecords(source: Source, parts: readonly SourcePart[], signal: AbortSignal): Promise<FirstRecords> {
+async function firstRecords(
+  source: Source,
+  parts: readonly SourcePart[],
+  context: SourceContext,
+): Promise<FirstRecords> {
   for (const part of parts.slice(0, partsMax)) {
     const lines: string[] = [];
     const faults: SourceFault[] = [];
     let bytes = 0;
-    for await (const chunk of source.open(part, { signal })) {
+    for await (const chunk of source.open(part, context)) {
       lines.push(...linesOf(chunk.lines, recordsMax - lines.length));
       faults.push(...(chunk.faults ?? []));
       bytes = chunk.bytesRead;

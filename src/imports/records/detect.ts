@@ -21,8 +21,8 @@ export type TextForm =
   | { readonly kind: 'csv'; readonly delimiter: string }
   /** Each line is a record as it is, and no JSON. */
   | { readonly kind: 'texts' }
-  /** One sentence: what came and what to do. */
-  | { readonly kind: 'unknown'; readonly reason: string };
+  /** One sentence: what came and what to do. `isData`: it may well hold records, in a form that is not read. */
+  | { readonly kind: 'unknown'; readonly reason: string; readonly isData: boolean };
 
 /** Undefined: any byte. */
 const containers: readonly (readonly [start: readonly (number | undefined)[], container: Container])[] = [
@@ -66,7 +66,7 @@ export const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
 /** @param head the first 64 KB, or all when there is less; without byte order mark */
 export function textFormOf(head: Buffer, name: string): TextForm {
   const bad = refusalOf(head);
-  if (bad !== undefined) return { kind: 'unknown', reason: bad };
+  if (bad !== undefined) return { kind: 'unknown', ...bad };
   const text = head.toString('utf8');
   const start = text.trimStart();
   if (start.startsWith('[')) return { kind: 'values', layout: 'array' };
@@ -76,18 +76,28 @@ export function textFormOf(head: Buffer, name: string): TextForm {
   return isMostlyEnriched(text) ? { kind: 'texts' } : csvForm(start, name);
 }
 
-function refusalOf(head: Buffer): string | undefined {
+/** Documents of any size; a page is one, other XML may be data. */
+const documents = /^(%PDF-|\x89PNG|\xff\xd8\xff|GIF8|<!doctype html|<html)/i;
+
+/** Something to read for people: no form in which records come. */
+export function isDocument(head: Buffer): boolean {
+  return documents.test(head.toString('latin1', 0, 300).trimStart());
+}
+
+function refusalOf(head: Buffer): { readonly reason: string; readonly isData: boolean } | undefined {
   const latin = head.toString('latin1', 0, 300).trimStart();
   const found = others.find(([start]) => latin.startsWith(start));
-  if (found !== undefined) return `${known}, got ${found[1]}: ${found[2] ?? 'convert it first'}`;
+  if (found !== undefined) {
+    return { reason: `${known}, got ${found[1]}: ${found[2] ?? 'convert it first'}`, isData: true };
+  }
   if (head.toString('latin1', 8, 12) === 'DUCK') {
     const advice = "write a Parquet file with duckdb: COPY (SELECT …) TO 'events.parquet' (FORMAT parquet)";
-    return `${known}, got a DuckDB database: ${advice}`;
+    return { reason: `${known}, got a DuckDB database: ${advice}`, isData: true };
   }
   // A text may hold a zero somewhere, but hardly in its first line.
   const end = head.indexOf(0x0a);
   if (head.subarray(0, end === -1 ? 4096 : end).includes(0))
-    return `${known}, got binary data: is it encrypted, or of another kind?`;
+    return { reason: `${known}, got binary data: is it encrypted, or of another kind?`, isData: false };
   return undefined;
 }
 
@@ -137,5 +147,6 @@ function csvForm(start: string, name: string): TextForm {
   const best = counts.toSorted((a, b) => b.count - a.count)[0];
   if (best !== undefined && best.count > 0) return { kind: 'csv', delimiter: best.delimiter };
   if (/\.(csv|tsv)(\.|$)/i.test(name)) return { kind: 'csv', delimiter: ',' };
-  return { kind: 'unknown', reason: `${known}, got a file that begins: ${JSON.stringify(header.slice(0, 40))}` };
+  const reason = `${known}, got a file that begins: ${JSON.stringify(header.slice(0, 40))}`;
+  return { kind: 'unknown', reason, isData: false };
 }

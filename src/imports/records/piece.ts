@@ -1,4 +1,4 @@
-import type { SourceFault } from '../source.ts';
+import type { ForeignFiles, SourceFault } from '../source.ts';
 import type { TextForm } from './detect.ts';
 
 /** Some records of a file, each one line, and what could not become a line. */
@@ -16,6 +16,9 @@ export interface ReadHints {
   readonly onText?: (form: TextForm, head: Buffer) => void;
   /** Told of all bytes that are read in a row from the beginning, before decompression. */
   readonly onBytes?: (bytes: Buffer) => void;
+  /** Given where files that hold no records are left out: members of archives, and the file itself where it `isOneOfSeveral`. */
+  readonly foreign?: ForeignFiles | undefined;
+  readonly isOneOfSeveral?: boolean;
   /** Aborted: reading ends with its reason. */
   readonly signal: AbortSignal;
   /** Where archives and Parquet files that come as a stream lie while they are read; made when it is not there. */

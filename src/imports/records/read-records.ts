@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import { SourceError, type RecordChunk } from '../source.ts';
+import { SourceError, type ForeignFiles, type RecordChunk } from '../source.ts';
 import { readAvro } from './read-avro.ts';
 import { readCsv } from './read-csv.ts';
 import { gunzipChunks, guardRatio, unzstdChunks } from './decompress.ts';
@@ -7,6 +7,7 @@ import { byteOrderMark, containerOf, textFormOf, type Container } from './detect
 import { readValues } from './read-values.ts';
 import { readLines, readTexts } from './read-lines.ts';
 import { readParquet } from './read-parquet.ts';
+import { reasonToLeaveOut } from './left-out.ts';
 import type { Piece, ReadHints } from './piece.ts';
 import { spool } from './spool.ts';
 import { tarMembers } from './tar-members.ts';
@@ -95,7 +96,7 @@ async function* readAs(
   chunks: AsyncGenerator<Buffer>,
   context: Context,
 ): AsyncGenerator<Piece> {
-  if (container === 'empty') return;
+  if (container === 'empty') return foreignIn(context)?.leftOut(context.name, 'it is empty');
   if (container === 'text') return yield* readText(head, chunks, context);
   if (container === 'parquet') return yield* onDisk(chunks, context, readParquetFile);
   if (container === 'avro') return yield* readAvro(chunks, context.name);
@@ -148,14 +149,14 @@ async function* readZipFile(path: string, context: Context): AsyncGenerator<Piec
   const onRead = (bytes: number): void => void (context.progress.bytes = bytes);
   for await (const { name, chunks } of zipMembers(path, context.name, onRead)) {
     context.signal.throwIfAborted();
-    yield* readAny(guarded(chunks, context), { ...context, name });
+    yield* readAny(guarded(chunks, context), { ...context, name, isOneOfSeveral: true });
   }
 }
 
 async function* readTar(chunks: AsyncIterable<Buffer>, context: Context): AsyncGenerator<Piece> {
   for await (const member of tarMembers(chunks, context.name)) {
     context.signal.throwIfAborted();
-    yield* readAny(member.chunks, { ...context, name: member.name });
+    yield* readAny(member.chunks, { ...context, name: member.name, isOneOfSeveral: true });
   }
 }
 
@@ -170,11 +171,33 @@ async function* readText(head: Buffer, chunks: AsyncIterable<Buffer>, context: C
   // Within an archive a line number alone does not say where it is.
   const at = (what: string): string => (layer > 0 ? `${name}, ${what}` : what);
   const place = (line: number): string => at(`line ${line}`);
-  if (form.kind === 'unknown') throw new SourceError(`${name} cannot be read: ${form.reason}`);
-  if (form.kind === 'lines') return yield* readLines(rest, place);
-  if (form.kind === 'texts') return yield* readTexts(rest, place);
-  if (form.kind === 'csv') return yield* readCsv(rest, { delimiter: form.delimiter, place });
-  yield* readValues(rest, form.layout, { name, place: (record) => at(`record ${record}`) });
+  const read = (bytes: AsyncIterable<Buffer>): AsyncIterable<Piece> => {
+    if (form.kind === 'unknown') throw new SourceError(`${name} cannot be read: ${form.reason}`);
+    if (form.kind === 'lines') return readLines(bytes, place);
+    if (form.kind === 'texts') return readTexts(bytes, place);
+    if (form.kind === 'csv') return readCsv(bytes, { delimiter: form.delimiter, place });
+    return readValues(bytes, form.layout, { name, place: (record) => at(`record ${record}`) });
+  };
+  const foreign = foreignIn(context);
+  if (foreign !== undefined) {
+    const isWhole = head.length < headBytes;
+    const reason = await reasonToLeaveOut(foreign, { form, bytes: start, isWhole, read: () => read(only(start)) });
+    if (reason !== undefined) {
+      foreign.leftOut(name, reason);
+      // What comes after it in an archive begins behind it.
+      for await (const _chunk of rest) continue;
+      return;
+    }
+  }
+  yield* read(rest);
+}
+
+function foreignIn({ foreign, isOneOfSeveral = false }: Context): ForeignFiles | undefined {
+  return isOneOfSeveral ? foreign : undefined;
+}
+
+async function* only(bytes: Buffer): AsyncGenerator<Buffer> {
+  yield bytes;
 }
 
 async function peek(source: AsyncIterator<Buffer>): Promise<Buffer> {

@@ -32,6 +32,8 @@ export interface CheckResult {
     readonly busiest: readonly { readonly id: string; readonly events: number }[];
   };
   readonly samples: readonly SamplePair[];
+  /** Files among others, and in archives, that hold no records. Results of old versions lack it. */
+  readonly files_left_out?: readonly LeftOutFile[];
   /** Earlier runs that made other events of the same records; results of old versions lack it. */
   readonly same_records?: readonly SameRecords[];
 }
@@ -46,6 +48,12 @@ export interface SameRecords {
   readonly loaded: number;
   /** Events of this run, by day and name, that differ from what it made: they would be stored beside them. */
   readonly again: number;
+}
+
+/** A file among others that holds no records: a readme, a manifest. */
+export interface LeftOutFile {
+  readonly file: string;
+  readonly reason: string;
 }
 
 export interface EventSummary {

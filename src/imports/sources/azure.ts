@@ -163,5 +163,6 @@ async function* readBlob(deps: AzureDeps, part: SourcePart, context: SourceConte
     if (response.status === 206 || (response.status === 200 && at === 0)) return response.body;
     throw new SourceChangedError(`${blob} has been overwritten or removed since it was listed`);
   };
-  yield* readRecords(resumedBody(open), { name: part.key, signal, tempDir: deps.host.tempDir });
+  const hints = { foreign: context.foreign, isOneOfSeveral: part.detail?.['several'] === true };
+  yield* readRecords(resumedBody(open), { name: part.key, signal, tempDir: deps.host.tempDir, ...hints });
 }

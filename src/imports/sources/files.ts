@@ -52,20 +52,22 @@ function createSource(settings: SettingValues, host: SourceHost): Source {
       const found = await findFiles(paths, host);
       const look = ({ path, shown }: FoundFile): Promise<FoundFile> => lookAt(path, shown, host);
       await awaitWriters(found, { look, now: host.now, sleep, signal });
-      return found.map(partOf);
+      return found.map((file) => partOf(file, found.length > 1));
     },
     open: (part, context) => readFilePart(part, host, context),
     checksumNow: async (part, { signal }) => checksumOfFile((await placeOf(part, host)).path, signal),
   };
 }
 
-async function* readFilePart(part: SourcePart, host: SourceHost, { signal, wasRead }: SourceContext) {
+async function* readFilePart(part: SourcePart, host: SourceHost, { signal, wasRead, foreign }: SourceContext) {
   // Allowed and the same as when it was listed, now that it is opened.
   const { path, shown } = await placeOf(part, host);
   const isSame = async (): Promise<boolean> => (await lookAt(path, shown, host)).identity === part.identity;
   if (!(await isSame())) throw new SourceChangedError(`${shown} has changed since it was listed`);
   const sum = createByteChecksum();
-  yield* readRecordFile(path, { name: shown, signal, tempDir: host.tempDir, onBytes: sum.add });
+  const isOneOfSeveral = part.detail?.['several'] === true;
+  const hints = { name: shown, signal, tempDir: host.tempDir, onBytes: sum.add, foreign, isOneOfSeveral };
+  yield* readRecordFile(path, hints);
   if (sum.bytes() === part.bytes) return wasRead?.({ checksum: sum.text() });
   // An archive or a Parquet file, which is not read from its beginning to its end.
   const checksum = await checksumOfFile(path, signal);
@@ -81,6 +83,7 @@ async function placeOf(part: SourcePart, host: SourceHost): Promise<{ readonly p
   return { path, shown };
 }
 
-function partOf({ shown, path, bytes, identity }: FoundFile): SourcePart {
-  return { key: shortKey(shown), bytes, identity, stable: true, detail: { path, shown } };
+function partOf({ shown, path, bytes, identity }: FoundFile, several: boolean): SourcePart {
+  const detail = { path, shown, ...(several && { several }) };
+  return { key: shortKey(shown), bytes, identity, stable: true, detail };
 }

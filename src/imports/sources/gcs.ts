@@ -178,7 +178,8 @@ async function* readObject(deps: GcsDeps, part: SourcePart, context: SourceConte
     if (at > 0 && isPacked === true) throw new SourceWaitError(`${part.key} broke off`, { unlimited: true });
     return await openObject(deps, { object, generation: part.identity ?? '', at }, context);
   };
-  yield* readRecords(resumedBody(open), { name: part.key, signal, tempDir: deps.host.tempDir });
+  const hints = { foreign: context.foreign, isOneOfSeveral: part.detail?.['several'] === true };
+  yield* readRecords(resumedBody(open), { name: part.key, signal, tempDir: deps.host.tempDir, ...hints });
 }
 
 async function openObject(

@@ -25,8 +25,13 @@ export async function chooseObjects(
       throw new SourceError(`expected at most ${objectsMax} objects, got more: import them in several runs, by prefix`);
     }
   }
-  if (found.length > 0) return found;
+  if (found.length === 1) return found;
+  if (found.length > 1) return found.map(oneOfSeveral);
   throw new SourceError(
     `expected objects whose keys are like ${prefix}…${suffix} in the bucket, found none: check prefix and suffix`,
   );
+}
+
+function oneOfSeveral(part: SourcePart): SourcePart {
+  return { ...part, detail: { ...part.detail, several: true } };
 }

@@ -144,7 +144,7 @@ function listedObject({ key, bytes, etag, modifiedAt }: BucketObject): ListedObj
 async function* readObject(
   place: BucketSettings,
   part: SourcePart,
-  { host, context: { signal } }: { readonly host: SourceHost; readonly context: SourceContext },
+  { host, context: { signal, foreign } }: { readonly host: SourceHost; readonly context: SourceContext },
 ) {
   const key = part.detail?.['key'];
   if (typeof key !== 'string') throw new SourceError(`${part.key} is no object of the bucket`);
@@ -152,7 +152,9 @@ async function* readObject(
   const bucket = await connectBucket(place);
   const same = part.identity === undefined || !part.stable ? {} : { etag: part.identity };
   try {
-    yield* readRecords(bucket.read(key, { ...same, signal }), { name: part.key, signal, tempDir: host.tempDir });
+    const isOneOfSeveral = part.detail?.['several'] === true;
+    const hints = { name: part.key, signal, tempDir: host.tempDir, foreign, isOneOfSeveral };
+    yield* readRecords(bucket.read(key, { ...same, signal }), hints);
   } catch (error) {
     throw asSourceError(error);
   } finally {

@@ -75,7 +75,7 @@ async function* readAddress(
   {
     headers,
     host,
-    context: { signal },
+    context: { signal, foreign },
   }: { readonly headers: Readonly<Record<string, string>>; readonly host: SourceHost; readonly context: SourceContext },
 ) {
   const address = addresses.find(({ key }) => key === part.key);
@@ -84,7 +84,8 @@ async function* readAddress(
   if (part.stable && identityOf(answer.headers).identity !== part.identity) {
     throw new SourceChangedError(`${part.key} has changed since it was listed`);
   }
-  yield* readRecords(answer.body, { name: part.key, signal, tempDir: host.tempDir });
+  const isOneOfSeveral = addresses.length > 1;
+  yield* readRecords(answer.body, { name: part.key, signal, tempDir: host.tempDir, foreign, isOneOfSeveral });
 }
 
 async function partOf(

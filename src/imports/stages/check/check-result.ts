@@ -2,7 +2,7 @@ import type { JoinTable } from '../../choosing/join-table.ts';
 import { linkNotListed } from '../../choosing/event-names.ts';
 import type { StoredDay } from '../../run/import-day.ts';
 import type { AdviceWords } from '../../run/advice-words.ts';
-import type { CheckResult, EventSummary, SameRecords } from '../../run/results.ts';
+import type { CheckResult, EventSummary, LeftOutFile, SameRecords } from '../../run/results.ts';
 import type { RunOptions, RunTotals } from '../../run/run.ts';
 import { findProblems, sameRecordsSentence, type LoadConditions } from './assert-check-passed.ts';
 import { isoOfMicros } from '../../../base/clock.ts';
@@ -23,6 +23,7 @@ export interface Checked {
   readonly tables: readonly JoinTable[];
   readonly words: AdviceWords;
   readonly sameRecords: readonly SameRecords[];
+  readonly leftOut: readonly LeftOutFile[];
   /** Undefined: nobody can tell. */
   readonly knownEvents: ReadonlySet<string> | undefined;
 }
@@ -62,6 +63,7 @@ export function checkResult(checked: Checked): CheckResult {
       busiest: mostOf(sum.busiest, busiestShown).map(([id, events]) => ({ id, events })),
     },
     samples: sum.samples,
+    ...(checked.leftOut.length > 0 && { files_left_out: checked.leftOut }),
     same_records: same,
   };
 }
@@ -124,6 +126,7 @@ function warningsOf(checked: Checked): string[] {
   const standsOut = busiest !== undefined && events >= busyEventsMin && busiest[1] > events * busyShare;
   const sentences: readonly (readonly [holds: boolean, sentence: () => string])[] = [
     [repeated > 0, () => repeatedSentence(repeated)],
+    [checked.leftOut.length > 0, () => leftOutSentence(checked.leftOut)],
     [
       inFuture > 0,
       () => `${inFuture} events lie in the future, by less than a day; see whether the time zone is right.`,
@@ -138,6 +141,14 @@ function warningsOf(checked: Checked): string[] {
     [links > 0, () => linksSentence(links)],
   ];
   return sentences.filter(([holds]) => holds).map(([, sentence]) => sentence());
+}
+
+const filesShown = 5;
+
+function leftOutSentence(files: readonly LeftOutFile[]): string {
+  const shown = files.slice(0, filesShown).map(({ file, reason }) => `${file} – ${reason}`);
+  const more = files.length > filesShown ? `, and ${files.length - filesShown} more` : '';
+  return `Left out: ${shown.join(', ')}${more}.`;
 }
 
 function repeatedSentence(count: number): string {

@@ -9,6 +9,7 @@ import { parseNames } from '../../formats/names.ts';
 import { findFormat, formats } from '../../formats/registry.ts';
 import { fieldWords, type AdviceWords } from '../../run/advice-words.ts';
 import { RunFailedError, type LeasedRun, type RunStage, type StoredPart } from '../../run/leased-run.ts';
+import { readLeftOut } from '../export/left-out-files.ts';
 import { createTargetRetry } from '../stage-retry.ts';
 import { readSegment as standardReadSegment, type ReadSegment } from './read-segment.ts';
 import type { CheckResult } from '../../run/results.ts';
@@ -120,6 +121,7 @@ export function createCheckStage(deps: CheckDeps): RunStage {
       words: ready.words,
       tables,
       sameRecords: (await ready.earlier?.sameRecords({ run: leased.run, parts, days })) ?? [],
+      leftOut: await readLeftOut(ready.staging, leased.run.id),
       knownEvents: await ready.project?.knownEvents(),
     });
     await writeResult(ready.staging, leased, result);

@@ -1,10 +1,13 @@
 import type { Clock } from '../../../base/clock.ts';
 import type { Failpoint } from '../../../base/failpoint.ts';
+import { foreignFiles } from '../../run/foreign-files.ts';
+import type { LeftOutFile } from '../../run/results.ts';
 import { RunFailedError, type LeasedRun, type Segment, type StoredPart } from '../../run/leased-run.ts';
 import type { PartRead, Source, SourcePart } from '../../source.ts';
 import { stagingKeys, type Staging } from '../../staging.ts';
 import type { ExportProgress } from './export-progress.ts';
 import { createFaultFile, type FaultFile } from './fault-file.ts';
+import { writeLeftOut } from './left-out-files.ts';
 import { createLineFeed, type LineFeed } from './line-feed.ts';
 import { showWait } from '../stage-retry.ts';
 import type { DiskQuota } from './disk-quota.ts';
@@ -48,6 +51,7 @@ export async function forgetPart(
   part.complete = false;
   const first = stagingKeys.segment(leased.run.id, part.seq, 0);
   await staging.remove(first.slice(0, first.lastIndexOf('/') + 1));
+  await staging.remove(stagingKeys.leftOut(leased.run.id, part.seq));
 }
 
 /**
@@ -62,12 +66,21 @@ export async function stagePart(deps: StagePartDeps, part: PartState): Promise<v
     showWait(leased, { reason, until: deps.clock.now() + waitMs });
   let read: PartRead = {};
   const wasRead = (all: PartRead): void => void (read = all);
-  const chunks = source.open(part.listed, { signal: leased.signal, waiting, wasRead, holdsSnapshot: true });
+  const leftOut: LeftOutFile[] = [];
+  const foreign = foreignFiles(leased.run.options, (file, reason) => void leftOut.push({ file, reason }));
+  const chunks = source.open(part.listed, {
+    signal: leased.signal,
+    waiting,
+    wasRead,
+    holdsSnapshot: true,
+    ...(foreign && { foreign }),
+  });
   const feed = createLineFeed(chunks, faults.add);
   try {
     await passStaged(feed, part);
     await stageSegments(deps, part, feed, faults);
     await faults.finish();
+    await writeLeftOut(staging, leased.run.id, part.seq, leftOut);
     part.complete = true;
     await leased.savePart(part.seq, { complete: true, faults: faults.count(), error: '', ...read });
     show(deps, part, feed, faults);

@@ -1,0 +1,53 @@
+import type { ForeignFiles } from '../source.ts';
+import { isDocument, type TextForm } from './detect.ts';
+import type { Piece } from './piece.ts';
+
+export interface TextHead {
+  readonly form: TextForm;
+  /** The beginning of the text. */
+  readonly bytes: Buffer;
+  /** There is no more of it. */
+  readonly isWhole: boolean;
+  /** Reads the beginning as the form says. */
+  readonly read: () => AsyncIterable<Piece>;
+}
+
+const noRecords = 'no records of this format';
+
+/**
+ * Why a text among others is left out; undefined: it is read. Only what is small and holds no single record of the format is, or
+ * what is a document for people: of a damaged export nothing is left out, and other forms of data are an error still.
+ */
+export async function reasonToLeaveOut({ isRecord }: ForeignFiles, head: TextHead): Promise<string | undefined> {
+  const { form, bytes, isWhole } = head;
+  if (isDocument(bytes)) return noRecords;
+  if (!isWhole || form.kind === 'texts') return undefined;
+  if (form.kind === 'unknown') return form.isData ? undefined : noRecords;
+  if (bytes.toString('utf8').trim() === '') return 'it is empty';
+  const found = await recordsIn(head);
+  return found === undefined || found.some(isRecord) ? undefined : noRecords;
+}
+
+/** Undefined: a line of it is broken JSON, which may have been a record. */
+async function recordsIn({ form, bytes, read }: TextHead): Promise<unknown[] | undefined> {
+  const records: unknown[] = [];
+  for await (const { lines, faults } of read()) {
+    if (faults.length > 0 && form.kind !== 'csv') return undefined;
+    for (const line of lines.toString('utf8').split('\n')) {
+      if (line.trim() === '') continue;
+      try {
+        records.push(JSON.parse(line));
+      } catch {
+        return undefined;
+      }
+    }
+  }
+  // Of a table without a row that fits, the names of its columns say what it is.
+  if (records.length === 0 && form.kind === 'csv') records.push(columnsOf(bytes, form.delimiter));
+  return records;
+}
+
+function columnsOf(bytes: Buffer, delimiter: string): Record<string, string> {
+  const [header = ''] = bytes.toString('utf8').split(/\r?\n/);
+  return Object.fromEntries(header.split(delimiter).map((name) => [name.replaceAll('"', '').trim(), '']));
+}
