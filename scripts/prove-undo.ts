@@ -87,12 +87,12 @@ async function untilStored({ client }: Service, standard: number): Promise<void>
   throw new Error(`expected ${standard} live events to be stored`);
 }
 
-async function stateOf(dataDir: string, runs: readonly string[]): Promise<ProjectState> {
+async function stateOf(dataDir: string, runs: readonly string[], repeated: ReadonlySet<string>): Promise<ProjectState> {
   const chdb = await tempChdb({ queryTimeoutMs: 300_000, memoryBytesMax: 2 ** 31 }, dataDir);
   const db = openSqlite(join(dataDir, 'metadata.sqlite'));
   try {
     const names = new Map(runs.map((id, index) => [id, `run-${index}`]));
-    return await projectState({ store: chdb.store, db }, 1, { runs: names, grouped: true, named: false });
+    return await projectState({ store: chdb.store, db }, 1, { runs: names, grouped: true, named: false, repeated });
   } finally {
     await chdb.close();
     await db.destroy();
@@ -165,10 +165,11 @@ const reference = await makeWorld('reference', [0, 2]);
 await untilStored(reference.service, history.before.length + history.after.length);
 await stop(reference.service, 'SIGTERM');
 
-const got = await stateOf(mine.service.dataDir, [first.id, third.id]);
+const got = await stateOf(mine.service.dataDir, [first.id, third.id], history.repeated);
 const expected = await stateOf(
   reference.service.dataDir,
   reference.runs.map(({ id }) => id),
+  history.repeated,
 );
 let different = 0;
 for (const kind of ['events', 'persons', 'groups'] as const) {

@@ -1,4 +1,5 @@
 import type { StoreReader } from './eventstore.ts';
+import { runIdSql } from './run-id.ts';
 
 /**
  * What the stored events say of persons and groups, in the order in which they arrived; for making those anew. Every read is
@@ -15,6 +16,8 @@ export interface FirstSeen {
 export interface Arrival {
   readonly receivedAt: number;
   readonly micros: number;
+  /** 0: it joins persons, which comes before what else is said at the same time; 1: any other. */
+  readonly rank: number;
   readonly uuid: string;
   readonly distinctId: string;
   readonly event: string;
@@ -25,6 +28,12 @@ export interface ProfileEvent extends Arrival {
   /** JSON text. */
   readonly properties: string;
 }
+
+/**
+ * By run: when all its events count as arrived, µs. What a run loads again comes in later than it did, or would have; who absorbs
+ * whom must not depend on that.
+ */
+export type RunArrivals = Readonly<Record<string, number>>;
 
 /** Events that say that two ids are one person, and the property with the other id. */
 const mergeEvents = "('$identify', '$create_alias', '$merge_dangerously')";
@@ -37,23 +46,39 @@ const mayHave = (...keys: readonly string[]): string =>
     ' OR ',
   );
 const isNobodys = `((${mayHave('$process_person_profile')}) AND JSONExtractRaw(properties, '$process_person_profile') = 'false')`;
-const arrivalColumns = `toUnixTimestamp64Micro(received_at) AS received, toUnixTimestamp64Micro(timestamp) AS micros,
-  toString(uuid) AS uuid_text, distinct_id, event, toString(day) AS day_text`;
-const arrivalOrder = 'received, micros, uuid_text, distinct_id, event, day_text';
+const rank = `if(event IN ${mergeEvents}, 0, 1)`;
+const arrivalColumns = `toUnixTimestamp64Micro(timestamp) AS micros, ${rank} AS rank, toString(uuid) AS uuid_text, distinct_id,
+  event, toString(day) AS day_text`;
+const arrivalOrder = 'received, micros, rank, uuid_text, distinct_id, event, day_text';
+
+function receivedSql(arrivals: RunArrivals): string {
+  const own = 'toUnixTimestamp64Micro(received_at)';
+  if (Object.keys(arrivals).length === 0) return own;
+  return `transform(${runIdSql}, {runs:Array(String)}, {arrivals:Array(Int64)}, ${own})`;
+}
+
+function paramsOf(arrivals: RunArrivals) {
+  const runs = Object.keys(arrivals);
+  return runs.length === 0 ? {} : { runs, arrivals: Object.values(arrivals) };
+}
 
 /** When each id was first seen with an event that makes a person; ids without one are left out. */
-export async function firstSeen(store: StoreReader, projectId: number, ids: readonly string[]): Promise<FirstSeen[]> {
-  const rows = await store.query<{ distinct_id: string; created: string; first: [string, string, string] }>(
+export async function firstSeen(
+  store: StoreReader,
+  projectId: number,
+  ids: readonly string[],
+  arrivals: RunArrivals,
+): Promise<FirstSeen[]> {
+  const rows = await store.query<{ distinct_id: string; created: string; first: [string, string, number, string] }>(
     `SELECT distinct_id, min(toUnixTimestamp64Micro(timestamp)) AS created,
-  min((toUnixTimestamp64Micro(received_at), toUnixTimestamp64Micro(timestamp), toString(uuid))) AS first
+  min((${receivedSql(arrivals)}, toUnixTimestamp64Micro(timestamp), ${rank}, toString(uuid))) AS first
 FROM events FINAL PREWHERE ${ofIds} WHERE NOT ${isNobodys} GROUP BY distinct_id`,
-    { project: projectId, ids },
+    { project: projectId, ids, ...paramsOf(arrivals) },
   );
-  return rows.map(({ distinct_id: distinctId, created, first: [receivedAt, micros, uuid] }) => ({
-    distinctId,
-    createdAt: Number(created),
-    arrival: { receivedAt: Number(receivedAt), micros: Number(micros), uuid, distinctId, event: '', day: '' },
-  }));
+  return rows.map(({ distinct_id: distinctId, created, first: [receivedAt, micros, ofRank, uuid] }) => {
+    const time = { receivedAt: Number(receivedAt), micros: Number(micros), rank: Number(ofRank) };
+    return { distinctId, createdAt: Number(created), arrival: { ...time, uuid, distinctId, event: '', day: '' } };
+  });
 }
 
 /** Events of these ids that change persons or join them, at most `limit`, those after `after`. */
@@ -82,25 +107,27 @@ export function groupProfileEvents(
 export interface ArrivalPage {
   readonly after: Arrival | undefined;
   readonly limit: number;
+  readonly arrivals: RunArrivals;
 }
 
 async function readPage(
   store: StoreReader,
   where: string,
   params: Readonly<Record<string, number | readonly string[]>>,
-  { after, limit }: ArrivalPage,
+  { after, limit, arrivals }: ArrivalPage,
 ): Promise<ProfileEvent[]> {
   const beyond =
     after === undefined
       ? ''
-      : `AND (${arrivalOrder}) > ({received:Int64}, {micros:Int64}, {uuid:String}, {id:String}, {event:String}, {day:String})`;
+      : `AND (${arrivalOrder}) > ({received:Int64}, {micros:Int64}, {rank:UInt8}, {uuid:String}, {id:String}, {event:String}, {day:String})`;
   const rows = await store.query<ArrivalRow>(
-    `SELECT ${arrivalColumns}, properties FROM events FINAL ${where} ${beyond} ORDER BY ${arrivalOrder} LIMIT {limit:UInt32}`,
-    { ...params, limit, ...(after === undefined ? {} : keyOf(after)) },
+    `SELECT ${receivedSql(arrivals)} AS received, ${arrivalColumns}, properties FROM events FINAL ${where} ${beyond} ORDER BY ${arrivalOrder} LIMIT {limit:UInt32}`,
+    { ...params, ...paramsOf(arrivals), limit, ...(after === undefined ? {} : keyOf(after)) },
   );
   return rows.map((row) => ({
     receivedAt: Number(row.received),
     micros: Number(row.micros),
+    rank: row.rank,
     uuid: row.uuid_text,
     distinctId: row.distinct_id,
     event: row.event,
@@ -112,6 +139,7 @@ async function readPage(
 interface ArrivalRow {
   readonly received: string;
   readonly micros: string;
+  readonly rank: number;
   readonly uuid_text: string;
   readonly distinct_id: string;
   readonly event: string;
@@ -119,8 +147,8 @@ interface ArrivalRow {
   readonly properties: string;
 }
 
-function keyOf({ receivedAt, micros, uuid, distinctId, event, day }: Arrival) {
-  return { received: receivedAt, micros, uuid, id: distinctId, event, day };
+function keyOf({ receivedAt, micros, rank: ofRank, uuid, distinctId, event, day }: Arrival) {
+  return { received: receivedAt, micros, rank: ofRank, uuid, id: distinctId, event, day };
 }
 
 /** As an id or key is understood: a text as it is, anything else as its JSON; nothing for what names nobody. */

@@ -87,7 +87,7 @@ describe('what stored events say of persons', () => {
       row(11, { alias: 12 }, { event: '$create_alias', distinctId: 'b' }),
     ];
     await insertRows(chdb.store, `persons-${projectId}`, rows);
-    const seen = await firstSeen(chdb.store, projectId, ['a', 'b', 'nobody']);
+    const seen = await firstSeen(chdb.store, projectId, ['a', 'b', 'nobody'], {});
     expect(seen.map(({ distinctId }) => distinctId).sort()).toEqual(['a', 'b']);
     expect(seen.find(({ distinctId }) => distinctId === 'a')).toMatchObject({
       createdAt: at - 100,
@@ -96,13 +96,17 @@ describe('what stored events say of persons', () => {
     const read: string[] = [];
     let after: Arrival | undefined;
     for (;;) {
-      const page = await profileEvents(chdb.store, projectId, ['a'], { after, limit: 2 });
+      const page = await profileEvents(chdb.store, projectId, ['a'], { after, limit: 2, arrivals: {} });
       read.push(...page.map(({ uuid }) => String(Number(uuid.slice(-12)))));
       after = page.at(-1);
       if (after === undefined) break;
     }
     // Of one arrival the earlier event first.
     expect(read).toEqual(['2', '5', '4', '3', '7', '6', '10']);
+    await insertRows(chdb.store, `again-${projectId}`, [row(12, { $set: { n: 12 }, $import_run_id: 'run-again' })]);
+    const arrivals = { 'run-again': at - 1 };
+    const [again] = await profileEvents(chdb.store, projectId, ['a'], { after: undefined, limit: 1, arrivals });
+    expect(again).toMatchObject({ receivedAt: at - 1, micros: at - 120 });
     expect(await mergePairs(chdb.store, projectId, ['anon', '12'])).toEqual(
       expect.arrayContaining([
         ['a', 'anon'],

@@ -421,6 +421,8 @@ export interface Database {
     detail: string;
     /** JSON: RebuildCounts. */
     counts: string;
+    /** JSON: run → µs at which its events count as arrived. */
+    arrivals: string;
     /** Why the pipeline could not go on with it the last time; empty: it can. */
     error: string;
     created_at: string;

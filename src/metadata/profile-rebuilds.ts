@@ -46,6 +46,8 @@ export interface Rebuild {
   /** Of whoever asked for it. */
   readonly detail: unknown;
   readonly counts: RebuildCounts;
+  /** By import run: when its events count as arrived, µs; of all others the time at which they were received. */
+  readonly arrivals: Readonly<Record<string, number>>;
   readonly error: string;
 }
 
@@ -62,6 +64,7 @@ export async function beginRebuild(
     state: 'collected' satisfies RebuildState,
     detail: JSON.stringify(detail),
     counts: JSON.stringify(noRebuildCounts),
+    arrivals: '{}',
     error: '',
     created_at: isoMicros(now),
   };
@@ -98,6 +101,7 @@ function toRebuild(row: Readonly<Database['profile_rebuilds']>): Rebuild {
     state: row.state as RebuildState,
     detail: JSON.parse(row.detail),
     counts: JSON.parse(row.counts) as RebuildCounts,
+    arrivals: JSON.parse(row.arrivals) as Rebuild['arrivals'],
     error: row.error,
   };
 }
@@ -105,12 +109,13 @@ function toRebuild(row: Readonly<Database['profile_rebuilds']>): Rebuild {
 export async function saveRebuild(
   db: Queries,
   id: string,
-  { detail, counts, ...same }: Partial<Pick<Rebuild, 'state' | 'detail' | 'counts' | 'error'>>,
+  { detail, counts, arrivals, ...same }: Partial<Omit<Rebuild, 'id' | 'projectId'>>,
 ): Promise<void> {
   const set = {
     ...same,
     ...(detail === undefined ? {} : { detail: JSON.stringify(detail) }),
     ...(counts === undefined ? {} : { counts: JSON.stringify(counts) }),
+    ...(arrivals === undefined ? {} : { arrivals: JSON.stringify(arrivals) }),
   };
   await db.updateTable('profile_rebuilds').set(set).where('id', '=', id).execute();
 }

@@ -9,6 +9,7 @@ import { createFailpoint } from '../base/failpoint.ts';
 import { createDiskQuota } from '../imports/stages/export/disk-quota.ts';
 import { removeOfDeletedProjects, removeOldStaging } from '../imports/run/remove-old-staging.ts';
 import { expireLeases } from '../imports/run/claim-run.ts';
+import type { RunKind } from '../imports/run/claim-run.ts';
 import { startRunWorker } from '../imports/run/run-worker.ts';
 import { createOutboundFetch } from '../outbound/safe-fetch.ts';
 import { createOutboundStream } from '../outbound/stream.ts';
@@ -68,16 +69,18 @@ async function workOnRuns(): Promise<void> {
   // What was left there belongs to nobody: this thread is the only one that works on runs of this store.
   await rm(dirs.temp, { recursive: true, force: true });
   await expireLeases(db, clock.now());
-  const worker = startRunWorker({
-    db,
-    clock,
-    log,
-    signal: stopping.signal,
-    concurrency: settings.importRuns,
-    stagesOf: async (run) => createImportStages(deps, run),
-    onDone: (stage, more) => metrics.count('millrace_import_records_total', { stage }, more),
-  });
-  await worker.done;
+  const worker = (kind: RunKind, concurrency: number): Promise<void> =>
+    startRunWorker({
+      db,
+      clock,
+      log,
+      signal: stopping.signal,
+      kind,
+      concurrency,
+      stagesOf: async (run) => createImportStages(deps, run),
+      onDone: (stage, more) => metrics.count('millrace_import_records_total', { stage }, more),
+    }).done;
+  await Promise.all([worker('import', settings.importRuns), worker('undo', 1)]);
 }
 
 async function removeStaging(): Promise<void> {

@@ -27,12 +27,12 @@ const randomKills = 3;
 
 const clientOf = (server: TestServer) => undoClient(server, keys);
 
-async function stateOf(dataDir: string, runs: readonly string[]): Promise<ProjectState> {
+async function stateOf(dataDir: string, runs: readonly string[], repeated: ReadonlySet<string>): Promise<ProjectState> {
   const chdb = await tempChdb({}, dataDir);
   const db = openSqlite(join(dataDir, 'metadata.sqlite'));
   try {
     const names = new Map(runs.map((id, index) => [id, `run-${index}`]));
-    return await projectState({ store: chdb.store, db }, 1, { runs: names, named: false });
+    return await projectState({ store: chdb.store, db }, 1, { runs: names, named: false, repeated });
   } finally {
     await chdb.close();
     await db.destroy();
@@ -100,8 +100,8 @@ it('undo of one of three overlapping runs over live data, killed ten times, ends
   await delay(1000);
   await other.terminate();
 
-  const got = await stateOf(mine.path, [first.id, third.id]);
-  const expected = await stateOf(reference.path, [otherFirst.id, otherThird.id]);
+  const got = await stateOf(mine.path, [first.id, third.id], history.repeated);
+  const expected = await stateOf(reference.path, [otherFirst.id, otherThird.id], history.repeated);
   expect(got.events.length).toBe(expected.events.length);
   expect(got.events).toEqual(expected.events);
   expect(got.persons).toEqual(expected.persons);

@@ -15,7 +15,8 @@ export interface ProjectState {
 /**
  * `named`: after which of its ids each person is named; that follows from the order of arrival.
  * `runs`: their ids differ from project to project; what to call them. `grouped`: of events a sum over each day and name, where
- * they are too many to list.
+ * they are too many to list. `repeated`: ids of whom an event came twice. Of two rows of one event the store keeps one, but what both
+ * said counted, at its time: where such a person was joined with another, their properties are compared by name only.
  */
 export async function projectState(
   { store, db }: { readonly store: EventStore; readonly db: Metadata },
@@ -24,7 +25,13 @@ export async function projectState(
     runs = new Map(),
     grouped = false,
     named = true,
-  }: { readonly runs?: ReadonlyMap<string, string>; readonly grouped?: boolean; readonly named?: boolean } = {},
+    repeated = new Set(),
+  }: {
+    readonly runs?: ReadonlyMap<string, string>;
+    readonly grouped?: boolean;
+    readonly named?: boolean;
+    readonly repeated?: ReadonlySet<string>;
+  } = {},
 ): Promise<ProjectState> {
   let properties = 'properties';
   for (const [id, name] of runs) properties = `replaceAll(${properties}, '${id}', '${name}')`;
@@ -39,14 +46,19 @@ export async function projectState(
   const sum = (of: 'standard' | 'historical'): number => usage.reduce((all, day) => all + day[of], 0);
   return {
     events: events.map((row) => row.line).sort(),
-    persons: await personsOf(db, projectId, named),
+    persons: await personsOf(db, projectId, named, repeated),
     groups: await groupsOf(db, projectId),
     usage: { standard: sum('standard'), historical: sum('historical') },
   };
 }
 
 /** With the id that each is named after, since that gives its uuid. */
-async function personsOf(db: Metadata, projectId: number, isNamed: boolean): Promise<string[]> {
+async function personsOf(
+  db: Metadata,
+  projectId: number,
+  isNamed: boolean,
+  repeated: ReadonlySet<string>,
+): Promise<string[]> {
   const ids = await db.selectFrom('person_distinct_ids').selectAll().where('project_id', '=', projectId).execute();
   const persons = await db.selectFrom('persons').selectAll().where('project_id', '=', projectId).execute();
   const idsOf = Map.groupBy(ids, (row) => row.person_uuid);
@@ -54,12 +66,14 @@ async function personsOf(db: Metadata, projectId: number, isNamed: boolean): Pro
     .map((person) => {
       const own = (idsOf.get(person.uuid) ?? []).map((row) => row.distinct_id);
       const named = isNamed ? own.find((id) => personUuid(projectId, id) === person.uuid) : undefined;
+      const registers = sorted(person.registers);
+      const isByName = own.length > 1 && own.some((id) => repeated.has(id));
       return JSON.stringify([
         own.sort(),
         named,
         Number(person.created_at_micros),
         person.is_identified,
-        sorted(person.registers),
+        isByName ? Object.keys(registers) : registers,
       ]);
     })
     .sort();
@@ -80,7 +94,7 @@ async function groupsOf(db: Metadata, projectId: number): Promise<string[]> {
 }
 
 /** The text of registers with its keys in order. */
-function sorted(registers: string): unknown {
+function sorted(registers: string): object {
   const value = JSON.parse(registers) as Readonly<Record<string, unknown>>;
   return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
 }

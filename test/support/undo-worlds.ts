@@ -42,6 +42,8 @@ export interface UndoHistory {
   readonly files: readonly string[];
   readonly before: readonly WireEvent[];
   readonly after: readonly WireEvent[];
+  /** Ids of whom the imports bring an event that came live before. */
+  readonly repeated: ReadonlySet<string>;
 }
 
 /** `perRun`: records of each import. */
@@ -56,7 +58,8 @@ export async function writeUndoHistory(dir: string, perRun: number): Promise<Und
     await writeFile(file, own.map((record) => `${JSON.stringify(record)}\n`).join(''));
     files.push(file);
   }
-  return { files, ...liveEvents(records) };
+  const live = liveEvents(records);
+  return { files, ...live, repeated: new Set(live.before.map((event) => String(event.distinct_id))) };
 }
 
 function liveEvents(records: readonly object[]): Pick<UndoHistory, 'before' | 'after'> {

@@ -12,20 +12,28 @@ export interface Claim {
   readonly attempt: number;
 }
 
+/** An undo waits for imports: it must not take the place that one of these needs. */
+export type RunKind = 'import' | 'undo';
+
+export interface ClaimOptions {
+  readonly onlyRun?: string | undefined;
+  readonly except?: Iterable<string>;
+  readonly kind?: RunKind | undefined;
+}
+
 /**
  * Takes the run that has waited longest, or one whose worker died, and holds it until `now + leaseMs`.
- * @param of `onlyRun`: this one or none; `except`: runs that the caller still has in hand.
+ * @param of `onlyRun`: this one or none; `except`: runs that the caller still has in hand; `kind`: of these only.
  * @returns undefined: nothing to do.
  */
 export async function claimRun(
   db: Metadata,
   now: number,
   leaseMs: number,
-  of: { readonly onlyRun?: string | undefined; readonly except?: Iterable<string> } = {},
+  of: ClaimOptions = {},
 ): Promise<Claim | undefined> {
-  const except = [...(of.except ?? [])];
   return claimNext(
-    () => findDue(db, now, leaseMs, of.onlyRun, except),
+    () => findDue(db, now, leaseMs, of),
     async (found) => {
       const taken = claimed(found, now, leaseMs);
       const row = await db
@@ -39,7 +47,8 @@ export async function claimRun(
   );
 }
 
-function findDue(db: Metadata, now: number, leaseMs: number, onlyRun: string | undefined, except: readonly string[]) {
+function findDue(db: Metadata, now: number, leaseMs: number, { onlyRun, except = [], kind }: ClaimOptions) {
+  const inHand = [...except];
   let query = db
     .selectFrom('import_runs')
     .select(['id', 'attempts', 'lease_until', 'started_at'])
@@ -55,7 +64,8 @@ function findDue(db: Metadata, now: number, leaseMs: number, onlyRun: string | u
     .orderBy('id')
     .limit(1);
   if (onlyRun !== undefined) query = query.where('id', '=', onlyRun);
-  if (except.length > 0) query = query.where('id', 'not in', except);
+  if (inHand.length > 0) query = query.where('id', 'not in', inHand);
+  if (kind !== undefined) query = query.where('stage', kind === 'undo' ? '=' : '!=', 'undo' satisfies Stage);
   return query.executeTakeFirst();
 }
 

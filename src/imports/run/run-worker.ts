@@ -7,7 +7,17 @@ import type { Log } from '../../telemetry/log.ts';
 import { stagesOf } from './eta.ts';
 import { RunLostError, type RunStages } from './leased-run.ts';
 import { createRunWriter, type RunWriter } from './run-writer.ts';
-import { claimRun, completeRun, enterStage, failRun, isClaimed, releaseRun, renew, type Claim } from './claim-run.ts';
+import {
+  claimRun,
+  completeRun,
+  enterStage,
+  failRun,
+  isClaimed,
+  releaseRun,
+  renew,
+  type Claim,
+  type RunKind,
+} from './claim-run.ts';
 import type { Run, Stage } from './run.ts';
 import { judgeFailure } from './judge-failure.ts';
 
@@ -26,6 +36,8 @@ export interface RunWorkerDeps {
   readonly concurrency: number;
   /** This run and no other. */
   readonly onlyRun?: string;
+  /** These and no others. */
+  readonly kind?: RunKind;
   /** How often to look for a run, default 1,000. */
   readonly pollMs?: number;
   /** How often to look whether the run was paused, default 300. */
@@ -52,11 +64,11 @@ export function startRunWorker(deps: RunWorkerDeps): RunWorker {
 }
 
 async function takeRuns(deps: WorkerDeps): Promise<void> {
-  const { db, clock, signal, pollMs, leaseMs, onlyRun } = deps;
+  const { db, clock, signal, pollMs, leaseMs, onlyRun, kind } = deps;
   // A run that was paused and resumed is not taken while its stage is still ending here.
   const inHand = new Set<string>();
   await takeWork({
-    claim: () => claimRun(db, clock.now(), leaseMs, { onlyRun, except: inHand }),
+    claim: () => claimRun(db, clock.now(), leaseMs, { onlyRun, except: inHand, kind }),
     work: async (claim) => {
       inHand.add(claim.run.id);
       await workOn(deps, claim).finally(() => inHand.delete(claim.run.id));

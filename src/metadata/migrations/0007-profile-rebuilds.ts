@@ -19,6 +19,7 @@ async function createRebuilds({ schema }: Queries, { text }: ColumnTypes): Promi
     .addColumn('state', text, required)
     .addColumn('detail', text, required)
     .addColumn('counts', text, required)
+    .addColumn('arrivals', text, required)
     .addColumn('error', text, required)
     .addColumn('created_at', text, required)
     .execute();

@@ -21,7 +21,7 @@ import type { Log } from '../../telemetry/log.ts';
 import { lockProjects } from '../window-projects.ts';
 import { findTies } from './find-ties.ts';
 import { replayGroups, type GroupName } from './replay-groups.ts';
-import { replayPersons } from './replay-persons.ts';
+import { replayPersons, type ReplayDeps } from './replay-persons.ts';
 
 /** Ids, or groups, of one step: what live events have to wait for. */
 const keysPerStep = 500;
@@ -89,7 +89,7 @@ export class ProfileRebuilder {
     for (const kind of rebuildKinds) {
       const keys = await rebuildKeys(db, rebuild.id, kind, keysPerStep);
       if (keys.length === 0) continue;
-      const made = await this.#make(rebuild.projectId, kind, keys);
+      const made = await this.#make(rebuild, kind, keys);
       failpoint('rebuild_computed');
       await db.transaction().execute((tx) => commit(tx, rebuild, kind, made));
       failpoint('rebuild_committed');
@@ -98,14 +98,15 @@ export class ProfileRebuilder {
     await saveRebuild(db, rebuild.id, { state: 'done', error: '' });
   }
 
-  #make(projectId: number, kind: RebuildKind, keys: readonly string[]): Promise<Made> {
+  #make({ projectId, arrivals }: Rebuild, kind: RebuildKind, keys: readonly string[]): Promise<Made> {
+    const deps = { ...this.#deps, arrivals };
     switch (kind) {
       case 'person':
-        return makePersons(this.#deps, projectId, keys);
+        return makePersons(deps, projectId, keys);
       case 'group':
-        return makeGroups(this.#deps, projectId, keys);
+        return makeGroups(deps, projectId, keys);
       case 'group_type':
-        return makeGroupTypes(this.#deps, projectId, keys);
+        return makeGroupTypes(deps, projectId, keys);
     }
   }
 }
@@ -124,7 +125,11 @@ function sum(counts: RebuildCounts, more: Partial<RebuildCounts>): RebuildCounts
   return Object.fromEntries(names.map((name) => [name, counts[name] + (more[name] ?? 0)])) as unknown as RebuildCounts;
 }
 
-async function makePersons(deps: RebuilderDeps, projectId: number, keys: readonly string[]): Promise<Made> {
+async function makePersons(
+  deps: RebuilderDeps & ReplayDeps,
+  projectId: number,
+  keys: readonly string[],
+): Promise<Made> {
   const { ids, personUuids, notFollowed } = await findTies({ ...deps, idsMax }, projectId, keys);
   const changes = await replayPersons(deps, projectId, ids);
   return {
@@ -141,7 +146,7 @@ async function makePersons(deps: RebuilderDeps, projectId: number, keys: readonl
   };
 }
 
-async function makeGroups(deps: RebuilderDeps, projectId: number, keys: readonly string[]): Promise<Made> {
+async function makeGroups(deps: ReplayDeps, projectId: number, keys: readonly string[]): Promise<Made> {
   const names = keys.map(groupName);
   const changes = await replayGroups(deps, projectId, names);
   return {

@@ -13,7 +13,7 @@ export interface GroupName {
 
 /** The groups that the stored events make of these; a type that had no room before may find it now. */
 export async function replayGroups(
-  { db, store }: ReplayDeps,
+  { db, store, arrivals }: ReplayDeps,
   projectId: number,
   names: readonly GroupName[],
 ): Promise<GroupChanges> {
@@ -24,7 +24,7 @@ export async function replayGroups(
   groups.wantTypes(projectId);
   await groups.load();
   for (let after: Arrival | undefined; ;) {
-    const page = await groupProfileEvents(store, projectId, keys, { after, limit: eventsPerPage });
+    const page = await groupProfileEvents(store, projectId, keys, { after, limit: eventsPerPage, arrivals });
     for (const event of page) {
       const update = storedDraft(projectId, event)?.groups?.update;
       if (update === null || update === undefined) continue;

@@ -1,5 +1,11 @@
 import type { StoreReader } from '../../eventstore/eventstore.ts';
-import { firstSeen, profileEvents, type Arrival, type ProfileEvent } from '../../eventstore/profile-reads.ts';
+import {
+  firstSeen,
+  profileEvents,
+  type Arrival,
+  type ProfileEvent,
+  type RunArrivals,
+} from '../../eventstore/profile-reads.ts';
 import type { Queries } from '../../metadata/queries.ts';
 import type { PersonChanges } from '../../persons/person-rows.ts';
 import { PersonStore } from '../../persons/person-store.ts';
@@ -12,6 +18,7 @@ const eventsPerPage = 2000;
 export interface ReplayDeps {
   readonly db: Queries;
   readonly store: StoreReader;
+  readonly arrivals: RunArrivals;
 }
 
 /**
@@ -20,14 +27,16 @@ export interface ReplayDeps {
  * outside is passed over.
  */
 export async function replayPersons(
-  { db, store }: ReplayDeps,
+  { db, store, arrivals }: ReplayDeps,
   projectId: number,
   ids: ReadonlySet<string>,
 ): Promise<PersonChanges> {
   // Loads nothing: to it nobody is there yet.
   const persons = new PersonStore(db);
   persons.begin(1);
-  const seen = (await firstSeen(store, projectId, [...ids])).toSorted((a, b) => compare(a.arrival, b.arrival));
+  const seen = (await firstSeen(store, projectId, [...ids], arrivals)).toSorted((a, b) =>
+    compare(a.arrival, b.arrival),
+  );
   let next = 0;
   const touchThoseBefore = (arrival: Arrival | undefined): void => {
     for (; next < seen.length; next += 1) {
@@ -38,7 +47,7 @@ export async function replayPersons(
       if (!isSame) persons.touch(projectId, first.distinctId, first.arrival.micros);
     }
   };
-  for await (const event of eventsOf(store, projectId, [...ids])) {
+  for await (const event of eventsOf(store, projectId, [...ids], arrivals)) {
     touchThoseBefore(event);
     const draft = storedDraft(projectId, event);
     if (draft === undefined) continue;
@@ -59,9 +68,14 @@ function withoutMerge(draft: EventDraft): EventDraft {
   return { ...draft, person: draft.person && { ...draft.person, merge: null } };
 }
 
-async function* eventsOf(store: StoreReader, projectId: number, ids: readonly string[]): AsyncGenerator<ProfileEvent> {
+async function* eventsOf(
+  store: StoreReader,
+  projectId: number,
+  ids: readonly string[],
+  arrivals: RunArrivals,
+): AsyncGenerator<ProfileEvent> {
   for (let after: Arrival | undefined; ;) {
-    const page = await profileEvents(store, projectId, ids, { after, limit: eventsPerPage });
+    const page = await profileEvents(store, projectId, ids, { after, limit: eventsPerPage, arrivals });
     yield* page;
     if (page.length < eventsPerPage) return;
     after = page.at(-1);
@@ -70,7 +84,7 @@ async function* eventsOf(store: StoreReader, projectId: number, ids: readonly st
 
 /** As the store orders them. */
 function compare(a: Arrival, b: Arrival): number {
-  const byTime = a.receivedAt - b.receivedAt || a.micros - b.micros;
+  const byTime = a.receivedAt - b.receivedAt || a.micros - b.micros || a.rank - b.rank;
   return byTime || compareText(a.uuid, b.uuid) || compareText(a.distinctId, b.distinctId);
 }
 

@@ -13,6 +13,7 @@ import {
   type Rebuild,
 } from '../../../metadata/profile-rebuilds.ts';
 import { RunFailedError, type LeasedRun, type RunStage } from '../../run/leased-run.ts';
+import { getRun } from '../../run/run-store.ts';
 import { otherRuns } from '../../run/other-runs.ts';
 import type { UndoCell, UndoPlan, UndoResult } from '../../run/results.ts';
 import { retryRejected, RunTransitionError } from '../../run/run-transitions.ts';
@@ -55,7 +56,7 @@ const cellsShownMax = 10_000;
  * 1. Nothing of it is on its way any more, and no other run loads.
  * 2. Whom it concerns goes on record, before anything is deleted.
  * 3. Its rows are deleted. What somebody else stored of the same events is seen from then on.
- * 4. Runs that had events in common with it load them again.
+ * 4. Runs that had events in common with it load them again, and are waited for.
  * 5. The pipeline makes persons and groups anew from what is stored of them (src/pipeline/rebuild).
  * 6. The store is counted once more, and the report says what came of it.
  */
@@ -78,6 +79,7 @@ async function takeBack(undo: Undo): Promise<void> {
   failpoint('undo_deleted');
   const loadedAgain = await loadOthersAgain(undo, detail);
   failpoint('undo_others_told');
+  await untilLoadedAgain(undo, loadedAgain);
   const rebuild = await untilRebuilt(undo, detail);
   failpoint('undo_rebuilt');
   const result = await reconcile(undo, { ...detail, loadedAgain }, rebuild);
@@ -182,9 +184,31 @@ async function loadOthersAgain({ db, leased }: Undo, detail: UndoDetail): Promis
         if (!(error instanceof RunTransitionError)) throw error;
       }
     }
-    await saveRebuild(tx, leased.run.id, { state: 'due', detail: { ...detail, loadedAgain: told } });
+    await saveRebuild(tx, leased.run.id, { detail: { ...detail, loadedAgain: told } });
   });
   return told;
+}
+
+/**
+ * What they load again counts as arrived with the rest of their run, when it was begun: had the undone run not been there, they
+ * would have brought it then. One that is paused or fails meanwhile brings it when somebody makes it go on.
+ */
+async function untilLoadedAgain(undo: Undo, runs: readonly string[]): Promise<void> {
+  const { db, leased, lookMs } = undo;
+  const arrivals: Record<string, number> = {};
+  for (const id of runs) {
+    for (;;) {
+      const run = await getRun(db, id);
+      if (run !== undefined) arrivals[id] = run.createdAt * 1000;
+      if (run === undefined || (run.state !== 'queued' && run.state !== 'running')) break;
+      leased.waiting({ reason: `run ${id} loads again what it had in common with this one` });
+      await delay(lookMs, undefined, { signal: leased.signal });
+    }
+  }
+  leased.waiting(null);
+  await undo.settled(leased.signal);
+  const rebuild = await findRebuild(db, leased.run.id);
+  if (rebuild?.state === 'collected') await saveRebuild(db, rebuild.id, { state: 'due', arrivals });
 }
 
 async function untilRebuilt(undo: Undo, { plan }: UndoDetail): Promise<Rebuild> {
