@@ -147,7 +147,7 @@ describe('runs of an import app', () => {
     expect((await api.call('POST', `${path}/resume/`, {})).status).toBe(409);
     expect((await api.call('POST', `${path}/retry_rejected/`)).status).toBe(409);
     expect((await api.call('POST', `${path}/cancel/`)).body).toMatchObject({ state: 'cancelled' });
-    expect((await api.call('POST', `${path}/resume/`, {})).body['detail']).toMatch(/nothing can be done/);
+    expect((await api.call('POST', `${path}/resume/`, {})).body['detail']).toMatch(/possible: undo/);
     const log = await api.call('GET', `/activity_log/?scope=PluginConfig&item_id=${id}`);
     const jobs = (
       log.body['results'] as { detail: { changes: { field: string; after: { type: string; run: string } }[] } }[]

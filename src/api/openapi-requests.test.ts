@@ -33,6 +33,7 @@ interface Schema extends JsonSchema {
   readonly minLength?: number;
   readonly maxLength?: number;
   readonly maximum?: number;
+  readonly exclusiveMinimum?: number;
   readonly minItems?: number;
   readonly maxItems?: number;
   readonly minProperties?: number;
@@ -184,7 +185,12 @@ function valueOf(schema: Schema): fc.Arbitrary<unknown> {
     case 'integer':
       return fc.integer({ min: schema.minimum ?? 0, max: Math.min(schema.maximum ?? 1000, 2 ** 31 - 1) });
     case 'number':
-      return fc.double({ min: schema.minimum ?? 0, max: schema.maximum ?? 1000, noNaN: true });
+      return fc.double({
+        min: schema.exclusiveMinimum ?? schema.minimum ?? 0,
+        minExcluded: schema.exclusiveMinimum !== undefined,
+        max: schema.maximum ?? 1000,
+        noNaN: true,
+      });
     case 'boolean':
       return fc.boolean();
     case 'null':

@@ -301,6 +301,17 @@ function pipelineRows(project_id: number): Rows {
 function importRows(project_id: number): Rows {
   const run_id = `run ${project_id}`;
   return {
+    profile_rebuilds: {
+      id: run_id,
+      project_id,
+      state: 'due',
+      detail: 'null',
+      counts: '{}',
+      arrivals: '{}',
+      error: '',
+      created_at: isoMicros(now),
+    },
+    profile_rebuild_keys: { rebuild_id: run_id, project_id, kind: 'person', key: 'a' },
     import_runs: {
       id: run_id,
       project_id,

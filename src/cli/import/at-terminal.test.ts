@@ -73,11 +73,16 @@ describe.skipIf(!hasTerminal).concurrent(`an import at a terminal${reason}`, () 
     await using endpoint = await startEndpoint(() => 'keep');
     await using made = await newImport();
     const to = ['--to', endpoint.url, '--api-key', 'phc_test'];
-    const [first, second] = [pressAt('load 3/5', ctrlC), pressAt('Ctrl-C once more', ctrlC)];
-    const ended = await atTerminal(made, [...to, '--speed', '1000'], (screen, child) => {
-      first(screen, child);
-      second(screen, child);
-    });
+    const pressTwice = (): Promise<Seen> => {
+      const [first, second] = [pressAt('load 3/5', ctrlC), pressAt('Ctrl-C once more', ctrlC)];
+      return atTerminal(made, [...to, '--speed', '500'], (screen, child) => {
+        first(screen, child);
+        second(screen, child);
+      });
+    };
+    let ended = await pressTwice();
+    // The pause can be faster than the second key.
+    for (let tries = 1; tries < 4 && ended.code === exitCodes.paused.code; tries++) ended = await pressTwice();
     expect(ended.code).toBe(exitCodes.interrupted.code);
     expect(ended.screen).not.toContain('paused in');
     const again = await atTerminal(made, to);

@@ -112,7 +112,8 @@ describe('the export stage', () => {
       await leased.flush();
       reasons.push((await test.record()).waiting?.reason);
     };
-    await exportStage(test.staging, source, { sleep })(leased);
+    const clock = { now: () => 0 };
+    await exportStage(test.staging, source, { sleep, clock })(leased);
     expect(waits).toEqual(Array(12).fill(90_000));
     expect(reasons[0]).toMatch(/^the source answers 429; trying again at \d\d:\d\d:\d\d UTC$/);
     expect((await test.record()).waiting).toBeNull();
