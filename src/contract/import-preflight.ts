@@ -43,6 +43,7 @@ export const findingCodes = [
   'source_empty',
   'source_slow',
   'source_busy',
+  'source_still_written',
   'source_unreachable',
   'format_unfit',
   'records_unreadable',

@@ -108,7 +108,7 @@ describe('millrace import of a file that is written to all the time', () => {
     try {
       await writeFile(made.file, textOf(before));
       const finished = await made.spawn(endpoint.url);
-      expect([finished.code, finished.stderr]).toEqual([
+      expect([finished.code, finished.stdout]).toEqual([
         exitCodes.preflight.code,
         expect.stringMatching(/is still being written: .*; wait until that is done, or import a copy/),
       ]);

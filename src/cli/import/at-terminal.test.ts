@@ -57,7 +57,7 @@ describe.skipIf(!hasTerminal).concurrent(`an import at a terminal${reason}`, () 
     await using endpoint = await startEndpoint(() => 'keep');
     await using made = await newImport();
     const to = ['--to', endpoint.url, '--api-key', 'phc_test'];
-    const paused = await atTerminal(made, [...to, '--speed', '1000'], pressAt('load 3/5', ctrlC));
+    const paused = await atTerminal(made, [...to, '--speed', '1000'], pressAt('load 3/5  [', ctrlC));
     expect([paused.code, paused.screen]).toEqual([exitCodes.paused.code, expect.stringContaining('paused in load')]);
     // Drawn over, with a bar; what is done has a line of its own.
     expect(paused.screen).toContain(`${drawOver}load 3/5  [`);
@@ -74,7 +74,7 @@ describe.skipIf(!hasTerminal).concurrent(`an import at a terminal${reason}`, () 
     await using made = await newImport();
     const to = ['--to', endpoint.url, '--api-key', 'phc_test'];
     const pressTwice = (): Promise<Seen> => {
-      const [first, second] = [pressAt('load 3/5', ctrlC), pressAt('Ctrl-C once more', ctrlC)];
+      const [first, second] = [pressAt('load 3/5  [', ctrlC), pressAt('Ctrl-C once more', ctrlC)];
       return atTerminal(made, [...to, '--speed', '500'], (screen, child) => {
         first(screen, child);
         second(screen, child);

@@ -1,5 +1,5 @@
 import { networkFault } from '../../base/network-fault.ts';
-import { SourceError, SourceWaitError } from '../source.ts';
+import { SourceError, SourceWaitError, StillWrittenError } from '../source.ts';
 import { FormatOptionsError } from '../formats/format.ts';
 import { SettingsError } from '../../plugins/plugin.ts';
 import { fine, problem, warning, type Finding, type PreflightCheck } from './findings.ts';
@@ -33,6 +33,8 @@ function refusal(error: unknown): Finding {
     return problem('source_failed', (error as Error).message, null);
   if (!(error instanceof SourceWaitError)) throw error;
   const { message } = error;
+  // The message says what to do.
+  if (error instanceof StillWrittenError) return problem('source_still_written', message, null);
   if (nobodyThere.has(networkFault(error))) {
     return problem('source_unreachable', message, 'see whether its address is right and it runs');
   }
