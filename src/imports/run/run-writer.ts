@@ -134,10 +134,11 @@ function showProgress({ db, clock, onLost, onTrouble }: ShowDeps, claim: Claim) 
     };
     if (!(await updateClaimed(db, claim, columns))) throw lost(run, onLost);
   };
-  const { soon, now: flush } = createLateWrite(writeEveryMs, write, (error) => {
+  const onFailure = (error: unknown): void => {
     // A run that is lost is told through the signal; any other trouble is met again by the next write.
     if (!(error instanceof RunLostError)) onTrouble(error);
-  });
+  };
+  const { soon, now: flush } = createLateWrite(writeEveryMs, write, onFailure);
   return {
     progress(stage: StageProgress, changed: Partial<RunTotals> = {}) {
       progress = { ...progress, [stage.stage]: withTimes(stage, progress[stage.stage], clock.now()) };
@@ -147,8 +148,11 @@ function showProgress({ db, clock, onLost, onTrouble }: ShowDeps, claim: Claim) 
     },
     waiting(reason: Waiting | null) {
       if (reason === null && waiting === null) return;
+      const isNew = reason !== null && reason.reason !== waiting?.reason;
       waiting = reason;
       soon();
+      // A short wait would be over by then, or another part's progress in its place, and nobody would have seen it.
+      if (isNew) flush().catch(onFailure);
     },
     beginStage(stage: Stage) {
       const { finishedAt: _, ...before } = progress[stage] ?? { stage, partsDone: 0, done: 0, bytes: 0, rate: 0 };
