@@ -5,7 +5,7 @@ import { fieldWords, flagWords } from '../run/advice-words.ts';
 import { SourceWaitError, type Source } from '../source.ts';
 import type { Staging } from '../staging.ts';
 import type { EndpointFacts, Target } from '../target.ts';
-import { createPreflight, type PreflightParts } from './preflight.ts';
+import { createPreflight, type CreatePreflightDeps } from './preflight.ts';
 
 const lines = Buffer.from('{"event":"A","properties":{"time":1704067200,"distinct_id":"u","$insert_id":"1"}}\n');
 
@@ -39,7 +39,7 @@ function targetOf(endpoint: () => Promise<EndpointFacts>): Target {
   };
 }
 
-function look(changed: Partial<PreflightParts>): Promise<PreflightResult> {
+function look(changed: Partial<CreatePreflightDeps>): Promise<PreflightResult> {
   const preflight = createPreflight({
     clock: { now: () => Date.parse('2024-06-01T00:00:00Z') },
     staging,

@@ -45,21 +45,21 @@ export interface PreflightAsked {
 
 export type Preflight = (asked: PreflightAsked) => Promise<PreflightResult>;
 
-export interface PreflightParts extends PreflightDeps {
+export interface CreatePreflightDeps extends PreflightDeps {
   readonly clock: Clock;
   /** Of all checks together, ms; default 2.5 s. */
   readonly timeLimitMs?: number;
 }
 
 /** Rejects with the signal's reason only: what goes wrong in a check is a finding. */
-export function createPreflight(parts: PreflightParts): Preflight {
-  const limitMs = parts.timeLimitMs ?? timeLimitMs;
+export function createPreflight(deps: CreatePreflightDeps): Preflight {
+  const limitMs = deps.timeLimitMs ?? timeLimitMs;
   return async ({ options, without = [], signal }) => {
     const begun = performance.now();
     const stop = new AbortController();
     const time = startTimer(limitMs);
     const early = startTimer(limitMs * estimateShare);
-    const context = contextOf(parts, options, { signal: AbortSignal.any([signal, stop.signal]), early: early.over });
+    const context = contextOf(deps, options, { signal: AbortSignal.any([signal, stop.signal]), early: early.over });
     try {
       const asked = checks.filter(({ name }) => !without.includes(name));
       const found = await Promise.all(asked.map((check) => findingsOf(check, context, time.over, limitMs / 1000)));
@@ -79,7 +79,7 @@ interface Limits {
   readonly early: Promise<typeof late>;
 }
 
-function contextOf(deps: PreflightParts, options: RunOptions, { signal, early }: Limits): PreflightContext {
+function contextOf(deps: CreatePreflightDeps, options: RunOptions, { signal, early }: Limits): PreflightContext {
   const sample = once(async () => sampleSource(await deps.openSource(), options, signal));
   const sampled = () =>
     sample().then(

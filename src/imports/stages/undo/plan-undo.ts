@@ -109,12 +109,15 @@ function exceptionsOf(others: readonly OtherRun[]): string[] {
     ({ id }) =>
       `What run ${id} staged is removed: events that it and this run both had, and of which the store kept this run's, are missing afterwards.`,
   );
-  const open = of('not_complete').map(
-    ({ id, state }) =>
-      `Run ${id} is ${state}: events that it had loaded before and that the store kept as this run's are missing until its ` +
-      'records are tried again (resume it, then retry its rejected records).',
+  return [...gone, ...of('not_complete').map(incompleteException)];
+}
+
+/** Of a run that has not loaded again what it had in common with the undone one. */
+export function incompleteException({ id, state }: Pick<OtherRun, 'id' | 'state'>): string {
+  return (
+    `Run ${id} is ${state}: events that it had loaded before and that the store kept as this run's are missing until its ` +
+    'records are tried again (resume it, then retry its rejected records).'
   );
-  return [...gone, ...open];
 }
 
 async function countPersons(db: Queries, projectId: number, ids: readonly string[]): Promise<number> {

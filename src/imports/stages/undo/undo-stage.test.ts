@@ -195,6 +195,25 @@ describe('undo of an import run', () => {
     expect(await bench.person('b')).toMatchObject({ properties: { later: true } });
   });
 
+  it('a run that was to load again and failed on the way is an exception of the report, never passed over', async () => {
+    const { projectId, db } = bench;
+    await send('historical', projectId, madeEvents(7, 50, { runId: 'run-b' }));
+    await endedRun(projectId, 'run-b');
+    await endedRun(projectId, 'run-c');
+    const load = { stage: 'load', partsDone: 0, done: 0, bytes: 0, rate: 0 };
+    const common = { progress: JSON.stringify({ load }), totals: JSON.stringify({ duplicates: 1 }) };
+    await db.updateTable('import_runs').set(common).where('id', '=', 'run-c').execute();
+    const fails = async (): Promise<void> => {
+      while ((await getRun(db, 'run-c'))?.state !== 'queued') await delay(10);
+      await db.updateTable('import_runs').set({ state: 'failed' }).where('id', '=', 'run-c').execute();
+    };
+    const [result] = await Promise.all([undo('run-b'), fails()]);
+    expect(result).toMatchObject({
+      loaded_again: ['run-c'],
+      exceptions: [expect.stringMatching(/^Run run-c is failed/)],
+    });
+  });
+
   it('the same events can be imported again, under another run', async () => {
     const { projectId } = bench;
     const events = madeEvents(7, 300, { runId: 'run-b' });

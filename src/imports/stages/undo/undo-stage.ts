@@ -19,7 +19,7 @@ import type { UndoCell, UndoPlan, UndoResult } from '../../run/results.ts';
 import { retryRejected, RunTransitionError } from '../../run/run-transitions.ts';
 import type { Staging } from '../../staging.ts';
 import { TargetWaitError, type Target } from '../../target.ts';
-import { readStored, type ConcernedSink } from './plan-undo.ts';
+import { incompleteException, readStored, type ConcernedSink } from './plan-undo.ts';
 import { writeUndo } from './write-undo.ts';
 
 export interface UndoStageDeps {
@@ -252,8 +252,18 @@ async function reconcile(undo: Undo, detail: UndoDetail, { counts }: Rebuild): P
     cells: cells.slice(0, cellsShownMax),
     more_cells: Math.max(0, cells.length - cellsShownMax),
     loaded_again: loadedAgain,
-    exceptions: [...plan.exceptions, ...tiesException(counts.ties_not_followed)],
+    exceptions: [
+      ...plan.exceptions,
+      ...(await incompleteExceptions(undo, loadedAgain)),
+      ...tiesException(counts.ties_not_followed),
+    ],
   };
+}
+
+/** Runs that were told to load again, and were paused or failed on the way. */
+async function incompleteExceptions({ db }: Undo, told: readonly string[]): Promise<string[]> {
+  const runs = await Promise.all(told.map((id) => getRun(db, id)));
+  return runs.flatMap((run) => (run === undefined || run.state === 'completed' ? [] : [incompleteException(run)]));
 }
 
 function tiesException(count: number): string[] {
