@@ -26,6 +26,11 @@ function say(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
+/** Resolves once the kernel has the line, so that it outlives a kill -9: a parent that is slow to read leaves lines here. */
+function said(line: string): Promise<void> {
+  return new Promise((resolve) => process.stdout.write(`${line}\n`, () => resolve()));
+}
+
 async function appendOne(name: string): Promise<boolean> {
   const padding = randomBytes(20_000);
   const body = new Uint8Array(Buffer.concat([Buffer.from(`${name}\n`), padding]));
@@ -49,7 +54,8 @@ async function consumeForever(): Promise<never> {
     if (last === undefined) await reader.waitForAppend(50);
     else {
       cursor = last.seq;
-      say(`committed ${cursor}`);
+      // Before the commit takes effect: the parent must not take what is deleted for lost.
+      await said(`committed ${cursor}`);
       reader.commit('live', cursor);
       await delay(5);
     }
