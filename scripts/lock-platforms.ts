@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
 /**
- * The lock file has to name the binaries of every platform (chDB's library, the linter's and the formatter's): a registry
+ * The lock file has to name the binaries of every platform (chDB's library, DuckDB's, the linter's, the formatter's and the build's): a registry
  * mirror that does not carry some of them makes npm leave them out, and `npm ci` then installs nothing, or refuses,
  * elsewhere. This adds what is missing, with the hash of each as far as the registry knows it; run it after `npm install`.
  */
@@ -28,6 +28,7 @@ const platform =
 
 /** `…-linux-arm64-gnu` → what npm compares with the machine; undefined: no binary of one platform. */
 function platformOf(name: string): Pick<LockedPackage, 'os' | 'cpu' | 'libc'> | undefined {
+  if (name.endsWith('-wasm32-wasi')) return { cpu: ['wasm32'] };
   const [, os, cpu, suffix = ''] = platform.exec(name) ?? [];
   if (os === undefined || cpu === undefined) return undefined;
   const libc = suffix.startsWith('musl') ? 'musl' : 'glibc';
