@@ -4,6 +4,7 @@ import { defineConfig } from 'vitest/config';
 // unit: beside the code, real SQLite / chDB / HTTP inside one process. Files share the processes that run them, one after
 //   another: nothing of the program lives at module level, so a file finds none of what another did.
 // services: the same suites against servers; they skip, saying so, when the server is absent.
+// console: the logic of the console's components, without a browser; its pages are tested in one by e2e.
 // e2e: real processes, real client libraries, kill -9.
 // All of them stand in one queue, e2e (the longest) first, so that no processor waits for the last file of a kind.
 const slow = { testTimeout: 180_000, hookTimeout: 60_000 };
@@ -26,6 +27,7 @@ export default defineConfig({
           hookTimeout: 30_000,
         },
       },
+      { test: { name: 'console', include: ['console/src/**/*.test.ts'], isolate: false } },
       { test: { name: 'services', include: ['src/**/*.services.test.ts'], ...slow } },
       { test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], ...slow } },
     ],

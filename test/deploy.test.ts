@@ -36,8 +36,14 @@ describe('the image', () => {
 
   it('is built on a base that can be pinned, and runs as an ordinary user', () => {
     const bases = [...dockerfile.matchAll(/^FROM (\S+)/gm)].map((match) => match[1]);
-    expect(bases).toEqual(['${BASE_IMAGE}', '${BASE_IMAGE}']);
+    expect(bases).toEqual(['${BASE_IMAGE}', '${BASE_IMAGE}', '${BASE_IMAGE}']);
     expect(dockerfile).toMatch(/^USER node$/m);
+  });
+
+  it('builds the console in a stage of its own, and holds nothing of it but the built files', () => {
+    expect(dockerfile).toMatch(/^COPY --from=console \/app\/console\/dist \.\/console\/dist$/m);
+    const last = dockerfile.slice(dockerfile.lastIndexOf('FROM '));
+    expect(last).not.toMatch(/^COPY console/m);
   });
 
   it('holds everything that it copies, and the licence', () => {
@@ -48,7 +54,9 @@ describe('the image', () => {
     const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(
       (match) => match[1]?.split(' ') ?? [],
     );
-    expect(new Set(copied)).toEqual(new Set(kept));
+    const isKept = (path: string): boolean => kept.some((each) => path === each || path.startsWith(`${each}/`));
+    expect(copied.filter((path) => !isKept(path))).toEqual([]);
+    expect(kept.filter((path) => !copied.includes(path))).toEqual([]);
     expect(copied).toContain('LICENSE');
   });
 });

@@ -25,14 +25,17 @@ interface PageDeps {
   readonly clock: Clock;
   readonly auth: Auth;
   readonly siteUrl: string;
+  /** Without it, the start page is what there is to see. */
+  readonly hasConsole: boolean;
 }
 
 /** The few pages that a person needs before the console: sign in by one-time link, see the projects, make a key. */
 export function servePages(app: FastifyInstance, deps: PageDeps): void {
-  const { db, clock, auth, siteUrl } = deps;
+  const { db, clock, auth, siteUrl, hasConsole } = deps;
   app.get('/', async (request, reply) => {
     const principal = await sessionOf(auth, request);
     if (principal === undefined) return sendPage(reply, 200, 'Millrace', welcomePage());
+    if (hasConsole) return reply.headers(pageHeaders).redirect('/console/', 303);
     const { projects } = await listProjects(db, { organizationId: principal.organizationId, limit: 100 });
     return sendPage(reply, 200, 'Millrace', startPage(projects, requestOrigin(request, siteUrl)));
   });

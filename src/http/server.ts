@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import { fileURLToPath } from 'node:url';
 import { fastify, LogController, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Clock } from '../base/clock.ts';
 import { newId } from '../base/ids.ts';
@@ -12,6 +13,7 @@ import type { ApiRoute } from './api-route.ts';
 import type { Auth } from './auth.ts';
 import { bodyBytesMax, registerBodyParsers } from './body.ts';
 import { createHostCheck, refuseUnclearHost } from './check-host.ts';
+import { serveConsole } from './console/serve-console.ts';
 import { allowOrigin } from './cors.ts';
 import { drainOnClose } from './drain.ts';
 import { toApiError } from './errors.ts';
@@ -36,7 +38,11 @@ export interface ServerDeps {
   readonly registerCapture?: (app: FastifyInstance) => void;
   /** Adds plain pages (such as the API docs) beside the API. */
   readonly registerPages?: (app: FastifyInstance) => void;
+  /** Where the built console lies. Default: console/dist of this package. */
+  readonly consoleDir?: string;
 }
+
+const consoleDir = fileURLToPath(new URL('../../console/dist', import.meta.url));
 
 const headersTimeoutMs = 10_000;
 const keepAliveMs = 72_000;
@@ -67,7 +73,8 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
     scope.addHook('onRequest', async (request) => checkHost(request));
     registerBodyParsers(scope);
     serveRoutes(scope, deps.routes, { auth, rateLimiter, siteUrl });
-    servePages(scope, { db: deps.db, clock, auth, siteUrl });
+    const { isBuilt } = serveConsole(scope, deps.consoleDir ?? consoleDir);
+    servePages(scope, { db: deps.db, clock, auth, siteUrl, hasConsole: isBuilt });
   });
   const { registerCapture, registerPages } = deps;
   if (registerPages !== undefined) {

@@ -31,6 +31,11 @@ function keyForm(): Html {
 export function startPage(projects: readonly ProjectRef[], origin: string): Html {
   return html`<h1>Millrace</h1>
     <p class="soft">Your projects and what you need to use them.</p>
+    <section class="notice">
+      <p>The console is not built here. In the folder of the program:</p>
+      <pre><code>npm ci && node scripts/build-console.js</code></pre>
+      <p>Then start the service again.</p>
+    </section>
     ${projects.map((project) => projectCard(project, origin))}
     <section>
       <h2>New personal API key</h2>

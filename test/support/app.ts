@@ -58,7 +58,7 @@ export interface RouteContext {
 export async function startTestApp(
   routes: (db: Metadata, context: RouteContext) => ApiRoute[],
   more: { readonly settings?: Partial<Settings>; readonly wrongKeyWindows?: readonly RateWindow[] } & Partial<
-    Pick<ServerDeps, 'health' | 'registerCapture' | 'registerPages'>
+    Pick<ServerDeps, 'health' | 'registerCapture' | 'registerPages' | 'consoleDir'>
   > = {},
 ): Promise<TestApp> {
   const { settings: changed = {}, wrongKeyWindows = [], ...deps } = more;
@@ -72,7 +72,9 @@ export async function startTestApp(
   const settings = { ...loadSettings({ env: {} }).settings, apiRateLimit: 'off', ...changed };
   const auth = createAuth({ db, clock, log, wrongKeyWindows });
   const table = routes(db, { auth, clock });
-  const app = buildServer({ db, clock, log, metrics, settings, auth, routes: table, health: {}, ...deps });
+  // Whether a console has been built here must make no difference to a test that is not about it.
+  const consoleDir = 'no console';
+  const app = buildServer({ db, clock, log, metrics, settings, auth, routes: table, health: {}, consoleDir, ...deps });
   cleanup.defer(() => app.close());
   await app.ready();
   const records = await createRecords(db, clock);

@@ -1,0 +1,78 @@
+import { createParser } from 'eventsource-parser';
+import { ApiError, isTransient } from './api-error.ts';
+import { send, type Query } from './request.ts';
+
+export interface StreamMessage {
+  readonly event: string;
+  readonly data: string;
+  readonly id: string | undefined;
+}
+
+export interface StreamOptions {
+  readonly query?: Query;
+  readonly signal: AbortSignal;
+  readonly onMessage: (message: StreamMessage) => void;
+  readonly onState?: (state: 'connecting' | 'open' | 'waiting') => void;
+}
+
+const delayMaxMs = 10_000;
+
+/**
+ * Reads a stream of server-sent events until the signal ends it; after a break it waits and connects again, telling the server
+ * the last id it saw.
+ * @throws ApiError for what waiting does not cure
+ */
+export async function readStream(path: string, options: StreamOptions): Promise<void> {
+  const { signal, onState } = options;
+  let lastId: string | undefined;
+  let failures = 0;
+  while (!signal.aborted) {
+    onState?.('connecting');
+    try {
+      await readOnce(path, options, lastId, (message) => {
+        lastId = message.id ?? lastId;
+        failures = 0;
+      });
+    } catch (error) {
+      if (signal.aborted) return;
+      // A connection that breaks in the middle is no ApiError.
+      if (error instanceof ApiError && !isTransient(error)) throw error;
+    }
+    if (signal.aborted) return;
+    onState?.('waiting');
+    await pause(Math.min(500 * 2 ** failures, delayMaxMs), signal);
+    failures += 1;
+  }
+}
+
+async function readOnce(
+  path: string,
+  { query, signal, onMessage, onState }: StreamOptions,
+  lastId: string | undefined,
+  seen: (message: StreamMessage) => void,
+): Promise<void> {
+  const headers = { accept: 'text/event-stream', ...(lastId === undefined ? {} : { 'last-event-id': lastId }) };
+  const response = await send(path, { query: query ?? {}, signal, headers });
+  onState?.('open');
+  const parser = createParser({
+    onEvent: ({ event = 'message', data, id }) => {
+      const message = { event, data, id };
+      seen(message);
+      onMessage(message);
+    },
+  });
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  for (let piece = await reader?.read(); piece?.done === false; piece = await reader?.read()) parser.feed(piece.value);
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(done, ms);
+    function done(): void {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', done);
+      resolve();
+    }
+    signal.addEventListener('abort', done);
+  });
+}

@@ -1,0 +1,8 @@
+import type { Page } from '../../../src/contract/pagination.ts';
+import type { ProjectRecord } from '../../../src/contract/projects.ts';
+import { apiQuery } from './queries.ts';
+
+export type { ProjectRecord };
+
+/** Every project that the user may see. */
+export const projectsQuery = apiQuery<Page<ProjectRecord>>('/api/projects', { limit: 1000 });

@@ -1,0 +1,47 @@
+import type { ComponentProps, ReactNode } from 'react';
+import { classNames } from './class-names.ts';
+import { Spinner } from './spinner.tsx';
+
+export type ButtonKind = 'primary' | 'plain' | 'quiet' | 'danger';
+
+export interface ButtonProps extends ComponentProps<'button'> {
+  readonly kind?: ButtonKind;
+  readonly size?: 'small' | 'medium';
+  /** Shows that its work is under way; a second press does nothing. */
+  readonly busy?: boolean;
+  readonly icon?: ReactNode;
+}
+
+const kinds: Readonly<Record<ButtonKind, string>> = {
+  primary: 'border-transparent bg-accent text-accent-ink hover:bg-accent-hover',
+  plain: 'border-line bg-surface text-ink hover:bg-hover',
+  quiet: 'border-transparent bg-transparent text-soft hover:bg-hover hover:text-ink',
+  danger: 'border-transparent bg-danger text-danger-ink hover:opacity-90',
+};
+
+const sizes = { small: 'h-7 px-2 text-xs gap-1', medium: 'h-8 px-3 text-sm gap-1.5' } as const;
+
+/** The look of a button, for links that are to look so. */
+export function buttonStyle(kind: ButtonKind = 'plain', size: 'small' | 'medium' = 'medium'): string {
+  return classNames(
+    'inline-flex shrink-0 items-center justify-center rounded-md border font-medium whitespace-nowrap transition-colors',
+    'disabled:pointer-events-none disabled:opacity-60',
+    kinds[kind],
+    sizes[size],
+  );
+}
+
+export function Button({ kind, size, busy = false, icon, className, children, onClick, ...props }: ButtonProps) {
+  return (
+    <button
+      type="button"
+      aria-busy={busy || undefined}
+      className={classNames(buttonStyle(kind, size), busy && 'cursor-progress', className)}
+      onClick={busy ? (event) => event.preventDefault() : onClick}
+      {...props}
+    >
+      {busy ? <Spinner /> : icon}
+      {children}
+    </button>
+  );
+}

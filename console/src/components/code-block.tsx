@@ -1,0 +1,16 @@
+import { CopyButton } from './copy-button.tsx';
+import { visible } from './visible-text.ts';
+
+/** Code or output to read and to copy. */
+export function CodeBlock({ code, label = 'Copy' }: { readonly code: string; readonly label?: string }) {
+  return (
+    <div className="group relative rounded-md border border-line bg-sunken">
+      <pre tabIndex={0} className="max-h-96 overflow-auto p-3 pr-10 font-mono text-xs leading-relaxed">
+        <code dir="ltr">{visible(code)}</code>
+      </pre>
+      <div className="absolute top-1 right-1">
+        <CopyButton text={code} label={label} />
+      </div>
+    </div>
+  );
+}

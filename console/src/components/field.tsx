@@ -1,0 +1,44 @@
+import { useId, type ReactNode } from 'react';
+
+/** What a control inside a field is given. */
+export interface ControlProps {
+  readonly id: string;
+  readonly 'aria-describedby': string | undefined;
+  readonly 'aria-invalid': boolean | undefined;
+}
+
+interface FieldProps {
+  readonly label: ReactNode;
+  readonly hint?: ReactNode;
+  /** What is wrong with the value. */
+  readonly error?: string | undefined;
+  readonly required?: boolean;
+  readonly children: (control: ControlProps) => ReactNode;
+}
+
+/** Label, control, hint and error of one input, tied together for screen readers. */
+export function Field({ label, hint, error, required = false, children }: FieldProps) {
+  const id = useId();
+  const hintId = `${id}-hint`;
+  const errorId = `${id}-error`;
+  const described = [hint !== undefined && hintId, error !== undefined && errorId].filter(Boolean).join(' ');
+  return (
+    <div className="flex min-w-0 flex-col gap-1">
+      <label htmlFor={id} className="text-sm font-medium">
+        {label}
+        {required && <span className="text-danger"> *</span>}
+      </label>
+      {children({ id, 'aria-describedby': described || undefined, 'aria-invalid': error !== undefined || undefined })}
+      {hint !== undefined && (
+        <p id={hintId} className="text-xs text-soft">
+          {hint}
+        </p>
+      )}
+      {error !== undefined && (
+        <p id={errorId} role="alert" className="text-xs text-danger">
+          {error}
+        </p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,52 @@
+const steps = ['', ' k', ' M', ' G', ' T'] as const;
+
+/** 1234567 → `1.23 M`; at most three digits that count. */
+export function formatNumber(value: number): string {
+  return scaled(value, 1000, steps);
+}
+
+/** 1536 → `1.5 KiB`. */
+export function formatBytes(bytes: number): string {
+  return scaled(bytes, 1024, [' B', ' KiB', ' MiB', ' GiB', ' TiB']);
+}
+
+/** Events or bytes per second: `1.2 k/s`. */
+export function formatRate(perSecond: number): string {
+  return `${formatNumber(perSecond)}/s`;
+}
+
+/** 93_000 → `1 min 33 s`; the two largest units. */
+export function formatDuration(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 10_000) return `${(ms / 1000).toFixed(1)} s`;
+  let rest = Math.round(ms / 1000);
+  const parts: string[] = [];
+  for (const [unit, seconds] of [
+    ['d', 86_400],
+    ['h', 3_600],
+    ['min', 60],
+    ['s', 1],
+  ] as const) {
+    const amount = Math.floor(rest / seconds);
+    rest -= amount * seconds;
+    if (amount > 0) parts.push(`${amount} ${unit}`);
+    if (parts.length > 0 && (amount === 0 || parts.length === 2)) break;
+  }
+  return parts.join(' ');
+}
+
+function scaled(value: number, base: number, units: readonly string[]): string {
+  let rest = value;
+  let step = 0;
+  while (Math.abs(rest) >= base && step < units.length - 1) {
+    rest /= base;
+    step += 1;
+  }
+  // 999.9 of one unit would be rounded to 1000 of it.
+  if (Math.abs(rest) >= 999.5 && step < units.length - 1 && base === 1000 && step > 0) {
+    rest /= base;
+    step += 1;
+  }
+  const digits = Number.isInteger(rest) || Math.abs(rest) >= 100 ? 0 : Math.abs(rest) >= 10 ? 1 : 2;
+  return `${Number(rest.toFixed(digits))}${units[step]}`;
+}

@@ -1,0 +1,24 @@
+import { Tooltip as Base } from '@base-ui/react/tooltip';
+import type { ReactElement, ReactNode } from 'react';
+
+interface TooltipProps {
+  readonly text: ReactNode;
+  /** What it explains; takes a ref and the props of a trigger. */
+  readonly children: ReactElement<Record<string, unknown>>;
+}
+
+/** Words on hover and on focus. What must be known to use the page does not belong here. */
+export function Tooltip({ text, children }: TooltipProps) {
+  return (
+    <Base.Root>
+      <Base.Trigger render={children} />
+      <Base.Portal>
+        <Base.Positioner sideOffset={6} className="z-50">
+          <Base.Popup className="max-w-72 rounded-md border border-line bg-surface px-2 py-1 text-xs text-ink shadow-float">
+            {text}
+          </Base.Popup>
+        </Base.Positioner>
+      </Base.Portal>
+    </Base.Root>
+  );
+}

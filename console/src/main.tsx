@@ -1,0 +1,40 @@
+import { CSPProvider } from '@base-ui/react/csp-provider';
+import { Tooltip } from '@base-ui/react/tooltip';
+import { QueryClientProvider } from '@tanstack/react-query';
+import { RouterProvider } from '@tanstack/react-router';
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { createQueryClient } from './api/query-client.ts';
+import { ToastProvider } from './components/toasts.tsx';
+import { createConsoleRouter } from './router.tsx';
+import { lookAtConnection } from './shell/connection.ts';
+import { SessionGate } from './shell/session-gate.tsx';
+import { createSessionState } from './shell/session-state.ts';
+import './styles.css';
+
+function start(container: HTMLElement): void {
+  const session = createSessionState();
+  const client = createQueryClient({
+    onSignedOut: () => session.expire(),
+    onTrouble: () => lookAtConnection(client),
+  });
+  const router = createConsoleRouter();
+  createRoot(container).render(
+    <StrictMode>
+      <CSPProvider disableStyleElements>
+        <QueryClientProvider client={client}>
+          <Tooltip.Provider delay={400}>
+            <ToastProvider>
+              <SessionGate session={session}>
+                <RouterProvider router={router} />
+              </SessionGate>
+            </ToastProvider>
+          </Tooltip.Provider>
+        </QueryClientProvider>
+      </CSPProvider>
+    </StrictMode>,
+  );
+}
+
+const container = document.getElementById('root');
+if (container !== null) start(container);

@@ -1,0 +1,5 @@
+import { ComingPage } from '../../components/coming-page.tsx';
+
+export function EventsPage() {
+  return <ComingPage title="Events" />;
+}

@@ -1,0 +1,4 @@
+import { searchOf } from '../../search.ts';
+
+/** What the address of the page holds beside its path. */
+export const importSearch = searchOf({});

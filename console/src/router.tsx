@@ -1,0 +1,185 @@
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Outlet } from '@tanstack/react-router';
+import { Loading } from './components/loading.tsx';
+import { activitySearch } from './pages/activity/activity-search.ts';
+import { agreementsSearch } from './pages/agreements/agreements-search.ts';
+import { deadLettersSearch } from './pages/dead-letters/dead-letters-search.ts';
+import { eventsSearch } from './pages/events/events-search.ts';
+import { groupsSearch } from './pages/groups/groups-search.ts';
+import { homeSearch } from './pages/home/home-search.ts';
+import { importRunSearch } from './pages/imports/import-run-search.ts';
+import { importSearch } from './pages/imports/import-search.ts';
+import { importsSearch } from './pages/imports/imports-search.ts';
+import { keysSearch } from './pages/keys/keys-search.ts';
+import { liveSearch } from './pages/live/live-search.ts';
+import { newImportSearch } from './pages/imports/new-import-search.ts';
+import { personSearch } from './pages/persons/person-search.ts';
+import { personsSearch } from './pages/persons/persons-search.ts';
+import { settingsSearch } from './pages/settings/settings-search.ts';
+import { statusSearch } from './pages/status/status-search.ts';
+import { transformationSearch } from './pages/transformations/transformation-search.ts';
+import { transformationsSearch } from './pages/transformations/transformations-search.ts';
+import { usageSearch } from './pages/usage/usage-search.ts';
+import { usersSearch } from './pages/users/users-search.ts';
+import { warningsSearch } from './pages/warnings/warnings-search.ts';
+import { FirstProject } from './shell/first-project.tsx';
+import { Frame } from './shell/frame.tsx';
+import { NotFound } from './shell/not-found.tsx';
+import { PageError } from './shell/page-error.tsx';
+
+const rootRoute = createRootRoute({ component: Outlet, notFoundComponent: NotFound, errorComponent: PageError });
+const indexRoute = createRoute({ getParentRoute: () => rootRoute, path: '/', component: FirstProject });
+const projectRoute = createRoute({ getParentRoute: () => rootRoute, path: 'projects/$projectId', component: Frame });
+
+/** Every page of a project: its path, what its address may hold, its module, which is loaded when it is first opened. */
+const pages = [
+  createRoute({
+    getParentRoute: () => projectRoute,
+    path: 'home',
+    validateSearch: homeSearch,
+    component: lazyRouteComponent(() => import('./pages/home/home-page.tsx'), 'HomePage'),
+  }),
+  createRoute({
+    getParentRoute: () => projectRoute,
+    path: 'transformations',
+    validateSearch: transformationsSearch,
+    component: lazyRouteComponent(
+      () => import('./pages/transformations/transformations-page.tsx'),
+      'TransformationsPage',
+    ),
+  }),
+  createRoute({
+    getParentRoute: () => projectRoute,
+    path: 'transformations/$configId',
+    validateSearch: transformationSearch,
+    component: lazyRouteComponent(
+      () => import('./pages/transformations/transformation-page.tsx'),
+      'TransformationPage',
+    ),
+  }),
+  createRoute({
+    getParentRoute: () => projectRoute,
+    path: 'imports',
+    validateSearch: importsSearch,
+    component: lazyRouteComponent(() => import('./pages/imports/imports-page.tsx'), 'ImportsPage'),
+  }),
+  createRoute({
+    getParentRoute: () => projectRoute,
+    path: 'imports/new',
+    validateSearch: newImportSearch,
+    component: lazyRouteComponent(() => import('./pages/imports/new-import-page.tsx'), 'NewImportPage'),
+  }),
+  createRoute({
+    getParentRoute: () => projectRoute,
+    path: 'imports/$configId',
+    validateSearch: importSearch,
+    component: lazyRouteComponent(() => import('./pages/imports/import-page.tsx'), 'ImportPage'),
+  }),
+  createRoute({
+    getParentRoute: () => projectRoute,
+    path: 'imports/$configId/runs/$runId',
+    validateSearch: importRunSearch,
+    component: lazyRouteComponent(() => import('./pages/imports/import-run-page.tsx'), 'ImportRunPage'),
+  }),
+  createRoute({
+    getParentRoute: () => projectRoute,
+    path: 'live',
+    validateSearch: liveSearch,
+    component: lazyRouteComponent(() => import('./pages/live/live-page.tsx'), 'LivePage'),
+  }),
+  createRoute({
+    getParentRoute: () => projectRoute,
+    path: 'events',
+    validateSearch: eventsSearch,
+    component: lazyRouteComponent(() => import('./pages/events/events-page.tsx'), 'EventsPage'),
+  }),
+  createRoute({
+    getParentRoute: () => projectRoute,
+    path: 'persons',
+    validateSearch: personsSearch,
+    component: lazyRouteComponent(() => import('./pages/persons/persons-page.tsx'), 'PersonsPage'),
+  }),
+  createRoute({
+    getParentRoute: () => projectRoute,
+    path: 'persons/$distinctId',
+    validateSearch: personSearch,
+    component: lazyRouteComponent(() => import('./pages/persons/person-page.tsx'), 'PersonPage'),
+  }),
+  createRoute({
+    getParentRoute: () => projectRoute,
+    path: 'groups',
+    validateSearch: groupsSearch,
+    component: lazyRouteComponent(() => import('./pages/groups/groups-page.tsx'), 'GroupsPage'),
+  }),
+  createRoute({
+    getParentRoute: () => projectRoute,
+    path: 'warnings',
+    validateSearch: warningsSearch,
+    component: lazyRouteComponent(() => import('./pages/warnings/warnings-page.tsx'), 'WarningsPage'),
+  }),
+  createRoute({
+    getParentRoute: () => projectRoute,
+    path: 'dead-letters',
+    validateSearch: deadLettersSearch,
+    component: lazyRouteComponent(() => import('./pages/dead-letters/dead-letters-page.tsx'), 'DeadLettersPage'),
+  }),
+  createRoute({
+    getParentRoute: () => projectRoute,
+    path: 'activity',
+    validateSearch: activitySearch,
+    component: lazyRouteComponent(() => import('./pages/activity/activity-page.tsx'), 'ActivityPage'),
+  }),
+  createRoute({
+    getParentRoute: () => projectRoute,
+    path: 'usage',
+    validateSearch: usageSearch,
+    component: lazyRouteComponent(() => import('./pages/usage/usage-page.tsx'), 'UsagePage'),
+  }),
+  createRoute({
+    getParentRoute: () => projectRoute,
+    path: 'agreements',
+    validateSearch: agreementsSearch,
+    component: lazyRouteComponent(() => import('./pages/agreements/agreements-page.tsx'), 'AgreementsPage'),
+  }),
+  createRoute({
+    getParentRoute: () => projectRoute,
+    path: 'keys',
+    validateSearch: keysSearch,
+    component: lazyRouteComponent(() => import('./pages/keys/keys-page.tsx'), 'KeysPage'),
+  }),
+  createRoute({
+    getParentRoute: () => projectRoute,
+    path: 'settings',
+    validateSearch: settingsSearch,
+    component: lazyRouteComponent(() => import('./pages/settings/settings-page.tsx'), 'SettingsPage'),
+  }),
+  createRoute({
+    getParentRoute: () => projectRoute,
+    path: 'users',
+    validateSearch: usersSearch,
+    component: lazyRouteComponent(() => import('./pages/users/users-page.tsx'), 'UsersPage'),
+  }),
+  createRoute({
+    getParentRoute: () => projectRoute,
+    path: 'status',
+    validateSearch: statusSearch,
+    component: lazyRouteComponent(() => import('./pages/status/status-page.tsx'), 'StatusPage'),
+  }),
+] as const;
+
+/** The routes below /console/. */
+export function createConsoleRouter() {
+  return createRouter({
+    routeTree: rootRoute.addChildren([indexRoute, projectRoute.addChildren(pages)]),
+    basepath: '/console',
+    defaultPreload: 'intent',
+    defaultErrorComponent: PageError,
+    defaultPendingComponent: Loading,
+    scrollRestoration: false,
+  });
+}
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: ReturnType<typeof createConsoleRouter>;
+  }
+}

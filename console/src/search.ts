@@ -1,0 +1,38 @@
+/** Reads one search parameter; undefined: absent or not of its kind, which is the same. */
+export type SearchField<Value> = (raw: unknown) => Value | undefined;
+
+type Values<Fields extends Readonly<Record<string, SearchField<unknown>>>> = {
+  [Name in keyof Fields]?: Exclude<ReturnType<Fields[Name]>, undefined> | undefined;
+};
+
+/** `validateSearch` of a route: only declared parameters, each of its kind. */
+export function searchOf<const Fields extends Readonly<Record<string, SearchField<unknown>>>>(
+  fields: Fields,
+): (raw: Readonly<Record<string, unknown>>) => Values<Fields> {
+  return (raw) => {
+    const pairs = Object.entries(fields).flatMap(([name, read]) => {
+      const value = read(raw[name]);
+      return value === undefined ? [] : [[name, value] as const];
+    });
+    return Object.fromEntries(pairs) as Values<Fields>;
+  };
+}
+
+/** Text; a number in the address counts as its digits. */
+export const text: SearchField<string> = (raw) =>
+  typeof raw === 'string' && raw !== '' ? raw : typeof raw === 'number' ? String(raw) : undefined;
+
+export const integer: SearchField<number> = (raw) =>
+  typeof raw === 'number' && Number.isSafeInteger(raw) ? raw : undefined;
+
+export const flag: SearchField<boolean> = (raw) => (typeof raw === 'boolean' ? raw : undefined);
+
+export function oneOf<const Value extends string>(...values: readonly Value[]): SearchField<Value> {
+  return (raw) => values.find((value) => value === raw);
+}
+
+/** A list of texts. */
+export const texts: SearchField<readonly string[]> = (raw) => {
+  const list = Array.isArray(raw) ? raw.filter((item) => typeof item === 'string') : [];
+  return list.length === 0 ? undefined : list;
+};

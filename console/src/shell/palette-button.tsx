@@ -1,0 +1,40 @@
+import { Search } from 'lucide-react';
+import { lazy, Suspense, useEffect, useState } from 'react';
+import { Button } from '../components/button.tsx';
+import { isTyping } from './is-typing.ts';
+
+const CommandPalette = lazy(async () => ({ default: (await import('./command-palette.tsx')).CommandPalette }));
+const ShortcutSheet = lazy(async () => ({ default: (await import('./shortcut-sheet.tsx')).ShortcutSheet }));
+
+/** Opens the command palette (also mod+k); `?` opens the list of shortcuts. Both are loaded when first opened. */
+export function PaletteButton() {
+  const [open, setOpen] = useState<'palette' | 'shortcuts'>();
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent): void => {
+      if ((event.metaKey || event.ctrlKey) && event.key.toLowerCase() === 'k') {
+        event.preventDefault();
+        setOpen('palette');
+      } else if (event.key === '?' && !isTyping(event)) setOpen('shortcuts');
+    };
+    window.addEventListener('keydown', onKey);
+    return () => window.removeEventListener('keydown', onKey);
+  }, []);
+  const close = (): void => setOpen(undefined);
+  return (
+    <>
+      <Button
+        kind="plain"
+        aria-label="Search pages and commands"
+        icon={<Search aria-hidden="true" className="size-4" />}
+        onClick={() => setOpen('palette')}
+      >
+        <span className="hidden text-soft sm:inline">Search</span>
+        <kbd className="hidden rounded border border-line px-1 font-sans text-xs text-soft sm:inline">Ctrl K</kbd>
+      </Button>
+      <Suspense>
+        {open === 'palette' && <CommandPalette onClose={close} onShortcuts={() => setOpen('shortcuts')} />}
+        {open === 'shortcuts' && <ShortcutSheet onClose={close} />}
+      </Suspense>
+    </>
+  );
+}

@@ -1,0 +1,48 @@
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import tailwind from '@tailwindcss/vite';
+import react from '@vitejs/plugin-react';
+import { defineConfig, type Plugin } from 'vite';
+
+const service = 'http://127.0.0.1:8000';
+/** What a page of the service answers itself, also while the console is developed. */
+const served = ['/api', '/login', '/logout', '/readyz', '/livez', '/batch', '/e', '/i'];
+
+export default defineConfig({
+  root: fileURLToPath(new URL('.', import.meta.url)),
+  base: '/console/',
+  plugins: [react(), tailwind(), compressed()],
+  build: {
+    outDir: 'dist',
+    emptyOutDir: true,
+    target: 'es2023',
+    // Inlined files would be data: addresses, which the content security policy refuses.
+    assetsInlineLimit: 0,
+    // Sizes are measured by a test.
+    reportCompressedSize: false,
+    chunkSizeWarningLimit: 1_000,
+  },
+  server: {
+    port: 5173,
+    proxy: Object.fromEntries(served.map((path) => [path, { target: service, changeOrigin: true }])),
+  },
+});
+
+/** Writes a .br and a .gz beside every text file of the build: the service never compresses while it serves. */
+function compressed(): Plugin {
+  return {
+    name: 'compressed',
+    apply: 'build',
+    writeBundle({ dir = '' }) {
+      for (const name of readdirSync(dir, { recursive: true, encoding: 'utf8' })) {
+        if (!/\.(js|css|html|svg)$/.test(name)) continue;
+        const bytes = readFileSync(join(dir, name));
+        writeFileSync(join(dir, `${name}.gz`), gzipSync(bytes, { level: 9 }));
+        const params = { [constants.BROTLI_PARAM_QUALITY]: 9, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length };
+        writeFileSync(join(dir, `${name}.br`), brotliCompressSync(bytes, { params }));
+      }
+    },
+  };
+}

@@ -1,0 +1,85 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { ApiError } from '../../contract/errors.ts';
+import { readBuild, type BuiltFile, type Encoding } from './built-files.ts';
+
+// Everything comes from this server, nothing is inline, and it may call nothing else.
+const policy = [
+  "default-src 'self'",
+  "img-src 'self' data: blob:",
+  "object-src 'none'",
+  "base-uri 'none'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+const common = {
+  'content-security-policy': policy,
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'same-origin',
+  'cross-origin-opener-policy': 'same-origin',
+  'permissions-policy': 'camera=(), microphone=(), geolocation=(), payment=(), usb=()',
+} as const;
+
+export interface Console {
+  /** Whether there is a build; else nothing is served below /console/. */
+  readonly isBuilt: boolean;
+}
+
+/**
+ * GET and HEAD below /console/: the built files; index.html for every other path, as the console's own routes are paths.
+ * @param dir console/dist
+ */
+export function serveConsole(app: FastifyInstance, dir: string): Console {
+  const files = readBuild(dir);
+  const index = files?.get('index.html');
+  if (files === undefined || index === undefined) return { isBuilt: false };
+  app.get('/console', async (_request, reply) => reply.headers(common).redirect('/console/', 308));
+  app.get('/console/*', async (request, reply) => {
+    const path = pathBelow(request);
+    const file = files.get(path);
+    if (file !== undefined) return sendFile(request, reply, file);
+    // A missing script must not be answered with a page: it is one of an older build.
+    if (path.startsWith('assets/'))
+      throw new ApiError('not_found', 'There is no such file in this build of the console.');
+    return sendFile(request, reply, index);
+  });
+  return { isBuilt: true };
+}
+
+function pathBelow(request: FastifyRequest): string {
+  return (request.params as Readonly<Record<string, string>>)['*'] ?? '';
+}
+
+async function sendFile(request: FastifyRequest, reply: FastifyReply, file: BuiltFile): Promise<FastifyReply> {
+  const encoding = chooseEncoding(file.encodings, request.headers['accept-encoding']);
+  const { bytes, etag } = await file.read(encoding);
+  reply.headers(common).headers({
+    etag,
+    vary: 'accept-encoding',
+    'cache-control': file.immutable ? 'public, max-age=31536000, immutable' : 'no-cache',
+  });
+  if (names(request.headers['if-none-match'], etag)) return reply.code(304).send();
+  if (encoding !== undefined) reply.header('content-encoding', encoding);
+  return reply.type(file.type).send(bytes);
+}
+
+/** The first of what lies there that the client takes; undefined: as it is. */
+export function chooseEncoding(
+  there: readonly Encoding[],
+  header: string | readonly string[] = '',
+): Encoding | undefined {
+  const taken = new Set(
+    String(header)
+      .toLowerCase()
+      .split(',')
+      .filter((item) => !/;\s*q=0(\.0*)?\s*$/.test(item))
+      .map((item) => item.split(';')[0]?.trim()),
+  );
+  return there.find((encoding) => taken.has(encoding));
+}
+
+/** Whether If-None-Match names the tag. Proxies make tags weak. */
+function names(header: string | undefined, etag: string): boolean {
+  return header?.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag || tag.trim() === '*') ?? false;
+}
