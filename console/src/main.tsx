@@ -5,6 +5,7 @@ import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { createQueryClient } from './api/query-client.ts';
+import { Announcer } from './components/announcer.tsx';
 import { ToastProvider } from './components/toasts.tsx';
 import { createConsoleRouter } from './router.tsx';
 import { lookAtConnection } from './shell/connection.ts';
@@ -25,9 +26,11 @@ function start(container: HTMLElement): void {
         <QueryClientProvider client={client}>
           <Tooltip.Provider delay={400}>
             <ToastProvider>
-              <SessionGate session={session}>
-                <RouterProvider router={router} />
-              </SessionGate>
+              <Announcer>
+                <SessionGate session={session}>
+                  <RouterProvider router={router} />
+                </SessionGate>
+              </Announcer>
             </ToastProvider>
           </Tooltip.Provider>
         </QueryClientProvider>

@@ -1,4 +1,5 @@
 import { errorOf, unreachable } from './api-error.ts';
+import { parseExact } from './exact-json.ts';
 
 export type QueryValue = string | number | boolean | null | undefined | readonly (string | number)[];
 export type Query = Readonly<Record<string, QueryValue>>;
@@ -15,13 +16,13 @@ export interface RequestOptions {
 /**
  * Calls the API of the service that the page comes from; the session cookie goes along by itself, and the browser says that the
  * request is of the same origin.
- * @returns the parsed JSON; undefined for an empty answer
+ * @returns the parsed JSON, as parseExact does it; undefined for an empty answer
  * @throws ApiError for every answer but 2xx, and with code `unreachable` when there is none
  */
 export async function request<Result>(path: string, options: RequestOptions = {}): Promise<Result> {
   const response = await send(path, options);
   const text = await response.text();
-  return (text === '' ? undefined : JSON.parse(text)) as Result;
+  return (text === '' ? undefined : parseExact(text)) as Result;
 }
 
 /** As request, for answers that are not JSON. */

@@ -1,5 +1,153 @@
-import { ComingPage } from '../../components/coming-page.tsx';
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import { useEffect, useMemo } from 'react';
+import { useAnnounce } from '../../components/announcer.tsx';
+import { DataTable, type Column } from '../../components/data-table.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { FilterBar, type Filter } from '../../components/filter-bar.tsx';
+import { NumberText } from '../../components/number-text.tsx';
+import { PageHeader } from '../../components/page-header.tsx';
+import { Sparkline } from '../../components/sparkline.tsx';
+import { TimeText } from '../../components/time-text.tsx';
+import { UserText } from '../../components/user-text.tsx';
+import { useProject } from '../../shell/project-context.tsx';
+import { SeverityBadge } from './severity-badge.tsx';
+import { WarningPanel } from './warning-panel.tsx';
+import {
+  chooseWarnings,
+  hourlyCounts,
+  inBars,
+  periodHours,
+  periodStart,
+  warningsQuery,
+  type Warning,
+} from './warnings-query.ts';
+import { periods, severities } from './warnings-search.ts';
 
+const route = getRouteApi('/projects/$projectId/warnings');
+const pollMs = 10_000;
+const rank = { error: 0, warning: 1, info: 2 } as const;
+
+const filters = [
+  { kind: 'text', name: 'q', label: 'Search warnings' },
+  {
+    kind: 'choice',
+    name: 'severity',
+    label: 'Any severity',
+    choices: severities.map((value) => ({ value, label: value })),
+  },
+  {
+    kind: 'choice',
+    name: 'period',
+    label: 'Last 7 days',
+    choices: periods
+      .filter((value) => value !== '7d')
+      .map((value) => ({ value, label: value === '24h' ? 'Last 24 hours' : 'Last 30 days' })),
+  },
+] as const satisfies readonly Filter[];
+
+/** What happened to events besides being stored as they were sent. */
 export function WarningsPage() {
-  return <ComingPage title="Warnings" />;
+  const { id } = useProject();
+  const { q, severity, period = '7d', type } = route.useSearch();
+  const navigate = route.useNavigate();
+  const announce = useAnnounce();
+  const warnings = useQuery({ ...warningsQuery(id, period, Date.now()), refetchInterval: pollMs });
+  const all = warnings.data?.results;
+  const rows = useMemo(() => all && chooseWarnings(all, { q, severity }), [all, q, severity]);
+  const count = rows?.length;
+  useEffect(() => {
+    if (count !== undefined) announce(`${count} types of warnings`);
+  }, [announce, count]);
+  const columns = useMemo(() => columnsOf(period), [period]);
+  const open = (next: string | undefined): void => void navigate({ search: (before) => ({ ...before, type: next }) });
+  return (
+    <>
+      <PageHeader
+        title="Warnings"
+        description="What happened to events besides being stored as they were sent. Events of type error are kept as dead letters."
+      />
+      <FilterBar
+        filters={filters}
+        values={{ q, severity, period: period === '7d' ? undefined : period }}
+        onChange={(change) => void navigate({ search: (before) => ({ ...before, ...change }), replace: true })}
+      />
+      <DataTable
+        label="Warnings"
+        columns={columns}
+        rows={rows}
+        rowId={(row) => row.type}
+        error={warnings.error}
+        onRetry={() => void warnings.refetch()}
+        onOpen={(row) => open(row.type)}
+        openId={type}
+        empty={<NoWarnings filtered={all !== undefined && all.length > 0} />}
+      />
+      <WarningPanel warning={all?.find((each) => each.type === type)} period={period} onClose={() => open(undefined)} />
+    </>
+  );
+}
+
+function NoWarnings({ filtered }: { readonly filtered: boolean }) {
+  if (filtered)
+    return <EmptyState title="No warning fits the filters">Clear them, or take a longer period.</EmptyState>;
+  return (
+    <EmptyState title="No warnings in this period">
+      Every event that arrived was stored as it was sent. When one is not, its type stands here, with examples.
+    </EmptyState>
+  );
+}
+
+function columnsOf(period: keyof typeof periodHours): readonly Column<Warning>[] {
+  const bars = ({ sparkline }: Warning): number[] =>
+    inBars(hourlyCounts(sparkline, periodStart(period, Date.now()), periodHours[period]), 32);
+  return [
+    {
+      id: 'severity',
+      header: 'Severity',
+      width: '7rem',
+      sortBy: (row) => rank[row.severity],
+      cell: (row) => <SeverityBadge severity={row.severity} />,
+    },
+    {
+      id: 'type',
+      header: 'Type',
+      sortBy: (row) => row.type,
+      cell: (row) => (
+        <>
+          <route.Link
+            to="."
+            search={(before) => ({ ...before, type: row.type })}
+            className="font-medium hover:underline"
+          >
+            <UserText text={row.type} charsMax={80} short />
+          </route.Link>
+          <p className="text-xs text-soft">
+            <UserText text={row.meaning} />
+          </p>
+        </>
+      ),
+    },
+    {
+      id: 'count',
+      header: 'Occurrences',
+      align: 'end',
+      width: '8rem',
+      sortBy: (row) => row.count,
+      cell: (row) => <NumberText value={row.count} />,
+    },
+    {
+      id: 'over-time',
+      header: 'Over time',
+      width: '8rem',
+      cell: (row) => <Sparkline values={bars(row)} label={`${row.type} over time`} />,
+    },
+    {
+      id: 'last',
+      header: 'Last',
+      width: '8rem',
+      sortBy: (row) => row.last_seen,
+      cell: (row) => <TimeText time={row.last_seen} form="ago" />,
+    },
+  ];
 }

@@ -1,0 +1,101 @@
+import { useEffect, useRef, useSyncExternalStore } from 'react';
+import UPlot, { type Options, type Series } from 'uplot';
+import 'uplot/dist/uPlot.min.css';
+import type { ChartProps, ChartTone } from './chart.tsx';
+
+interface ChartCanvasProps extends ChartProps {
+  readonly height: number;
+  readonly format: (value: number) => string;
+  readonly timezone: string;
+}
+
+/** uPlot, drawn anew when the width, the theme or the kind of series changes; new values go into the drawing that is there. */
+export function ChartCanvas(props: ChartCanvasProps) {
+  const { times, series, height, kind = 'line', format, timezone } = props;
+  const hostRef = useRef<HTMLDivElement>(null);
+  const plotRef = useRef<UPlot>(undefined);
+  const theme = useSyncExternalStore(subscribeTheme, themeNow);
+  const data = [times, ...series.map(({ values }) => values)] as unknown as UPlot.AlignedData;
+  const latest = useRef({ data, format });
+  latest.current = { data, format };
+  const shape = series.map(({ label, tone }) => `${label}:${tone}`).join('|');
+  useEffect(() => {
+    const host = hostRef.current;
+    if (host === null) return undefined;
+    const colour = (name: string): string => getComputedStyle(host).getPropertyValue(`--${name}`);
+    const axis = { stroke: colour('faint'), grid: { stroke: colour('line'), width: 1 }, ticks: { show: false } };
+    const options: Options = {
+      width: host.clientWidth,
+      height,
+      cursor: { y: false },
+      legend: { live: true },
+      tzDate: (seconds) => zoned(seconds, timezone),
+      axes: [
+        axis,
+        { ...axis, size: 56, values: (_plot, splits) => splits.map((value) => latest.current.format(value)) },
+      ],
+      scales: { y: { range: (_plot, _low, high) => [0, Math.max(high * 1.1, 1)] } },
+      series: [
+        {},
+        ...shape.split('|').map((each) => seriesOf(each, kind, colour, (value) => latest.current.format(value))),
+      ],
+    };
+    const plot = new UPlot(options, latest.current.data, host);
+    plotRef.current = plot;
+    const observer = new ResizeObserver(() => plot.setSize({ width: host.clientWidth, height }));
+    observer.observe(host);
+    return () => {
+      observer.disconnect();
+      plot.destroy();
+      plotRef.current = undefined;
+    };
+  }, [shape, kind, height, timezone, theme]);
+  useEffect(() => plotRef.current?.setData(data));
+  return <div ref={hostRef} className="w-full" />;
+}
+
+function seriesOf(
+  shape: string,
+  kind: 'line' | 'bars',
+  colour: (name: string) => string,
+  format: (value: number) => string,
+): Series {
+  const end = shape.lastIndexOf(':');
+  const stroke = colour(shape.slice(end + 1) satisfies string as ChartTone);
+  const paths = kind === 'bars' ? UPlot.paths.bars?.({ size: [0.8, 40] }) : undefined;
+  return {
+    label: shape.slice(0, end),
+    stroke,
+    width: kind === 'bars' ? 0 : 1.5,
+    points: { show: false },
+    value: (_plot, value) => (value === null || value === undefined ? '–' : format(value)),
+    ...(kind === 'bars' ? { fill: stroke } : {}),
+    ...(paths === undefined ? {} : { paths }),
+  };
+}
+
+function zoned(seconds: number, timezone: string): Date {
+  try {
+    return UPlot.tzDate(new Date(seconds * 1000), timezone);
+  } catch {
+    // A zone that this browser does not know.
+    return UPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC');
+  }
+}
+
+const darkQuery = '(prefers-color-scheme: dark)';
+
+function themeNow(): string {
+  return `${document.documentElement.dataset['theme'] ?? 'system'} ${matchMedia(darkQuery).matches}`;
+}
+
+function subscribeTheme(onChange: () => void): () => void {
+  const media = matchMedia(darkQuery);
+  const observer = new MutationObserver(onChange);
+  observer.observe(document.documentElement, { attributeFilter: ['data-theme'] });
+  media.addEventListener('change', onChange);
+  return () => {
+    observer.disconnect();
+    media.removeEventListener('change', onChange);
+  };
+}

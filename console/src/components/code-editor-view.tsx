@@ -1,0 +1,69 @@
+import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
+import { javascript } from '@codemirror/lang-javascript';
+import { json, jsonParseLinter } from '@codemirror/lang-json';
+import { bracketMatching, HighlightStyle, indentOnInput, syntaxHighlighting } from '@codemirror/language';
+import { linter, lintGutter } from '@codemirror/lint';
+import { EditorState, type Extension } from '@codemirror/state';
+import { EditorView, highlightActiveLine, keymap, lineNumbers } from '@codemirror/view';
+import { useEffect, useRef } from 'react';
+import type { CodeEditorProps } from './code-editor.tsx';
+import { codeHighlights, codeTheme } from './code-theme.ts';
+
+/** CodeMirror. It lives in a shadow root: there it takes its styles as sheets, which a strict content security policy allows. */
+export function CodeEditorView({ value, ...props }: CodeEditorProps) {
+  const hostRef = useRef<HTMLDivElement>(null);
+  const viewRef = useRef<EditorView>(undefined);
+  const latest = useRef(props);
+  latest.current = props;
+  const { label, language, readOnly = false } = props;
+  const initial = useRef(value);
+  initial.current = value;
+  useEffect(() => {
+    const host = hostRef.current;
+    if (host === null) return undefined;
+    const root = host.shadowRoot ?? host.attachShadow({ mode: 'open' });
+    const extensions = [
+      ...basics(label, language, readOnly),
+      keymap.of([{ key: 'Mod-Enter', run: () => submit(latest.current) }, ...defaultKeymap, ...historyKeymap]),
+      EditorView.updateListener.of((update) => {
+        if (update.docChanged) latest.current.onChange?.(update.state.doc.toString());
+      }),
+    ];
+    const view = new EditorView({
+      state: EditorState.create({ doc: initial.current, extensions }),
+      parent: root,
+      root,
+    });
+    viewRef.current = view;
+    return () => view.destroy();
+  }, [label, language, readOnly]);
+  useEffect(() => {
+    const view = viewRef.current;
+    const shown = view?.state.doc.toString();
+    // Only what came from elsewhere: the editor's own changes come back as they are.
+    if (view !== undefined && shown !== value)
+      view.dispatch({ changes: { from: 0, to: shown?.length ?? 0, insert: value } });
+  }, [value]);
+  return <div ref={hostRef} className="h-full" />;
+}
+
+function submit({ onSubmit }: Pick<CodeEditorProps, 'onSubmit'>): boolean {
+  onSubmit?.();
+  return onSubmit !== undefined;
+}
+
+function basics(label: string, language: CodeEditorProps['language'], readOnly: boolean): Extension[] {
+  return [
+    lineNumbers(),
+    history(),
+    bracketMatching(),
+    indentOnInput(),
+    highlightActiveLine(),
+    EditorView.lineWrapping,
+    EditorView.contentAttributes.of({ 'aria-label': label }),
+    EditorState.readOnly.of(readOnly),
+    syntaxHighlighting(HighlightStyle.define(codeHighlights)),
+    EditorView.theme(codeTheme),
+    language === 'json' ? [json(), linter(jsonParseLinter()), lintGutter()] : javascript({ typescript: true }),
+  ];
+}

@@ -1,0 +1,131 @@
+import { Search, X } from 'lucide-react';
+import { useEffect, useRef, useState, type ReactNode, type RefObject } from 'react';
+import { isTyping } from '../shell/is-typing.ts';
+import { Button } from './button.tsx';
+import { Input } from './input.tsx';
+import { BareSelect, type Choice } from './select.tsx';
+
+export type Filter<Name extends string = string> =
+  | { readonly kind: 'text'; readonly name: Name; readonly label: string; readonly placeholder?: string }
+  | {
+      readonly kind: 'choice';
+      readonly name: Name;
+      readonly label: string;
+      readonly choices: readonly Choice<string>[];
+    };
+
+interface FilterBarProps<Values extends object> {
+  readonly filters: readonly Filter<keyof Values & string>[];
+  /** The search parameters of the address that the filters are about. */
+  readonly values: Values;
+  /** What changed; undefined: the filter is off. The page puts it into the address, whose schema checks it. */
+  readonly onChange: (change: Partial<Values>) => void;
+  /** More controls, behind the filters. */
+  readonly children?: ReactNode;
+}
+
+/** Filters of a page, bound to its address. `/` goes to the first one. */
+export function FilterBar<Values extends object>({ filters, values, onChange, children }: FilterBarProps<Values>) {
+  const ref = useFocusOnSlash();
+  const change = (names: readonly string[], value?: string): void =>
+    onChange(Object.fromEntries(names.map((name) => [name, value])) as Partial<Values>);
+  const names = filters.map(({ name }) => name);
+  const isFiltered = names.some((name) => values[name] !== undefined);
+  return (
+    <div ref={ref} role="search" aria-label="Filters" className="flex flex-wrap items-center gap-2 pb-3">
+      {filters.map((filter) => (
+        <FilterControl
+          key={filter.name}
+          filter={filter}
+          value={textOf(values[filter.name])}
+          onChange={(value) => change([filter.name], value === '' ? undefined : value)}
+        />
+      ))}
+      {isFiltered && (
+        <Button kind="quiet" icon={<X aria-hidden="true" className="size-4" />} onClick={() => change(names)}>
+          Clear filters
+        </Button>
+      )}
+      {children}
+    </div>
+  );
+}
+
+interface FilterControlProps {
+  readonly filter: Filter;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+}
+
+function FilterControl({ filter, value, onChange }: FilterControlProps) {
+  if (filter.kind === 'text') return <TextFilter {...filter} value={value} onChange={onChange} />;
+  const choices = [{ value: '', label: filter.label }, ...filter.choices];
+  return (
+    <span className="w-44">
+      <BareSelect aria-label={filter.label} value={value} choices={choices} onChange={onChange} />
+    </span>
+  );
+}
+
+interface TextFilterProps {
+  readonly label: string;
+  readonly placeholder?: string;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+}
+
+const settleMs = 300;
+
+/** The address follows when typing has settled: each letter would be a request. */
+function TextFilter({ label, placeholder, value, onChange }: TextFilterProps) {
+  const [typed, setTyped] = useState(value);
+  const sent = useRef(value);
+  const send = useRef(onChange);
+  send.current = onChange;
+  useEffect(() => {
+    // The address changed by other means: back, "clear filters".
+    if (value !== sent.current) {
+      sent.current = value;
+      setTyped(value);
+    }
+  }, [value]);
+  useEffect(() => {
+    if (typed === sent.current) return undefined;
+    const timer = setTimeout(() => {
+      sent.current = typed;
+      send.current(typed);
+    }, settleMs);
+    return () => clearTimeout(timer);
+  }, [typed]);
+  return (
+    <span className="relative w-full sm:w-60">
+      <Search aria-hidden="true" className="pointer-events-none absolute top-2 left-2.5 size-4 text-faint" />
+      <Input
+        type="search"
+        aria-label={label}
+        placeholder={placeholder ?? label}
+        value={typed}
+        onChange={(event) => setTyped(event.target.value)}
+        className="pl-8"
+      />
+    </span>
+  );
+}
+
+function useFocusOnSlash(): RefObject<HTMLDivElement | null> {
+  const ref = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent): void => {
+      if (event.key !== '/' || isTyping(event)) return;
+      event.preventDefault();
+      ref.current?.querySelector<HTMLElement>('input, select')?.focus();
+    };
+    window.addEventListener('keydown', onKey);
+    return () => window.removeEventListener('keydown', onKey);
+  }, []);
+  return ref;
+}
+
+function textOf(value: unknown): string {
+  return value === undefined || value === null ? '' : String(value);
+}

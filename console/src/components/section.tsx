@@ -1,0 +1,29 @@
+import { useId, type ReactNode } from 'react';
+
+interface SectionProps {
+  readonly title: ReactNode;
+  readonly description?: ReactNode;
+  readonly actions?: ReactNode;
+  readonly children: ReactNode;
+  /** Without the inner space, for tables. */
+  readonly flush?: boolean;
+}
+
+/** A card with a heading. */
+export function Section({ title, description, actions, children, flush = false }: SectionProps) {
+  const id = useId();
+  return (
+    <section aria-labelledby={id} className="min-w-0 overflow-hidden rounded-lg border border-line bg-surface">
+      <div className="flex flex-wrap items-start justify-between gap-2 border-b border-line px-4 py-2.5">
+        <div className="min-w-0">
+          <h2 id={id} className="text-sm font-semibold">
+            {title}
+          </h2>
+          {description !== undefined && <p className="text-xs text-soft">{description}</p>}
+        </div>
+        {actions !== undefined && <div className="flex flex-wrap items-center gap-2">{actions}</div>}
+      </div>
+      <div className={flush ? '' : 'p-4'}>{children}</div>
+    </section>
+  );
+}
