@@ -38,7 +38,7 @@ export function importPreflightRoutes(deps: ImportRouteDeps): ApiRoute[] {
         const projectId = project().id;
         const now = clock.now();
         const { config, source } = await requireSource(registry, { tx: db, projectId, now }, params.id);
-        const plan = planRun(source, { config, payload: payloadOf(body), now });
+        const plan = await planRun(source, { tx: db, config, payload: payloadOf(body), now });
         const order = { ...plan, projectId, configId: config.id };
         return { status: 200, body: await preflight(order, stopping ?? new AbortController().signal) };
       },

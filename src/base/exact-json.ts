@@ -21,6 +21,11 @@ const eachAtRisk = /[:,[]\s*(-0[\d.]*|-?\d[\d.]{15,}|-?\d[\d.]*(?=[eE]))([eE][+-
 /** A text that is nothing but a number. */
 const numberAlone = /^\s*[-\d]/;
 
+/** Whether a text of JSON may hold a number that JavaScript does not; false: it does not. */
+export function mayHoldExact(text: string): boolean {
+  return isAtRisk(text);
+}
+
 function isAtRisk(text: string): boolean {
   return numberAlone.test(text) || atRisk.test(text);
 }

@@ -11,6 +11,7 @@ export const preflightCheckNames = [
   'staging',
   'store',
   'source',
+  'transform',
 ] as const;
 export type PreflightCheckName = (typeof preflightCheckNames)[number];
 
@@ -47,6 +48,12 @@ export const findingCodes = [
   'source_unreachable',
   'format_unfit',
   'records_unreadable',
+  'transform_failed',
+  'transform_refused',
+  'transform_rejects',
+  'transform_drops',
+  'transform_unsteady',
+  'transform_slow',
   'check_failed',
 ] as const;
 export type FindingCode = (typeof findingCodes)[number];

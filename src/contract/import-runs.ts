@@ -68,6 +68,14 @@ export const importRunSchema = Type.Object({
     format_options: Type.Record(Type.String(), Type.String()),
     names: orNull(Type.Record(Type.String(), Type.Unknown()), "Names of its own; null: the format's table."),
     choose: orNull(importChoiceSchema, 'Null: all of it, as the format makes it.'),
+    transform: orNull(
+      Type.Object({
+        config: orNull(Type.Integer(), 'Id of the transformation config; null: a file of the command line.'),
+        name: Type.String(),
+        hash: Type.String({ description: 'Of code and settings: with another hash the records become other events.' }),
+      }),
+      'Code that changes the events before the check; null: none.',
+    ),
     again,
     last,
     limit: orNull(Type.Integer({ minimum: 1 }), 'A trial: so many records of the source and no more. Null: all.'),
@@ -123,6 +131,12 @@ export const importRunCreateSchema = Type.Object({
   ),
   again: Type.Optional(again),
   choose: Type.Optional(orNull(importChoiceSchema, 'What of the source is imported, and as what.')),
+  transform: Type.Optional(
+    orNull(
+      Type.Integer({ minimum: 1, maximum: 2_147_483_647 }),
+      'Id of a transformation config of the project, which need not be enabled: its code changes or drops each event before the check.',
+    ),
+  ),
   preflight: Type.Optional(
     Type.Boolean({ description: 'False: the run begins with the export, whatever the preflight would find.' }),
   ),

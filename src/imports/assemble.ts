@@ -13,6 +13,7 @@ import { earlierRunsIn, type EarlierRuns } from './run/same-records.ts';
 import { getRun } from './run/run-store.ts';
 import type { Source } from './source.ts';
 import { createCheckStage } from './stages/check/check-stage.ts';
+import type { OpenRunTransform } from './stages/check/run-transform.ts';
 import { assertSourceUnchanged } from './stages/export/assert-source-unchanged.ts';
 import { createExportStage } from './stages/export/export-stage.ts';
 import { withQuota, type DiskQuota } from './stages/export/disk-quota.ts';
@@ -43,6 +44,8 @@ export interface AssembleDeps {
   readonly knownEvents?: () => Promise<ReadonlySet<string> | undefined>;
   /** Opens a table that a run joins; left out: none can be joined. */
   readonly openTable?: (path: string) => Promise<Source>;
+  /** Finds the code that a run names; left out: there is none. */
+  readonly openTransform?: OpenRunTransform | undefined;
   /** Other runs to the same place; left out: those of this store. */
   readonly earlier?: EarlierRuns;
   /** Names of what changes the target's events on their way into its store; left out: nothing does, or nobody can tell. */
@@ -57,7 +60,7 @@ export interface AssembleDeps {
 /** As AssembleDeps; of a target only what tells beforehand. */
 export type PreflightAssembly = Pick<
   AssembleDeps,
-  'staging' | 'quota' | 'clock' | 'openSource' | 'words' | 'agreement' | 'storeFreeBytes'
+  'staging' | 'quota' | 'clock' | 'openSource' | 'openTransform' | 'words' | 'agreement' | 'storeFreeBytes'
 > & { readonly openTarget: () => Promise<ProbedTarget | undefined> };
 
 export function assemblePreflight(deps: PreflightAssembly): Preflight {
@@ -83,8 +86,19 @@ export function assembleStages(deps: AssembleDeps): RunStages {
       const project = known === undefined ? undefined : { knownEvents: async () => known };
       const limited = withQuota(staging, quota, leased);
       const reader = opened?.reader;
-      const { openTable } = deps;
-      const check = { openTable, staging: limited, reader, project, earlier, eventBytesMax, clock, failpoint, words };
+      const { openTable, openTransform } = deps;
+      const check = {
+        openTable,
+        openTransform,
+        staging: limited,
+        reader,
+        project,
+        earlier,
+        eventBytesMax,
+        clock,
+        failpoint,
+        words,
+      };
       await createCheckStage(check)(leased);
     },
     load: async (leased) => {

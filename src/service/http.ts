@@ -50,7 +50,7 @@ export function apiRole(
     },
     imports: {
       staging,
-      preflight: createImportPreflight(deps),
+      preflight: createImportPreflight({ ...deps, place: () => plugins }),
       uploadsDir: importDirs(settings).uploads,
       uploadBytesMax: settings.importUploadBytesMax,
       uploadsBytesMax: settings.importUploadsBytesMax,

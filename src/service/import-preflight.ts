@@ -16,6 +16,7 @@ import { createOutboundStream } from '../outbound/stream.ts';
 import { agreementFacts, freeStoreBytes } from './historical-limits.ts';
 import { freeStagingBytes, importDirs } from './import-dirs.ts';
 import { openImportSource, type SourceOwner } from './import-source.ts';
+import { openImportTransform, type ImportTransformDeps } from './import-transform.ts';
 import { outboundTrust } from './plugin-environment.ts';
 import type { ServiceDeps } from './service-deps.ts';
 
@@ -27,7 +28,7 @@ export interface PreflightOrder extends SourceOwner, RunPlan {}
 
 /** Looks with connections of its own, which end with it; stages and sends nothing. */
 export function createImportPreflight(
-  deps: Pick<ServiceDeps, 'db' | 'clock' | 'settings' | 'store' | 'staging'>,
+  deps: Pick<ServiceDeps, 'db' | 'clock' | 'settings' | 'store' | 'staging'> & Pick<ImportTransformDeps, 'place'>,
 ): (order: PreflightOrder, signal: AbortSignal) => Promise<PreflightResult> {
   const { settings, staging, clock } = deps;
   const dirs = importDirs(settings);
@@ -51,6 +52,7 @@ export function createImportPreflight(
       quota,
       clock,
       openSource: () => openImportSource({ ...deps, dirs, allow: trust.allow, stream }, order, tempDir),
+      openTransform: openImportTransform(deps, order.projectId),
       openTarget: async () => openTarget(order, fetch),
       words: fieldWords,
       ...(target.kind === 'project'

@@ -71,6 +71,9 @@ async function exportWaits(
       allow: parseAllowList(allow),
       fetch: unused,
       stream: unused,
+      place: () => {
+        throw new Error('expected no code to run');
+      },
       call: unused,
       drained: unused,
     },

@@ -9,6 +9,7 @@ import type { EventStore } from '../eventstore/eventstore.ts';
 import { projectDoorOver } from './import-door.ts';
 import type { ImportDirs } from './import-dirs.ts';
 import { openImportSource, openTableSource } from './import-source.ts';
+import { openImportTransform, type ImportTransformDeps } from './import-transform.ts';
 import { agreementFacts, freeStoreBytes } from './historical-limits.ts';
 import { assembleStages } from '../imports/assemble.ts';
 import type { DiskQuota } from '../imports/stages/export/disk-quota.ts';
@@ -42,6 +43,8 @@ export interface ImportRunDeps {
   readonly allow: AllowList;
   readonly fetch: OutboundFetch;
   readonly stream: SourceHost['stream'];
+  /** What code of transforms runs in; made when it is first needed. */
+  readonly place: ImportTransformDeps['place'];
   /** To the main thread. */
   readonly call: Call;
   /** Resolves when everything that is in the historical lane now is in the event store. */
@@ -63,6 +66,7 @@ export function createImportStages(deps: ImportRunDeps, run: Run): OpenStages {
       await mkdir(tempDir, { recursive: true, mode: 0o700 });
       return openTableSource(deps, run.projectId, tempDir, path);
     },
+    openTransform: openImportTransform(deps, run.projectId),
     openTarget: () => openTarget(deps, run),
     targetMissing: `expected a project key for ${targetName}, got none; set it in the config, start a new run`,
     knownEvents: () => knownNames(deps, run),

@@ -16,7 +16,7 @@ import { createOutboundStream } from '../outbound/stream.ts';
 import { importDirs, freeStagingBytes, openImportStaging } from './import-dirs.ts';
 import { movableMemory } from './import-door.ts';
 import { createImportStages } from './import-run.ts';
-import { outboundTrust } from './plugin-environment.ts';
+import { openPluginEnvironment, outboundTrust, type PluginEnvironment } from './plugin-environment.ts';
 import { eventLogPositions, openEventStore, openMetadata } from './stores.ts';
 import { openThread } from './thread.ts';
 
@@ -38,6 +38,8 @@ const trust = outboundTrust(settings);
 const fetch = createOutboundFetch({ ...trust, timeoutMs: answerMsMax, bytesMax: answerBytesMax });
 const stream = createOutboundStream({ ...trust, connectTimeoutMs: connectMsMax, idleMs: answerMsMax });
 
+let environment: PluginEnvironment | undefined;
+
 const deps = {
   db,
   store,
@@ -55,6 +57,7 @@ const deps = {
   allow: trust.allow,
   fetch,
   stream,
+  place: () => (environment ??= openPluginEnvironment(settings, { log, clock })),
   call,
   drained: async (signal: AbortSignal): Promise<void> => {
     const head = positions.appended('historical');
@@ -100,7 +103,7 @@ serve({
   stop: async () => {
     stopping.abort(new Error('the service stops'));
     await working;
-    await Promise.all([fetch.close(), stream.close(), store.close()]);
+    await Promise.all([fetch.close(), stream.close(), store.close(), environment?.close()]);
     await db.destroy();
   },
 });

@@ -38,6 +38,8 @@ export interface CheckTest extends AsyncDisposable {
   days(): Promise<readonly StoredDay[]>;
   /** Frames of a day, each as its events. */
   frames(day: string): Promise<LoadedEvent[][]>;
+  /** The same as text: digits and all. */
+  lines(): Promise<string[]>;
   /** All events to be loaded, in the order of loading. */
   events(): Promise<LoadedEvent[]>;
   rejected(): Promise<RejectedRecord[]>;
@@ -75,6 +77,12 @@ export async function checkTest(options: Partial<RunOptions> = {}): Promise<Chec
     result,
     days,
     frames,
+    lines: async () => {
+      const all: string[] = [];
+      for (const { day } of await days())
+        all.push(...(await textsOf(staging, day)).flatMap((text) => text.split('\n')));
+      return all;
+    },
     events: async () => {
       const all: LoadedEvent[] = [];
       for (const { day } of await days()) for (const frame of await frames(day)) all.push(...frame);
@@ -122,6 +130,12 @@ async function framesOf(staging: Staging, day: string): Promise<LoadedEvent[][]>
     if (parsed.length !== events || Buffer.byteLength(lines) !== bytes) throw new Error('expected what the index says');
     return parsed;
   });
+}
+
+async function textsOf(staging: Staging, day: string): Promise<string[]> {
+  const index = JSON.parse((await bytesOf(staging, stagingKeys.dayIndex('r', day))).toString()) as DayIndex;
+  const file = await bytesOf(staging, stagingKeys.day('r', day));
+  return index.frames.map((frame) => zstdDecompressSync(file.subarray(frame.start, frame.end)).toString());
 }
 
 async function rejectedOf(staging: Staging): Promise<RejectedRecord[]> {

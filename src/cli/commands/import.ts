@@ -115,15 +115,18 @@ async function lookFirst(
   const { config, stateDir } = options;
   if (config !== undefined) return serverRunsOf(options, config).preflight(orderOf(options));
   if (format === undefined) throw new CommandError('usage', 'expected a format and paths, or --config');
-  const [{ preflightHere }, { withTimes }] = await Promise.all([
+  const [{ preflightHere }, { withTimes }, { transformHere }] = await Promise.all([
     import('../import/preflight-here.ts'),
     import('../import/open-source.ts'),
+    import('../import/transform-here.ts'),
   ]);
-  const request = withTimes(requestOf(format, paths, options, process.cwd()));
-  return preflightHere(terminal, { request, stateDir });
+  await using here = await transformHere(terminal, withTimes(requestOf(format, paths, options, process.cwd())));
+  return await preflightHere(terminal, { ...here, stateDir });
 }
 
 interface StartOptions extends RunsOptions, RunScopeOptions {
+  /** Id of a transformation config. */
+  readonly transform?: string;
   readonly watch?: boolean;
   readonly undo?: boolean;
   readonly again?: boolean;
@@ -137,6 +140,7 @@ function addStart(imports: Command, terminal: Terminal): void {
     .option('--check', 'up to the check: nothing is sent')
     .option('--rejected-max <share>', 'share of the records that may be rejected: 1% or 0.01')
     .option('--speed <events>', 'events per second at most; 0: as fast as the target takes them')
+    .option('--transform <id>', 'transformation config whose code changes or drops each event before the check')
     .option('--no-preflight', 'begin without a look at target, keys, disk and source')
     .option('--again', 'load although an earlier run made other events of the same records')
     .option('--watch', 'follow it until nothing happens any more')
@@ -163,12 +167,13 @@ async function start(terminal: Terminal, options: StartOptions, config: string):
 
 /** Unset options leave what the config's settings say. */
 function orderOf(options: StartOptions): ImportRunCreate {
-  const { check, rejectedMax, speed } = options;
+  const { check, rejectedMax, speed, transform } = options;
   const choose = choiceOf(options);
   return {
     ...rangeOf(options),
     ...limitOf(options),
     ...(choose === undefined ? {} : { choose }),
+    ...(transform === undefined ? {} : { transform: countOf('--transform', transform, 1) }),
     ...(options.again === true && { again: true }),
     ...(check === true ? { last: 'check' as const } : {}),
     ...(rejectedMax === undefined ? {} : { rejected_max: shareOf('--rejected-max', rejectedMax) }),

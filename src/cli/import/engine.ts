@@ -8,6 +8,7 @@ import { startRunWorker } from '../../imports/run/run-worker.ts';
 import type { Source } from '../../imports/source.ts';
 import { openHttpTarget } from '../../imports/targets/http-target.ts';
 import { directRequest } from '../../imports/targets/http-request.ts';
+import type { OpenRunTransform } from '../../imports/stages/check/run-transform.ts';
 import type { Staging } from '../../imports/staging.ts';
 import type { Target } from '../../imports/target.ts';
 import type { Metadata } from '../../metadata/database.ts';
@@ -27,6 +28,8 @@ export interface EngineDeps {
   readonly db: Metadata;
   readonly dir: ImportDir;
   readonly request: ImportRequest;
+  /** Undefined: the command names no transform. */
+  readonly openTransform: OpenRunTransform | undefined;
 }
 
 /** Works on the one run of the directory until it is closed. */
@@ -39,11 +42,12 @@ export interface Engine {
 }
 
 /** Errors: CommandError usage, when the settings of the source cannot work. */
-export async function startEngine({ db, dir, request }: EngineDeps): Promise<Engine> {
+export async function startEngine(deps: EngineDeps): Promise<Engine> {
+  const { db, dir, request } = deps;
   const failed = new AbortController();
   const stop = new AbortController();
   const { source, close } = openSource(request, dir.temp);
-  const stages = await stagesFor({ db, dir, request }, source);
+  const stages = await stagesFor(deps, source);
   const worker = startRunWorker({
     db,
     stagesOf: () => Promise.resolve(stages),
@@ -66,10 +70,10 @@ export async function startEngine({ db, dir, request }: EngineDeps): Promise<Eng
   };
 }
 
-async function stagesFor({ db, dir, request }: EngineDeps, source: Source): Promise<RunStages> {
+async function stagesFor({ db, dir, request, openTransform }: EngineDeps, source: Source): Promise<RunStages> {
   const staging = await openLocalStaging(dir);
   return assembleStages({
-    ...openParts(dir, request, { source, staging }),
+    ...openParts(dir, request, { source, staging, openTransform }),
     db,
     earlier: earlierImports(dir),
     openTable: async (path) => tableSource(request, path, dir.temp),
@@ -79,11 +83,16 @@ async function stagesFor({ db, dir, request }: EngineDeps, source: Source): Prom
   });
 }
 
+interface OpenedParts extends Pick<EngineDeps, 'openTransform'> {
+  readonly source: Source;
+  readonly staging: Staging;
+}
+
 /** What an import and its preflight are both made of. */
 export function openParts(
   dir: Pick<ImportDir, 'id' | 'staging'>,
   request: ImportRequest,
-  { source, staging }: { readonly source: Source; readonly staging: Staging },
+  { source, staging, openTransform }: OpenedParts,
 ) {
   const target = targetOf(dir, request);
   return {
@@ -91,6 +100,7 @@ export function openParts(
     quota: createDiskQuota({ staging, budgetBytes: 0, freeBytes: () => freeBytes(dir.staging) }),
     clock: systemClock,
     openSource: async () => source,
+    openTransform,
     openTarget: async () => target,
     words: flagWords,
   };

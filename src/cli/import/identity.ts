@@ -1,4 +1,4 @@
-import { scryptSync } from 'node:crypto';
+import { slowHash } from '../../base/slow-hash.ts';
 import { canonicalJson } from '../../imports/formats/canonical-json.ts';
 import type { ImportRequest } from './request.ts';
 
@@ -8,12 +8,8 @@ import type { ImportRequest } from './request.ts';
  * be told from them: a slow hash keeps a weak password of a database from being guessed out of a directory's name.
  */
 export function identityOf({ source, paths, settings, options, apiKey = '' }: ImportRequest): string {
-  const { range, format, formatOptions, names, choice, limit, target } = options;
-  const what = { source, paths, settings, range, format, formatOptions, names, choice, limit, target, apiKey };
+  const { range, format, formatOptions, names, choice, transform, limit, target } = options;
+  const code = transform?.hash;
+  const what = { source, paths, settings, range, format, formatOptions, names, choice, code, limit, target, apiKey };
   return slowHash(canonicalJson(what));
-}
-
-/** 16 hex digits. */
-export function slowHash(text: string): string {
-  return scryptSync(text, 'millrace import', 8).toString('hex');
 }

@@ -24,6 +24,8 @@ export interface ImportOptions extends RunScopeOptions {
   readonly personalApiKey?: string;
   readonly formatOption?: readonly string[];
   readonly names?: string;
+  readonly transform?: string;
+  readonly transformSetting?: readonly string[];
   readonly stateDir: string;
   readonly again?: boolean;
   /** False: `--no-preflight`. */
@@ -54,7 +56,16 @@ export function addSourceOptions(command: Command, isRequired: boolean): Command
     .option('--setting <key=value>', 'setting of the import app; key=@file takes the value from a file', collect);
   addChoiceOptions(addRangeOptions(command))
     .option('--format-option <key=value>', 'option of the format; key=@file takes the value from a file', collect)
-    .option('--names <file>', "JSON to take the place of the format's table of names");
+    .option('--names <file>', "JSON to take the place of the format's table of names")
+    .option(
+      '--transform <plugin>',
+      'code that changes or drops each event before the check: a file, folder or archive of a plugin, or slug of a built-in transformation',
+    )
+    .option(
+      '--transform-setting <key=value>',
+      'a setting of that plugin; key=@file takes the value from a file',
+      collect,
+    );
   return addStateDir(command);
 }
 

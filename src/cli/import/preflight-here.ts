@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { PreflightCheckName, PreflightResult } from '../../contract/import-preflight.ts';
 import { assemblePreflight } from '../../imports/assemble.ts';
+import type { OpenRunTransform } from '../../imports/stages/check/run-transform.ts';
 import type { Staging } from '../../imports/staging.ts';
 import { untilStopped } from '../stop-signal.ts';
 import type { Terminal } from '../terminal.ts';
@@ -13,6 +14,7 @@ import type { ImportRequest } from './request.ts';
 
 export interface PreflightHere {
   readonly request: ImportRequest;
+  readonly openTransform: OpenRunTransform | undefined;
   readonly stateDir: string;
   /** Nothing of it is looked at. */
   readonly without?: readonly PreflightCheckName[];
@@ -24,7 +26,7 @@ export interface PreflightHere {
  */
 export async function preflightHere(
   terminal: Terminal,
-  { request, stateDir, without = [] }: PreflightHere,
+  { request, openTransform, stateDir, without = [] }: PreflightHere,
 ): Promise<PreflightResult> {
   await using made = new AsyncDisposableStack();
   const temp = await mkdtemp(join(tmpdir(), 'millrace-preflight-'));
@@ -32,7 +34,11 @@ export async function preflightHere(
   const place = await openPlace(resolve(stateDir), made);
   const { source, close } = openSource(request, temp);
   made.defer(close);
-  const parts = openParts({ id: 'preflight', staging: place.dir }, request, { source, staging: place.staging });
+  const parts = openParts({ id: 'preflight', staging: place.dir }, request, {
+    source,
+    staging: place.staging,
+    openTransform,
+  });
   return await untilStopped(terminal.process, (signal) =>
     assemblePreflight(parts)({ options: request.options, without, signal }),
   );

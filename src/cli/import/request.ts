@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { findFormat, formats } from '../../imports/formats/registry.ts';
 import type { RunOptions } from '../../imports/run/run.ts';
@@ -9,6 +10,13 @@ import { choiceOf, type ChoiceOptions } from './choice-options.ts';
 import { trialRecords, type ImportOptions, type RunScopeOptions } from './import-options.ts';
 import { countOf, pairsOf, shareOf, textOrFile, timeOf } from '../read-arguments.ts';
 
+/** Code that is to change the events. */
+export interface AskedTransform {
+  /** Of a file, a folder or an archive, absolute; or the slug of a built-in transformation. */
+  readonly path: string;
+  readonly settings: Readonly<Record<string, string>>;
+}
+
 /** What the command line asks for, checked. */
 export interface ImportRequest {
   /** Slug of the import app. */
@@ -17,6 +25,8 @@ export interface ImportRequest {
   readonly paths: readonly string[];
   readonly settings: Readonly<Record<string, string>>;
   readonly options: RunOptions;
+  /** As the command names it; what it is has to be read first, see transform-here.ts. */
+  readonly transform: AskedTransform | undefined;
   /** Undefined where nothing is sent. */
   readonly apiKey: string | undefined;
   readonly personalApiKey: string | undefined;
@@ -57,10 +67,21 @@ export function requestOf(slug: string, paths: readonly string[], given: Request
       // The command looks by itself, before there is a run.
       preflight: false,
     },
+    transform: transformOf(given, cwd),
     apiKey: given.apiKey,
     personalApiKey:
       given.personalApiKey === undefined ? undefined : textOrFile('--personal-api-key', given.personalApiKey),
   };
+}
+
+function transformOf({ transform, transformSetting }: RequestOptions, cwd: string): AskedTransform | undefined {
+  if (transform === undefined && transformSetting !== undefined) {
+    throw new CommandError('usage', 'expected --transform with --transform-setting: the code that gets the settings');
+  }
+  if (transform === undefined) return undefined;
+  const path = resolve(cwd, transform);
+  const settings = pairsOf('--transform-setting', transformSetting ?? []);
+  return { path: existsSync(path) ? path : transform, settings };
 }
 
 function placed(path: string, cwd: string): string {

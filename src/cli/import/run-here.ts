@@ -13,7 +13,7 @@ import type { Metadata } from '../../metadata/database.ts';
 import { stopSignal } from '../stop-signal.ts';
 import type { Terminal } from '../terminal.ts';
 import { chooseImport } from './choose-import.ts';
-import { startEngine } from './engine.ts';
+import { startEngine, type EngineDeps } from './engine.ts';
 import { follow } from './follow.ts';
 import { identityOf } from './identity.ts';
 import type { ImportOptions } from './import-options.ts';
@@ -29,6 +29,7 @@ import { isFinal, viewOfRun, type RunView } from './run-view.ts';
 import { endOfPreflight, notePreflight } from './show-preflight.ts';
 import { sourceSince } from './source-since.ts';
 import { commandOf, describeImport, newestImport, type ImportDir } from './state-dir.ts';
+import { transformHere, type TransformHere } from './transform-here.ts';
 
 export type HereOptions = Pick<
   ImportOptions,
@@ -43,14 +44,15 @@ const letGoMsMax = 30_000;
 
 /** Does an import in this process, or goes on with it. Errors: CommandError as it ended. */
 export async function runHere(terminal: Terminal, asked: ImportRequest, options: HereOptions): Promise<void> {
-  const request = withTimes(asked);
+  await using here = await transformHere(terminal, withTimes(asked));
+  const { request } = here;
   const identity = identityOf(request);
-  if (options.preflight) await passPreflight(terminal, request, identity, options);
+  if (options.preflight) await passPreflight(terminal, here, identity, options);
   using chosen = await chooseImport(terminal, request, options);
   const { dir, previousRun } = chosen;
   // A run that was done already was not looked at.
   if (options.preflight && previousRun !== undefined) {
-    await passPreflight(terminal, request, identity, { ...options, again: true });
+    await passPreflight(terminal, here, identity, { ...options, again: true });
   }
   await describeImport(dir, request);
   await withStore(dir, async (db) => {
@@ -58,7 +60,7 @@ export async function runHere(terminal: Terminal, asked: ImportRequest, options:
     const first = viewOfRun(run, Date.now());
     if (how === 'done') terminal.note(`${dir.id} is done already; --again starts anew`);
     else terminal.note(how === 'new' ? `import ${dir.id} begins` : `import ${dir.id} goes on in ${run.stage}`);
-    const view = how === 'done' ? first : await work(terminal, { db, dir, request, first }, options);
+    const view = how === 'done' ? first : await work(terminal, { db, dir, ...here, first }, options);
     if (how !== 'done' && view.state === 'completed') await tellChanges(terminal, { db, dir, request }, run);
     await finish(terminal, dir, view, options);
   });
@@ -67,7 +69,7 @@ export async function runHere(terminal: Terminal, asked: ImportRequest, options:
 /** Before there is anything of the import. Errors: CommandError, when something stands in its way. */
 async function passPreflight(
   terminal: Terminal,
-  request: ImportRequest,
+  { request, openTransform }: TransformHere,
   identity: string,
   { stateDir, again, json = false }: HereOptions,
 ): Promise<void> {
@@ -75,7 +77,7 @@ async function passPreflight(
   if (begun?.state === 'completed' && nothingLeft(begun, request.options.last)) return;
   // What is staged already is not read again.
   const without = begun === undefined || begun.stage === 'export' ? [] : (['source', 'staging'] as const);
-  const result = await preflightHere(terminal, { request, stateDir, without });
+  const result = await preflightHere(terminal, { request, openTransform, stateDir, without });
   if (json) terminal.data(JSON.stringify({ type: 'preflight', ...result }));
   else notePreflight(terminal, result);
   const end = endOfPreflight(result);
@@ -97,17 +99,15 @@ async function tellChanges(terminal: Terminal, work: Pick<Work, 'db' | 'dir' | '
   terminal.note(`since it was read the source has changed: ${describeChanges(changed)}; the same command imports that`);
 }
 
-interface Work {
-  readonly db: Metadata;
-  readonly dir: ImportDir;
-  readonly request: ImportRequest;
+interface Work extends EngineDeps {
   readonly first: RunView;
 }
 
 /** Until nothing happens any more. The first Ctrl-C pauses, the second ends the process. */
-async function work(terminal: Terminal, { db, dir, request, first }: Work, options: HereOptions): Promise<RunView> {
+async function work(terminal: Terminal, { first, ...deps }: Work, options: HereOptions): Promise<RunView> {
+  const { db, dir } = deps;
   const stop = stopSignal(terminal.process);
-  const engine = await startEngine({ db, dir, request });
+  const engine = await startEngine(deps);
   const pause = (): void => {
     terminal.note('pausing; Ctrl-C once more ends at once');
     pauseRun(db, dir.id, 'stopped by the person at the terminal').catch((error: unknown) => {

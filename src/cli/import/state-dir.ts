@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { slowHash } from '../../base/slow-hash.ts';
 import type { ImportChoice } from '../../contract/import-choice.ts';
 import type { TimeRange } from '../../imports/source.ts';
 import { CommandError } from '../exit-codes.ts';
 import { choiceWords } from './choice-words.ts';
-import { slowHash } from './identity.ts';
 import { defaultStateDir } from './import-options.ts';
 import type { ImportRequest } from './request.ts';
 
@@ -21,6 +21,8 @@ export interface StoredImport {
   readonly has_names: boolean;
   /** Absent: nothing was chosen. */
   readonly choose?: ImportChoice;
+  /** Absent: none. Settings by their keys only. */
+  readonly transform?: { readonly path: string; readonly settings: readonly string[] };
   readonly range: TimeRange;
   readonly limit: number | null;
   /** Address of the target; null: none was given. */
@@ -101,7 +103,7 @@ export function isBegun(dir: ImportDir): boolean {
 /** From then on the import is one that was begun. By the process that holds it. */
 export async function describeImport(
   dir: ImportDir,
-  { source, paths, settings, options, apiKey, personalApiKey }: ImportRequest,
+  { source, paths, settings, options, transform, apiKey, personalApiKey }: ImportRequest,
 ): Promise<void> {
   if (isBegun(dir)) return;
   // What stands behind a question mark may be a signature that opens the address.
@@ -115,6 +117,9 @@ export async function describeImport(
     format_options: Object.keys(options.formatOptions),
     has_names: options.names !== undefined,
     ...(options.choice === undefined ? {} : { choose: options.choice }),
+    ...(transform === undefined
+      ? {}
+      : { transform: { path: transform.path, settings: Object.keys(transform.settings) } }),
     range: options.range,
     limit: options.limit ?? null,
     url: options.target.kind === 'http' ? options.target.url : null,
@@ -146,6 +151,8 @@ export async function commandOf(dir: ImportDir, { whole = false } = {}): Promise
     ...stored.format_options.flatMap((key) => ['--format-option', `${key}=…`]),
     ...(stored.has_names ? ['--names', '…'] : []),
     ...choiceWords(stored.choose ?? {}, range),
+    ...(stored.transform === undefined ? [] : ['--transform', stored.transform.path]),
+    ...(stored.transform?.settings ?? []).flatMap((key) => ['--transform-setting', `${key}=…`]),
     ...(range.from === undefined ? [] : ['--from-date', range.from]),
     ...(range.to === undefined ? [] : ['--to-date', range.to]),
     ...(limit === null || whole ? [] : ['--limit', String(limit)]),

@@ -18,6 +18,8 @@ export interface LocalPlugin {
   readonly fields: readonly PluginField[] | undefined;
   /** It changes events, not only looks on. */
   readonly isStep: boolean;
+  /** Source text by path: what the program was made of. */
+  readonly sources: Readonly<Record<string, string>>;
 }
 
 type Texts = Record<string, string>;
@@ -41,11 +43,12 @@ export async function readPlugin(path: string, deps: PrepareDeps): Promise<Local
   }
 }
 
-function toLocal({ name, manifest, code, capabilities }: PreparedPlugin, isDeclared: boolean): LocalPlugin {
+function toLocal({ name, manifest, code, capabilities, files }: PreparedPlugin, isDeclared: boolean): LocalPlugin {
   return {
     name,
     program: { pluginName: name, code },
     fields: isDeclared ? manifest.schema.filter(isField) : undefined,
+    sources: files,
     isStep: capabilities.methods.some((method) => method.startsWith('processEvent')),
   };
 }

@@ -34,12 +34,12 @@ export function readSettings(options: {
 }
 
 /** What of it is for a plugin with these fields. */
-export function settingsFor(given: GivenSettings, fields: readonly PluginField[]): GivenSettings {
+export function settingsFor(given: GivenSettings, fields: readonly PluginField[], flag = '--config'): GivenSettings {
   const known = new Set(fields.map(({ key }) => key));
   const values = Object.fromEntries(Object.entries(given.values).filter(([key]) => known.has(key)));
   const [problem] = checkSettings(fields, values);
   if (problem !== undefined) {
-    throw new CommandError('usage', `--config ${problem.attr?.replace('settings.', '')}: ${problem.detail}`);
+    throw new CommandError('usage', `${flag} ${problem.attr?.replace('settings.', '')}: ${problem.detail}`);
   }
   return { values, files: new Map([...given.files].filter(([key]) => known.has(key))) };
 }

@@ -5,13 +5,13 @@ import type { PrepareDeps } from '../../plugins/packages/prepare-plugin.ts';
 import type { Attachment, PluginStorage } from '../../plugins/host.ts';
 import { builtInRegistry } from '../../plugins/built-in/registry.ts';
 import type { SandboxProgram } from '../../sandbox/sandbox.ts';
-import { openPluginEnvironment } from '../../service/plugin-environment.ts';
+import { openPluginEnvironment, type PluginEnvironment } from '../../service/plugin-environment.ts';
 import { createLog } from '../../telemetry/log.ts';
 import { emptyCaches } from '../../transform/trial-deps.ts';
 import type { TrialDeps } from '../../transform/trial-run.ts';
 
 /** What runs plugins without a service. */
-export interface TrialHost {
+export interface TrialHost extends Pick<PluginEnvironment, 'sandbox' | 'fetch' | 'geoip'> {
   /** To read plugins with. */
   readonly packages: PrepareDeps;
   readonly depsFor: (subjects: {
@@ -27,6 +27,9 @@ export function openTrialHost(settings: Settings, { stderr }: CommandProcess): T
   const { sandbox, fetch, packageFetch, geoip } = environment;
   const now = (): number => systemClock.now();
   return {
+    sandbox,
+    fetch,
+    geoip,
     packages: { fetch: packageFetch, npmRegistry: settings.npmRegistry, sandbox },
     depsFor: ({ programOf, filesOf }) => ({
       findPlugin: (slug) => builtInRegistry.get(slug),

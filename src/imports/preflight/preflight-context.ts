@@ -1,5 +1,6 @@
 import type { AdviceWords } from '../run/advice-words.ts';
 import type { RunOptions } from '../run/run.ts';
+import type { OpenRunTransform } from '../stages/check/run-transform.ts';
 import type { DiskQuota } from '../stages/export/disk-quota.ts';
 import type { Source } from '../source.ts';
 import type { Staging } from '../staging.ts';
@@ -28,6 +29,8 @@ export interface PreflightDeps {
   readonly openSource: () => Promise<Source>;
   /** Undefined: there is no key to load with. */
   readonly openTarget: () => Promise<ProbedTarget | undefined>;
+  /** Finds the code that a run names; left out: there is none. */
+  readonly openTransform?: OpenRunTransform | undefined;
   /** Left out: the target requires none, or nobody can tell. */
   readonly agreement?: (() => Promise<AgreementFacts | undefined>) | undefined;
   /** Free where the target stores events; left out: nobody can tell. */

@@ -11,6 +11,7 @@ import { checkSource } from './check-source.ts';
 import { checkStaging } from './check-staging.ts';
 import { checkStore } from './check-store.ts';
 import { checkTarget } from './check-target.ts';
+import { checkTransform } from './check-transform.ts';
 import { warning, type Finding, type PreflightCheck } from './findings.ts';
 import type { PreflightContext, PreflightDeps } from './preflight-context.ts';
 import { sampleSource } from './sample-source.ts';
@@ -28,6 +29,7 @@ const checks: readonly PreflightCheck[] = [
   checkStaging,
   checkStore,
   checkSource,
+  checkTransform,
 ];
 
 /** A person waits for it; who does not answer a small question by then is as good as away. */

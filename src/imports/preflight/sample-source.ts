@@ -19,6 +19,8 @@ export interface SourceSample {
   readonly unreadable: number;
   /** Why the first unreadable one is, and where it lies. */
   readonly firstFault: { readonly part: string; readonly reason: string } | undefined;
+  /** Those records as they came, a line each. */
+  readonly lines: readonly string[];
   /** Another format that reads more of these records; undefined: none does. */
   readonly betterFormat: string | undefined;
 }
@@ -48,6 +50,7 @@ export async function sampleSource(source: Source, options: RunOptions, signal: 
     skipped: own.skipped,
     unreadable: faults.length,
     firstFault: reason === undefined ? undefined : { part: first.part, reason },
+    lines: first.lines,
     betterFormat: own.readable === 0 ? bestFormat(options.format, first.lines) : undefined,
   };
 }

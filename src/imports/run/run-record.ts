@@ -40,6 +40,7 @@ export function toOptionsRecord({
   target,
   names,
   choice,
+  transform,
   limit,
   ...options
 }: RunOptions): ImportRunRecord['options'] {
@@ -50,6 +51,8 @@ export function toOptionsRecord({
     format_options: { ...options.formatOptions },
     names: names === undefined ? null : { ...names },
     choose: choice ?? null,
+    transform:
+      transform === undefined ? null : { config: transform.config ?? null, name: transform.name, hash: transform.hash },
     again: options.again ?? false,
     last: options.last,
     limit: limit ?? null,

@@ -33,6 +33,7 @@ export const runOverrides = [
   'format_options',
   'names',
   'choose',
+  'transform',
   'again',
   'preflight',
 ] as const;
@@ -79,6 +80,12 @@ const recordFields: readonly PluginField[] = [
     name: 'Choice',
     type: 'json',
     hint: 'What of the source is imported, and as what: {"events": {"only": ["Order *"]}, "sample": 0.1}. Empty: all of it.',
+  },
+  {
+    key: 'transform',
+    name: 'Transform',
+    type: 'string',
+    hint: 'Id of a transformation config of this project whose code changes or drops each event before the check. Empty: none.',
   },
 ];
 
@@ -158,6 +165,15 @@ export function runOptionsOf(plugin: Sourced, given: SettingValues, payload: Jso
     target: targetOf(settings),
     ...(wantsPreflight(payload) ? {} : { preflight: false }),
   };
+}
+
+/** Id of the transformation config that changes the events of a run; undefined: none. Throws SettingsError. */
+export function transformIdOf(given: SettingValues, payload: JsonObject): number | undefined {
+  const { transform } = withOverrides(given, payload, ['transform']);
+  if (transform === undefined || !isGiven(transform)) return undefined;
+  const id = Number(transform);
+  if (Number.isInteger(id) && id > 0) return id;
+  throw wrongSetting('transform', 'expected the id of a transformation config');
 }
 
 function wantsPreflight(payload: JsonObject): boolean {

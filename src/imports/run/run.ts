@@ -85,6 +85,16 @@ export type RunTarget =
   /** The keys are in the run's secrets, never in what is shown. */
   | { readonly kind: 'http'; readonly url: string };
 
+/** Which code changes the events of a run. The code itself is not in the run: where it is not what it was, the run goes no further. */
+export interface RunTransform {
+  /** As people call it. */
+  readonly name: string;
+  /** Of code and settings; nothing of a secret can be told from it. */
+  readonly hash: string;
+  /** Id of the transformation config that has both; undefined: a file of the command line. */
+  readonly config?: number;
+}
+
 /** What a run was asked for; fixed when it is created, but for `rejectedMax`, `last` and `eventsPerSecond` at a resume. */
 export interface RunOptions {
   readonly range: TimeRange;
@@ -95,6 +105,8 @@ export interface RunOptions {
   readonly names?: JsonObject;
   /** What of the source is imported, and as what; undefined: all of it, as the format makes it. */
   readonly choice?: ImportChoice;
+  /** Code that changes the events before they are checked; undefined: none. */
+  readonly transform?: RunTransform;
   /** The last stage to do: `check` sends nothing. */
   readonly last: 'check' | 'report';
   /** Records of which an earlier run made other events are loaded all the same. */

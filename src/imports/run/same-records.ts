@@ -78,9 +78,9 @@ async function otherRecipes(db: Queries, { id, projectId, options }: CheckedRun[
 }
 
 /** What decides which event a record becomes. Which records are taken does not belong to it. */
-function recipeOf({ format, formatOptions, names, choice = {} }: RunOptions): string {
+function recipeOf({ format, formatOptions, names, choice = {}, transform }: RunOptions): string {
   const { time: _, events: __, sample: ___, ...changes } = choice;
-  return canonicalJson({ format, formatOptions, names, changes });
+  return canonicalJson({ format, formatOptions, names, changes, transform: transform?.hash });
 }
 
 /** Records in pieces that were staged alike; where none is, in parts that the source says are the same. */

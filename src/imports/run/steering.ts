@@ -3,7 +3,8 @@ import type { Queries } from '../../metadata/queries.ts';
 import { healthOf } from '../../plugins/configs/config-health.ts';
 import { attachedKeys, type StoredConfig } from '../../plugins/configs/stored-config.ts';
 import { missingRequired } from '../../plugins/check-settings.ts';
-import { importFields, runOptionsOf } from './run-settings.ts';
+import { chosenTransform } from './chosen-transform.ts';
+import { importFields, runOptionsOf, transformIdOf } from './run-settings.ts';
 import { withoutSecrets } from '../../plugins/mask-secrets.ts';
 import { importRunJobs, isImportSource, SettingsError, type ImportSourcePlugin } from '../../plugins/plugin.ts';
 import type { JsonObject } from '../../base/json.ts';
@@ -141,7 +142,8 @@ export interface RunOrder {
 
 /** @throws ApiError when the settings cannot work */
 export async function startRun(source: ImportSourcePlugin, { tx, ...order }: RunOrder): Promise<Run> {
-  return createRun(tx, { ...ownerOf(order.config), ...planRun(source, order), now: order.now });
+  const plan = await planRun(source, { tx, ...order });
+  return createRun(tx, { ...ownerOf(order.config), ...plan, now: order.now });
 }
 
 /** What a run would be asked for. */
@@ -152,10 +154,14 @@ export interface RunPlan {
 }
 
 /** @throws ApiError when the settings cannot work */
-export function planRun(source: ImportSourcePlugin, { config, payload, now }: Omit<RunOrder, 'tx'>): RunPlan {
+export async function planRun(source: ImportSourcePlugin, { tx, config, payload, now }: RunOrder): Promise<RunPlan> {
   refuseUnfit(config);
   refuseSettings(source, config, now);
-  return { options: optionsOf(source, config, payload), secrets: targetSecrets(config) };
+  const { options, transform: id } = optionsOf(source, config, payload);
+  const { projectId } = config;
+  const transform =
+    id === undefined ? undefined : await chosenTransform(tx, { projectId, id, now, target: options.target });
+  return { options: { ...options, ...(transform && { transform }) }, secrets: targetSecrets(config) };
 }
 
 /**
@@ -181,7 +187,7 @@ export async function promoteRun(
   refuseUnfit(config);
   refuseSettings(source, config, now);
   const { limit: _limit, ...asked } = trial.options;
-  const { target, eventsPerSecond } = optionsOf(source, config, recordsOf(trial.options));
+  const { target, eventsPerSecond } = optionsOf(source, config, recordsOf(trial.options)).options;
   const options: RunOptions = { ...asked, target, eventsPerSecond, last: 'report' };
   const promoted = { promotedFrom: trial.id, secrets: await secretsFor(tx, config, trial, options), now };
   return createRun(tx, { ...ownerOf(config), options, ...promoted });
@@ -219,9 +225,14 @@ function refuseUnfit(config: StoredConfig): void {
   if (missing.length > 0) throw new ApiError('invalid_input', `The config cannot run: ${healthOf(config)}.`);
 }
 
-function optionsOf(source: ImportSourcePlugin, { settings }: StoredConfig, payload: JsonObject): RunOptions {
+/** `transform`: the id of its config. */
+function optionsOf(
+  source: ImportSourcePlugin,
+  { settings }: StoredConfig,
+  payload: JsonObject,
+): { readonly options: RunOptions; readonly transform: number | undefined } {
   try {
-    return runOptionsOf(source, settings, payload);
+    return { options: runOptionsOf(source, settings, payload), transform: transformIdOf(settings, payload) };
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
     const fields = [...source.fields, ...importFields(source)];

@@ -3,6 +3,7 @@ import type { RecordReader, RecordResult } from '../../formats/format.ts';
 import type { WireEvent } from '../../../contract/wire-event.ts';
 import { contentWords, identityWords } from '../../checksum.ts';
 import type { RejectedRecord } from '../../staging.ts';
+import type { Transform } from '../../transform.ts';
 import { createConverter, type ReadyEvent, type RefusedEvent } from './convert-event.ts';
 import type { HeldLines } from './add-faults.ts';
 import { hashIdentity, hashText } from './event-keys.ts';
@@ -13,6 +14,7 @@ import { createSegmentTally, type SegmentTally } from './segment-tally.ts';
 import type { SharedDevices } from './shared-devices.ts';
 import { emptyBlockEvent } from './spill-block.ts';
 import type { SpillBuffer, SpillFile } from './spill-buffer.ts';
+import { transformRecords, type ReadRecord } from './transform-records.ts';
 
 /** What the segments of a run have in common; one at a time is checked. */
 export interface SegmentCheckDeps {
@@ -27,6 +29,8 @@ export interface SegmentCheckDeps {
   readonly now: () => number;
   readonly signal: AbortSignal;
   readonly held: HeldLines;
+  /** Changes events before they are looked at; undefined: none does. */
+  readonly transform: Transform | undefined;
 }
 
 export interface SegmentPlace {
@@ -68,38 +72,70 @@ export function checkSegment(deps: SegmentCheckDeps, place: SegmentPlace): Segme
 
   async function* chunks(lines: Buffer): AsyncGenerator<Buffer> {
     deps.buffer.clear();
+    if (deps.transform !== undefined) yield* transformed(lines, deps.transform);
+    else yield* direct(lines);
+    yield* deps.buffer.flush(file);
+  }
+
+  async function* direct(lines: Buffer): AsyncGenerator<Buffer> {
     let line = place.linesBefore;
     for (const each of segmentLines(lines)) {
       line += 1;
       if (line % recordsPerTurn === 0) await turn(deps.signal);
       tally.record();
-      const events = eventsOf(each, line);
-      for (const event of events) {
-        const converted = convert(event);
-        if (converted.kind === 'refused') reject(refusal(converted, line, each), 'refused');
-        else if (!put(converted)) {
-          yield* deps.buffer.flush(file);
-          put.again();
-        }
+      if (each.kind !== 'record') {
+        settleOther(each, line);
+        continue;
+      }
+      for (const event of settle(readSafely(deps.read, each.record), line, each.text)) {
+        if (take(event, line, each.text)) continue;
+        yield* deps.buffer.flush(file);
+        put.again();
       }
     }
-    yield* deps.buffer.flush(file);
   }
 
-  function eventsOf(each: SegmentLine, line: number): readonly WireEvent[] {
+  async function* transformed(lines: Buffer, transform: Transform): AsyncGenerator<Buffer> {
+    for await (const { line, text, result, failures } of transformRecords(transform, recordsOf(lines), deps.signal)) {
+      for (const failure of failures) reject(refusal(failure, line, text), 'refused');
+      for (const event of settle(result, line, text, failures.length)) {
+        if (take(event, line, text)) continue;
+        yield* deps.buffer.flush(file);
+        put.again();
+      }
+    }
+  }
+
+  function* recordsOf(lines: Buffer): Generator<ReadRecord> {
+    let line = place.linesBefore;
+    for (const each of segmentLines(lines)) {
+      line += 1;
+      tally.record();
+      if (each.kind !== 'record') settleOther(each, line);
+      else yield { line, text: each.text, result: readSafely(deps.read, each.record) };
+    }
+  }
+
+  /** False: there is no room for it. */
+  function take(event: WireEvent, line: number, text: string): boolean {
+    const converted = convert(event);
+    if (converted.kind === 'ready') return put(converted);
+    reject(refusal(converted, line, text), 'refused');
+    return true;
+  }
+
+  function settleOther(each: Exclude<SegmentLine, { kind: 'record' }>, line: number): void {
     if (each.kind === 'blank') settleBlank(tally, held?.get(line));
-    else if (each.kind === 'broken') reject({ ...at(line), ...only(each), original: each.text }, 'unreadable');
-    else return convertRecord(each, line);
-    return [];
+    else reject({ ...at(line), ...only(each), original: each.text }, 'unreadable');
   }
 
-  function convertRecord({ record, text }: SegmentLine & { kind: 'record' }, line: number): readonly WireEvent[] {
-    const result = readSafely(deps.read, record);
+  /** Counts a record; its events. `refused`: of its events that are refused already. */
+  function settle(result: RecordResult, line: number, text: string, refused = 0): readonly WireEvent[] {
     if (result.kind !== 'unreadable' && result.chosen !== undefined) tally.choose(result.chosen);
     if (result.kind === 'skipped') tally.skip(result.reason);
     else if (result.kind === 'unreadable') {
       reject({ ...at(line), code: 'unreadable_record', reason: result.reason, original: text }, 'unreadable');
-    } else if (result.events.length === 0) tally.skip(emptyResult);
+    } else if (result.events.length + refused === 0) tally.skip(emptyResult);
     else {
       tally.convert(place.part, line, text, result.events);
       noteDevices(deps.devices, result.events);
@@ -108,8 +144,8 @@ export function checkSegment(deps: SegmentCheckDeps, place: SegmentPlace): Segme
     return [];
   }
 
-  function refusal(refused: RefusedEvent, line: number, each: SegmentLine): RejectedRecord {
-    return { ...at(line), ...only(refused), original: each.kind === 'record' ? each.text : '' };
+  function refusal(refused: Omit<RefusedEvent, 'kind'>, line: number, original: string): RejectedRecord {
+    return { ...at(line), ...only(refused), original };
   }
 
   function at(line: number): Pick<RejectedRecord, 'part' | 'line' | 'stage'> {
@@ -129,6 +165,12 @@ function only({ code, reason }: { readonly code: string; readonly reason: string
 
 /** Takes what is checked already through the reader, which has to remember it, and writes nothing. */
 export async function replaySegment(deps: SegmentCheckDeps, lines: Buffer): Promise<void> {
+  if (deps.transform !== undefined) {
+    for await (const { result } of transformRecords(deps.transform, readAgain(deps.read, lines), deps.signal)) {
+      if (result.kind === 'events') noteDevices(deps.devices, result.events);
+    }
+    return;
+  }
   let count = 0;
   for (const each of segmentLines(lines)) {
     count += 1;
@@ -136,6 +178,12 @@ export async function replaySegment(deps: SegmentCheckDeps, lines: Buffer): Prom
     if (each.kind !== 'record') continue;
     const result = readSafely(deps.read, each.record);
     if (result.kind === 'events') noteDevices(deps.devices, result.events);
+  }
+}
+
+function* readAgain(read: RecordReader, lines: Buffer): Generator<ReadRecord> {
+  for (const each of segmentLines(lines)) {
+    if (each.kind === 'record') yield { line: 0, text: '', result: readSafely(read, each.record) };
   }
 }
 

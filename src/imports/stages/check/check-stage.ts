@@ -20,12 +20,13 @@ import { TargetUnreadableError, type TargetReader } from '../../target.ts';
 import { createCheckProgress, type CheckProgress } from './check-progress.ts';
 import { checkResult } from './check-result.ts';
 import { checkSegment, replaySegment, type SegmentCheckDeps } from './check-segment.ts';
-import { addFaults, readHeldLines, type HeldLines } from './add-faults.ts';
+import { addFaults, readHeldLines } from './add-faults.ts';
 import { addFindings, createSum, type Sum } from './findings.ts';
 import { findUnmapped } from './find-unmapped.ts';
 import type { DayRun } from './merge-runs.ts';
 import { prepareDays, type DayLimits, type SpilledDays } from './prepare-days.ts';
 import { createSharedDevices } from './shared-devices.ts';
+import { runTransform, type OpenRunTransform } from './run-transform.ts';
 import { createSpillBuffer, type SpillLimits } from './spill-buffer.ts';
 import { noStoredEvents, readStoredEvents, type StoredEvents } from './stored-events.ts';
 import { readSpillIndex, writeSpillIndex } from './spill-index.ts';
@@ -49,6 +50,8 @@ export interface CheckDeps {
   readonly reader?: Pick<TargetReader, 'eventsNamed'> | undefined;
   /** Opens a table to join; left out: none can be. */
   readonly openTable?: TableDeps['openTable'];
+  /** Finds the code that a run names; left out: there is none. Throws RunFailedError. */
+  readonly openTransform?: OpenRunTransform | undefined;
   /** Left out: there are none to ask about. */
   readonly earlier?: EarlierRuns | undefined;
   /** Of JSON, one event: what the door takes. */
@@ -66,8 +69,9 @@ export interface CheckDeps {
   readonly words?: AdviceWords;
 }
 
-type Ready = Required<Omit<CheckDeps, 'project' | 'reader' | 'earlier' | 'openTable' | 'limits'>> & {
+type Ready = Required<Omit<CheckDeps, 'project' | 'reader' | 'earlier' | 'openTable' | 'openTransform' | 'limits'>> & {
   readonly openTable: CheckDeps['openTable'];
+  readonly openTransform: CheckDeps['openTransform'];
   readonly earlier: CheckDeps['earlier'];
   readonly project: CheckDeps['project'];
   readonly reader: CheckDeps['reader'];
@@ -86,6 +90,7 @@ export function createCheckStage(deps: CheckDeps): RunStage {
     project: deps.project,
     earlier: deps.earlier,
     openTable: deps.openTable,
+    openTransform: deps.openTransform,
     reader: deps.reader,
     readSegment: deps.readSegment ?? standardReadSegment,
     failpoint: deps.failpoint ?? (() => {}),
@@ -97,9 +102,11 @@ export function createCheckStage(deps: CheckDeps): RunStage {
     if (await isDone(ready, leased)) return;
     const tables = await readTables(ready, leased);
     const read = openReader(leased.run, tables);
+    const transform = await runTransform(ready, leased.run);
     const parts = await leased.parts();
     const progress = createCheckProgress(leased, ready.clock, sizeOf(parts));
-    const checking = startParts(ready, leased, read, await readHeldLines(ready.staging, leased.run.id));
+    const held = await readHeldLines(ready.staging, leased.run.id);
+    const checking = startParts(ready, leased, read, { held, transform });
     for (const part of parts) {
       await checkPart(ready, leased, checking, part, progress);
       progress.part();
@@ -215,7 +222,7 @@ function startParts(
   { limits, eventBytesMax, clock }: Ready,
   leased: LeasedRun,
   reader: ReturnType<typeof openReader>,
-  held: HeldLines,
+  { held, transform }: Pick<SegmentCheckDeps, 'held' | 'transform'>,
 ): SegmentCheckDeps {
   const { format, names, read } = reader;
   return {
@@ -229,6 +236,7 @@ function startParts(
     now: clock.now,
     signal: leased.signal,
     held,
+    transform,
   };
 }
 

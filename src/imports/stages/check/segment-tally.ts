@@ -14,7 +14,7 @@ export interface SegmentTally {
   skip(reason: string): void;
   reject(rejected: RejectedRecord, kind: 'unreadable' | 'refused'): void;
   readonly choose: ChoiceTally['choose'];
-  /** A record became events; `line` is its JSON. */
+  /** A record became events, or would have: none are left where all of them are refused. `text` is its JSON. */
   convert(part: string, line: number, text: string, events: readonly WireEvent[]): void;
   property(name: string): void;
   /** The entry of its name, with the index that stands for it in the spill. `id` is the hash of its distinct_id. */
@@ -68,6 +68,7 @@ export function createSegmentTally(unmapped: UnmappedNames, sampled: Set<string>
     },
     convert: (part, line, text, events) => {
       counts.converted += 1;
+      if (events.length === 0) return;
       if (samples.length >= samplesMax || sampled.size >= samplesMax || text.length > sampleCharsMax) return;
       const key = sampleKey(events);
       if (sampled.has(key)) return;

@@ -1,0 +1,78 @@
+import { existsSync } from 'node:fs';
+import { slowHash } from '../../base/slow-hash.ts';
+import { canonicalJson } from '../../imports/formats/canonical-json.ts';
+import type { RunTransform } from '../../imports/run/run.ts';
+import type { OpenRunTransform } from '../../imports/stages/check/run-transform.ts';
+import { openTransform, type TransformSubject } from '../../imports/transforming/open-transform.ts';
+import { builtInPlugins } from '../../plugins/built-in/registry.ts';
+import { CommandError } from '../exit-codes.ts';
+import { settingsFrom } from '../setting-options.ts';
+import type { Terminal } from '../terminal.ts';
+import { readPlugin } from '../transformation/read-plugin.ts';
+import { checkAllUsed, fieldsGiven, settingsFor } from '../transformation/read-settings.ts';
+import { openTrialHost, type TrialHost } from '../transformation/trial-host.ts';
+import type { AskedTransform, ImportRequest } from './request.ts';
+
+/** A command's request with its transform read, and what runs it. */
+export interface TransformHere extends AsyncDisposable {
+  /** `options.transform` says which code it is: the same files and settings are the same transform. */
+  readonly request: ImportRequest;
+  /** Undefined: the command names none. */
+  readonly openTransform: OpenRunTransform | undefined;
+}
+
+/** Reads and compiles the code, which then runs in the sandbox. Errors: CommandError, with file and line, before anything is fetched. */
+export async function transformHere(terminal: Terminal, request: ImportRequest): Promise<TransformHere> {
+  const { transform } = request;
+  if (transform === undefined) return { request, openTransform: undefined, [Symbol.asyncDispose]: async () => {} };
+  const host = openTrialHost(settingsFrom({}, terminal.process).settings, terminal.process);
+  try {
+    const { name, identity, subject } = await read(host, transform);
+    const recipe: RunTransform = { name, hash: slowHash(canonicalJson({ identity, settings: transform.settings })) };
+    return {
+      request: { ...request, options: { ...request.options, transform: recipe } },
+      openTransform: async (_asked, receivedAt) =>
+        openTransform({ ...host, now: Date.now }, subject, { name, projectId: 0, receivedAt }),
+      [Symbol.asyncDispose]: () => host.close(),
+    };
+  } catch (error) {
+    await host.close();
+    throw error;
+  }
+}
+
+const settingFlag = '--transform-setting';
+
+interface Found {
+  readonly name: string;
+  /** Of the code. */
+  readonly identity: unknown;
+  readonly subject: TransformSubject;
+}
+
+async function read(host: TrialHost, { path, settings: values }: AskedTransform): Promise<Found> {
+  const given = { values, files: new Map() };
+  if (!existsSync(path)) {
+    const plugin = builtIn(path);
+    const { slug: name, fields, version } = plugin;
+    checkAllUsed(given, [fields]);
+    const { values: settings, files: attachments } = settingsFor(given, fields, settingFlag);
+    return { name, identity: [name, version], subject: { code: plugin, fields, settings, attachments, configId: 0 } };
+  }
+  const plugin = await readPlugin(path, host.packages);
+  const fields = plugin.fields ?? fieldsGiven(given);
+  checkAllUsed(given, [fields]);
+  const { values: settings, files: attachments } = settingsFor(given, fields, settingFlag);
+  const subject = { code: plugin.program, fields, settings, attachments, configId: 0 };
+  return { name: plugin.name, identity: plugin.sources, subject };
+}
+
+function builtIn(name: string) {
+  const known = builtInPlugins.filter((plugin) => plugin.kind === 'transformation');
+  const found = known.find(({ slug }) => slug === name);
+  if (found !== undefined) return found;
+  throw new CommandError(
+    'usage',
+    `--transform: expected a file, a folder or an archive of a plugin, or the slug of a built-in transformation, got: ${name}`,
+  );
+}

@@ -1,0 +1,45 @@
+import { slowHash } from '../../base/slow-hash.ts';
+import { ApiError } from '../../contract/errors.ts';
+import type { Queries } from '../../metadata/queries.ts';
+import { findConfig, type StoredConfig } from '../../plugins/configs/stored-config.ts';
+import { canonicalJson } from '../formats/canonical-json.ts';
+import type { RunTarget, RunTransform } from './run.ts';
+
+export interface ChosenTransform {
+  readonly projectId: number;
+  /** Of the config. */
+  readonly id: number;
+  readonly target: RunTarget;
+  /** ms since the epoch. */
+  readonly now: number;
+}
+
+/**
+ * A transformation config of the project as the transform of a run. It need not be enabled.
+ * @throws ApiError when there is none, or its events would go through it twice
+ */
+export async function chosenTransform(
+  db: Queries,
+  { projectId, id, target, now }: ChosenTransform,
+): Promise<RunTransform> {
+  const config = await findConfig(db, { projectId, id, now, family: 'transformation' });
+  if (config === undefined || config.deleted) {
+    const detail = `Expected a transformation config of this project, got: ${id}.`;
+    throw new ApiError('invalid_input', detail, { attr: 'transform' });
+  }
+  const name = config.name || config.plugin.name;
+  if (config.enabled && target.kind === 'project') {
+    const detail =
+      `The transformation "${name}" is enabled: what the run loads would go through it again. Disable it, or name a ` +
+      'config of the same plugin that is not enabled.';
+    throw new ApiError('conflict', detail, { attr: 'transform' });
+  }
+  return { config: id, name, hash: transformHash(config) };
+}
+
+/** Of what the code is and what it is told. Its name, place and whether it is enabled do not belong to it. */
+export function transformHash({ plugin, settings, attachments }: StoredConfig): string {
+  const { slug, version, versionId } = plugin;
+  const files = attachments.map(({ key, fileName, size }) => [key, fileName, size]);
+  return slowHash(canonicalJson([slug, versionId ?? version, settings, files]));
+}

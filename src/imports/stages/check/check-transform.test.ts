@@ -1,0 +1,263 @@
+import { afterAll, describe, expect, it } from 'vitest';
+import { checkTest, type CheckTest, type LoadedEvent } from '../../../../test/support/check-stage.ts';
+import { openTestSandbox } from '../../../../test/support/sandbox.ts';
+import { RunFailedError } from '../../run/leased-run.ts';
+import type { CheckResult } from '../../run/results.ts';
+import type { RunOptions } from '../../run/run.ts';
+import { createTransform } from '../../transforming/create-transform.ts';
+import { openSandboxRunner } from '../../transforming/sandbox-runner.ts';
+import type { Transform } from '../../transform.ts';
+
+const sandbox = openTestSandbox({ cpuMs: 60 });
+afterAll(() => sandbox.close());
+
+const name = 'Probe';
+const options: Partial<RunOptions> = {
+  format: 'mapping',
+  formatOptions: {
+    mapping: JSON.stringify({ event: 'event', distinct_id: 'user', timestamp: 'at', uuid: 'id' }),
+  },
+  rejectedMax: 1,
+  transform: { name, hash: 'h' },
+};
+
+function transformOf(code: string, secret = '###'): Transform {
+  const mask = (text: string): string => text.replaceAll(secret, '…');
+  const spec = { sandbox, program: { pluginName: name, code }, configId: 1, projectId: 1, settings: {}, mask };
+  return createTransform({
+    name,
+    projectId: 1,
+    receivedAt: Date.UTC(2026, 10, 20),
+    mask,
+    openRunner: () => openSandboxRunner({ ...spec, name, attachments: new Map(), now: () => 0 }),
+  });
+}
+
+/** One record a line; `more` as JSON text, so that digits stay. */
+function record(id: number, more = '', event = 'bought'): string {
+  const at = new Date(Date.UTC(2024, 0, 1 + (id % 5), 12, 0, id % 60)).toISOString();
+  return `{"id":"r${id}","event":"${event}","user":"u${id % 7}","at":"${at}","n":${id}${more}}`;
+}
+
+const records = (count: number, more = ''): string[] =>
+  Array.from({ length: count }, (_, index) => record(index, more));
+
+interface Checked extends AsyncDisposable {
+  readonly test: CheckTest;
+  readonly result: CheckResult;
+  readonly events: readonly LoadedEvent[];
+}
+
+async function checked(code: string, lines: readonly string[], perSegment = 100): Promise<Checked> {
+  const test = await checkTest(options);
+  await test.stage('first', lines, perSegment);
+  const result = await test.check({ openTransform: async () => transformOf(code) });
+  return { test, result, events: await test.events(), [Symbol.asyncDispose]: async () => test[Symbol.asyncDispose]() };
+}
+
+const numberOf = ({ properties }: LoadedEvent): number => Number(properties['n']);
+const counts = (result: CheckResult): unknown => {
+  const { records: read, rejected, events, events_read, left_out, skipped } = result.totals;
+  return { read, rejected, events, events_read, left_out, skipped };
+};
+
+describe('a run with a transform in code', () => {
+  it('what is counted, shown and made ready is what the code made of the events', async () => {
+    await using run = await checked(
+      `exports.processEvent = (event) => {
+        event.event = 'Order ' + event.event
+        event.distinct_id = 'x-' + event.distinct_id
+        event.timestamp = new Date(Date.parse(event.timestamp) + 86400000).toISOString()
+        event.properties.tens = Math.floor(event.properties.n / 10)
+        return event
+      }`,
+      records(250),
+    );
+    expect(run.events).toHaveLength(250);
+    expect(run.result.events.map(({ event, count }) => [event, count])).toEqual([['Order bought', 250]]);
+    const first = run.events.find((event) => numberOf(event) === 0);
+    expect(first).toMatchObject({ event: 'Order bought', distinct_id: 'x-u0', properties: { n: 0, tens: 0 } });
+    expect(first?.timestamp).toBe('2024-01-02T12:00:00.000Z');
+    expect(run.result.samples[0]).toMatchObject({ source: { event: 'bought' }, events: [{ event: 'Order bought' }] });
+    expect(Object.keys(run.result.days)).toHaveLength(5);
+  });
+
+  it('an event that is dropped is counted under its own reason', async () => {
+    await using run = await checked(
+      `exports.processEvent = (event) => (event.properties.n % 4 === 0 ? null : event)`,
+      records(200),
+    );
+    const reason = `dropped by the transform "${name}"`;
+    expect(counts(run.result)).toEqual({
+      read: 200,
+      rejected: 0,
+      events: 150,
+      events_read: 200,
+      left_out: { [reason]: 50 },
+      skipped: { [reason]: 50 },
+    });
+  });
+
+  it('an event at which it throws is rejected with its message and the original, its secret left out', async () => {
+    const test = await checkTest(options);
+    const lines = records(120);
+    await test.stage('first', lines, 50);
+    const code = `exports.processEvent = (event) => {
+      if (event.properties.n === 77) throw new RangeError('no price for s3cret')
+      return event
+    }`;
+    const result = await test.check({ openTransform: async () => transformOf(code, 's3cret') });
+    expect(counts(result)).toMatchObject({ read: 120, rejected: 1, events: 120, events_read: 120, left_out: {} });
+    const expected = {
+      code: 'transform_failed',
+      reason: `the transform "${name}": RangeError: no price for …`,
+      line: 78,
+      original: lines[77],
+    };
+    expect(await test.rejected()).toEqual([expect.objectContaining(expected)]);
+    expect((await test.events()).map(numberOf).includes(77)).toBe(false);
+    await test[Symbol.asyncDispose]();
+  });
+
+  it('an event at which it hangs is stopped and rejected, and every other one is taken', async () => {
+    await using run = await checked(
+      `exports.processEvent = (event) => {
+        if (event.properties.n % 30 < 5) for (;;);
+        return event
+      }`,
+      records(60),
+    );
+    expect(counts(run.result)).toMatchObject({ rejected: 10, events: 60 });
+    expect(run.result.errors.map(({ code, count }) => [code, count])).toEqual([['transform_stopped', 10]]);
+    expect(run.events).toHaveLength(50);
+  });
+
+  it('a run whose events all hang ends with the reason', async () => {
+    await using test = await checkTest(options);
+    await test.stage('first', records(100), 100);
+    const openTransform = async (): Promise<Transform> => transformOf(`exports.processEvent = () => { for (;;); }`);
+    const failure = await test.check({ openTransform }).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(RunFailedError);
+    expect(String(failure)).toMatch(
+      /the transform "Probe" was stopped at 2\d events in a row: .*; correct it and start a new run/,
+    );
+  });
+
+  it('code that cannot be set up, and code that changes no events, ends the run with the reason', async () => {
+    for (const [code, reason] of [
+      ['exports.setupPlugin = () => { throw new Error("no table") }; exports.processEvent = (e) => e', /no table/],
+      ['exports.onEvent = () => {}', /expected the transform "Probe" to export processEvent.*it exports: onEvent/],
+    ] as const) {
+      await using test = await checkTest(options);
+      await test.stage('first', records(3), 10);
+      await expect(test.check({ openTransform: async () => transformOf(code) })).rejects.toThrow(reason);
+    }
+  });
+
+  it('what the code remembers of earlier pieces is gone: a check that a crash ended gives the same', async () => {
+    // Counts events in a variable, as careless code does.
+    const code = `let seen = 0
+      exports.processEvent = (event) => { event.properties.seen = ++seen; return event }`;
+    await using whole = await checked(code, records(500), 120);
+    for (const crashAt of [1, 3]) {
+      await using test = await checkTest(options);
+      await test.stage('first', records(500), 120);
+      let segments = 0;
+      const failpoint = (point: string): void => {
+        if (point === 'import_spill_written' && (segments += 1) === crashAt) throw new Error('crash');
+      };
+      const openTransform = async (): Promise<Transform> => transformOf(code);
+      await expect(test.check({ failpoint, openTransform })).rejects.toThrow('crash');
+      expect((await test.check({ openTransform })).totals).toEqual(whole.result.totals);
+      expect(await test.events()).toEqual(whole.events);
+    }
+  });
+
+  it('links between ids that the code writes count as those of the source, also after a crash', async () => {
+    const code = `exports.processEvent = (event) => {
+      event.event = '$identify'
+      event.properties.$anon_distinct_id = 'kiosk'
+      return event
+    }`;
+    await using whole = await checked(code, records(60), 20);
+    expect(whole.result.identity.ids_of_several_persons).toMatchObject([{ id: 'kiosk' }]);
+    await using test = await checkTest(options);
+    await test.stage('first', records(60), 20);
+    const openTransform = async (): Promise<Transform> => transformOf(code);
+    let segments = 0;
+    const failpoint = (point: string): void => {
+      if (point === 'import_segment_checked' && (segments += 1) === 2) throw new Error('crash');
+    };
+    await expect(test.check({ failpoint, openTransform })).rejects.toThrow('crash');
+    expect((await test.check({ openTransform })).identity).toEqual(whole.result.identity);
+  });
+
+  it('the uuid follows from the record unless the code sets one', async () => {
+    const uuid = '01900000-0000-7000-8000-0000000000aa';
+    await using plain = await checked(`exports.processEvent = (event) => event`, records(3));
+    await using run = await checked(
+      `exports.processEvent = (event) => {
+        event.properties.seen = true
+        event.event = 'other'
+        if (event.properties.n === 2) event.uuid = '${uuid}'
+        return event
+      }`,
+      records(3),
+    );
+    const idOf = (events: readonly LoadedEvent[], n: number): unknown =>
+      events.find((event) => numberOf(event) === n)?.uuid;
+    expect([0, 1].map((n) => idOf(run.events, n))).toEqual([0, 1].map((n) => idOf(plain.events, n)));
+    expect(idOf(run.events, 2)).toBe(uuid);
+  });
+
+  it('what an import has not is refused by name', async () => {
+    await using run = await checked(
+      `exports.processEvent = async (event, { storage, cache, geoip, jobs }) => {
+        if (event.properties.n === 0) await storage.set('k', 1)
+        if (event.properties.n === 1) await posthog.capture('more', {})
+        if (event.properties.n === 2) await cache.set('k', 'v')
+        return event
+      }`,
+      records(4),
+    );
+    expect(run.result.errors.map(({ reason }) => reason).toSorted()).toEqual([
+      expect.stringContaining('posthog.capture: an import has none'),
+      expect.stringContaining('storage.set: an import has none'),
+    ]);
+    expect(run.events.map(numberOf).toSorted()).toEqual([2, 3]);
+  });
+
+  it('digits beyond a double stay where the code left them or moved them, and are refused where it rounds them into a text', async () => {
+    const numbers = ',"big":12345678901234567890123,"list":[0.12345678901234567891,-0],"huge":1e999,"small":7';
+    await using run = await checked(
+      `exports.processEvent = (event) => {
+        const { properties } = event
+        properties.seen = true
+        if (properties.n === 1) { properties.moved = { to: properties.big }; delete properties.big }
+        if (properties.n === 2) event.distinct_id = String(properties.big)
+        if (properties.n === 3) properties.label = 'no ' + properties.list[0]
+        if (properties.n === 4) properties.big = properties.small
+        return event
+      }`,
+      records(5, numbers),
+    );
+    const texts = await run.test.lines();
+    expect(texts.filter((text) => text.includes('"list":[0.12345678901234567891,-0],"huge":1e999,'))).toHaveLength(3);
+    expect(texts.map((text) => /"n":(\d).*?("big":\d+|"to":\d+)/.exec(text)?.slice(1)).toSorted()).toEqual([
+      ['0', '"big":12345678901234567890123'],
+      ['1', '"to":12345678901234567890123'],
+      ['4', '"big":7'],
+    ]);
+    expect((await run.test.rejected()).map(({ code, reason }) => [code, reason])).toEqual([
+      ['transform_digits', expect.stringContaining('it wrote 12345678901234567890123 into a text, rounded')],
+      ['transform_digits', expect.stringContaining('it wrote 0.12345678901234567891 into a text, rounded')],
+    ]);
+  });
+
+  it('an event that the code left alone is the same to the last digit', async () => {
+    const numbers = ',"big":12345678901234567890123,"zero":-0,"huge":1e999,"deep":{"x":[1.00000000000000000001]}';
+    await using run = await checked(`exports.processEvent = (event) => event`, records(20, numbers));
+    const texts = await run.test.lines();
+    expect(texts.filter((text) => text.includes(numbers))).toHaveLength(20);
+  });
+});

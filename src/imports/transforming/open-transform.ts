@@ -1,0 +1,62 @@
+import { missingRequired, withDefaults } from '../../plugins/check-settings.ts';
+import type { PluginField, SettingValues } from '../../plugins/fields.ts';
+import type { Attachment, TransformationHost } from '../../plugins/host.ts';
+import { withoutSecrets } from '../../plugins/mask-secrets.ts';
+import type { TransformationPlugin } from '../../plugins/plugin.ts';
+import type { OutboundFetch } from '../../outbound/outbound.ts';
+import type { Sandbox, SandboxProgram } from '../../sandbox/sandbox.ts';
+import { TransformError, type Transform } from '../transform.ts';
+import { openBuiltInRunner } from './built-in-runner.ts';
+import { createTransform, type TransformOptions } from './create-transform.ts';
+import { openSandboxRunner } from './sandbox-runner.ts';
+
+/** What code of either kind runs with. */
+export interface TransformPlace {
+  readonly sandbox: Pick<Sandbox, 'open'>;
+  readonly fetch: OutboundFetch;
+  readonly geoip: Pick<TransformationHost, 'geoip' | 'geoipProblem'>;
+  /** ms since the epoch. */
+  readonly now: () => number;
+}
+
+/** A plugin with the settings that it is to have. */
+export interface TransformSubject {
+  /** A program for the sandbox, or a transformation of this program. */
+  readonly code: SandboxProgram | TransformationPlugin;
+  readonly fields: readonly PluginField[];
+  readonly settings: SettingValues;
+  readonly attachments: ReadonlyMap<string, Attachment>;
+  /** 0: it has no config. */
+  readonly configId: number;
+}
+
+/** Throws TransformError, when a setting is missing. */
+export function openTransform(place: TransformPlace, subject: TransformSubject, options: TransformOptions): Transform {
+  const { code, fields, attachments, configId } = subject;
+  const missing = missingRequired(fields, subject.settings, new Set(attachments.keys()));
+  if (missing.length > 0) {
+    throw new TransformError(
+      `expected the settings ${missing.join(', ')} of the transform "${options.name}", got none`,
+    );
+  }
+  const settings = withDefaults(fields, subject.settings);
+  const mask = (text: string): string => withoutSecrets(text, fields, settings);
+  const of = { configId, projectId: options.projectId, settings, attachments };
+  const { now, sandbox, fetch, geoip } = place;
+  return createTransform({
+    ...options,
+    mask,
+    openRunner: async () =>
+      'kind' in code
+        ? openBuiltInRunner({
+            ...of,
+            plugin: code,
+            fetch,
+            geoip: geoip.geoip,
+            geoipProblem: geoip.geoipProblem,
+            now,
+            mask,
+          })
+        : await openSandboxRunner({ ...of, sandbox, program: code, name: options.name, now, mask }),
+  });
+}

@@ -1,0 +1,101 @@
+import type { SettingValues } from '../../plugins/fields.ts';
+import type { Attachment } from '../../plugins/host.ts';
+import {
+  SandboxError,
+  type EventOutcome,
+  type Sandbox,
+  type SandboxInstance,
+  type SandboxProgram,
+} from '../../sandbox/sandbox.ts';
+import { TransformError } from '../transform.ts';
+import { importServices } from './import-services.ts';
+import type { Runner } from './runner.ts';
+
+export interface SandboxRunnerDeps {
+  readonly sandbox: Pick<Sandbox, 'open'>;
+  readonly program: SandboxProgram;
+  readonly name: string;
+  readonly configId: number;
+  readonly projectId: number;
+  /** Defaults filled in. */
+  readonly settings: SettingValues;
+  readonly attachments: ReadonlyMap<string, Attachment>;
+  /** ms since the epoch. */
+  readonly now: () => number;
+  /** Takes secrets out of a text. */
+  readonly mask: (text: string) => string;
+}
+
+/** Events in a row that used up their time or brought their process down, after which the rest of the run would fare no better. */
+const wastedInRowMax = 20;
+/** After so many the sandbox does not try the rest of what it was given. */
+const triedInRow = 3;
+
+/** An isolate of its own for one piece. Throws TransformError. */
+export async function openSandboxRunner(deps: SandboxRunnerDeps): Promise<Runner> {
+  const { sandbox, program, name, configId, projectId, settings, attachments, mask } = deps;
+  const { services, refused } = importServices(deps.now);
+  const instance = await opened(
+    () => sandbox.open({ ...program, configId, projectId, label: name, settings, attachments, services }),
+    { name, mask },
+  );
+  if (!instance.described.methods.some((method) => method.startsWith('processEvent'))) {
+    await instance.close();
+    throw new TransformError(
+      `expected the transform "${name}" to export processEvent, which gets an event and returns it, or null to drop it; ` +
+        `it exports: ${instance.described.methods.join(', ') || 'nothing'}`,
+    );
+  }
+  return { refused, run: createTrier(instance, name), close: () => instance.close() };
+}
+
+async function opened(
+  open: () => Promise<SandboxInstance>,
+  { name, mask }: Pick<SandboxRunnerDeps, 'name' | 'mask'>,
+): Promise<SandboxInstance> {
+  try {
+    return await open();
+  } catch (cause) {
+    if (!(cause instanceof SandboxError)) throw cause;
+    const isWorthRetry = cause.retry || cause.kind === 'crashed' || cause.kind === 'aborted';
+    const what = cause.kind === 'load' ? 'cannot be loaded' : 'cannot be set up';
+    throw new TransformError(`the transform "${name}" ${what}: ${mask(cause.message)}`, { retry: isWorthRetry, cause });
+  }
+}
+
+/** Every event is tried, whatever became of those before it: whether it is taken must not depend on what stands beside it. */
+function createTrier(instance: SandboxInstance, name: string): Runner['run'] {
+  let inRow = 0;
+  return async (events) => {
+    const outcomes: EventOutcome[] = [];
+    while (outcomes.length < events.length) {
+      const found = await instance.processEvents(events.slice(outcomes.length));
+      // The sandbox does not try the rest after some in a row.
+      const untried = Math.max(0, wastedAtEnd(found) - triedInRow);
+      const tried = found.slice(0, found.length - untried);
+      const wasted = wastedAtEnd(tried);
+      inRow = wasted === tried.length ? inRow + wasted : wasted;
+      if (tried.length === 0 || inRow >= wastedInRowMax) throw stuck(name, inRow, tried.at(-1));
+      outcomes.push(...tried);
+    }
+    return outcomes;
+  };
+}
+
+const wasting: ReadonlySet<SandboxError['kind']> = new Set(['time', 'memory', 'crashed']);
+
+function wastedAtEnd(outcomes: readonly EventOutcome[]): number {
+  return outcomes.length - 1 - outcomes.findLastIndex((outcome) => !isWasted(outcome));
+}
+
+function isWasted(outcome: EventOutcome): boolean {
+  if (outcome.kind !== 'failed') return false;
+  // Whoever closes the sandbox stops the run: nothing is wrong with the event.
+  if (outcome.error.kind === 'aborted') throw new TransformError(outcome.error.message, { retry: true });
+  return wasting.has(outcome.error.kind);
+}
+
+function stuck(name: string, events: number, last: EventOutcome | undefined): TransformError {
+  const why = last?.kind === 'failed' ? last.error.message : 'it gave no results';
+  return new TransformError(`the transform "${name}" was stopped at ${events} events in a row: ${why}`);
+}
