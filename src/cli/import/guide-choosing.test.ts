@@ -20,7 +20,7 @@ it('the guide for choosing runs word by word, and does what it says', async () =
       const words = block.replaceAll('http://127.0.0.1:8000', endpoint.url).replaceAll('<project key>', 'phc_test');
       shown.push(await shell.run(words, folder));
     }
-    const [, range = '', properties = '', table = ''] = shown;
+    const [, range = '', properties = '', table = '', transform = ''] = shown;
     expect(range).toContain('events left out: 1 – not in the list of events');
     expect(range).toContain('events left out: 1 – before the time range');
     expect(range).toMatch(/line 2: \{"kind":"Order Placed".*\n {2}becomes \{.*"\$identify"/);
@@ -28,6 +28,8 @@ it('the guide for choosing runs word by word, and does what it says', async () =
     const events = properties.split('\n').filter((line) => line.startsWith('  becomes '));
     expect(events.filter((line) => line.includes('example.com'))).toEqual([]);
     expect(table).toContain('"team":"red"');
+    expect(transform).toContain('events left out: 1 – dropped by the transform "orders.ts"');
+    expect(transform).toContain('"total_cents":2000');
     const sent = endpoint.kept.map(({ event, properties: own }) => [event, own as Record<string, unknown>] as const);
     expect(sent.map(([event]) => event)).toEqual(['Order Placed', 'Order Placed', 'Order Shipped', 'Order Placed']);
     expect(sent.map(([, own]) => [own['plan'], own['amount'], own['email']])).toEqual([
