@@ -47,8 +47,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   persons: words`contract base metadata`,
   pipeline: words`contract base config telemetry metadata eventlog eventstore batch plugins/services transform jobs persons`,
   api: words`contract base metadata eventstore batch http imports plugins plugins/services plugins/configs plugins/packages imports/run imports/stages transform jobs persons pipeline`,
-  service: words`contract base config telemetry metadata eventlog eventstore outbound batch http capture imports plugins sandbox plugins/services plugins/configs plugins/packages imports/staging imports/targets imports/run imports/stages imports/preflight imports/assemble.ts plugins/built-in transform jobs pipeline api`,
-  cli: words`contract base config telemetry metadata outbound imports plugins sandbox plugins/packages imports/formats imports/choosing imports/records imports/sources imports/targets imports/run imports/stages imports/assemble.ts plugins/built-in transform service`,
+  service: words`contract base config telemetry metadata eventlog eventstore outbound batch http capture imports plugins sandbox plugins/services plugins/configs plugins/packages imports/staging imports/targets imports/run imports/stages imports/preflight imports/assemble.ts plugins/built-in transform jobs pipeline api imports/transforming`,
+  cli: words`contract base config telemetry metadata outbound imports plugins sandbox plugins/packages imports/formats imports/choosing imports/records imports/sources imports/targets imports/run imports/stages imports/assemble.ts plugins/built-in transform imports/transforming service`,
 };
 const rooms = Object.keys(mayImport);
 

@@ -38,7 +38,7 @@ const trust = outboundTrust(settings);
 const fetch = createOutboundFetch({ ...trust, timeoutMs: answerMsMax, bytesMax: answerBytesMax });
 const stream = createOutboundStream({ ...trust, connectTimeoutMs: connectMsMax, idleMs: answerMsMax });
 
-let environment: PluginEnvironment | undefined;
+const environment = createPlace();
 
 const deps = {
   db,
@@ -57,7 +57,7 @@ const deps = {
   allow: trust.allow,
   fetch,
   stream,
-  place: () => (environment ??= openPluginEnvironment(settings, { log, clock })),
+  place: environment.open,
   call,
   drained: async (signal: AbortSignal): Promise<void> => {
     const head = positions.appended('historical');
@@ -67,6 +67,15 @@ const deps = {
 
 const stopping = new AbortController();
 const working = Promise.all([workOnRuns(), removeStaging()]);
+
+/** Where code of transforms runs: nothing is opened before some run has any. */
+function createPlace(): { readonly open: () => PluginEnvironment; readonly close: () => Promise<void> } {
+  let opened: PluginEnvironment | undefined;
+  return {
+    open: () => (opened ??= openPluginEnvironment(settings, { log, clock })),
+    close: async () => opened?.close(),
+  };
+}
 
 async function workOnRuns(): Promise<void> {
   // What was left there belongs to nobody: this thread is the only one that works on runs of this store.
@@ -103,7 +112,7 @@ serve({
   stop: async () => {
     stopping.abort(new Error('the service stops'));
     await working;
-    await Promise.all([fetch.close(), stream.close(), store.close(), environment?.close()]);
+    await Promise.all([fetch.close(), stream.close(), store.close(), environment.close()]);
     await db.destroy();
   },
 });

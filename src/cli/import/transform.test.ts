@@ -129,9 +129,10 @@ describe('code that changes what a command imports', () => {
   it('a built-in transformation goes by its slug', async () => {
     await using endpoint = await startEndpoint(() => 'keep');
     await using made = await newImport(lines);
-    const done = await made.start(endpoint.url, [
-      ...['--transform', 'drop-events', '--transform-setting', 'events=Event 1', '--check'],
-    ]);
+    const done = await made.start(
+      endpoint.url,
+      ['--transform', 'drop-events', '--transform-setting'].concat('events=Event 1', '--check'),
+    );
     const { check } = resultOf(done) as unknown as { readonly check: CheckResult };
     expect(check.events.map(({ event }) => event)).not.toContain('Event 1');
     const unknown = await made.start(endpoint.url, ['--transform', 'no-such-thing', '--check']);

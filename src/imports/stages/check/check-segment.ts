@@ -56,111 +56,146 @@ export function checkSegment(deps: SegmentCheckDeps, place: SegmentPlace): Segme
   const tally = createSegmentTally(deps.unmapped, deps.sampled, deps.now);
   const file: SpillFile = { length: 0, runs: [] };
   const rejected = createRejectedFile();
-  const convert = createConverter({
-    runId: deps.runId,
-    eventBytesMax: deps.eventBytesMax,
-    now: deps.now,
-    onProperty: tally.property,
-  });
+  const counter = createCounter(deps, place, { tally, rejected });
+  const { transform } = deps;
+  return {
+    file,
+    tally,
+    rejected,
+    async *chunks(lines) {
+      deps.buffer.clear();
+      if (transform === undefined) yield* direct(deps, place, { counter, file, lines });
+      else yield* transformed(deps, transform, { counter, file, records: readRecords(deps, place, counter, lines) });
+      yield* deps.buffer.flush(file);
+    },
+  };
+}
+
+interface Sink {
+  readonly counter: Counter;
+  readonly file: SpillFile;
+}
+
+async function* direct(
+  deps: SegmentCheckDeps,
+  { linesBefore }: SegmentPlace,
+  { counter, file, lines }: Sink & { readonly lines: Buffer },
+): AsyncGenerator<Buffer> {
+  let line = linesBefore;
+  for (const each of segmentLines(lines)) {
+    line += 1;
+    if (line % recordsPerTurn === 0) await turn(deps.signal);
+    if (each.kind !== 'record') {
+      counter.noRecord(each, line);
+      continue;
+    }
+    counter.record();
+    for (const event of counter.settle(readSafely(deps.read, each.record), line, each.text)) {
+      if (counter.take(event, line, each.text)) continue;
+      yield* deps.buffer.flush(file);
+      counter.again();
+    }
+  }
+}
+
+async function* transformed(
+  deps: SegmentCheckDeps,
+  transform: Transform,
+  { counter, file, records }: Sink & { readonly records: Iterable<ReadRecord> },
+): AsyncGenerator<Buffer> {
+  for await (const { line, text, result, failures } of transformRecords(transform, records, deps.signal)) {
+    for (const failure of failures) counter.refuse(failure, line, text);
+    for (const event of counter.settle(result, line, text, failures.length)) {
+      if (counter.take(event, line, text)) continue;
+      yield* deps.buffer.flush(file);
+      counter.again();
+    }
+  }
+}
+
+function* readRecords(
+  { read }: SegmentCheckDeps,
+  { linesBefore }: SegmentPlace,
+  counter: Counter,
+  lines: Buffer,
+): Generator<ReadRecord> {
+  let line = linesBefore;
+  for (const each of segmentLines(lines)) {
+    line += 1;
+    if (each.kind !== 'record') counter.noRecord(each, line);
+    else {
+      counter.record();
+      yield { line, text: each.text, result: readSafely(read, each.record) };
+    }
+  }
+}
+
+/** What becomes of records and events, counted; the events go into the buffer. */
+interface Counter {
+  record(): void;
+  noRecord(line: Exclude<SegmentLine, { kind: 'record' }>, at: number): void;
+  /** The events of a record that are to be taken. `refused`: of its events that are refused already. */
+  settle(result: RecordResult, line: number, text: string, refused?: number): readonly WireEvent[];
+  refuse(refused: Pick<RefusedEvent, 'code' | 'reason'>, line: number, text: string): void;
+  /** False: the buffer is full; flush it, then call `again`. */
+  take(event: WireEvent, line: number, text: string): boolean;
+  again(): void;
+}
+
+function createCounter(
+  deps: SegmentCheckDeps,
+  place: SegmentPlace,
+  { tally, rejected }: Pick<SegmentCheck, 'tally' | 'rejected'>,
+): Counter {
+  const { runId, eventBytesMax, now } = deps;
+  const convert = createConverter({ runId, eventBytesMax, now, onProperty: tally.property });
   const put = createPut(deps.buffer, tally);
   const held = deps.held.get(place.part);
-  const reject = (record: RejectedRecord, kind: 'unreadable' | 'refused'): void => {
+  const reject = (
+    { code, reason }: Pick<RejectedRecord, 'code' | 'reason'>,
+    { line, original }: Pick<RejectedRecord, 'line' | 'original'>,
+    kind: 'unreadable' | 'refused',
+  ): void => {
+    const record: RejectedRecord = { part: place.part, line, stage: 'check', code, reason, original };
     rejected.add(record);
     tally.reject(record, kind);
   };
-  return { file, tally, rejected, chunks };
-
-  async function* chunks(lines: Buffer): AsyncGenerator<Buffer> {
-    deps.buffer.clear();
-    if (deps.transform !== undefined) yield* transformed(lines, deps.transform);
-    else yield* direct(lines);
-    yield* deps.buffer.flush(file);
-  }
-
-  async function* direct(lines: Buffer): AsyncGenerator<Buffer> {
-    let line = place.linesBefore;
-    for (const each of segmentLines(lines)) {
-      line += 1;
-      if (line % recordsPerTurn === 0) await turn(deps.signal);
+  const refuse: Counter['refuse'] = (refused, line, original) => reject(refused, { line, original }, 'refused');
+  return {
+    record: tally.record,
+    noRecord: (each, line) => {
       tally.record();
-      if (each.kind !== 'record') {
-        settleOther(each, line);
-        continue;
+      if (each.kind === 'blank') settleBlank(tally, held?.get(line));
+      else reject(each, { line, original: each.text }, 'unreadable');
+    },
+    settle: (result, line, text, refused = 0) => {
+      if (result.kind !== 'unreadable' && result.chosen !== undefined) tally.choose(result.chosen);
+      if (result.kind === 'skipped') tally.skip(result.reason);
+      else if (result.kind === 'unreadable') {
+        reject({ code: 'unreadable_record', reason: result.reason }, { line, original: text }, 'unreadable');
+      } else if (result.events.length + refused === 0) tally.skip(emptyResult);
+      else {
+        tally.convert(place.part, line, text, result.events);
+        noteDevices(deps.devices, result.events);
+        return result.events;
       }
-      for (const event of settle(readSafely(deps.read, each.record), line, each.text)) {
-        if (take(event, line, each.text)) continue;
-        yield* deps.buffer.flush(file);
-        put.again();
-      }
-    }
-  }
-
-  async function* transformed(lines: Buffer, transform: Transform): AsyncGenerator<Buffer> {
-    for await (const { line, text, result, failures } of transformRecords(transform, recordsOf(lines), deps.signal)) {
-      for (const failure of failures) reject(refusal(failure, line, text), 'refused');
-      for (const event of settle(result, line, text, failures.length)) {
-        if (take(event, line, text)) continue;
-        yield* deps.buffer.flush(file);
-        put.again();
-      }
-    }
-  }
-
-  function* recordsOf(lines: Buffer): Generator<ReadRecord> {
-    let line = place.linesBefore;
-    for (const each of segmentLines(lines)) {
-      line += 1;
-      tally.record();
-      if (each.kind !== 'record') settleOther(each, line);
-      else yield { line, text: each.text, result: readSafely(deps.read, each.record) };
-    }
-  }
-
-  /** False: there is no room for it. */
-  function take(event: WireEvent, line: number, text: string): boolean {
-    const converted = convert(event);
-    if (converted.kind === 'ready') return put(converted);
-    reject(refusal(converted, line, text), 'refused');
-    return true;
-  }
-
-  function settleOther(each: Exclude<SegmentLine, { kind: 'record' }>, line: number): void {
-    if (each.kind === 'blank') settleBlank(tally, held?.get(line));
-    else reject({ ...at(line), ...only(each), original: each.text }, 'unreadable');
-  }
-
-  /** Counts a record; its events. `refused`: of its events that are refused already. */
-  function settle(result: RecordResult, line: number, text: string, refused = 0): readonly WireEvent[] {
-    if (result.kind !== 'unreadable' && result.chosen !== undefined) tally.choose(result.chosen);
-    if (result.kind === 'skipped') tally.skip(result.reason);
-    else if (result.kind === 'unreadable') {
-      reject({ ...at(line), code: 'unreadable_record', reason: result.reason, original: text }, 'unreadable');
-    } else if (result.events.length + refused === 0) tally.skip(emptyResult);
-    else {
-      tally.convert(place.part, line, text, result.events);
-      noteDevices(deps.devices, result.events);
-      return result.events;
-    }
-    return [];
-  }
-
-  function refusal(refused: Omit<RefusedEvent, 'kind'>, line: number, original: string): RejectedRecord {
-    return { ...at(line), ...only(refused), original };
-  }
-
-  function at(line: number): Pick<RejectedRecord, 'part' | 'line' | 'stage'> {
-    return { part: place.part, line, stage: 'check' };
-  }
+      return [];
+    },
+    refuse,
+    take: (event, line, text) => {
+      const converted = convert(event);
+      if (converted.kind === 'ready') return put(converted);
+      refuse(converted, line, text);
+      return true;
+    },
+    again: put.again,
+  };
 }
 
 /** `held`: what it stands for; the export has put that among the rejected records already. */
 function settleBlank(tally: SegmentTally, held: RejectedRecord | undefined): void {
   if (held === undefined) tally.skip('blank line');
   else tally.reject(held, 'unreadable');
-}
-
-function only({ code, reason }: { readonly code: string; readonly reason: string }): { code: string; reason: string } {
-  return { code, reason };
 }
 
 /** Takes what is checked already through the reader, which has to remember it, and writes nothing. */
