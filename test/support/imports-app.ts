@@ -80,12 +80,14 @@ export async function startImportsApp(
     readonly uploadsBytesMax?: number;
     readonly hasPlaces?: boolean;
     readonly store?: StoreReader;
+    /** Besides the test's own. */
+    readonly plugins?: readonly Plugin[];
   } = {},
 ): Promise<ImportsApp> {
   const dir = await mkdtemp(join(tmpdir(), 'millrace-imports-'));
   const staging = await openStaging(join(dir, 'staging'));
   const uploadsDir = join(dir, 'uploads');
-  const plugins = [testSource, testApp];
+  const plugins = [testSource, testApp, ...(more.plugins ?? [])];
   const registry = createRegistry(plugins);
   const { uploadBytesMax = 1_000_000, uploadsBytesMax = 5_000_000 } = more;
   const places = { staging, uploadsDir, uploadBytesMax, uploadsBytesMax, progressMs: 20 };

@@ -36,7 +36,10 @@ describe('code that changes what a command imports', () => {
     expect([again.stderr, resultOf(again).id]).toEqual([expect.stringContaining('is done already'), resultOf(done).id]);
     await writeFile(file, code.replace('Order ', 'Sale '));
     const other = await made.start(endpoint.url, ['--transform', file]);
-    expect([other.code, other.stderr]).toEqual([exitCodes.failed.code, expect.stringContaining('other events')]);
+    expect([other.code, other.stderr]).toEqual([
+      exitCodes.failed.code,
+      expect.stringContaining('300 of the same records'),
+    ]);
     expect(numbersOf(endpoint.kept)).toHaveLength(200);
   });
 
@@ -113,7 +116,7 @@ describe('code that changes what a command imports', () => {
     await writeFile(join(folder, 'index.js'), code);
     const args = ['--transform', folder, '--transform-setting', 'token=s3cret-token', '--rejected-max', '1%'];
     const done = await made.start(endpoint.url, args);
-    expect(done.code).toBe(exitCodes.unverified.code);
+    expect(done.code).toBe(exitCodes.rejected.code);
     expect(endpoint.kept).toHaveLength(299);
     const [id = ''] = await readdir(made.state);
     const description = await readFile(join(made.state, id, 'import.json'), 'utf8');

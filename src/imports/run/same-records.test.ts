@@ -65,6 +65,7 @@ describe('records that an earlier run made other events of', () => {
     ['some of the pieces', { part: ['b.json', null, ['s2', 's9']] }, { records: 100, again: 200 }],
     ['the same part of the source, cut otherwise', { part: ['a.json', 'etag', ['t1']] }, { records: 100, again: 200 }],
     ['events of the same ids, which stay as they are', { expected: { Purchase: cell } }, { records: 200, again: 0 }],
+    ['other code', { options: { names, transform: { name: 't', hash: 'a' } } }, { records: 200 }],
     ['another way to choose properties', { options: { names, choice: { user_agent: true } } }, { records: 200 }],
   ])('are found: %s', async (_name, own, expected) => {
     await using metadata = await tempMetadata();

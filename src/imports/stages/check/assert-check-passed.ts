@@ -41,7 +41,7 @@ export function findProblems(
 export function sameRecordsSentence({ run, created_at: at, records, loaded, again }: SameRecords): string {
   const made =
     `Run ${run} of ${at.slice(0, 16).replace('T', ' ')} UTC has ${records} of the same records and loaded ${loaded} events, made of ` +
-    'them with other names, options or choices';
+    'them with other names, options, choices or code';
   return again === 0
     ? `${made}; the ids are the same, so what it loaded stays as it is, and this run does not change it.`
     : `${made}; ${again} events of this run would be stored beside them.`;
