@@ -36,13 +36,16 @@ let sandbox: IsolatedSandbox;
 let key: string;
 let configId: number;
 
-async function test(event: object): Promise<Readonly<Record<string, unknown>>> {
-  const url = `/api/projects/${app.project.id}/pipeline_transformation_configs/${configId}/test/`;
+async function call(path: string, payload: object): Promise<Readonly<Record<string, unknown>>> {
+  const url = `/api/projects/${app.project.id}/pipeline_transformation_configs/${path}`;
   const headers = { authorization: `Bearer ${key}` };
-  const answer = await app.inject({ method: 'POST', url, headers, payload: { event } });
-  expect(answer.statusCode).toBe(200);
+  const answer = await app.inject({ method: 'POST', url, headers, payload });
+  expect(answer.json()).not.toHaveProperty('code');
   return answer.json();
 }
+
+const testing = (payload: object) => call(`${configId}/test/`, payload);
+const test = (event: object) => testing({ event });
 
 beforeAll(async () => {
   const { settings } = loadSettings({ env: {} });
@@ -64,6 +67,7 @@ beforeAll(async () => {
       db,
       clock,
       store: { insertBatch: down, deleteRun: down, query: down, health: down, close: down },
+      packages: { fetch: down, npmRegistry: '', sandbox },
       trials: serviceTrialDeps(db, {
         findPlugin: () => undefined,
         sandbox,
@@ -172,15 +176,63 @@ describe('testing an installed plugin', () => {
     expect(JSON.stringify(answer)).not.toContain('s3cret');
   });
 
+  it('with code that is not saved runs that code with the stored settings, and shows the secret in no event', async () => {
+    const files = {
+      'plugin.json': JSON.stringify({ name: 'Mine', config: [{ key: 'token', type: 'string' }, { key: 'word' }] }),
+      'index.ts': `export function processEvent(event: any, { config }: any) {
+        return { ...event, properties: { ...event.properties, word: config.word, told: 'it is ' + config.token } };
+      }`,
+    };
+    const answer = await testing({ event: { event: 'seen', distinct_id: 'ann' }, files, settings: { word: 'new' } });
+    expect(answer).toMatchObject({ outcome: 'kept', error: null, after: { properties: { word: 'new' } } });
+    expect(JSON.stringify(answer)).not.toContain('s3cret');
+    expect(JSON.stringify(answer)).toContain('it is ***');
+    const versions = await app.db.selectFrom('plugin_versions').select('id').execute();
+    const chain = await call('test/', {
+      event: { event: 'seen', distinct_id: 'ann' },
+      steps: [{ files, settings: { word: 'a' } }, { config_id: configId }, { files, settings: { word: 'b' } }],
+    });
+    expect(chain).toMatchObject({
+      after: { properties: { word: 'b', count: 6, told: expect.stringContaining('it is') } },
+      steps: [
+        {
+          index: 0,
+          config_id: null,
+          name: 'Mine',
+          diff: expect.arrayContaining([{ path: '/properties/word', op: 'add', after: 'a' }]),
+        },
+        { index: 1, config_id: configId, name: 'Counter' },
+        { index: 2, config_id: null, name: 'Mine' },
+      ],
+    });
+    expect(await app.db.selectFrom('plugin_versions').select('id').execute()).toEqual(versions);
+  });
+
+  it('makes the requests of a plugin, or refuses them where that is asked for', async () => {
+    const files = {
+      'index.js': `exports.processEvent = async (event) => {
+        event.properties.answer = await fetch('http://127.0.0.1:9/secret-path').catch((error) => String(error.message));
+        return event;
+      };`,
+    };
+    const event = { event: 'seen', distinct_id: 'ann' };
+    const refused = await testing({ event, files, requests: 'refused' });
+    expect(refused).toMatchObject({
+      after: {
+        properties: { answer: expect.stringContaining('GET http://127.0.0.1:9: this test reaches no other server') },
+      },
+    });
+    const real = await testing({ event, files });
+    // It was looked at where it goes.
+    expect(real).toMatchObject({ after: { properties: { answer: expect.stringContaining('127.0.0.1') } } });
+    expect(JSON.stringify(real)).not.toContain('this test reaches no other server');
+  });
+
   it('that only looks on is no part of the chain, and a test of it alone sends nothing', async () => {
     const onlooker = await addConfig('onlooker', ['onEvent'], 1);
-    const call = async (path: string) => {
-      const url = `/api/projects/${app.project.id}/pipeline_transformation_configs/${path}`;
-      const payload = { event: { event: 'seen', distinct_id: 'ann' } };
-      return (await app.inject({ method: 'POST', url, headers: { authorization: `Bearer ${key}` }, payload })).json();
-    };
-    expect(await call('test/')).toMatchObject({ outcome: 'kept', steps: [] });
-    expect(await call(`${onlooker}/test/`)).toMatchObject({
+    const event = { event: 'seen', distinct_id: 'ann' };
+    expect(await call('test/', { event })).toMatchObject({ outcome: 'kept', steps: [] });
+    expect(await call(`${onlooker}/test/`, { event })).toMatchObject({
       outcome: 'skipped',
       error: { message: expect.stringContaining('a test would send them') },
     });

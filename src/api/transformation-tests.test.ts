@@ -6,6 +6,7 @@ import type { Metadata } from '../metadata/database.ts';
 import { createRegistry } from '../plugins/plugin-registry.ts';
 import { syncPlugins } from '../plugins/built-in/sync-plugins.ts';
 import { testHost } from '../../test/support/transformation-host.ts';
+import { secretMask } from '../plugins/fields.ts';
 import { testPlugins } from '../../test/support/plugin-rows.ts';
 import { rename } from '../plugins/transformations/rename.ts';
 import { dropEvents } from '../plugins/transformations/drop-events.ts';
@@ -19,6 +20,7 @@ const sent = { event: 'sign up', distinct_id: 'ann', properties: { plan: 'pro' }
 const unused = async (): Promise<never> => {
   throw new Error('expected no sandbox: these plugins are built in');
 };
+const packages = { fetch: unused, npmRegistry: '', sandbox: { describe: unused } };
 const registry = createRegistry(plugins);
 const trialsOf = (db: Metadata) =>
   serviceTrialDeps(db, {
@@ -75,7 +77,7 @@ async function addConfig(slug: string, position: number, more: { enabled: number
 beforeAll(async () => {
   chdb = await tempChdb();
   app = await startTestApp((db, { clock }) =>
-    transformationTestRoutes({ db, clock, store: chdb.store, trials: trialsOf(db) }),
+    transformationTestRoutes({ db, clock, store: chdb.store, trials: trialsOf(db), packages }),
   );
   key = await app.key();
   await syncPlugins(app.db, plugins, app.clock.now());
@@ -156,6 +158,20 @@ describe('testing one transformation', () => {
     expect((ofBob as { properties: object }).properties).toEqual({ n: 2 });
   });
 
+  it('takes the stored event that is named', async () => {
+    const uuid = '0190a000-0000-7000-8000-00000000abcd';
+    const timestampMicros = Date.UTC(2026, 10, 1) * 1000;
+    await insertRows(chdb.store, 'named', [
+      testRow(app.project.id, { uuid, event: 'named', timestampMicros }),
+      testRow(app.otherProject.id, { uuid: uuid.replace('abcd', 'abce'), event: 'theirs', timestampMicros }),
+    ]);
+    expect((await post(`${ids[0]}/test/`, { event_id: uuid })).body['before']).toMatchObject({ uuid, event: 'named' });
+    for (const foreign of [uuid.replace('abcd', 'abce'), 'no uuid']) {
+      const answer = await post('test/', { event_id: foreign });
+      expect(answer).toMatchObject({ status: 400, body: { code: 'does_not_exist', attr: 'event_id' } });
+    }
+  });
+
   it('shows no stored event to a key that may not read events', async () => {
     const bearer = await app.key(['plugin:write']);
     const detail = "API key missing required scope 'query:read'";
@@ -210,5 +226,60 @@ describe('testing the chain', () => {
   it('of no config leaves the event as it is', async () => {
     const { body } = await post('test/', { event: sent, config_ids: [] });
     expect(body).toMatchObject({ outcome: 'kept', steps: [], after: sent });
+  });
+});
+
+describe('testing a chain that is not saved', () => {
+  const stepsOf = ({ body }: { body: Body }): Body[] => body['steps'] as Body[];
+  const placesOf = (answer: { body: Body }): unknown[] =>
+    stepsOf(answer).map((step) => [step['index'], step['config_id'], step['outcome']]);
+  const pluginOf = async (slug: string): Promise<number> =>
+    (await app.db.selectFrom('plugins').select('id').where('slug', '=', slug).executeTakeFirstOrThrow()).id;
+
+  it('runs stored, changed and new steps in the order given, leaves out those switched off, and stores nothing', async () => {
+    const before = await app.db.selectFrom('plugin_configs').selectAll().orderBy('id').execute();
+    const answer = await post('test/', {
+      event: rename.example.before,
+      steps: [
+        { config_id: ids[2], settings: { bucket: 'b' } },
+        { config_id: ids[1], enabled: false },
+        { plugin: await pluginOf('rename'), settings: rename.example.settings },
+      ],
+    });
+    expect(answer.status).toBe(200);
+    expect(placesOf(answer)).toEqual([
+      [0, ids[2], 'kept'],
+      [2, null, 'kept'],
+    ]);
+    expect(answer.body['after']).toMatchObject({ event: rename.example.after?.event, properties: { marked: true } });
+    expect(await app.db.selectFrom('plugin_configs').selectAll().orderBy('id').execute()).toEqual(before);
+  });
+
+  it('uses the stored secret where the field is left out or null, and shows it nowhere', async () => {
+    for (const given of [{ bucket: 'closed' }, { bucket: 'closed', token: null }]) {
+      const answer = await post('test/', { event: sent, steps: [{ config_id: ids[2], settings: given }] });
+      expect(JSON.stringify(answer.body)).toContain('bucket is closed for');
+      expect(JSON.stringify(answer.body)).not.toContain('s3cret');
+    }
+  });
+
+  it.each<[string, object, string, string]>([
+    ['a step of nothing', { enabled: true }, 'steps__0', 'Expected "config_id", "plugin" or "files"'],
+    ['a step of two things', { config_id: 1, plugin: 1 }, 'steps__0', 'got: both'],
+    ['a config that is not there', { config_id: 999 }, 'steps', 'no transformation config 999'],
+    ['a plugin that is not there', { plugin: 999_999 }, 'steps__0__plugin', 'does not exist'],
+    ['code that is none', { files: { 'index.js': 'a b c' } }, 'steps__0__files', 'index.js'],
+    ['a version of what is built in', { config_id: 1, version: '9' }, 'steps__0__version', 'no version "9"'],
+  ])('refuses %s, naming the step', async (_name, step, attr, detail) => {
+    const { status, body } = await post('test/', { event: sent, steps: [step] });
+    expect([status, body['attr']]).toEqual([400, attr]);
+    expect(body['detail']).toContain(detail);
+  });
+
+  it('refuses a setting by step and key', async () => {
+    const steps = [{ config_id: ids[0] }, { config_id: ids[2], settings: { nope: 1, token: secretMask } }];
+    const { status, body } = await post('test/', { event: sent, steps });
+    expect(status).toBe(400);
+    expect(body['errors']).toMatchObject([{ attr: 'steps__1__settings.nope' }, { attr: 'steps__1__settings.token' }]);
   });
 });

@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts';
-import { ApiError, fieldErrors } from '../contract/errors.ts';
+import { ApiError } from '../contract/errors.ts';
 import { pluginConfigIdSchema } from '../contract/plugin-configs.ts';
 import { familyPaths } from '../contract/plugins.ts';
 import {
@@ -9,29 +9,31 @@ import {
   configTestSchema,
   type ChainTest,
   type ConfigTest,
+  type DraftStep,
 } from '../contract/transformation-tests.ts';
 import type { EventStore } from '../eventstore/eventstore.ts';
+import { isUuid } from '../eventstore/cursor.ts';
 import { isoOfMicros } from '../eventstore/micros.ts';
-import { listEvents } from '../eventstore/reads.ts';
+import { getEvent, listEvents, type StoredEvent } from '../eventstore/reads.ts';
 import { apiRoute, type ApiReply, type ApiRequest, type ApiRoute } from '../http/api-route.ts';
 import { checkScope } from '../http/auth.ts';
 import type { Metadata } from '../metadata/database.ts';
-import { shownName } from '../plugins/configs/config-record.ts';
-import { attachedKeys, listConfigs, type StoredConfig } from '../plugins/configs/stored-config.ts';
-import { checkSettings, isGiven } from '../plugins/check-settings.ts';
-import type { SettingValues } from '../plugins/fields.ts';
+import { listConfigs, type StoredConfig } from '../plugins/configs/stored-config.ts';
+import type { PrepareDeps } from '../plugins/packages/prepare-plugin.ts';
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { readTrialEvent, TrialEventError, withoutMarkers, type TrialEvent } from '../transform/trial-event.ts';
 import { toRunRecord, toTrialRecord } from '../transform/trial-record.ts';
-import { runTrial, type TrialConfig, type TrialDeps } from '../transform/trial-run.ts';
+import { runTrial, type TrialDeps } from '../transform/trial-run.ts';
 import { fromStore } from './events.ts';
 import { requireConfig } from './plugin-configs-deps.ts';
+import { draftOfConfig, draftOfPlugin, inStep, type Draft } from './transformation-drafts.ts';
 
 export interface TransformationTestDeps {
   readonly db: Metadata;
   readonly store: EventStore;
   readonly clock: Clock;
   readonly trials: TrialDeps;
+  readonly packages: PrepareDeps;
 }
 
 const family = 'transformation';
@@ -41,7 +43,7 @@ const common = { method: 'POST', scope: 'plugin:write', tag: 'Transformation con
 const atOnceMax = 4;
 const nothingLasts =
   'Nothing of it lasts: what it stores, captures and starts is shown and forgotten. Requests of a plugin to other ' +
-  'servers are really made.';
+  'servers are really made, unless `requests` refuses them. Stored secrets are used where none is given, and shown nowhere.';
 const needsRead = 'Without `event` the key must also have the scope `query:read`.';
 
 /** Trying transformations before they touch anything. */
@@ -52,7 +54,7 @@ export function transformationTestRoutes(deps: TransformationTestDeps): ApiRoute
       ...common,
       path: `${base}/:id/test`,
       summary: 'Test a transformation config',
-      description: `Runs this config alone on the event, enabled or not. ${nothingLasts} ${needsRead}`,
+      description: `Runs this config alone on the event, enabled or not, as stored or with other settings, code or version. ${nothingLasts} ${needsRead}`,
       params: pluginConfigIdSchema,
       body: configTestSchema,
       responses: { 200: configTestResultSchema },
@@ -62,7 +64,7 @@ export function transformationTestRoutes(deps: TransformationTestDeps): ApiRoute
       ...common,
       path: `${base}/test`,
       summary: 'Test the chain of transformations',
-      description: `Runs the event through the configs, and shows it after each of them. ${nothingLasts} ${needsRead}`,
+      description: `Runs the event through the configs, or through \`steps\` that are not saved yet, and shows it after each. ${nothingLasts} ${needsRead}`,
       body: chainTestSchema,
       responses: { 200: chainTestResultSchema },
       handler: (request) => limited(() => testChain(deps, request)),
@@ -75,10 +77,10 @@ async function testConfig(
   request: ApiRequest<{ readonly id: number }, unknown, ConfigTest>,
 ): Promise<ApiReply> {
   const { body, params } = request;
-  const at = { projectId: request.project().id, family, id: params.id, now: deps.clock.now() } as const;
-  const stored = await requireConfig(deps.db, at);
-  const config = toTrialConfig(stored, overridden(stored, (body.settings ?? {}) as SettingValues));
-  const result = await runTrial(deps.trials, [config], await subjectOf(deps, request));
+  const { id: projectId, organizationId } = request.project();
+  const stored = await requireConfig(deps.db, { projectId, family, id: params.id, now: deps.clock.now() });
+  const draft = await draftOfConfig(deps, { projectId, organizationId, index: 0 }, stored, body);
+  const result = await runTrial(trialsOf(deps, body, [draft]), [draft.config], await subjectOf(deps, request));
   const { before, after, outcome, steps } = result;
   const run = steps.map(toRunRecord)[0];
   const truncated = [...new Set([...result.truncated, ...(run?.truncated ?? [])])];
@@ -89,75 +91,120 @@ async function testChain(
   deps: TransformationTestDeps,
   request: ApiRequest<unknown, unknown, ChainTest>,
 ): Promise<ApiReply> {
-  const of = { projectId: request.project().id, family, now: deps.clock.now() } as const;
-  const all = await listConfigs(deps.db, of);
-  const configs = chosen(all, request.body);
-  const result = await runTrial(deps.trials, configs, await subjectOf(deps, request));
-  return { status: 200, body: toTrialRecord(result) };
+  const chain = await chainOf(deps, request);
+  const trials = trialsOf(deps, request.body, chain);
+  const configs = chain.map(({ config }) => config);
+  const record = toTrialRecord(await runTrial(trials, configs, await subjectOf(deps, request)));
+  // Steps come in the order of the chain, each of them once, up to the one that drops.
+  const steps = record.steps.map(({ config_id: id, ...step }, at) => ({
+    config_id: id === 0 ? null : id,
+    index: chain[at]?.index,
+    ...step,
+  }));
+  return { status: 200, body: { ...record, steps } };
 }
 
-/** @throws ApiError does_not_exist */
-function chosen(configs: readonly StoredConfig[], body: ChainTest): readonly TrialConfig[] {
-  const { config_ids: ids, include_disabled: all = false } = body;
-  const toTry = (config: StoredConfig): TrialConfig => toTrialConfig(config, config.settings);
-  // Those that only look on are no part of the chain.
-  const isInChain = ({ isStep }: TrialConfig): boolean => isStep;
-  if (ids === undefined) {
-    return configs
-      .filter(({ enabled }) => enabled || all)
-      .map(toTry)
-      .filter(isInChain);
-  }
-  const byId = new Map(configs.map((config) => [config.id, config]));
-  const found = ids.flatMap((id) => byId.get(id) ?? []);
-  if (found.length === ids.length) return found.map(toTry);
-  const missing = ids.filter((id) => !byId.has(id)).join(', ');
-  throw new ApiError('does_not_exist', `This project has no transformation config ${missing}.`, { attr: 'config_ids' });
-}
-
-/** @throws ApiError naming the settings that are refused */
-function overridden({ plugin, settings }: StoredConfig, given: SettingValues): SettingValues {
-  const [first, ...others] = checkSettings(plugin.fields, given);
-  if (first !== undefined) throw fieldErrors([first, ...others]);
-  return Object.fromEntries(Object.entries({ ...settings, ...given }).filter(([, value]) => isGiven(value)));
-}
-
-function toTrialConfig(config: StoredConfig, settings: SettingValues): TrialConfig {
-  const { plugin } = config;
+function trialsOf(
+  { trials }: TransformationTestDeps,
+  { requests }: ConfigTest | ChainTest,
+  drafts: readonly Draft[],
+): TrialDeps {
+  const programs = new Map(drafts.map(({ config, program }) => [config.pluginVersionId, program]));
   return {
-    id: config.id,
-    name: shownName(config),
-    projectId: config.projectId,
-    slug: plugin.slug,
-    pluginId: plugin.id,
-    pluginName: plugin.name,
-    pluginVersionId: plugin.versionId,
-    fields: plugin.fields,
-    settings,
-    attached: attachedKeys(config),
-    isStep:
-      plugin.versionId === null || plugin.capabilities.methods.some((method) => method.startsWith('processEvent')),
+    ...trials,
+    requestsRefused: requests === 'refused',
+    loadProgram: async (versionId) => programs.get(versionId) ?? trials.loadProgram(versionId),
   };
 }
 
-/** The event given, else the latest stored one that matches. */
+type Chain = readonly (Draft & { readonly index: number })[];
+
+/** The chain that is to be tried, without what is left out of it. @throws ApiError */
+async function chainOf(deps: TransformationTestDeps, request: ApiRequest<unknown, unknown, ChainTest>): Promise<Chain> {
+  const { id: projectId, organizationId } = request.project();
+  const { steps, config_ids: ids, include_disabled: all = false } = request.body;
+  const stored = await listConfigs(deps.db, { projectId, family, now: deps.clock.now() });
+  const byId = new Map(stored.map((config) => [config.id, config]));
+  const stepOf = async (step: DraftStep, index: number) => {
+    const place = { projectId, organizationId, index };
+    const config = step.config_id === undefined ? undefined : byId.get(step.config_id);
+    const making =
+      config === undefined ? draftOfPlugin(deps, place, step.plugin, step) : draftOfConfig(deps, place, config, step);
+    return { ...(await inStep(index, making)), index };
+  };
+  if (steps !== undefined) {
+    if (ids !== undefined) throw new ApiError('invalid_input', 'Expected "steps" or "config_ids", got: both.');
+    requireNamed(steps);
+    requireKnown(
+      byId,
+      steps.flatMap(({ config_id: id }) => id ?? []),
+      'steps',
+    );
+    const wanted = steps.flatMap((step, index) => (step.enabled === false ? [] : [{ step, index }]));
+    return inTurn(wanted, ({ step, index }) => stepOf(step, index));
+  }
+  const chosen = ids ?? stored.filter(({ enabled }) => enabled || all).map(({ id }) => id);
+  requireKnown(byId, chosen, 'config_ids');
+  const chain = await inTurn(chosen, (id, index) => stepOf({ config_id: id }, index));
+  // Those that only look on are no part of the chain, unless they are asked for.
+  return ids === undefined ? chain.filter(({ config }) => config.isStep) : chain;
+}
+
+/** One after the other: making code into a program takes memory. */
+async function inTurn<T, R>(items: readonly T[], work: (item: T, index: number) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  for (const [index, item] of items.entries()) results.push(await work(item, index));
+  return results;
+}
+
+/** @throws ApiError required, invalid_input */
+function requireNamed(steps: readonly DraftStep[]): void {
+  for (const [index, { config_id: id, plugin, files }] of steps.entries()) {
+    const attr = `steps__${index}`;
+    if (id === undefined && plugin === undefined && files === undefined) {
+      throw new ApiError('required', 'Expected "config_id", "plugin" or "files" in every step.', { attr });
+    }
+    if (id !== undefined && plugin !== undefined) {
+      throw new ApiError('invalid_input', 'Expected "config_id" or "plugin" in a step, got: both.', { attr });
+    }
+  }
+}
+
+/** @throws ApiError does_not_exist */
+function requireKnown(byId: ReadonlyMap<number, StoredConfig>, ids: readonly number[], attr: string): void {
+  const missing = ids.filter((id) => !byId.has(id)).join(', ');
+  if (missing === '') return;
+  throw new ApiError('does_not_exist', `This project has no transformation config ${missing}.`, { attr });
+}
+
+/** The event given, else the stored one that is named, else the latest that matches. */
 async function subjectOf(
   { store, clock }: TransformationTestDeps,
   request: ApiRequest<unknown, unknown, ConfigTest | ChainTest>,
 ): Promise<TrialEvent> {
-  const { event, match = {} } = request.body;
+  const { event, event_id: uuid, match = {} } = request.body;
   if (event !== undefined) return givenEvent(event as JsonObject, clock.now());
   // Whoever may not read stored events is not shown one here either.
   checkScope(request.principal, 'query:read');
+  const project = request.project().id;
+  if (uuid !== undefined) {
+    const named = isUuid(uuid) ? await fromStore(() => getEvent(store, project, uuid)) : undefined;
+    if (named !== undefined) return storedEvent(named);
+    throw new ApiError('does_not_exist', `There is no stored event "${uuid}".`, { attr: 'event_id' });
+  }
   const filter = { event: match.event, distinctId: match.distinct_id };
   const page = { limit: 1, nowMicros: BigInt(clock.now()) * 1000n };
-  const { events } = await fromStore(() => listEvents(store, request.project().id, filter, page));
+  const { events } = await fromStore(() => listEvents(store, project, filter, page));
   const [found] = events;
   if (found === undefined) {
     const detail = 'There is no stored event that matches. Send one first, or give one as "event".';
     throw new ApiError('does_not_exist', detail, { attr: 'match' });
   }
-  // Which configs it went through when it came in says nothing about this test.
+  return storedEvent(found);
+}
+
+/** Which configs it went through when it came in says nothing about this test. */
+function storedEvent(found: StoredEvent): TrialEvent {
   return withoutMarkers({
     uuid: found.uuid,
     event: found.event,

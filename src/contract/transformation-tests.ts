@@ -3,7 +3,7 @@ import { orNull } from './or-null.ts';
 
 /** Trying transformations on an event: what goes in and what is shown. */
 
-const idsMax = 100;
+const idsMax = 500;
 
 const subject = {
   event: Type.Optional(
@@ -12,34 +12,68 @@ const subject = {
         'The event to try, as clients send it: event, distinct_id, properties; uuid and timestamp where they matter.',
     }),
   ),
+  event_id: Type.Optional(Type.String({ description: 'Or the uuid of a stored event.' })),
   match: Type.Optional(
     Type.Object(
       { event: Type.Optional(Type.String()), distinct_id: Type.Optional(Type.String()) },
       { description: 'Else: the latest stored event of this name or distinct_id. Neither: the latest of the project.' },
     ),
   ),
-};
-
-export const configTestSchema = Type.Object({
-  ...subject,
-  settings: Type.Optional(
-    Type.Record(Type.String(), Type.Unknown(), {
-      description: 'Settings to try in place of the stored ones; the others stay. `""` and null: without that setting.',
+  requests: Type.Optional(
+    Type.Enum(['real', 'refused'], {
+      description: 'Of the plugins to other servers: `real` (default) makes them, `refused` lets them fail.',
     }),
   ),
-});
+};
+
+/** What may differ from what is stored. */
+const changes = {
+  settings: Type.Optional(
+    Type.Record(Type.String(), Type.Unknown(), {
+      description:
+        'Settings to try in place of the stored ones; the others stay, secrets too. `""`: without that setting; null: the ' +
+        'same, but a secret stays.',
+    }),
+  ),
+  files: Type.Optional(
+    Type.Record(Type.String(), Type.String(), {
+      description: 'Code to try in place of what is stored: text by path, as when a plugin is installed.',
+    }),
+  ),
+  version: Type.Optional(Type.String({ maxLength: 200, description: 'Another version of the installed plugin.' })),
+};
+
+export const configTestSchema = Type.Object({ ...subject, ...changes });
 export type ConfigTest = Static<typeof configTestSchema>;
+
+const draftStep = Type.Object({
+  config_id: Type.Optional(
+    Type.Integer({ description: 'A stored config; what else is given here replaces parts of it.' }),
+  ),
+  plugin: Type.Optional(Type.Integer({ description: 'Instead: id of the plugin of a config that is not stored yet.' })),
+  ...changes,
+  enabled: Type.Optional(Type.Boolean({ description: 'false: left out. Default true, whatever is stored.' })),
+});
+export type DraftStep = Static<typeof draftStep>;
 
 export const chainTestSchema = Type.Object({
   ...subject,
+  steps: Type.Optional(
+    Type.Array(draftStep, {
+      maxItems: idsMax,
+      description:
+        'The chain as it is to be tried, in this order: stored configs, changed ones and new ones. With `files` alone a step ' +
+        'is a plugin that is not installed yet.',
+    }),
+  ),
   config_ids: Type.Optional(
     Type.Array(Type.Integer(), {
       maxItems: idsMax,
-      description: 'The configs to run, in this order, enabled or not. Default: the enabled ones in their order.',
+      description: 'Or stored configs, in this order, enabled or not. Default: the enabled ones in their order.',
     }),
   ),
   include_disabled: Type.Optional(
-    Type.Boolean({ description: 'Without `config_ids`: those that are not enabled, too. Default false.' }),
+    Type.Boolean({ description: 'Without `steps` and `config_ids`: those that are not enabled, too. Default false.' }),
   ),
 });
 export type ChainTest = Static<typeof chainTestSchema>;
@@ -55,7 +89,9 @@ const shownEvent = Type.Object({
 });
 const after = orNull(shownEvent, 'Null: the event was dropped.');
 const outcome = Type.Enum([...testOutcomes], {
-  description: 'failed: the event went on unchanged, see `error`; skipped: the plugin had nothing to do with it.',
+  description:
+    'kept: it went on, unchanged where `diff` is empty; failed: it went on as it was before, see `error`; skipped: the ' +
+    'plugin had nothing to do with it.',
 });
 
 const truncated = Type.Array(Type.String(), {
@@ -111,7 +147,10 @@ export const chainTestResultSchema = Type.Object({
   }),
   steps: Type.Array(
     Type.Object({
-      config_id: Type.Integer(),
+      config_id: orNull(Type.Integer(), 'Null: not stored yet.'),
+      index: Type.Integer({
+        description: 'Its place in `steps` or `config_ids` of the request, else in the chain; from 0.',
+      }),
       name: Type.String(),
       outcome,
       after: orNull(shownEvent, 'The event after this step; null: dropped.'),

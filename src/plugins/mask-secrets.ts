@@ -15,11 +15,14 @@ export function maskSettings(fields: readonly PluginField[], values: SettingValu
 
 /** A text from a plugin (an error message, say) without the secrets that it was given. */
 export function withoutSecrets(text: string, fields: readonly PluginField[], values: SettingValues): string {
-  let safe = text;
-  for (const { key, secret } of fields) {
+  return secretTexts(fields, values).reduce((safe, secret) => safe.replaceAll(secret, secretMask), text);
+}
+
+/** The secrets that are set, as a text may hold them. */
+export function secretTexts(fields: readonly PluginField[], values: SettingValues): string[] {
+  return fields.flatMap(({ key, secret }) => {
     const value = ownValue(values, key);
-    if (secret !== true || value === undefined || !isGiven(value)) continue;
-    safe = safe.replaceAll(typeof value === 'string' ? value : JSON.stringify(value), secretMask);
-  }
-  return safe;
+    if (secret !== true || value === undefined || !isGiven(value)) return [];
+    return [typeof value === 'string' ? value : JSON.stringify(value)];
+  });
 }

@@ -46,6 +46,8 @@ export interface InstanceSpec extends SandboxProgram {
   readonly services: InstanceServices;
   /** Characters that all calls of one run may hand over together; what is beyond is refused unread. Default: no limit. */
   readonly callCharsMax?: number | undefined;
+  /** Reaches no other server: requests and connections fail, and say why. Default false. */
+  readonly requestsRefused?: boolean | undefined;
 }
 
 /** What an instance may ask of the service. */

@@ -20,7 +20,7 @@ export type StepConfig = Pick<
   'id' | 'projectId' | 'slug' | 'pluginId' | 'pluginName' | 'pluginVersionId' | 'fields' | 'settings' | 'attached'
 >;
 
-export interface StepDeps extends Pick<InstanceSpec, 'callCharsMax'> {
+export interface StepDeps extends Pick<InstanceSpec, 'callCharsMax' | 'requestsRefused'> {
   /** Built-ins of this program. */
   readonly findPlugin: (slug: string) => Plugin | undefined;
   readonly sandbox: Sandbox;
@@ -93,7 +93,7 @@ async function openInstance(
   config: StepConfig,
   versionId: number,
   attachments: ReadonlyMap<string, Attachment>,
-  { sandbox, loadProgram, servicesOf, callCharsMax }: StepDeps,
+  { sandbox, loadProgram, servicesOf, callCharsMax, requestsRefused }: StepDeps,
 ): Promise<Step> {
   const program = await loadProgram(versionId);
   if (program === undefined)
@@ -109,6 +109,7 @@ async function openInstance(
     attachments,
     services,
     callCharsMax,
+    requestsRefused,
   });
   const suspension = createSuspension(services, () => performance.now());
   const run = (events: readonly ChainEvent[]): Promise<readonly StepOutcome[]> =>

@@ -1,7 +1,6 @@
-import { withDefaults } from '../plugins/check-settings.ts';
 import type { PluginCache, PluginStorage, TransformationHost } from '../plugins/host.ts';
 import type { OutboundFetch } from '../outbound/outbound.ts';
-import { withoutSecrets } from '../plugins/mask-secrets.ts';
+import { refuseRequest } from '../outbound/refuse-requests.ts';
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { SandboxError, type InstanceServices } from '../sandbox/sandbox.ts';
 import { ChainEvent } from './chain-event.ts';
@@ -11,9 +10,13 @@ import { makeStep, type StepConfig, type StepDeps } from './make-step.ts';
 import type { Step } from './step.ts';
 import { withoutMarkers, type TrialEvent } from './trial-event.ts';
 import { trialCallCharsMax, TrialBudget } from './trial-budget.ts';
+import { maskOf, maskShown, maskTexts } from './trial-masks.ts';
 import { trialServices, type TrialEffects } from './trial-services.ts';
 
-/** What a trial needs of the service. Requests to the outside are really made; everything else stays in the trial. */
+/**
+ * What a trial needs of the service. Requests to the outside are really made unless they are refused (`requestsRefused`);
+ * everything else stays in the trial.
+ */
 export interface TrialDeps extends Omit<StepDeps, 'hostOf' | 'servicesOf'> {
   /** What the config has stored; only read. */
   readonly storageOf: (config: StepConfig) => PluginStorage;
@@ -100,6 +103,7 @@ export async function runTrial(
 export function openTrial(deps: TrialDeps, configs: readonly TrialConfig[]): Trial {
   const cacheOf = deps.openCache();
   const budget = new TrialBudget();
+  const { hideEvent, hideDiff } = maskShown(configs);
   const subjects = configs.map((config) => openSubject(deps, config, cacheOf(config), budget));
   return {
     run: async (before) => {
@@ -111,14 +115,16 @@ export function openTrial(deps: TrialDeps, configs: readonly TrialConfig[]): Tri
       for (const subject of subjects) {
         if (event === null) break;
         const ran: SubjectRun = await subject.run(event, endsAt);
-        steps.push(ran.result);
+        const { after, diff } = ran.result;
+        steps.push({ ...ran.result, after: after && hideEvent(after), diff: hideDiff(diff) });
         event = ran.after;
       }
       const shownAfter = event && fitted(event, budget);
       const truncated: Truncated[] = [];
       if (shownBefore !== before) truncated.push('before');
       if (shownAfter !== event) truncated.push('after');
-      return { before: shownBefore, after: shownAfter, outcome: overall(steps), steps, truncated };
+      const after = shownAfter && hideEvent(shownAfter);
+      return { before: shownBefore, after, outcome: overall(steps), steps, truncated };
     },
     close: async () => void (await Promise.all(subjects.map((subject) => subject.close()))),
   };
@@ -212,7 +218,8 @@ async function runOne(
 
 function stepServices(deps: TrialDeps, services: InstanceServices): Pick<StepDeps, 'hostOf' | 'servicesOf'> {
   const { storage, cache } = services;
-  const { fetch, geoip, now } = deps;
+  const { geoip, now } = deps;
+  const fetch = deps.requestsRefused === true ? refuseRequest : deps.fetch;
   return {
     servicesOf: () => services,
     hostOf: ({ id: configId, projectId }, attachments) => ({
@@ -302,16 +309,4 @@ function maskEffects(config: StepConfig, effects: TrialEffects): TrialEffects {
     storage: maskJson({ ...effects.storage }),
     metrics: effects.metrics,
   };
-}
-
-function maskOf({ fields, settings }: StepConfig): (text: string) => string {
-  const values = withDefaults(fields, settings);
-  return (text) => withoutSecrets(text, fields, values);
-}
-
-function maskTexts(value: JsonValue, mask: (text: string) => string): JsonValue {
-  if (typeof value === 'string') return mask(value);
-  if (Array.isArray(value)) return value.map((each) => maskTexts(each, mask));
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, maskTexts(each, mask)]));
 }

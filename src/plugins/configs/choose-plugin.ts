@@ -5,7 +5,11 @@ import type { Work } from './save-changes.ts';
 import { findPlugin, type StoredPlugin } from './stored-plugin.ts';
 
 /** The plugin of that id if configs of this family may use it; else a 400 on `plugin` that names the right path. */
-export async function choosePlugin(work: Work, family: Family, id: number): Promise<StoredPlugin> {
+export async function choosePlugin(
+  work: Pick<Work, 'tx' | 'projectId'> & { readonly actor: Pick<Work['actor'], 'organizationId'> },
+  family: Family,
+  id: number,
+): Promise<StoredPlugin> {
   const plugin = await findPlugin(work.tx, id, work.actor.organizationId);
   if (plugin === undefined) {
     throw new ApiError('does_not_exist', `Invalid pk "${id}" - object does not exist.`, { attr: 'plugin' });

@@ -28,9 +28,9 @@ export async function writeSettings(
   mode: 'merge' | 'replace',
 ): Promise<StoredConfig> {
   const { fields } = config.plugin;
-  const { values, keptFiles } = splitFileReferences(config, input.values);
+  const { values, keptFiles } = splitFileReferences(fields, input.values);
   const errors = [...checkSettings(fields, values), ...checkFiles(fields, input.files)];
-  const settings = nextSettings(config, values, mode);
+  const settings = nextSettings({ fields, settings: config.settings }, values, mode);
   const attachments = nextAttachments(config, { values, files: input.files }, keptFiles, mode);
   if (mode === 'replace') errors.push(...requiredErrors(fields, settings, attachments, errors));
   const [first, ...others] = errors.slice(0, errorsMax);
@@ -42,11 +42,16 @@ export async function writeSettings(
   return saveChange(work, { before: config, after });
 }
 
-function nextSettings(config: StoredConfig, values: SettingValues, mode: 'merge' | 'replace'): SettingValues {
+/** The settings as `writeSettings` would store them. */
+export function nextSettings(
+  stored: { readonly fields: readonly PluginField[]; readonly settings: SettingValues },
+  values: SettingValues,
+  mode: 'merge' | 'replace',
+): SettingValues {
   const settings: Record<string, JsonValue> = {};
-  for (const { key, secret, type } of config.plugin.fields) {
+  for (const { key, secret, type } of stored.fields) {
     if (type === 'attachment') continue;
-    const old = ownValue(config.settings, key);
+    const old = ownValue(stored.settings, key);
     const given = ownValue(values, key);
     const omitted = given === undefined || given === null;
     const keeps = omitted && (secret === true || (mode === 'merge' && given === undefined));
@@ -75,11 +80,11 @@ function nextAttachments(
 }
 
 /** A file shows as `{uid, saved, …}`; that object sent back means: keep it. */
-function splitFileReferences(
-  config: StoredConfig,
+export function splitFileReferences(
+  fields: readonly PluginField[],
   given: SettingValues,
 ): { values: SettingValues; keptFiles: ReadonlySet<string> } {
-  const fileKeys = new Set(config.plugin.fields.filter(({ type }) => type === 'attachment').map(({ key }) => key));
+  const fileKeys = new Set(fields.filter(({ type }) => type === 'attachment').map(({ key }) => key));
   const isReference = (key: string, value: JsonValue): boolean =>
     fileKeys.has(key) && typeof value === 'object' && value !== null && 'saved' in value && value['saved'] === true;
   const entries = Object.entries(given);

@@ -4,6 +4,7 @@ import type { OutboundFetch } from '../../outbound/outbound.ts';
 import type { OutboundOptions } from '../../outbound/safe-fetch.ts';
 import { parseAllowList } from '../../outbound/allow-list.ts';
 import { limitRequests } from '../../outbound/limit-requests.ts';
+import { refuseConnection, refuseRequest } from '../../outbound/refuse-requests.ts';
 import { resolveAllowed } from '../../outbound/resolve-allowed.ts';
 import { createOps, type Ops } from '../ops/index.ts';
 import { createModuleOps } from '../ops/module-ops.ts';
@@ -67,10 +68,11 @@ function start(
     warn: (_about, message) => send({ kind: 'warning', message }),
   });
   const modules = createModuleOps();
-  const opsFor: OpsFor = ({ pluginName, label, configId, projectId }, toHost) =>
+  const limited = () => limitRequests(outbound, { perMinute: requestsPerMinute, atOnce: requestsAtOnce });
+  const opsFor: OpsFor = ({ pluginName, label, configId, projectId, requestsRefused = false }, toHost) =>
     createOps({
-      outbound: limitRequests(outbound, { perMinute: requestsPerMinute, atOnce: requestsAtOnce }),
-      resolveAllowed: (host, port) => resolveAllowed(host, port, allowList),
+      outbound: requestsRefused ? refuseRequest : limited(),
+      resolveAllowed: requestsRefused ? refuseConnection : (host, port) => resolveAllowed(host, port, allowList),
       // Read at each call: the database may be opened again.
       get geoip() {
         return places.geoip;

@@ -307,7 +307,7 @@ function openBody(spec: InstanceSpec): OpenBody {
         { content_type: contentType, file_name: fileName, contents_base64: Buffer.from(content).toString('base64') },
       ] as const,
   );
-  const { pluginName, label, configId, projectId, code, callCharsMax, settings } = spec;
+  const { pluginName, label, configId, projectId, code, callCharsMax, requestsRefused, settings } = spec;
   return {
     pluginName,
     label,
@@ -315,6 +315,7 @@ function openBody(spec: InstanceSpec): OpenBody {
     projectId,
     code,
     callCharsMax,
+    requestsRefused,
     config: settings,
     attachments: Object.fromEntries(attachments),
   };

@@ -85,7 +85,7 @@ export interface WireCause {
   readonly nth: number;
 }
 
-export interface Program extends Pick<InstanceSpec, 'callCharsMax'> {
+export interface Program extends Pick<InstanceSpec, 'callCharsMax' | 'requestsRefused'> {
   readonly pluginName: string;
   readonly label: string;
   readonly configId: number;
