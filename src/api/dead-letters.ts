@@ -4,6 +4,8 @@ import type { Clock } from '../base/clock.ts';
 import type { Door } from '../batch/door.ts';
 import {
   deadLetterChoiceSchema,
+  deadLetterCountsQuerySchema,
+  deadLetterCountsSchema,
   deadLetterPageSchema,
   deadLetterQuerySchema,
   deadLetterSchema,
@@ -12,26 +14,25 @@ import {
   replayMax,
   replayOneSchema,
   replayResultSchema,
-  type DeadLetterChoice,
-  type DeadLetterRecord,
 } from '../contract/dead-letters.ts';
 import { ApiError, orNotFound } from '../contract/errors.ts';
 import { pageOf, toPage } from '../contract/pagination.ts';
+import { aboutWarning } from '../contract/warnings.ts';
 import { apiRoute, type ApiRoute } from '../http/api-route.ts';
 import type { Metadata } from '../metadata/database.ts';
 import {
   countDeadLetters,
   decideDeadLetters,
   findDeadLetter,
+  groupDeadLetters,
   listDeadLetters,
   openDeadLetterIds,
   type DeadLetter,
-  type DeadLetterFilter,
-  type ListedDeadLetter,
+  type DeadLetterGroup,
 } from '../pipeline/dead-letter-queries.ts';
 import { prepareReplay } from '../pipeline/prepare-replay.ts';
 import type { JsonObject } from '../base/json.ts';
-import { timeFilter } from './time-filter.ts';
+import { chosenDeadLetters, toDeadLetterFilter, toDeadLetterRecord } from './dead-letter-choice.ts';
 
 export interface DeadLetterDeps {
   readonly db: Metadata;
@@ -49,7 +50,14 @@ const params = Type.Object({ id: Type.String() });
 
 /** Events that could not be stored: to look at, to send through again, to put away. */
 export function deadLetterRoutes(deps: DeadLetterDeps): ApiRoute[] {
-  return [listRoute(deps), retrieveRoute(deps), replayRoute(deps), discardRoute(deps), replayOneRoute(deps)];
+  return [
+    listRoute(deps),
+    countsRoute(deps),
+    retrieveRoute(deps),
+    replayRoute(deps),
+    discardRoute(deps),
+    replayOneRoute(deps),
+  ];
 }
 
 function listRoute({ db }: DeadLetterDeps): ApiRoute {
@@ -61,13 +69,33 @@ function listRoute({ db }: DeadLetterDeps): ApiRoute {
     responses: { 200: deadLetterPageSchema },
     handler: async (request) => {
       const project = request.project().id;
-      const filter = { ...toFilter(request.query, ''), state: request.query.state };
+      const filter = { ...toDeadLetterFilter(request.query, ''), state: request.query.state };
       const page = pageOf(request.query);
       const count = await countDeadLetters(db, project, filter);
       const rows = await listDeadLetters(db, project, filter, page);
-      return { status: 200, body: toPage(request.url, request.rawQuery, page, count, rows.map(toRecord)) };
+      return { status: 200, body: toPage(request.url, request.rawQuery, page, count, rows.map(toDeadLetterRecord)) };
     },
   });
+}
+
+function countsRoute({ db }: DeadLetterDeps): ApiRoute {
+  return apiRoute({
+    ...read,
+    path: `${path}/counts`,
+    summary: 'Count dead letters by reason and name of the event',
+    query: deadLetterCountsQuerySchema,
+    responses: { 200: deadLetterCountsSchema },
+    handler: async ({ query, project }) => {
+      const filter = { ...toDeadLetterFilter(query, ''), state: query.state ?? 'open' };
+      const groups = await groupDeadLetters(db, project().id, filter);
+      const count = groups.reduce((sum, group) => sum + group.count, 0);
+      return { status: 200, body: { count, results: groups.map(toCounts) } };
+    },
+  });
+}
+
+function toCounts({ reason, count, oldest, newest, events }: DeadLetterGroup) {
+  return { reason, meaning: aboutWarning(reason).meaning, count, oldest, newest, events };
 }
 
 function retrieveRoute({ db }: DeadLetterDeps): ApiRoute {
@@ -82,7 +110,7 @@ function retrieveRoute({ db }: DeadLetterDeps): ApiRoute {
       const bytes = Buffer.from(letter.original);
       const encoding = isUtf8(bytes) ? 'text' : 'base64';
       const original = bytes.toString(encoding === 'text' ? 'utf8' : 'base64');
-      return { status: 200, body: { ...toRecord(letter), original, original_encoding: encoding } };
+      return { status: 200, body: { ...toDeadLetterRecord(letter), original, original_encoding: encoding } };
     },
   });
 }
@@ -98,7 +126,7 @@ function replayRoute(deps: DeadLetterDeps): ApiRoute {
     responses: { 200: replayResultSchema },
     handler: async (request) => {
       const project = request.project().id;
-      const filter = chosen(request.body);
+      const filter = chosenDeadLetters(request.body);
       const matched = await countDeadLetters(db, project, { ...filter, state: 'open' });
       // Fixed before the first one is sent: what comes back as a new dead letter is not replayed by the same call.
       const ids = await openDeadLetterIds(db, project, filter, replayMax);
@@ -107,7 +135,7 @@ function replayRoute(deps: DeadLetterDeps): ApiRoute {
       for (const id of ids) {
         const letter = await findDeadLetter(db, project, id);
         if (letter === undefined || letter.state !== 'open') continue;
-        const replay = prepareReplay(letter, undefined, replayOptions(deps, request.requestId));
+        const replay = prepareReplay(letter, undefined, { ...deps, requestId: request.requestId });
         if (!replay.ok) {
           failed.push({ id, code: replay.code, detail: replay.detail });
           continue;
@@ -130,7 +158,7 @@ function discardRoute({ db, clock }: DeadLetterDeps): ApiRoute {
     responses: { 200: discardResultSchema },
     handler: async (request) => {
       const project = request.project().id;
-      const filter = chosen(request.body);
+      const filter = chosenDeadLetters(request.body);
       const matched = await countDeadLetters(db, project, { ...filter, state: 'open' });
       const isDry = request.body.dry_run === true;
       const discarded = isDry ? 0 : await decideDeadLetters(db, project, filter, 'discarded', clock.now());
@@ -155,19 +183,15 @@ function replayOneRoute(deps: DeadLetterDeps): ApiRoute {
       }
       // Sound: the body is parsed JSON.
       const edited = request.body.event as JsonObject | undefined;
-      const replay = prepareReplay(letter, edited, replayOptions(deps, request.requestId));
+      const replay = prepareReplay(letter, edited, { ...deps, requestId: request.requestId });
       if (!replay.ok) {
         const advice = edited === undefined ? '; send a corrected event in "event"' : '';
         throw new ApiError('invalid_input', `${replay.code}: ${replay.detail}${advice}`, { attr: 'event' });
       }
       await send(deps, letter, replay.batch);
-      return { status: 200, body: toRecord(orNotFound(await findDeadLetter(deps.db, project, letter.id))) };
+      return { status: 200, body: toDeadLetterRecord(orNotFound(await findDeadLetter(deps.db, project, letter.id))) };
     },
   });
-}
-
-function replayOptions({ eventBytesMax }: DeadLetterDeps, requestId: string) {
-  return { requestId, eventBytesMax };
 }
 
 /** Accepted first, marked then: a crash between the two replays it again, which stores it once. */
@@ -178,34 +202,4 @@ async function send(
 ): Promise<void> {
   await door.accept(batch);
   await decideDeadLetters(db, letter.project_id, { ids: [letter.id] }, 'replayed', clock.now());
-}
-
-/** `ids` or a `filter` that says something: everything at once is never meant. */
-function chosen({ ids, filter }: DeadLetterChoice): DeadLetterFilter {
-  if (ids !== undefined && filter !== undefined) {
-    throw new ApiError('invalid_input', 'Expected either "ids" or "filter", got: both.', { attr: 'filter' });
-  }
-  if (ids !== undefined) return { ids };
-  const wanted = filter === undefined ? {} : toFilter(filter, 'filter__');
-  if (Object.values(wanted).some((value) => value !== undefined)) return wanted;
-  const attr = filter === undefined ? 'ids' : 'filter';
-  throw new ApiError('required', 'Name "ids", or a "filter" with reason, event, after or before.', { attr });
-}
-
-function toFilter(
-  fields: { readonly reason?: string; readonly event?: string; readonly after?: string; readonly before?: string },
-  attrPrefix: string,
-): DeadLetterFilter {
-  return {
-    reason: fields.reason,
-    event: fields.event,
-    after: timeFilter(fields.after, `${attrPrefix}after`),
-    before: timeFilter(fields.before, `${attrPrefix}before`),
-  };
-}
-
-function toRecord(letter: ListedDeadLetter): DeadLetterRecord {
-  const { id, reason, detail, attr, event, distinct_id, event_uuid, received_at, state, decided_at } = letter;
-  const lane = letter.lane === 'historical' ? 'historical' : 'live';
-  return { id, lane, reason, detail, attr, event, distinct_id, event_uuid, received_at, state, decided_at };
 }

@@ -5,7 +5,7 @@ import {
   ingestionWarningQuerySchema,
   type IngestionWarningRecord,
 } from '../contract/ingestion-warnings.ts';
-import { ingestionWarnings } from '../contract/warnings.ts';
+import { aboutWarning } from '../contract/warnings.ts';
 import { apiRoute, type ApiRoute } from '../http/api-route.ts';
 import type { Metadata } from '../metadata/database.ts';
 import { summarizeWarnings, type WarningSummary } from '../pipeline/read-warnings.ts';
@@ -38,9 +38,6 @@ function startOfHour(iso: string): string {
 }
 
 function toRecord({ type, count, lastSeen, samples, hours }: WarningSummary): IngestionWarningRecord {
-  const known: Pick<IngestionWarningRecord, 'severity' | 'meaning'> = Object.hasOwn(ingestionWarnings, type)
-    ? ingestionWarnings[type as keyof typeof ingestionWarnings]
-    : { severity: 'info', meaning: 'A type that this version of the service does not know.' };
-  const { severity, meaning } = known;
+  const { severity, meaning } = aboutWarning(type);
   return { type, severity, meaning, count, last_seen: lastSeen, samples, sparkline: hours };
 }

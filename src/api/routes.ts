@@ -8,6 +8,8 @@ import type { PluginRegistry } from '../plugins/plugin-registry.ts';
 import { personsByDistinctIds } from '../persons/read-persons.ts';
 import { serviceTrialDeps, type TrialSource } from '../transform/trial-deps.ts';
 import { activityLogRoutes } from './activity-log.ts';
+import { deadLetterReplayRoutes } from './dead-letter-replays.ts';
+import { deadLetterTrialRoutes } from './dead-letter-trials.ts';
 import { deadLetterRoutes } from './dead-letters.ts';
 import { eventRoutes } from './events.ts';
 import { groupRoutes } from './groups.ts';
@@ -54,7 +56,8 @@ async function countActive({ db, clock }: Pick<ApiDeps, 'db' | 'clock'>, project
 }
 
 export function apiRoutes(deps: ApiDeps): ApiRoute[] {
-  const { db, store, door } = deps;
+  const { db, store } = deps;
+  const trials = serviceTrialDeps(db, deps.trials);
   const persons = {
     byDistinctIds: (projectId: number, ids: readonly string[]) => personsByDistinctIds(db, projectId, ids),
   };
@@ -66,7 +69,7 @@ export function apiRoutes(deps: ApiDeps): ApiRoute[] {
     ...pluginConfigRoutes(deps),
     ...pluginConfigViewRoutes(deps),
     ...importRunRoutes(deps),
-    ...transformationTestRoutes({ ...deps, trials: serviceTrialDeps(db, deps.trials) }),
+    ...transformationTestRoutes({ ...deps, trials }),
     ...jobRoutes(deps),
     ...activityLogRoutes(deps),
     ...eventRoutes({ store, persons }),
@@ -75,7 +78,9 @@ export function apiRoutes(deps: ApiDeps): ApiRoute[] {
     ...personRoutes({ db }),
     ...groupRoutes({ db }),
     ...ingestionWarningRoutes(deps),
-    ...deadLetterRoutes({ ...deps, door }),
+    ...deadLetterRoutes(deps),
+    ...deadLetterReplayRoutes(deps),
+    ...deadLetterTrialRoutes({ ...deps, trials }),
     ...historicalMigrationRoutes(deps),
   ];
   return [...routes, ...openApiRoutes(routes)];

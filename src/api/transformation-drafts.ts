@@ -1,17 +1,17 @@
+import type { Clock } from '../base/clock.ts';
 import { ApiError, fieldErrors, type FieldError } from '../contract/errors.ts';
 import type { DraftStep } from '../contract/transformation-tests.ts';
 import type { Metadata } from '../metadata/database.ts';
 import { checkSettings } from '../plugins/check-settings.ts';
 import { choosePlugin } from '../plugins/configs/choose-plugin.ts';
 import { shownName } from '../plugins/configs/config-record.ts';
-import { attachedKeys, type StoredConfig } from '../plugins/configs/stored-config.ts';
+import { attachedKeys, listConfigs, type StoredConfig } from '../plugins/configs/stored-config.ts';
 import { findPluginVersion, type StoredPlugin } from '../plugins/configs/stored-plugin.ts';
 import { nextSettings, splitFileReferences } from '../plugins/configs/write-settings.ts';
 import { isField, type PluginField, type SettingValues } from '../plugins/fields.ts';
 import { PluginPackageError } from '../plugins/packages/plugin-package-error.ts';
 import { preparePlugin, type PrepareDeps } from '../plugins/packages/prepare-plugin.ts';
-import type { SandboxProgram } from '../sandbox/sandbox.ts';
-import type { TrialConfig } from '../transform/trial-run.ts';
+import type { TrialConfig, TrialProgram } from '../transform/trial-run.ts';
 
 export interface DraftDeps {
   readonly db: Metadata;
@@ -26,7 +26,7 @@ export type DraftChanges = Pick<DraftStep, 'settings' | 'files' | 'version'>;
 export interface Draft {
   readonly config: TrialConfig;
   /** Of code that is not installed; `config.pluginVersionId` stands for it. */
-  readonly program: SandboxProgram | undefined;
+  readonly program: TrialProgram | undefined;
 }
 
 interface DraftPlace {
@@ -77,6 +77,19 @@ export async function draftOfPlugin(
   return draftOf(deps, place, { id: 0, name: '', plugin, settings: {}, attached: new Set() }, changes);
 }
 
+/** The transformations of a project as events go through them. */
+export async function enabledChain(
+  deps: DraftDeps & { readonly clock: Clock },
+  { id: projectId, organizationId }: { readonly id: number; readonly organizationId: string },
+): Promise<TrialConfig[]> {
+  const stored = await listConfigs(deps.db, { projectId, family: 'transformation', now: deps.clock.now() });
+  const configs: TrialConfig[] = [];
+  for (const [index, config] of stored.filter(({ enabled }) => enabled).entries()) {
+    configs.push((await draftOfConfig(deps, { projectId, organizationId, index }, config, {})).config);
+  }
+  return configs.filter(({ isStep }) => isStep);
+}
+
 async function draftOf(deps: DraftDeps, place: DraftPlace, base: Base, changes: DraftChanges): Promise<Draft> {
   const plugin = await versionOf(deps, place, base.plugin, changes.version);
   const code = changes.files === undefined ? undefined : await prepare(deps, changes.files, plugin?.name);
@@ -119,7 +132,7 @@ async function versionOf(
 async function prepare({ packages }: DraftDeps, files: Readonly<Record<string, string>>, name = 'Not installed') {
   try {
     const { code, manifest, capabilities } = await preparePlugin(packages, { kind: 'files', files }, { name });
-    const program: SandboxProgram = { pluginName: manifest.name ?? name, code };
+    const program: TrialProgram = { pluginName: manifest.name ?? name, code };
     return { program, fields: manifest.schema.filter(isField), methods: capabilities.methods };
   } catch (cause) {
     if (!(cause instanceof PluginPackageError)) throw cause;
@@ -160,7 +173,7 @@ export async function inStep<T>(index: number, work: Promise<T>): Promise<T> {
     const attr = prefixed(cause.attr);
     throw new ApiError(cause.code, cause.detail, {
       attr,
-      errors: errors.map((error) => ({ ...error, attr: prefixed(error.attr) })),
+      errors: errors.map(({ code, detail, attr: own }) => ({ code, detail, attr: prefixed(own) })),
       cause,
     });
   }

@@ -23,7 +23,8 @@ import type { PrepareDeps } from '../plugins/packages/prepare-plugin.ts';
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { readTrialEvent, TrialEventError, withoutMarkers, type TrialEvent } from '../transform/trial-event.ts';
 import { toRunRecord, toTrialRecord } from '../transform/trial-record.ts';
-import { runTrial, type TrialDeps } from '../transform/trial-run.ts';
+import { runTrial, type TrialDeps, type TrialResult } from '../transform/trial-run.ts';
+import { atMost } from './at-most.ts';
 import { fromStore } from './events.ts';
 import { requireConfig } from './plugin-configs-deps.ts';
 import { draftOfConfig, draftOfPlugin, inStep, type Draft } from './transformation-drafts.ts';
@@ -94,14 +95,20 @@ async function testChain(
   const chain = await chainOf(deps, request);
   const trials = trialsOf(deps, request.body, chain);
   const configs = chain.map(({ config }) => config);
-  const record = toTrialRecord(await runTrial(trials, configs, await subjectOf(deps, request)));
+  const result = await runTrial(trials, configs, await subjectOf(deps, request));
+  return { status: 200, body: shownChain(result, chain) };
+}
+
+/** `places`: where the steps are in the request; default: in the order of the chain. */
+export function shownChain(result: TrialResult, places: readonly { readonly index: number }[] = []) {
+  const record = toTrialRecord(result);
   // Steps come in the order of the chain, each of them once, up to the one that drops.
   const steps = record.steps.map(({ config_id: id, ...step }, at) => ({
     config_id: id === 0 ? null : id,
-    index: chain[at]?.index,
+    index: places[at]?.index ?? at,
     ...step,
   }));
-  return { status: 200, body: { ...record, steps } };
+  return { ...record, steps };
 }
 
 function trialsOf(
@@ -221,21 +228,4 @@ function givenEvent(event: JsonValue, now: number): TrialEvent {
     if (!(cause instanceof TrialEventError)) throw cause;
     throw new ApiError('invalid_input', `${cause.message}.`, { attr: 'event', cause });
   }
-}
-
-/** Lets so many calls run at once; refuses more. */
-function atMost(max: number): <T>(work: () => Promise<T>) => Promise<T> {
-  let running = 0;
-  return async (work) => {
-    if (running >= max) {
-      const detail = `At most ${max} tests run at once. Try again when one has ended.`;
-      throw new ApiError('throttled', detail, { headers: { 'Retry-After': '2' } });
-    }
-    running += 1;
-    try {
-      return await work();
-    } finally {
-      running -= 1;
-    }
-  };
 }

@@ -19,6 +19,7 @@ const fields = {
   received_at: Type.String({ format: 'date-time' }),
   state: Type.Enum([...deadLetterStates]),
   decided_at: orNull(Type.String(), 'When it was replayed or discarded.'),
+  replay_id: orNull(Type.String(), 'The replay in the background that has it in hand, or had.'),
 };
 
 export const deadLetterSchema = Type.Object(fields);
@@ -34,6 +35,8 @@ export const deadLetterWithOriginalSchema = Type.Object({
 const filters = {
   reason: Type.Optional(Type.String({ description: 'Type of the ingestion warning.' })),
   event: Type.Optional(Type.String({ description: 'Name of the event.' })),
+  distinct_id: Type.Optional(Type.String()),
+  lane: Type.Optional(Type.Enum(['live', 'historical'])),
   after: Type.Optional(Type.String({ ...stated.time, description: 'ISO 8601 time: received then or later.' })),
   before: Type.Optional(Type.String({ ...stated.time, description: 'ISO 8601 time: received earlier.' })),
 };
@@ -69,5 +72,30 @@ export const discardResultSchema = Type.Object({ matched: Type.Integer(), discar
 export const replayOneSchema = Type.Object({
   event: Type.Optional(
     Type.Record(Type.String(), Type.Unknown(), { description: 'The corrected event, instead of the original.' }),
+  ),
+});
+
+export const deadLetterCountsQuerySchema = Type.Object({
+  ...filters,
+  state: Type.Optional(Type.Enum([...deadLetterStates], { description: 'Default open.' })),
+});
+
+export const deadLetterCountsSchema = Type.Object({
+  count: Type.Integer({ description: 'Of all reasons.' }),
+  results: Type.Array(
+    Type.Object({
+      reason: Type.String({ description: 'Type of the ingestion warning.' }),
+      meaning: Type.String(),
+      count: Type.Integer(),
+      oldest: Type.String({ format: 'date-time', description: 'Arrival of the oldest one.' }),
+      newest: Type.String({ format: 'date-time' }),
+      events: Type.Array(
+        Type.Object({ event: orNull(Type.String(), 'Null: without a name.'), count: Type.Integer() }),
+        {
+          description: 'The most frequent names of events.',
+        },
+      ),
+    }),
+    { description: 'The most frequent reason first.' },
   ),
 });

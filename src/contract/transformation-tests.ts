@@ -5,6 +5,13 @@ import { orNull } from './or-null.ts';
 
 const idsMax = 500;
 
+/** Whether plugins that are tried reach other servers. */
+export const requestsField = Type.Optional(
+  Type.Enum(['real', 'refused'], {
+    description: 'Of the plugins to other servers: `real` (default) makes them, `refused` lets them fail.',
+  }),
+);
+
 const subject = {
   event: Type.Optional(
     Type.Record(Type.String(), Type.Unknown(), {
@@ -19,11 +26,7 @@ const subject = {
       { description: 'Else: the latest stored event of this name or distinct_id. Neither: the latest of the project.' },
     ),
   ),
-  requests: Type.Optional(
-    Type.Enum(['real', 'refused'], {
-      description: 'Of the plugins to other servers: `real` (default) makes them, `refused` lets them fail.',
-    }),
-  ),
+  requests: requestsField,
 };
 
 /** What may differ from what is stored. */

@@ -59,6 +59,15 @@ export const ingestionWarnings = {
 
 export type WarningType = keyof typeof ingestionWarnings;
 
+/** What is known of a type; a newer program may have stored one that this one does not know. */
+export function aboutWarning(type: string): {
+  readonly severity: 'error' | 'warning' | 'info';
+  readonly meaning: string;
+} {
+  if (Object.hasOwn(ingestionWarnings, type)) return ingestionWarnings[type as WarningType];
+  return { severity: 'info', meaning: 'A type that this version of the service does not know.' };
+}
+
 /** One occurrence, before it is counted. `details` is small and holds no secret. */
 export interface WarningOccurrence {
   readonly type: WarningType;

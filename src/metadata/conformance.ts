@@ -256,7 +256,7 @@ function testUniqueViolations(use: Use): void {
 }
 
 function deadLetter(id: string, original: Uint8Array): Database['dead_letters'] {
-  const none = { attr: null, event: null, distinct_id: null, event_uuid: null, decided_at: null };
+  const none = { attr: null, event: null, distinct_id: null, event_uuid: null, decided_at: null, replay_id: null };
   const time = '2026-11-20T10:00:00.000000Z';
   return {
     ...none,

@@ -329,6 +329,26 @@ export interface Database {
     received_at: string;
     state: DeadLetterState;
     decided_at: string | null;
+    /** The replay that has it in hand, or had; null: none. */
+    replay_id: string | null;
+  };
+  /** Leased; see pipeline/dead-letter-replays.ts. */
+  dead_letter_replays: {
+    id: string;
+    project_id: number;
+    state: string;
+    /** JSON: the choice as it was asked for. */
+    choice: string;
+    /** Dead letters that were open when it was asked for. */
+    matched: number;
+    /** JSON: ReplayFailures. */
+    failures: string;
+    /** Why it waits; empty: it does not. */
+    error: string;
+    attempts: number;
+    lease_until: string | null;
+    created_at: string;
+    ended_at: string | null;
   };
   log_cursors: {
     lane: string;

@@ -7,6 +7,7 @@ import type { Queries } from './queries.ts';
 /** Tables with rows of a project that no foreign key removes, and the column by which they are cut into pieces. */
 const tables = [
   ['activity_log', 'id'],
+  ['dead_letter_replays', 'id'],
   ['dead_letters', 'id'],
   ['group_types', 'name'],
   ['groups', 'group_key'],

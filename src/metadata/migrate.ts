@@ -8,6 +8,7 @@ import { importLeftovers } from './migrations/0004-import-leftovers.ts';
 import { errorSources } from './migrations/0005-error-sources.ts';
 import { importChecksums } from './migrations/0006-import-checksums.ts';
 import { profileRebuilds } from './migrations/0007-profile-rebuilds.ts';
+import { deadLetterReplays } from './migrations/0008-dead-letter-replays.ts';
 import { columnTypes, type Dialect, type Migration } from './migrations/migration.ts';
 import type { Queries } from './queries.ts';
 
@@ -20,6 +21,7 @@ const migrations: readonly Migration[] = [
   errorSources,
   importChecksums,
   profileRebuilds,
+  deadLetterReplays,
 ];
 
 /** The schema version that this program needs. */

@@ -285,6 +285,17 @@ function pipelineRows(project_id: number): Rows {
     group_types: { project_id, type_index: 0, name: 'company' },
     groups: { project_id, type_index: 0, group_key: 'k', created_at_micros: 0, registers: '{}' },
     ingestion_warnings: { project_id, type: 't', hour: time, count: 1, last_seen: time, samples: '[]' },
+    dead_letter_replays: {
+      id: `replay ${project_id}`,
+      project_id,
+      state: 'done',
+      choice: '{}',
+      matched: 0,
+      failures: '[]',
+      error: '',
+      attempts: 0,
+      created_at: time,
+    },
     dead_letters: {
       id: `letter ${project_id}`,
       project_id,

@@ -10,6 +10,8 @@ export type ListedDeadLetter = Omit<DeadLetter, 'original' | 'project_id'>;
 export interface DeadLetterFilter {
   readonly reason?: string | undefined;
   readonly event?: string | undefined;
+  readonly distinctId?: string | undefined;
+  readonly lane?: 'live' | 'historical' | undefined;
   readonly state?: DeadLetterState | undefined;
   readonly after?: string | undefined;
   readonly before?: string | undefined;
@@ -28,6 +30,7 @@ const listed = [
   'received_at',
   'state',
   'decided_at',
+  'replay_id',
 ] as const;
 
 /** Newest first. */
@@ -37,7 +40,7 @@ export async function listDeadLetters(
   filter: DeadLetterFilter,
   page: { readonly limit: number; readonly offset: number },
 ): Promise<ListedDeadLetter[]> {
-  return matching(db, projectId, filter)
+  return matchingDeadLetters(db, projectId, filter)
     .select(listed)
     .orderBy('received_at', 'desc')
     .orderBy('id')
@@ -47,15 +50,61 @@ export async function listDeadLetters(
 }
 
 export async function countDeadLetters(db: Queries, projectId: number, filter: DeadLetterFilter): Promise<number> {
-  const { count } = await matching(db, projectId, filter)
+  const { count } = await matchingDeadLetters(db, projectId, filter)
     .select((eb) => eb.fn.countAll<number>().as('count'))
     .executeTakeFirstOrThrow();
   return Number(count);
 }
 
+/** How many there are of one reason, and under which names of events. */
+export interface DeadLetterGroup {
+  readonly reason: string;
+  readonly count: number;
+  /** ISO 8601, of arrival. */
+  readonly oldest: string;
+  readonly newest: string;
+  /** The most frequent ones; null: without a name. */
+  readonly events: readonly { readonly event: string | null; readonly count: number }[];
+}
+
+/** Names of events that are shown of all reasons together. */
+const groupedEventsMax = 500;
+
+/** By reason, the most frequent first. */
+export async function groupDeadLetters(
+  db: Queries,
+  projectId: number,
+  filter: DeadLetterFilter,
+): Promise<DeadLetterGroup[]> {
+  const reasons = await matchingDeadLetters(db, projectId, filter)
+    .select(({ fn }) => ['reason', fn.countAll().as('count'), fn.min('received_at').as('oldest')])
+    .select(({ fn }) => fn.max('received_at').as('newest'))
+    .groupBy('reason')
+    .orderBy('count', 'desc')
+    .orderBy('reason')
+    .execute();
+  const names = await matchingDeadLetters(db, projectId, filter)
+    .select(({ fn }) => ['reason', 'event', fn.countAll().as('count')])
+    .groupBy(['reason', 'event'])
+    .orderBy('count', 'desc')
+    .orderBy('event')
+    .limit(groupedEventsMax)
+    .execute();
+  return reasons.map(({ reason, count, oldest, newest }) => {
+    const events = names.filter((each) => each.reason === reason);
+    return {
+      reason,
+      count: Number(count),
+      oldest,
+      newest,
+      events: events.map(({ event, count: named }) => ({ event, count: Number(named) })),
+    };
+  });
+}
+
 /** Whole, with the original bytes. */
 export async function findDeadLetter(db: Queries, projectId: number, id: string): Promise<DeadLetter | undefined> {
-  return matching(db, projectId, { ids: [id] })
+  return matchingDeadLetters(db, projectId, { ids: [id] })
     .selectAll()
     .executeTakeFirst();
 }
@@ -67,7 +116,7 @@ export async function openDeadLetterIds(
   filter: DeadLetterFilter,
   limit: number,
 ): Promise<string[]> {
-  const rows = await matching(db, projectId, { ...filter, state: 'open' })
+  const rows = await matchingDeadLetters(db, projectId, { ...filter, state: 'open' })
     .select('id')
     .orderBy('received_at')
     .orderBy('id')
@@ -84,7 +133,7 @@ export async function decideDeadLetters(
   state: Exclude<DeadLetterState, 'open'>,
   now: number,
 ): Promise<number> {
-  const ids = matching(db, projectId, { ...filter, state: 'open' }).select('id');
+  const ids = matchingDeadLetters(db, projectId, { ...filter, state: 'open' }).select('id');
   const changed = await db
     .updateTable('dead_letters')
     .set({ state, decided_at: isoMicros(now) })
@@ -93,10 +142,12 @@ export async function decideDeadLetters(
   return Number(changed.numUpdatedRows);
 }
 
-function matching(db: Queries, projectId: number, filter: DeadLetterFilter) {
+export function matchingDeadLetters(db: Queries, projectId: number, filter: DeadLetterFilter) {
   let query = db.selectFrom('dead_letters').where('project_id', '=', projectId);
   if (filter.reason !== undefined) query = query.where('reason', '=', filter.reason);
   if (filter.event !== undefined) query = query.where('event', '=', filter.event);
+  if (filter.distinctId !== undefined) query = query.where('distinct_id', '=', filter.distinctId);
+  if (filter.lane !== undefined) query = query.where('lane', '=', filter.lane);
   if (filter.state !== undefined) query = query.where('state', '=', filter.state);
   if (filter.after !== undefined) query = query.where('received_at', '>=', filter.after);
   if (filter.before !== undefined) query = query.where('received_at', '<', filter.before);

@@ -1,8 +1,10 @@
 /** What the pipeline writes to the metadata store, on PostgreSQL's engine: the statements, the types and NUL in texts. */
+import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Metadata } from '../metadata/database.ts';
 import { findGroup } from '../persons/read-groups.ts';
 import { decideDeadLetters, listDeadLetters } from './dead-letter-queries.ts';
+import { testReplays } from './replay-conformance.ts';
 import { summarizeWarnings } from './read-warnings.ts';
 import { kyselyOf, openPglite } from '../../test/support/pglite.ts';
 import { createBench, uuid, type Bench } from '../../test/support/pipeline.ts';
@@ -68,4 +70,9 @@ describe('the pipeline on PostgreSQL', () => {
       { lane: 'live', seq: 2, pending: '[]' },
     ]);
   });
+});
+
+testReplays(async () => {
+  await sql`truncate dead_letters, dead_letter_replays`.execute(db);
+  return { db, [Symbol.asyncDispose]: async () => undefined };
 });

@@ -6,6 +6,7 @@ import { runStates } from '../imports/run/run.ts';
 import { answersOfDoors } from './import-door.ts';
 import { answersOf } from './main-thread.ts';
 import { startJobs, type StartedPlugins } from './plugins.ts';
+import { startReplays } from './replays.ts';
 import type { ServiceDeps } from './service-deps.ts';
 import { hostThread, type ThreadHost } from './thread-host.ts';
 
@@ -27,6 +28,7 @@ export function startWorker(deps: ServiceDeps, plugins: StartedPlugins, parts: A
   );
   parts.defer(() => pipeline.stop());
   startJobs(deps, plugins.runtime, parts);
+  startReplays(deps, parts);
   // Runs go on where they were: each stage keeps its place in the metadata store.
   const imports = hostThread(
     { name: 'imports', entry: new URL('./import-thread.ts', import.meta.url), data },

@@ -2,7 +2,7 @@ import type { PluginCache, PluginStorage, TransformationHost } from '../plugins/
 import type { OutboundFetch } from '../outbound/outbound.ts';
 import { refuseRequest } from '../outbound/refuse-requests.ts';
 import type { JsonObject, JsonValue } from '../base/json.ts';
-import { SandboxError, type InstanceServices } from '../sandbox/sandbox.ts';
+import { SandboxError, type InstanceServices, type SandboxProgram } from '../sandbox/sandbox.ts';
 import { ChainEvent } from './chain-event.ts';
 import { runChain } from './run-chain.ts';
 import { diffJson, type Difference } from './diff-json.ts';
@@ -29,6 +29,9 @@ export interface TrialDeps extends Omit<StepDeps, 'hostOf' | 'servicesOf'> {
   /** ms since the epoch. */
   readonly now: () => number;
 }
+
+/** Of an installed plugin, or of code that is only tried. */
+export type TrialProgram = SandboxProgram;
 
 export interface TrialConfig extends StepConfig {
   /** As people call it. */

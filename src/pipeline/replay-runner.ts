@@ -1,0 +1,114 @@
+import { setTimeout } from 'node:timers/promises';
+import type { Clock } from '../base/clock.ts';
+import type { Door } from '../batch/door.ts';
+import type { Metadata } from '../metadata/database.ts';
+import { keepLease } from '../metadata/lease.ts';
+import type { Log } from '../telemetry/log.ts';
+import { decideDeadLetters, type DeadLetter } from './dead-letter-queries.ts';
+import {
+  claimReplay,
+  endReplay,
+  giveBack,
+  lettersOfReplay,
+  noteReplayError,
+  renewReplay,
+  type HeldReplay,
+} from './dead-letter-replays.ts';
+import { prepareReplay } from './prepare-replay.ts';
+
+export interface ReplayRunnerDeps {
+  readonly db: Metadata;
+  readonly door: Door;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Largest event that the pipeline takes, in bytes of JSON. */
+  readonly eventBytesMax: number;
+  /** Aborted when the service stops. */
+  readonly signal: AbortSignal;
+  /** Between looks for work, ms. */
+  readonly pollMs?: number;
+  readonly leaseMs?: number;
+}
+
+/** Letters in hand at once: each may have 1 MB. */
+const lettersAtOnce = 20;
+const pauseMsMax = 30_000;
+const defaultPollMs = 1000;
+const defaultLeaseMs = 30_000;
+
+/** Does the replays that were asked for, one after the other, until the signal; resolves when it has stopped. */
+export async function runReplays(deps: ReplayRunnerDeps): Promise<void> {
+  const { db, clock, log, signal, pollMs = defaultPollMs, leaseMs = defaultLeaseMs } = deps;
+  while (!signal.aborted) {
+    let held: HeldReplay | undefined;
+    try {
+      held = await claimReplay(db, clock.now(), leaseMs);
+    } catch (err) {
+      log.warn({ err }, 'could not look for replays of dead letters; trying again');
+    }
+    if (held === undefined) await pause(pollMs, signal);
+    else await runReplay(deps, held, leaseMs);
+  }
+}
+
+async function runReplay(deps: ReplayRunnerDeps, first: HeldReplay, leaseMs: number): Promise<void> {
+  const { db, clock, log, signal } = deps;
+  const lost = new AbortController();
+  const release = keepLease({
+    leaseMs,
+    renew: () => renewReplay(db, first, clock.now() + leaseMs),
+    onLost: () => lost.abort(),
+    onTrouble: (err) => log.warn({ err, replay: first.id }, 'could not renew the lease of a replay of dead letters'),
+  });
+  const stopped = AbortSignal.any([signal, lost.signal]);
+  let held: HeldReplay | undefined = first;
+  let troubles = 0;
+  while (held !== undefined && !stopped.aborted) {
+    try {
+      const letters: DeadLetter[] = await lettersOfReplay(db, held.id, lettersAtOnce);
+      if (letters.length === 0) {
+        await endReplay(db, held, clock.now());
+        break;
+      }
+      held = await replayLetters(deps, held, letters);
+      troubles = 0;
+    } catch (error) {
+      // The door or the store is away or full: nothing is lost, it goes on when they are back.
+      log.warn({ err: error, replay: first.id }, 'a replay of dead letters waits');
+      await noteReplayError(db, first, messageOf(error)).catch(() => undefined);
+      await pause(Math.min(1000 * 2 ** troubles++, pauseMsMax), stopped);
+    }
+  }
+  await release();
+  // Stopped in the middle: the next worker need not wait for the lease to run out.
+  if (signal.aborted) await renewReplay(db, first, clock.now() - 1).catch(() => undefined);
+}
+
+/** Undefined: it is held no more. */
+async function replayLetters(
+  { db, door, clock, eventBytesMax }: ReplayRunnerDeps,
+  held: HeldReplay,
+  letters: readonly DeadLetter[],
+): Promise<HeldReplay | undefined> {
+  const failed: { id: string; code: string; detail: string }[] = [];
+  const sent = await Promise.allSettled(
+    letters.map(async (letter) => {
+      const replay = prepareReplay(letter, undefined, { requestId: `replay ${held.id}`, eventBytesMax });
+      if (!replay.ok) return void failed.push({ id: letter.id, code: replay.code, detail: replay.detail });
+      await door.accept(replay.batch);
+      // Accepted first, marked then: a crash between the two replays it again, which stores it once.
+      await decideDeadLetters(db, letter.project_id, { ids: [letter.id] }, 'replayed', clock.now());
+    }),
+  );
+  const refused = sent.find((each) => each.status === 'rejected');
+  if (refused !== undefined) throw refused.reason;
+  return giveBack(db, held, failed);
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await setTimeout(ms, undefined, { signal }).catch(() => undefined);
+}
