@@ -29,7 +29,14 @@ export default defineConfig({
       },
       { test: { name: 'console', include: ['console/src/**/*.test.ts'], isolate: false } },
       { test: { name: 'services', include: ['src/**/*.services.test.ts'], ...slow } },
-      { test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], ...slow } },
+      {
+        test: {
+          name: 'e2e',
+          include: ['test/e2e/**/*.test.ts'],
+          globalSetup: ['test/support/console-build.ts'],
+          ...slow,
+        },
+      },
     ],
   },
 });

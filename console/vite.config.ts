@@ -16,6 +16,7 @@ export default defineConfig({
   plugins: [react(), tailwind(), compressed()],
   build: {
     outDir: 'dist',
+    manifest: 'manifest.json',
     emptyOutDir: true,
     target: 'es2023',
     // Inlined files would be data: addresses, which the content security policy refuses.

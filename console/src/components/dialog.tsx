@@ -1,7 +1,8 @@
 import { Dialog as Base } from '@base-ui/react/dialog';
 import { X } from 'lucide-react';
-import type { ReactNode } from 'react';
+import { useRef, type ReactNode } from 'react';
 import { classNames } from './class-names.ts';
+import { firstField } from './first-field.ts';
 import { IconButton } from './icon-button.tsx';
 
 interface DialogProps {
@@ -18,11 +19,15 @@ interface DialogProps {
 const widths = { small: 'max-w-md', medium: 'max-w-xl', large: 'max-w-4xl' } as const;
 
 export function Dialog({ open, onClose, title, description, children, footer, size = 'medium' }: DialogProps) {
+  const ref = useRef<HTMLDivElement>(null);
   return (
     <Base.Root open={open} onOpenChange={(next) => (next ? undefined : onClose())}>
       <Base.Portal>
         <Base.Backdrop className="fixed inset-0 z-40 bg-black/40" />
         <Base.Popup
+          ref={ref}
+          initialFocus={() => firstField(ref.current)}
+
           className={classNames(
             'fixed top-1/2 left-1/2 z-40 flex max-h-[90dvh] w-[calc(100vw-1.5rem)] -translate-x-1/2 -translate-y-1/2 flex-col',
             'rounded-xl border border-line bg-surface shadow-float',

@@ -4,7 +4,7 @@ import { classNames } from './class-names.ts';
 /** The look of everything that is typed into. */
 export const inputStyle = classNames(
   'w-full min-w-0 rounded-md border border-line-strong bg-surface px-2.5 text-sm text-ink transition-colors',
-  'aria-invalid:border-danger disabled:bg-sunken disabled:text-soft read-only:bg-sunken',
+  'aria-invalid:border-danger disabled:bg-sunken disabled:text-soft',
 );
 
 /** A bare input of one line; with a label it is a TextInput. */

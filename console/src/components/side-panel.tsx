@@ -1,6 +1,7 @@
 import { Dialog as Base } from '@base-ui/react/dialog';
 import { X } from 'lucide-react';
-import type { ReactNode } from 'react';
+import { useRef, type ReactNode } from 'react';
+import { firstField } from './first-field.ts';
 import { IconButton } from './icon-button.tsx';
 
 interface SidePanelProps {
@@ -14,11 +15,16 @@ interface SidePanelProps {
 
 /** Details of one row at the side of its table; the page keeps in its address which one is open. */
 export function SidePanel({ open, onClose, title, description, actions, children }: SidePanelProps) {
+  const ref = useRef<HTMLDivElement>(null);
   return (
     <Base.Root open={open} onOpenChange={(next) => (next ? undefined : onClose())}>
       <Base.Portal>
         <Base.Backdrop className="fixed inset-0 z-30 bg-black/20" />
-        <Base.Popup className="fixed inset-y-0 right-0 z-30 flex w-[min(44rem,100vw)] flex-col border-l border-line bg-surface shadow-float">
+        <Base.Popup
+          ref={ref}
+          initialFocus={() => firstField(ref.current)}
+          className="fixed inset-y-0 right-0 z-30 flex w-[min(44rem,100vw)] flex-col border-l border-line bg-surface shadow-float"
+        >
           <div className="flex items-start gap-2 border-b border-line px-4 py-3">
             <div className="min-w-0 flex-1">
               <Base.Title className="text-base font-semibold">{title}</Base.Title>

@@ -156,7 +156,10 @@ function Head<Row extends RowData>({ header, column }: HeadProps<Row>) {
       <button
         type="button"
         onClick={() => header.column.toggleSorting()}
-        className="inline-flex items-center gap-1 hover:text-ink"
+        className={classNames(
+          'inline-flex items-center gap-1 hover:text-ink',
+          column?.align === 'end' && 'flex-row-reverse',
+        )}
       >
         {column?.header}
         <Arrow aria-hidden="true" className={classNames('size-3.5', sorted === false && 'opacity-0')} />

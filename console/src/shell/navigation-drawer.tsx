@@ -28,7 +28,9 @@ export function NavigationDrawer() {
               onClick={() => setOpen(false)}
             />
           </div>
-          <Navigation projectId={id} narrow={false} onNavigate={() => setOpen(false)} />
+          <nav aria-label="Pages" className="min-h-0 overflow-y-auto">
+            <Navigation projectId={id} narrow={false} onNavigate={() => setOpen(false)} />
+          </nav>
         </Base.Popup>
       </Base.Portal>
     </Base.Root>

@@ -9,10 +9,10 @@ interface NavigationProps {
   readonly onNavigate?: () => void;
 }
 
-/** The pages of a project. */
+/** The pages of a project; stands inside a nav. */
 export function Navigation({ projectId, narrow, onNavigate }: NavigationProps) {
   return (
-    <nav aria-label="Pages" className="flex flex-col gap-4 overflow-y-auto px-2 py-3">
+    <div className="flex flex-col gap-4 overflow-y-auto px-2 py-3">
       {navigation.map((group) => (
         <div key={group.label}>
           <p className={classNames('px-2 pb-1 text-xs font-medium text-faint', narrow && 'sr-only')}>{group.label}</p>
@@ -35,6 +35,6 @@ export function Navigation({ projectId, narrow, onNavigate }: NavigationProps) {
           </ul>
         </div>
       ))}
-    </nav>
+    </div>
   );
 }

@@ -22,14 +22,14 @@ export function PaletteButton() {
   const close = (): void => setOpen(undefined);
   return (
     <>
-      <Button
-        kind="plain"
-        aria-label="Search pages and commands"
-        icon={<Search aria-hidden="true" className="size-4" />}
-        onClick={() => setOpen('palette')}
-      >
-        <span className="hidden text-soft sm:inline">Search</span>
-        <kbd className="hidden rounded border border-line px-1 font-sans text-xs text-soft sm:inline">Ctrl K</kbd>
+      <Button kind="plain" icon={<Search aria-hidden="true" className="size-4" />} onClick={() => setOpen('palette')}>
+        <span className="sr-only text-soft sm:not-sr-only">Search</span>
+        <kbd
+          aria-hidden="true"
+          className="hidden rounded border border-line px-1 font-sans text-xs text-soft sm:inline"
+        >
+          Ctrl K
+        </kbd>
       </Button>
       <Suspense>
         {open === 'palette' && <CommandPalette onClose={close} onShortcuts={() => setOpen('shortcuts')} />}

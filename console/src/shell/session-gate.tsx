@@ -19,7 +19,11 @@ export function SessionGate({ session, children }: SessionGateProps) {
   const expired = useSyncExternalStore(session.subscribe, session.isExpired);
   const client = useQueryClient();
   // Signing in with a link happens in another tab; this one notices.
-  const me = useQuery({ ...meQuery, staleTime: Infinity, refetchInterval: expired ? lookEveryMs : false });
+  const me = useQuery({
+    ...meQuery,
+    staleTime: Infinity,
+    refetchInterval: ({ state }) => (expired || state.error !== null ? lookEveryMs : false),
+  });
   const answeredAt = me.dataUpdatedAt;
   useEffect(() => {
     if (!me.isSuccess || !session.isExpired()) return;

@@ -17,7 +17,8 @@ export function Sidebar() {
   };
   const Icon = narrow ? PanelLeftOpen : PanelLeftClose;
   return (
-    <div
+    <nav
+      aria-label="Pages"
       className={classNames(
         'hidden shrink-0 flex-col border-r border-line bg-sunken md:flex',
         narrow ? 'w-12' : 'w-52',
@@ -37,6 +38,6 @@ export function Sidebar() {
           onClick={toggle}
         />
       </div>
-    </div>
+    </nav>
   );
 }

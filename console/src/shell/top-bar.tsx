@@ -8,13 +8,13 @@ import { UserMenu } from './user-menu.tsx';
 export function TopBar() {
   const { me } = useProjectContext();
   return (
-    <div className="flex h-12 shrink-0 items-center gap-1 border-b border-line bg-surface px-2 sm:px-4">
+    <header className="flex h-12 shrink-0 items-center gap-1 border-b border-line bg-surface px-2 sm:px-4">
       <NavigationDrawer />
       <ProjectSwitcher />
       <div className="flex-1" />
       <PaletteButton />
       <ThemeSwitch />
       <UserMenu me={me} />
-    </div>
+    </header>
   );
 }

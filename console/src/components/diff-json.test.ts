@@ -1,0 +1,59 @@
+import { assert, jsonValue, property } from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { diffJson, linesOf, type DiffLine } from './diff-json.ts';
+
+const signs = { same: ' ', added: '+', removed: '-' } as const;
+const shown = (lines: readonly DiffLine[]): string[] =>
+  lines.map(({ kind, depth, key, text }) => `${signs[kind]} ${'  '.repeat(depth)}${key}${text}`);
+
+describe('the difference of two values', () => {
+  it('names what was added, removed and changed, keys sorted', () => {
+    const before = { event: 'visit', properties: { b: 1, a: [1, 2], gone: true } };
+    const after = { properties: { a: [1, 3, 4], b: 1, new: {} }, event: 'visit' };
+    expect(shown(diffJson(before, after))).toEqual([
+      '  {',
+      '    "event": "visit"',
+      '    "properties": {',
+      '      "a": [',
+      '        1',
+      '-       2',
+      '+       3',
+      '+       4',
+      '      ]',
+      '      "b": 1',
+      '-     "gone": true',
+      '+     "new": {}',
+      '    }',
+      '  }',
+    ]);
+  });
+
+  it('a value of another kind is one removed and one added', () => {
+    expect(shown(diffJson({ a: { b: 1 } }, { a: 'b' }))).toEqual([
+      '  {',
+      '-   "a": {',
+      '-     "b": 1',
+      '-   }',
+      '+   "a": "b"',
+      '  }',
+    ]);
+  });
+
+  it('what is not removed makes the second value, what is not added the first', () => {
+    assert(
+      property(jsonValue(), jsonValue(), (before, after) => {
+        const lines = diffJson(before, after);
+        const without = (kind: DiffLine['kind']): string[] =>
+          shown(lines.filter((line) => line.kind !== kind)).map((line) => line.slice(1));
+        const whole = (value: unknown): string[] => shown(linesOf(value, 'same')).map((line) => line.slice(1));
+        expect(without('removed')).toEqual(whole(after));
+        expect(without('added')).toEqual(whole(before));
+      }),
+    );
+  });
+
+  it('equal values have no change, whatever the order of their keys', () => {
+    const lines = diffJson({ a: 1, b: { c: [null] } }, { b: { c: [null] }, a: 1 });
+    expect(lines.every(({ kind }) => kind === 'same')).toBe(true);
+  });
+});

@@ -1,0 +1,135 @@
+/** What is around every page of the console, in a real browser. Skips without Chromium. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { chromiumPath } from '../support/browser.ts';
+import { lookFaults, sessionCookie, startConsole, type ConsoleUnderTest } from '../support/console.ts';
+import { freePort, personalKey, startServer, tempDataDir, type TestServer } from '../support/server.ts';
+
+describe.skipIf(!chromiumPath)('the console', () => {
+  let under: ConsoleUnderTest;
+  let server: TestServer;
+  let dataDir: Awaited<ReturnType<typeof tempDataDir>>;
+  let port: number;
+  const start = (): Promise<TestServer> => startServer(dataDir.path, { MILLRACE_PORT: String(port) });
+
+  beforeAll(async () => {
+    dataDir = await tempDataDir();
+    port = await freePort();
+    server = await start();
+    under = await startConsole({ server });
+  });
+  afterAll(async () => {
+    await under?.[Symbol.asyncDispose]();
+    await server?.terminate();
+    await dataDir[Symbol.asyncDispose]();
+  });
+
+  it('opens for whoever is signed in, at the home of the first project', async () => {
+    await under.page.goto(server.url);
+    await under.page.waitForURL('**/console/projects/1/home');
+    await under.page.getByRole('heading', { level: 1 }).waitFor();
+    expect(under.problems()).toEqual([]);
+  });
+
+  it('every page opens by its address, names the tab and leaves no error', async () => {
+    await under.open('status');
+    const links = await under.page.getByRole('navigation', { name: 'Pages' }).getByRole('link').all();
+    const addresses = await Promise.all(links.map((link) => link.getAttribute('href')));
+    expect(addresses.length).toBe(16);
+    for (const address of addresses) {
+      await under.page.goto(server.url + String(address));
+      await under.page.getByRole('heading', { level: 1 }).waitFor();
+      await expect.poll(() => under.page.title()).toMatch(/^\S.* · Millrace$/);
+    }
+    expect(under.problems()).toEqual([]);
+  });
+
+  it('has a navigation for narrow screens, and nothing to object to in both themes', async () => {
+    await under.open('warnings');
+    expect(await lookFaults(under, 'shell')).toEqual([]);
+    await under.page.setViewportSize({ width: 360, height: 740 });
+    await under.page.getByRole('button', { name: 'Open the navigation' }).click();
+    await under.page.getByRole('dialog').getByRole('link', { name: 'Keys' }).click();
+    await under.page.waitForURL('**/keys');
+    await under.page.getByRole('dialog').waitFor({ state: 'detached' });
+    await under.page.setViewportSize({ width: 1280, height: 800 });
+  });
+
+  it('goes anywhere by keyboard: palette, shortcuts, skip link, focus at the beginning of a new page', async () => {
+    const { page } = under;
+    await under.open('warnings');
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate<string>('document.activeElement.textContent')).toBe('Skip to the page');
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Control+k');
+    await page.getByRole('dialog').getByRole('combobox').fill('failed');
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/dead-letters');
+    await expect.poll(() => page.evaluate<string>('document.activeElement.id')).toBe('main');
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
+    expect(await lookFaults(under, 'shortcuts')).toEqual([]);
+    await page.keyboard.press('Escape');
+  });
+
+  it('keeps the chosen theme, before the first paint too', async () => {
+    const { page } = under;
+    await under.open('warnings');
+    await page.getByRole('button', { name: /^Theme/ }).click();
+    await page.getByRole('menuitem', { name: 'Dark' }).click();
+    await page.reload();
+    expect(await page.evaluate<string>('document.documentElement.dataset.theme')).toBe('dark');
+    await page.getByRole('button', { name: 'Theme: Dark' }).click();
+    await page.getByRole('menuitem', { name: 'As the system' }).click();
+    expect(under.problems()).toEqual([]);
+  });
+
+  it('asks to sign in again above the page when the session ends, and goes on with what was typed', async () => {
+    const { page, context } = under;
+    await under.open('warnings');
+    await page.getByRole('searchbox').fill('typed before');
+    await context.clearCookies();
+    const overlay = page.getByRole('dialog', { name: 'Your session has ended' });
+    await overlay.waitFor({ timeout: 30_000 });
+    await overlay.getByLabel('Or sign in with a personal API key').fill('phx_wrong');
+    await overlay.getByRole('button', { name: 'Sign in' }).click();
+    await overlay.getByRole('alert').waitFor();
+    await overlay.getByLabel('Or sign in with a personal API key').fill(personalKey);
+    await overlay.getByRole('button', { name: 'Sign in' }).click();
+    await overlay.waitFor({ state: 'detached' });
+    expect(await page.getByRole('searchbox').inputValue()).toBe('typed before');
+    expect(under.problems().filter((problem) => !/40[13]/.test(problem))).toEqual([]);
+  });
+
+  it('notices that somebody signed in with a link in another tab', async () => {
+    const { page, context } = under;
+    await context.clearCookies();
+    await page.goto(`${server.url}/console/projects/1/warnings`);
+    await page.getByRole('heading', { name: 'Sign in to Millrace' }).waitFor();
+    await context.addCookies([await sessionCookie(server)]);
+    await page.getByRole('heading', { name: 'Warnings' }).waitFor({ timeout: 20_000 });
+    expect(under.problems().filter((problem) => !/40[13]/.test(problem))).toEqual([]);
+  });
+
+  it('ends the session when somebody signs out', async () => {
+    const { page } = under;
+    await under.open('warnings');
+    await page.getByRole('button', { name: /^User/ }).click();
+    await page.getByRole('menuitem', { name: 'Sign out', exact: true }).click();
+    await page.getByRole('heading', { name: 'Sign in to Millrace' }).waitFor();
+    expect((await page.request.get(`${server.url}/api/users/@me`)).status()).toBe(401);
+  });
+
+  // Last: a service ends with the test that started it.
+  it('says that the service is away, and goes on by itself with what was typed when it is back', async () => {
+    const { page } = under;
+    await under.open('warnings');
+    await page.getByRole('searchbox').fill('typed before');
+    await server.terminate();
+    await page.getByText('The service does not answer').waitFor({ timeout: 20_000 });
+    server = await start();
+    await page.getByText('The service does not answer').waitFor({ state: 'detached', timeout: 20_000 });
+    expect(await page.getByRole('searchbox').inputValue()).toBe('typed before');
+    // What could not be reached is told by the browser, and nothing else.
+    expect(under.problems().filter((problem) => !/ERR_CONNECTION|ERR_EMPTY/.test(problem))).toEqual([]);
+  });
+});
