@@ -23,6 +23,34 @@ describe.each(pluginFamilies)('list of %s configs', (family) => {
     }
   });
 
+  it('finds by text, by what is switched on, by what is wrong, by plugin, and looks into the bin', async () => {
+    await using own = await startConfigsApp();
+    const plain = await own.create(family, { name: 'Grün und leise' });
+    const running = await own.create(family, { enabled: true, description: 'Nightly' });
+    await own.call('PATCH', family, `/${running}/settings/`, { bucket: 'b' });
+    const binned = await own.create(family, { name: 'Old one', enabled: true });
+    await own.call('PATCH', family, `/${binned}/`, { deleted: true });
+    const find = async (query: string) => {
+      const { body } = await own.call('GET', family, `/${query}`);
+      return [body['count'], (body['results'] as { id: number }[]).map(({ id }) => id)];
+    };
+    expect(await find('')).toEqual([2, [plain, running]]);
+    expect(await find('?search=GRÜN')).toEqual([1, [plain]]);
+    expect(await find('?search=nightly&enabled=true')).toEqual([1, [running]]);
+    expect(await find('?search=test-')).toEqual([2, [plain, running]]);
+    expect(await find('?search=test-&limit=1&offset=1')).toEqual([2, [running]]);
+    expect(await find('?failing=true')).toEqual([1, [plain]]);
+    expect(await find('?failing=false')).toEqual([1, [running]]);
+    expect(await find('?enabled=false')).toEqual([1, [plain]]);
+    expect(await find(`?plugin=${own.pluginOf(family)}`)).toEqual([2, [plain, running]]);
+    expect(await find('?plugin=99999999999')).toEqual([0, []]);
+    expect(await find('?deleted=true')).toEqual([1, [binned]]);
+    expect(await find('?deleted=true&search=nightly')).toEqual([0, []]);
+    const { body } = await own.call('PATCH', family, `/${binned}/`, { deleted: false });
+    expect(body).toMatchObject({ deleted: false, enabled: false });
+    expect(await find('?deleted=true')).toEqual([0, []]);
+  });
+
   it('of a project without configs is empty', async () => {
     await using own = await startConfigsApp();
     const { body } = await own.call('GET', family, '');

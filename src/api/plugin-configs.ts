@@ -1,11 +1,12 @@
 import { Type } from 'typebox';
 import { ApiError, orNotFound } from '../contract/errors.ts';
-import { pageOf, pageQuerySchema, toPage } from '../contract/pagination.ts';
+import { pageOf, toPage } from '../contract/pagination.ts';
 import {
   configsPath,
   pluginConfigCreateSchema,
   pluginConfigIdSchema,
   pluginConfigJobSchema,
+  pluginConfigListQuerySchema,
   pluginConfigPageSchema,
   pluginConfigRearrangeSchema,
   pluginConfigSchema,
@@ -22,16 +23,12 @@ import { rearrange } from '../plugins/configs/rearrange.ts';
 import { recordAt } from '../plugins/configs/record-at.ts';
 import { toRecord } from '../plugins/configs/config-record.ts';
 import { deleteConfig } from '../plugins/configs/save-changes.ts';
-import {
-  countConfigs,
-  createConfigFinder,
-  listConfigs,
-  type FindConfig,
-  type StoredConfig,
-} from '../plugins/configs/stored-config.ts';
+import { searchConfigs } from '../plugins/configs/search-configs.ts';
+import { createConfigFinder, type FindConfig, type StoredConfig } from '../plugins/configs/stored-config.ts';
 import { createPluginReader, type ReadPlugin } from '../plugins/configs/stored-plugin.ts';
 import { allFields, updateConfig } from '../plugins/configs/update-config.ts';
 import { frontendModule } from '../plugins/packages/versions.ts';
+import { pluginConfigRestoreRoutes } from './plugin-config-restore.ts';
 import { pluginConfigVersionRoutes } from './plugin-config-versions.ts';
 import { frontendForm } from './plugin-configs-accept.ts';
 import { changing, requireConfig, type IdParams, type PluginConfigDeps } from './plugin-configs-deps.ts';
@@ -44,7 +41,14 @@ const noFrontendModule = 'export function getFrontendApp () { return {"no_fronte
 export function pluginConfigRoutes(given: PluginConfigDeps): ApiRoute[] {
   const readPlugin = createPluginReader();
   const deps = { ...given, readPlugin, findConfig: createConfigFinder(given.db, readPlugin) };
-  const parts = [collectionRoutes, recordRoutes, extraRoutes, pluginSettingsRoutes, pluginConfigVersionRoutes];
+  const parts = [
+    collectionRoutes,
+    recordRoutes,
+    extraRoutes,
+    pluginSettingsRoutes,
+    pluginConfigVersionRoutes,
+    pluginConfigRestoreRoutes,
+  ];
   return pluginFamilies.flatMap((family) => parts.flatMap((routes) => routes(deps, family)));
 }
 
@@ -78,16 +82,15 @@ function collectionRoutes(deps: ReadingDeps, family: Family): ApiRoute[] {
       scope: 'plugin:read',
       tag,
       summary: `List ${word}s`,
-      description: 'By order, then id. Those in the bin are left out.',
-      query: pageQuerySchema,
+      description: 'By order, then id. Those in the bin are left out, unless they are asked for.',
+      query: pluginConfigListQuerySchema,
       responses: { 200: pluginConfigPageSchema },
       handler: async (request) => {
         const page = pageOf(request.query);
         const of = { projectId: request.project().id, family, now: deps.clock.now() };
-        const [count, configs] = await Promise.all([
-          countConfigs(deps.db, of.projectId, family),
-          listConfigs(deps.db, of, page, deps.readPlugin),
-        ]);
+        const { search, enabled, failing, deleted, plugin: pluginId } = request.query;
+        const filter = { search, enabled, failing, deleted, pluginId };
+        const { count, configs } = await searchConfigs(deps.db, of, filter, page, deps.readPlugin);
         return { status: 200, body: toPage(request.url, request.rawQuery, page, count, configs.map(toRecord)) };
       },
     }),

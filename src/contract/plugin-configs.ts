@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox';
-import { statedChoice } from './stated.ts';
-import { pageSchema } from './pagination.ts';
+import { stated, statedChoice } from './stated.ts';
+import { pageQuerySchema, pageSchema } from './pagination.ts';
 import { familyPaths, type Family } from './plugins.ts';
 
 /** Bounds of `order` and of every id. */
@@ -33,6 +33,33 @@ export const pluginConfigSchema = Type.Object({
 export type PluginConfigRecord = Static<typeof pluginConfigSchema>;
 
 export const pluginConfigPageSchema = pageSchema(pluginConfigSchema);
+
+/** Parameters beside those of pages; without them the list is as it has always been. */
+export const pluginConfigListQuerySchema = Type.Object({
+  ...pageQuerySchema.properties,
+  search: Type.Optional(
+    Type.String({ maxLength: 200, description: 'Part of the name, the description or the plugin, in any case.' }),
+  ),
+  enabled: Type.Optional(Type.Boolean({ description: 'Only those that are enabled, or only the others.' })),
+  failing: Type.Optional(Type.Boolean({ description: 'Only those with an `error`, or only the others.' })),
+  plugin: Type.Optional(Type.Integer({ description: 'Only those of this plugin, by its id.' })),
+  deleted: Type.Optional(Type.Boolean({ description: 'true: those in the bin, instead of the others.' })),
+});
+export type PluginConfigListQuery = Static<typeof pluginConfigListQuerySchema>;
+
+export const restorableFields = ['settings', 'enabled', 'name', 'description', 'plugin', 'deleted'] as const;
+export type RestorableField = (typeof restorableFields)[number];
+
+export const pluginConfigRestoreSchema = Type.Object({
+  at: Type.String({ ...stated.time, description: 'ISO 8601 time: the config becomes as it stood then.' }),
+  fields: Type.Optional(
+    Type.Array(Type.Enum([...restorableFields]), {
+      description: 'Only these. Default: all of them. `plugin` is the plugin and its version.',
+    }),
+  ),
+  dry_run: Type.Optional(Type.Boolean({ description: 'Change nothing, only answer with the record as it would be.' })),
+});
+export type PluginConfigRestore = Static<typeof pluginConfigRestoreSchema>;
 
 const optionalFields = {
   enabled: Type.Optional(Type.Boolean({ description: 'Takes part in automatic work. Default false.' })),

@@ -33,6 +33,12 @@ async function changeVersion(
   version: string | undefined,
   activity: string,
 ): Promise<StoredConfig> {
+  const after = await applyVersion(work, config, version);
+  return after === config ? config : saveChange(work, { before: config, after, activity });
+}
+
+/** The config as it would run that version, else the latest; itself when it does. Writes nothing. Throws ApiError. */
+export async function applyVersion(work: Work, config: StoredConfig, version?: string): Promise<StoredConfig> {
   refuseBuiltIn(config);
   const { id, name } = config.plugin;
   const plugin = await findPluginVersion(work.tx, { id, organizationId: work.actor.organizationId, version });
@@ -46,7 +52,7 @@ async function changeVersion(
     throw new ApiError('invalid_input', detail, { attr: 'version' });
   }
   const moved = { ...config, plugin, ...(await keptSettings(work, config, plugin)) };
-  return saveChange(work, { before: config, after: { ...moved, error: work.trial(moved) }, activity });
+  return { ...moved, error: work.trial(moved) };
 }
 
 function refuseBuiltIn({ plugin }: StoredConfig): void {

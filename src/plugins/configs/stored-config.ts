@@ -76,29 +76,48 @@ export async function findAnyConfig(db: Queries, id: number, now: number): Promi
   return (await withAttachments(db, rows))[0];
 }
 
-/** Configs of a family that are not in the bin, by position, then id. */
+/** What the store can tell of a config by itself. */
+export interface ConfigFilter {
+  /** In the bin, or (default) not. */
+  readonly deleted?: boolean | undefined;
+  readonly enabled?: boolean | undefined;
+  readonly pluginId?: number | undefined;
+}
+
+/** Configs of a family, by position, then id; without a filter those that are not in the bin. */
 export async function listConfigs(
   db: Queries,
   { projectId, family, now }: ConfigPlace,
   page?: { readonly limit: number; readonly offset: number },
   read?: ReadPlugin,
+  filter: ConfigFilter = {},
 ): Promise<StoredConfig[]> {
   const some = page === undefined ? sql`` : sql`limit ${page.limit} offset ${page.offset}`;
+  const { deleted = false, enabled, pluginId } = filter;
+  const isEnabled = enabled === undefined ? sql`` : sql`and c.enabled = ${enabled ? 1 : 0}`;
+  const isOf = pluginId === undefined ? sql`` : sql`and c.plugin_id = ${pluginId}`;
   const listed = sql`
-    where c.project_id = ${projectId} and c.family = ${family} and c.deleted = 0
+    where c.project_id = ${projectId} and c.family = ${family} and c.deleted = ${deleted ? 1 : 0} ${isEnabled} ${isOf}
     order by c.position, c.id ${some}`;
   const { rows } = await configsQuery(sinceOf(now), listed).execute(db);
   return withAttachments(db, rows, read);
 }
 
-export async function countConfigs(db: Queries, projectId: number, family: Family): Promise<number> {
-  const { count } = await db
+export async function countConfigs(
+  db: Queries,
+  projectId: number,
+  family: Family,
+  { deleted = false, enabled, pluginId }: ConfigFilter = {},
+): Promise<number> {
+  let query = db
     .selectFrom('plugin_configs')
     .select((eb) => eb.fn.countAll<number>().as('count'))
     .where('project_id', '=', projectId)
     .where('family', '=', family)
-    .where('deleted', '=', 0)
-    .executeTakeFirstOrThrow();
+    .where('deleted', '=', deleted ? 1 : 0);
+  if (enabled !== undefined) query = query.where('enabled', '=', enabled ? 1 : 0);
+  if (pluginId !== undefined) query = query.where('plugin_id', '=', pluginId);
+  const { count } = await query.executeTakeFirstOrThrow();
   return Number(count);
 }
 

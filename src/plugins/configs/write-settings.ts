@@ -27,6 +27,16 @@ export async function writeSettings(
   input: SettingsInput,
   mode: 'merge' | 'replace',
 ): Promise<StoredConfig> {
+  return saveChange(work, { before: config, after: applySettings(work, config, input, mode) });
+}
+
+/** The config with the settings that `writeSettings` would store; writes nothing. Throws ApiError. */
+export function applySettings(
+  work: Pick<Work, 'trial'>,
+  config: StoredConfig,
+  input: SettingsInput,
+  mode: 'merge' | 'replace',
+): StoredConfig {
   const { fields } = config.plugin;
   const { values, keptFiles } = splitFileReferences(fields, input.values);
   const errors = [...checkSettings(fields, values), ...checkFiles(fields, input.files)];
@@ -38,8 +48,7 @@ export async function writeSettings(
   const changed = { ...config, settings, attachments };
   const same = JSON.stringify(settings) === JSON.stringify(config.settings) && input.files.size === 0;
   // New settings are a new start: trouble of the old ones is no longer news.
-  const after = same ? changed : { ...changed, error: work.trial(changed) };
-  return saveChange(work, { before: config, after });
+  return same ? changed : { ...changed, error: work.trial(changed) };
 }
 
 /** The settings as `writeSettings` would store them. */
