@@ -55,6 +55,8 @@ export interface AssembleDeps {
   readonly agreement?: (() => Promise<AgreementFacts | undefined>) | undefined;
   /** Free where the target stores events; left out: nobody can tell. */
   readonly storeFreeBytes?: (() => Promise<number | undefined>) | undefined;
+  /** What the preflight of a run may take, ms; left out: what a person who waits for it would give it. */
+  readonly preflightMs?: number;
 }
 
 /** As AssembleDeps; of a target only what tells beforehand. */
@@ -128,7 +130,9 @@ const undoElsewhere =
 async function passPreflight(deps: AssembleDeps, leased: LeasedRun): Promise<void> {
   const { run, signal } = leased;
   if (run.options.preflight === false || (await leased.parts()).length > 0) return;
-  const result = await assemblePreflight(deps)({ options: run.options, signal });
+  const { preflightMs: timeLimitMs } = deps;
+  const preflight = createPreflight({ ...deps, ...(timeLimitMs !== undefined && { timeLimitMs }) });
+  const result = await preflight({ options: run.options, signal });
   await keepResult(deps, run.id, result);
   if (result.verdict === 'failed') {
     throw new RunFailedError(`${problemsText(result)} Then ${deps.words.goOn}.`);

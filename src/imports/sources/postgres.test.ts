@@ -1,3 +1,6 @@
+import { createPick, exactValue } from '../../../test/support/exact-values.ts';
+import { parseExactValues } from '../../base/exact-json.ts';
+import { canonicalJson } from '../formats/canonical-json.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { SourceError, SourceWaitError, type ResolveHost, type Source } from '../source.ts';
 import { OutboundError } from '../../outbound/outbound.ts';
@@ -131,6 +134,20 @@ describe('rows of PostgreSQL', () => {
       text: 'ü\n"',
       never: 'infinity',
     });
+  });
+
+  it('1,000 values of JSON keep every digit, level and character', async () => {
+    const pick = createPick(1996);
+    const values = Array.from({ length: 1000 }, () => exactValue(pick));
+    await server.db.exec('create table exact (n int primary key, value json)');
+    await server.db.query(
+      'insert into exact select ordinality, value::json from unnest($1::text[]) with ordinality as t(value)',
+      [values],
+    );
+    const found = await readSource(sourceOf({ query: 'select * from exact', cursor_column: 'n' }), {});
+    const rows = [...found.values()].flat().map((line) => parseExactValues(line) as { n: number; value: unknown });
+    const stored = new Map(rows.map(({ n, value }) => [n, canonicalJson(value)]));
+    expect(values.filter((value, n) => stored.get(n + 1) !== canonicalJson(parseExactValues(value)))).toEqual([]);
   });
 });
 
