@@ -128,6 +128,7 @@ function decisionRoutes({ db, clock }: HistoricalMigrationRouteDeps): ApiRoute[]
       path: `${onePath}/${verb}`,
       tag,
       scope: 'historical_migration:write',
+      ...(byOperator && { role: 'admin' as const }),
       summary,
       params,
       body: historicalMigrationDecisionSchema,
@@ -145,7 +146,7 @@ function decisionRoutes({ db, clock }: HistoricalMigrationRouteDeps): ApiRoute[]
   );
 }
 
-/** A console session, or a key for everything everywhere: a project's own key cannot approve its own request. */
+/** Of an admin, which the route asks for: a session, or a key for everything everywhere. A project's own key cannot approve its own request. */
 function requireOperator(principal: Principal): void {
   if (principal.kind === 'session') return;
   if (principal.scopes.includes('*') && principal.projectIds === null) return;

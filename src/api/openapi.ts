@@ -1,6 +1,7 @@
 import { apiErrors, type ApiErrorCode } from '../contract/errors.ts';
 import { scopeObjects } from '../contract/scopes.ts';
 import type { ApiRoute } from '../http/api-route.ts';
+import { roleOf } from '../http/route-role.ts';
 import { exampleOf, plainSchema, type JsonSchema } from './openapi-schema.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -76,7 +77,7 @@ function operationOf(route: ApiRoute, taken: ReadonlySet<string>): Operation {
     summary: route.summary,
     ...(route.description !== undefined && { description: route.description }),
     security: needs,
-    ...(scope !== 'public' && { 'x-scope': scope }),
+    ...(scope !== 'public' && { 'x-scope': scope, 'x-role': roleOf(route) }),
     parameters: parametersOf(route),
     ...(body !== undefined && { requestBody: requestBodyOf(body) }),
     ...(route.takesUpload === true && { requestBody: uploadBody }),

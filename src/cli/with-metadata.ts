@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import type { Settings } from '../config/settings.ts';
 import type { Metadata } from '../metadata/database.ts';
 import type { Dialect } from '../metadata/migrations/migration.ts';
-import { listUsers, type User } from '../metadata/users.ts';
+import { firstAdmin, type User } from '../metadata/users.ts';
 import { metadataFile, openMetadata } from '../service/stores.ts';
 import { CommandError } from './exit-codes.ts';
 
@@ -12,7 +12,7 @@ const loadMigrate = () => import('../metadata/migrate.ts');
 type StoreSettings = Pick<Settings, 'dataDir' | 'databaseUrl'>;
 
 /**
- * Runs `work` on the metadata store itself: with the server stopped, or beside it. Errors: notFound when there is no store
+ * Runs `work` on the metadata store itself, as its first admin: with the server stopped, or beside it. Errors: notFound when there is no store
  * yet; SchemaTooNewError.
  */
 export async function withMetadata<T>(
@@ -24,7 +24,7 @@ export async function withMetadata<T>(
   const { migrate } = await loadMigrate();
   try {
     await migrate(db, dialect);
-    const [owner] = await listUsers(db);
+    const owner = await firstAdmin(db);
     if (owner === undefined) throw noStore(settings);
     return await work(db, owner);
   } finally {

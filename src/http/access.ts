@@ -4,6 +4,7 @@ import { checkScope, type Auth } from './auth.ts';
 import type { ParsedBody } from './body.ts';
 import { bearerKey, takeCredentials } from './credentials.ts';
 import { checkSameOrigin } from './same-origin.ts';
+import { checkRole, roleOf } from './route-role.ts';
 import { throttled, type RateLimiter } from './rate-limit.ts';
 
 /** What the checks before a handler found out. */
@@ -19,7 +20,7 @@ export interface AccessDeps {
   readonly siteUrl: string;
 }
 
-/** In this order: who asks, how often, with which scope, for which project. Throws ApiError at the first that fails. */
+/** In this order: who asks, how often, with which scope, in which role, for which project. Throws ApiError at the first that fails. */
 export async function checkAccess(
   deps: AccessDeps,
   route: ApiRoute,
@@ -31,6 +32,7 @@ export async function checkAccess(
   if (principal.kind === 'session') checkSameOrigin(request, deps.siteUrl);
   else if (deps.rateLimiter !== undefined) checkRate(deps.rateLimiter, principal.keyId, reply);
   checkScope(principal, route.scope);
+  checkRole(principal, roleOf(route));
   const projectId = (request.params as Readonly<Record<string, string | undefined>>)['project_id'];
   const project = projectId === undefined ? undefined : await deps.auth.project(principal, projectId);
   return { principal, project };

@@ -1,18 +1,26 @@
 import type { Static, TObject, TSchema } from 'typebox';
+import type { Role } from '../contract/roles.ts';
 import type { Scope } from '../contract/scopes.ts';
 
-/** Who asks. A console session may do everything in its organisation and is not rate limited. */
+/** Who asks. A console session has every scope and is not rate limited; what its user may do the role says, as for keys. */
 export type Principal =
   | {
       readonly kind: 'key';
       readonly keyId: string;
       readonly userId: number;
       readonly organizationId: string;
+      readonly role: Role;
       readonly scopes: readonly string[];
       /** Null: every project of the organisation. */
       readonly projectIds: readonly number[] | null;
     }
-  | { readonly kind: 'session'; readonly userId: number; readonly organizationId: string };
+  | {
+      readonly kind: 'session';
+      readonly sessionId: string;
+      readonly userId: number;
+      readonly organizationId: string;
+      readonly role: Role;
+    };
 
 /** The project of the path, after the check that the principal may see it. */
 export interface ProjectRef {
@@ -78,6 +86,8 @@ export interface ApiRoute {
   readonly path: string;
   /** `any-key`: a valid key or session without a scope; `public`: nobody is asked. */
   readonly scope: Scope | 'any-key' | 'public';
+  /** The lowest role of a user that may call it, where `roleOf` would get it wrong from method and scope. */
+  readonly role?: Role;
   readonly tag: string;
   readonly summary: string;
   readonly description?: string;

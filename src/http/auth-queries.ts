@@ -22,9 +22,9 @@ export async function findKey(db: Metadata, value: string): Promise<KnownPrincip
   const hash = keyHash(value);
   const key = await findPersonalApiKey(db, hash);
   if (key === undefined) return undefined;
-  const { id: keyId, userId, organizationId, scopes, scopedProjects: projectIds, expiresAt, lastUsedAt } = key;
+  const { id: keyId, userId, organizationId, role, scopes, scopedProjects: projectIds, expiresAt, lastUsedAt } = key;
   return {
-    principal: { kind: 'key', keyId, userId, organizationId, scopes, projectIds },
+    principal: { kind: 'key', keyId, userId, organizationId, role, scopes, projectIds },
     keyId,
     hash,
     expiresAt: expiresAt === null ? Number.POSITIVE_INFINITY : Date.parse(expiresAt),
@@ -40,12 +40,13 @@ export async function findSessionPrincipal(
 ): Promise<KnownPrincipal | undefined> {
   const session = await findSession(db, cookie, now);
   if (session === undefined) return undefined;
+  const { id: sessionId, userId, organizationId, role, keyId, expiresAt, lastUsedAt } = session;
   return {
-    principal: { kind: 'session', userId: session.userId, organizationId: session.organizationId },
-    keyId: session.keyId,
+    principal: { kind: 'session', sessionId, userId, organizationId, role },
+    keyId,
     hash: keyHash(cookie),
-    expiresAt: Date.parse(session.expiresAt),
-    lastUsedAt: null,
+    expiresAt: Date.parse(expiresAt),
+    lastUsedAt,
   };
 }
 

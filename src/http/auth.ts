@@ -8,6 +8,7 @@ import { hasScope } from '../contract/scopes.ts';
 import type { Metadata } from '../metadata/database.ts';
 import { touchKeys } from '../metadata/personal-api-keys.ts';
 import { getProject } from '../metadata/projects.ts';
+import { touchSessions } from '../metadata/sessions.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { ApiRoute, Principal, ProjectRef } from './api-route.ts';
 import type { Credentials } from './credentials.ts';
@@ -23,6 +24,8 @@ import { createRateLimiter, throttled, type RateWindow } from './rate-limit.ts';
 import { createTtlCache } from './ttl-cache.ts';
 
 const cacheMs = 5_000;
+/** How exactly a list of sessions shows the last use. */
+const sessionNotedMs = 5 * minuteMs;
 const cacheMax = 10_000;
 /** Of one address. A person mistypes less often, and a program with a wrong key learns nothing from more answers. */
 const defaultWrongKeyWindows: readonly RateWindow[] = [{ limit: 20, ms: minuteMs }];
@@ -48,6 +51,8 @@ export interface Auth {
   forgetKey(keyId: string): void;
   forgetProject(projectId: number): void;
   forgetSession(cookie: string): void;
+  /** Keys and sessions of the user: after a change of role, or an end of sessions. */
+  forgetUser(userId: number): void;
   /** Writes the times of use that are still in memory. */
   flush(): Promise<void>;
   close(): Promise<void>;
@@ -72,6 +77,12 @@ export function createAuth({ db, clock, log, wrongKeyWindows = defaultWrongKeyWi
     write: (usedAt) => touchKeys(db, usedAt),
     onError: (err) => log.warn({ err }, 'could not write when keys were last used; trying again with their next use'),
   });
+  const sessionUsage = createKeyUsage({
+    clock,
+    everyMs: sessionNotedMs,
+    write: (usedAt) => touchSessions(db, usedAt),
+    onError: (err) => log.warn({ err }, 'could not write when sessions were last used; trying again with their next use'),
+  });
   const known = async (
     secret: string,
     find: (db: Metadata, secret: string, now: number) => Promise<KnownPrincipal | undefined>,
@@ -93,6 +104,7 @@ export function createAuth({ db, clock, log, wrongKeyWindows = defaultWrongKeyWi
       if (credentials.kind === 'session') {
         const session = await known(credentials.cookie, findSessionPrincipal);
         if (session?.principal.kind !== 'session') throw notAuthenticated();
+        sessionUsage.used(session.principal.sessionId, session.lastUsedAt);
         return session.principal;
       }
       const hash = keyHash(credentials.key);
@@ -119,8 +131,15 @@ export function createAuth({ db, clock, log, wrongKeyWindows = defaultWrongKeyWi
       const hash = keyHash(cookie);
       principals.delete((entry) => entry.hash === hash);
     },
-    flush: () => usage.flush(),
-    close: () => usage.close(),
+    forgetUser: (userId) => principals.delete(({ principal }) => principal.userId === userId),
+    flush: async () => {
+      await usage.flush();
+      await sessionUsage.flush();
+    },
+    close: async () => {
+      await usage.close();
+      await sessionUsage.close();
+    },
   };
 }
 

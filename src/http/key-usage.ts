@@ -5,7 +5,7 @@ import { isoMicros, type Clock } from '../base/clock.ts';
 const flushMs = 10_000;
 const keysMax = 10_000;
 
-/** Collects when keys were used, and writes it in batches: at most once an hour per key. */
+/** Collects when keys (or sessions) were used, and writes it in batches: at most once an hour per key unless said otherwise. */
 export interface KeyUsage {
   /** @param lastUsedAt as stored; null: never */
   used(keyId: string, lastUsedAt: string | null): void;
@@ -16,9 +16,11 @@ export interface KeyUsage {
 
 export function createKeyUsage(options: {
   readonly clock: Clock;
+  readonly everyMs?: number;
   readonly write: (usedAt: ReadonlyMap<string, string>) => Promise<void>;
   readonly onError: (error: unknown) => void;
 }): KeyUsage {
+  const { everyMs = hourMs } = options;
   const lastNoted = new LRUCache<string, number>({ max: keysMax });
   let pending = new Map<string, string>();
   const flush = async (): Promise<void> => {
@@ -39,7 +41,7 @@ export function createKeyUsage(options: {
     used(keyId, lastUsedAt) {
       const now = options.clock.now();
       const noted = lastNoted.get(keyId) ?? (lastUsedAt === null ? Number.NEGATIVE_INFINITY : Date.parse(lastUsedAt));
-      if (now - noted < hourMs) return;
+      if (now - noted < everyMs) return;
       lastNoted.set(keyId, now);
       pending.set(keyId, isoMicros(now));
     },

@@ -9,6 +9,7 @@ import { listProjects } from '../metadata/projects.ts';
 import { createSession, deleteExpiredSessions, deleteSession, useLoginLink } from '../metadata/sessions.ts';
 import type { Principal } from './api-route.ts';
 import type { Auth } from './auth.ts';
+import { browserName } from './browser-name.ts';
 import type { ParsedBody } from './body.ts';
 import { cookieValue, sessionCookie } from './credentials.ts';
 import { issueKey } from './issue-key.ts';
@@ -54,7 +55,8 @@ export function servePages(app: FastifyInstance, deps: PageDeps): void {
       return sendPage(reply, 403, 'Sign in', key === '' ? loginFailed() : messagePage('Not signed in', keyRefused));
     }
     const now = clock.now();
-    const { value, expiresAt } = await createSession(db, { ...owner, now });
+    const browser = browserName(request.headers['user-agent']);
+    const { value, expiresAt } = await createSession(db, { ...owner, now, browser, address: request.ip });
     await deleteExpiredSessions(db, now);
     const seconds = Math.floor((Date.parse(expiresAt) - now) / 1000);
     return redirectHome(reply, sessionCookieHeader(request, siteUrl, value, seconds));
@@ -87,7 +89,7 @@ async function linkOwner({ db, clock }: PageDeps, token: string): Promise<Sessio
   return userId === undefined ? undefined : { userId };
 }
 
-/** A session may do everything in the organisation, so only a key that may as well, for ever, can start one; it ends with the key. */
+/** A session may do all that its user may, so only a key that may as well, for ever, can start one; it ends with the key. */
 async function keyOwner({ auth, db }: PageDeps, key: string, address: string): Promise<SessionOwner | undefined> {
   try {
     const principal = await auth.identify({ kind: 'key', key, place: 'body' }, address);

@@ -7,7 +7,7 @@ import { createPersonalApiKey, findPersonalApiKey, hasExpired } from './personal
 import { createProject, getProjectByToken, listProjects, type Project } from './projects.ts';
 import type { Queries } from './queries.ts';
 import { createLoginLink, hasValidSession } from './sessions.ts';
-import { createUser, listUsers } from './users.ts';
+import { createUser, firstAdmin } from './users.ts';
 
 export interface BootstrapOptions {
   /** `phx_…`; gets every scope. */
@@ -44,7 +44,7 @@ export async function bootstrap(db: Metadata, options: BootstrapOptions): Promis
 
 async function createFirstRecords(tx: Queries, { projectApiKey, now }: BootstrapOptions): Promise<Bootstrapped> {
   const organization = await createOrganization(tx, { name: 'My organization' }, now);
-  await createUser(tx, { organizationId: organization.id, firstName: 'Admin', email: '' }, now);
+  await createUser(tx, { organizationId: organization.id, firstName: 'Admin', email: '', role: 'admin' }, now);
   const project = await createProject(
     tx,
     {
@@ -58,7 +58,7 @@ async function createFirstRecords(tx: Queries, { projectApiKey, now }: Bootstrap
 }
 
 /**
- * The token of a console link for the first user: when the store is new, and at later starts for as long as there is no
+ * The token of a console link for the first admin: when the store is new, and at later starts for as long as there is no
  * other way in, so that a first start whose greeting nobody saw was not the last chance. Undefined once somebody has a
  * session or a personal key that is valid.
  */
@@ -66,7 +66,7 @@ export async function firstLoginToken(
   db: Metadata,
   { created, now }: { readonly created: boolean; readonly now: number },
 ): Promise<string | undefined> {
-  const [user] = await listUsers(db);
+  const user = await firstAdmin(db);
   if (user === undefined || (!created && (await hasWayIn(db, now)))) return undefined;
   return createLoginLink(db, { userId: user.id, now });
 }
@@ -79,7 +79,7 @@ async function hasWayIn(db: Metadata, now: number): Promise<boolean> {
 
 async function addPersonalKey(tx: Queries, value: string, now: number): Promise<void> {
   if ((await findPersonalApiKey(tx, keyHash(value))) !== undefined) return;
-  const [user] = await listUsers(tx);
+  const user = await firstAdmin(tx);
   if (user === undefined) throw new Error('expected the store to have a user to give the personal key to, got none');
   const label = `From the settings, ${isoMicros(now).slice(0, 10)}`;
   await createPersonalApiKey(tx, { userId: user.id, label, scopes: ['*'], value }, now);

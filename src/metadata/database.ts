@@ -1,5 +1,6 @@
 import type { ColumnType, Generated, Kysely } from 'kysely';
 import type { Family } from '../contract/plugins.ts';
+import type { Role } from '../contract/roles.ts';
 
 /**
  * The tables of the metadata store, the same on SQLite and PostgreSQL.
@@ -22,6 +23,9 @@ export interface Database {
     first_name: string;
     email: string;
     created_at: string;
+    role: Generated<Role>;
+    /** Shut out since; null: may come in. */
+    deactivated_at: string | null;
   };
   /** Console sessions; `id_hash` is keyHash of the cookie value. */
   sessions: {
@@ -31,6 +35,13 @@ export interface Database {
     key_hash: string | null;
     created_at: string;
     expires_at: string;
+    /** Names it in lists; gives no access. */
+    id: string;
+    /** `Firefox on Linux`, as the browser said when it signed in. */
+    browser: string;
+    /** Network address that signed in. */
+    address: string;
+    last_used_at: string | null;
   };
   /** One-time console links; `token_hash` is keyHash of the token. */
   login_links: {
@@ -216,6 +227,8 @@ export interface Database {
     item_id: string;
     activity: string;
     user_id: number | null;
+    /** Of a user that has been deleted since. */
+    user_name: string | null;
     /** Personal key used, if any. */
     key_id: string | null;
     is_system: Flag;

@@ -9,6 +9,7 @@ import { errorSources } from './migrations/0005-error-sources.ts';
 import { importChecksums } from './migrations/0006-import-checksums.ts';
 import { profileRebuilds } from './migrations/0007-profile-rebuilds.ts';
 import { deadLetterReplays } from './migrations/0008-dead-letter-replays.ts';
+import { roles } from './migrations/0009-roles.ts';
 import { columnTypes, type Dialect, type Migration } from './migrations/migration.ts';
 import type { Queries } from './queries.ts';
 
@@ -22,6 +23,7 @@ const migrations: readonly Migration[] = [
   importChecksums,
   profileRebuilds,
   deadLetterReplays,
+  roles,
 ];
 
 /** The schema version that this program needs. */

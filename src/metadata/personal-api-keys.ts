@@ -2,6 +2,7 @@ import type { Selectable } from 'kysely';
 import { isoMicros } from '../base/clock.ts';
 import { keyHash, newId, newKey } from '../base/ids.ts';
 import { ApiError } from '../contract/errors.ts';
+import type { Role } from '../contract/roles.ts';
 import { isGrantedScope, type GrantedScope } from '../contract/scopes.ts';
 import type { Database } from './database.ts';
 import { inTransaction, type Queries } from './queries.ts';
@@ -91,18 +92,20 @@ export async function getPersonalApiKey(db: Queries, userId: number, id: string)
 
 export interface KeyHolder extends PersonalApiKey {
   readonly organizationId: string;
+  readonly role: Role;
 }
 
-/** The key whose keyHash this is, expired or not (see hasExpired), with the organisation of its user. */
+/** The key whose keyHash this is, expired or not (see hasExpired), with organisation and role of its user, who may come in. */
 export async function findPersonalApiKey(db: Queries, hash: string): Promise<KeyHolder | undefined> {
   const row = await db
     .selectFrom('personal_api_keys')
     .innerJoin('users', 'users.id', 'personal_api_keys.user_id')
     .selectAll('personal_api_keys')
-    .select('users.organization_id')
+    .select(['users.organization_id', 'users.role'])
     .where('secure_value', '=', hash)
+    .where('users.deactivated_at', 'is', null)
     .executeTakeFirst();
-  return row && { ...toKey(row), organizationId: row.organization_id };
+  return row && { ...toKey(row), organizationId: row.organization_id, role: row.role };
 }
 
 /** `now` in ms since the epoch. */

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { isoMicros } from '../base/clock.ts';
-import { keyHash } from '../base/ids.ts';
-import type { Queries } from './queries.ts';
+import { keyHash, newId } from '../base/ids.ts';
+import type { Role } from '../contract/roles.ts';
+import { inTransaction, type Queries } from './queries.ts';
 
 const loginLinkMs = 30 * 60_000;
 const sessionMs = 14 * 24 * 3_600_000;
@@ -45,23 +46,33 @@ export async function useLoginLink(db: Queries, token: string, now: number): Pro
   return row?.user_id;
 }
 
+/** Of an invitation, which may wait over a weekend. */
+export const invitationMs = 72 * 3_600_000;
+
 export interface Session {
+  readonly id: string;
   readonly userId: number;
+  readonly role: Role;
   /** The personal key that it was opened with; null: opened by link. */
   readonly keyId: string | null;
   readonly organizationId: string;
   readonly expiresAt: string;
+  readonly lastUsedAt: string | null;
 }
 
 interface NewSession extends Lifetime {
   /** keyHash of the personal key that opens it: the session ends when the key is deleted or gets a new value. */
   readonly keyHash?: string;
+  /** `Firefox on Linux`; default: not known. */
+  readonly browser?: string;
+  /** Network address that signs in; default: not known. */
+  readonly address?: string;
 }
 
 /** A console session of 14 days unless said otherwise; `value` belongs in the cookie and is not stored. */
 export async function createSession(
   db: Queries,
-  { userId, now, lifetimeMs = sessionMs, keyHash: openedWith }: NewSession,
+  { userId, now, lifetimeMs = sessionMs, keyHash: openedWith, browser = '', address = '' }: NewSession,
 ): Promise<{ value: string; expiresAt: string }> {
   const value = newSecret();
   const expiresAt = isoMicros(now + lifetimeMs);
@@ -71,6 +82,9 @@ export async function createSession(
       id_hash: keyHash(value),
       user_id: userId,
       key_hash: openedWith ?? null,
+      id: newId(),
+      browser,
+      address,
       created_at: isoMicros(now),
       expires_at: expiresAt,
     })
@@ -81,13 +95,73 @@ export async function createSession(
 /** Undefined when there is no such session, or it or the key that opened it is no longer valid. */
 export async function findSession(db: Queries, value: string, now: number): Promise<Session | undefined> {
   const row = await validSessions(db, now)
-    .innerJoin('users', 'users.id', 'sessions.user_id')
-    .select(['sessions.user_id', 'sessions.expires_at', 'users.organization_id', 'personal_api_keys.id as key_id'])
+    .select(['sessions.id', 'sessions.user_id', 'sessions.expires_at', 'sessions.last_used_at'])
+    .select(['users.organization_id', 'users.role', 'personal_api_keys.id as key_id'])
     .where('sessions.id_hash', '=', keyHash(value))
     .executeTakeFirst();
   if (row === undefined) return undefined;
-  const { user_id: userId, key_id: keyId, organization_id: organizationId, expires_at: expiresAt } = row;
-  return { userId, keyId, organizationId, expiresAt };
+  return {
+    id: row.id,
+    userId: row.user_id,
+    role: row.role,
+    keyId: row.key_id,
+    organizationId: row.organization_id,
+    expiresAt: row.expires_at,
+    lastUsedAt: row.last_used_at,
+  };
+}
+
+/** A session as its user sees it in a list. */
+export interface ListedSession {
+  readonly id: string;
+  readonly createdAt: string;
+  readonly expiresAt: string;
+  readonly lastUsedAt: string | null;
+  readonly browser: string;
+  readonly address: string;
+  readonly openedBy: 'link' | 'key';
+}
+
+/** The sessions of a user that still work, newest first. */
+export async function listSessions(db: Queries, userId: number, now: number): Promise<ListedSession[]> {
+  const rows = await validSessions(db, now)
+    .selectAll('sessions')
+    .where('sessions.user_id', '=', userId)
+    .orderBy('sessions.created_at', 'desc')
+    .orderBy('sessions.id', 'desc')
+    .execute();
+  return rows.map((row) => ({
+    id: row.id,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+    lastUsedAt: row.last_used_at,
+    browser: row.browser,
+    address: row.address,
+    openedBy: row.key_hash === null ? 'link' : 'key',
+  }));
+}
+
+/** Ends one session of a user, or all but `except`; how many they were. */
+export async function endSessions(
+  db: Queries,
+  userId: number,
+  which: { readonly id: string } | { readonly except: string | undefined },
+): Promise<number> {
+  let query = db.deleteFrom('sessions').where('user_id', '=', userId);
+  if ('id' in which) query = query.where('id', '=', which.id);
+  else if (which.except !== undefined) query = query.where('id', '<>', which.except);
+  return (await query.returning('id').execute()).length;
+}
+
+/** Sets last_used_at by session id. */
+export async function touchSessions(db: Queries, lastUsedAt: ReadonlyMap<string, string>): Promise<void> {
+  // Sorted, so that two processes cannot deadlock.
+  const entries = [...lastUsedAt].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  await inTransaction(db, async (tx) => {
+    for (const [id, time] of entries) {
+      await tx.updateTable('sessions').set({ last_used_at: time }).where('id', '=', id).execute();
+    }
+  });
 }
 
 export async function hasValidSession(db: Queries, now: number): Promise<boolean> {
@@ -95,12 +169,14 @@ export async function hasValidSession(db: Queries, now: number): Promise<boolean
   return row !== undefined;
 }
 
-/** A key that was deleted or rolled is not found by its hash any more, whoever did it and whenever. */
+/** Of users who may come in. A key that was deleted or rolled is not found by its hash any more, whoever did it and whenever. */
 function validSessions(db: Queries, now: number) {
   return db
     .selectFrom('sessions')
+    .innerJoin('users', 'users.id', 'sessions.user_id')
     .leftJoin('personal_api_keys', 'personal_api_keys.secure_value', 'sessions.key_hash')
     .where('sessions.expires_at', '>', isoMicros(now))
+    .where('users.deactivated_at', 'is', null)
     .where((eb) =>
       eb.or([
         eb('sessions.key_hash', 'is', null),

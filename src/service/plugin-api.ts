@@ -3,7 +3,7 @@ import { isoMicros, type Clock } from '../base/clock.ts';
 import type { GrantedScope } from '../contract/scopes.ts';
 import type { Metadata } from '../metadata/database.ts';
 import { createPersonalApiKey, deletePersonalApiKey } from '../metadata/personal-api-keys.ts';
-import { listUsers } from '../metadata/users.ts';
+import { firstAdmin } from '../metadata/users.ts';
 import type { OutboundResponse } from '../outbound/outbound.ts';
 import type { ApiCall } from '../sandbox/sandbox.ts';
 
@@ -98,8 +98,8 @@ async function makeKey(db: Metadata, projectId: number, now: number): Promise<Is
     .select('organization_id')
     .where('id', '=', projectId)
     .executeTakeFirstOrThrow();
-  const [user] = await listUsers(db, organizationId);
-  if (user === undefined) throw new Error('expected the organisation to have a user');
+  const user = await firstAdmin(db, organizationId);
+  if (user === undefined) throw new Error('expected the organisation to have an admin, got none');
   const label = `plugins of project ${projectId}`;
   const expiresAt = isoMicros(now + dayMs);
   const input = { userId: user.id, label, scopes, scopedProjects: [projectId], expiresAt };

@@ -1,6 +1,7 @@
 import { isoMicros, type Clock } from '../../src/base/clock.ts';
 import { loadSettings } from '../../src/config/load.ts';
 import type { Settings } from '../../src/config/settings.ts';
+import type { Role } from '../../src/contract/roles.ts';
 import type { ApiRoute } from '../../src/http/api-route.ts';
 import { createAuth, type Auth } from '../../src/http/auth.ts';
 import type { RateWindow } from '../../src/http/rate-limit.ts';
@@ -39,14 +40,18 @@ export interface TestApp extends AsyncDisposable {
   readonly inject: App['inject'];
   /** A new personal key of the user; every scope unless said otherwise. */
   key(scopes?: readonly string[], more?: KeyOptions): Promise<string>;
-  /** The Cookie header of a new console session. */
-  session(): Promise<string>;
+  /** The Cookie header of a new console session, of the user unless said otherwise. */
+  session(userId?: number): Promise<string>;
+  /** A user with this role in the same organisation; the same one each time. */
+  userOf(role: Role): Promise<User>;
 }
 
 export interface KeyOptions {
   readonly projectIds?: readonly number[];
   /** ISO time. */
   readonly expiresAt?: string;
+  /** Default: the user. */
+  readonly userId?: number;
 }
 
 export interface RouteContext {
@@ -96,21 +101,28 @@ export async function startTestApp(
 async function createRecords(
   db: Metadata,
   clock: Clock,
-): Promise<Pick<TestApp, 'user' | 'project' | 'otherProject' | 'foreignProject' | 'key' | 'session'>> {
+): Promise<Pick<TestApp, 'user' | 'project' | 'otherProject' | 'foreignProject' | 'key' | 'session' | 'userOf'>> {
   const now = clock.now();
   const own = await createOrganization(db, { name: 'Own' }, now);
   const foreign = await createOrganization(db, { name: 'Foreign' }, now);
-  const user = await createUser(db, { organizationId: own.id, firstName: 'Ada', email: 'ada@example.com' }, now);
+  const user = await createUser(db, { organizationId: own.id, firstName: 'Ada', email: 'ada@example.com', role: 'admin' }, now);
+  const byRole = new Map<Role, User>();
   return {
     user,
+    async userOf(role) {
+      const input = { organizationId: own.id, firstName: role, email: `${role}@example.com`, role };
+      const made = byRole.get(role) ?? (await createUser(db, input, now));
+      byRole.set(role, made);
+      return made;
+    },
     project: await createProject(db, { organizationId: own.id, name: 'First' }, now),
     otherProject: await createProject(db, { organizationId: own.id, name: 'Second' }, now),
     foreignProject: await createProject(db, { organizationId: foreign.id, name: 'Foreign' }, now),
-    async key(scopes = ['*'], { projectIds, expiresAt } = {}) {
+    async key(scopes = ['*'], { projectIds, expiresAt, userId = user.id } = {}) {
       const { value } = await createPersonalApiKey(
         db,
         {
-          userId: user.id,
+          userId,
           label: 'test',
           scopes,
           scopedProjects: projectIds ?? null,
@@ -120,8 +132,8 @@ async function createRecords(
       );
       return value;
     },
-    async session() {
-      const { value } = await createSession(db, { userId: user.id, now: clock.now() });
+    async session(userId = user.id) {
+      const { value } = await createSession(db, { userId, now: clock.now() });
       return `millrace_session=${value}`;
     },
   };

@@ -46,7 +46,7 @@ export function testPluginConfigs(dialect: 'sqlite' | 'postgres', open: () => Pr
       await migrate(store.db, dialect);
       const organization = await createOrganization(store.db, { name: 'o' }, now);
       project = await createProject(store.db, { organizationId: organization.id, name: 'p' }, now);
-      const ada = { organizationId: organization.id, firstName: 'Ada', email: 'ada@example.com' };
+      const ada = { organizationId: organization.id, firstName: 'Ada', email: 'ada@example.com', role: 'admin' } as const;
       const user = await createUser(store.db, ada, now);
       actor = { organizationId: organization.id, userId: user.id, keyId: 'k', requestId: 'r' };
       await syncPlugins(store.db, testPlugins, now);
@@ -160,7 +160,13 @@ export function testPluginConfigs(dialect: 'sqlite' | 'postgres', open: () => Pr
         params: {},
         query: {},
         body: { plugin },
-        principal: { kind: 'session', userId: 1, organizationId: project.organizationId },
+        principal: {
+          kind: 'session',
+          sessionId: 's',
+          userId: 1,
+          organizationId: project.organizationId,
+          role: 'admin',
+        },
         project: () => project,
         requestId: 'r',
         method: 'POST',

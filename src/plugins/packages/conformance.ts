@@ -37,7 +37,7 @@ export function testPluginPackages(dialect: 'sqlite' | 'postgres', open: () => P
       await migrate(store.db, dialect);
       const organization = await createOrganization(store.db, { name: 'o' }, now);
       project = await createProject(store.db, { organizationId: organization.id, name: 'p' }, now);
-      const ada = { organizationId: organization.id, firstName: 'Ada', email: 'ada@example.com' };
+      const ada = { organizationId: organization.id, firstName: 'Ada', email: 'ada@example.com', role: 'admin' } as const;
       const user = await createUser(store.db, ada, now);
       actor = { organizationId: organization.id, userId: user.id, keyId: null, requestId: null };
     });
