@@ -28,6 +28,7 @@ export function openApiDocument(): string {
     },
     eventBytesMax: 0,
     forgetKey: () => {},
+    forgetUser: () => {},
     forgetProject: () => {},
   });
   // As served: the description does not describe itself.

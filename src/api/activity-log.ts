@@ -2,7 +2,7 @@ import { activityPageSchema, activityQuerySchema } from '../contract/activity.ts
 import { pageOf, toPage } from '../contract/pagination.ts';
 import { apiRoute, type ApiRoute } from '../http/api-route.ts';
 import type { Metadata } from '../metadata/database.ts';
-import { listActivity } from '../plugins/configs/activity.ts';
+import { listActivity } from '../metadata/activity.ts';
 
 /** Who changed what, newest first. */
 export function activityLogRoutes({ db }: { readonly db: Metadata }): ApiRoute[] {

@@ -9,7 +9,7 @@ import { findJob, listJobs, type JobSummary } from '../jobs/queue.ts';
 import type { Metadata } from '../metadata/database.ts';
 import { isRowId } from '../plugins/configs/stored-plugin.ts';
 import { idempotent } from './idempotency.ts';
-import { actorOf } from './plugin-configs-deps.ts';
+import { actorOf } from '../http/actor.ts';
 
 export interface JobRouteDeps {
   readonly db: Metadata;

@@ -47,3 +47,19 @@ function covers(own: readonly string[], wanted: string): boolean {
   // Sound: unknown scopes were refused before, and hasScope treats any other text as not granted.
   return own.includes('*') || (wanted !== '*' && hasScope(own, wanted as Scope));
 }
+
+/**
+ * Whoever makes users, or links that sign them in, makes sessions with every scope, everywhere: a key with less must not be a
+ * way to them.
+ * @throws ApiError permission_denied
+ */
+export async function checkHasAllRights(db: Metadata, principal: Principal): Promise<void> {
+  if (principal.kind === 'session') return;
+  const own = await getPersonalApiKey(db, principal.userId, principal.keyId);
+  if (own !== undefined && excessOf(own, { scopes: ['*'], scopedProjects: null, expiresAt: null }) === undefined)
+    return;
+  throw new ApiError(
+    'permission_denied',
+    'Users are managed in the console, or with an API key with scope "*" for all projects and without an end.',
+  );
+}

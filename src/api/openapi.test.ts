@@ -8,7 +8,7 @@ import type { ApiRoute } from '../http/api-route.ts';
 import { buildOpenApi, openApiRoutes } from './openapi.ts';
 import { personalApiKeyRoutes } from './personal-api-keys.ts';
 import { projectRoutes } from './projects.ts';
-import { userRoutes } from './users.ts';
+import { currentUserRoutes } from './current-user.ts';
 
 const thing = Type.Object({ id: Type.Integer(), name: Type.Union([Type.String(), Type.Null()]) });
 const route = (more: Partial<ApiRoute>): ApiRoute => ({
@@ -92,7 +92,7 @@ describe('buildOpenApi', () => {
     await using app = await startTestApp((db, { auth, clock }) => {
       const { forgetKey, forgetProject } = auth;
       const own = [...projectRoutes({ db, clock, forgetProject }), ...personalApiKeyRoutes({ db, clock, forgetKey })];
-      const routes = [...own, ...userRoutes({ db })];
+      const routes = [...own, ...currentUserRoutes({ db })];
       return [...routes, ...openApiRoutes(routes)];
     });
     const answer = await app.inject({ url: '/api/openapi.json' });

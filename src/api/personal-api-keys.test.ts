@@ -1,14 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startTestApp, type TestApp } from '../../test/support/app.ts';
 import { personalApiKeyRoutes } from './personal-api-keys.ts';
-import { userRoutes } from './users.ts';
+import { currentUserRoutes } from './current-user.ts';
 
 let app: TestApp;
 let headers: { authorization: string };
 beforeEach(async () => {
   app = await startTestApp((db, { auth, clock }) => [
     ...personalApiKeyRoutes({ db, clock, forgetKey: auth.forgetKey }),
-    ...userRoutes({ db }),
+    ...currentUserRoutes({ db }),
   ]);
   headers = { authorization: `Bearer ${await app.key()}` };
 });

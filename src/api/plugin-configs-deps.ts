@@ -1,10 +1,10 @@
 import type { Transaction } from 'kysely';
 import type { Clock } from '../base/clock.ts';
 import { orNotFound } from '../contract/errors.ts';
+import { actorOf } from '../http/actor.ts';
 import type { ApiReply, ApiRequest } from '../http/api-route.ts';
 import type { Database, Metadata } from '../metadata/database.ts';
 import type { Queries } from '../metadata/queries.ts';
-import type { Actor } from '../plugins/configs/activity.ts';
 import { beginWork, type Work } from '../plugins/configs/save-changes.ts';
 import { findConfig, type ConfigPlace, type StoredConfig } from '../plugins/configs/stored-config.ts';
 import { createTrial, type GeoIpState } from '../plugins/configs/create-trial.ts';
@@ -20,16 +20,6 @@ export interface PluginConfigDeps {
 }
 
 export type IdParams = { readonly id: number };
-
-export function actorOf(request: ApiRequest): Actor {
-  const { principal, requestId } = request;
-  return {
-    organizationId: request.project().organizationId,
-    userId: principal.userId,
-    keyId: principal.kind === 'key' ? principal.keyId : null,
-    requestId,
-  };
-}
 
 /** A handler that changes configs: one transaction, no other change beside it, `Idempotency-Key` honoured. */
 export function changing<P, Q, B>(

@@ -18,7 +18,8 @@ import {
   type PluginWork,
 } from '../plugins/packages/store-plugin.ts';
 import { idempotent, idempotentAfter } from './idempotency.ts';
-import { actorOf, type IdParams } from './plugin-configs-deps.ts';
+import { actorOf } from '../http/actor.ts';
+import type { IdParams } from './plugin-configs-deps.ts';
 
 const path = '/api/projects/:project_id/plugins';
 const params = Type.Object({ id: Type.Integer({ description: 'Id of the plugin.' }) });

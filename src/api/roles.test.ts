@@ -19,10 +19,19 @@ const ownAffairs = new Set([
   'POST /api/personal_api_keys',
   'DELETE /api/personal_api_keys/{id}',
   'POST /api/personal_api_keys/{id}/roll',
+  'DELETE /api/users/@me/sessions',
+  'DELETE /api/users/@me/sessions/{session}',
 ]);
 
 /** What takes an admin. */
 const adminOnly = new Set([
+  'POST /api/users',
+  'PATCH /api/users/{user_id}',
+  'DELETE /api/users/{user_id}',
+  'POST /api/users/{user_id}/sign_in_link',
+  'GET /api/users/{user_id}/sessions',
+  'DELETE /api/users/{user_id}/sessions',
+  'DELETE /api/users/{user_id}/sessions/{session}',
   'POST /api/projects',
   'DELETE /api/projects/{project_id}',
   'PATCH /api/projects/{project_id}/reset_token',

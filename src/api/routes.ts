@@ -29,6 +29,8 @@ import { pluginRoutes } from './plugins.ts';
 import { projectRoutes } from './projects.ts';
 import { transformationTestRoutes } from './transformation-tests.ts';
 import { usageRoutes } from './usage.ts';
+import { currentUserRoutes } from './current-user.ts';
+import { userSessionRoutes } from './user-sessions.ts';
 import { userRoutes } from './users.ts';
 
 export interface ApiDeps {
@@ -46,6 +48,7 @@ export interface ApiDeps {
   /** Largest event that the pipeline takes, in bytes of JSON. */
   readonly eventBytesMax: number;
   readonly forgetKey: (keyId: string) => void;
+  readonly forgetUser: (userId: number) => void;
   readonly forgetProject: (projectId: number) => void;
 }
 
@@ -63,7 +66,9 @@ export function apiRoutes(deps: ApiDeps): ApiRoute[] {
   };
   const routes = [
     ...projectRoutes(deps),
+    ...currentUserRoutes(deps),
     ...userRoutes(deps),
+    ...userSessionRoutes(deps),
     ...personalApiKeyRoutes(deps),
     ...pluginRoutes(deps),
     ...pluginConfigRoutes(deps),

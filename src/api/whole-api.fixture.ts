@@ -15,7 +15,7 @@ export async function startWholeApi(registry: PluginRegistry): Promise<WholeApi>
     throw new StoreUnavailableError('expected nobody to get this far');
   };
   let routes: ApiRoute[] = [];
-  const app = await startTestApp((db, { auth: { forgetKey, forgetProject }, clock }) => {
+  const app = await startTestApp((db, { auth: { forgetKey, forgetUser, forgetProject }, clock }) => {
     routes = apiRoutes({
       db,
       clock,
@@ -34,6 +34,7 @@ export async function startWholeApi(registry: PluginRegistry): Promise<WholeApi>
       },
       eventBytesMax: 1_000_000,
       forgetKey,
+      forgetUser,
       forgetProject,
     });
     return routes;

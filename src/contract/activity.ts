@@ -3,7 +3,7 @@ import { orNull } from './or-null.ts';
 import { pageQuerySchema, pageSchema } from './pagination.ts';
 
 /** Kinds of items that have an activity log. */
-export const activityScopes = ['PluginConfig', 'Plugin'] as const;
+export const activityScopes = ['PluginConfig', 'Plugin', 'User'] as const;
 export type ActivityScope = (typeof activityScopes)[number];
 
 export const activityChangeSchema = Type.Object({

@@ -5,13 +5,13 @@ export const scopeObjects = {
   historical_migration: 'Agreements for historical imports',
   import_undo: 'Taking back import runs',
   ingestion_warning: 'Ingestion warnings and dead letters',
-  organization: 'Organisations',
+  organization: 'The organisation: its users and their sessions',
   person: 'Persons',
   personal_api_key: 'Personal API keys of the same user',
   plugin: 'Plugins and plugin configs',
   project: 'Projects, their keys and usage',
   query: 'Stored events',
-  user: 'The user that the key belongs to',
+  user: 'The user that the key belongs to, and the sessions of that user',
 } as const;
 
 export type ScopeObject = keyof typeof scopeObjects;

@@ -6,7 +6,7 @@ import { wrongAnswers } from '../../test/support/access-matrix.ts';
 import { startTestApp, type TestApp } from '../../test/support/app.ts';
 import { personalApiKeyRoutes } from '../api/personal-api-keys.ts';
 import { projectRoutes } from '../api/projects.ts';
-import { userRoutes } from '../api/users.ts';
+import { currentUserRoutes } from '../api/current-user.ts';
 import type { ApiError } from '../contract/errors.ts';
 import { createLog } from '../telemetry/log.ts';
 import type { ApiRoute } from './api-route.ts';
@@ -20,7 +20,7 @@ beforeEach(async () => {
     routes = [
       ...projectRoutes({ db, clock, forgetProject }),
       ...personalApiKeyRoutes({ db, clock, forgetKey }),
-      ...userRoutes({ db }),
+      ...currentUserRoutes({ db }),
       {
         method: 'POST',
         path: '/api/echo',
@@ -89,7 +89,9 @@ describe('access', () => {
   });
 
   it('slows an address down that tries wrong keys; keys that were right before still pass', async () => {
-    await using slow = await startTestApp((db) => userRoutes({ db }), { wrongKeyWindows: [{ limit: 3, ms: 60_000 }] });
+    await using slow = await startTestApp((db) => currentUserRoutes({ db }), {
+      wrongKeyWindows: [{ limit: 3, ms: 60_000 }],
+    });
     const ask = async (key: string, remoteAddress = '192.0.2.1') => {
       const answer = await slow.inject({ url: '/api/users/@me', headers: bearer(key), remoteAddress });
       return [answer.statusCode, answer.headers['retry-after']];

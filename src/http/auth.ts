@@ -81,7 +81,8 @@ export function createAuth({ db, clock, log, wrongKeyWindows = defaultWrongKeyWi
     clock,
     everyMs: sessionNotedMs,
     write: (usedAt) => touchSessions(db, usedAt),
-    onError: (err) => log.warn({ err }, 'could not write when sessions were last used; trying again with their next use'),
+    onError: (err) =>
+      log.warn({ err }, 'could not write when sessions were last used; trying again with their next use'),
   });
   const known = async (
     secret: string,

@@ -1,6 +1,6 @@
 import { isoMicros } from '../base/clock.ts';
 import type { Queries } from '../metadata/queries.ts';
-import { writeActivities, type Actor } from '../plugins/configs/activity.ts';
+import { writeActivities, type Actor } from '../metadata/activity.ts';
 import { shownName, toRecord } from '../plugins/configs/config-record.ts';
 import type { ConfigSnapshot } from '../plugins/configs/save-changes.ts';
 import { findAnyConfig, type StoredConfig } from '../plugins/configs/stored-config.ts';

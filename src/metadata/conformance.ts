@@ -6,6 +6,7 @@ import type { Dialect } from './migrations/migration.ts';
 import { organizationRow, sampleConfig, samplePlugin } from '../../test/support/metadata-rows.ts';
 import { testCredentials } from './credentials-conformance.ts';
 import { testProjects } from './projects-conformance.ts';
+import { testRolesMigration, testUsers } from './users-conformance.ts';
 import { isUniqueViolation } from '../../test/support/unique-violation.ts';
 
 /** An empty store, not migrated yet. */
@@ -33,6 +34,7 @@ export function testMetadata(deps: ConformanceDeps): void {
     });
     afterEach(() => store[Symbol.asyncDispose]());
     testMigrations(use, deps.dialect);
+    testRolesMigration(use, deps.dialect);
   });
 
   describe('a migrated store', () => {
@@ -46,6 +48,7 @@ export function testMetadata(deps: ConformanceDeps): void {
     testUniqueViolations(use);
     testProjects(use);
     testCredentials(use);
+    testUsers(use);
   });
 }
 

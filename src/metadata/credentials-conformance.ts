@@ -54,7 +54,11 @@ function testKeys(use: Use): void {
     expect(issued.value).toMatch(/^phx_[0-9A-Za-z]{48}$/);
     expect(issued.key).toMatchObject({ label: 'CI', scopes: ['plugin:write', 'project:read'], scopedProjects: [3, 1] });
     expect(issued.key.maskValue).toBe(`phx_...${issued.value.slice(-4)}`);
-    expect(await findPersonalApiKey(db, keyHash(issued.value))).toEqual({ ...issued.key, organizationId });
+    expect(await findPersonalApiKey(db, keyHash(issued.value))).toEqual({
+      ...issued.key,
+      organizationId,
+      role: 'admin',
+    });
     expect(await getPersonalApiKey(db, userId, issued.key.id)).toEqual(issued.key);
     const stored = await db.selectFrom('personal_api_keys').selectAll().execute();
     expect(JSON.stringify(stored)).not.toContain(issued.value.slice(4, -4));
@@ -174,7 +178,15 @@ function testSessions(use: Use): void {
     const { db } = use();
     const { organizationId, userId } = await createAccount(db);
     const { value, expiresAt } = await createSession(db, { userId, now, lifetimeMs: minute });
-    expect(await findSession(db, value, now + minute - 1)).toEqual({ userId, organizationId, expiresAt, keyId: null });
+    expect(await findSession(db, value, now + minute - 1)).toEqual({
+      id: expect.any(String),
+      userId,
+      organizationId,
+      role: 'admin',
+      expiresAt,
+      lastUsedAt: null,
+      keyId: null,
+    });
     expect(await findSession(db, value, now + minute)).toBeUndefined();
     await deleteSession(db, value);
     expect(await findSession(db, value, now)).toBeUndefined();

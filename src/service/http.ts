@@ -57,6 +57,7 @@ export function apiRole(
     },
     eventBytesMax: settings.captureEventBytesMax,
     forgetKey: auth.forgetKey,
+    forgetUser: auth.forgetUser,
     forgetProject: (projectId) => {
       auth.forgetProject(projectId);
       projects.forget(projectId);

@@ -105,7 +105,11 @@ async function createRecords(
   const now = clock.now();
   const own = await createOrganization(db, { name: 'Own' }, now);
   const foreign = await createOrganization(db, { name: 'Foreign' }, now);
-  const user = await createUser(db, { organizationId: own.id, firstName: 'Ada', email: 'ada@example.com', role: 'admin' }, now);
+  const user = await createUser(
+    db,
+    { organizationId: own.id, firstName: 'Ada', email: 'ada@example.com', role: 'admin' },
+    now,
+  );
   const byRole = new Map<Role, User>();
   return {
     user,

@@ -51,6 +51,10 @@ export interface Account {
 /** An organisation with one user. */
 export async function createAccount(db: Metadata): Promise<Account> {
   const organization = await createOrganization(db, { name: 'Acme' }, now);
-  const user = await createUser(db, { organizationId: organization.id, firstName: 'Ann', email: 'ann@acme.test', role: 'admin' }, now);
+  const user = await createUser(
+    db,
+    { organizationId: organization.id, firstName: 'Ann', email: 'ann@acme.test', role: 'admin' },
+    now,
+  );
   return { organizationId: organization.id, userId: user.id };
 }

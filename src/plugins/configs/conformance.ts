@@ -9,7 +9,7 @@ import { createProject, type Project } from '../../metadata/projects.ts';
 import { createUser } from '../../metadata/users.ts';
 import { createRegistry } from '../plugin-registry.ts';
 import { syncPlugins } from '../built-in/sync-plugins.ts';
-import { listActivity, type Actor } from './activity.ts';
+import { listActivity, type Actor } from '../../metadata/activity.ts';
 import { createConfig } from './create-config.ts';
 import { rearrange } from './rearrange.ts';
 import { recordAt } from './record-at.ts';
@@ -46,7 +46,12 @@ export function testPluginConfigs(dialect: 'sqlite' | 'postgres', open: () => Pr
       await migrate(store.db, dialect);
       const organization = await createOrganization(store.db, { name: 'o' }, now);
       project = await createProject(store.db, { organizationId: organization.id, name: 'p' }, now);
-      const ada = { organizationId: organization.id, firstName: 'Ada', email: 'ada@example.com', role: 'admin' } as const;
+      const ada = {
+        organizationId: organization.id,
+        firstName: 'Ada',
+        email: 'ada@example.com',
+        role: 'admin',
+      } as const;
       const user = await createUser(store.db, ada, now);
       actor = { organizationId: organization.id, userId: user.id, keyId: 'k', requestId: 'r' };
       await syncPlugins(store.db, testPlugins, now);

@@ -3,7 +3,7 @@ import { ApiError } from '../../contract/errors.ts';
 import type { PluginConfigRecord } from '../../contract/plugin-configs.ts';
 import type { Family } from '../../contract/plugins.ts';
 import type { Queries } from '../../metadata/queries.ts';
-import { activityAt } from './activity.ts';
+import { activityAt } from '../../metadata/activity.ts';
 import type { ConfigSnapshot } from './save-changes.ts';
 
 const isoTime = /^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$/i;

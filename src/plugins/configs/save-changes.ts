@@ -6,7 +6,7 @@ import type { Family } from '../../contract/plugins.ts';
 import type { Database } from '../../metadata/database.ts';
 import { bumpConfigRevision, lockConfig } from '../../metadata/config-revision.ts';
 import type { Queries } from '../../metadata/queries.ts';
-import { writeActivities, type Actor, type NewActivity } from './activity.ts';
+import { writeActivities, type Actor, type NewActivity } from '../../metadata/activity.ts';
 import { activityOf, changesBetween, changesOfDeletion } from './config-changes.ts';
 import { shownName, toRecord } from './config-record.ts';
 import type { StoredConfig } from './stored-config.ts';

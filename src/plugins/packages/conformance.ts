@@ -4,7 +4,7 @@ import { migrate } from '../../metadata/migrate.ts';
 import { createOrganization } from '../../metadata/organizations.ts';
 import { createProject, type Project } from '../../metadata/projects.ts';
 import { createUser } from '../../metadata/users.ts';
-import { listActivity, type Actor } from '../configs/activity.ts';
+import { listActivity, type Actor } from '../../metadata/activity.ts';
 import { createConfig } from '../configs/create-config.ts';
 import { rollBackConfig, upgradeConfig } from '../configs/change-version.ts';
 import { beginWork, type Work } from '../configs/save-changes.ts';
@@ -37,7 +37,12 @@ export function testPluginPackages(dialect: 'sqlite' | 'postgres', open: () => P
       await migrate(store.db, dialect);
       const organization = await createOrganization(store.db, { name: 'o' }, now);
       project = await createProject(store.db, { organizationId: organization.id, name: 'p' }, now);
-      const ada = { organizationId: organization.id, firstName: 'Ada', email: 'ada@example.com', role: 'admin' } as const;
+      const ada = {
+        organizationId: organization.id,
+        firstName: 'Ada',
+        email: 'ada@example.com',
+        role: 'admin',
+      } as const;
       const user = await createUser(store.db, ada, now);
       actor = { organizationId: organization.id, userId: user.id, keyId: null, requestId: null };
     });

@@ -4,7 +4,7 @@ import { ApiError } from '../../contract/errors.ts';
 import { kindOf, type PluginRecord } from '../../contract/plugins.ts';
 import { bumpConfigRevision } from '../../metadata/config-revision.ts';
 import type { Queries } from '../../metadata/queries.ts';
-import { writeActivities, type Actor } from '../configs/activity.ts';
+import { writeActivities, type Actor } from '../../metadata/activity.ts';
 import { readManifest } from './manifest.ts';
 import { refuseTwin } from './refuse-twin.ts';
 import { findPluginRecord } from './plugin-records.ts';

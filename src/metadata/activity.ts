@@ -1,6 +1,6 @@
-import { newId } from '../../base/ids.ts';
-import type { ActivityChange, ActivityEntry, ActivityScope } from '../../contract/activity.ts';
-import type { Queries } from '../../metadata/queries.ts';
+import { newId } from '../base/ids.ts';
+import type { ActivityChange, ActivityEntry, ActivityScope } from '../contract/activity.ts';
+import type { Queries } from './queries.ts';
 
 /** Who does something, for the log. */
 export interface Actor {
