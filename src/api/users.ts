@@ -13,10 +13,9 @@ import {
 } from '../contract/users.ts';
 import { actorOf } from '../http/actor.ts';
 import { apiRoute, type ApiRequest, type ApiRoute } from '../http/api-route.ts';
-import { writeActivities } from '../metadata/activity.ts';
-import { changedFields } from '../metadata/changed-fields.ts';
 import type { Metadata } from '../metadata/database.ts';
 import type { Queries } from '../metadata/queries.ts';
+import { recordUser } from '../metadata/record-user.ts';
 import { createLoginLink, invitationMs } from '../metadata/sessions.ts';
 import { userFacts, type UserFacts } from '../metadata/user-facts.ts';
 import {
@@ -101,7 +100,7 @@ function inviteRoute({ db, clock }: UserRouteDeps): ApiRoute {
       const { user, link } = await guarded(() =>
         db.transaction().execute(async (tx) => {
           const made = await addUser(tx, input, now);
-          await record(tx, request, 'created', { user: made, after: made, now });
+          await recordUser(tx, actorOf(request), { user: made, after: made, now });
           return { user: made, link: await newLink(tx, request, made.id, now) };
         }),
       );
@@ -130,7 +129,8 @@ function linkRoute({ db, clock }: UserRouteDeps): ApiRoute {
         if (user.deactivatedAt !== null) {
           throw new ApiError('conflict', 'The user is deactivated: let the user in again first (is_active: true).');
         }
-        await record(tx, request, 'sign_in_link_created', { user, before: user, after: user, now });
+        const activity = 'sign_in_link_created';
+        await recordUser(tx, actorOf(request), { user, before: user, after: user, activity, now });
         return newLink(tx, request, user.id, now);
       });
       return { status: 201, body: link };
@@ -157,7 +157,7 @@ function changeRoutes({ db, clock, forgetUser }: UserRouteDeps): ApiRoute[] {
             const before = await userOf(tx, principal.organizationId, params.user_id);
             const changes = changesOf(body, before, now);
             const after = orNotFound(await changeUser(tx, principal.organizationId, before.id, changes));
-            await record(tx, request, activityOf(before, after), { user: after, before, after, now });
+            await recordUser(tx, actorOf(request), { user: after, before, after, now });
             return after;
           }),
         );
@@ -178,7 +178,7 @@ function changeRoutes({ db, clock, forgetUser }: UserRouteDeps): ApiRoute[] {
           db.transaction().execute(async (tx) => {
             // Before the row goes: an admin may delete oneself, and is named by it then.
             const before = await userOf(tx, principal.organizationId, params.user_id);
-            await record(tx, request, 'deleted', { user: before, before, now: clock.now() });
+            await recordUser(tx, actorOf(request), { user: before, before, now: clock.now() });
             orNotFound(await deleteUser(tx, principal.organizationId, params.user_id));
           }),
         );
@@ -238,45 +238,6 @@ function changesOf({ first_name: firstName, email, role, is_active: isActive }: 
     // Shut out twice: since the first time.
     ...(isActive !== undefined && { deactivatedAt: isActive ? null : (before.deactivatedAt ?? isoMicros(now)) }),
   };
-}
-
-function activityOf(before: User, after: User): string {
-  if (before.deactivatedAt !== after.deactivatedAt) return after.deactivatedAt === null ? 'reactivated' : 'deactivated';
-  return before.role === after.role ? 'updated' : 'role_changed';
-}
-
-interface Change {
-  readonly user: User;
-  /** Absent: new. */
-  readonly before?: User;
-  /** Absent: gone. */
-  readonly after?: User;
-  readonly now: number;
-}
-
-async function record(
-  tx: Queries,
-  request: Pick<ApiRequest, 'principal' | 'requestId'>,
-  activity: string,
-  { user, before, after, now }: Change,
-): Promise<void> {
-  const [old, snapshot] = [before && logged(before), after && logged(after)];
-  const changes = changedFields(old, snapshot);
-  if (activity === 'updated' && changes.length === 0) return;
-  const entry = {
-    projectId: null,
-    scope: 'User',
-    itemId: String(user.id),
-    activity,
-    name: user.email || user.firstName,
-  } as const;
-  await writeActivities(tx, actorOf(request), [
-    { ...entry, changes, snapshot: snapshot ?? old, createdAt: isoMicros(now) },
-  ]);
-}
-
-function logged({ firstName, email, role, deactivatedAt }: User): Readonly<Record<string, unknown>> {
-  return { first_name: firstName, email, role, is_active: deactivatedAt === null };
 }
 
 function nameOf(text: string): string {

@@ -9,12 +9,14 @@ import { eventsCommand } from './commands/events.ts';
 import { healthcheckCommand } from './commands/healthcheck.ts';
 import { importCommand } from './commands/import.ts';
 import { keysCommand } from './commands/keys.ts';
+import { loginCommand } from './commands/login.ts';
 import { openapiCommand } from './commands/openapi.ts';
 import { pluginsCommand } from './commands/plugins.ts';
 import { projectsCommand } from './commands/projects.ts';
 import { sendCommand } from './commands/send.ts';
 import { serveCommand } from './commands/serve.ts';
 import { transformationCommand } from './commands/transformation.ts';
+import { usersCommand } from './commands/users.ts';
 import type { Terminal } from './terminal.ts';
 
 const defaultHelpWidth = 80;
@@ -28,6 +30,8 @@ const commands = [
   configsCommand,
   pluginsCommand,
   transformationCommand,
+  loginCommand,
+  usersCommand,
   keysCommand,
   projectsCommand,
   configCommand,

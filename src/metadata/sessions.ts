@@ -4,7 +4,8 @@ import { keyHash, newId } from '../base/ids.ts';
 import type { Role } from '../contract/roles.ts';
 import { inTransaction, type Queries } from './queries.ts';
 
-const loginLinkMs = 30 * 60_000;
+/** Of a link for whoever sits before the screen. */
+export const loginLinkMs = 30 * 60_000;
 const sessionMs = 14 * 24 * 3_600_000;
 
 interface Lifetime {

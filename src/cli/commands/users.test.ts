@@ -1,0 +1,125 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { runCommand, type Finished } from '../../../test/support/command.ts';
+import { isoMicros } from '../../base/clock.ts';
+import { bootstrap } from '../../metadata/bootstrap.ts';
+import type { Metadata } from '../../metadata/database.ts';
+import { migrate } from '../../metadata/migrate.ts';
+import { createSession, useLoginLink } from '../../metadata/sessions.ts';
+import { listUsers } from '../../metadata/users.ts';
+import { openMetadata } from '../../service/stores.ts';
+import { createLog } from '../../telemetry/log.ts';
+import { exitCodes } from '../exit-codes.ts';
+
+let db: Metadata;
+let dataDir: string;
+
+beforeEach(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'millrace-cli-'));
+  ({ db } = await openMetadata({ dataDir, databaseUrl: '' }, createLog('silent')));
+  await migrate(db, 'sqlite');
+  await bootstrap(db, { now: Date.now() });
+});
+afterEach(async () => {
+  await db.destroy();
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+const run = (...args: string[]): Promise<Finished> => runCommand(args, { env: { MILLRACE_DATA_DIR: dataDir } });
+
+/** Whom a printed link signs in. */
+async function signedInBy(stdout: string): Promise<number | undefined> {
+  const token = new URL(stdout.trim()).searchParams.get('token') ?? '';
+  return useLoginLink(db, token, Date.now());
+}
+
+describe('login, on the data directory while another process has it open', () => {
+  it('prints a link that signs in the first admin, once', async () => {
+    const { code, stdout, stderr } = await run('login');
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^http:\/\/127\.0\.0\.1:8000\/login\?token=[\w-]{43}\n$/);
+    expect(stderr).toContain('Admin (admin); works once, for 30 minutes');
+    expect(await signedInBy(stdout)).toBe(1);
+    expect(await signedInBy(stdout)).toBeUndefined();
+  });
+
+  it('builds the link from the address of the service, for the user that is named', async () => {
+    await run('users', 'add', 'Eve@example.com');
+    const { stdout } = await run('login', 'eve@EXAMPLE.com', '--site-url', 'https://events.example.com/', '--json');
+    const { sign_in_url: url, ...who } = JSON.parse(stdout);
+    expect(who).toEqual({ user_id: 2, email: 'Eve@example.com', role: 'viewer' });
+    expect(url).toMatch(/^https:\/\/events\.example\.com\/login\?token=/);
+    expect(await signedInBy(url)).toBe(2);
+    expect((await run('login', 'nobody@example.com')).code).toBe(exitCodes.notFound);
+  });
+
+  it('makes none for somebody who was deactivated', async () => {
+    await run('users', 'add', 'eve@example.com');
+    await db
+      .updateTable('users')
+      .set({ deactivated_at: isoMicros(Date.now()) })
+      .where('id', '=', 2)
+      .execute();
+    const { code, stdout, stderr } = await run('login', '2');
+    expect([code, stdout]).toEqual([exitCodes.failed, '']);
+    expect(stderr).toContain('millrace users role 2 viewer');
+    expect((await run('users', 'role', '2', 'viewer')).code).toBe(0);
+    expect((await run('login', '2')).code).toBe(0);
+  });
+});
+
+describe('users', () => {
+  it('are added with a role and a link for 72 hours, listed, and given another role', async () => {
+    const added = await run('users', 'add', 'bob@example.com', '--name', 'Bob', '--role', 'editor');
+    expect([added.code, added.stderr]).toEqual([0, expect.stringContaining('works once, for 72 hours')]);
+    expect(await signedInBy(added.stdout)).toBe(2);
+    const { stdout } = await run('users', 'list', '--json');
+    expect(JSON.parse(stdout)).toMatchObject([
+      { id: 1, role: 'admin', is_active: true },
+      { id: 2, first_name: 'Bob', email: 'bob@example.com', role: 'editor', is_active: true },
+    ]);
+    expect((await run('users', 'role', 'bob@example.com', 'admin')).stderr).toContain('bob@example.com is admin');
+    expect((await run('users', 'list')).stdout).toMatch(/bob@example\.com +admin +active/);
+    const log = await db
+      .selectFrom('activity_log')
+      .select(['activity', 'is_system', 'item_id'])
+      .orderBy('id')
+      .execute();
+    expect(log.map(({ activity, is_system, item_id }) => [activity, is_system, item_id])).toEqual([
+      ['created', 1, '2'],
+      ['role_changed', 1, '2'],
+    ]);
+  });
+
+  it('are removed with their sessions; the last admin is not', async () => {
+    await run('users', 'add', 'bob@example.com');
+    await createSession(db, { userId: 2, now: Date.now() });
+    expect((await run('users', 'remove', '2', '--yes')).code).toBe(0);
+    expect(await db.selectFrom('sessions').select('id').execute()).toEqual([]);
+    const last = await run('users', 'remove', '1', '--yes');
+    expect([last.code, last.stderr]).toEqual([exitCodes.failed, expect.stringContaining('last admin')]);
+    expect((await run('users', 'role', '1', 'viewer')).code).toBe(exitCodes.failed);
+    expect(await listUsers(db)).toMatchObject([{ id: 1, role: 'admin' }]);
+    const log = await db.selectFrom('activity_log').select('activity').orderBy('id').execute();
+    expect(log.map(({ activity }) => activity)).toEqual(['created', 'deleted']);
+  });
+
+  it.each([
+    [['add', 'nobody'], 'usage'],
+    [['add', 'b@c', '--role', 'owner'], 'usage'],
+    [['role', '1', 'owner'], 'usage'],
+    [['role', '9', 'viewer'], 'notFound'],
+    [['remove', 'x@y', '--yes'], 'notFound'],
+  ] as const)('%o is refused: %s', async (args, code) => {
+    expect((await run('users', ...args)).code).toBe(exitCodes[code]);
+  });
+
+  it('an address is taken once', async () => {
+    await run('users', 'add', 'bob@example.com');
+    const twin = await run('users', 'add', 'BOB@example.com');
+    expect([twin.code, twin.stdout, twin.stderr]).toEqual([exitCodes.failed, '', expect.stringContaining('already')]);
+    expect(await listUsers(db)).toHaveLength(2);
+  });
+});

@@ -1,0 +1,18 @@
+import type { Metadata } from '../metadata/database.ts';
+import { listUsers, type User } from '../metadata/users.ts';
+import { CommandError } from './exit-codes.ts';
+
+/** The user of an organisation whose address or number this is. Errors: notFound. */
+export async function findUser(db: Metadata, organizationId: string, text: string): Promise<User> {
+  const wanted = text.toLowerCase();
+  const users = await listUsers(db, organizationId);
+  const found = users.find(
+    ({ id, email }) => String(id) === wanted || (email !== '' && email.toLowerCase() === wanted),
+  );
+  if (found !== undefined) return found;
+  throw noUser(text);
+}
+
+export function noUser(name: string): CommandError {
+  return new CommandError('notFound', `no user ${name}; "millrace users list" shows addresses and numbers`);
+}

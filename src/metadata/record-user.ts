@@ -1,0 +1,50 @@
+import { isoMicros } from '../base/clock.ts';
+import { writeActivities, type Actor } from './activity.ts';
+import { changedFields } from './changed-fields.ts';
+import type { Queries } from './queries.ts';
+import type { User } from './users.ts';
+
+export interface UserChange {
+  readonly user: User;
+  /** Absent: new. */
+  readonly before?: User;
+  /** Absent: gone. */
+  readonly after?: User;
+  /** Instead of the word that the change suggests. */
+  readonly activity?: string;
+  /** ms since the epoch. */
+  readonly now: number;
+}
+
+/** Writes what happened to a user into the activity log, in the transaction of the change. */
+export async function recordUser(tx: Queries, actor: Actor, change: UserChange): Promise<void> {
+  const { user, before, after, now } = change;
+  const activity = change.activity ?? activityOf(before, after);
+  if (activity === undefined) return;
+  const [old, snapshot] = [before && logged(before), after && logged(after)];
+  await writeActivities(tx, actor, [
+    {
+      projectId: null,
+      scope: 'User',
+      itemId: String(user.id),
+      activity,
+      name: user.email || user.firstName,
+      changes: changedFields(old, snapshot),
+      snapshot: snapshot ?? old,
+      createdAt: isoMicros(now),
+    },
+  ]);
+}
+
+/** Undefined: nothing happened. */
+function activityOf(before: User | undefined, after: User | undefined): string | undefined {
+  if (before === undefined) return 'created';
+  if (after === undefined) return 'deleted';
+  if (before.deactivatedAt !== after.deactivatedAt) return after.deactivatedAt === null ? 'reactivated' : 'deactivated';
+  if (before.role !== after.role) return 'role_changed';
+  return changedFields(logged(before), logged(after)).length === 0 ? undefined : 'updated';
+}
+
+function logged({ firstName, email, role, deactivatedAt }: User): Readonly<Record<string, unknown>> {
+  return { first_name: firstName, email, role, is_active: deactivatedAt === null };
+}
