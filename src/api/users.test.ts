@@ -71,7 +71,7 @@ describe('users', () => {
       sessions: 0,
       personal_api_keys: 0,
     });
-    expect(made.headers['location']).toBe(`http://localhost/api/users/${record.id}/`);
+    expect(made.headers['location']).toBe(`http://localhost:80/api/users/${record.id}/`);
     expect(end).toBe('2026-11-23T10:00:00.000000Z');
     app.clock.advance(71 * 3_600_000);
     const cookie = await signIn(url);
