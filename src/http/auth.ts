@@ -6,13 +6,11 @@ import { minuteMs } from '../base/time.ts';
 import { ApiError } from '../contract/errors.ts';
 import { hasScope } from '../contract/scopes.ts';
 import type { Metadata } from '../metadata/database.ts';
-import { touchKeys } from '../metadata/personal-api-keys.ts';
 import { getProject } from '../metadata/projects.ts';
-import { touchSessions } from '../metadata/sessions.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { ApiRoute, Principal, ProjectRef } from './api-route.ts';
 import type { Credentials } from './credentials.ts';
-import { createKeyUsage } from './key-usage.ts';
+import { createPrincipalUsage } from './principal-usage.ts';
 import {
   allowedProjects,
   findFirstProject,
@@ -24,8 +22,6 @@ import { createRateLimiter, throttled, type RateWindow } from './rate-limit.ts';
 import { createTtlCache } from './ttl-cache.ts';
 
 const cacheMs = 5_000;
-/** How exactly a list of sessions shows the last use. */
-const sessionNotedMs = 5 * minuteMs;
 const cacheMax = 10_000;
 /** Of one address. A person mistypes less often, and a program with a wrong key learns nothing from more answers. */
 const defaultWrongKeyWindows: readonly RateWindow[] = [{ limit: 20, ms: minuteMs }];
@@ -72,18 +68,7 @@ export function createAuth({ db, clock, log, wrongKeyWindows = defaultWrongKeyWi
   const proven = new LRUCache<string, true>({ max: cacheMax });
   const principals = createTtlCache<KnownPrincipal>({ clock, ttlMs: cacheMs, max: cacheMax });
   const projects = createTtlCache<ProjectRef>({ clock, ttlMs: cacheMs, max: cacheMax });
-  const usage = createKeyUsage({
-    clock,
-    write: (usedAt) => touchKeys(db, usedAt),
-    onError: (err) => log.warn({ err }, 'could not write when keys were last used; trying again with their next use'),
-  });
-  const sessionUsage = createKeyUsage({
-    clock,
-    everyMs: sessionNotedMs,
-    write: (usedAt) => touchSessions(db, usedAt),
-    onError: (err) =>
-      log.warn({ err }, 'could not write when sessions were last used; trying again with their next use'),
-  });
+  const usage = createPrincipalUsage({ db, clock, log });
   const known = async (
     secret: string,
     find: (db: Metadata, secret: string, now: number) => Promise<KnownPrincipal | undefined>,
@@ -105,7 +90,7 @@ export function createAuth({ db, clock, log, wrongKeyWindows = defaultWrongKeyWi
       if (credentials.kind === 'session') {
         const session = await known(credentials.cookie, findSessionPrincipal);
         if (session?.principal.kind !== 'session') throw notAuthenticated();
-        sessionUsage.used(session.principal.sessionId, session.lastUsedAt);
+        usage.used(session.principal, session.lastUsedAt);
         return session.principal;
       }
       const hash = keyHash(credentials.key);
@@ -118,7 +103,7 @@ export function createAuth({ db, clock, log, wrongKeyWindows = defaultWrongKeyWi
         throw new ApiError('authentication_failed', detail);
       }
       proven.set(hash, true);
-      usage.used(key.principal.keyId, key.lastUsedAt);
+      usage.used(key.principal, key.lastUsedAt);
       return key.principal;
     },
     async project(principal, id) {
@@ -133,14 +118,8 @@ export function createAuth({ db, clock, log, wrongKeyWindows = defaultWrongKeyWi
       principals.delete((entry) => entry.hash === hash);
     },
     forgetUser: (userId) => principals.delete(({ principal }) => principal.userId === userId),
-    flush: async () => {
-      await usage.flush();
-      await sessionUsage.flush();
-    },
-    close: async () => {
-      await usage.close();
-      await sessionUsage.close();
-    },
+    flush: () => usage.flush(),
+    close: () => usage.close(),
   };
 }
 

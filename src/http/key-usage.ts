@@ -1,11 +1,10 @@
 import { LRUCache } from 'lru-cache';
-import { hourMs } from '../base/time.ts';
 import { isoMicros, type Clock } from '../base/clock.ts';
 
 const flushMs = 10_000;
 const keysMax = 10_000;
 
-/** Collects when keys (or sessions) were used, and writes it in batches: at most once an hour per key unless said otherwise. */
+/** Collects when keys (or sessions) were used, and writes it in batches: at most once in `everyMs` per key. */
 export interface KeyUsage {
   /** @param lastUsedAt as stored; null: never */
   used(keyId: string, lastUsedAt: string | null): void;
@@ -16,11 +15,11 @@ export interface KeyUsage {
 
 export function createKeyUsage(options: {
   readonly clock: Clock;
-  readonly everyMs?: number;
+  readonly everyMs: number;
   readonly write: (usedAt: ReadonlyMap<string, string>) => Promise<void>;
   readonly onError: (error: unknown) => void;
 }): KeyUsage {
-  const { everyMs = hourMs } = options;
+  const { everyMs } = options;
   const lastNoted = new LRUCache<string, number>({ max: keysMax });
   let pending = new Map<string, string>();
   const flush = async (): Promise<void> => {
