@@ -4,7 +4,7 @@ import { createAccount, now } from '../../test/support/metadata-rows.ts';
 import { isoMicros } from '../base/clock.ts';
 import type { Use } from './conformance.ts';
 import { init } from './migrations/0001-init.ts';
-import { roles } from './migrations/0008-roles.ts';
+import { roles } from './migrations/0009-roles.ts';
 import { columnTypes, type Dialect } from './migrations/migration.ts';
 import { createSession, findSession, listSessions } from './sessions.ts';
 import { addUser, changeUser, createUser, deleteUser, EmailTakenError, firstAdmin, LastAdminError } from './users.ts';
