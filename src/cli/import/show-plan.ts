@@ -43,6 +43,9 @@ export async function showPlan(terminal: Terminal, asked: ImportRequest, json: b
   const { source, close } = openSource(request, temp);
   try {
     const plan = await untilStopped(terminal.process, (signal) => planOf(request, source, signal));
+    if (request.transform !== undefined) {
+      terminal.note('events are counted before the transform, which may drop some; --check counts what it leaves');
+    }
     if (json) terminal.json(plan);
     else show(terminal, plan);
   } catch (error) {

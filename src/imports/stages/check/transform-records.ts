@@ -1,6 +1,6 @@
 import type { WireEvent } from '../../../contract/wire-event.ts';
 import type { RecordResult } from '../../formats/format.ts';
-import type { Transform, TransformOutcome } from '../../transform.ts';
+import type { OpenTransform, Transform, TransformOutcome } from '../../transform.ts';
 
 /** A line of a segment as its reader took it. */
 export interface ReadRecord {
@@ -22,8 +22,8 @@ const batchEventsMax = 512;
 const batchCharsMax = 1 << 20;
 
 /**
- * Records in their order with what the code makes of their events, which are handed over many at a time. It is set up for these
- * records and closed with them.
+ * Records in their order with what the code makes of their events, which are handed over many at a time: while some are looked
+ * at here, the next ones are at work there. It is set up for these records and closed with them.
  */
 export async function* transformRecords(
   transform: Transform,
@@ -32,21 +32,43 @@ export async function* transformRecords(
 ): AsyncGenerator<TransformedRecord> {
   const opened = await transform.open();
   const leftOutReason = `dropped by the transform "${transform.name}"`;
+  const batches = batchesOf(records);
+  const runAhead = (): Promise<RanBatch | undefined> => {
+    const running = runNext(batches, opened);
+    // A failure is met when its turn comes; until then it is not one that nobody handles.
+    running.catch(() => undefined);
+    return running;
+  };
+  let ahead = runAhead();
   try {
-    for (const batch of batchesOf(records)) {
-      const events = batch.flatMap(({ result }) => eventsOf(result));
-      const outcomes = events.length === 0 ? [] : await opened.run(events);
+    for (let ran = await ahead; ran !== undefined; ran = await ahead) {
       // What a stopped run still got may be the end of the code's process, not its answer.
       signal.throwIfAborted();
+      ahead = runAhead();
       let at = 0;
-      for (const record of batch) {
-        const own = outcomes.slice(at, (at += eventsOf(record.result).length));
+      for (const record of ran.batch) {
+        const own = ran.outcomes.slice(at, (at += eventsOf(record.result).length));
         yield settled(record, own, leftOutReason);
       }
     }
   } finally {
+    // Nobody looks at it any more where the records end early.
+    await Promise.allSettled([ahead]);
     await opened.close();
   }
+}
+
+interface RanBatch {
+  readonly batch: readonly ReadRecord[];
+  readonly outcomes: readonly TransformOutcome[];
+}
+
+/** Undefined: there are no more. */
+async function runNext(batches: Iterator<readonly ReadRecord[]>, opened: OpenTransform): Promise<RanBatch | undefined> {
+  const next = batches.next();
+  if (next.done === true) return undefined;
+  const events = next.value.flatMap(({ result }) => eventsOf(result));
+  return { batch: next.value, outcomes: events.length === 0 ? [] : await opened.run(events) };
 }
 
 function* batchesOf(records: Iterable<ReadRecord>): Generator<readonly ReadRecord[]> {
