@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox';
+import { oddValues, type OddValue, type RuleOf } from './odd-values.ts';
 import { stated } from './stated.ts';
 
 const textLimits = { minLength: 1, maxLength: 400 } as const;
@@ -19,6 +20,12 @@ const lists = {
   only: names('Nothing but these. A name, or a pattern: `*` stands for any characters.'),
   except: names('Never these, whatever `only` says. Names or patterns.'),
 };
+
+function rule<Value extends OddValue>(value: Value) {
+  const { rules, what, does } = oddValues[value];
+  // Sound: a list of the same literals, which is what the schema's type is made of.
+  return Type.Optional(Type.Enum([...rules] as RuleOf<Value>[], { description: `${what} ${does}`, default: rules[0] }));
+}
 
 /** What of a source is imported, and as what: data, the same for every source and every format. */
 export const importChoiceSchema = Type.Object(
@@ -85,6 +92,11 @@ export const importChoiceSchema = Type.Object(
                 description: 'Column of the table that has the key. Left out: it is called as `on`.',
               }),
             ),
+            first_column: Type.Optional(
+              Type.Boolean({
+                description: 'The key is in the first column, as in lookup tables of other tools; instead of `column`.',
+              }),
+            ),
             columns: names('Columns that are taken. Names or patterns; left out: all.'),
             as: Type.Optional(
               Type.Enum(['event', 'person'], {
@@ -111,6 +123,11 @@ export const importChoiceSchema = Type.Object(
           'Share of the distinct ids whose events are taken, all of them or none: 0.1 is a tenth. Who is in stays in when it grows.',
       }),
     ),
+    padded_ids: rule('padded_ids'),
+    long_ids: rule('long_ids'),
+    long_names: rule('long_names'),
+    long_properties: rule('long_properties'),
+    odd_times: rule('odd_times'),
   },
   closed,
 );

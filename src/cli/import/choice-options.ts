@@ -1,11 +1,12 @@
 import { Option, type Command } from 'commander';
 import type { ImportChoice } from '../../contract/import-choice.ts';
+import { oddValueKeys, oddValues, type OddValue } from '../../contract/odd-values.ts';
 import { ChoiceError, parseChoice } from '../../imports/choosing/parse-choice.ts';
 import { CommandError } from '../exit-codes.ts';
 import { collect, jsonObjectIn, pairsOf, shareOf } from '../read-arguments.ts';
 
 /** What of the source is imported, and as what, as commander gives it. */
-export interface ChoiceOptions {
+export interface ChoiceOptions extends Partial<Record<RuleOption, string>> {
   readonly choose?: string;
   readonly onlyEvent?: readonly string[];
   readonly exceptEvent?: readonly string[];
@@ -17,13 +18,26 @@ export interface ChoiceOptions {
   readonly userAgent?: boolean;
   readonly join?: readonly string[];
   readonly on?: readonly string[];
+  readonly lookupTable?: readonly string[];
 }
+
+/** `--padded-ids` as commander calls it: `paddedIds`. */
+type RuleOption = CamelCase<OddValue>;
+type CamelCase<Text extends string> = Text extends `${infer First}_${infer Rest}`
+  ? `${First}${Capitalize<CamelCase<Rest>>}`
+  : Text;
 
 /** As the command line writes them, and as the choice does. */
 const policies = { merge: 'merge', 'never-merge': 'never_merge', 'device-only': 'device_only' } as const;
 
 export function addChoiceOptions(command: Command): Command {
-  return command
+  addChoices(command);
+  for (const value of oddValueKeys) command.addOption(ruleOption(value));
+  return command.option('--choose <file>', 'JSON that says what to import, and as what; options beside it count more');
+}
+
+function addChoices(command: Command): void {
+  command
     .option('--only-event <name>', 'only events of this name; * stands for any characters; may be repeated', collect)
     .option('--except-event <name>', 'no events of this name; may be repeated', collect)
     .option('--sample <share>', 'only a share of the distinct ids, 10% or 0.1: all events of each, or none')
@@ -46,7 +60,17 @@ export function addChoiceOptions(command: Command): Command {
       'property, or distinct_id, that finds the row; key=column where the table calls it so',
       collect,
     )
-    .option('--choose <file>', 'JSON that says what to import, and as what; options beside it count more');
+    .option(
+      '--lookup-table <property=table>',
+      'a table as --join has it, whose first column finds the row by this property; may be repeated',
+      collect,
+    );
+}
+
+function ruleOption(value: OddValue): Option {
+  const { rules, what } = oddValues[value];
+  const flag = `--${value.replaceAll('_', '-')} <rule>`;
+  return new Option(flag, `${what.charAt(0).toLowerCase()}${what.slice(1, -1)}; otherwise ${rules[0]}`).choices(rules);
 }
 
 /** Errors: CommandError usage. Undefined: everything, as the format makes it. */
@@ -64,24 +88,50 @@ export function choiceOf(given: ChoiceOptions): ImportChoice | undefined {
     ...joinsOf(given),
     ...(given.userAgent === true ? { user_agent: true } : {}),
     ...(given.sample === undefined ? {} : { sample: shareOf('--sample', given.sample) }),
+    ...rulesOf(given),
   });
 }
 
-/** `--join` and `--on` in pairs, in their order. */
-function joinsOf({ join = [], on = [] }: ChoiceOptions): Pick<ImportChoice, 'join'> {
+function rulesOf(given: ChoiceOptions): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    oddValueKeys.flatMap((value) => {
+      const rule = given[optionOf(value)];
+      return rule === undefined ? [] : [[value, rule]];
+    }),
+  );
+}
+
+function optionOf(value: OddValue): RuleOption {
+  // Sound: what the type says, letter by letter.
+  return value.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()) as RuleOption;
+}
+
+/** `--join` and `--on` in pairs, in their order, then the lookup tables. */
+function joinsOf({ join = [], on = [], lookupTable = [] }: ChoiceOptions): Pick<ImportChoice, 'join'> {
   if (join.length !== on.length) {
     throw new CommandError(
       'usage',
       `expected an --on for every --join, got ${join.length} --join and ${on.length} --on`,
     );
   }
-  if (join.length === 0) return {};
-  return {
-    join: join.map((table, index) => {
-      const [key = '', column] = on[index]?.split('=') ?? [];
-      return { table, on: key, ...(column === undefined ? {} : { column }) };
-    }),
-  };
+  if (join.length + lookupTable.length === 0) return {};
+  const joined = join.map((table, index) => {
+    const [key = '', column] = on[index]?.split('=') ?? [];
+    return { table, on: key, ...(column === undefined ? {} : { column }) };
+  });
+  return { join: [...joined, ...lookupTable.map(lookupOf)] };
+}
+
+/** What stands before the first `=` is the property. */
+function lookupOf(text: string): NonNullable<ImportChoice['join']>[number] {
+  const at = text.indexOf('=');
+  if (at <= 0 || at === text.length - 1) {
+    throw new CommandError(
+      'usage',
+      `--lookup-table: expected a property and a table, such as sku=products.csv, got: ${text}`,
+    );
+  }
+  return { table: text.slice(at + 1), on: text.slice(0, at), first_column: true };
 }
 
 /** What flags say takes the place of what the file says of the same. */

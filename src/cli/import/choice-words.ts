@@ -1,4 +1,5 @@
 import type { ImportChoice } from '../../contract/import-choice.ts';
+import { oddValueKeys } from '../../contract/odd-values.ts';
 import type { TimeRange } from '../../imports/source.ts';
 
 /** A choice as the words of a command: what flags cannot say stands for the file. `range`: of the run, which has flags of its own. */
@@ -6,6 +7,8 @@ export function choiceWords(choice: ImportChoice, range: TimeRange): string[] {
   const { events, properties, sample, time, identity, user_agent: userAgent, join = [] } = choice;
   const isRange = time?.from === range.from && time?.to === range.to;
   const isPlain = join.every(({ as, columns }) => (as ?? columns) === undefined);
+  const joins = isPlain ? join.filter(({ first_column: isFirst }) => isFirst !== true) : [];
+  const lookups = isPlain ? join.filter(({ first_column: isFirst }) => isFirst === true) : [];
   return [
     ...(isRange && isPlain && properties?.values === undefined ? [] : ['--choose', '…']),
     ...repeated('--only-event', events?.only),
@@ -19,7 +22,12 @@ export function choiceWords(choice: ImportChoice, range: TimeRange): string[] {
     ),
     ...(identity === undefined ? [] : ['--identity', identity.replace('_', '-')]),
     ...(userAgent === true ? ['--user-agent'] : []),
-    ...(isPlain ? join.flatMap(({ table, on, column }) => ['--join', table, '--on', keyWord(on, column)]) : []),
+    ...joins.flatMap(({ table, on, column }) => ['--join', table, '--on', keyWord(on, column)]),
+    ...lookups.flatMap(({ table, on }) => ['--lookup-table', `${on}=${table}`]),
+    ...oddValueKeys.flatMap((value) => {
+      const rule = choice[value];
+      return rule === undefined ? [] : [`--${value.replaceAll('_', '-')}`, rule];
+    }),
   ];
 }
 

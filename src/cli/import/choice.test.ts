@@ -95,6 +95,36 @@ describe.concurrent('what a command chooses of files', () => {
     expect([noKey.code, noKey.stderr]).toEqual([1, expect.stringContaining('the column "n"')]);
   });
 
+  it('a lookup table is joined by its first column, whatever that is called', async () => {
+    await using endpoint = await startEndpoint(() => 'keep');
+    await using made = await newImport(mixpanelLines(10));
+    const table = join(made.dir, 'numbers=all.csv');
+    await writeFile(table, 'number id,kind\n1,first\n2,second\n');
+    const done = await made.start(endpoint.url, ['--lookup-table', `n=${table}`]);
+    expect([done.code, done.stderr]).toEqual([exitCodes.unverified.code, expect.any(String)]);
+    const kinds = endpoint.kept
+      .map(({ properties }) => properties as Record<string, unknown>)
+      .toSorted((a, b) => Number(a['n']) - Number(b['n']));
+    expect(kinds.slice(0, 4).map(({ kind }) => kind)).toEqual([undefined, 'first', 'second', undefined]);
+    const wrong = await made.start(endpoint.url, ['--lookup-table', 'products.csv']);
+    expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('expected a property and a table')]);
+  });
+
+  it('a rule for odd values has a flag; another rule is another mapping of the same records, and is recognised', async () => {
+    await using endpoint = await startEndpoint(() => 'keep');
+    const own = { time: 1_704_067_200, $insert_id: 'i' };
+    await using made = await newImport([JSON.stringify({ event: 'e', properties: { ...own, distinct_id: ' ann' } })]);
+    const first = resultOf(await made.start(endpoint.url));
+    expect(endpoint.kept.map(({ distinct_id: id }) => id)).toEqual([' ann']);
+    const other = await made.start(endpoint.url, ['--padded-ids', 'trim']);
+    expect([other.code, other.stderr]).toEqual([exitCodes.failed.code, expect.stringContaining(`Run ${first.id} of`)]);
+    const meant = await made.start(endpoint.url, ['--padded-ids', 'trim', '--again']);
+    expect(meant.code).toBe(exitCodes.unverified.code);
+    expect(endpoint.kept.map(({ distinct_id: id }) => id)).toEqual([' ann', 'ann']);
+    const unknown = await made.start(endpoint.url, ['--padded-ids', 'cut']);
+    expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining('keep, trim, reject')]);
+  });
+
   it('properties, identity and user agent have flags of their own; what is sent is as they say', async () => {
     await using endpoint = await startEndpoint(() => 'keep');
     const header = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';

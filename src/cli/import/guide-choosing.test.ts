@@ -20,7 +20,7 @@ it('the guide for choosing runs word by word, and does what it says', async () =
       const words = block.replaceAll('http://127.0.0.1:8000', endpoint.url).replaceAll('<project key>', 'phc_test');
       shown.push(await shell.run(words, folder));
     }
-    const [, range = '', properties = '', table = '', transform = ''] = shown;
+    const [, range = '', properties = '', table = '', transform = '', odd = ''] = shown;
     expect(range).toContain('events left out: 1 – not in the list of events');
     expect(range).toContain('events left out: 1 – before the time range');
     expect(range).toMatch(/line 2: \{"kind":"Order Placed".*\n {2}becomes \{.*"\$identify"/);
@@ -30,6 +30,9 @@ it('the guide for choosing runs word by word, and does what it says', async () =
     expect(table).toContain('"team":"red"');
     expect(transform).toContain('events left out: 1 – dropped by the transform "orders.ts"');
     expect(transform).toContain('"total_cents":2000');
+    expect(odd).toContain('1 events have ids with white space at an end (" ann"): they are other ids');
+    expect(odd).toContain('(" ann"): it is taken off');
+    expect(odd).toContain('("1970-01-01T00:00:00Z"): their records are rejected');
     const sent = endpoint.kept.map(({ event, properties: own }) => [event, own as Record<string, unknown>] as const);
     expect(sent.map(([event]) => event)).toEqual(['Order Placed', 'Order Placed', 'Order Shipped', 'Order Placed']);
     expect(sent.map(([, own]) => [own['plan'], own['amount'], own['email']])).toEqual([

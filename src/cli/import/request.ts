@@ -1,5 +1,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { assertRulesFit } from '../../imports/choosing/ruled-reader.ts';
+import { FormatOptionsError } from '../../imports/formats/format.ts';
 import { findFormat, formats } from '../../imports/formats/registry.ts';
 import type { RunOptions } from '../../imports/run/run.ts';
 import type { TimeRange } from '../../imports/source.ts';
@@ -57,7 +59,7 @@ export function requestOf(slug: string, paths: readonly string[], given: Request
     options: {
       range: rangeOf(given),
       ...formatOf(slug, given),
-      ...chosen(given, cwd),
+      ...chosen(slug, given, cwd),
       ...(given.again === true && { again: true }),
       last,
       ...limitOf(given),
@@ -121,11 +123,21 @@ export function limitOf({ limit, trial }: Pick<RunScopeOptions, 'limit' | 'trial
   return trial === true ? { limit: trialRecords } : {};
 }
 
-function chosen(given: ChoiceOptions, cwd: string): Pick<RunOptions, 'choice'> {
+function chosen(format: string, given: ChoiceOptions, cwd: string): Pick<RunOptions, 'choice'> {
   const choice = choiceOf(given);
+  tryRules(format, choice);
   if (choice?.join === undefined) return choice === undefined ? {} : { choice };
   const join = choice.join.map(({ table, ...how }) => Object.assign(how, { table: placed(table, cwd) }));
   return { choice: { ...choice, join } };
+}
+
+function tryRules(format: string, choice: RunOptions['choice']): void {
+  try {
+    if (choice !== undefined) assertRulesFit(choice, findFormat(format)?.times);
+  } catch (error) {
+    if (error instanceof FormatOptionsError) throw new CommandError('usage', error.message, { cause: error });
+    throw error;
+  }
 }
 
 /** Also tries the options and names out, so that a mistake in them is found before anything is fetched. */

@@ -132,7 +132,8 @@ async function takeSample(
 function readerOf({ format, formatOptions, names, choice }: ImportRequest['options']): RecordReader {
   const found = findFormat(format);
   if (found === undefined) throw new CommandError('usage', `expected a format, got: ${format}`);
-  return createChosenReader(() => createFormatReader(found, formatOptions, names), choice);
+  const rules = { times: found.times, now: Date.now() };
+  return createChosenReader(() => createFormatReader(found, formatOptions, names), choice, rules);
 }
 
 /** A line that is no record becomes no event; the check says why. */

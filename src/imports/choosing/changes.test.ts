@@ -14,7 +14,7 @@ const base = { uuid: '0190a000-0000-4000-8000-000000000001', distinct_id: 'u1', 
 const asTheyAre = (): RecordReader => (record) => ({ kind: 'events', events: [record as WireEvent] });
 
 function changed(properties: object, choice: ImportChoice, event = 'e'): unknown {
-  const result = createChosenReader(asTheyAre, choice)({ ...base, event, properties });
+  const result = createChosenReader(asTheyAre, choice, { now: Date.now() })({ ...base, event, properties });
   return result.kind === 'events' ? result.events[0]?.properties : result;
 }
 
@@ -104,7 +104,7 @@ const linkNames: ReadonlySet<string> = new Set(['$create_alias', '$merge_dangero
 function imported(slug: string, records: () => Iterable<unknown>, choice?: ImportChoice): readonly WireEvent[] {
   const format = findFormat(slug);
   if (format === undefined) throw new Error(`expected the format ${slug}`);
-  const read = createChosenReader(() => format.createReader({}, format.names), choice);
+  const read = createChosenReader(() => format.createReader({}, format.names), choice, { now: Date.now() });
   return [...records()].flatMap((record) => {
     const result = read(record);
     return result.kind === 'events' ? result.events : [];
@@ -115,7 +115,12 @@ const isTie = ({ event, properties }: WireEvent): boolean =>
   linkNames.has(event) || (event === '$identify' && properties['$anon_distinct_id'] !== undefined);
 
 describe('a table that is joined', () => {
-  const table = () => ({ rows: new Map([['7', { plan: 'pro', name: 'A' }]]), repeated: 0, isMatched: false });
+  const table = () => ({
+    rows: new Map([['7', { plan: 'pro', name: 'A' }]]),
+    column: 'id',
+    repeated: 0,
+    isMatched: false,
+  });
   it.each<[string, Partial<Join>, object, object]>([
     ['by a property, as text', { on: 'org' }, { org: 7 }, { org: 7, plan: 'pro', name: 'A' }],
     [
@@ -134,7 +139,7 @@ describe('a table that is joined', () => {
     ['no key', { on: 'org' }, { org: null }, { org: null }],
   ])('%s', (_name, how, before, after) => {
     const join = { table: 'orgs.csv', on: 'org', ...how };
-    const read = createChosenReader(asTheyAre, { join: [join] }, [table()]);
+    const read = createChosenReader(asTheyAre, { join: [join] }, { tables: [table()], now: Date.now() });
     const result = read({ ...base, event: 'e', properties: before });
     expect(result).toMatchObject({ events: [{ properties: after }] });
   });
@@ -173,7 +178,7 @@ describe('the identity policy', () => {
     const format = findFormat('mapping');
     if (format === undefined) throw new Error('expected the format mapping');
     const create = () => format.createReader({ mapping: JSON.stringify(rules) }, format.names);
-    const read = createChosenReader(create, { identity: 'device_only' });
+    const read = createChosenReader(create, { identity: 'device_only' }, { now: Date.now() });
     const rows = [at(1, 'u1', 'v1'), at(2, 'u1', 'v2'), at(3, 'u1', 'v1'), at(4, '', 'v3'), at(5, 'u2', '')];
     const events = rows.map((row) => read(row)).flatMap((result) => (result.kind === 'events' ? result.events : []));
     expect(events.map(({ event, distinct_id: id }) => `${event} ${id}`)).toEqual([

@@ -15,7 +15,7 @@ function row(id: number, more: object = {}): object {
 }
 
 function chosenOf(records: readonly object[], choice: ImportChoice): RecordResult[] {
-  return records.map(createChosenReader(create, choice));
+  return records.map(createChosenReader(create, choice, { now: Date.now() }));
 }
 
 function eventsOf(results: readonly RecordResult[]): readonly WireEvent[] {
@@ -28,7 +28,7 @@ const reasonsOf = (results: readonly RecordResult[]): string[] =>
 
 describe('what is chosen of a source', () => {
   it('nothing chosen is the format’s own reader: no count, no copy', () => {
-    const [result] = [row(1)].map(createChosenReader(create, undefined));
+    const [result] = [row(1)].map(createChosenReader(create, undefined, { now: Date.now() }));
     expect(result).toEqual(create()(row(1)));
   });
 
@@ -93,8 +93,8 @@ describe('what is chosen of a source', () => {
     const whole = { mapping: JSON.stringify({ event: 'name', distinct_id: 'user', timestamp: 'at' }) };
     const rows = [0, 1, 0, 1, 1].map((user) => ({ name: 'e', user: `u${user}`, at: '2024-03-01' }));
     const reader = () => mapping.createReader(whole, mapping.names);
-    const all = eventsOf(rows.map(createChosenReader(reader, undefined)));
-    const some = eventsOf(rows.map(createChosenReader(reader, { sample: shareOfText('u0') })));
+    const all = eventsOf(rows.map(createChosenReader(reader, undefined, { now: Date.now() })));
+    const some = eventsOf(rows.map(createChosenReader(reader, { sample: shareOfText('u0') }, { now: Date.now() })));
     const ids = (events: readonly WireEvent[]): string[] => events.map(({ uuid }) => uuid);
     const taken = all.filter(({ distinct_id: id }) => shareOfText(id) <= shareOfText('u0'));
     expect(ids(some)).toEqual(ids(taken));

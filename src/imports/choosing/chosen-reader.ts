@@ -1,21 +1,32 @@
 import type { WireEvent } from '../../contract/wire-event.ts';
 import type { ImportChoice } from '../../contract/import-choice.ts';
-import type { RecordReader, RecordResult } from '../formats/format.ts';
+import type { FoundOdds, RecordReader, RecordResult, RecordTimes } from '../formats/format.ts';
 import { createDeviceFinder, deviceOnly } from './identity-policy.ts';
 import type { JoinTable } from './join-table.ts';
 import { changesOf, filtersOf, linkFilterOf } from './order.ts';
+import { withRules } from './ruled-reader.ts';
 import { isLink, type Change, type Filter } from './step.ts';
 
+export interface ChosenReaderOptions {
+  /** Those of the choice's joins, in their order. */
+  readonly tables?: readonly JoinTable[];
+  /** Of the format. */
+  readonly times?: RecordTimes | undefined;
+  /** Times after this lie in the future; ms since the epoch. */
+  readonly now: number;
+}
+
 /**
- * The reader of a format with a choice applied; without one it is the format's own. `tables`: those of the choice's joins, in their
- * order.
+ * The reader of a format with a choice applied; without one it is the format's own. Throws FormatOptionsError for a rule that the
+ * format's records have nothing for.
  */
 export function createChosenReader(
-  create: () => RecordReader,
+  createOwn: () => RecordReader,
   choice: ImportChoice | undefined,
-  tables: readonly JoinTable[] = [],
+  { tables = [], times, now }: ChosenReaderOptions,
 ): RecordReader {
-  if (choice === undefined) return create();
+  if (choice === undefined) return createOwn();
+  const create = withRules(createOwn, choice, { times, now });
   return withChanges(create, withFilters(create, choice), { choice, tables });
 }
 
@@ -40,7 +51,7 @@ function withFilters(create: () => RecordReader, choice: ImportChoice): RecordRe
     const seen = look(record);
     if (seen.kind === 'events' && seen.events.length > 0) {
       const leftOut = reasonsOf(ownEvents(seen.events), reasonOf);
-      if (leftOut !== undefined) return chosenResult([], leftOut);
+      if (leftOut !== undefined) return chosenResult([], [...leftOut, ...(seen.chosen?.leftOut ?? [])], seen.odd);
     }
     return filterEvents(read(record), reasonOf, linkReasonOf);
   };
@@ -72,15 +83,19 @@ function filterEvents(result: RecordResult, reasonOf: Filter, linkReasonOf: Filt
     if (reason !== undefined) leftOut.push(reason);
     return reason === undefined;
   });
-  return chosenResult(events, leftOut);
+  return chosenResult(events, [...(result.chosen?.leftOut ?? []), ...leftOut], result.odd);
 }
 
 /** Of a record with events. One of which nothing stays is left out for the reason of its first. */
-function chosenResult(events: readonly WireEvent[], leftOut: readonly string[]): RecordResult {
-  const chosen = { read: events.length + leftOut.length, leftOut };
+function chosenResult(
+  events: readonly WireEvent[],
+  leftOut: readonly string[],
+  odd: FoundOdds | undefined,
+): RecordResult {
+  const found = { chosen: { read: events.length + leftOut.length, leftOut }, ...(odd && { odd }) };
   return events.length === 0
-    ? { kind: 'skipped', reason: leftOut[0] ?? '', chosen }
-    : { kind: 'events', events, chosen };
+    ? { kind: 'skipped', reason: leftOut[0] ?? '', ...found }
+    : { kind: 'events', events, ...found };
 }
 
 function withChanges(
@@ -103,7 +118,7 @@ function withChanges(
       if (typeof changed === 'string') leftOut.push(changed);
       else events.push(changed);
     }
-    return chosenResult(events, leftOut);
+    return chosenResult(events, leftOut, result.odd);
   };
 }
 

@@ -1,10 +1,9 @@
 import type { WireEvent } from '../../contract/wire-event.ts';
 import type { RecordReader } from '../formats/format.ts';
-import type { Change } from './step.ts';
+import { importMarks, type Change } from './step.ts';
 
 const linkReason = 'link between ids, which the identity policy leaves out';
 const profileReason = 'profile of a user, whom the identity policy does not know';
-const marks: ReadonlySet<string> = new Set(['$geoip_disable', '$import_source']);
 
 /** No id is tied to another. What an `$identify` tells of its person beside that stays. */
 export function neverMerge(): Change {
@@ -12,7 +11,7 @@ export function neverMerge(): Change {
     if (event.event === '$create_alias' || event.event === '$merge_dangerously') return linkReason;
     if (event.event !== '$identify' || event.properties['$anon_distinct_id'] === undefined) return event;
     const { $anon_distinct_id: _, ...properties } = event.properties;
-    return Object.keys(properties).every((name) => marks.has(name)) ? linkReason : { ...event, properties };
+    return Object.keys(properties).every((name) => importMarks.has(name)) ? linkReason : { ...event, properties };
   };
 }
 

@@ -10,6 +10,8 @@ export type Join = NonNullable<ImportChoice['join']>[number];
 export interface JoinTable {
   /** By the text of its key: columns that are properties. */
   readonly rows: ReadonlyMap<string, Bag>;
+  /** Of the key. */
+  readonly column: string;
   /** Rows with a key that a row before has. */
   readonly repeated: number;
   isMatched: boolean;

@@ -4,7 +4,7 @@ import { isObject } from '../../base/json.ts';
 import { setMember, type Properties } from '../formats/read-values.ts';
 import { createNameList } from './name-list.ts';
 import { mapBags, type Bag } from './property-bags.ts';
-import type { Change } from './step.ts';
+import { importMarks, type Change } from './step.ts';
 
 /** What an event is made of rather than what it tells: a list of what to take need not name it. */
 const structure: ReadonlySet<string> = new Set(
@@ -12,14 +12,12 @@ const structure: ReadonlySet<string> = new Set(
   $session_id`.split(/\s+/),
 );
 const bags: ReadonlySet<string> = new Set(['$set', '$set_once', '$group_set']);
-/** Marks of the import, which no list takes away. */
-const marks: ReadonlySet<string> = new Set(['$geoip_disable', '$import_source', '$import_run_id']);
 
 export function listProperties(lists: NameLists): Change {
   const judge = createNameList(lists);
   const isKept = (name: string): boolean => {
     const by = judge(name);
-    return by === undefined || marks.has(name) || (by === 'only' && structure.has(name));
+    return by === undefined || importMarks.has(name) || (by === 'only' && structure.has(name));
   };
   const list = (bag: Bag): Bag => {
     const names = Object.keys(bag);

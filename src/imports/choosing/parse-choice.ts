@@ -11,6 +11,7 @@ export class ChoiceError extends Error {
 export function parseChoice(value: unknown): ImportChoice | undefined {
   if (!isChoice(value)) throw new ChoiceError(firstFault(value));
   refuseTimes(value.time);
+  refuseTwoKeys(value.join);
   return Object.keys(value).length === 0 ? undefined : value;
 }
 
@@ -24,6 +25,11 @@ function firstFault(value: unknown): string {
   // What JSON Schema says of a name that no property has.
   if (fault?.keyword === 'boolean') return `${place}: there is no such choice`;
   return `${place} ${fault?.message ?? 'is no choice'}`;
+}
+
+function refuseTwoKeys(join: ImportChoice['join'] = []): void {
+  const index = join.findIndex(({ column, first_column: isFirst }) => column !== undefined && isFirst === true);
+  if (index >= 0) throw new ChoiceError(`choose.join.${index}: expected "column" or "first_column", got both`);
 }
 
 function refuseTimes(time: ImportChoice['time']): void {

@@ -4,12 +4,17 @@ import type { WireEvent } from '../../contract/wire-event.ts';
 export type Bag = Readonly<Record<string, unknown>>;
 
 /** Where properties stand beside the event's own: what is told of its person and its group. */
-const nested = ['$set', '$set_once', '$group_set'] as const;
+export const nestedBags = ['$set', '$set_once', '$group_set'] as const;
+
+/** The properties of an event, wherever they stand. */
+export function propertyBags({ properties }: WireEvent): readonly Bag[] {
+  return [properties, ...nestedBags.map((key) => properties[key]).filter(isObject)];
+}
 
 /** The event with its properties changed, wherever they stand; a function that changes nothing returns what it got. */
 export function mapBags(event: WireEvent, change: (bag: Bag) => Bag): WireEvent {
   const own = change(event.properties);
-  const changed = nested.flatMap((key) => {
+  const changed = nestedBags.flatMap((key) => {
     const bag = own[key];
     const mapped = isObject(bag) ? change(bag) : bag;
     return mapped === bag ? [] : [[key, mapped] as const];

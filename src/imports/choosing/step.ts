@@ -9,6 +9,9 @@ export type Change = (event: WireEvent) => WireEvent | string;
 /** Links between ids and groups: no events of their own, but what makes persons of ids. */
 const links: ReadonlySet<string> = new Set(['$identify', '$create_alias', '$merge_dangerously', '$groupidentify']);
 
+/** What an import adds to every event: nothing that the event tells. */
+export const importMarks: ReadonlySet<string> = new Set(['$geoip_disable', '$import_source', '$import_run_id']);
+
 export function isLink({ event }: WireEvent): boolean {
   return links.has(event);
 }

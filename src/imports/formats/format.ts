@@ -1,3 +1,4 @@
+import type { OddValue } from '../../contract/odd-values.ts';
 import type { WireEvent } from '../../contract/wire-event.ts';
 
 /**
@@ -12,6 +13,8 @@ export interface Format {
   /** What the source calls the export, where to get it. */
   readonly source: string;
   readonly options: readonly FormatOption[];
+  /** Where the time of a record stands, for the rules for odd times; left out: those that need it cannot be chosen. */
+  readonly times?: RecordTimes;
   /** Names as they are translated by default. */
   readonly names: NameTable;
   /** Records as the source writes them, and what becomes of them; run by the tests and shown in the docs. */
@@ -22,6 +25,13 @@ export interface Format {
   };
   /** One reader per file or run; it may remember what it has seen. Throws FormatOptionsError. */
   readonly createReader: (options: FormatOptions, names: NameTable) => RecordReader;
+}
+
+/** Paths such as `properties.time`; the first at which something stands counts. */
+export interface RecordTimes {
+  readonly own: readonly string[];
+  /** When the source received the event. */
+  readonly received: readonly string[];
 }
 
 export interface FormatOption {
@@ -43,11 +53,23 @@ export type RecordReader = (record: unknown) => RecordResult;
 
 export type RecordResult =
   /** In the order in which they belong, e.g. `$identify` before the event that made it known. Empty: nothing to import, on purpose. */
-  | { readonly kind: 'events'; readonly events: readonly WireEvent[]; readonly chosen?: Chosen }
+  | {
+      readonly kind: 'events';
+      readonly events: readonly WireEvent[];
+      readonly chosen?: Chosen;
+      readonly odd?: FoundOdds;
+    }
   /** Left out on purpose; counted by reason. */
-  | { readonly kind: 'skipped'; readonly reason: string; readonly chosen?: Chosen }
+  | { readonly kind: 'skipped'; readonly reason: string; readonly chosen?: Chosen; readonly odd?: FoundOdds }
   /** One sentence: what was expected and what came. */
-  | { readonly kind: 'unreadable'; readonly reason: string };
+  | { readonly kind: 'unreadable'; readonly reason: string; readonly odd?: FoundOdds };
+
+/** Odd values that rules of the choice (src/imports/choosing) were applied to. */
+export type FoundOdds = readonly FoundOdd[];
+export interface FoundOdd {
+  readonly of: OddValue;
+  readonly value: string;
+}
 
 /** What a choice (src/imports/choosing) made of the events of a record. */
 export interface Chosen {

@@ -1,3 +1,5 @@
+import type { OddValue } from '../../contract/odd-values.ts';
+
 /** How messages name what a person can change: flags on the command line, fields in the API. */
 export interface AdviceWords {
   /** `--to`. */
@@ -27,6 +29,8 @@ export interface AdviceWords {
   readonly leaveOut: (share: number) => string;
   /** How the place of staged files is changed. */
   readonly staging: string;
+  /** Chooses a rule for odd values. */
+  readonly rule: (of: OddValue, rule: string) => string;
   /** Does without the preflight. */
   readonly noPreflight: string;
 }
@@ -50,6 +54,7 @@ export const flagWords: AdviceWords = {
   startCorrected: 'give the command',
   leaveOut: (share) => `give the same command with --rejected-max ${share}`,
   staging: '--state-dir',
+  rule: (of, rule) => `--${of.replaceAll('_', '-')} ${rule}`,
   noPreflight: '--no-preflight',
 };
 
@@ -73,5 +78,6 @@ export const fieldWords: AdviceWords = {
   startCorrected: 'start a new run',
   leaveOut: (share) => `resume this run with "rejected_max": ${share}`,
   staging: 'MILLRACE_IMPORT_STAGING',
+  rule: (of, rule) => `"choose": {"${of}": "${rule}"}`,
   noPreflight: '"preflight": false',
 };

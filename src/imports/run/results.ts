@@ -1,3 +1,4 @@
+import type { OddValue } from '../../contract/odd-values.ts';
 import type { RunTotals } from './run.ts';
 
 /** What the check found: `check.json` in staging, `GET …/runs/:run/check/`. */
@@ -34,8 +35,21 @@ export interface CheckResult {
   readonly samples: readonly SamplePair[];
   /** Files among others, and in archives, that hold no records. Results of old versions lack it. */
   readonly files_left_out?: readonly LeftOutFile[];
+  /** Ids, names and times that are not what they look like, and what becomes of them; results of old versions lack it. */
+  readonly odd_values?: readonly OddFinding[];
   /** Earlier runs that made other events of the same records; results of old versions lack it. */
   readonly same_records?: readonly SameRecords[];
+}
+
+/** Odd values of one kind. */
+export interface OddFinding {
+  readonly of: OddValue;
+  /** The one that holds, chosen or not. */
+  readonly rule: string;
+  readonly count: number;
+  readonly samples: readonly string[];
+  /** What it is, what becomes of it, and how another rule is chosen. */
+  readonly detail: string;
 }
 
 /** An earlier run that loaded events of the same records to the same place, made of them in another way. */

@@ -1,6 +1,7 @@
 import { FormatOptionsError } from '../formats/format.ts';
 import type { ImportChoice } from '../../contract/import-choice.ts';
 import { ChoiceError, parseChoice } from '../choosing/parse-choice.ts';
+import { assertRulesFit } from '../choosing/ruled-reader.ts';
 import { withRange } from '../choosing/with-range.ts';
 import { parseNames } from '../formats/names.ts';
 import { findFormat, formats } from '../formats/registry.ts';
@@ -148,6 +149,7 @@ export function runOptionsOf(plugin: Sourced, given: SettingValues, payload: Jso
   tryFormat(format, formatOptions, names);
   const range = rangeOf(payload);
   const choice = choiceOf(plugin, records, range);
+  tryRules(format, choice);
   const limit = numberIn(payload, 'limit', { min: 1, max: limitMax, whole: true });
   return {
     range,
@@ -222,6 +224,15 @@ function tryFormat(slug: string, options: Readonly<Record<string, string>>, name
   } catch (error) {
     if (!(error instanceof FormatOptionsError)) throw error;
     throw new SettingsError(`settings "format_options" and "names": ${error.message}`, { cause: error });
+  }
+}
+
+function tryRules(slug: string, choice: ImportChoice | undefined): void {
+  try {
+    if (choice !== undefined) assertRulesFit(choice, findFormat(slug)?.times);
+  } catch (error) {
+    if (!(error instanceof FormatOptionsError)) throw error;
+    throw new SettingsError(`setting "choose": ${error.message}`, { key: 'choose', cause: error });
   }
 }
 

@@ -40,6 +40,10 @@ export const amplitude: Format = {
       choices: ['yes', 'no'],
     },
   ],
+  times: {
+    own: ['event_time', 'client_event_time', 'server_received_time'],
+    received: ['server_received_time', 'server_upload_time'],
+  },
   names: amplitudeNames,
   example: amplitudeExample,
   createReader,

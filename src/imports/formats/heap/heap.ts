@@ -72,6 +72,7 @@ export const heap: Format = {
         'Name of the events whose rows have no event_name, event_table_name, type or object: often that of the table.',
     },
   ],
+  times: { own: ['time'], received: [] },
   names,
   example: heapExample,
   createReader: (given, names) => {

@@ -65,6 +65,7 @@ export const june: Format = {
       default: 'company',
     },
   ],
+  times: { own: ['timestamp'], received: [] },
   names,
   example: juneExample,
   createReader: (given, names) => {

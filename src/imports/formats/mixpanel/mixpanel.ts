@@ -67,6 +67,10 @@ export const mixpanel: Format = {
       description: 'Time of profiles that say neither `$last_seen` nor `$created`, e.g. the day of the export',
     },
   ],
+  times: {
+    own: ['properties.time', 'time'],
+    received: ['properties.mp_processing_time_ms', 'properties.$mp_api_timestamp_ms', 'mp_processing_time_ms'],
+  },
   names: mixpanelNames,
   example: mixpanelExample,
   createReader,

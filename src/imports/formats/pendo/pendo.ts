@@ -47,6 +47,7 @@ export const pendo: Format = {
   source:
     'The events of Data Sync (`allevents.avro`), or the table that a warehouse made of them as Parquet or JSON lines.',
   options: [{ key: 'group_type', description: 'The kind of group that accounts become.', default: 'account' }],
+  times: { own: ['browserTimestamp'], received: [] },
   names,
   example: pendoExample,
   createReader: (given, names) => {

@@ -38,6 +38,7 @@ export const posthog: Format = {
     },
     { key: 'time_zone', description: 'Zone of times that are written without one', default: 'UTC' },
   ],
+  times: { own: ['timestamp'], received: ['created_at', '_inserted_at', 'inserted_at'] },
   names: {
     events: {},
     properties: {

@@ -58,6 +58,7 @@ export const segment: Format = {
       choices: warehouseTables,
     },
   ],
+  times: { own: ['timestamp', 'originalTimestamp', 'sentAt', 'receivedAt'], received: ['receivedAt', 'received_at'] },
   names: { events: {}, properties: {}, person_properties: {} },
   example: segmentExample,
   createReader,

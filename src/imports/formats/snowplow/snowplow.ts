@@ -76,6 +76,7 @@ export const snowplow: Format = {
   source:
     'The enriched archive (`enriched/good`), or the `events` table of a warehouse as JSON lines, CSV, Parquet or Avro.',
   options: [],
+  times: { own: ['true_tstamp', 'derived_tstamp', 'collector_tstamp'], received: ['collector_tstamp'] },
   names,
   example: snowplowExample,
   createReader: (given, names) => {

@@ -50,6 +50,7 @@ export const statsig: Format = {
     'else it follows from its content. A page in which one event cannot be read is refused as a whole.',
   source: 'The events of the console API, or a warehouse export with the same members.',
   options: [],
+  times: { own: ['timestamp'], received: [] },
   names,
   example: statsigExample,
   createReader: (given, names) => {

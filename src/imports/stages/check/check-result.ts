@@ -2,11 +2,12 @@ import type { JoinTable } from '../../choosing/join-table.ts';
 import { linkNotListed } from '../../choosing/event-names.ts';
 import type { StoredDay } from '../../run/import-day.ts';
 import type { AdviceWords } from '../../run/advice-words.ts';
-import type { CheckResult, EventSummary, LeftOutFile, SameRecords } from '../../run/results.ts';
+import type { CheckResult, EventSummary, LeftOutFile, OddFinding, SameRecords } from '../../run/results.ts';
 import type { RunOptions, RunTotals } from '../../run/run.ts';
 import { findProblems, sameRecordsSentence, type LoadConditions } from './assert-check-passed.ts';
 import { isoOfMicros } from '../../../base/clock.ts';
 import { mostOf, type Sum } from './findings.ts';
+import { oddFindings } from './odd-findings.ts';
 import { expectedOf } from './prepare-days.ts';
 import type { SharedDevices } from './shared-devices.ts';
 
@@ -64,8 +65,13 @@ export function checkResult(checked: Checked): CheckResult {
     },
     samples: sum.samples,
     ...(checked.leftOut.length > 0 && { files_left_out: checked.leftOut }),
+    odd_values: oddOf(checked),
     same_records: same,
   };
+}
+
+function oddOf({ sum, options, words }: Checked): readonly OddFinding[] {
+  return oddFindings(sum.odd, options.choice, words);
 }
 
 function totalsOf({ sum, days, faults }: Checked): RunTotals {
@@ -119,7 +125,7 @@ function summaries(
 
 function warningsOf(checked: Checked): string[] {
   const { sum, repeated, devices } = checked;
-  const { events, inFuture, before2000, cutIds } = sum.counts;
+  const { events, inFuture } = sum.counts;
   const [busiest] = mostOf(sum.busiest, 1);
   const unmapped = sum.unmappedEvents.size + sum.unmappedProperties.size;
   const links = sum.choice.leftOut.get(linkNotListed) ?? 0;
@@ -131,8 +137,7 @@ function warningsOf(checked: Checked): string[] {
       inFuture > 0,
       () => `${inFuture} events lie in the future, by less than a day; see whether the time zone is right.`,
     ],
-    [before2000 > 0, () => oldSentence(before2000)],
-    [cutIds > 0, () => `${cutIds} events have a distinct_id that is cut to 200 characters, as the store does.`],
+    ...oddOf(checked).map(({ detail }) => [true, () => detail] as const),
     [standsOut, () => busySentence(busiest, events)],
     [devices.shared.length > 0, () => sharedSentence(devices)],
     [unmapped > 0, () => unmappedSentence(unmapped)],
@@ -158,10 +163,6 @@ function repeatedSentence(count: number): string {
   );
 }
 
-function oldSentence(count: number): string {
-  return `${count} events lie before the year 2000; see whether the source counts its time as the format expects it.`;
-}
-
 function sharedSentence({ shared, isIncomplete }: SharedDevices): string {
   return (
     `${isIncomplete ? 'At least ' : ''}${shared.length} anonymous ids were tied to more than one person: ` +
@@ -179,8 +180,8 @@ function unmappedSentence(count: number): string {
 type Sentence = readonly [holds: boolean, sentence: () => string];
 
 function joinSentences({ options, tables }: Checked): readonly Sentence[] {
-  return (options.choice?.join ?? []).flatMap(({ table, on, column = on }, index): readonly Sentence[] => {
-    const { isMatched = true, repeated = 0 } = tables[index] ?? {};
+  return (options.choice?.join ?? []).flatMap(({ table, on }, index): readonly Sentence[] => {
+    const { isMatched = true, repeated = 0, column = on } = tables[index] ?? {};
     return [
       [
         !isMatched,

@@ -1,6 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
-import type { RecordReader, RecordResult } from '../../formats/format.ts';
+import { unreadableTime } from '../../choosing/odd-times.ts';
+import type { RecordReader, RecordResult, RecordTimes } from '../../formats/format.ts';
 import type { WireEvent } from '../../../contract/wire-event.ts';
+import { objectIn } from '../../../base/json.ts';
 import { contentWords, identityWords } from '../../checksum.ts';
 import type { RejectedRecord } from '../../staging.ts';
 import type { Transform } from '../../transform.ts';
@@ -23,6 +25,8 @@ export interface SegmentCheckDeps {
   readonly buffer: SpillBuffer;
   readonly devices: SharedDevices;
   readonly unmapped: UnmappedNames;
+  /** Where the time of a record stands; undefined: the format does not say. */
+  readonly times: RecordTimes | undefined;
   /** Combinations of event names of which there are samples. */
   readonly sampled: Set<string>;
   readonly eventBytesMax: number;
@@ -170,8 +174,10 @@ function createCounter(
     },
     settle: (result, line, text, refused = 0) => {
       if (result.kind !== 'unreadable' && result.chosen !== undefined) tally.choose(result.chosen);
+      if (result.odd !== undefined) tally.odd.ruled(result.odd);
       if (result.kind === 'skipped') tally.skip(result.reason);
       else if (result.kind === 'unreadable') {
+        noteUnreadableTime(deps, tally, text);
         reject({ code: 'unreadable_record', reason: result.reason }, { line, original: text }, 'unreadable');
       } else if (result.events.length + refused === 0) tally.skip(emptyResult);
       else {
@@ -184,12 +190,20 @@ function createCounter(
     refuse,
     take: (event, line, text) => {
       const converted = convert(event);
+      tally.odd.event(event);
       if (converted.kind === 'ready') return put(converted);
+      if (converted.code === 'invalid_event_timestamp') tally.odd.time(event.timestamp);
       refuse(converted, line, text);
       return true;
     },
     again: put.again,
   };
+}
+
+/** Of a record that could not be read: whether its time is what is wrong with it. */
+function noteUnreadableTime({ times }: SegmentCheckDeps, tally: SegmentTally, text: string): void {
+  const time = times === undefined ? undefined : unreadableTime(objectIn(text), times);
+  if (time !== undefined) tally.odd.time(time);
 }
 
 /** `held`: what it stands for; the export has put that among the rejected records already. */

@@ -166,7 +166,8 @@ function openReader(
   }
   try {
     const names = given === undefined ? format.names : parseNames(format.names, given);
-    return { format, names, read: createChosenReader(() => format.createReader(formatOptions, names), choice, tables) };
+    const rules = { tables, times: format.times, now: run.createdAt };
+    return { format, names, read: createChosenReader(() => format.createReader(formatOptions, names), choice, rules) };
   } catch (cause) {
     if (!(cause instanceof FormatOptionsError)) throw cause;
     throw new RunFailedError(`${cause.message}; start a new run with other format options`, { cause });
@@ -230,6 +231,7 @@ function startParts(
     read,
     buffer: createSpillBuffer(limits),
     devices: createSharedDevices(),
+    times: format.times,
     unmapped: findUnmapped(format.slug, format.names, names),
     sampled: new Set(),
     eventBytesMax,

@@ -20,7 +20,6 @@ export interface ReadyEvent {
   event: string;
   /** As the store keeps it. */
   distinctId: string;
-  isCut: boolean;
   /** µs since the epoch. */
   micros: number;
   json: string;
@@ -63,7 +62,6 @@ export function createConverter(options: ConvertOptions): ConvertEvent {
     uuid: '',
     event: '',
     distinctId: '',
-    isCut: false,
     micros: 0,
     json: '',
     stored: '',
@@ -103,7 +101,6 @@ function fill(ready: ReadyEvent, source: WireEvent, time: Time, mark: string): v
   ready.uuid = source.uuid.toLowerCase();
   ready.event = event;
   ready.distinctId = storedId(id);
-  ready.isCut = ready.distinctId.length < id.length;
   ready.micros = time.micros;
   ready.json =
     `{"uuid":"${ready.uuid}","event":${JSON.stringify(event)},"distinct_id":${JSON.stringify(ready.distinctId)},` +

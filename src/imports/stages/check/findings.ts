@@ -1,6 +1,7 @@
 import type { ErrorGroup, SamplePair } from '../../run/results.ts';
 import { createErrorGroups, type ErrorGroups } from './error-groups.ts';
 import { createIdSample, type IdSample, type SavedIds } from './id-sample.ts';
+import { addOdd, createOddSum, type OddCounts, type OddSum } from './odd-tally.ts';
 
 /** What was found in one segment: JSON beside its spill. Findings of all segments add up to those of the run. */
 export interface Findings {
@@ -26,9 +27,9 @@ export interface Findings {
   readonly ids: SavedIds;
   /** Most first. */
   readonly busiest: readonly (readonly [id: string, events: number])[];
-  readonly cutIds: number;
   readonly inFuture: number;
-  readonly before2000: number;
+  /** Undefined: there are none. */
+  readonly odd?: OddCounts;
 }
 
 /** µs since the epoch. */
@@ -59,6 +60,7 @@ export interface Sum {
   readonly unmappedProperties: Map<string, number>;
   readonly ids: IdSample;
   busiest: Map<string, number>;
+  readonly odd: OddSum;
 }
 
 const countKeys = [
@@ -69,9 +71,7 @@ const countKeys = [
   'events',
   'identifies',
   'groupIdentifies',
-  'cutIds',
   'inFuture',
-  'before2000',
 ] as const satisfies readonly (keyof Findings)[];
 type CountKey = (typeof countKeys)[number];
 
@@ -85,9 +85,7 @@ export function createSum(): Sum {
       events: 0,
       identifies: 0,
       groupIdentifies: 0,
-      cutIds: 0,
       inFuture: 0,
-      before2000: 0,
     },
     skipped: new Map(),
     choice: { read: 0, leftOut: new Map() },
@@ -99,6 +97,7 @@ export function createSum(): Sum {
     unmappedProperties: new Map(),
     ids: createIdSample(),
     busiest: new Map(),
+    odd: createOddSum(),
   };
 }
 
@@ -116,6 +115,7 @@ export function addFindings(sum: Sum, findings: Findings): void {
     countName(sum.unmappedProperties, name, count);
   }
   sum.ids.merge(findings.ids);
+  if (findings.odd !== undefined) addOdd(sum.odd, findings.odd);
   for (const [id, events] of findings.busiest) sum.busiest.set(id, (sum.busiest.get(id) ?? 0) + events);
   if (sum.busiest.size > busiestMax * 2) sum.busiest = new Map(mostOf(sum.busiest, busiestMax));
 }

@@ -76,12 +76,15 @@ async function readTable(staging: Staging, key: string): Promise<Buffer> {
   return packed.length === 0 ? packed : await decompress(packed, { maxOutputLength: tablesBytesMax + 1 });
 }
 
-function tableOf(text: Buffer, { table, on, column = on, columns }: Join): JoinTable {
+function tableOf(text: Buffer, join: Join): JoinTable {
+  const { table, on, columns } = join;
+  const lines = text.toString().split('\n');
+  const column = join.first_column === true ? firstColumn(lines, join) : (join.column ?? on);
   const isTaken = columns === undefined ? () => true : createMatcher(columns);
   const rows = new Map<string, Properties>();
   let repeated = 0;
   let count = 0;
-  for (const line of text.toString().split('\n')) {
+  for (const line of lines) {
     if (line.trim() === '') continue;
     count += 1;
     const row = objectIn(line);
@@ -94,11 +97,19 @@ function tableOf(text: Buffer, { table, on, column = on, columns }: Join): JoinT
         columnsOf(row, (name) => name !== column && isTaken(name)),
       );
   }
-  if (rows.size > 0) return { rows, repeated, isMatched: false };
+  if (rows.size > 0) return { rows, column, repeated, isMatched: false };
   throw new RunFailedError(
     `expected rows with a value in the column "${column}" of ${table}, got ${count} rows without one; start a new run that names ` +
       'the column of the key',
   );
+}
+
+/** Of the first row: rows of a CSV have their columns in the order of its header. */
+function firstColumn(lines: readonly string[], { table, on }: Join): string {
+  const line = lines.find((each) => each.trim() !== '');
+  const [column] = Object.keys((line === undefined ? undefined : objectIn(line)) ?? {});
+  if (column !== undefined) return column;
+  throw new RunFailedError(`expected rows in ${table}, to find them by "${on}", got none; start a new run without it`);
 }
 
 function columnsOf(row: Readonly<Record<string, unknown>>, isTaken: (name: string) => boolean): Properties {

@@ -2,6 +2,8 @@ import type { WireEvent } from '../../../contract/wire-event.ts';
 import type { RejectedRecord } from '../../staging.ts';
 import { createChoiceTally, type ChoiceTally } from './choice-tally.ts';
 import type { ReadyEvent } from './convert-event.ts';
+import { isoOfMicros } from '../../../base/clock.ts';
+import { createOddTally, type OddTally } from './odd-tally.ts';
 import { createErrorGroups } from './error-groups.ts';
 import { hashText, type Words } from './event-keys.ts';
 import { countName, countReason, mostOf, sampleKey, samplesMax, type Findings } from './findings.ts';
@@ -14,6 +16,7 @@ export interface SegmentTally {
   skip(reason: string): void;
   reject(rejected: RejectedRecord, kind: 'unreadable' | 'refused'): void;
   readonly choose: ChoiceTally['choose'];
+  readonly odd: OddTally;
   /** A record became events, or would have: none are left where all of them are refused. `text` is its JSON. */
   convert(part: string, line: number, text: string, events: readonly WireEvent[]): void;
   property(name: string): void;
@@ -39,7 +42,8 @@ const year2000 = Date.UTC(2000, 0, 1) * 1000;
 /** `sampled`: combinations of names that the run has samples of. */
 export function createSegmentTally(unmapped: UnmappedNames, sampled: Set<string>, now: () => number): SegmentTally {
   const counts = { records: 0, converted: 0, unreadable: 0, refused: 0, events: 0 };
-  const marks = { identifies: 0, groupIdentifies: 0, cutIds: 0, inFuture: 0, before2000: 0 };
+  const marks = { identifies: 0, groupIdentifies: 0, inFuture: 0 };
+  const odd = createOddTally();
   const skipped = new Map<string, number>();
   const choice = createChoiceTally();
   const errors = createErrorGroups();
@@ -49,11 +53,10 @@ export function createSegmentTally(unmapped: UnmappedNames, sampled: Set<string>
   const unmappedProperties = new Map<string, number>();
   const ids = createIdSample();
   const perId = new Map<string, number>();
-  const mark = ({ event, micros, isCut }: ReadyEvent): void => {
+  const mark = ({ event, micros }: ReadyEvent): void => {
     if (event === '$identify') marks.identifies += 1;
     else if (event === '$groupidentify') marks.groupIdentifies += 1;
-    if (isCut) marks.cutIds += 1;
-    if (micros < year2000) marks.before2000 += 1;
+    if (micros < year2000) odd.time(isoOfMicros(micros));
     else if (micros > now() * 1000) marks.inFuture += 1;
   };
   return {
@@ -62,6 +65,7 @@ export function createSegmentTally(unmapped: UnmappedNames, sampled: Set<string>
     },
     skip: (reason) => countReason(skipped, reason, 1),
     choose: choice.choose,
+    odd,
     reject: ({ code, reason, part, line, original }, kind) => {
       counts[kind] += 1;
       errors.add(code, reason, { part, line, original });
@@ -77,6 +81,7 @@ export function createSegmentTally(unmapped: UnmappedNames, sampled: Set<string>
     },
     property: (name) => {
       if (unmapped.isProperty(name)) countName(unmappedProperties, name, 1);
+      odd.property(name);
     },
     event: (event, id) => {
       const entry = byName.get(event.event) ?? addName(names, byName, event.event);
@@ -90,21 +95,25 @@ export function createSegmentTally(unmapped: UnmappedNames, sampled: Set<string>
       return entry;
     },
     names,
-    findings: () => ({
-      ...counts,
-      ...marks,
-      skipped: Object.fromEntries(skipped),
-      ...choice.found(),
-      byName: [...byName].map(([name, { count, first, last }]) => ({ name, count, first, last })),
-      errors: errors.list(),
-      samples,
-      unmappedEvents: Object.fromEntries(
-        [...byName].filter(([name]) => unmapped.isEvent(name)).map(([name, { count }]) => [name, count]),
-      ),
-      unmappedProperties: Object.fromEntries(unmappedProperties),
-      ids: ids.save(),
-      busiest: mostOf(perId, busiestMax),
-    }),
+    findings: () => {
+      const oddCounts = odd.found();
+      return {
+        ...counts,
+        ...marks,
+        skipped: Object.fromEntries(skipped),
+        ...choice.found(),
+        byName: [...byName].map(([name, { count, first, last }]) => ({ name, count, first, last })),
+        errors: errors.list(),
+        samples,
+        unmappedEvents: Object.fromEntries(
+          [...byName].filter(([name]) => unmapped.isEvent(name)).map(([name, { count }]) => [name, count]),
+        ),
+        unmappedProperties: Object.fromEntries(unmappedProperties),
+        ids: ids.save(),
+        busiest: mostOf(perId, busiestMax),
+        ...(oddCounts === undefined ? {} : { odd: oddCounts }),
+      };
+    },
   };
 }
 

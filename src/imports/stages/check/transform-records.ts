@@ -104,10 +104,11 @@ function settled(record: ReadRecord, outcomes: readonly TransformOutcome[], left
     else failures.push(outcome);
   }
   const chosen = { read: outcomes.length + (result.chosen?.leftOut.length ?? 0), leftOut };
+  const found = { chosen, ...(result.odd && { odd: result.odd }) };
   const isDropped = events.length + failures.length === 0;
   return {
     ...record,
-    result: isDropped ? { kind: 'skipped', reason: leftOutReason, chosen } : { kind: 'events', events, chosen },
+    result: isDropped ? { kind: 'skipped', reason: leftOutReason, ...found } : { kind: 'events', events, ...found },
     failures,
   };
 }

@@ -1,0 +1,91 @@
+import { isTooFarAhead } from '../../batch/event-time.ts';
+import { parseTimestamp } from '../../batch/timestamps.ts';
+import { isObject } from '../../base/json.ts';
+import type { RuleOf } from '../../contract/odd-values.ts';
+import type { WireEvent } from '../../contract/wire-event.ts';
+import type { RecordTimes } from '../formats/format.ts';
+import { setMember, type Json, type Properties } from '../formats/read-values.ts';
+import { anyTime } from '../formats/times.ts';
+import { createTimeGuess } from './guess-time.ts';
+
+const earliestMicros = Date.UTC(2000, 0, 1) * 1000;
+
+/** Before the year 2000, or so far ahead that no clock in a wrong zone explains it. `now`: ms since the epoch. */
+export function isOddTime(micros: number, now: number): boolean {
+  return micros < earliestMicros || isTooFarAhead(micros, now);
+}
+
+export function findOddTime({ timestamp }: WireEvent, now: number): string | undefined {
+  const micros = parseTimestamp(timestamp);
+  return micros === undefined || isOddTime(micros, now) ? timestamp : undefined;
+}
+
+/** The time that a record says, where nobody can read it; undefined: it says none, or one that can be read. */
+export function unreadableTime(record: unknown, { own }: RecordTimes): string | undefined {
+  const found = isObject(record) ? firstAt(record, own) : undefined;
+  return found === undefined || anyTime(found.value) !== undefined ? undefined : String(found.value).slice(0, 100);
+}
+
+/** A record with another time in the place of its own, and that one's text; undefined: its own stands. */
+export type TimeRepair = (record: unknown) => { readonly record: Json; readonly was: string } | undefined;
+
+/** What the rules `guess` and `received` do before a format reads a record. */
+export function createTimeRepair(
+  rule: RuleOf<'odd_times'>,
+  { own, received }: RecordTimes,
+  now: number,
+): TimeRepair | undefined {
+  if (rule !== 'guess' && rule !== 'received') return undefined;
+  const guess = createTimeGuess();
+  return (record) => {
+    const found = isObject(record) ? firstAt(record, own) : undefined;
+    if (!isObject(record) || found === undefined) return undefined;
+    const iso = anyTime(found.value);
+    if (iso !== undefined && (rule === 'guess' || !isOdd(iso, now))) return undefined;
+    const other = rule === 'received' ? receivedAt(record, received, now) : guessOf(found.value, guess);
+    return other === undefined
+      ? undefined
+      : { record: withValue(record, found.path, other), was: String(found.value).slice(0, 100) };
+  };
+}
+
+function guessOf(value: unknown, guess: (text: string) => string | undefined): string | undefined {
+  return typeof value === 'string' ? guess(value) : undefined;
+}
+
+function receivedAt(record: Json, paths: readonly string[], now: number): unknown {
+  for (const path of paths) {
+    const value = firstAt(record, [path])?.value;
+    const iso = anyTime(value);
+    if (iso !== undefined && !isOdd(iso, now)) return value;
+  }
+  return undefined;
+}
+
+function isOdd(iso: string, now: number): boolean {
+  const micros = parseTimestamp(iso);
+  return micros === undefined || isOddTime(micros, now);
+}
+
+interface Found {
+  readonly path: readonly string[];
+  readonly value: unknown;
+}
+
+/** The first of the paths where something stands. */
+function firstAt(record: Json, paths: readonly string[]): Found | undefined {
+  for (const text of paths) {
+    const path = text.split('.');
+    let value: unknown = record;
+    for (const key of path) value = isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
+    if (value !== undefined && value !== null && value !== '') return { path, value };
+  }
+  return undefined;
+}
+
+function withValue(record: Json, [key = '', ...rest]: readonly string[], value: unknown): Json {
+  const changed: Properties = { ...record };
+  const inner = record[key];
+  setMember(changed, key, rest.length === 0 ? value : withValue(isObject(inner) ? inner : {}, rest, value));
+  return changed;
+}
