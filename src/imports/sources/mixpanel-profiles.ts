@@ -1,3 +1,4 @@
+import { isObject } from '../../base/json.ts';
 import { SourceWaitError, type RecordChunk, type SourceContext } from '../source.ts';
 import type { Pace } from './pace.ts';
 import { chunkOf, parsePage } from './parse-page.ts';
@@ -14,21 +15,31 @@ export interface ProfileAsking {
   readonly project: Readonly<Record<string, string>>;
 }
 
+/** A group key of a project: the number that Mixpanel has for it, and what groups of it are called here. */
+export interface GroupKey {
+  readonly dataGroupId: string;
+  readonly type: string;
+}
+
 /**
- * Profiles of users, page by page. The session that the first page names holds the result still, so what all pages have must be
+ * Profiles of users, or of the groups of one key, page by page. The session that the first page names holds the result still, so what all pages have must be
  * the total that they name; anything less throws SourceWaitError.
  */
-export async function* profileChunks(asking: ProfileAsking, context: SourceContext): AsyncGenerator<RecordChunk> {
+export async function* profileChunks(
+  asking: ProfileAsking,
+  context: SourceContext,
+  group?: GroupKey,
+): AsyncGenerator<RecordChunk> {
   let session = '';
   let bytesRead = 0;
   let records = 0;
   for (let page = 0; ; page += 1) {
-    const bytes = await askAgain(context, () => readPage(asking, { session, page }, context));
+    const bytes = await askAgain(context, () => readPage(asking, { session, page, group }, context));
     bytesRead += bytes.length;
     const { results, sessionId, pageSize, total } = contentOf(bytes);
     session = sessionId;
     records += results.length;
-    if (results.length > 0) yield chunkOf(results, bytesRead);
+    if (results.length > 0) yield chunkOf(group === undefined ? results : ofGroup(results, group), bytesRead);
     if (results.length >= pageSize && results.length > 0 && session !== '') continue;
     if (total === undefined || records >= total) return;
     const message = `${name}: expected ${total} profiles, got ${records}; the answer was cut off`;
@@ -36,13 +47,23 @@ export async function* profileChunks(asking: ProfileAsking, context: SourceConte
   }
 }
 
+/** Their answers call the key of a group `$distinct_id`, and say nowhere of which type it is. */
+function ofGroup(results: readonly unknown[], { type }: GroupKey): readonly unknown[] {
+  return results.map((result) =>
+    isObject(result) ? { $group_key: type, $group_id: result['$distinct_id'], ...result } : result,
+  );
+}
+
 async function readPage(
   { api, profilesPace, headers, profilesUrl, project }: ProfileAsking,
-  { session, page }: { readonly session: string; readonly page: number },
+  { session, page, group }: { readonly session: string; readonly page: number; readonly group: GroupKey | undefined },
   context: SourceContext,
 ): Promise<Buffer> {
   await profilesPace(context, true);
-  const body = new URLSearchParams(session === '' ? {} : { session_id: session, page: String(page) });
+  const body = new URLSearchParams({
+    ...(session === '' ? {} : { session_id: session, page: String(page) }),
+    ...(group && { data_group_id: group.dataGroupId }),
+  });
   const response = await api.ask(
     {
       url: `${profilesUrl}/api/2.0/engage?${new URLSearchParams(project)}`,

@@ -3,6 +3,7 @@ import { SourceError, SourceWaitError, type Source } from '../source.ts';
 import { withDefaults } from '../../plugins/check-settings.ts';
 import type { SettingValues } from '../../plugins/fields.ts';
 import { SettingsError } from '../../plugins/plugin.ts';
+import { mixpanel as mixpanelFormat } from '../formats/mixpanel/mixpanel.ts';
 import { mixpanel } from './mixpanel.ts';
 import {
   startExportServer,
@@ -34,13 +35,21 @@ const profiles = Array.from({ length: 25 }, (_, index) => ({
   $properties: { $email: `u${index}@example.com` },
 }));
 
+const companies = Array.from({ length: 15 }, (_, index) => ({
+  $distinct_id: `company-${index}`,
+  $properties: { $name: `Company ${index}`, seats: index, $last_seen: '2024-03-01T00:00:00' },
+}));
+
 function api({ path, method, query, form }: ExportRequestOf): Answer {
   if (path === '/api/2.0/export' && method === 'GET') return { lines: days[query.get('from_date') ?? ''] ?? [] };
   if (path !== '/api/2.0/engage' || method !== 'POST') return { status: 404, body: 'nothing here' };
   const page = Number(form.get('page') ?? 0);
   if (page > 0 && form.get('session_id') !== 'session') return { status: 400, body: '{"error": "unknown session"}' };
-  const results = profiles.slice(page * 10, page * 10 + 10);
-  return { json: { page, page_size: 10, session_id: 'session', total: profiles.length, results } };
+  if (form.has('data_group_id') && form.get('data_group_id') !== '77')
+    return { status: 400, body: '{"error": "no group"}' };
+  const all = form.has('data_group_id') ? companies : profiles;
+  const results = all.slice(page * 10, page * 10 + 10);
+  return { json: { page, page_size: 10, session_id: 'session', total: all.length, results } };
 }
 
 function sourceOf(server: Pick<ExportServer, 'url'>, settings: SettingValues = {}): Source {
@@ -173,6 +182,22 @@ describe('profiles of Mixpanel', () => {
     expect(server.asked).toHaveLength(3 + 3);
   });
 
+  it('of groups come with their type and key, page by page, and become groups', async () => {
+    await using server = await startExportServer(api);
+    const found = await readSource(sourceOf(server, { records: 'profiles', group_keys: '77:company' }), {});
+    expect([...found.keys()]).toEqual(['profiles', 'profiles of company']);
+    const records = (found.get('profiles of company') ?? []).map((line) => JSON.parse(line) as Record<string, unknown>);
+    expect(records).toHaveLength(companies.length);
+    expect(server.asked).toHaveLength(3 + 2);
+    const read = mixpanelFormat.createReader({}, mixpanelFormat.names);
+    const events = records.map(read).flatMap((result) => (result.kind === 'events' ? result.events : []));
+    expect(events).toHaveLength(companies.length);
+    expect(events[3]).toMatchObject({
+      event: '$groupidentify',
+      properties: { $group_type: 'company', $group_key: 'company-3', $group_set: { seats: 3 } },
+    });
+  });
+
   it('fewer profiles than announced are not taken for all', async () => {
     const short = { page: 0, page_size: 10, session_id: 's', total: 25, results: profiles.slice(0, 9) };
     await using server = await startExportServer(() => ({ json: short }));
@@ -189,6 +214,8 @@ describe('settings of Mixpanel', () => {
     [{ base_url: 'ftp://example.com' }, 'base_url'],
     [{ base_url: 'https://user:key@example.com' }, 'base_url'],
     [{ days_per_request: '0' }, 'days_per_request'],
+    [{ group_keys: 'company' }, 'group_keys'],
+    [{ group_keys: '7:team, 8:team' }, 'group_keys'],
   ])('%j are refused', (settings, key) => {
     expect(() => sourceOf({ url: '' }, settings)).toThrow(SettingsError);
     expect(() => sourceOf({ url: '' }, settings)).toThrow(`"${key}"`);

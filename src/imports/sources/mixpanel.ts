@@ -14,7 +14,7 @@ import { dayOf, daySlices, keyOf } from './day-slices.ts';
 import { ndjsonChunks } from './ndjson-chunks.ts';
 import { createPace, type Pace } from './pace.ts';
 import { baseUrlOf, basicAuth, createExportApi, type ExportApi } from './export-api.ts';
-import { profileChunks } from './mixpanel-profiles.ts';
+import { profileChunks, type GroupKey } from './mixpanel-profiles.ts';
 
 const name = 'Mixpanel';
 /** What Mixpanel allows a project; one less each, because its clock is not ours. */
@@ -35,7 +35,7 @@ export const mixpanel = defineImportSource({
   slug: 'mixpanel',
   name: 'Mixpanel',
   description:
-    'Imports events and profiles of users through the export API of Mixpanel, at the speed that Mixpanel allows. For projects ' +
+    'Imports events and profiles of users and groups through the export API of Mixpanel, at the speed that Mixpanel allows. For projects ' +
     'from before 2023, whose times are local, set the option `time_zone` of the format.',
   fields: [
     {
@@ -53,6 +53,18 @@ export const mixpanel = defineImportSource({
       choices: ['events', 'profiles', 'both'],
       default: 'both',
       hint: 'Events of the range, profiles of users (as they are now), or both. Profiles come first.',
+    },
+    {
+      key: 'group_keys',
+      name: 'Group keys',
+      type: 'string',
+      visible_if: [
+        ['records', 'profiles'],
+        ['records', 'both'],
+      ],
+      hint:
+        'Profiles of groups come, too: number and type of each group key, such as 1234567890:company, 2345678901:team. The number ' +
+        'stands in the address of a group’s page.',
     },
     {
       key: 'authentication',
@@ -132,11 +144,12 @@ interface Asking {
 function createSource(settings: SettingValues, host: SourceHost): Source {
   const asking = askingOf(settings, host);
   const records = textSetting(settings, 'records', 'both');
+  const groups = groupKeysOf(settings);
   const days = integerSetting(settings, 'days_per_request', { standard: 1, min: 1, max: 31 });
   return {
     concurrency: 2,
     listParts: async (range) => {
-      const parts: SourcePart[] = records === 'events' ? [] : [{ key: profilesKey, stable: false }];
+      const parts: SourcePart[] = records === 'events' ? [] : profileParts(groups);
       if (records === 'profiles') return parts;
       const slices = daySlices(range, { name, now: host.now(), unitMs: dayMs, settledMs: hourMs, days });
       // Both ends are days of the range: `to` of the API is included.
@@ -146,9 +159,41 @@ function createSource(settings: SettingValues, host: SourceHost): Source {
       });
       return [...parts, ...slices.map((slice) => ({ key: keyOf(slice), stable: false, detail: detail(slice) }))];
     },
-    open: (part, context) =>
-      part.key === profilesKey ? profileChunks(asking, context) : eventChunks(asking, part, context),
+    open: (part, context) => {
+      if (part.key === profilesKey) return profileChunks(asking, context);
+      const group = groups.find((each) => part.key === groupPartKey(each));
+      return group === undefined ? eventChunks(asking, part, context) : profileChunks(asking, context, group);
+    },
   };
+}
+
+function profileParts(groups: readonly GroupKey[]): SourcePart[] {
+  return [profilesKey, ...groups.map(groupPartKey)].map((key) => ({ key, stable: false }));
+}
+
+/** No key of days begins so. */
+function groupPartKey({ type }: GroupKey): string {
+  return `${profilesKey} of ${type}`;
+}
+
+function groupKeysOf(settings: SettingValues): readonly GroupKey[] {
+  const given = textSetting(settings, 'group_keys')
+    .split(',')
+    .map((each) => each.trim());
+  const keys = given
+    .filter((each) => each !== '')
+    .map((each) => {
+      const [, dataGroupId, type] = /^(-?\d{1,30}):(.{1,200})$/.exec(each) ?? [];
+      if (dataGroupId !== undefined && type !== undefined) return { dataGroupId, type: type.trim() };
+      throw wrongSetting(
+        'group_keys',
+        `expected number and type of each group key, such as 1234567890:company, got: ${each.slice(0, 60)}`,
+      );
+    });
+  const types = keys.map(({ type }) => type);
+  const twice = types.find((type, index) => types.indexOf(type) !== index);
+  if (twice !== undefined) throw wrongSetting('group_keys', `expected each type once, got ${twice.slice(0, 60)} twice`);
+  return keys;
 }
 
 function askingOf(settings: SettingValues, host: SourceHost): Asking {

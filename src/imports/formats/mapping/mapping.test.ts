@@ -175,6 +175,25 @@ describe('the declarative mapping', () => {
     });
   });
 
+  it('$group_set makes the profile of a group of a row; where there is no one group, or another event, it is refused', () => {
+    const more = { groups: { company: 'org' }, $group_set: { seats: 'n' } };
+    const named = { ...more, event: { constant: '$groupidentify' } };
+    expect(eventFrom(mapping, { ...record, org: 7, n: 3 }, given(named))).toMatchObject({
+      event: '$groupidentify',
+      properties: { $group_type: 'company', $group_key: '7', $groups: { company: '7' }, $group_set: { seats: 3 } },
+    });
+    const refused = (change: object, rules: object): unknown =>
+      readAll(mapping, [{ ...record, ...change }], given(rules))[0];
+    expect(refused({ n: 3 }, named)).toMatchObject({
+      kind: 'unreadable',
+      reason: expect.stringContaining('one group'),
+    });
+    expect(refused({ org: 7, n: 3 }, more)).toMatchObject({
+      kind: 'unreadable',
+      reason: expect.stringContaining('$groupidentify'),
+    });
+  });
+
   it('an id of the source decides the uuid, and a second file that counts from 1 does not meet the first', () => {
     const uuid = (more: object, change: object) => eventFrom(mapping, { ...record, ...change }, given(more)).uuid;
     const known = '7f3b2a10-5a6b-4c3d-9e8f-0123456789ab';

@@ -17,6 +17,7 @@ import { readOptions } from '../read-options.ts';
 import { idOf, kindOf, setMember, valueOfJson, type Json, type Properties } from '../read-values.ts';
 import { isJunkId, readObjects } from '../read-objects.ts';
 import { mappingExample } from './mapping-example.ts';
+import type { BagRule } from './bag-rule.ts';
 import { parentColumn, parseRules, type Rules } from './rules.ts';
 import type { ValueRule } from './value-rule.ts';
 
@@ -26,11 +27,11 @@ export const mapping: Format = {
   name: 'Mapping',
   description:
     'Records of any shape, by rules. `event`, `distinct_id` and `timestamp` are required; `uuid`, `anonymous_id`, `properties`, ' +
-    '`others`, `$set`, `$set_once`, `groups`, `skip`, `nothing`, `each` and `source` may be there. A rule is a column or path ' +
+    '`others`, `$set`, `$set_once`, `groups`, `$group_set`, `skip`, `nothing`, `each` and `source` may be there. A rule is a column or path ' +
     '(`"user.id"`, which also leads into JSON text), a template (`"{a}-{b}"`), or an object with one of `path`, `constant`, `template`, `first` (a list of rules) and any of ' +
     '`default`, `table` (value → value), `else`, `type` (text, number, boolean, json). `timestamp` may have `format` (iso, s, ' +
-    'ms, us, ns or a pattern such as `dd.MM.yyyy HH:mm:ss`) and `zone`. `properties`, `$set`, `$set_once` and `groups` are lists ' +
-    'of columns or objects of name → rule. Columns that no rule takes become properties if `others` is true, which it is ' +
+    'ms, us, ns or a pattern such as `dd.MM.yyyy HH:mm:ss`) and `zone`. `properties`, `$set`, `$set_once`, `groups` and `$group_set` are lists ' +
+    'of columns or objects of name → rule. `$group_set` tells of the one group in `groups`, for the event `$groupidentify`. Columns that no rule takes become properties if `others` is true, which it is ' +
     'unless `properties` is given. `skip` is a list of `{"if": rule, "is": values, "reason": text}`. `nothing` lists texts ' +
     'that stand for no value (`["NULL", "\\\\N"]`). `each` is ' +
     'the list of events in a record (`"data"`): the rules are those of one of them, and what stands around it is `parent` ' +
@@ -120,9 +121,18 @@ function headOf(record: Json, { rules, writer }: Context): Head | NoEvents {
   }
   const event = writer.eventName(name);
   if (event === null) return leftOut(name);
+  const fault = rules.groupSet === undefined ? undefined : groupFault(record, event, rules);
+  if (fault !== undefined) return unreadable(fault);
   const id = idOf(rules.uuid?.read(record));
   if (rules.uuid !== undefined && id === undefined) return unreadable('uuid: expected an id, got nothing');
   return { kind: 'head', event, distinctId, timestamp, id, name };
+}
+
+/** Why what is told of a group has no place to go. */
+function groupFault(record: Json, event: string, { groups }: Rules): string | undefined {
+  if (event !== '$groupidentify') return '$group_set: expected events called $groupidentify, got another one';
+  const found = Object.keys(groupsOf(groups, record)).length;
+  return found === 1 ? undefined : `$group_set: expected one group in groups, got ${found}`;
 }
 
 function eventsOf(record: Json, head: Head, { rules, writer, ...names }: Context): readonly WireEvent[] {
@@ -167,8 +177,17 @@ function propertiesOf(record: Json, rules: Rules, names: Pick<Context, 'properti
   if (names.properties.size > 0) rename(found, names.properties, properties);
   addBag(rules.set, '$set', record, properties, names.person);
   addBag(rules.setOnce, '$set_once', record, properties, names.person);
-  addGroups(rules.groups, record, properties);
+  const groups = groupsOf(rules.groups, record);
+  if (Object.keys(groups).length > 0) properties['$groups'] = groups;
+  if (rules.groupSet !== undefined) addGroupProfile(rules.groupSet, record, groups, properties);
   return properties;
+}
+
+function addGroupProfile(bag: BagRule, record: Json, groups: Properties, properties: Properties): void {
+  const [[type, key] = []] = Object.entries(groups);
+  const set: Properties = {};
+  bag.addTo(record, set);
+  Object.assign(properties, { $group_type: type, $group_key: key, $group_set: set });
 }
 
 function addOthers(record: Json, taken: ReadonlySet<string>, target: Properties): void {
@@ -179,7 +198,7 @@ function addOthers(record: Json, taken: ReadonlySet<string>, target: Properties)
   }
 }
 
-function addGroups(bag: Rules['groups'], record: Json, properties: Properties): void {
+function groupsOf(bag: BagRule, record: Json): Properties {
   const found: Properties = {};
   bag.addTo(record, found);
   const groups: Properties = {};
@@ -187,10 +206,10 @@ function addGroups(bag: Rules['groups'], record: Json, properties: Properties): 
     const key = idOf(value);
     if (key !== undefined) setMember(groups, type, key);
   }
-  if (Object.keys(groups).length > 0) properties['$groups'] = groups;
+  return groups;
 }
 
-function addBag(bag: Rules['set'], name: string, record: Json, properties: Properties, names: Names): void {
+function addBag(bag: BagRule, name: string, record: Json, properties: Properties, names: Names): void {
   const found: Properties = {};
   bag.addTo(record, found);
   const target: Properties = {};

@@ -21,6 +21,8 @@ export interface Rules {
   readonly set: BagRule;
   readonly setOnce: BagRule;
   readonly groups: BagRule;
+  /** Of a `$groupidentify`; undefined: no rule for it. */
+  readonly groupSet: BagRule | undefined;
   readonly skip: readonly SkipRule[];
   /** Texts that stand for no value, such as NULL. */
   readonly nothing: ReadonlySet<string>;
@@ -47,6 +49,7 @@ const optional = [
   '$set',
   '$set_once',
   'groups',
+  '$group_set',
   'skip',
   'nothing',
 ] as const;
@@ -74,6 +77,7 @@ export function parseRules(text: string): Rules {
     set: bagRule(mapping['$set'], '$set'),
     setOnce: bagRule(mapping['$set_once'], '$set_once'),
     groups: bagRule(mapping['groups'], 'groups'),
+    groupSet: mapping['$group_set'] === undefined ? undefined : bagRule(mapping['$group_set'], '$group_set'),
     skip: skipRules(mapping['skip']),
     nothing: wordsOf(mapping['nothing']),
   };
@@ -98,8 +102,8 @@ function optionalRule(rule: unknown, at: string): ValueRule | undefined {
 }
 
 function columnsOf(rules: Omit<Rules, 'taken' | 'skip' | 'source' | 'others' | 'nothing' | 'each'>): readonly string[] {
-  const { event, distinctId, anonymousId, timestamp, uuid, properties, set, setOnce, groups } = rules;
-  const all = [event, distinctId, anonymousId, timestamp.value, uuid, properties, set, setOnce, groups];
+  const { event, distinctId, anonymousId, timestamp, uuid, properties, set, setOnce, groups, groupSet } = rules;
+  const all = [event, distinctId, anonymousId, timestamp.value, uuid, properties, set, setOnce, groups, groupSet];
   return all.flatMap((rule) => rule?.columns ?? []);
 }
 

@@ -29,6 +29,50 @@ describe('events of PostHog', () => {
     expect(within).toMatchObject({ distinct_id: 'd1', properties: { a: 1, distinct_id: 'd1' } });
   });
 
+  it.each<[string, object, Record<string, string>]>([
+    [
+      'the groups API',
+      { group_type_index: 0, group_key: 'acme', group_properties: { seats: 3 }, created_at: '2024-05-01T10:20:30Z' },
+      { group_types: '0:company, 1:team' },
+    ],
+    [
+      'the table of groups',
+      { index: 0, key: 'acme', properties: '{"seats":3}', created_at: '2023-01-01', updated_at: '2024-05-01 10:20:30' },
+      { group_types: '0:company' },
+    ],
+    [
+      'a type by name',
+      { group_type: 'company', group_key: 'acme', group_properties: { seats: 3 }, created_at: 1_714_558_830 },
+      {},
+    ],
+  ])('a group of %s becomes the same $groupidentify each time', (_name, record, options) => {
+    const properties = {
+      $group_type: 'company',
+      $group_key: 'acme',
+      $group_set: { seats: 3 },
+      $groups: { company: 'acme' },
+      ...marks,
+    };
+    expect(eventFrom(posthog, record, options)).toEqual({
+      uuid: eventFrom(posthog, {
+        group_type: 'company',
+        group_key: 'acme',
+        properties: { seats: 3 },
+        created_at: timestamp,
+      }).uuid,
+      event: '$groupidentify',
+      distinct_id: '$company_acme',
+      timestamp: '2024-05-01T10:20:30.000Z',
+      properties,
+    });
+  });
+
+  it('a group whose type nobody names is told which option does', () => {
+    const group = { group_type_index: 4, group_key: 'a', group_properties: {}, created_at: timestamp };
+    const [result] = readAll(posthog, [group], { group_types: '0:company' });
+    expect(result).toMatchObject({ kind: 'unreadable', reason: expect.stringContaining('4:company') as string });
+  });
+
   it.each<[unknown, Record<string, string>, string]>([
     ['2024-05-01 10:20:30.123456', {}, timestamp],
     ['2024-05-01 12:20:30.123456', { time_zone: 'Europe/Berlin' }, timestamp],

@@ -6,6 +6,7 @@ import type { Format, FormatOptions, NameTable, RecordReader, RecordResult } fro
 import { namesOf, rename, type Names } from '../names.ts';
 import { createOccurrences, type Occurrences } from '../occurrences.ts';
 import { addElements } from './elements.ts';
+import { createGroupReader, groupTypesOf, isGroup } from './groups.ts';
 import { posthogExample } from './example.ts';
 import { readOptions } from '../read-options.ts';
 import { idOf, kindOf, objectOfJson, setMember, type Json, type Properties } from '../read-values.ts';
@@ -17,11 +18,11 @@ export const posthog: Format = {
   name: 'PostHog',
   description:
     'Events as they are captured, as batch exports write them and as the events API gives them; persons as batch exports ' +
-    'write them. Ids, times and properties stay; elements_chain becomes `$elements_chain`. In the table of names, ' +
+    'write them; groups as their table and API have them. Ids, times and properties stay; elements_chain becomes `$elements_chain`. In the table of names, ' +
     '`column:x` is the column x of an export.',
   source:
     'Lines of `{event, distinct_id, properties, timestamp}`, batch exports of events and persons (JSON lines, or rows of ' +
-    'Parquet as objects), results of the events API.',
+    'Parquet as objects), results of the events API and the groups API, rows of the table of groups.',
   options: [
     {
       key: 'person_properties',
@@ -35,6 +36,12 @@ export const posthog: Format = {
         'Whether the distinct ids of one exported person are joined again, by the id of the person as one more distinct id',
       default: 'yes',
       choices: ['yes', 'no'],
+    },
+    {
+      key: 'group_types',
+      description:
+        'Types of the groups by their index, for groups that say the index only, e.g. `0:company,1:team`; the groups API of the ' +
+        'project lists them',
     },
     { key: 'time_zone', description: 'Zone of times that are written without one', default: 'UTC' },
   ],
@@ -81,7 +88,11 @@ function createReader(given: FormatOptions, names: NameTable): RecordReader {
     setsPerson: options['person_properties'] === 'set',
     links: options['link_persons'] === 'yes' ? createOccurrences() : undefined,
   };
-  return readObjects((record) => (isPerson(record) ? readPerson(record, context) : readEvent(record, context)));
+  const readGroup = createGroupReader(context.writer, groupTypesOf(options['group_types'] ?? ''), context.zone);
+  return readObjects((record) => {
+    if (isPerson(record)) return readPerson(record, context);
+    return isGroup(record) ? readGroup(record) : readEvent(record, context);
+  });
 }
 
 /** Read by code of their own, or left out: `person` of the events API is the person of today, not of the event. */
