@@ -54,13 +54,17 @@ function timeRepair(
   return times === undefined ? undefined : createTimeRepair(rule, times, now);
 }
 
+/** Whether the records of a format have what a rule needs. */
+export function fits(rule: string | undefined, times: RecordTimes | undefined): boolean {
+  if (rule === 'guess') return (times?.own.length ?? 0) > 0;
+  return rule !== 'received' || (times?.received.length ?? 0) > 0;
+}
+
 /** Throws FormatOptionsError for a rule that the format's records have nothing for. */
 export function assertRulesFit({ odd_times: rule }: ImportChoice, times: RecordTimes | undefined): void {
-  if (rule !== 'guess' && rule !== 'received') return;
-  const known = rule === 'guess' ? times?.own : times?.received;
-  if (known !== undefined && known.length > 0) return;
+  if (fits(rule, times)) return;
   const what = rule === 'guess' ? 'which of its fields is the time' : 'when the source received an event';
-  throw new FormatOptionsError(`odd_times: ${rule} needs a format that says ${what}; this one does not`);
+  throw new FormatOptionsError(`odd_times: ${rule ?? ''} needs a format that says ${what}; this one does not`);
 }
 
 function rejecting(rules: readonly OddValueRule[]): ((result: RecordResult) => RecordResult | undefined) | undefined {

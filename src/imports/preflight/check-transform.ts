@@ -52,10 +52,10 @@ async function tryOut(context: PreflightContext, transform: Transform): Promise<
 }
 
 /** None where the source gives none in time: then there is only the set-up to try. */
-async function firstEvents({ estimate, options }: PreflightContext): Promise<readonly WireEvent[]> {
+async function firstEvents({ estimate, options, now }: PreflightContext): Promise<readonly WireEvent[]> {
   const sample = await estimate();
   if (sample === undefined) return [];
-  const read = readerOf(options);
+  const read = readerOf(options, now());
   const events: WireEvent[] = [];
   for (const line of sample.lines) {
     if (events.length >= eventsMax) break;
@@ -65,11 +65,12 @@ async function firstEvents({ estimate, options }: PreflightContext): Promise<rea
   return events.slice(0, eventsMax);
 }
 
-function readerOf({ format: slug, formatOptions, names, choice }: RunOptions) {
+function readerOf({ format: slug, formatOptions, names, choice }: RunOptions, now: number) {
   const format = findFormat(slug);
   if (format === undefined) throw new Error(`expected a format that is known, got: ${slug}`);
   const table = names === undefined ? format.names : parseNames(format.names, names);
-  return createChosenReader(() => format.createReader(formatOptions, table), choice);
+  const rules = { times: format.times, now };
+  return createChosenReader(() => format.createReader(formatOptions, table), choice, rules);
 }
 
 /** What is no JSON is no record: the look at the source says so. */

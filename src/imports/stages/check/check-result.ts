@@ -1,4 +1,5 @@
 import type { JoinTable } from '../../choosing/join-table.ts';
+import type { RecordTimes } from '../../formats/format.ts';
 import { linkNotListed } from '../../choosing/event-names.ts';
 import type { StoredDay } from '../../run/import-day.ts';
 import type { AdviceWords } from '../../run/advice-words.ts';
@@ -23,6 +24,8 @@ export interface Checked {
   /** Of the joins of the choice, in their order. */
   readonly tables: readonly JoinTable[];
   readonly words: AdviceWords;
+  /** Of the format. */
+  readonly times: RecordTimes | undefined;
   readonly sameRecords: readonly SameRecords[];
   readonly leftOut: readonly LeftOutFile[];
   /** Undefined: nobody can tell. */
@@ -70,8 +73,8 @@ export function checkResult(checked: Checked): CheckResult {
   };
 }
 
-function oddOf({ sum, options, words }: Checked): readonly OddFinding[] {
-  return oddFindings(sum.odd, options.choice, words);
+function oddOf({ sum, options, words, times }: Checked): readonly OddFinding[] {
+  return oddFindings(sum.odd, options.choice, { words, times });
 }
 
 function totalsOf({ sum, days, faults }: Checked): RunTotals {

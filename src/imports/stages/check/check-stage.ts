@@ -126,6 +126,7 @@ export function createCheckStage(deps: CheckDeps): RunStage {
       repeated,
       options: leased.run.options,
       words: ready.words,
+      times: checking.times,
       tables,
       sameRecords: (await ready.earlier?.sameRecords({ run: leased.run, parts, days })) ?? [],
       leftOut: await readLeftOut(ready.staging, leased.run.id),

@@ -1,11 +1,23 @@
 import type { ImportChoice } from '../../../contract/import-choice.ts';
 import { oddValueKeys, oddValues, type OddValue, type RuleOf } from '../../../contract/odd-values.ts';
+import { fits } from '../../choosing/ruled-reader.ts';
+import type { RecordTimes } from '../../formats/format.ts';
 import type { AdviceWords } from '../../run/advice-words.ts';
 import type { OddFinding } from '../../run/results.ts';
 import { cutTogether, type OddSum } from './odd-tally.ts';
 
+export interface OddFindingsOptions {
+  readonly words: AdviceWords;
+  /** Of the format. */
+  readonly times: RecordTimes | undefined;
+}
+
 /** Odd values that were found, with what becomes of them and how another rule is chosen. */
-export function oddFindings(sum: OddSum, choice: ImportChoice | undefined, words: AdviceWords): OddFinding[] {
+export function oddFindings(
+  sum: OddSum,
+  choice: ImportChoice | undefined,
+  { words, times }: OddFindingsOptions,
+): OddFinding[] {
   return oddValueKeys.flatMap((of) => {
     const found = sum.counts.get(of);
     if (found === undefined) return [];
@@ -15,7 +27,7 @@ export function oddFindings(sum: OddSum, choice: ImportChoice | undefined, words
     const detail =
       `${found.count} ${nouns[of]} (${samples.map((sample) => JSON.stringify(sample)).join(', ')}): ` +
       `${outcomeOf(of, rule)}${together === 0 ? '' : `; ${together} different ids become fewer by that`}. ` +
-      `Other rules: ${otherRules(of, rule, words)}.`;
+      `Other rules: ${otherRules(of, rule, { words, times })}.`;
     return [{ of, rule, count: found.count, samples, detail }];
   });
 }
@@ -58,9 +70,10 @@ function outcomeOf(of: OddValue, rule: string): string {
   return known[rule] ?? rule;
 }
 
-function otherRules(of: OddValue, rule: string, words: AdviceWords): string {
+/** Nothing is advised that the format's records have nothing for. */
+function otherRules(of: OddValue, rule: string, { words, times }: OddFindingsOptions): string {
   return oddValues[of].rules
-    .filter((other) => other !== rule)
+    .filter((other) => other !== rule && fits(other, times))
     .map((other) => words.rule(of, other))
     .join(', ');
 }
