@@ -27,7 +27,8 @@ export interface OddTally {
   readonly event: (event: WireEvent) => void;
   readonly property: (name: string) => void;
   readonly time: (value: string) => void;
-  readonly found: () => OddCounts | undefined;
+  /** Nothing where there are none. */
+  readonly found: () => { readonly odd?: OddCounts };
 }
 
 const samplesMax = 3;
@@ -67,7 +68,7 @@ export function createOddTally(): OddTally {
     },
     property,
     time: (value) => add('odd_times', value),
-    found: () => (counts.size === 0 ? undefined : { counts: Object.fromEntries(counts), cutIds: [...cutIds] }),
+    found: () => (counts.size === 0 ? {} : { odd: { counts: Object.fromEntries(counts), cutIds: [...cutIds] } }),
   };
 }
 

@@ -85,9 +85,7 @@ export function createSegmentTally(unmapped: UnmappedNames, sampled: Set<string>
     },
     event: (event, id) => {
       const entry = byName.get(event.event) ?? addName(names, byName, event.event);
-      entry.count += 1;
-      if (event.micros < entry.first) entry.first = event.micros;
-      if (event.micros > entry.last) entry.last = event.micros;
+      countEntry(entry, event.micros);
       counts.events += 1;
       mark(event);
       ids.add(id);
@@ -95,26 +93,32 @@ export function createSegmentTally(unmapped: UnmappedNames, sampled: Set<string>
       return entry;
     },
     names,
-    findings: () => {
-      const oddCounts = odd.found();
-      return {
-        ...counts,
-        ...marks,
-        skipped: Object.fromEntries(skipped),
-        ...choice.found(),
-        byName: [...byName].map(([name, { count, first, last }]) => ({ name, count, first, last })),
-        errors: errors.list(),
-        samples,
-        unmappedEvents: Object.fromEntries(
-          [...byName].filter(([name]) => unmapped.isEvent(name)).map(([name, { count }]) => [name, count]),
-        ),
-        unmappedProperties: Object.fromEntries(unmappedProperties),
-        ids: ids.save(),
-        busiest: mostOf(perId, busiestMax),
-        ...(oddCounts === undefined ? {} : { odd: oddCounts }),
-      };
-    },
+    findings: () => ({
+      ...counts,
+      ...marks,
+      skipped: Object.fromEntries(skipped),
+      ...choice.found(),
+      byName: [...byName].map(([name, { count, first, last }]) => ({ name, count, first, last })),
+      errors: errors.list(),
+      samples,
+      unmappedEvents: unmappedIn(byName, unmapped),
+      unmappedProperties: Object.fromEntries(unmappedProperties),
+      ids: ids.save(),
+      busiest: mostOf(perId, busiestMax),
+      ...odd.found(),
+    }),
   };
+}
+
+function countEntry(entry: NameEntry, micros: number): void {
+  entry.count += 1;
+  if (micros < entry.first) entry.first = micros;
+  if (micros > entry.last) entry.last = micros;
+}
+
+function unmappedIn(byName: ReadonlyMap<string, NameEntry>, unmapped: UnmappedNames): Record<string, number> {
+  const found = [...byName].filter(([name]) => unmapped.isEvent(name));
+  return Object.fromEntries(found.map(([name, { count }]) => [name, count]));
 }
 
 function addName(names: string[], byName: Map<string, NameEntry>, name: string): NameEntry {
