@@ -4,12 +4,12 @@
  * The server listens on a free loopback port, keeps its data in a temp directory and is gone afterwards; the command
  * finds it through DATABASE_URL. Exits with the command's code, or 2 when there is no PostgreSQL.
  */
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { existsSync, globSync } from 'node:fs';
 import { chmod, chown, mkdtemp, readFile, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
-import { constants, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { freePort, parseCommand, runCommand } from './with-server.ts';
 
 const usage = 'usage: node scripts/with-postgres.ts [--install] -- command [argument …]';
 
@@ -22,11 +22,9 @@ interface Account {
 process.exitCode = await main(process.argv.slice(2));
 
 async function main(args: readonly string[]): Promise<number> {
-  const end = args.indexOf('--');
-  const [program, ...programArgs] = end === -1 ? [] : args.slice(end + 1);
-  const unknown = args.slice(0, Math.max(end, 0)).filter((option) => option !== '--install');
-  if (program === undefined || unknown.length > 0) return fail(usage);
-  const binaries = findPostgres() ?? (args.slice(0, end).includes('--install') ? installPostgres() : undefined);
+  const command = parseCommand(args, ['--install']);
+  if (command === undefined) return fail(usage);
+  const binaries = findPostgres() ?? (command.options.has('--install') ? installPostgres() : undefined);
   if (binaries === undefined) {
     return fail(
       'expected PostgreSQL under /usr/lib/postgresql/*/bin or on the PATH, got none: install it (Debian: apt-get ' +
@@ -35,7 +33,9 @@ async function main(args: readonly string[]): Promise<number> {
   }
   const directory = await mkdtemp(join(tmpdir(), 'millrace-postgres-'));
   try {
-    return await withServer(binaries, directory, (url) => run(program, programArgs, url));
+    return await withServer(binaries, directory, (url) =>
+      runCommand(command.program, command.args, { DATABASE_URL: url }),
+    );
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
@@ -102,28 +102,4 @@ function accountForServer(): Account | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const idOf = (flag: '-u' | '-g'): number => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }));
   return { uid: idOf('-u'), gid: idOf('-g') };
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve, reject) => probe.once('error', reject).listen(0, '127.0.0.1', resolve));
-  const address = probe.address();
-  await new Promise((resolve) => probe.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('expected a TCP port, got none');
-  return address.port;
-}
-
-/** The command's exit code; as shells do, 128 + number when a signal ended it, 127 when it could not start. */
-async function run(program: string, args: readonly string[], url: string): Promise<number> {
-  const child = spawn(program, args, { stdio: 'inherit', env: { ...process.env, DATABASE_URL: url } });
-  // A signal meant for this process is the command's to act on; the server is stopped once the command has ended.
-  const pass = (signal: NodeJS.Signals): void => void child.kill(signal);
-  process.on('SIGINT', pass).on('SIGTERM', pass);
-  return new Promise((resolve) => {
-    child.once('error', (error) => {
-      console.error(`expected to start ${program}, got: ${error.message}`);
-      resolve(127);
-    });
-    child.once('exit', (code, signal) => resolve(code ?? 128 + (signal === null ? 0 : constants.signals[signal])));
-  });
 }

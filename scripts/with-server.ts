@@ -1,0 +1,45 @@
+/** What the scripts that run a command beside a server of its own have in common. */
+import { spawn } from 'node:child_process';
+import { createServer } from 'node:net';
+import { constants } from 'node:os';
+
+/** What follows `--`, and the options before it. Undefined: no command, or an option that is not known. */
+export function parseCommand(
+  args: readonly string[],
+  known: readonly string[],
+): { readonly program: string; readonly args: readonly string[]; readonly options: ReadonlySet<string> } | undefined {
+  const end = args.indexOf('--');
+  const [program, ...programArgs] = end === -1 ? [] : args.slice(end + 1);
+  const options = args.slice(0, Math.max(end, 0));
+  if (program === undefined || options.some((option) => !known.includes(option))) return undefined;
+  return { program, args: programArgs, options: new Set(options) };
+}
+
+/** Of loopback. */
+export async function freePort(): Promise<number> {
+  const probe = createServer();
+  await new Promise<void>((resolve, reject) => probe.once('error', reject).listen(0, '127.0.0.1', resolve));
+  const address = probe.address();
+  await new Promise((resolve) => probe.close(resolve));
+  if (address === null || typeof address === 'string') throw new Error('expected a TCP port, got none');
+  return address.port;
+}
+
+/** The command's exit code; as shells do, 128 + number when a signal ended it, 127 when it could not start. */
+export async function runCommand(
+  program: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Promise<number> {
+  const child = spawn(program, args, { stdio: 'inherit', env: { ...process.env, ...env } });
+  // A signal meant for this process is the command's to act on; the server is stopped once the command has ended.
+  const pass = (signal: NodeJS.Signals): void => void child.kill(signal);
+  process.on('SIGINT', pass).on('SIGTERM', pass);
+  return new Promise((resolve) => {
+    child.once('error', (error) => {
+      console.error(`expected to start ${program}, got: ${error.message}`);
+      resolve(127);
+    });
+    child.once('exit', (code, signal) => resolve(code ?? 128 + (signal === null ? 0 : constants.signals[signal])));
+  });
+}
