@@ -70,7 +70,8 @@ const vendors: readonly (readonly [name: RegExp, places: RegExp])[] = [
   [/^@clickhouse\/client$/, /^src\/eventstore\/clickhouse\.ts$/],
   [/^pg$/, /^src\/(metadata\/postgres|sandbox\/ops\/postgres-connection|imports\/sources\/postgres[^/]*)\.ts$/],
   [/^node:sqlite$/, /^src\/(metadata\/sqlite|eventlog\/sqlite\/|imports\/sources\/sqlite-thread\.ts$)/],
-  [/^@platformatic\/kafka$/, /^src\/eventlog\/kafka\.ts$/],
+  [/^@platformatic\/kafka$/, /^src\/(eventlog\/kafka|imports\/sources\/kafka-[^/]+)\.ts$/],
+  [/^@duckdb\/node-api$/, /^src\/imports\/sources\/duckdb-(process|rows)\.ts$/],
   [/^(fastify|@fastify\/.*|@scalar\/.*)$/, /^src\/(http\/|api\/|capture\/routes[^/]*\.ts$)/],
   [/^commander$/, /^src\/cli\//],
   [/^pino$/, /^src\/telemetry\/log\.ts$/],
@@ -90,7 +91,7 @@ const vendors: readonly (readonly [name: RegExp, places: RegExp])[] = [
 ];
 
 /** Entries of processes of their own, which end themselves. */
-const processEntries = new Set(['src/eventstore/chdb/process.ts']);
+const processEntries = new Set(['src/eventstore/chdb/process.ts', 'src/imports/sources/duckdb-process.ts']);
 
 const sources = parseFiles(
   allFiles().filter((path) => path.startsWith('src/') && path.endsWith('.ts') && !isTestSide(path)),

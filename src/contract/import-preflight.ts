@@ -46,6 +46,7 @@ export const findingCodes = [
   'source_busy',
   'source_still_written',
   'source_unreachable',
+  'source_extent',
   'format_unfit',
   'records_unreadable',
   'transform_failed',

@@ -26,6 +26,8 @@ export interface Source {
    * touched). Reads the whole part; left out, or undefined: nobody can tell, and another identity is another content.
    */
   checksumNow?(part: SourcePart, context: SourceContext): Promise<string | undefined>;
+  /** What all parts cover together, where their keys do not say it: `partition 0: offsets 0 to 204000, …`. */
+  describe?(parts: readonly SourcePart[]): string;
   /** Lets go of what is held between two calls (a snapshot of a database). It can be used again after that. */
   release?(): Promise<void>;
   /** Parts fetched at the same time, at most. */
@@ -68,6 +70,9 @@ export interface RecordChunk {
   readonly bytesRead: number;
 }
 
+/** Stands for a record that the source holds without any content (a tombstone). Nobody writes it into a file. */
+export const lineWithoutRecord: Buffer = Buffer.from('\v\n');
+
 export interface SourceFault {
   /** Where: `row 17`. */
   readonly place: string;
@@ -88,6 +93,8 @@ export interface SourceContext {
   readonly foreign?: ForeignFiles;
   /** The caller calls `release` in the end: what it reads until then may be read as it was at one moment. */
   readonly holdsSnapshot?: boolean;
+  /** Parts that the run has noted down before: a source without an end of its own keeps the one that they have. */
+  readonly known?: readonly Pick<SourcePart, 'key' | 'detail'>[];
   /** Told by `open` before its end, when all of the part was read. */
   readonly wasRead?: (read: PartRead) => void;
   /** How a source waits by itself; tests give one that does not. */

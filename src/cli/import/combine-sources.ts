@@ -16,7 +16,8 @@ export function combineSources(sources: readonly Source[]): Source {
       const seen = new Set<string>();
       const parts: SourcePart[] = [];
       for (const [source, each] of sources.entries()) {
-        for (const part of await each.listParts(range, context)) {
+        const known = context.known?.flatMap((part) => ownPart(part, source) ?? []);
+        for (const part of await each.listParts(range, { ...context, ...(known && { known }) })) {
           const key = seen.has(part.key) ? `${part.key} (${source + 1})` : part.key;
           seen.add(key);
           const owned: Owned = { source, key: part.key };
@@ -33,19 +34,31 @@ export function combineSources(sources: readonly Source[]): Source {
       const { source, own } = ownerOf(sources, part);
       return source.checksumNow?.(own, context);
     },
+    describe: (parts) =>
+      sources
+        .map((each, source) => each.describe?.(parts.flatMap((part) => ownPart(part, source) ?? [])) ?? '')
+        .filter((text) => text !== '')
+        .join('; '),
     release: async () => {
       for (const source of sources) await source.release?.();
     },
   };
 }
 
+/** The part as one source knows it; undefined: it is another's. */
+function ownPart<Part extends Pick<SourcePart, 'key' | 'detail'>>(part: Part, source: number): Part | undefined {
+  const { owned, own } = (part.detail ?? {}) as { owned?: Owned; own?: SourcePart['detail'] };
+  if (owned?.source !== source) return undefined;
+  const { detail: _, ...rest } = part;
+  // Sound: the same but for what the two lines above and below say.
+  return { ...rest, key: owned.key, ...(own === undefined ? {} : { detail: own }) } as Part;
+}
+
 /** The source that a part belongs to, and the part as that one knows it. */
 function ownerOf(sources: readonly Source[], part: SourcePart): { readonly source: Source; readonly own: SourcePart } {
-  const { owned, own } = (part.detail ?? {}) as { owned?: Owned; own?: SourcePart['detail'] };
-  const source = owned === undefined ? undefined : sources[owned.source];
-  if (owned === undefined || source === undefined) {
-    throw new SourceError(`expected the part ${part.key} to be of one of the sources named; start anew with --again`);
+  for (const [index, source] of sources.entries()) {
+    const own = ownPart(part, index);
+    if (own !== undefined) return { source, own };
   }
-  const { detail: _, ...rest } = part;
-  return { source, own: { ...rest, key: owned.key, ...(own === undefined ? {} : { detail: own }) } };
+  throw new SourceError(`expected the part ${part.key} to be of one of the sources named; start anew with --again`);
 }

@@ -12,7 +12,8 @@ import { startEndpoint } from '../../../test/support/capture-endpoint.ts';
 import { openCommandShell, type CommandShell } from '../../../test/support/command-shell.ts';
 import { layExport, toolsWithExport } from './guide-exports.fixture.ts';
 
-const guides = fileURLToPath(new URL('../../../docs/guides/', import.meta.url));
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+const guides = join(root, 'docs/guides/');
 const names = (await readdir(guides)).filter((name) => /^migrate-.*\.md$/.test(name));
 
 let shell: CommandShell;
@@ -33,8 +34,20 @@ const sqlite3 = `command -v sqlite3 >/dev/null || sqlite3() {
   "${process.execPath}" -e 'new (require("node:sqlite").DatabaseSync)(process.argv[1]).exec(process.argv[2])' "$@"
 }\n`;
 
+/** As with SQLite's; the engine is that of the package. */
+const duckdb = `command -v duckdb >/dev/null || duckdb() {
+  (cd "${root}" && "${process.execPath}" --input-type=module -e '
+    import { DuckDBInstance } from "@duckdb/node-api";
+    const database = await DuckDBInstance.create(process.argv[1]);
+    const connection = await database.connect();
+    await connection.run(process.argv[2]);
+    connection.closeSync();
+    database.closeSync();' "$OLDPWD/$1" "$2")
+}\n`;
+
 async function runIn(folder: string, commands: string, url: string): Promise<string> {
-  const script = sqlite3 + commands.replaceAll('http://127.0.0.1:8000', url).replaceAll('<project key>', 'phc_test');
+  const script =
+    sqlite3 + duckdb + commands.replaceAll('http://127.0.0.1:8000', url).replaceAll('<project key>', 'phc_test');
   return shell.run(script, folder);
 }
 
@@ -71,7 +84,12 @@ describe('the guides for those who move from another tool', () => {
     const without = slugs.filter((slug) => !names.some((name) => new RegExp(`^migrate-${slug}[.-]`).test(name)));
     expect(without).toEqual(['mapping']);
     expect(names).toEqual(
-      expect.arrayContaining(['migrate-csv-parquet.md', 'migrate-postgres.md', 'migrate-sqlite.md']),
+      expect.arrayContaining([
+        'migrate-csv-parquet.md',
+        'migrate-kafka.md',
+        'migrate-postgres.md',
+        'migrate-sqlite.md',
+      ]),
     );
   });
 

@@ -51,7 +51,10 @@ export function addSourceOptions(command: Command, isRequired: boolean): Command
   const argument = (name: string): string => (isRequired ? `<${name}>` : `[${name}]`);
   command
     .argument(argument('format'), `what the records are: ${formats.map(({ slug }) => slug).join(', ')}`)
-    .argument('[paths...]', 'files, directories, patterns (*, **, ?), http(s)://, s3://, gs:// and azure:// addresses')
+    .argument(
+      '[paths...]',
+      'files, directories, patterns (*, **, ?), http(s)://, s3://, gs://, azure:// and kafka:// addresses',
+    )
     .option('--source <app>', 'import app that fetches the records; files reads the paths', 'files')
     .option('--setting <key=value>', 'setting of the import app; key=@file takes the value from a file', collect);
   addChoiceOptions(addRangeOptions(command))

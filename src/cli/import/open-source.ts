@@ -9,6 +9,7 @@ import type { SettingValues } from '../../plugins/fields.ts';
 import { azure } from '../../imports/sources/azure.ts';
 import { files } from '../../imports/sources/files.ts';
 import { gcs } from '../../imports/sources/gcs.ts';
+import { kafka } from '../../imports/sources/kafka.ts';
 import { s3 } from '../../imports/sources/s3.ts';
 import { urls } from '../../imports/sources/urls.ts';
 import { isImportSource, SettingsError, type ImportSourcePlugin } from '../../plugins/plugin.ts';
@@ -71,13 +72,13 @@ function pluginsOf({ source, paths, settings }: ImportRequest): readonly Chosen[
   const addresses = paths.filter((path) => /^https?:/.test(path));
   if (local.length > 0) chosen.push({ plugin: files, settings: { paths: local.join('\n') } });
   if (addresses.length > 0) chosen.push({ plugin: urls, settings: { urls: addresses.join('\n') } });
-  const objects = paths.filter((path) => /^(s3|gs|azure):/.test(path)).map((path) => objectsAt(path, settings));
+  const objects = paths.filter((path) => /^(s3|gs|azure|kafka):/.test(path)).map((path) => objectsAt(path, settings));
   chosen.push(...objects);
   const [unused] = objects.length > 0 ? [] : Object.keys(settings);
   if (unused === undefined) return chosen;
   throw new CommandError(
     'usage',
-    `--setting ${unused}: files and addresses have no settings; s3://, gs://, azure:// and --source do`,
+    `--setting ${unused}: files and addresses have no settings; s3://, gs://, azure://, kafka:// and --source do`,
   );
 }
 
@@ -87,11 +88,14 @@ function objectsAt(path: string, settings: SettingValues): Chosen {
   if (account !== undefined) {
     return { plugin: azure, settings: { ...settings, account, container, prefix: decodeURIComponent(blobs) } };
   }
+  const [, brokers, topic = ''] = /^kafka:\/\/([^/@]+)\/([^/]+)\/?$/.exec(path) ?? [];
+  if (brokers !== undefined) return { plugin: kafka, settings: { ...settings, brokers, topic } };
   const [, scheme, bucket = '', rest = ''] = /^(s3|gs):\/\/([^/]+)\/?(.*)$/s.exec(path) ?? [];
   const place = { bucket, prefix: decodeURIComponent(rest) };
   if (scheme === 's3') return { plugin: s3, settings: { ...settings, ...place } };
   if (scheme === undefined) {
-    const expected = 's3://bucket/prefix, gs://bucket/prefix or azure://account/container/prefix';
+    const expected =
+      's3://bucket/prefix, gs://bucket/prefix, azure://account/container/prefix or kafka://host:9092/topic';
     throw new CommandError('usage', `expected ${expected}, got: ${path}`);
   }
   const credentials = settings['key_file'] === undefined ? 'machine' : 'key file';

@@ -91,7 +91,7 @@ function placed(path: string, cwd: string): string {
 }
 
 export function isAddress(path: string): boolean {
-  return /^(https?|s3|gs|azure):\/\//.test(path);
+  return /^(https?|s3|gs|azure|kafka):\/\//.test(path);
 }
 
 /** The base address: where `/batch/` was given with it, without. */

@@ -17,9 +17,9 @@ export function showPreflight(terminal: Terminal, { findings }: PreflightResult)
   for (const finding of findings) for (const line of linesOf(finding)) terminal.data(line);
 }
 
-/** What a person should know before the import begins; what is fine is not said. */
+/** What a person should know before the import begins; what is fine is not said, but how far a source reaches. */
 export function notePreflight(terminal: Terminal, { findings }: PreflightResult): void {
-  const said = findings.filter(({ level }) => level !== 'fine');
+  const said = findings.filter(({ level, code }) => level !== 'fine' || code === 'source_extent');
   for (const finding of said) for (const line of linesOf(finding)) terminal.note(line);
 }
 

@@ -11,7 +11,8 @@ export const checkSource: PreflightCheck = {
   name: 'source',
   look: async (context) => {
     try {
-      return judge(context, await context.sample());
+      const sample = await context.sample();
+      return [...extentOf(sample), ...judge(context, sample)];
     } catch (error) {
       return [refusal(error)];
     }
@@ -39,6 +40,12 @@ function refusal(error: unknown): Finding {
     return problem('source_unreachable', message, 'see whether its address is right and it runs');
   }
   return warning('source_busy', message, 'nothing, if that passes: the export waits for it');
+}
+
+/** For a source that grows: how far the import would reach, which is settled when it begins. */
+function extentOf({ extent }: SourceSample): readonly Finding[] {
+  if (extent === undefined) return [];
+  return [{ level: 'fine', code: 'source_extent', message: `the source reaches as follows: ${extent}`, advice: null }];
 }
 
 function judge({ words, options }: PreflightContext, sample: SourceSample): readonly Finding[] {

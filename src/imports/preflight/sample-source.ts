@@ -10,6 +10,8 @@ export interface SourceSample {
   readonly parts: number;
   /** Of all parts; undefined: some part does not say. */
   readonly bytesTotal: number | undefined;
+  /** What the parts cover together, where the source has words for it. */
+  readonly extent: string | undefined;
   /** Records that were looked at. */
   readonly records: number;
   /** Of the source, for these records. */
@@ -43,6 +45,7 @@ export async function sampleSource(source: Source, options: RunOptions, signal: 
   const [reason] = faults;
   return {
     parts: parts.length,
+    extent: source.describe?.(parts) || undefined,
     bytesTotal,
     records: first.lines.length + first.faults.length,
     bytes: first.bytes,

@@ -91,7 +91,7 @@ function refusalOf(head: Buffer): { readonly reason: string; readonly isData: bo
     return { reason: `${known}, got ${found[1]}: ${found[2] ?? 'convert it first'}`, isData: true };
   }
   if (head.toString('latin1', 8, 12) === 'DUCK') {
-    const advice = "write a Parquet file with duckdb: COPY (SELECT …) TO 'events.parquet' (FORMAT parquet)";
+    const advice = 'import it with the source duckdb and a query';
     return { reason: `${known}, got a DuckDB database: ${advice}`, isData: true };
   }
   // A text may hold a zero somewhere, but hardly in its first line.

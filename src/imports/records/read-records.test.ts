@@ -237,7 +237,7 @@ describe('damage', () => {
   const refused: readonly (readonly [string, Buffer])[] = [
     ['7-Zip', Buffer.from('7z\xbc\xaf\x27\x1c', 'latin1')],
     ['with the source sqlite', Buffer.from('SQLite format 3\0')],
-    ['FORMAT parquet', Buffer.concat([Buffer.alloc(8, 1), Buffer.from('DUCK')])],
+    ['source duckdb', Buffer.concat([Buffer.alloc(8, 1), Buffer.from('DUCK')])],
     ['HTML', Buffer.from('\ufeff<!DOCTYPE html>', 'utf16le')],
     ['HTML', Buffer.from('<!DOCTYPE html><html>')],
     ['binary', Buffer.from([1, 2, 0, 3, 4])],

@@ -3,8 +3,10 @@ import { systemClock } from '../../base/clock.ts';
 import { amplitude } from '../../imports/sources/amplitude.ts';
 import { azure } from '../../imports/sources/azure.ts';
 import { clickhouse } from '../../imports/sources/clickhouse.ts';
+import { duckdb } from '../../imports/sources/duckdb.ts';
 import { files } from '../../imports/sources/files.ts';
 import { gcs } from '../../imports/sources/gcs.ts';
+import { kafka } from '../../imports/sources/kafka.ts';
 import { mixpanel } from '../../imports/sources/mixpanel.ts';
 import { posthog } from '../../imports/sources/posthog.ts';
 import { postgres } from '../../imports/sources/postgres.ts';
@@ -92,7 +94,9 @@ export const builtInPlugins: readonly Plugin[] = [
   files,
   urls,
   s3,
+  duckdb,
   gcs,
+  kafka,
   azure,
   mixpanel,
   amplitude,

@@ -169,7 +169,7 @@ function createCounter(
     record: tally.record,
     noRecord: (each, line) => {
       tally.record();
-      if (each.kind === 'blank') settleBlank(tally, held?.get(line));
+      if (each.kind === 'blank') settleBlank(tally, each.reason, held?.get(line));
       else reject(each, { line, original: each.text }, 'unreadable');
     },
     settle: (result, line, text, refused = 0) => {
@@ -207,8 +207,8 @@ function noteUnreadableTime({ times }: SegmentCheckDeps, tally: SegmentTally, te
 }
 
 /** `held`: what it stands for; the export has put that among the rejected records already. */
-function settleBlank(tally: SegmentTally, held: RejectedRecord | undefined): void {
-  if (held === undefined) tally.skip('blank line');
+function settleBlank(tally: SegmentTally, reason: string, held: RejectedRecord | undefined): void {
+  if (held === undefined) tally.skip(reason);
   else tally.reject(held, 'unreadable');
 }
 

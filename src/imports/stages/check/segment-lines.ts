@@ -1,14 +1,17 @@
 import { isUtf8 } from 'node:buffer';
 import { parseExactValues } from '../../../base/exact-json.ts';
+import { lineWithoutRecord } from '../../source.ts';
 
 /** One line of a segment. */
 export type SegmentLine =
   | { readonly kind: 'record'; readonly record: unknown; readonly text: string }
-  | { readonly kind: 'blank' }
+  | { readonly kind: 'blank'; readonly reason: string }
   | { readonly kind: 'broken'; readonly code: string; readonly reason: string; readonly text: string };
 
 const newline = 0x0a;
-const blank: SegmentLine = { kind: 'blank' };
+const blank: SegmentLine = { kind: 'blank', reason: 'blank line' };
+const withoutRecord: SegmentLine = { kind: 'blank', reason: 'no value (a tombstone)' };
+const withoutRecordText = lineWithoutRecord.toString().slice(0, -1);
 
 /** Every line, in order; the last one may lack its \n. */
 export function* segmentLines(lines: Buffer): Generator<SegmentLine> {
@@ -26,7 +29,7 @@ function readLine(lines: Buffer, from: number, to: number, isText: boolean): Seg
   if (!isText && !isUtf8(lines.subarray(from, to))) {
     return { kind: 'broken', code: 'invalid_utf8', reason: 'expected UTF-8 text, got: bytes that are not', text };
   }
-  if (isBlank(text)) return blank;
+  if (isBlank(text)) return text === withoutRecordText ? withoutRecord : blank;
   try {
     return { kind: 'record', record: parseExactValues(text), text };
   } catch (error) {

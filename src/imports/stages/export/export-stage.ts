@@ -61,8 +61,8 @@ async function readUntilSettled(of: Exporting): Promise<void> {
   const { leased, rounds } = of;
   const { limit } = leased.run.options;
   for (;;) {
-    const listed = await list(of);
     const known = await leased.parts();
+    const listed = await list(of, known);
     refuseVanished(listed, known);
     const changes = await changesOf(of, listed, known);
     const isSettled = known.every(({ complete }) => complete) && changes.every(({ kind }) => kind === 'touched');
@@ -75,9 +75,9 @@ async function readUntilSettled(of: Exporting): Promise<void> {
   }
 }
 
-function list(of: Exporting): Promise<readonly SourcePart[]> {
+function list(of: Exporting, known: readonly StoredPart[]): Promise<readonly SourcePart[]> {
   const { source, leased, sleep } = of;
-  const context = { signal: leased.signal, holdsSnapshot: true, ...(sleep === undefined ? {} : { sleep }) };
+  const context = { signal: leased.signal, holdsSnapshot: true, known, ...(sleep === undefined ? {} : { sleep }) };
   return createSourceRetry(of)(() => source.listParts(leased.run.options.range, context));
 }
 

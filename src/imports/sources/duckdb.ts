@@ -1,0 +1,182 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { open } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import {
+  SourceChangedError,
+  SourceError,
+  SourceWaitError,
+  type RecordChunk,
+  type Source,
+  type SourceContext,
+  type SourceHost,
+  type SourcePart,
+} from '../source.ts';
+import type { SettingValues } from '../../plugins/fields.ts';
+import { defineImportSource, wrongSetting } from '../../plugins/plugin.ts';
+import { neededSetting } from '../../plugins/setting-values.ts';
+import type { DuckDbAnswer, DuckDbRead } from './duckdb-process.ts';
+import { checkPaths, findFiles, lookAt, shortKey } from './find-files.ts';
+
+/** As this program is tried with it. It has 70 MB, so that only those who need it install it. */
+export const duckDbPackage = '@duckdb/node-api@1.5.6-r.1';
+const magic = 'DUCK';
+const magicAt = 8;
+
+/** Rows of a query to a file of DuckDB. */
+export const duckdb = defineImportSource({
+  slug: 'duckdb',
+  name: 'DuckDB',
+  description:
+    'Imports the rows of a query to a DuckDB database file, which is opened for reading only. Choose the format mapping to say ' +
+    `which column is the event, the person and the time. Needs the package ${duckDbPackage}, which is not installed by itself.`,
+  fields: [
+    {
+      key: 'path',
+      name: 'File',
+      type: 'string',
+      required: true,
+      hint: 'Path of the database file, or upload:name for one that was uploaded. The service reads only directories that its operator allows.',
+    },
+    {
+      key: 'query',
+      name: 'Query',
+      type: 'string',
+      required: true,
+      hint: 'One select whose rows are the records: select id, name, user_id, created_at from events order by id.',
+    },
+  ],
+  formats: [],
+  range: undefined,
+  example: { path: 'upload:shop.duckdb', query: 'select id, name, user_id, created_at from events order by id' },
+  createSource,
+});
+
+interface DuckDbDeps {
+  readonly path: string;
+  readonly query: string;
+  readonly host: SourceHost;
+}
+
+function createSource(settings: SettingValues, host: SourceHost): Source {
+  const path = neededSetting(settings, 'path');
+  const query = neededSetting(settings, 'query').replace(/[;\s]+$/, '');
+  checkPaths([path], host);
+  const deps = { path, query, host };
+  return {
+    concurrency: 1,
+    async listParts() {
+      const [file, second] = await findFiles([path], host);
+      if (file === undefined || second !== undefined) {
+        throw wrongSetting('path', `expected one file, got several at ${path}`);
+      }
+      const { shown, bytes } = file;
+      const detail = { path: file.path, shown };
+      return [{ key: shortKey(shown), bytes, identity: await identityNow(detail, host), stable: false, detail }];
+    },
+    open: (part, context) => readRows(deps, part, context),
+  };
+}
+
+interface FilePlace {
+  readonly path: string;
+  readonly shown: string;
+}
+
+/** Of the file, and of the log beside it that holds what is not in the file yet. */
+async function identityNow({ path, shown }: FilePlace, host: SourceHost): Promise<string> {
+  const { identity } = await lookAt(path, shown, host);
+  const log = await lookAt(`${path}.wal`, `${shown}.wal`, host).catch((error: unknown) => {
+    if (error instanceof SourceError) return undefined;
+    throw error;
+  });
+  return log === undefined ? identity : `${identity} ${log.identity}`;
+}
+
+async function* readRows(
+  { query, host }: DuckDbDeps,
+  { key, identity, detail = {} }: SourcePart,
+  { signal }: SourceContext,
+): AsyncGenerator<RecordChunk> {
+  const { path, shown } = detail;
+  if (typeof path !== 'string' || typeof shown !== 'string') throw new SourceError(`${key} is no database file`);
+  await mustBeDuckDb({ path, shown }, host);
+  signal.throwIfAborted();
+  const child = startProcess({ path, query, tempDir: host.tempDir });
+  try {
+    for (let bytesRead = 0; ;) {
+      const answer = await ask(child, shown, signal);
+      if (answer.kind === 'absent') throw absent();
+      if (answer.kind === 'failed') throw duckDbError(answer, shown);
+      if (answer.kind === 'end') break;
+      bytesRead += answer.lines.length;
+      const { buffer, byteOffset, byteLength } = answer.lines;
+      yield { lines: Buffer.from(buffer, byteOffset, byteLength), count: answer.count, bytesRead };
+    }
+  } finally {
+    child.kill('SIGKILL');
+  }
+  // While it is open DuckDB lets nobody write; but a file can be replaced by hand.
+  const now = await identityNow({ path, shown }, host);
+  if (identity !== undefined && now !== identity) throw new SourceChangedError(`${shown} was changed`);
+}
+
+/** Also whoever has not the package learns that the file is of another kind. */
+async function mustBeDuckDb({ path, shown }: FilePlace, host: SourceHost): Promise<void> {
+  const file = await lookAt(path, shown, host);
+  if (file.path !== path) throw new SourceError(`${shown} is another file than the one that was listed`);
+  const handle = await open(path, 'r');
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(magic.length), 0, magic.length, magicAt);
+    if (bytesRead === magic.length && buffer.toString('latin1') === magic) return;
+  } finally {
+    await handle.close();
+  }
+  throw new SourceError(`expected a DuckDB database at ${shown}, got another file`);
+}
+
+function startProcess(read: DuckDbRead): ChildProcess {
+  return fork(fileURLToPath(new URL('./duckdb-process.ts', import.meta.url)), [JSON.stringify(read)], {
+    // Nothing of our environment: it holds secrets.
+    env: { TZ: 'UTC' },
+    execArgv: [],
+    serialization: 'advanced',
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+  });
+}
+
+async function ask(child: ChildProcess, shown: string, signal: AbortSignal): Promise<DuckDbAnswer> {
+  const settled = new AbortController();
+  const waits = { signal: AbortSignal.any([signal, settled.signal]) };
+  const ended = once(child, 'exit', waits).then(([code, by]: readonly unknown[]): never => {
+    const how = typeof by === 'string' ? by : `code ${String(code)}`;
+    throw new SourceWaitError(`DuckDB broke down (${how}) while it read ${shown}: the file may be damaged`, {
+      unlimited: false,
+    });
+  });
+  const answered = once(child, 'message', waits).then(([answer]) => answer as DuckDbAnswer);
+  try {
+    child.send('next');
+    return await Promise.race([answered, ended]);
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error;
+  } finally {
+    settled.abort();
+    await Promise.allSettled([answered, ended]);
+  }
+}
+
+function absent(): SourceError {
+  return new SourceError(
+    `expected the package for DuckDB files, which is not installed by itself: run "npm install --prefix src --no-save ${duckDbPackage}" in ` +
+      'the directory of this program, then try again; or let DuckDB write the rows to a Parquet file',
+  );
+}
+
+function duckDbError({ at, message }: Extract<DuckDbAnswer, { kind: 'failed' }>, shown: string): Error {
+  if (at === 'query') return new SourceError(`DuckDB refuses the query to ${shown}: ${message}`);
+  if (at === 'load') return new SourceError(`the package ${duckDbPackage} cannot work on this machine: ${message}`);
+  const advice = 'whoever has it open for writing must close it; one of a newer DuckDB needs a newer package';
+  return new SourceWaitError(`DuckDB cannot open ${shown}: ${message}; ${advice}`, { unlimited: false });
+}

@@ -1,0 +1,76 @@
+import type { JsonObject, JsonValue } from '../../base/json.ts';
+import { SourceError, type SourcePart } from '../source.ts';
+
+/** What is read of one partition: from ≤ offset < to. */
+export interface PartitionRange {
+  readonly partition: number;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** A topic as it is read: fixed when the export begins, so that what comes later changes nothing. */
+export interface TopicRanges {
+  /** Of the cluster and the topic. */
+  readonly topic: string;
+  readonly ranges: readonly PartitionRange[];
+}
+
+/** Offsets of one part: small enough to begin it anew after an interruption, which a compacted topic needs. */
+const partOffsets = 100_000;
+const partsMax = 20_000;
+
+/**
+ * Cuts partitions into parts at multiples of the size, so that the same records lie in the same part whatever comes after them.
+ * The first part also holds all the ranges, for a run that goes on in another process.
+ */
+export function cutIntoParts({ topic, ranges }: TopicRanges): SourcePart[] {
+  const all = ranges.reduce((sum, { from, to }) => sum + to - from, 0);
+  const size = partOffsets * Math.max(1, Math.ceil(all / partOffsets / partsMax));
+  const parts: SourcePart[] = [];
+  for (const { partition, from: first, to: end } of ranges) {
+    for (let from = first; from < end;) {
+      const to = Math.min(end, Math.floor(from / size) * size + size);
+      const detail = { partition, from, to, ...(parts.length === 0 && { ranges: packed(ranges) }) };
+      const key = `partition ${partition}, offsets ${from} to ${to - 1}`;
+      parts.push({ key, identity: `${topic} ${key}`, stable: false, isSnapshot: true, detail });
+      from = to;
+    }
+  }
+  return parts;
+}
+
+function packed(ranges: readonly PartitionRange[]): JsonValue {
+  return ranges.map(({ partition, from, to }) => [partition, from, to]);
+}
+
+/** The ranges that an earlier list of parts was cut from; undefined: there was none. */
+export function rangesOf(parts: readonly Pick<SourcePart, 'detail'>[]): readonly PartitionRange[] | undefined {
+  const found = parts.find(({ detail }) => Array.isArray(detail?.['ranges']))?.detail?.['ranges'];
+  if (!Array.isArray(found)) return undefined;
+  return found.flatMap((each) => {
+    const [partition, from, to] = Array.isArray(each) ? each : [];
+    return isOffset(partition) && isOffset(from) && isOffset(to) ? [{ partition, from, to }] : [];
+  });
+}
+
+/** What `cutIntoParts` has put there. */
+export function rangeOfPart(key: string, { partition, from, to }: JsonObject = {}): PartitionRange {
+  if (isOffset(partition) && isOffset(from) && isOffset(to)) return { partition, from, to };
+  throw new SourceError(`the part ${key} does not say its offsets; start a new run`);
+}
+
+function isOffset(value: JsonValue | undefined): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value);
+}
+
+const shownMax = 20;
+
+/** Where each partition begins and ends, for people. */
+export function describeRanges(ranges: readonly PartitionRange[]): string {
+  const shown = ranges.slice(0, shownMax).map(({ partition, from, to }) => {
+    const what = to > from ? `offsets ${from} to ${to - 1}` : `nothing (it ends at ${to})`;
+    return `partition ${partition}: ${what}`;
+  });
+  const rest = ranges.length - shown.length;
+  return shown.join(', ') + (rest > 0 ? ` and ${rest} more partitions` : '');
+}

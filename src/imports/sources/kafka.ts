@@ -1,0 +1,277 @@
+import {
+  SourceChangedError,
+  SourceError,
+  SourceWaitError,
+  type RecordChunk,
+  type Source,
+  type SourceContext,
+  type SourceHost,
+  type SourcePart,
+  type TimeRange,
+} from '../source.ts';
+import type { SettingValues } from '../../plugins/fields.ts';
+import { defineImportSource, wrongSetting } from '../../plugins/plugin.ts';
+import { listSetting, neededSetting, textSetting } from '../../plugins/setting-values.ts';
+import { openKafka, type KafkaClient } from './kafka-client.ts';
+import type { KafkaBroker, KafkaPlace } from './kafka-connections.ts';
+import { committedRecords, offsetAfter, readBatches, type KafkaRecord } from './kafka-fetch.ts';
+import { createLineCollector, recordKinds, type RecordKind } from './kafka-lines.ts';
+import { cutIntoParts, describeRanges, rangeOfPart, rangesOf, type PartitionRange } from './kafka-ranges.ts';
+
+const tlsChoices = ['auto', 'verify', 'no verify', 'off'] as const;
+const mechanisms = ['PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512'] as const;
+const standardPort = 9092;
+/** Fetches without a record before the end; each waits half a second for one. */
+const emptyFetchesMax = 20;
+const offsetOutOfRange = 1;
+
+/** Messages of a topic that hold JSON. */
+export const kafka = defineImportSource({
+  slug: 'kafka',
+  name: 'Kafka',
+  description:
+    'Imports the messages of a Kafka topic whose values are JSON, as far as the topic reaches when the import begins. It joins no ' +
+    'consumer group and commits nothing. Needs Kafka 2.3 or newer, or what speaks its protocol.',
+  fields: [
+    {
+      key: 'brokers',
+      name: 'Brokers',
+      type: 'string',
+      required: true,
+      hint: 'One or more of the cluster, with commas between: kafka-1.internal:9092, kafka-2.internal:9092.',
+    },
+    { key: 'topic', name: 'Topic', type: 'string', required: true, hint: 'Its name; one topic is one import.' },
+    {
+      key: 'from_offsets',
+      name: 'First offsets',
+      type: 'string',
+      hint: 'partition:offset with commas between, such as 0:1200, 1:1187, to begin there. Other partitions, or empty: from what is there.',
+    },
+    {
+      key: 'record',
+      name: 'A record is',
+      type: 'choice',
+      choices: recordKinds,
+      default: 'value',
+      hint: '`value`: the JSON of the message. `message`: an object with partition, offset, timestamp, key, headers and value.',
+    },
+    {
+      key: 'tls',
+      name: 'TLS',
+      type: 'choice',
+      choices: tlsChoices,
+      default: 'auto',
+      hint: '`auto`: as `verify` with a user, else `off`. `no verify` encrypts without a look at the certificate.',
+    },
+    {
+      key: 'ca',
+      name: 'Authority',
+      type: 'string',
+      hint: 'PEM of the authority that signed the brokers’ certificates, if it is your own.',
+    },
+    { key: 'user', name: 'User', type: 'string', hint: 'For SASL. Empty: nobody logs in.' },
+    { key: 'password', name: 'Password', type: 'string', secret: true, hint: 'Of that user.' },
+    {
+      key: 'mechanism',
+      name: 'Mechanism',
+      type: 'choice',
+      choices: mechanisms,
+      default: 'PLAIN',
+      hint: 'How the user logs in.',
+    },
+    { key: 'client_certificate', name: 'Client certificate', type: 'string', hint: 'PEM, where brokers ask for one.' },
+    {
+      key: 'client_key',
+      name: 'Client key',
+      type: 'string',
+      secret: true,
+      hint: 'PEM of the key of that certificate.',
+    },
+  ],
+  formats: [],
+  range: 'Timestamp of the message in Kafka.',
+  example: { brokers: 'kafka.example.com:9093', topic: 'events', user: 'reader', password: 'secret' },
+  createSource,
+});
+
+interface KafkaDeps {
+  readonly place: KafkaPlace;
+  readonly host: SourceHost;
+  readonly record: RecordKind;
+  readonly fromOffsets: ReadonlyMap<number, number>;
+}
+
+function createSource(settings: SettingValues, host: SourceHost): Source {
+  const record = recordKinds.find((kind) => kind === textSetting(settings, 'record', 'value'));
+  if (record === undefined) throw wrongSetting('record', `expected ${recordKinds.join(' or ')}`);
+  const deps = { place: placeOf(settings), host, record, fromOffsets: fromOffsetsOf(settings) };
+  // As long as the caller holds it.
+  let held: readonly PartitionRange[] | undefined;
+  return {
+    concurrency: 2,
+    listParts: async (range, context) => {
+      await using client = await openKafka(deps.place, host.resolve, context.signal);
+      const ranges = rangesOf(context.known ?? []) ?? held ?? (await rangesNow(client, deps, range));
+      if (context.holdsSnapshot === true) held = ranges;
+      return cutIntoParts({ topic: client.topic.id, ranges }).map((part) => withTimes(part, range));
+    },
+    open: (part, context) => readPart(deps, part, context),
+    describe: (parts) => describeRanges(rangesOf(parts) ?? []),
+    release: async () => void (held = undefined),
+  };
+}
+
+function withTimes(part: SourcePart, { from, to }: TimeRange): SourcePart {
+  const detail = {
+    ...part.detail,
+    ...(from !== undefined && { after: from }),
+    ...(to !== undefined && { before: to }),
+  };
+  return { ...part, detail };
+}
+
+async function rangesNow(client: KafkaClient, { fromOffsets, place }: KafkaDeps, range: TimeRange) {
+  const first = await client.offsets('earliest');
+  const end = await client.offsets('end');
+  const since = range.from === undefined ? undefined : await client.offsets(Date.parse(range.from));
+  return client.topic.partitions.map((partition): PartitionRange => {
+    const start = first.get(partition) ?? 0;
+    const to = end.get(partition) ?? start;
+    const asked = fromOffsets.get(partition) ?? start;
+    if (asked < start) {
+      throw new SourceError(
+        `partition ${partition} of "${place.topic}" begins at ${start}, what lay before is deleted: change "from_offsets"`,
+      );
+    }
+    const young = since?.get(partition) ?? start;
+    // -1: none is young enough.
+    return { partition, from: Math.min(to, Math.max(asked, young === -1 ? to : young)), to };
+  });
+}
+
+async function* readPart(deps: KafkaDeps, part: SourcePart, context: SourceContext): AsyncGenerator<RecordChunk> {
+  const { partition, from, to } = rangeOfPart(part.key, part.detail);
+  await using client = await openKafka(deps.place, deps.host.resolve, context.signal);
+  if (part.identity !== undefined && part.identity !== `${client.topic.id} ${part.key}`) {
+    throw new SourceChangedError(
+      `"${deps.place.topic}" is another topic than the one that was listed, of the same name`,
+    );
+  }
+  const isWanted = timeTest(part);
+  const collector = createLineCollector(partition, deps.record);
+  let bytesRead = 0;
+  let empty = 0;
+  for (let offset = from; offset < to;) {
+    const { bytes, records, next } = await fetchSome(client, deps, { partition, from: offset, to });
+    empty = next === undefined ? empty + 1 : 0;
+    if (empty > emptyFetchesMax) {
+      const message = `partition ${partition} of "${deps.place.topic}" gives nothing at offset ${offset}, though it reaches to ${to - 1}`;
+      throw new SourceWaitError(message, { unlimited: false });
+    }
+    for (const record of records) {
+      if (record.offset >= offset && record.offset < to && isWanted(record)) collector.add(record);
+    }
+    bytesRead += bytes;
+    const chunk = collector.take();
+    if (chunk.count > 0 || chunk.faults !== undefined) yield { ...chunk, bytesRead };
+    offset = Math.max(offset, next ?? offset);
+  }
+}
+
+/** By the message's own time: those of one partition need not be in its order. */
+function timeTest({ detail }: SourcePart): (record: KafkaRecord) => boolean {
+  const timeOf = (key: string, standard: number): number => {
+    const text = detail?.[key];
+    return typeof text === 'string' ? Date.parse(text) : standard;
+  };
+  const after = timeOf('after', -Infinity);
+  const before = timeOf('before', Infinity);
+  return ({ timestamp }) => timestamp >= after && timestamp < before;
+}
+
+interface Fetched {
+  readonly bytes: number;
+  readonly records: Iterable<KafkaRecord>;
+  /** Undefined: nothing came. */
+  readonly next: number | undefined;
+}
+
+async function fetchSome(client: KafkaClient, { place }: KafkaDeps, range: PartitionRange): Promise<Fetched> {
+  const { partition, from, to } = range;
+  const answer = await client.fetch(partition, from);
+  const shown = `partition ${partition} of "${place.topic}"`;
+  if (answer.errorCode === offsetOutOfRange) throw await lostRecords(client, shown, range);
+  if (answer.errorCode !== 0) {
+    throw new SourceWaitError(`Kafka cannot give ${shown} at the moment (its error ${answer.errorCode})`, {
+      unlimited: true,
+    });
+  }
+  if (answer.highWatermark < to) throw await lostRecords(client, shown, range);
+  const batches = await readBatches(answer.records, shown);
+  const records = committedRecords(batches, answer.aborted);
+  return { bytes: answer.records.length, records, next: offsetAfter(batches) };
+}
+
+/** Offsets that were there when the import began are gone. */
+async function lostRecords(client: KafkaClient, shown: string, { partition, from, to }: PartitionRange) {
+  const first = (await client.offsets('earliest')).get(partition) ?? 0;
+  const end = (await client.offsets('end')).get(partition) ?? 0;
+  const what =
+    first > from
+      ? `its retention has deleted what lay before ${first}; begin the import anew for what is left, after raising retention.ms or retention.bytes of the topic`
+      : `it ends at ${end} now, so that the cluster has lost messages; begin the import anew for what is left`;
+  return new SourceError(`expected the offsets ${from} to ${to - 1} in ${shown}, but ${what}`);
+}
+
+function placeOf(settings: SettingValues): KafkaPlace {
+  const user = textSetting(settings, 'user');
+  const mechanism = mechanisms.find((each) => each === textSetting(settings, 'mechanism', 'PLAIN'));
+  if (mechanism === undefined) throw wrongSetting('mechanism', `expected ${mechanisms.join(', ')}`);
+  const password = textSetting(settings, 'password');
+  return {
+    brokers: brokersOf(settings),
+    topic: neededSetting(settings, 'topic'),
+    tls: tlsOf(settings, user !== ''),
+    sasl: user === '' ? undefined : { mechanism, username: user, password },
+  };
+}
+
+function tlsOf(settings: SettingValues, hasUser: boolean): KafkaPlace['tls'] {
+  const choice = tlsChoices.find((each) => each === textSetting(settings, 'tls', 'auto'));
+  if (choice === undefined) throw wrongSetting('tls', `expected ${tlsChoices.join(', ')}`);
+  const given = { ca: textSetting(settings, 'ca'), cert: textSetting(settings, 'client_certificate') };
+  const key = textSetting(settings, 'client_key');
+  if ((given.cert === '') !== (key === '')) {
+    throw wrongSetting('client_key', 'expected client_certificate and client_key, got one of them');
+  }
+  const isOff = choice === 'auto' ? !hasUser && given.ca === '' && key === '' : choice === 'off';
+  if (isOff) return undefined;
+  return {
+    rejectUnauthorized: choice !== 'no verify',
+    ...(given.ca !== '' && { ca: given.ca }),
+    ...(key !== '' && { cert: given.cert, key }),
+  };
+}
+
+function brokersOf(settings: SettingValues): readonly KafkaBroker[] {
+  const brokers = listSetting(settings, 'brokers').map((text): KafkaBroker => {
+    const [, bracketed, plain, port = String(standardPort)] =
+      /^(?:\[([\da-f:]+)\]|([^\s:/@]+))(?::(\d{1,5}))?$/i.exec(text) ?? [];
+    const host = bracketed ?? plain;
+    if (host === undefined || Number(port) < 1 || Number(port) > 65_535) {
+      throw wrongSetting('brokers', `expected host:port with commas between, got: ${text.slice(0, 60)}`);
+    }
+    return { host, port: Number(port) };
+  });
+  if (brokers.length === 0) throw wrongSetting('brokers', 'expected at least one host:port');
+  return brokers;
+}
+
+function fromOffsetsOf(settings: SettingValues): ReadonlyMap<number, number> {
+  const pairs = listSetting(settings, 'from_offsets').map((text): [number, number] => {
+    const [, partition, offset] = /^(\d+):(\d+)$/.exec(text) ?? [];
+    if (partition !== undefined && Number.isSafeInteger(Number(offset))) return [Number(partition), Number(offset)];
+    throw wrongSetting('from_offsets', `expected partition:offset with commas between, got: ${text.slice(0, 60)}`);
+  });
+  return new Map(pairs);
+}
