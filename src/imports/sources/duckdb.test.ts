@@ -123,7 +123,7 @@ describe('a query of somebody else', () => {
     `attach 'other.duckdb' as other`,
     `select * from read_csv('/etc/passwd')`,
     `select * from read_text('/etc/hostname')`,
-    `copy events to '/tmp/never-written.csv'`,
+    `copy events to 'never-written.csv'`,
     `set threads = 1`,
     `install httpfs`,
     `select 1; drop table events`,
