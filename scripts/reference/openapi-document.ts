@@ -1,6 +1,7 @@
 import { buildOpenApi } from '../../src/api/openapi.ts';
 import { apiRoutes } from '../../src/api/routes.ts';
 import { systemClock } from '../../src/base/clock.ts';
+import { LiveHub } from '../../src/live/hub.ts';
 import { openSqlite } from '../../src/metadata/sqlite.ts';
 import { builtInRegistry } from '../../src/plugins/built-in/registry.ts';
 
@@ -15,6 +16,7 @@ export function openApiDocument(): string {
     store: { insertBatch: unused, deleteRun: unused, query: unused, health: unused, close: unused },
     door: { accept: unused },
     clock: systemClock,
+    live: new LiveHub(),
     registry: builtInRegistry,
     packages: { fetch: unused, npmRegistry: '', sandbox: { describe: unused } },
     trials: {

@@ -1,17 +1,15 @@
 import { setTimeout } from 'node:timers/promises';
-import { Readable } from 'node:stream';
 import { Type } from 'typebox';
 import type { Clock } from '../base/clock.ts';
-import { ApiError } from '../contract/errors.ts';
 import { importRunIdSchema } from '../contract/import-runs.ts';
 import { apiRoute, type ApiRoute } from '../http/api-route.ts';
 import { getRun } from '../imports/run/run-store.ts';
 import type { Run } from '../imports/run/run.ts';
 import type { Metadata } from '../metadata/database.ts';
+import { createStreamSlots, eventStreamHeaders, eventStreamType, streamOf } from './event-stream.ts';
 import { headOnly, requireRun, runsBase, runsTag, type ImportRouteDeps } from './import-runs-deps.ts';
 import { toRunRecord } from '../imports/run/run-record.ts';
 
-const streamType = 'text/event-stream; charset=utf-8';
 const lookMs = 1_000;
 const heartbeatMs = 15_000;
 const streamsMax = 200;
@@ -21,7 +19,11 @@ const finalId = 'final';
 
 /** The progress of a run as it happens, for browsers (EventSource) and `curl -N`. */
 export function importRunProgressRoutes({ db, clock, imports }: ImportRouteDeps): ApiRoute[] {
-  const slots = createSlots();
+  const slots = createStreamSlots({
+    what: 'streams of progress',
+    total: streamsMax,
+    perProject: streamsPerProjectMax,
+  });
   return [
     apiRoute({
       method: 'GET',
@@ -40,7 +42,7 @@ export function importRunProgressRoutes({ db, clock, imports }: ImportRouteDeps)
         const projectId = request.project().id;
         const run = await requireRun(db, projectId, request.params);
         if (isFinal(run) && request.headers['last-event-id'] === finalId) return { status: 204 };
-        const head = headOnly(request, streamType);
+        const head = headOnly(request, eventStreamType);
         if (head !== undefined) return head;
         const release = slots.take(projectId);
         const gone = new AbortController();
@@ -50,27 +52,10 @@ export function importRunProgressRoutes({ db, clock, imports }: ImportRouteDeps)
           gone.abort();
           release();
         });
-        return { status: 200, body, headers: { 'content-type': streamType, 'x-accel-buffering': 'no' } };
+        return { status: 200, body, headers: eventStreamHeaders };
       },
     }),
   ];
-}
-
-/** Readable.from would wait for the next text before it lets go of a client that has left. */
-function streamOf(texts: AsyncGenerator<string>, close: () => void): Readable {
-  const stream: Readable = new Readable({
-    read: () => {
-      texts.next().then(
-        ({ done, value }) => stream.push(done === true ? null : value),
-        (error: unknown) => stream.destroy(error instanceof Error ? error : new Error(String(error))),
-      );
-    },
-    destroy: (error, done) => {
-      close();
-      done(error);
-    },
-  });
-  return stream;
 }
 
 interface Watched {
@@ -113,31 +98,4 @@ function eventOf(run: Run, now: number): string {
 
 function isFinal({ state }: Run): boolean {
   return state !== 'queued' && state !== 'running' && state !== 'paused';
-}
-
-interface Slots {
-  /** @throws ApiError throttled. What it returns gives the slot back. */
-  take(projectId: number): () => void;
-}
-
-function createSlots(): Slots {
-  const open = new Map<number, number>();
-  let total = 0;
-  return {
-    take(projectId) {
-      const own = open.get(projectId) ?? 0;
-      if (own >= streamsPerProjectMax || total >= streamsMax) {
-        const detail = `Expected at most ${streamsPerProjectMax} streams of progress per project; close one or come later.`;
-        throw new ApiError('throttled', detail, { headers: { 'retry-after': '5' } });
-      }
-      open.set(projectId, own + 1);
-      total += 1;
-      return () => {
-        const left = (open.get(projectId) ?? 1) - 1;
-        if (left === 0) open.delete(projectId);
-        else open.set(projectId, left);
-        total -= 1;
-      };
-    },
-  };
 }

@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Door } from '../batch/door.ts';
 import type { EventStore } from '../eventstore/eventstore.ts';
 import type { ApiRoute } from '../http/api-route.ts';
+import type { LiveHub } from '../live/hub.ts';
 import type { Metadata } from '../metadata/database.ts';
 import type { PrepareDeps } from '../plugins/packages/prepare-plugin.ts';
 import type { PluginRegistry } from '../plugins/plugin-registry.ts';
@@ -19,6 +20,7 @@ import { importedEventsRoutes } from './imported-counts.ts';
 import { importRunRoutes } from './import-runs.ts';
 import type { ImportPlaces } from './import-runs-deps.ts';
 import { ingestionWarningRoutes } from './ingestion-warnings.ts';
+import { liveEventRoutes } from './live-events.ts';
 import { jobRoutes } from './jobs.ts';
 import { openApiRoutes } from './openapi.ts';
 import { personRoutes } from './persons.ts';
@@ -38,6 +40,8 @@ export interface ApiDeps {
   readonly store: EventStore;
   readonly door: Door;
   readonly clock: Clock;
+  /** Where readers of the live stream ask. */
+  readonly live: LiveHub;
   readonly registry: PluginRegistry;
   /** What installing plugins needs. */
   readonly packages: PrepareDeps;
@@ -78,6 +82,7 @@ export function apiRoutes(deps: ApiDeps): ApiRoute[] {
     ...jobRoutes(deps),
     ...activityLogRoutes(deps),
     ...eventRoutes({ store, persons }),
+    ...liveEventRoutes(deps),
     ...importedEventsRoutes({ store, activeTransformations: (projectId) => countActive(deps, projectId) }),
     ...usageRoutes({ store }),
     ...personRoutes({ db }),

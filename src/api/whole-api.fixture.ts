@@ -1,6 +1,7 @@
 import { startTestApp, type TestApp } from '../../test/support/app.ts';
 import { StoreUnavailableError } from '../eventstore/eventstore.ts';
 import type { ApiRoute } from '../http/api-route.ts';
+import { LiveHub } from '../live/hub.ts';
 import type { PluginRegistry } from '../plugins/plugin-registry.ts';
 import { apiRoutes } from './routes.ts';
 
@@ -19,6 +20,7 @@ export async function startWholeApi(registry: PluginRegistry): Promise<WholeApi>
     routes = apiRoutes({
       db,
       clock,
+      live: new LiveHub(),
       registry,
       store: { insertBatch: down, deleteRun: down, query: down, health: down, close: down },
       door: { accept: down },

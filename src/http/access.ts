@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ApiRoute, Principal, ProjectRef } from './api-route.ts';
 import { checkScope, type Auth } from './auth.ts';
 import type { ParsedBody } from './body.ts';
-import { bearerKey, takeCredentials } from './credentials.ts';
+import { bearerKey, takeCredentials, type Credentials } from './credentials.ts';
 import { checkSameOrigin } from './same-origin.ts';
 import { checkRole, roleOf } from './route-role.ts';
 import { throttled, type RateLimiter } from './rate-limit.ts';
@@ -11,6 +11,7 @@ import { throttled, type RateLimiter } from './rate-limit.ts';
 export interface Access {
   readonly principal: Principal;
   readonly project: ProjectRef | undefined;
+  readonly credentials: Credentials | undefined;
 }
 
 export interface AccessDeps {
@@ -28,14 +29,27 @@ export async function checkAccess(
   reply: FastifyReply,
   body: ParsedBody | undefined,
 ): Promise<Access> {
-  const principal = await deps.auth.identify(takeCredentials(request, body), request.ip);
+  const credentials = takeCredentials(request, body);
+  const principal = await deps.auth.identify(credentials, request.ip);
   if (principal.kind === 'session') checkSameOrigin(request, deps.siteUrl);
   else if (deps.rateLimiter !== undefined) checkRate(deps.rateLimiter, principal.keyId, reply);
   checkScope(principal, route.scope);
   checkRole(principal, roleOf(route));
   const projectId = (request.params as Readonly<Record<string, string | undefined>>)['project_id'];
   const project = projectId === undefined ? undefined : await deps.auth.project(principal, projectId);
-  return { principal, project };
+  return { principal, project, credentials };
+}
+
+/** Whether what was found still holds: for answers that take long. Throws ApiError as `checkAccess` does; counts no request. */
+export async function checkAccessAgain(
+  { auth }: Pick<AccessDeps, 'auth'>,
+  route: Pick<ApiRoute, 'scope'>,
+  { credentials, project }: Access,
+  address: string,
+): Promise<void> {
+  const principal = await auth.identify(credentials, address);
+  checkScope(principal, route.scope);
+  if (project !== undefined) await auth.project(principal, String(project.id));
 }
 
 function checkRate(limiter: RateLimiter, keyId: string, reply: FastifyReply): void {

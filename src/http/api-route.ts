@@ -50,6 +50,8 @@ export interface ApiRequest<Params = unknown, Query = unknown, Body = unknown> {
   readonly files: ReadonlyMap<string, UploadedFile>;
   /** Only for routes that take an upload: the file as it comes, to be read to its end. */
   readonly upload?: () => Promise<UploadStream>;
+  /** Whether the caller may still do this: for answers without end. @throws ApiError why not */
+  readonly checkAgain: () => Promise<void>;
   /** Aborted when the server begins to stop: an answer without end ends then. */
   readonly stopping?: AbortSignal;
 }

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { checkAccess, isKnownEarly, type Access, type AccessDeps } from './access.ts';
+import { checkAccess, checkAccessAgain, isKnownEarly, type Access, type AccessDeps } from './access.ts';
 import type { ApiReply, ApiRequest, ApiRoute, Principal, ProjectRef, UploadedFile } from './api-route.ts';
 import { openUpload, readMultipart, type ParsedBody } from './body.ts';
 import { queryWithoutKey } from './credentials.ts';
@@ -80,7 +80,10 @@ function serveRoute(route: ApiRoute, deps: AccessDeps, stopping: AbortSignal): S
       const params = checks.params === undefined ? request.params : checks.params(request.params, 'text');
       const given = body === undefined ? {} : body.value;
       const checked = checks.body === undefined ? given : checks.body(given, body?.source ?? 'json');
-      const input = { params, query, body: checked, files: body?.files ?? noFiles, stopping };
+      const checkAgain = async (): Promise<void> => {
+        if (request.access !== null) await checkAccessAgain(deps, route, request.access, request.ip);
+      };
+      const input = { params, query, body: checked, files: body?.files ?? noFiles, stopping, checkAgain };
       return send(reply, await route.handler(toApiRequest(request, deps.siteUrl, input)));
     },
   };
@@ -110,6 +113,7 @@ interface CheckedInput {
   readonly body: unknown;
   readonly files: ReadonlyMap<string, UploadedFile>;
   readonly stopping: AbortSignal;
+  readonly checkAgain: () => Promise<void>;
 }
 
 function toApiRequest(request: FastifyRequest, siteUrl: string, input: CheckedInput): ApiRequest {

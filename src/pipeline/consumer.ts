@@ -6,6 +6,8 @@ import type { Failpoint } from '../base/failpoint.ts';
 import type { Settings } from '../config/settings.ts';
 import { lanes, type EventLogReader, type Lane } from '../eventlog/eventlog.ts';
 import { StoreUnavailableError, type EventStore } from '../eventstore/eventstore.ts';
+import { Tap } from '../live/tap.ts';
+import type { Sightings } from '../live/watch.ts';
 import type { Metadata } from '../metadata/database.ts';
 import type { WindowStorage } from '../plugins/services/window-storage.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -38,12 +40,20 @@ export interface PipelineDeps {
   /** What those keep. */
   readonly pluginStorage: WindowStorage;
   readonly failpoint: Failpoint;
+  /** Readers of the live stream. Default: there are none. */
+  readonly live?: LiveReaders;
   /** Stops the pipeline when aborted, as stop() does. */
   readonly signal?: AbortSignal;
   /** Least time between two small inserts of a lane, ms. Default 100. */
   readonly gapMs?: number;
   /** How often to look whether persons are to be made anew, ms. Default 1,000. */
   readonly rebuildLookMs?: number;
+}
+
+export interface LiveReaders {
+  readonly tap: Tap;
+  /** What they are to be shown of a window that is stored. */
+  readonly publish: (sightings: Sightings) => void;
 }
 
 export interface PipelineStatus {
@@ -124,7 +134,8 @@ class Consumer {
       scan: scanLimits(settings.captureEventBytesMax),
       inflatedBytesMax: settings.captureInflatedBytesMax,
     };
-    this.#builder = new WindowBuilder({ db, chains: this.#chains, storage: deps.pluginStorage, clock, limits });
+    const tap = deps.live?.tap ?? new Tap();
+    this.#builder = new WindowBuilder({ db, chains: this.#chains, storage: deps.pluginStorage, clock, limits, tap });
     this.#limits = createLaneLimits(settings.windowEventsMax, () => performance.now());
     this.#failureLog = createFailureLog(deps.log, clock);
     this.#inserts = insertsOf(reader, deps.store);
@@ -279,6 +290,7 @@ class Consumer {
     this.#failureLog.recovered();
     this.#limits.took(window.lane, window.counts.events, performance.now() - startedAt);
     countWindow(metrics, window, clock.now());
+    if (window.live.seen.length + window.live.skipped.length > 0) this.#deps.live?.publish(window.live);
     if (window.rows.rows < smallWindowEvents) this.#smallInsertAt[window.lane] = startedAt;
   }
 

@@ -8,6 +8,7 @@ import { refuseUnknownProject } from './steps/refuse-unknown-project.ts';
 import { selectEvents } from './steps/select-events.ts';
 import { settleProfile } from './steps/settle-profile.ts';
 import { spliceEvents } from './steps/splice-events.ts';
+import { tellStored } from './steps/tell-stored.ts';
 import { transformEvents, takeTransformed } from './steps/transform-events.ts';
 import { updateGroups } from './steps/update-groups.ts';
 import { updatePersons } from './steps/update-persons.ts';
@@ -44,7 +45,7 @@ export function createOrder(deps: StepDeps): Order {
     ],
     // Here the events of several records wait for transformations that take their time.
     understand: [
-      eachDraft(takeTransformed),
+      eachDraft(takeTransformed(deps)),
       // After the transformations: they decide what an event says of persons and groups, and of which.
       eachDraft(settleProfile),
       // After the profile, which refuses what must not touch a group.
@@ -61,6 +62,7 @@ export function createOrder(deps: StepDeps): Order {
       eachDraft(updateGroups(deps)),
       // Rows hold no person, so that it does not matter that persons go on changing.
       writeRows(deps),
+      tellStored(deps),
       eachDraft((draft, { context }) => observers.saw(draft, context.receivedAt)),
       // Last: warnings are of events that were stored. The others have a dead letter.
       eachDraft(({ warnings }, { context }) => results.warn(context, warnings)),

@@ -3,6 +3,7 @@ import type { PersonStore } from '../persons/person-store.ts';
 import type { TransformChains } from '../transform/transform-chains.ts';
 import type { ChainQueue } from './chain-queue.ts';
 import type { KnownProjects } from './known-projects.ts';
+import type { LiveNotes } from './live-notes.ts';
 import type { Observers } from './observers.ts';
 import type { OpenRecord } from './open-record.ts';
 import type { WindowResults } from './window-results.ts';
@@ -18,6 +19,7 @@ export interface StepDeps {
   readonly rows: WindowRows;
   readonly observers: Observers;
   readonly results: WindowResults;
+  readonly live: LiveNotes;
 }
 
 /** Takes the events of a record one step further: those whose state is the step's business. */

@@ -25,6 +25,7 @@ function windowOf(project_id: number): Window {
     observed: [],
     warnings: [],
     deadLetters: [],
+    live: { seen: [], skipped: [] },
     counts: { events: 1, bodyBytes: 0, stored: 1, dropped: new Map(), dead: new Map() },
     oldestReceivedAt: 0,
   };

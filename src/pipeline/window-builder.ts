@@ -8,7 +8,9 @@ import { PersonStore } from '../persons/person-store.ts';
 import type { WindowStorage } from '../plugins/services/window-storage.ts';
 import type { TransformChains } from '../transform/transform-chains.ts';
 import { ChainQueue } from './chain-queue.ts';
+import type { Tap } from '../live/tap.ts';
 import { createKnownProjects } from './known-projects.ts';
+import { LiveNotes } from './live-notes.ts';
 import { Observers } from './observers.ts';
 import { openRecord, type BodyLimits, type OpenRecord } from './open-record.ts';
 import { createOrder, type Order } from './order.ts';
@@ -37,6 +39,8 @@ export interface WindowBuilderDeps {
   readonly storage: WindowStorage;
   readonly clock: Clock;
   readonly limits: BodyLimits;
+  /** Where readers of the live stream look on. */
+  readonly tap: Tap;
 }
 
 /**
@@ -52,6 +56,7 @@ export class WindowBuilder {
   readonly #observers = new Observers();
   readonly #results: WindowResults;
   readonly #queue: ChainQueue;
+  readonly #live: LiveNotes;
   readonly #order: Order;
   /** Read, and not stored yet; in order. */
   #waiting: OpenRecord[] = [];
@@ -66,7 +71,8 @@ export class WindowBuilder {
     this.#persons = new PersonStore(db);
     this.#groups = new GroupStore(db);
     this.#projects = createKnownProjects(db);
-    this.#results = new WindowResults(clock);
+    this.#live = new LiveNotes(deps);
+    this.#results = new WindowResults(clock, this.#live);
     this.#queue = new ChainQueue(chains);
     this.#order = createOrder({
       projects: this.#projects,
@@ -77,6 +83,7 @@ export class WindowBuilder {
       rows: this.#rows,
       observers: this.#observers,
       results: this.#results,
+      live: this.#live,
     });
   }
 
@@ -107,6 +114,7 @@ export class WindowBuilder {
       chains: chains.takeChanges(),
       storage: storage.takeChanges(),
       observed: this.#observers.take(),
+      live: this.#live.take(),
       ...this.#results.take(),
     };
   }
@@ -133,6 +141,7 @@ export class WindowBuilder {
     this.#deps.storage.reset();
     this.#observers.take();
     this.#results.take();
+    this.#live.take();
     this.#queue.clear();
     this.#rows.take();
     this.#clearWaiting();

@@ -5,6 +5,7 @@ import type { DamagedRecord, IntactRecord, Lane } from '../eventlog/eventlog.ts'
 import { deadEvent, deadRecord, noProject, type DeadLetterRow } from './dead-letters.ts';
 import type { RecordContext } from './event-draft.ts';
 import { state, type OpenRecord } from './open-record.ts';
+import type { LiveNotes } from './live-notes.ts';
 import type { DeadLetter, Drop } from './outcome.ts';
 import { createWarningTally, type WarningCount } from './warning-tally.ts';
 import type { WindowCounts } from './window.ts';
@@ -19,13 +20,15 @@ interface Gathered {
 /** Everything that a window gathers besides rows and persons. */
 export class WindowResults {
   readonly #clock: Clock;
+  readonly #live: LiveNotes;
   #warnings = createWarningTally();
   #deadLetters: DeadLetterRow[] = [];
   #counts = noCounts();
   #oldestReceivedAt: number | undefined;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, live: LiveNotes) {
     this.#clock = clock;
+    this.#live = live;
   }
 
   received({ header, body }: IntactRecord): void {
@@ -46,21 +49,24 @@ export class WindowResults {
   }
 
   /** The event goes no further. */
-  end({ context, scan, states }: OpenRecord, index: number, outcome: Drop | DeadLetter): void {
+  end(record: OpenRecord, index: number, outcome: Drop | DeadLetter): void {
+    const { context, scan, states } = record;
     const { lane, seq, projectId, receivedAt } = context;
-    const { kind, reason, detail } = outcome;
+    const { reason, detail } = outcome;
     assert(
       states[index] === state.raw || states[index] === state.draft,
       `event ${index} to be on its way, and no row yet`,
     );
+    const place = { lane, seq, index, projectId, receivedAt };
+    const dead = outcome.kind === 'drop' ? undefined : deadEvent(place, outcome, scan);
+    if (this.#live.isWatched(projectId)) this.#live.ended(record, index, outcome, dead);
     states[index] = state.ended;
-    if (kind === 'drop') {
+    if (dead === undefined) {
       increase(this.#counts.dropped, reason);
       this.#warnings.add(projectId, receivedAt, { type: reason, details: { detail, index } });
       return;
     }
-    const place = { lane, seq, index, projectId, receivedAt };
-    this.#died(deadEvent(place, outcome, scan), projectId, receivedAt);
+    this.#died(dead, projectId, receivedAt);
   }
 
   /** None of the record's events can be read. */

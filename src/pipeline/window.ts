@@ -6,6 +6,7 @@ import type { ChainChanges } from '../transform/transform-chains.ts';
 import type { WarningType } from '../contract/warnings.ts';
 import type { StorageChanges } from '../plugins/services/storage-changes.ts';
 import type { DeadLetterRow } from './dead-letters.ts';
+import type { Sightings } from '../live/watch.ts';
 import type { Delivery } from '../jobs/deliveries.ts';
 import type { WarningCount } from './warning-tally.ts';
 
@@ -48,6 +49,8 @@ export interface Window {
   readonly observed: readonly Delivery[];
   readonly warnings: readonly WarningCount[];
   readonly deadLetters: readonly DeadLetterRow[];
+  /** For readers of the live stream, once all of this is stored. */
+  readonly live: Sightings;
   readonly counts: WindowCounts;
   /** Arrival of the oldest event in it, ms since the epoch; undefined for damaged records only. */
   readonly oldestReceivedAt: number | undefined;

@@ -1,6 +1,7 @@
 import { isGiven, ownValue } from './check-settings.ts';
 import { secretMask, type PluginField, type SettingValues } from './fields.ts';
-import type { JsonValue } from '../base/json.ts';
+import { exactNumber, parseExact } from '../base/exact-json.ts';
+import { isObject, type JsonValue } from '../base/json.ts';
 
 /** Settings as they may be shown: only what the plugin declares, in its order; secrets that are set show as the mask. */
 export function maskSettings(fields: readonly PluginField[], values: SettingValues): Record<string, JsonValue> {
@@ -24,5 +25,21 @@ export function secretTexts(fields: readonly PluginField[], values: SettingValue
     const value = ownValue(values, key);
     if (secret !== true || value === undefined || !isGiven(value)) return [];
     return [typeof value === 'string' ? value : JSON.stringify(value)];
+  });
+}
+
+/** The same for JSON text: what it holds in texts, whatever their place; the text itself when there is nothing to hide. */
+export function jsonWithoutSecrets(json: string, fields: readonly PluginField[], values: SettingValues): string {
+  const secrets = fields.flatMap(({ key, secret }) => {
+    const value = secret === true ? ownValue(values, key) : undefined;
+    return typeof value === 'string' && value !== '' ? [value] : [];
+  });
+  const found = secrets.filter((secret) => json.includes(JSON.stringify(secret).slice(1, -1)));
+  if (found.length === 0) return json;
+  const masked = (text: string): string => found.reduce((safe, secret) => safe.replaceAll(secret, secretMask), text);
+  return JSON.stringify(parseExact(json), (_key, value: JsonValue) => {
+    if (typeof value === 'string') return masked(value);
+    if (!isObject(value) || exactNumber(value) !== undefined) return value;
+    return Object.fromEntries(Object.entries(value).map(([key, member]) => [masked(key), member]));
   });
 }

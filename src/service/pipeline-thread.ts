@@ -7,6 +7,8 @@ import { createFailpoint } from '../base/failpoint.ts';
 import { startPipeline } from '../pipeline/consumer.ts';
 import { WindowStorage } from '../plugins/services/window-storage.ts';
 import { makeStep } from '../transform/make-step.ts';
+import type { Watch } from '../live/watch.ts';
+import { liveReadersOver } from './live-thread.ts';
 import { mainThreadOver } from './main-thread.ts';
 import { createPluginRuntime } from './plugin-runtime.ts';
 import { openEventLogReader, openEventStore, openMetadata } from './stores.ts';
@@ -24,8 +26,10 @@ const plugins = createPluginRuntime({
   main: mainThreadOver(call),
   storageOf: (configId, projectId) => pluginStorage.of(configId, projectId),
 });
+const live = liveReadersOver(call, log);
 const pipeline = startPipeline({
   ...base,
+  live,
   reader,
   store,
   makeStep: (config) => makeStep(config, plugins.steps),
@@ -36,6 +40,7 @@ const pipeline = startPipeline({
 
 serve({
   health: () => plugins.health(),
+  answers: { watch: async (watches: readonly Watch[]) => live.tap.watch(watches) },
   stop: async () => {
     await pipeline.stop();
     await plugins.close();

@@ -4,6 +4,7 @@ import type { Agreements } from '../capture/agreements.ts';
 import type { Settings } from '../config/settings.ts';
 import type { EventStore } from '../eventstore/eventstore.ts';
 import type { Staging } from '../imports/staging.ts';
+import type { LiveHub } from '../live/hub.ts';
 import type { Metadata } from '../metadata/database.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { MetricsRegistry } from '../telemetry/metrics.ts';
@@ -22,5 +23,7 @@ export interface ServiceDeps {
   /** For threads, which open connections of their own. */
   readonly shared: SharedStores;
   readonly door: Door;
+  /** Readers of the live stream. */
+  readonly live: LiveHub;
   readonly agreements: Agreements;
 }

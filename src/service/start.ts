@@ -8,6 +8,7 @@ import { findApprovedAgreement } from '../capture/find-approved-agreement.ts';
 import { ConfigError } from '../config/load.ts';
 import type { Settings } from '../config/settings.ts';
 import { historicalTotal } from '../eventstore/reads.ts';
+import { LiveHub } from '../live/hub.ts';
 import { siteUrlOf } from '../http/request-origin.ts';
 import { buildServer } from '../http/server.ts';
 import { firstLoginToken } from '../metadata/bootstrap.ts';
@@ -18,6 +19,7 @@ import { startPlugins } from './plugins.ts';
 import { rolesProblem, type Role } from './roles.ts';
 import type { ServiceDeps } from './service-deps.ts';
 import { startStores, type Stores, type StoresDeps } from './start-stores.ts';
+import { createWatchedDoor } from './watched-door.ts';
 import { startWorker, type Worker } from './worker.ts';
 
 export interface StartedService {
@@ -55,8 +57,9 @@ async function startParts(base: StoresDeps, parts: AsyncDisposableStack): Promis
   const { settings, log, clock } = base;
   prepareDataDir(settings.dataDir, log);
   const { stores, first, health } = await startStores(base, parts);
-  const door = createDoor({ ...base, log: stores.eventLog });
-  const deps: ServiceDeps = { ...base, ...stores, door, agreements: createServiceAgreements(base, stores) };
+  const live = new LiveHub();
+  const door = createWatchedDoor(createDoor({ ...base, log: stores.eventLog }), { ...base, live });
+  const deps: ServiceDeps = { ...base, ...stores, door, live, agreements: createServiceAgreements(base, stores) };
   const plugins = startPlugins(deps, parts);
   const access = createAccess(deps);
   const has = (role: Role): boolean => settings.roles.includes(role);

@@ -29,6 +29,8 @@ export interface HostDeps {
   readonly metrics: Metrics;
   readonly log: Log;
   readonly answers: Answers;
+  /** Called with every thread that is at work; what it returns is called when that one ends. */
+  readonly onReady?: (call: Call) => () => void;
 }
 
 interface Running {
@@ -51,7 +53,10 @@ export function deathsBefore(deaths: number, livedMs: number): number {
   return livedMs > goodLifeMs ? 0 : deaths;
 }
 
-export function hostThread({ name, entry, data }: HostedThread, { metrics, log, answers }: HostDeps): ThreadHost {
+export function hostThread(
+  { name, entry, data }: HostedThread,
+  { metrics, log, answers, onReady }: HostDeps,
+): ThreadHost {
   let running: Running | undefined;
   let stopping = false;
   let deaths = 0;
@@ -65,13 +70,18 @@ export function hostThread({ name, entry, data }: HostedThread, { metrics, log, 
     };
     const started: Running = { thread, call: callOver(port), startedAt: performance.now(), ready: false };
     running = started;
+    let ended: (() => void) | undefined;
     thread.on('message', (message: { metrics?: MetricMessage[]; ready?: true }) => {
       if (message.metrics !== undefined) applyForwarded(metrics, message.metrics);
-      if (message.ready) started.ready = true;
+      if (message.ready) {
+        started.ready = true;
+        ended = onReady?.(started.call);
+      }
     });
     answerOver(port, answers);
     thread.on('error', (error) => log.error({ err: error }, `the ${name} thread failed and is started again`));
     thread.on('exit', () => {
+      ended?.();
       running = undefined;
       if (stopping) return;
       metrics.count('millrace_component_errors_total', { component: name, error_type: 'thread_ended' });

@@ -1,6 +1,6 @@
 /** A thread of the service as it sees itself: the settings, and the main thread beside it. */
 import { parentPort, workerData } from 'node:worker_threads';
-import { answerOver, callOver, type Call, type CallPort } from '../base/calls.ts';
+import { answerOver, callOver, type Answers, type Call, type CallPort } from '../base/calls.ts';
 import type { Settings } from '../config/settings.ts';
 import type { HealthResult } from '../http/health.ts';
 import { forwardMetrics } from '../telemetry/forwarded-metrics.ts';
@@ -25,6 +25,8 @@ export interface ServiceThread extends ThreadData {
 
 export interface ThreadWork {
   readonly health: () => Promise<HealthResult>;
+  /** What else the main thread may ask. */
+  readonly answers?: Answers;
   readonly stop: () => Promise<void>;
 }
 
@@ -52,8 +54,8 @@ export function openThread(movable: (message: unknown) => ArrayBuffer[] = () => 
     ),
     metrics,
     call: callOver(calls),
-    serve: async ({ health, stop }) => {
-      answerOver(calls, { health });
+    serve: async ({ health, answers, stop }) => {
+      answerOver(calls, { ...answers, health });
       port.postMessage({ ready: true });
       await asked.promise;
       await stop();

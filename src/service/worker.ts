@@ -4,6 +4,7 @@ import { createProjectDoor, hasFiledAgreement } from '../imports/targets/project
 import { runFigures } from '../imports/run/run-figures.ts';
 import { runStates } from '../imports/run/run.ts';
 import { answersOfDoors } from './import-door.ts';
+import { liveAnswers, watchedBy } from './live-thread.ts';
 import { answersOf } from './main-thread.ts';
 import { startJobs, type StartedPlugins } from './plugins.ts';
 import { startReplays } from './replays.ts';
@@ -19,12 +20,17 @@ export interface Worker {
 
 /** `parts` takes what has to be stopped. */
 export function startWorker(deps: ServiceDeps, plugins: StartedPlugins, parts: AsyncDisposableStack): Worker {
-  const { settings, shared, metrics, log } = deps;
+  const { settings, shared, metrics, log, live } = deps;
   const data = { settings, shared };
   // What it had not committed is read from the log again: when it dies, nothing is lost and nothing doubled.
   const pipeline = hostThread(
     { name: 'pipeline', entry: new URL('./pipeline-thread.ts', import.meta.url), data },
-    { metrics, log, answers: answersOf(plugins.mainThread) },
+    {
+      metrics,
+      log,
+      answers: { ...answersOf(plugins.mainThread), ...liveAnswers(live) },
+      onReady: watchedBy(live, log),
+    },
   );
   parts.defer(() => pipeline.stop());
   startJobs(deps, plugins.runtime, parts);

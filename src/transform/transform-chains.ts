@@ -4,11 +4,13 @@ import type { Metadata } from '../metadata/database.ts';
 import type { Queries } from '../metadata/queries.ts';
 import { chainSource, setConfigError } from '../plugins/configs/set-config-error.ts';
 import { recordErrors, type PluginFailure } from '../plugins/services/errors.ts';
-import { withoutSecrets } from '../plugins/mask-secrets.ts';
+import { jsonWithoutSecrets, withoutSecrets } from '../plugins/mask-secrets.ts';
+import type { Way } from '../live/show-event.ts';
 import { SandboxError } from '../sandbox/sandbox.ts';
 import type { Log } from '../telemetry/log.ts';
 import { ChainCounts } from './chain-counts.ts';
 import type { ChainEvent } from './chain-event.ts';
+import { EventWays } from './event-ways.ts';
 import { runChain, runDirect, type ChainTally } from './run-chain.ts';
 import { loadTransformConfigs, type TransformConfig } from './transform-configs.ts';
 import { Instance, type MakeStep } from './instance.ts';
@@ -57,6 +59,7 @@ interface ChainDeps {
 export class TransformChains {
   readonly #deps: ChainDeps;
   readonly #counts: ChainCounts;
+  readonly #ways: EventWays;
   #revision = -1;
   #isFirstLoad = true;
   #configs: readonly TransformConfig[] = [];
@@ -67,6 +70,7 @@ export class TransformChains {
   constructor(deps: ChainDeps) {
     this.#deps = deps;
     this.#counts = new ChainCounts(deps.clock);
+    this.#ways = new EventWays((step, error) => this.#sentenceOf(step, error));
   }
 
   /** Takes up changed configuration. Returns the revision, which changes with every such change. */
@@ -96,7 +100,7 @@ export class TransformChains {
   /** Whether the project's events have to be waited for: `run`; otherwise `runNow` does. */
   mustWait(projectId: number): boolean {
     const chain = this.#chains.get(projectId);
-    return chain !== undefined && chain.direct === undefined;
+    return chain !== undefined && (chain.direct === undefined || this.#ways.isFollowing);
   }
 
   /** Events of one project, in order. */
@@ -104,7 +108,8 @@ export class TransformChains {
     const chain = this.#chains.get(projectId);
     if (chain === undefined) return;
     this.#countWaiting(chain, events.length);
-    await runChain(chain.steps, events, this.#tally);
+    if (this.#ways.isFollowing) await this.#ways.run(chain.steps, events, this.#tally);
+    else await runChain(chain.steps, events, this.#tally);
   }
 
   runNow(projectId: number, events: readonly ChainEvent[]): void {
@@ -114,6 +119,22 @@ export class TransformChains {
     runDirect(chain.direct, events, this.#tally);
   }
 
+  /** Keeps what each transformation makes of the event; until the changes are taken. */
+  follow(event: ChainEvent): void {
+    this.#ways.follow(event);
+  }
+
+  wayOf(event: ChainEvent): Way | undefined {
+    return this.#ways.of(event);
+  }
+
+  /** JSON of an event of the project without what its configs keep secret. */
+  masked(projectId: number, text: string): string {
+    return this.#configs
+      .filter((config) => config.projectId === projectId)
+      .reduce((safe, { fields, settings }) => jsonWithoutSecrets(safe, fields, settings), text);
+  }
+
   /** Events that go past the whole chain. */
   skip(projectId: number, count = 1): void {
     for (const { config } of this.#chains.get(projectId)?.instances ?? []) this.#counts.of(config).skipped += count;
@@ -121,6 +142,7 @@ export class TransformChains {
 
   /** What happened since the last call. */
   takeChanges(): ChainChanges {
+    this.#ways.clear();
     const { counts, failures } = this.#counts.take();
     for (const { configId, succeeded, dropped } of counts) this.#notePassed(configId, succeeded + dropped);
     for (const instance of this.#instances.values()) this.#noteTrouble(instance);
@@ -231,6 +253,11 @@ export class TransformChains {
       if (instance.reported === '') this.#report(instance, message);
     },
   };
+
+  #sentenceOf({ configId }: Step, error: unknown): string {
+    const config = this.#instances.get(configId)?.config;
+    return config === undefined ? 'failed' : sentence(error, config);
+  }
 
   #countsOf({ configId }: Step): ConfigCounts {
     return this.#counts.of(this.#instances.get(configId)?.config ?? { id: configId, projectId: 0 });

@@ -17,7 +17,7 @@ import { makeStep, type StepDeps } from '../../src/transform/make-step.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { tempMetadata } from './metadata.ts';
-import { startPipeline, type Pipeline, type PipelineDeps } from '../../src/pipeline/consumer.ts';
+import { startPipeline, type LiveReaders, type Pipeline, type PipelineDeps } from '../../src/pipeline/consumer.ts';
 import { createRecordingStore } from './event-store-double.ts';
 
 export const receivedAt = Date.UTC(2026, 10, 20, 12);
@@ -30,6 +30,7 @@ interface BenchOptions {
   readonly windowEventsMax?: number;
   /** Empty and migrated; stays the caller's. */
   readonly db?: Metadata;
+  readonly live?: LiveReaders;
   /** Default: a new, empty one. */
   readonly recording?: ReturnType<typeof createRecordingStore>;
 }
@@ -59,6 +60,7 @@ export async function createBench(options: BenchOptions = {}) {
     clock: { now: () => startedAt },
     makeStep: (config) => makeStep(config, { ...stepDeps(db, plugins, storage), ...options.steps }),
     pluginStorage: storage,
+    ...(options.live && { live: options.live }),
     gapMs: 0,
   });
   return {

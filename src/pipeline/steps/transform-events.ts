@@ -4,7 +4,7 @@ import { storedId } from '../../batch/stored-id.ts';
 import { parseTimestamp } from '../../batch/timestamps.ts';
 import { ChainEvent } from '../../transform/chain-event.ts';
 import type { EventDraft } from '../event-draft.ts';
-import { state } from '../open-record.ts';
+import { state, type OpenRecord } from '../open-record.ts';
 import type { Step, StepDeps } from '../step.ts';
 import { drop, type Outcome } from '../outcome.ts';
 import { unread } from './read-events.ts';
@@ -13,16 +13,18 @@ import { unread } from './read-events.ts';
 const bypassing = '$snapshot';
 
 /** Puts the events in front of the project's transformations, and runs these unless they have to be waited for. */
-export function transformEvents({ chains, queue }: Pick<StepDeps, 'chains' | 'queue'>): Step {
+export function transformEvents({ chains, queue, live }: Pick<StepDeps, 'chains' | 'queue' | 'live'>): Step {
   return ({ context, states, drafts }) => {
     const { projectId, receivedAt } = context;
     let passing = 0;
     if (!chains.has(projectId)) for (const at of states) passing += at === state.ended ? 0 : 1;
     else {
+      const isWatched = live.isWatched(projectId);
       for (const draft of drafts) {
         if (states[draft.index] !== state.draft) continue;
         if (draft.event === bypassing) passing += 1;
         else queue.add(projectId, (draft.inChain = intoChain(draft, receivedAt)));
+        if (isWatched && draft.inChain !== null) live.entered(draft, draft.inChain);
       }
       queue.runNow(projectId);
     }
@@ -38,11 +40,22 @@ function intoChain(draft: EventDraft, receivedAt: number): ChainEvent {
   return new ChainEvent({ uuid, event, distinctId, teamId, timestamp, receivedAt }, properties, draft.propertiesText);
 }
 
+/** Takes the events out of the transformations again. */
+export function takeTransformed({ live }: Pick<StepDeps, 'live'>) {
+  return (draft: EventDraft, { context }: OpenRecord): Outcome => {
+    const event = draft.inChain;
+    if (event === null) return undefined;
+    draft.inChain = null;
+    const isWatched = live.isWatched(draft.projectId);
+    if (isWatched) live.left(draft, event);
+    const outcome = takeResult(draft, event);
+    if (isWatched && outcome === undefined) live.transformed(draft, context);
+    return outcome;
+  };
+}
+
 /** What the transformations made of the event. The time of its identity stays whatever they do. */
-export function takeTransformed(draft: EventDraft): Outcome {
-  const event = draft.inChain;
-  if (event === null) return undefined;
-  draft.inChain = null;
+function takeResult(draft: EventDraft, event: ChainEvent): Outcome {
   if (event.droppedBy !== undefined) {
     return drop('event_dropped_by_transformation', `dropped by ${event.droppedBy.label}`);
   }

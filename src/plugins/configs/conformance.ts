@@ -162,6 +162,7 @@ export function testPluginConfigs(dialect: 'sqlite' | 'postgres', open: () => Pr
           return { status: 201, body: toRecord(config), headers: { location: 'there' } };
         });
       const request: ApiRequest = {
+        checkAgain: async () => {},
         params: {},
         query: {},
         body: { plugin },

@@ -1,0 +1,52 @@
+import { LiveReader } from './reader.ts';
+import type { Sightings, Watch } from './watch.ts';
+
+export interface OpenedReader {
+  readonly reader: LiveReader;
+  readonly close: () => void;
+}
+
+/** Tells a place in the flow who watches from now on. */
+export type Announce = (watches: readonly Watch[]) => void;
+
+/** Brings the readers of the live stream together with the places at which events are seen. */
+export class LiveHub {
+  readonly #readers = new Map<number, { readonly watch: Watch; readonly reader: LiveReader }>();
+  readonly #places = new Set<Announce>();
+  #lastId = 0;
+
+  /** A place that from now on is told who watches. Returns what forgets it. */
+  addPlace(announce: Announce): () => void {
+    this.#places.add(announce);
+    announce(this.#watches());
+    return () => void this.#places.delete(announce);
+  }
+
+  open(wanted: Omit<Watch, 'id'>): OpenedReader {
+    const id = ++this.#lastId;
+    const reader = new LiveReader();
+    this.#readers.set(id, { watch: { id, ...wanted }, reader });
+    this.#announce();
+    return {
+      reader,
+      close: () => {
+        if (this.#readers.delete(id)) this.#announce();
+      },
+    };
+  }
+
+  /** What a place has seen; those who have left meanwhile are passed over. */
+  deliver({ seen, skipped }: Sightings): void {
+    for (const sighting of seen) for (const id of sighting.watches) this.#readers.get(id)?.reader.see(sighting);
+    for (const { watch, stage, count } of skipped) this.#readers.get(watch)?.reader.skipped(stage, count);
+  }
+
+  #announce(): void {
+    const watches = this.#watches();
+    for (const announce of this.#places) announce(watches);
+  }
+
+  #watches(): readonly Watch[] {
+    return [...this.#readers.values()].map(({ watch }) => watch);
+  }
+}

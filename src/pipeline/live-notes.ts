@@ -1,0 +1,122 @@
+import { isoMicros, isoOfMicros, type Clock } from '../base/clock.ts';
+import type { LiveStage } from '../contract/live-events.ts';
+import { fieldFrom, fieldTo, stringAt } from '../batch/spans.ts';
+import { showEvent, type Shown, type Snapshot, type Way } from '../live/show-event.ts';
+import type { Tap } from '../live/tap.ts';
+import type { Sightings } from '../live/watch.ts';
+import type { ChainEvent } from '../transform/chain-event.ts';
+import type { TransformChains } from '../transform/transform-chains.ts';
+import type { DeadLetterRow } from './dead-letters.ts';
+import type { EventDraft, RecordContext } from './event-draft.ts';
+import { state, type OpenRecord } from './open-record.ts';
+import type { DeadLetter, Drop } from './outcome.ts';
+import { readEvent, unread } from './steps/read-events.ts';
+
+export interface LiveNotesDeps {
+  readonly tap: Tap;
+  readonly chains: Pick<TransformChains, 'follow' | 'wayOf' | 'masked'>;
+  readonly clock: Clock;
+}
+
+/**
+ * What readers of the live stream are shown of a window. Nothing is read or kept unless the project is watched, and nothing is
+ * told before the window is stored: what is computed again is not seen twice.
+ */
+export class LiveNotes {
+  readonly #deps: LiveNotesDeps;
+  #ways = new Map<EventDraft, Way>();
+
+  constructor(deps: LiveNotesDeps) {
+    this.#deps = deps;
+  }
+
+  isWatched(projectId: number): boolean {
+    return this.#deps.tap.isWatched(projectId);
+  }
+
+  /** An event on its way into the transformations: it is followed if somebody wants to see how it fares. */
+  entered({ projectId, event, distinctId }: EventDraft, inChain: ChainEvent): void {
+    if (this.#deps.tap.wantsSteps(projectId, event, distinctId)) this.#deps.chains.follow(inChain);
+  }
+
+  /** It is out again, or dropped on the way. */
+  left(draft: EventDraft, inChain: ChainEvent): void {
+    const way = this.#deps.chains.wayOf(inChain);
+    if (way !== undefined) this.#ways.set(draft, way);
+  }
+
+  transformed(draft: EventDraft, context: RecordContext): void {
+    this.#note('transformed', context, draft.event, draft.distinctId, () => this.#ofDraft(draft));
+  }
+
+  /** An event that has its row. */
+  stored(draft: EventDraft, context: RecordContext): void {
+    this.#note('stored', context, draft.event, draft.distinctId, () => this.#ofDraft(draft));
+  }
+
+  /** The same of one that went there as bytes. */
+  spliced({ context, scan, splicer }: OpenRecord, index: number): void {
+    const event = stringAt(scan.json, fieldFrom(scan, index, 'name'), fieldTo(scan, index, 'name'));
+    this.#note('stored', context, event, splicer.distinctId(index), () =>
+      this.#ofDraft(readEvent(context, scan, index, JSON.parse, true)),
+    );
+  }
+
+  /** `dead`: what is kept of a dead letter. */
+  ended(record: OpenRecord, index: number, { kind, reason, detail }: Drop | DeadLetter, dead?: DeadLetterRow): void {
+    const { context, states } = record;
+    const draft = states[index] === state.draft ? record.drafts.find((each) => each.index === index) : undefined;
+    const event = draft?.event ?? dead?.event ?? '';
+    const distinctId = draft?.distinctId ?? dead?.distinct_id ?? '';
+    const end = { reason, detail, deadLetter: dead?.id ?? null };
+    this.#note(kind === 'drop' ? 'dropped' : 'dead_letter', context, event, distinctId, () => ({
+      ...(draft === undefined ? refused(event, distinctId, dead) : this.#ofDraft(draft)),
+      end,
+    }));
+  }
+
+  take(): Sightings {
+    this.#ways = new Map();
+    return this.#deps.tap.take();
+  }
+
+  #ofDraft(draft: EventDraft): Snapshot & Pick<Shown, 'way'> {
+    const { uuid, event, distinctId, micros, properties, propertiesText } = draft;
+    // Neither: a transformation failed before anybody read it.
+    const text = propertiesText ?? (properties === unread ? null : JSON.stringify(properties));
+    return {
+      uuid,
+      event,
+      distinctId,
+      timestamp: isoOfMicros(micros),
+      propertiesText: text,
+      way: this.#ways.get(draft),
+    };
+  }
+
+  #note(
+    stage: LiveStage,
+    { projectId, lane, receivedAt }: RecordContext,
+    event: string,
+    distinctId: string,
+    show: () => Snapshot & Pick<Shown, 'end' | 'way'>,
+  ): void {
+    const { tap, chains, clock } = this.#deps;
+    const watches = tap.readersOf(projectId, stage, event, distinctId);
+    if (watches.length === 0) return;
+    const shown = {
+      ...show(),
+      stage,
+      at: isoMicros(clock.now()),
+      receivedAt: isoMicros(receivedAt),
+      historical: lane === 'historical',
+    };
+    tap.add({ stage, watches, json: chains.masked(projectId, showEvent(shown)) });
+  }
+}
+
+/** An event that nobody could read. */
+function refused(event: string, distinctId: string, dead: DeadLetterRow | undefined): Snapshot {
+  const uuid = dead?.event_uuid ?? null;
+  return { uuid, event, distinctId, timestamp: null, propertiesText: null };
+}
