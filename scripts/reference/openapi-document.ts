@@ -17,6 +17,13 @@ export function openApiDocument(): string {
     door: { accept: unused },
     clock: systemClock,
     live: new LiveHub(),
+    status: {
+      lanes: unused,
+      received: () => ({ live: 0, historical: 0 }),
+      parts: unused,
+      disk: unused,
+      process: unused,
+    },
     registry: builtInRegistry,
     packages: { fetch: unused, npmRegistry: '', sandbox: { describe: unused } },
     trials: {

@@ -29,6 +29,7 @@ import { pluginConfigViewRoutes } from './plugin-config-view.ts';
 import { pluginConfigRoutes } from './plugin-configs.ts';
 import { pluginRoutes } from './plugins.ts';
 import { projectRoutes } from './projects.ts';
+import { statusRoutes, type StatusSource } from './status.ts';
 import { transformationTestRoutes } from './transformation-tests.ts';
 import { usageRoutes } from './usage.ts';
 import { currentUserRoutes } from './current-user.ts';
@@ -42,6 +43,7 @@ export interface ApiDeps {
   readonly clock: Clock;
   /** Where readers of the live stream ask. */
   readonly live: LiveHub;
+  readonly status: StatusSource;
   readonly registry: PluginRegistry;
   /** What installing plugins needs. */
   readonly packages: PrepareDeps;
@@ -83,6 +85,7 @@ export function apiRoutes(deps: ApiDeps): ApiRoute[] {
     ...activityLogRoutes(deps),
     ...eventRoutes({ store, persons }),
     ...liveEventRoutes(deps),
+    ...statusRoutes(deps),
     ...importedEventsRoutes({ store, activeTransformations: (projectId) => countActive(deps, projectId) }),
     ...usageRoutes({ store }),
     ...personRoutes({ db }),

@@ -21,6 +21,7 @@ export async function startWholeApi(registry: PluginRegistry): Promise<WholeApi>
       db,
       clock,
       live: new LiveHub(),
+      status: { lanes: down, received: () => ({ live: 0, historical: 0 }), parts: down, disk: down, process: down },
       registry,
       store: { insertBatch: down, deleteRun: down, query: down, health: down, close: down },
       door: { accept: down },

@@ -1,6 +1,6 @@
 /** What the HTTP server answers, by role; start.ts takes what this process has. */
 import { serveDocs } from '../api/docs.ts';
-import { apiRoutes } from '../api/routes.ts';
+import { apiRoutes, type ApiDeps } from '../api/routes.ts';
 import { createProjectKeys, type ProjectKeys } from '../capture/project-key.ts';
 import { registerCapture } from '../capture/routes.ts';
 import { createAuth, type Auth } from '../http/auth.ts';
@@ -32,7 +32,7 @@ export function captureRole(deps: ServiceDeps, { projects }: Access): Pick<Serve
 }
 
 export function apiRole(
-  deps: ServiceDeps,
+  deps: ServiceDeps & Pick<ApiDeps, 'status'>,
   { auth, projects }: Access,
   plugins: PluginRuntime,
 ): Omit<Served, 'capture'> {

@@ -121,6 +121,8 @@ export type MetricName = keyof Definitions;
 type NamesOf<K extends MetricDefinition['kind']> = {
   [N in MetricName]: Definitions[N]['kind'] extends K ? N : never;
 }[MetricName];
+export type CounterName = NamesOf<'counter'>;
+export type GaugeName = NamesOf<'gauge'>;
 type LabelsOf<N extends MetricName> = Readonly<Record<Definitions[N]['labels'][number], string>>;
 
 export interface Metrics {
@@ -130,10 +132,17 @@ export interface Metrics {
   observe<N extends NamesOf<'histogram'>>(name: N, labels: LabelsOf<N>, seconds: number): void;
 }
 
+export interface MetricValue {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
 /** Where the values are kept: one per process, in the main thread. */
 export interface MetricsRegistry extends Metrics {
   /** Called before every `text`, to set what is known only when asked for. One that fails leaves the values as they were. */
   beforeText(refresh: () => void | Promise<void>): void;
+  /** What a counter or a gauge stands at, by its labels; gauges that are set for `text` as they were then. */
+  values(name: CounterName | GaugeName): Promise<readonly MetricValue[]>;
   /** Prometheus text format. */
   text(): Promise<string>;
 }
@@ -156,9 +165,18 @@ export function createMetrics(): MetricsRegistry {
     set: (name, labels, value) => gauges.get(name)?.set(labels, value),
     observe: (name, labels, seconds) => histograms.get(name)?.observe(labels, seconds),
     beforeText: (refresh) => void refreshers.push(refresh),
+    values: async (name) => {
+      const metric = counters.get(name) ?? gauges.get(name);
+      const { values } = (await metric?.get()) ?? { values: [] };
+      return values.map(({ labels, value }) => ({ labels: textsOf(labels), value }));
+    },
     text: async () => {
       await Promise.allSettled(refreshers.map(async (refresh) => refresh()));
       return registry.metrics();
     },
   };
+}
+
+function textsOf(labels: Partial<Record<string, string | number>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(labels).map(([name, value]) => [name, String(value)]));
 }

@@ -1,0 +1,7 @@
+import type { Family } from '../contract/plugins.ts';
+
+/** Pages of configs below a project in the console. */
+export const familyPages = {
+  'import-app': 'imports',
+  transformation: 'transformations',
+} as const satisfies Record<Family, string>;
