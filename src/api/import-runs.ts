@@ -29,6 +29,7 @@ import {
 } from './import-runs-deps.ts';
 import { toRunRecord } from '../imports/run/run-record.ts';
 import { importPreflightRoutes } from './import-preflight.ts';
+import { projectRunRoutes } from './import-runs-of-project.ts';
 import { importRunProgressRoutes } from './import-runs-progress.ts';
 import { importRunResultRoutes } from './import-runs-results.ts';
 import { importRunUndoRoutes } from './import-runs-undo.ts';
@@ -45,6 +46,7 @@ export function importRunRoutes(deps: ImportRouteDeps): ApiRoute[] {
     ...importRunResultRoutes(deps),
     ...importRunProgressRoutes(deps),
     ...importUploadRoutes(deps),
+    ...projectRunRoutes(deps),
   ];
 }
 

@@ -234,6 +234,27 @@ describe('the metrics of a config', () => {
     expect(early.body).toMatchObject({ totals: { succeeded: 100 }, series: [{ time: '2026-11-19T11:00:00.000000Z' }] });
   });
 
+  it('come for all configs of a family at once, those through which nothing passed too', async () => {
+    const url = `/api/projects/${app.project.id}/pipeline_transformation_configs/metrics/`;
+    const { status, body } = await get(`http://here${url}`);
+    expect(status).toBe(200);
+    const times = body['times'] as string[];
+    expect([times.length, times[0]]).toEqual([25, '2026-11-19T10:00:00.000000Z']);
+    const results = body['results'] as (Body & { readonly plugin_config: number })[];
+    expect(results.map((each) => each.plugin_config)).toEqual([configId, otherId]);
+    expect(results[0]).toMatchObject({ totals: { succeeded: 105, failed: 2, dropped: 3, skipped: 4, time_ms: 1.5 } });
+    const succeeded = (results[0]?.['succeeded'] ?? []) as number[];
+    const passed = succeeded.map((count, at) => [times[at]?.slice(11, 13), count]);
+    expect(passed.filter(([, count]) => count !== 0)).toEqual([
+      ['11', 100],
+      ['09', 5],
+    ]);
+    expect(results[1]).toMatchObject({ totals: { succeeded: 1000, failed: 0 } });
+    const apps = await get(`http://here${url.replace('transformation', 'import_apps')}`);
+    expect(apps.body['results']).toMatchObject([{ plugin_config: importId, totals: counts }]);
+    expect((await get(`http://here${url}?date_from=2026-01-01`)).body['attr']).toBe('date_from');
+  });
+
   it.each([
     ['date_from=2026-11-20&date_to=2026-11-19', 'date_from', 'Expected a time before date_to.'],
     ['date_from=2000-01-01', 'date_from', 'Expected a range of at most'],

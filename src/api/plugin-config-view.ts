@@ -10,12 +10,14 @@ import {
   pluginLogPageSchema,
   pluginLogQuerySchema,
   pluginLogSources,
+  pluginMetricsListSchema,
   pluginMetricsQuerySchema,
   pluginMetricsSchema,
   type MetricInterval,
   type PluginErrorListRecord,
   type PluginLogQuery,
   type PluginLogRecord,
+  type PluginMetricsListRecord,
   type PluginMetricsQuery,
   type PluginMetricsRecord,
 } from '../contract/plugin-view.ts';
@@ -23,7 +25,13 @@ import { hasScope } from '../contract/scopes.ts';
 import { isUuid } from '../eventstore/cursor.ts';
 import { apiRoute, type ApiRequest, type ApiRoute } from '../http/api-route.ts';
 import type { Metadata } from '../metadata/database.ts';
-import { listConfigMetrics, type MetricCounts } from '../plugins/services/config-metrics.ts';
+import {
+  listAllConfigMetrics,
+  listConfigMetrics,
+  type MetricCounts,
+  type MetricsOfAll,
+} from '../plugins/services/config-metrics.ts';
+import { listConfigIds } from '../plugins/configs/stored-config.ts';
 import { listErrors, type StoredError } from '../plugins/services/errors.ts';
 import { listLogs, type LogFilter, type StoredLogLine } from '../plugins/services/plugin-logs.ts';
 import { listOwnMetrics, type StoredOwnMetric } from '../plugins/services/own-metrics.ts';
@@ -37,11 +45,12 @@ export interface PluginConfigViewDeps {
 }
 
 const tags = { 'import-app': 'Import app configs', transformation: 'Transformation configs' } as const;
+const familyWords = { 'import-app': 'import app configs', transformation: 'transformation configs' } as const;
 const words = { 'import-app': 'an import app config', transformation: 'a transformation config' } as const;
 
 /** What configs do, in view: the same for both families. */
 export function pluginConfigViewRoutes(deps: PluginConfigViewDeps): ApiRoute[] {
-  const parts = [logRoute, metricsRoute, errorsRoute];
+  const parts = [logRoute, metricsListRoute, metricsRoute, errorsRoute];
   return pluginFamilies.flatMap((family) => parts.map((route) => route(deps, family)));
 }
 
@@ -87,6 +96,47 @@ function metricsRoute(deps: PluginConfigViewDeps, family: Family): ApiRoute {
   });
 }
 
+function metricsListRoute(deps: PluginConfigViewDeps, family: Family): ApiRoute {
+  return apiRoute({
+    method: 'GET',
+    scope: 'plugin:read',
+    tag: tags[family],
+    path: `/api/projects/:project_id/${familyPaths[family]}/metrics`,
+    summary: `Metrics of every one of the ${familyWords[family]}`,
+    description: 'What passed through them, by hour or day: a list with its sparklines in one call.',
+    query: pluginMetricsQuerySchema,
+    responses: { 200: pluginMetricsListSchema },
+    handler: async (request) => {
+      const now = deps.clock.now();
+      const projectId = request.project().id;
+      const range = rangeOf(request.query, now);
+      const configIds = await listConfigIds(deps.db, projectId, family);
+      const all = await inRange(() => listAllConfigMetrics(deps.db, { projectId, configIds, ...range }));
+      return { status: 200, body: toMetricsList(all, range) };
+    },
+  });
+}
+
+function toMetricsList(
+  { starts, byConfig }: MetricsOfAll,
+  { from, to, interval }: { readonly from: number; readonly to: number; readonly interval: MetricInterval },
+): PluginMetricsListRecord {
+  return {
+    date_from: starts[0] ?? isoMicros(from),
+    date_to: isoMicros(to),
+    interval,
+    times: [...starts],
+    results: [...byConfig].map(([id, { points, totals }]) => ({
+      plugin_config: id,
+      totals: toCounts(totals),
+      succeeded: points.map(({ succeeded }) => succeeded),
+      failed: points.map(({ failed }) => failed),
+      dropped: points.map(({ dropped }) => dropped),
+      skipped: points.map(({ skipped }) => skipped),
+    })),
+  };
+}
+
 function errorsRoute(deps: PluginConfigViewDeps, family: Family): ApiRoute {
   const { base, ...route } = common(family);
   return apiRoute({
@@ -117,10 +167,7 @@ async function metricsOf(
   { db }: PluginConfigViewDeps,
   query: Parameters<typeof listConfigMetrics>[1],
 ): Promise<PluginMetricsRecord> {
-  const { points, totals } = await listConfigMetrics(db, query).catch((cause: unknown) => {
-    if (!(cause instanceof RangeError)) throw cause;
-    throw new ApiError('invalid_input', `${capital(cause.message)}.`, { attr: 'date_from', cause });
-  });
+  const { points, totals } = await inRange(() => listConfigMetrics(db, query));
   const [first] = points;
   const dateFrom = first?.start ?? isoMicros(query.from);
   const own = await listOwnMetrics(db, { ...query, from: Date.parse(dateFrom) });
@@ -132,6 +179,16 @@ async function metricsOf(
     series: points.map(toPoint),
     own: toOwnMetrics(own, query.interval),
   };
+}
+
+/** A range that has too many points, as the API says it. */
+async function inRange<T>(read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (cause) {
+    if (!(cause instanceof RangeError)) throw cause;
+    throw new ApiError('invalid_input', `${capital(cause.message)}.`, { attr: 'date_from', cause });
+  }
 }
 
 function toPoint(point: MetricCounts & { readonly start: string }) {

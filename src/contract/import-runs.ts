@@ -1,10 +1,11 @@
 import { Type, type Static } from 'typebox';
 import { orNull } from './or-null.ts';
-import { stated } from './stated.ts';
+import { stated, statedList } from './stated.ts';
 import { importChoiceSchema } from './import-choice.ts';
-import { pageQuerySchema, pageSchema } from './pagination.ts';
+import { pageLimitDefault, pageLimitMax, pageQuerySchema, pageSchema } from './pagination.ts';
 
-const stateNames = ['queued', 'running', 'paused', 'failed', 'cancelled', 'completed', 'undone'] as const;
+export const importRunStates = ['queued', 'running', 'paused', 'failed', 'cancelled', 'completed', 'undone'] as const;
+export type ImportRunState = (typeof importRunStates)[number];
 const stageNames = ['export', 'check', 'load', 'verify', 'report', 'undo'] as const;
 
 const time = orNull(Type.String({ format: 'date-time' }));
@@ -53,7 +54,7 @@ export const importRunSchema = Type.Object({
   id: Type.String(),
   plugin_config: Type.Integer({ description: 'Id of the import app config.' }),
   source: Type.String({ description: 'Slug of the import app.' }),
-  state: Type.Enum([...stateNames]),
+  state: Type.Enum([...importRunStates]),
   stage: Type.Enum([...stageNames]),
   reason: Type.String({ description: 'Why it is paused or has failed, one sentence; else empty.' }),
   waiting: orNull(
@@ -110,8 +111,42 @@ export const importRunPageSchema = pageSchema(importRunSchema);
 
 export const importRunQuerySchema = Type.Object({
   ...pageQuerySchema.properties,
-  state: Type.Optional(Type.Enum([...stateNames])),
+  state: Type.Optional(Type.Enum([...importRunStates])),
 });
+
+/** Runs of a whole project. */
+export const importRunsQuerySchema = Type.Object({
+  state: Type.Optional(
+    Type.String({
+      ...statedList(importRunStates),
+      description: `Only these, with commas between: ${importRunStates.join(', ')}.`,
+    }),
+  ),
+  plugin_config: Type.Optional(Type.Integer({ minimum: 1, description: 'Only runs of this config.' })),
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: pageLimitMax, default: pageLimitDefault, description: 'Runs per page.' }),
+  ),
+  cursor: Type.Optional(
+    Type.String({ ...stated.cursor, description: 'Where the page before ended; taken from `next`.', maxLength: 100 }),
+  ),
+});
+export type ImportRunsQuery = Static<typeof importRunsQuerySchema>;
+
+export const importRunsSchema = Type.Object({
+  next: orNull(Type.String(), 'URL of the next, older page.'),
+  previous: Type.Null({ description: 'Pages lead from new to old only.' }),
+  by_state: Type.Record(Type.String(), Type.Integer(), {
+    description: 'How many there are in each state, whatever the page.',
+  }),
+  results: Type.Array(
+    Type.Object({
+      ...importRunSchema.properties,
+      config_name: orNull(Type.String(), 'As the config is called, or its app. Null: the config is gone.'),
+    }),
+    { description: 'Newest first.' },
+  ),
+});
+export type ImportRunsRecord = Static<typeof importRunsSchema>;
 
 /** What is left out is as the config's settings say. */
 export const importRunCreateSchema = Type.Object({

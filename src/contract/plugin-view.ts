@@ -114,6 +114,29 @@ export const pluginMetricsSchema = Type.Object({
 });
 export type PluginMetricsRecord = Static<typeof pluginMetricsSchema>;
 
+const countsPerInterval = (what: string) =>
+  Type.Array(Type.Integer(), { description: `${what}, one number per interval.` });
+
+/** Metrics of all configs of a family at once. */
+export const pluginMetricsListSchema = Type.Object({
+  date_from: Type.String({ ...dateTime, description: 'Start of the first interval.' }),
+  date_to: Type.String(dateTime),
+  interval: Type.Enum([...metricIntervals]),
+  times: Type.Array(Type.String(dateTime), { description: 'Start of every interval, oldest first.' }),
+  results: Type.Array(
+    Type.Object({
+      plugin_config: Type.Integer({ description: 'Id of the config.' }),
+      totals: Type.Object(counts),
+      succeeded: countsPerInterval('Events that went through'),
+      failed: countsPerInterval('Events on which it failed'),
+      dropped: countsPerInterval('Events that it dropped'),
+      skipped: countsPerInterval('Events that passed untouched'),
+    }),
+    { description: 'Configs that are not deleted; one through which nothing passed has zeros.' },
+  ),
+});
+export type PluginMetricsListRecord = Static<typeof pluginMetricsListSchema>;
+
 export const pluginErrorListSchema = Type.Object({
   results: Type.Array(
     Type.Object({

@@ -103,6 +103,20 @@ export async function listConfigs(
   return withAttachments(db, rows, read);
 }
 
+/** In the order of the list. */
+export async function listConfigIds(db: Queries, projectId: number, family: Family): Promise<number[]> {
+  const rows = await db
+    .selectFrom('plugin_configs')
+    .select('id')
+    .where('project_id', '=', projectId)
+    .where('family', '=', family)
+    .where('deleted', '=', 0)
+    .orderBy('position')
+    .orderBy('id')
+    .execute();
+  return rows.map(({ id }) => id);
+}
+
 export async function countConfigs(
   db: Queries,
   projectId: number,

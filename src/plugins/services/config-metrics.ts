@@ -29,30 +29,72 @@ export interface ConfigMetrics {
   readonly totals: Readonly<MetricCounts>;
 }
 
+export interface MetricsOfAll {
+  /** Starts of the intervals, ISO 8601 UTC, oldest first. */
+  readonly starts: readonly string[];
+  readonly byConfig: ReadonlyMap<number, ConfigMetrics>;
+}
+
 const widths = { hour: hourMs, day: 24 * hourMs } as const;
 export const pointsMax = 10_000;
+/** Of each of many configs. */
+const pointsOfAllMax = 1000;
 
 /** What passed through a config. @throws RangeError when the range has more than 10,000 points */
 export async function listConfigMetrics(
   db: Queries,
-  { projectId, configId, from, to, interval }: ConfigMetricsQuery,
+  { projectId, configId, ...range }: ConfigMetricsQuery,
 ): Promise<ConfigMetrics> {
+  const grid = gridOf(range, pointsMax);
+  const rows = await selectCounts(db, projectId, grid, range.to).where('config_id', '=', configId).execute();
+  return sumUp(grid, rows);
+}
+
+/** The same of many configs of a project, with one query. @throws RangeError when the range has more than 1,000 points */
+export async function listAllConfigMetrics(
+  db: Queries,
+  { projectId, configIds, ...range }: Omit<ConfigMetricsQuery, 'configId'> & { readonly configIds: readonly number[] },
+): Promise<MetricsOfAll> {
+  const grid = gridOf(range, pointsOfAllMax);
+  const found = configIds.length === 0 ? undefined : selectCounts(db, projectId, grid, range.to);
+  const rows = (await found?.where('config_id', 'in', configIds).execute()) ?? [];
+  const byConfig = Map.groupBy(rows, (row) => row.config_id);
+  return {
+    starts: Array.from({ length: grid.count }, (_, index) => isoMicros(grid.start + index * grid.width)),
+    byConfig: new Map(configIds.map((id) => [id, sumUp(grid, byConfig.get(id) ?? [])])),
+  };
+}
+
+/** Intervals side by side; times in ms since the epoch. */
+interface Grid {
+  readonly start: number;
+  readonly width: number;
+  readonly count: number;
+}
+
+function gridOf({ from, to, interval }: Pick<ConfigMetricsQuery, 'from' | 'to' | 'interval'>, countMax: number): Grid {
   const width = widths[interval];
   const start = Math.floor(from / width) * width;
   const count = Math.max(0, Math.ceil((to - start) / width));
-  if (!(count <= pointsMax)) {
-    throw new RangeError(`expected a range of at most ${pointsMax} ${interval}s, got: ${count}; choose a shorter one`);
-  }
-  const points = Array.from({ length: count }, (_, index) => ({ start: isoMicros(start + index * width), ...none() }));
-  const totals = none();
-  const rows = await db
+  if (count <= countMax) return { start, width, count };
+  throw new RangeError(`expected a range of at most ${countMax} ${interval}s, got: ${count}; choose a shorter one`);
+}
+
+function selectCounts(db: Queries, projectId: number, { start }: Grid, to: number) {
+  return db
     .selectFrom('plugin_metrics')
-    .select(['hour', 'succeeded', 'failed', 'dropped', 'skipped', 'micros'])
-    .where('config_id', '=', configId)
+    .select(['config_id', 'hour', 'succeeded', 'failed', 'dropped', 'skipped', 'micros'])
     .where('project_id', '=', projectId)
     .where('hour', '>=', hourOf(start))
-    .where('hour', '<', isoMicros(to))
-    .execute();
+    .where('hour', '<', isoMicros(to));
+}
+
+function sumUp(
+  { start, width, count }: Grid,
+  rows: readonly (MetricCounts & { readonly hour: string })[],
+): ConfigMetrics {
+  const points = Array.from({ length: count }, (_, index) => ({ start: isoMicros(start + index * width), ...none() }));
+  const totals = none();
   for (const row of rows) {
     const point = points[Math.floor((Date.parse(row.hour) - start) / width)];
     for (const each of point === undefined ? [totals] : [totals, point]) add(each, row);

@@ -1,0 +1,44 @@
+import type { Queries } from '../../metadata/queries.ts';
+import { runColumns, toRun } from './run-rows.ts';
+import type { RunFilter } from './run-store.ts';
+import type { Run } from './run.ts';
+
+/** Newest first. `before`: the run with which the page before ended; ids grow with time. */
+export async function listRunsBefore(
+  db: Queries,
+  of: RunFilter,
+  { limit, before }: { readonly limit: number; readonly before: string | undefined },
+): Promise<Run[]> {
+  let query = db.selectFrom('import_runs').select(runColumns).where('project_id', '=', of.projectId);
+  if (of.configId !== undefined) query = query.where('config_id', '=', of.configId);
+  if (of.states !== undefined) query = query.where('state', 'in', of.states);
+  if (before !== undefined) query = query.where('id', '<', before);
+  const rows = await query.orderBy('id', 'desc').limit(limit).execute();
+  return rows.map(toRun);
+}
+
+export async function countRunsByState(
+  db: Queries,
+  { projectId, configId }: Pick<RunFilter, 'projectId' | 'configId'>,
+): Promise<Record<string, number>> {
+  let query = db
+    .selectFrom('import_runs')
+    .select(['state', (eb) => eb.fn.countAll<number | string>().as('count')])
+    .where('project_id', '=', projectId);
+  if (configId !== undefined) query = query.where('config_id', '=', configId);
+  const rows = await query.groupBy('state').execute();
+  return Object.fromEntries(rows.map(({ state, count }) => [state, Number(count)]));
+}
+
+/** By id of the config: its own name, or that of its app. */
+export async function namesOfConfigs(db: Queries, runs: readonly Run[]): Promise<ReadonlyMap<number, string>> {
+  const ids = [...new Set(runs.map(({ configId }) => configId))];
+  if (ids.length === 0) return new Map();
+  const rows = await db
+    .selectFrom('plugin_configs as c')
+    .innerJoin('plugins as p', 'p.id', 'c.plugin_id')
+    .select(['c.id', 'c.name', 'p.name as plugin'])
+    .where('c.id', 'in', ids)
+    .execute();
+  return new Map(rows.map(({ id, name, plugin }) => [id, name === '' ? plugin : name]));
+}
