@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { knownZone } from '../base/local-time.ts';
 import { systemClock, type Clock } from '../base/clock.ts';
 import { ApiError } from '../contract/errors.ts';
 import {
@@ -8,6 +9,7 @@ import {
   eventListQuerySchema,
   eventPageSchema,
   eventSchema,
+  type EventCountsQuery,
   type EventListQuery,
 } from '../contract/events.ts';
 import type { PersonRecord } from '../contract/persons.ts';
@@ -17,6 +19,7 @@ import { StoreUnavailableError, type EventStore } from '../eventstore/eventstore
 import type { EventFilter, PropertyFilter } from '../eventstore/filters.ts';
 import { isoOfMicros, parseMicros } from '../eventstore/micros.ts';
 import { parsePropertyFilters } from '../eventstore/property-filters.ts';
+import { listOldestFirst } from '../eventstore/list-oldest-first.ts';
 import { getEvent, listEvents, type EventKey, type StoredEvent } from '../eventstore/reads.ts';
 import { nextUrl } from './next-url.ts';
 import { apiRoute, type ApiRoute } from '../http/api-route.ts';
@@ -45,8 +48,9 @@ function listRoute({ store, persons, clock = systemClock }: EventRouteDeps): Api
   return apiRoute({
     ...common,
     path: base,
-    summary: 'List events, newest first',
-    description: 'Every event appears once, however often it was sent. Follow `next` for older ones.',
+    summary: 'List events',
+    description:
+      'Newest first unless asked otherwise. Every event appears once, however often it was sent. Follow `next` for more.',
     query: eventListQuerySchema,
     responses: { 200: eventPageSchema },
     handler: async (request) => {
@@ -55,7 +59,12 @@ function listRoute({ store, persons, clock = systemClock }: EventRouteDeps): Api
       const filter = listFilter(request.query);
       const key = cursor === undefined ? {} : { cursor: readCursor(cursor) };
       const nowMicros = BigInt(clock.now()) * 1000n;
-      const page = await fromStore(() => listEvents(store, project, filter, { limit, ...key, nowMicros }));
+      const isForwards = request.query.order === 'oldest_first';
+      const page = await fromStore(() =>
+        isForwards
+          ? listOldestFirst(store, project, filter, { limit, ...key })
+          : listEvents(store, project, filter, { limit, ...key, nowMicros }),
+      );
       const results = await shownEvents(page.events, project, persons);
       const next = page.next && nextUrl(request, encodeCursor(page.next));
       return { status: 200, body: { next, previous: null, results } };
@@ -90,9 +99,10 @@ function countsRoute({ store }: EventRouteDeps): ApiRoute {
     query: eventCountsQuerySchema,
     responses: { 200: eventCountsSchema },
     handler: async (request) => {
-      const { interval = 'day', event, after, before } = request.query;
-      const filter = { event, ...timeRange(after, before) };
-      const counts = await fromStore(() => countEvents(store, request.project().id, interval, filter));
+      const { interval = 'day', top, timezone } = request.query;
+      const options = { top, timeZone: timezone === undefined ? undefined : readZone(timezone) };
+      const filter = listFilter(request.query);
+      const counts = await fromStore(() => countEvents(store, request.project().id, interval, filter, options));
       const total = { standard: 0, historical: 0 };
       for (const { historical, count } of counts) total[historical ? 'historical' : 'standard'] += count;
       const results = counts.map((row) => ({
@@ -106,9 +116,17 @@ function countsRoute({ store }: EventRouteDeps): ApiRoute {
   });
 }
 
-function listFilter(query: EventListQuery): EventFilter {
-  const { event, distinct_id: distinctId, historical_migration: historical, properties, after, before } = query;
-  return { event, distinctId, historical, properties: readProperties(properties), ...timeRange(after, before) };
+function listFilter(query: EventListQuery | EventCountsQuery): EventFilter {
+  const { event, distinct_id: distinctId, historical_migration: historical, import_run: run, after, before } = query;
+  const properties = readProperties(query.properties);
+  return { event, distinctId, historical, run, properties, ...timeRange(after, before) };
+}
+
+function readZone(text: string): string {
+  const zone = knownZone(text);
+  if (zone !== undefined) return zone;
+  const detail = 'Expected an IANA time zone such as "Europe/Paris" or "UTC".';
+  throw new ApiError('invalid_input', detail, { attr: 'timezone' });
 }
 
 function readProperties(text: string | undefined): PropertyFilter[] {

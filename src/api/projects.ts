@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import type { Clock } from '../base/clock.ts';
+import { knownZone } from '../base/local-time.ts';
 import { ApiError } from '../contract/errors.ts';
 import { pageOf, pageQuerySchema, pageSchema, toPage } from '../contract/pagination.ts';
 import { projectCreateSchema, projectSchema, projectUpdateSchema, type ProjectRecord } from '../contract/projects.ts';
@@ -174,20 +175,11 @@ function nameOf(name: string): string {
 /** The zone as the tz database spells it; offsets such as +01:00 are no zones. */
 function timezoneOf(given: string | undefined): string | undefined {
   if (given === undefined) return undefined;
-  const known = /^[A-Za-z]/.test(given) ? resolveZone(given) : undefined;
+  const known = knownZone(given);
   if (known === undefined) {
     const detail = `"${given}" is not a valid choice. Expected an IANA time zone such as "Europe/Paris" or "UTC".`;
     throw new ApiError('invalid_input', detail, { attr: 'timezone' });
   }
   // Old names resolve to their successors; only the spelling is corrected.
   return known.toLowerCase() === given.toLowerCase() ? known : given;
-}
-
-function resolveZone(name: string): string | undefined {
-  try {
-    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone;
-  } catch {
-    // RangeError: no such zone.
-    return undefined;
-  }
 }

@@ -19,20 +19,29 @@ const filters = {
   before: Type.Optional(Type.String({ ...time, ...before })),
 };
 
-export const eventListQuerySchema = Type.Object({
-  ...filters,
+const narrower = {
   distinct_id: Type.Optional(Type.String({ description: 'Only events of this distinct_id.' })),
   historical_migration: Type.Optional(
     Type.Boolean({ description: 'Only events of historical imports, or only the others.' }),
   ),
+  import_run: Type.Optional(Type.String({ maxLength: 100, description: 'Only events that this import run stored.' })),
   properties: Type.Optional(
     Type.String({
       description:
-        'JSON array of {key, value, operator}; all must hold. Operators: exact (default), is_not, icontains, is_set, ' +
-        'is_not_set. A value may be an array: any of it.',
+        'JSON array of {key, value, operator}; all must hold. Operators: exact (default), is_not, icontains, ' +
+        'not_icontains, starts_with, gt, gte, lt, lte (numbers, to the last digit), is_set, is_not_set. A value may be ' +
+        'an array: any of it.',
       ...stated.propertyFilters,
       examples: ['[{"key":"plan","value":"pro"}]'],
     }),
+  ),
+};
+
+export const eventListQuerySchema = Type.Object({
+  ...filters,
+  ...narrower,
+  order: Type.Optional(
+    Type.Enum(['newest_first', 'oldest_first'], { default: 'newest_first', description: 'By the time of the event.' }),
   ),
   limit: Type.Optional(
     Type.Integer({ minimum: 1, maximum: eventLimitMax, default: eventLimitDefault, description: 'Events per page.' }),
@@ -70,10 +79,25 @@ export const eventPageSchema = Type.Object({
 
 export const eventCountsQuerySchema = Type.Object({
   ...filters,
+  ...narrower,
+  timezone: Type.Optional(
+    Type.String({
+      ...stated.timeZone,
+      maxLength: 100,
+      description: 'IANA name of the zone in which intervals begin. Default: UTC.',
+    }),
+  ),
+  top: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 100,
+      description: 'Only so many events by name, the most frequent ones; the others together. Default: all.',
+    }),
+  ),
   interval: Type.Optional(
     Type.Union([Type.Literal('hour'), Type.Literal('day'), Type.Literal('week'), Type.Literal('month')], {
       default: 'day',
-      description: 'UTC; weeks start on Monday.',
+      description: 'Weeks start on Monday.',
     }),
   ),
 });
@@ -83,11 +107,13 @@ const totalSchema = Type.Object({
   historical: Type.Integer({ description: 'Events of historical imports; not billed.' }),
 });
 
+export type EventCountsQuery = Static<typeof eventCountsQuerySchema>;
+
 export const eventCountsSchema = Type.Object({
   results: Type.Array(
     Type.Object({
       time: Type.String({ format: 'date-time', description: 'Start of the interval.' }),
-      event: Type.String(),
+      event: orNull(Type.String(), 'Null: those beyond `top` together.'),
       historical_migration: Type.Boolean(),
       count: Type.Integer(),
     }),

@@ -1,6 +1,7 @@
 import { describe } from 'vitest';
 import { connectClickhouse } from './clickhouse.ts';
 import { eventStoreConformance, type StoreUnderTest } from './conformance.ts';
+import { explorerConformance } from './explorer-conformance.ts';
 import { readsConformance } from './reads-conformance.ts';
 
 /** The same promises against a real server. Its database gains the rows of the tests: name one of its own. */
@@ -15,4 +16,5 @@ async function open(): Promise<StoreUnderTest> {
 describe.skipIf(url === '')(`a ClickHouse server${reason}`, () => {
   eventStoreConformance('ClickHouse server', open);
   readsConformance('ClickHouse server', open);
+  explorerConformance('ClickHouse server', open);
 });

@@ -9,6 +9,7 @@ import { describe, expect, it } from 'vitest';
 import { connectClickhouse } from './clickhouse.ts';
 import { eventStoreConformance, insertRows, newProject, testRow } from './conformance.ts';
 import { StoreUnavailableError } from './eventstore.ts';
+import { explorerConformance } from './explorer-conformance.ts';
 import { readsConformance } from './reads-conformance.ts';
 
 /**
@@ -128,6 +129,7 @@ async function open(): Promise<{ store: Awaited<ReturnType<typeof connectClickho
 
 eventStoreConformance('ClickHouse over HTTP', open);
 readsConformance('ClickHouse over HTTP', open);
+explorerConformance('ClickHouse over HTTP', open);
 
 describe('a ClickHouse server', () => {
   it('that cannot be reached is unavailable, and neither its address nor the password is told', async () => {

@@ -1,13 +1,28 @@
 import type { QueryParam } from './eventstore.ts';
+import { runIdSql } from './run-id.ts';
 
-export const propertyOperators = ['exact', 'is_not', 'icontains', 'is_set', 'is_not_set'] as const;
-export type PropertyOperator = (typeof propertyOperators)[number];
+/** By what an operator needs: texts of which any will do, one number, or nothing. */
+export const operatorValues = {
+  exact: 'texts',
+  is_not: 'texts',
+  icontains: 'texts',
+  not_icontains: 'texts',
+  starts_with: 'texts',
+  gt: 'number',
+  gte: 'number',
+  lt: 'number',
+  lte: 'number',
+  is_set: 'none',
+  is_not_set: 'none',
+} as const;
+export const propertyOperators = Object.keys(operatorValues) as readonly PropertyOperator[];
+export type PropertyOperator = keyof typeof operatorValues;
 
 export interface PropertyFilter {
   /** A key of the properties, on the top level. */
   readonly key: string;
   readonly operator: PropertyOperator;
-  /** Any of these; not used by is_set and is_not_set. Numbers and booleans as their JSON text. */
+  /** Any of these; one for a comparison of numbers, none for is_set and is_not_set. Numbers and booleans as their JSON text. */
   readonly values: readonly string[];
 }
 
@@ -19,6 +34,8 @@ export interface EventFilter {
   /** µs since the epoch, exclusive. */
   readonly before?: bigint | undefined;
   readonly historical?: boolean | undefined;
+  /** Id of the import run that stored it. */
+  readonly run?: string | undefined;
   readonly properties?: readonly PropertyFilter[] | undefined;
 }
 
@@ -45,10 +62,14 @@ export function filterConditions(projectId: number, filter: EventFilter): Condit
     sql.push('historical_migration = {historical:Bool}');
     params['historical'] = filter.historical;
   }
+  if (filter.run !== undefined) {
+    sql.push(`${runIdSql} = {run:String}`);
+    params['run'] = filter.run;
+  }
   (filter.properties ?? []).forEach((property, i) => {
-    sql.push(propertyCondition(property.operator, `{key_${i}:String}`, `{values_${i}:Array(String)}`));
+    sql.push(propertyCondition(property, `{key_${i}:String}`, `{values_${i}:Array(String)}`));
     params[`key_${i}`] = property.key;
-    if (property.operator !== 'is_set' && property.operator !== 'is_not_set') params[`values_${i}`] = property.values;
+    if (operatorValues[property.operator] !== 'none') params[`values_${i}`] = property.values;
   });
   return { sql, params };
 }
@@ -68,20 +89,47 @@ export function timeConditions(column: 'timestamp' | 'received_at', after?: bigi
   return { sql, params };
 }
 
-function propertyCondition(operator: PropertyOperator, key: string, values: string): string {
-  const isString = `JSONType(properties, ${key}) = 'String'`;
-  const text = `if(${isString}, JSONExtractString(properties, ${key}), JSONExtractRaw(properties, ${key}))`;
-  const present = `JSONHas(properties, ${key})`;
+/** Numbers of so many digits or so large an exponent that the engine's JSON functions round them, or find nothing beside them. */
+const longNumber = String.raw`'([:,\\[]\\s*)(-?[\\d.]+(?:[\\d.]{17}|[eE][+]?\\d{3})[\\d.eE+]*)'`;
+const withTexts = String.raw`replaceRegexpAll(properties, ${longNumber}, '\\1"\\2"')`;
+/**
+ * The properties with such numbers as texts, so that their digits can be compared. What only looks like one, within a text, would
+ * make it no JSON: then they stay as they are.
+ */
+const document = `if(match(properties, ${longNumber}) AND isValidJSON(${withTexts}), ${withTexts}, properties)`;
+
+function propertyCondition({ operator }: PropertyFilter, key: string, values: string): string {
+  const isString = `JSONType(${document}, ${key}) = 'String'`;
+  const text = `if(${isString}, JSONExtractString(${document}, ${key}), JSONExtractRaw(${document}, ${key}))`;
+  const present = `JSONHas(${document}, ${key})`;
+  const contains = `(${present} AND arrayExists(part -> positionCaseInsensitiveUTF8(${text}, part) > 0, ${values}))`;
   switch (operator) {
     case 'exact':
       return `(${present} AND has(${values}, ${text}))`;
     case 'is_not':
       return `NOT (${present} AND has(${values}, ${text}))`;
     case 'icontains':
-      return `(${present} AND arrayExists(part -> positionCaseInsensitiveUTF8(${text}, part) > 0, ${values}))`;
+      return contains;
+    case 'not_icontains':
+      return `NOT ${contains}`;
+    case 'starts_with':
+      return `(${present} AND arrayExists(part -> startsWith(${text}, part), ${values}))`;
+    case 'gt':
+    case 'gte':
+    case 'lt':
+    case 'lte':
+      return `(JSONType(properties, ${key}) != 'String'
+  AND ifNull(${decimal(text)} ${comparisons[operator]} ${decimal(`${values}[1]`)}, false))`;
     case 'is_set':
       return present;
     case 'is_not_set':
       return `NOT ${present}`;
   }
+}
+
+const comparisons = { gt: '>', gte: '>=', lt: '<', lte: '<=' } as const;
+
+/** 58 digits before the point and 18 after it; null for what is no number or does not fit. */
+function decimal(text: string): string {
+  return `toDecimal256OrNull(${text}, 18)`;
 }

@@ -1,16 +1,17 @@
-import { propertyOperators, type PropertyFilter, type PropertyOperator } from './filters.ts';
+import { exactNumber, parseExact } from '../base/exact-json.ts';
+import { operatorValues, propertyOperators, type PropertyFilter, type PropertyOperator } from './filters.ts';
 
 const filtersMax = 20;
 const valuesMax = 100;
 
 /**
  * Reads the JSON array of property filters of a query string. Returns a sentence for people when it is none.
- * Numbers and booleans are compared by their JSON text.
+ * Numbers and booleans are compared by their JSON text, to the last digit.
  */
 export function parsePropertyFilters(text: string): PropertyFilter[] | string {
   let parsed: unknown;
   try {
-    parsed = JSON.parse(text);
+    parsed = parseExact(text);
   } catch {
     return 'Expected a JSON array of {key, value, operator}, got something that is not JSON.';
   }
@@ -30,16 +31,30 @@ function parseFilter(entry: unknown): PropertyFilter | string {
   const { key, value, operator = 'exact' } = entry as Readonly<Record<string, unknown>>;
   if (typeof key !== 'string' || key === '') return 'expected "key" to be the name of a property.';
   if (!isOperator(operator)) return `expected "operator" to be one of ${propertyOperators.join(', ')}.`;
-  if (operator === 'is_set' || operator === 'is_not_set') return { key, operator, values: [] };
+  const needs = operatorValues[operator];
+  if (needs === 'none') return { key, operator, values: [] };
+  if (needs === 'number') return parseComparison(key, operator, value);
   const list: readonly unknown[] = Array.isArray(value) ? value : [value];
   if (list.length === 0 || list.length > valuesMax) return `expected "value" to have 1 to ${valuesMax} values.`;
   const values: string[] = [];
   for (const item of list) {
     if (typeof item === 'string') values.push(item);
-    else if (typeof item === 'number' || typeof item === 'boolean' || item === null) values.push(JSON.stringify(item));
+    else if (isScalar(item)) values.push(JSON.stringify(item));
     else return 'expected "value" to be a string, a number, a boolean, null or an array of those.';
   }
   return { key, operator, values };
+}
+
+function parseComparison(key: string, operator: PropertyOperator, value: unknown): PropertyFilter | string {
+  const text = typeof value === 'string' ? value.trim() : isScalar(value) ? JSON.stringify(value) : '';
+  if (!/^-?\d{1,58}(\.\d{1,18})?$/.test(text)) {
+    return 'expected "value" to be a number of at most 58 digits before the point and 18 after it.';
+  }
+  return { key, operator, values: [text] };
+}
+
+function isScalar(item: unknown): boolean {
+  return typeof item === 'number' || typeof item === 'boolean' || item === null || exactNumber(item) !== undefined;
 }
 
 function isOperator(value: unknown): value is PropertyOperator {

@@ -31,11 +31,13 @@ export interface EventPage {
 
 const dayMicros = 86_400_000_000n;
 /** A first look at the newest day is enough for most projects; the last span stands for everything before. */
-const spans = [1n * dayMicros, 7n * dayMicros, 31n * dayMicros, 366n * dayMicros, null] as const;
+export const spans = [1n * dayMicros, 7n * dayMicros, 31n * dayMicros, 366n * dayMicros, null] as const;
 
 const keyColumns = `toString(uuid) AS uuid_text, event, distinct_id, toInt32(day) AS day_number,
   toUnixTimestamp64Micro(timestamp) AS micros`;
 const newestFirst = 'ORDER BY timestamp DESC, uuid DESC, event DESC, distinct_id DESC, day DESC';
+const oldestFirst = 'ORDER BY timestamp, uuid, event, distinct_id, day';
+export type EventOrder = 'newest_first' | 'oldest_first';
 
 interface KeyRow {
   readonly uuid_text: string;
@@ -50,11 +52,11 @@ interface EventRow extends KeyRow {
   readonly historical_migration: boolean;
 }
 
-interface FoundEvent extends StoredEvent {
+export interface FoundEvent extends StoredEvent {
   readonly key: EventKey;
 }
 
-interface Range {
+export interface Range {
   readonly after: bigint | undefined;
   readonly before: bigint | undefined;
 }
@@ -113,7 +115,7 @@ async function newestMicros(
   range: Range,
 ): Promise<bigint | undefined> {
   const { sql, params } = joined(
-    filterConditions(projectId, { ...filter, properties: [] }),
+    filterConditions(projectId, { ...filter, properties: [], run: undefined }),
     timeConditions('timestamp', range.after, range.before),
   );
   const rows = await store.query<{ found: string; micros: string }>(
@@ -124,33 +126,36 @@ async function newestMicros(
   return row && row.found !== '0' ? BigInt(row.micros) : undefined;
 }
 
-/** Keys of the newest rows, duplicates included. */
-async function keysIn(
+/** Keys of the first rows in the order, duplicates included. */
+export async function keysIn(
   store: EventStore,
   projectId: number,
   filter: EventFilter,
   range: Range,
   cursor: EventKey | undefined,
   limit: number,
+  order: EventOrder = 'newest_first',
 ): Promise<EventKey[]> {
   const { sql, params } = joined(
     filterConditions(projectId, filter),
     timeConditions('timestamp', range.after, range.before),
-    cursor ? beyond(cursor) : { sql: [], params: {} },
+    cursor ? beyond(cursor, order) : { sql: [], params: {} },
   );
   const rows = await store.query<KeyRow>(
-    `SELECT ${keyColumns} FROM events WHERE ${sql} ${newestFirst} LIMIT {limit:UInt32}`,
+    `SELECT ${keyColumns} FROM events WHERE ${sql}
+${order === 'newest_first' ? newestFirst : oldestFirst} LIMIT {limit:UInt32}`,
     { ...params, limit },
   );
   return rows.map(keyOf);
 }
 
-function beyond(cursor: EventKey): { sql: string[]; params: Record<string, QueryParam> } {
+function beyond(cursor: EventKey, order: EventOrder): { sql: string[]; params: Record<string, QueryParam> } {
+  const sign = order === 'newest_first' ? '<' : '>';
   return {
     sql: [
       // The first condition follows from the second; an index understands it.
-      "timestamp <= fromUnixTimestamp64Micro({cursor_micros:Int64}, 'UTC')",
-      `(timestamp, uuid, event, distinct_id, day) < (
+      `timestamp ${sign}= fromUnixTimestamp64Micro({cursor_micros:Int64}, 'UTC')`,
+      `(timestamp, uuid, event, distinct_id, day) ${sign} (
   fromUnixTimestamp64Micro({cursor_micros:Int64}, 'UTC'), {cursor_uuid:UUID}, {cursor_event:String},
   {cursor_id:String}, toDate32({cursor_day:Int32}))`,
     ],
@@ -165,7 +170,7 @@ function beyond(cursor: EventKey): { sql: string[]; params: Record<string, Query
 }
 
 /** The events of these keys that stand: a key whose row is only a duplicate of another row is left out. Order is kept. */
-async function eventsOf(
+export async function eventsOf(
   store: EventStore,
   projectId: number,
   filter: EventFilter,

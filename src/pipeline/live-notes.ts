@@ -10,7 +10,7 @@ import type { DeadLetterRow } from './dead-letters.ts';
 import type { EventDraft, RecordContext } from './event-draft.ts';
 import { state, type OpenRecord } from './open-record.ts';
 import type { DeadLetter, Drop } from './outcome.ts';
-import { readEvent, unread } from './steps/read-events.ts';
+import { readEvent, unread } from './read-event.ts';
 
 export interface LiveNotesDeps {
   readonly tap: Tap;

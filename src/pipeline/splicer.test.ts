@@ -10,7 +10,7 @@ import { noChanges } from '../persons/registers.ts';
 import { openRecord, type OpenRecord } from './open-record.ts';
 import { receivedAt, uuid } from '../../test/support/pipeline.ts';
 import { decodeRows } from '../../test/support/event-store-double.ts';
-import { readEvent } from './steps/read-events.ts';
+import { readEvent } from './read-event.ts';
 import { readGroups } from './steps/read-groups.ts';
 import { settleProfile } from './steps/settle-profile.ts';
 

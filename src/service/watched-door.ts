@@ -9,7 +9,7 @@ import { Tap } from '../live/tap.ts';
 import type { Sightings } from '../live/watch.ts';
 import type { EventDraft } from '../pipeline/event-draft.ts';
 import { openRecord, type OpenRecord } from '../pipeline/open-record.ts';
-import { readEvent } from '../pipeline/steps/read-events.ts';
+import { readEvent } from '../pipeline/read-event.ts';
 
 export interface WatchedDoorDeps {
   readonly live: LiveHub;

@@ -1,5 +1,6 @@
 import { exactNumber, exactNumberFrom } from '../../base/exact-json.ts';
 import { epochUnit, type EpochUnit } from '../../base/epoch.ts';
+import { createLocalOffset } from '../../base/local-time.ts';
 import { dayMs } from '../../base/time.ts';
 import { FormatOptionsError } from './format.ts';
 import { offsetMinutes } from './offset-minutes.ts';
@@ -133,33 +134,9 @@ export function zoneOption(option: string, name: string): Zone {
 const slotMs = 900_000;
 const slotsMax = 50_000;
 
-/**
- * A time that comes twice when clocks go back is the first of the two; one that is skipped is counted from before the
- * change. Throws RangeError for an unknown name.
- */
+/** See createLocalOffset. Throws RangeError for an unknown name. */
 function namedZone(name: string): Zone {
-  const clock = new Intl.DateTimeFormat('en-US', {
-    timeZone: name,
-    hourCycle: 'h23',
-    year: 'numeric',
-    month: 'numeric',
-    day: 'numeric',
-    hour: 'numeric',
-    minute: 'numeric',
-    second: 'numeric',
-  });
-  const offsetAt = (ms: number): number => {
-    const part: Record<string, number> = {};
-    for (const { type, value } of clock.formatToParts(ms)) part[type] = Number(value);
-    const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = part;
-    return Date.UTC(year, month - 1, day, hour, minute, second) - Math.floor(ms / 1000) * 1000;
-  };
-  const resolve = (localMs: number): number => {
-    const before = offsetAt(localMs - dayMs);
-    if (offsetAt(localMs - before) === before) return before;
-    const after = offsetAt(localMs + dayMs);
-    return offsetAt(localMs - after) === after ? after : before;
-  };
+  const resolve = createLocalOffset(name);
   const known = new Map<number, number>();
   return (localMs) => {
     if (!(localMs >= earliestMs - dayMs && localMs < endMs + dayMs)) return Number.NaN;

@@ -7,7 +7,7 @@ import type { EventDraft } from '../event-draft.ts';
 import { state, type OpenRecord } from '../open-record.ts';
 import type { Step, StepDeps } from '../step.ts';
 import { drop, type Outcome } from '../outcome.ts';
-import { unread } from './read-events.ts';
+import { unread } from '../read-event.ts';
 
 /** Session recordings are none of a transformation's business. */
 const bypassing = '$snapshot';

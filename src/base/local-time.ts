@@ -1,0 +1,42 @@
+import { dayMs } from './time.ts';
+
+/**
+ * How far the clocks of a zone are ahead of UTC when they show `localMs` (ms since the epoch, as if they showed UTC); in ms. A time
+ * that comes twice when clocks go back is the first of the two; one that is skipped is counted from before the change. `zone`: an
+ * IANA name. Throws RangeError for an unknown one.
+ */
+export function createLocalOffset(zone: string): (localMs: number) => number {
+  const clock = new Intl.DateTimeFormat('en-US', {
+    timeZone: zone,
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
+    second: 'numeric',
+  });
+  const offsetAt = (ms: number): number => {
+    const part: Record<string, number> = {};
+    for (const { type, value } of clock.formatToParts(ms)) part[type] = Number(value);
+    const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = part;
+    return Date.UTC(year, month - 1, day, hour, minute, second) - Math.floor(ms / 1000) * 1000;
+  };
+  return (localMs) => {
+    const before = offsetAt(localMs - dayMs);
+    if (offsetAt(localMs - before) === before) return before;
+    const after = offsetAt(localMs + dayMs);
+    return offsetAt(localMs - after) === after ? after : before;
+  };
+}
+
+/** The zone as the tz database spells it; undefined: there is none of this name. Offsets such as +01:00 are no zones. */
+export function knownZone(name: string): string | undefined {
+  if (!/^[A-Za-z]/.test(name)) return undefined;
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone;
+  } catch {
+    // RangeError: no such zone.
+    return undefined;
+  }
+}
