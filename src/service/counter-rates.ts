@@ -32,12 +32,13 @@ export function startCounterRates(
   parts.defer(() => clearInterval(looking));
   return {
     of: async (name) => {
-      const [oldest] = before.get(name) ?? [];
+      const looks = before.get(name) ?? [];
+      // Less than a minute after the start all of it is new.
+      const oldest = looks.length < looksMax ? undefined : looks[0];
       const values = await metrics.values(name);
       return values.map(({ labels, value }) => ({
         labels,
         total: value,
-        // Less than a minute after the start all of it is.
         lastMinute: value - (oldest?.get(keyOf(labels)) ?? 0),
       }));
     },
