@@ -25,6 +25,7 @@ const ownAffairs = new Set([
 
 /** What takes an admin. */
 const adminOnly = new Set([
+  'GET /api/status',
   'POST /api/users',
   'PATCH /api/users/{user_id}',
   'DELETE /api/users/{user_id}',

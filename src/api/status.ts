@@ -64,6 +64,7 @@ function serviceRoute({ db, clock, status }: StatusRouteDeps): ApiRoute {
   return apiRoute({
     method: 'GET',
     path: '/api/status',
+    role: 'admin',
     scope: 'organization:read',
     tag,
     summary: 'How the service is',

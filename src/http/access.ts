@@ -43,12 +43,13 @@ export async function checkAccess(
 /** Whether what was found still holds: for answers that take long. Throws ApiError as `checkAccess` does; counts no request. */
 export async function checkAccessAgain(
   { auth }: Pick<AccessDeps, 'auth'>,
-  route: Pick<ApiRoute, 'scope'>,
+  route: ApiRoute,
   { credentials, project }: Access,
   address: string,
 ): Promise<void> {
   const principal = await auth.identify(credentials, address);
   checkScope(principal, route.scope);
+  checkRole(principal, roleOf(route));
   if (project !== undefined) await auth.project(principal, String(project.id));
 }
 
