@@ -26,6 +26,8 @@ export default defineConfig({
     chunkSizeWarningLimit: 1_000,
   },
   server: {
+    // By the same name as the service, whose session cookie then holds here too.
+    host: '127.0.0.1',
     port: 5173,
     proxy: Object.fromEntries(served.map((path) => [path, { target: service, changeOrigin: true }])),
   },

@@ -12,9 +12,11 @@ if (!existsSync(vite) || !existsSync(`${root}console/vite.config.ts`)) {
   console.log('The console is not built: that takes the development dependencies. The service runs without it.');
 } else {
   const node = existsSync(ownNode) ? ownNode : process.execPath;
-  const watch = process.argv.slice(2);
-  const args = [vite, 'build', '--config', `${root}console/vite.config.ts`, '--logLevel', 'warn', ...watch];
-  const { status, error } = spawnSync(node, args, { stdio: 'inherit', cwd: root });
+  const more = process.argv.slice(2);
+  const args = [vite, 'build', '--config', `${root}console/vite.config.ts`, '--logLevel', 'warn', ...more];
+  // Whatever runs this (a test does): what is built is never React's development version.
+  const env = { ...process.env, NODE_ENV: 'production' };
+  const { status, error } = spawnSync(node, args, { stdio: 'inherit', cwd: root, env });
   if (error !== undefined) throw error;
   process.exitCode = status ?? 1;
 }

@@ -98,6 +98,13 @@ const sources = parseFiles(
   allFiles().filter((path) => path.startsWith('src/') && path.endsWith('.ts') && !isTestSide(path)),
 );
 
+/** The console's own sources: another program, which runs in a browser. */
+const consoleSources = parseFiles(
+  allFiles().filter((path) => /^console\/src\/.*\.tsx?$/.test(path) && !isTestSide(path)),
+);
+/** Plain tables of the contract that a browser may load; of the others it takes the types alone. */
+const tablesForBrowsers = /^src\/contract\/(errors|warnings|scopes)\.ts$/;
+
 function isTestSide(path: string): boolean {
   return /(\.(test|fixture)|[/-]conformance)\.ts$/.test(path) || /(^|\/)test[-.]/.test(path);
 }
@@ -209,6 +216,31 @@ describe('who may import whom', () => {
           : undefined,
       ),
     ).toEqual([]);
+  });
+
+  it('the console knows the types of the contract and its plain tables, and nothing else of src; src knows nothing of it', () => {
+    const abroad = consoleSources.flatMap(({ path, imports }) =>
+      imports
+        .filter(({ target }) => target !== undefined && !target.startsWith('console/src/'))
+        .filter(({ target = '', typeOnly }) => !(typeOnly ? /^src\/contract\// : tablesForBrowsers).test(target))
+        .map(({ line, specifier }) => `${path}:${line} imports ${specifier}`),
+    );
+    expect(abroad).toEqual([]);
+    expect(
+      refused((_file, { target }) => (target?.startsWith('console/src/') ? 'it is another program' : undefined)),
+    ).toEqual([]);
+  });
+
+  it('a component knows no page, and a page no other', () => {
+    const pageOf = (path = ''): string | undefined => /^console\/src\/pages\/([^/]+)\//.exec(path)?.[1];
+    const found = consoleSources
+      .filter(({ path }) => path !== 'console/src/router.tsx')
+      .flatMap(({ path, imports }) =>
+        imports
+          .filter(({ target }) => pageOf(target) !== undefined && pageOf(target) !== pageOf(path))
+          .map(({ line, specifier }) => `${path}:${line} imports ${specifier}`),
+      );
+    expect(found).toEqual([]);
   });
 
   it('the environment is read in src/config only', () => {

@@ -25,7 +25,7 @@ const isGenerated = (path: string): boolean => path.startsWith('docs/reference/'
 const isLockFile = (path: string): boolean => path.endsWith('package-lock.json');
 const isText = (path: string): boolean =>
   /(\.(ts|tsx|js|mjs|json|md|ya?ml|sh|html|css|sql|toml)|\/run|Dockerfile)$/.test(path) && !isLockFile(path);
-const sources = parseFiles(files.filter((path) => isCode(path) && !path.startsWith('console/')));
+const sources = parseFiles(files.filter(isCode));
 const byPath = new Map(sources.map((file) => [file.path, file]));
 
 function findings(check: (file: SourceFile) => readonly string[]): string[] {

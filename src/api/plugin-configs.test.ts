@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { pluginConfigSchema } from '../contract/plugin-configs.ts';
 import { pluginFamilies } from '../contract/plugins.ts';
@@ -143,6 +144,8 @@ const scenarios: readonly Scenario[] = [
     activity: 'updated',
   },
 ];
+
+const consolePages = { transformation: 'transformations', 'import-app': 'imports' } as const;
 
 describe.each(pluginFamilies)('%s configs', (family) => {
   it.each(scenarios)('$does', async ({ method, path, payload, status, expected, activity, changed }) => {
@@ -304,14 +307,18 @@ describe.each(pluginFamilies)('%s configs', (family) => {
     expect(String(answer.headers['content-type'])).toContain(type);
     expect(answer.text).toMatch(text);
     const { location } = answer.headers;
-    expect(location).toBe(status === 302 ? `${siteUrl}/` : undefined);
+    const page = `/console/projects/${configs.app.project.id}/${consolePages[family]}/${id}`;
+    expect(location).toBe(status === 302 ? siteUrl + page : undefined);
   });
 
-  it('the page that a front end is redirected to is there', async () => {
+  it('the page that a front end is redirected to is one of the console', async () => {
     const id = await configs.create(family);
     const answer = await configs.call('GET', family, `/${id}/frontend`, undefined, { accept: 'text/html' });
-    const url = String(answer.headers['location']).slice(siteUrl.length);
-    expect((await configs.app.inject({ url })).statusCode).toBe(200);
+    const [, , page = ''] =
+      /^\/console\/projects\/(\d+)\/(.+)\/\d+$/.exec(String(answer.headers['location']).slice(siteUrl.length)) ?? [];
+    expect(readFileSync(new URL('../../console/src/router.tsx', import.meta.url), 'utf8')).toContain(
+      `path: '${page}/$configId'`,
+    );
   });
 
   it('the delivery rate counts what passed in the last 24 h, dropped on purpose included', async () => {

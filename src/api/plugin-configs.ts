@@ -200,7 +200,8 @@ function extraRoutes(deps: ReadingDeps, family: Family): ApiRoute[] {
       scope: 'plugin:read',
       summary: `Front end of ${article(word)}`,
       description:
-        'The record; with `Accept: text/javascript` a module; with `Accept: text/html` a redirect to the start page.',
+        'The record; with `Accept: text/javascript` a module; with `Accept: text/html` a redirect to the page of the ' +
+        'config in the console.',
       handler: async (request) => frontend(deps, request, await configOf(deps, family, request)),
     }),
     apiRoute({
@@ -262,9 +263,13 @@ async function frontend(deps: ReadingDeps, request: ApiRequest, config: StoredCo
         headers: { ...vary, 'content-type': 'text/javascript; charset=utf-8' },
       };
     case 'page':
-      // Until there is a console with a page of its own for every config.
-      return { status: 302, headers: { ...vary, location: `${serviceUrl(request.url)}/` } };
+      return { status: 302, headers: { ...vary, location: `${serviceUrl(request.url)}${consolePath(config)}` } };
   }
+}
+
+/** Also a line in the table of console/src/router.tsx. */
+function consolePath({ projectId, family, id }: Pick<StoredConfig, 'projectId' | 'family' | 'id'>): string {
+  return `/console/projects/${projectId}/${family === 'import-app' ? 'imports' : 'transformations'}/${id}`;
 }
 
 async function moduleOf({ db }: PluginConfigDeps, { plugin }: StoredConfig): Promise<string | null> {

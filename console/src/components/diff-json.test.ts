@@ -43,9 +43,14 @@ describe('the difference of two values', () => {
     assert(
       property(jsonValue(), jsonValue(), (before, after) => {
         const lines = diffJson(before, after);
-        const without = (kind: DiffLine['kind']): string[] =>
-          shown(lines.filter((line) => line.kind !== kind)).map((line) => line.slice(1));
-        const whole = (value: unknown): string[] => shown(linesOf(value, 'same')).map((line) => line.slice(1));
+        // Where one side is empty, the other's brackets stand on lines of their own.
+        const joined = (part: readonly DiffLine[]): string =>
+          shown(part)
+            .map((line) => line.slice(1))
+            .join('\n')
+            .replace(/([[{])\n\s*([\]}])/g, '$1$2');
+        const without = (kind: DiffLine['kind']): string => joined(lines.filter((line) => line.kind !== kind));
+        const whole = (value: unknown): string => joined(linesOf(value, 'same'));
         expect(without('removed')).toEqual(whole(after));
         expect(without('added')).toEqual(whole(before));
       }),

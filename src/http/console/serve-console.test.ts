@@ -33,19 +33,21 @@ describe('the console, served', () => {
   const get = (url: string, headers: Record<string, string> = {}) => app.inject({ url, headers });
 
   it('every path below /console/ that is no file gives the page, which is asked for anew each time', async () => {
-    for (const path of [
-      '',
-      'projects/1/home',
-      'projects/1/events?q=%22',
-      'index.html',
-      'projects/1/a.js',
-      '%2e%2e/x',
-    ]) {
+    for (const path of ['', 'projects/1/home', 'projects/1/events?q=%22', 'index.html', 'projects/1/a.js']) {
       const answer = await get(`/console/${path}`);
       expect([path, answer.statusCode, answer.body]).toEqual([path, 200, page]);
       expect(answer.headers).toMatchObject({ 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-cache' });
     }
     expect((await get('/console')).headers['location']).toBe('/console/');
+  });
+
+  it('nothing but the built files is served', async () => {
+    for (const path of ['%2e%2e/x', '..%2f..%2fpackage.json', 'assets/..%2f..%2fpackage.json', 'index.html.br']) {
+      expect([path, (await get(`/console/${path}`)).body]).not.toEqual([
+        path,
+        expect.stringMatching(/millrace"|\u0000/),
+      ]);
+    }
   });
 
   it('files with a hash in their name are kept for ever, and one that is missing is no page', async () => {
@@ -117,7 +119,10 @@ describe('the console, served', () => {
     const start = await bare.inject({ url: '/', headers: { cookie: await bare.session() } });
     expect([start.statusCode, start.body.includes(bare.project.apiToken)]).toEqual([200, true]);
     expect(start.body).toContain('node scripts/build-console.js');
-    expect((await bare.inject({ url: '/console/' })).statusCode).toBe(404);
+    for (const url of ['/console', '/console/', '/console/projects/1/home']) {
+      const answer = await bare.inject({ url });
+      expect([answer.statusCode, answer.headers['location']]).toEqual([302, '/']);
+    }
   });
 });
 

@@ -22,7 +22,7 @@ const common = {
 } as const;
 
 export interface Console {
-  /** Whether there is a build; else nothing is served below /console/. */
+  /** Whether there is a build; else all below /console/ leads to the start page. */
   readonly isBuilt: boolean;
 }
 
@@ -33,7 +33,11 @@ export interface Console {
 export function serveConsole(app: FastifyInstance, dir: string): Console {
   const files = readBuild(dir);
   const index = files?.get('index.html');
-  if (files === undefined || index === undefined) return { isBuilt: false };
+  if (files === undefined || index === undefined) {
+    // The start page says how to get it.
+    for (const url of ['/console', '/console/*']) app.get(url, async (_request, reply) => reply.redirect('/', 302));
+    return { isBuilt: false };
+  }
   app.get('/console', async (_request, reply) => reply.headers(common).redirect('/console/', 308));
   app.get('/console/*', async (request, reply) => {
     const path = pathBelow(request);
