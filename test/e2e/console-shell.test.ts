@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chromiumPath } from '../support/browser.ts';
 import { lookFaults, sessionCookie, startConsole, type ConsoleUnderTest } from '../support/console.ts';
+import { hasProc, runningStorePid } from '../support/processes.ts';
 import { freePort, personalKey, startServer, tempDataDir, type TestServer } from '../support/server.ts';
 
 describe.skipIf(!chromiumPath)('the console', () => {
@@ -83,6 +84,45 @@ describe.skipIf(!chromiumPath)('the console', () => {
     expect(under.problems()).toEqual([]);
   });
 
+  it('shows its first page within a second', async () => {
+    const times: number[] = [];
+    for (let load = 0; load < 5; load += 1) {
+      const started = performance.now();
+      await under.open('warnings');
+      times.push(performance.now() - started);
+    }
+    // The best of five: other work on the machine is not what this is about.
+    expect(Math.min(...times)).toBeLessThan(1000);
+  });
+
+  it('shows names that would be markup, turn the direction or fill the screen as text', async () => {
+    const name = `<img src=x onerror="document.title='owned'">\u202egpj.exe ${'long '.repeat(20)}`;
+    const headers = { authorization: `Bearer ${personalKey}`, 'content-type': 'application/json' };
+    const rename = (to: string): Promise<Response> =>
+      fetch(`${server.url}/api/projects/1/`, { method: 'PATCH', headers, body: JSON.stringify({ name: to }) });
+    expect((await rename(name)).status).toBe(200);
+    await under.open('warnings');
+    await under.page.getByRole('button', { name: /^Project/ }).click();
+    await under.page.getByRole('menuitem').getByText('⟨U+202E⟩gpj.exe').waitFor();
+    expect(await under.page.locator('img[src="x"]').count()).toBe(0);
+    await under.page.keyboard.press('Escape');
+    expect(await lookFaults(under, 'hostile')).toEqual([]);
+    await rename('First');
+  });
+
+  it.skipIf(!hasProc)('says which part does not work while the store is stopped, and goes on by itself', async () => {
+    await under.open('warnings');
+    const store = runningStorePid(server);
+    process.kill(store, 'SIGSTOP');
+    try {
+      await under.page.getByText('A part of the service does not work').waitFor({ timeout: 60_000 });
+    } finally {
+      process.kill(store, 'SIGCONT');
+    }
+    await under.page.getByText('A part of the service does not work').waitFor({ state: 'detached', timeout: 60_000 });
+    expect(under.problems().filter((problem) => !/503/.test(problem))).toEqual([]);
+  });
+
   it('asks to sign in again above the page when the session ends, and goes on with what was typed', async () => {
     const { page, context } = under;
     await under.open('warnings');
@@ -121,7 +161,8 @@ describe.skipIf(!chromiumPath)('the console', () => {
 
   // Last: a service ends with the test that started it.
   it('says that the service is away, and goes on by itself with what was typed when it is back', async () => {
-    const { page } = under;
+    const { page, context } = under;
+    await context.addCookies([await sessionCookie(server)]);
     await under.open('warnings');
     await page.getByRole('searchbox').fill('typed before');
     await server.terminate();

@@ -24,6 +24,10 @@ export function ChartCanvas(props: ChartCanvasProps) {
     if (host === null) return undefined;
     const colour = (name: string): string => getComputedStyle(host).getPropertyValue(`--${name}`);
     const axis = { stroke: colour('faint'), grid: { stroke: colour('line'), width: 1 }, ticks: { show: false } };
+    const isWhole = latest.current.data
+      .slice(1)
+      .every((values) => [...(values ?? [])].every((value) => Number.isInteger(value ?? 0)));
+    const ticks = isWhole ? wholeTicks : anyTicks;
     const options: Options = {
       width: host.clientWidth,
       height,
@@ -31,8 +35,13 @@ export function ChartCanvas(props: ChartCanvasProps) {
       legend: { live: true },
       tzDate: (seconds) => zoned(seconds, timezone),
       axes: [
-        axis,
-        { ...axis, size: 56, values: (_plot, splits) => splits.map((value) => latest.current.format(value)) },
+        { ...axis, values: timeLabels },
+        {
+          ...axis,
+          size: 56,
+          incrs: ticks,
+          values: (_plot, splits) => splits.map((value) => latest.current.format(value)),
+        },
       ],
       scales: { y: { range: (_plot, _low, high) => [0, Math.max(high * 1.1, 1)] } },
       series: [
@@ -82,6 +91,19 @@ function zoned(seconds: number, timezone: string): Date {
     return UPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC');
   }
 }
+
+const anyTicks = Array.from({ length: 22 }, (_, power) => [1, 2, 5].map((step) => step * 10 ** (power - 6))).flat();
+/** Nobody counts half events. */
+const wholeTicks = anyTicks.filter((tick) => tick >= 1);
+
+/** For a distance of ticks in seconds: every label, and what is added where a year, a day or a minute begins. */
+const timeLabels = [
+  [365 * 86_400, '{YYYY}', null, null, null, null, null, null, 1],
+  [28 * 86_400, '{MMM}', '\n{YYYY}', null, null, null, null, null, 1],
+  [86_400, '{D} {MMM}', '\n{YYYY}', null, null, null, null, null, 1],
+  [60, '{HH}:{mm}', '\n{D} {MMM} {YYYY}', null, '\n{D} {MMM}', null, null, null, 1],
+  [1, ':{ss}', '\n{D} {MMM} {HH}:{mm}', null, '\n{D} {MMM} {HH}:{mm}', null, '\n{HH}:{mm}', null, 1],
+];
 
 const darkQuery = '(prefers-color-scheme: dark)';
 

@@ -16,9 +16,11 @@ interface MenuProps {
   /** Groups of entries, with a line between groups. */
   readonly groups: readonly (readonly MenuEntry[])[];
   readonly align?: 'start' | 'end';
+  /** Stands above the entries and cannot be chosen. */
+  readonly heading?: ReactNode;
 }
 
-export function Menu({ trigger, groups, align = 'end' }: MenuProps) {
+export function Menu({ trigger, groups, align = 'end', heading }: MenuProps) {
   const filled = groups.filter((group) => group.length > 0);
   return (
     <Base.Root>
@@ -26,6 +28,7 @@ export function Menu({ trigger, groups, align = 'end' }: MenuProps) {
       <Base.Portal>
         <Base.Positioner align={align} sideOffset={4} className="z-50">
           <Base.Popup className="max-h-[70dvh] max-w-80 min-w-44 overflow-auto rounded-lg border border-line bg-surface p-1 shadow-float">
+            {heading !== undefined && <div className="border-b border-line px-2 py-1.5">{heading}</div>}
             {filled.map((group, index) => (
               <div key={index} className={classNames(index > 0 && 'mt-1 border-t border-line pt-1')}>
                 {group.map((entry, place) => (

@@ -28,7 +28,8 @@ export function TableRows<Row extends RowData>(props: TableRowsProps<Row>) {
     >
       <table
         aria-rowcount={rows.length + 1}
-        className="w-full min-w-max table-fixed border-separate border-spacing-0 text-left sm:min-w-0"
+        style={{ minWidth: minWidthOf(columns) }}
+        className="w-full table-fixed border-separate border-spacing-0 text-left"
       >
         <colgroup>
           {columns.map(({ id, width }) => (
@@ -66,6 +67,11 @@ export function TableRows<Row extends RowData>(props: TableRowsProps<Row>) {
       )}
     </div>
   );
+}
+
+/** Columns that share what is left keep a width that can be read; on narrow screens the table scrolls in its frame. */
+function minWidthOf(columns: readonly { readonly width?: string }[]): string {
+  return `calc(${columns.map(({ width }) => width ?? '14rem').join(' + ')})`;
 }
 
 /** Sorted rows, those of them in view, and the keys that go through them. */

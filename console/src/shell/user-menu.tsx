@@ -22,20 +22,15 @@ export function UserMenu({ me }: { readonly me: Me }) {
   return (
     <Menu
       trigger={<IconButton label={`User: ${name}`} icon={<CircleUser aria-hidden="true" className="size-4" />} />}
+      heading={
+        <span className="flex min-w-0 flex-col">
+          <UserText text={name} charsMax={60} short />
+          <span className="text-xs text-soft">
+            <UserText text={me.organization.name} charsMax={60} short /> · {me.role ?? 'admin'}
+          </span>
+        </span>
+      }
       groups={[
-        [
-          {
-            label: (
-              <span className="flex min-w-0 flex-col">
-                <UserText text={name} charsMax={60} short />
-                <span className="text-xs text-soft">
-                  <UserText text={me.organization.name} charsMax={60} short /> · {me.role ?? 'admin'}
-                </span>
-              </span>
-            ),
-            onSelect: () => undefined,
-          },
-        ],
         [
           {
             label: 'Sign out',

@@ -42,11 +42,9 @@ describe('the console, served', () => {
   });
 
   it('nothing but the built files is served', async () => {
-    for (const path of ['%2e%2e/x', '..%2f..%2fpackage.json', 'assets/..%2f..%2fpackage.json', 'index.html.br']) {
-      expect([path, (await get(`/console/${path}`)).body]).not.toEqual([
-        path,
-        expect.stringMatching(/millrace"|\u0000/),
-      ]);
+    for (const path of ['..%2f..%2fpackage.json', 'assets/..%2f..%2fpackage.json', 'index.html.br']) {
+      const { body } = await get(`/console/${path}`);
+      expect([path, body === page || body.includes('not_found')]).toEqual([path, true]);
     }
   });
 
