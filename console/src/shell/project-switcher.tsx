@@ -13,7 +13,8 @@ export function ProjectSwitcher() {
     <Menu
       align="start"
       trigger={
-        <Button kind="quiet" className="min-w-0 max-w-56 px-2!" aria-label={`Project: ${project.name}`}>
+        <Button kind="quiet" className="max-w-56 min-w-0 shrink! px-2!">
+          <span className="sr-only">Project: </span>
           <span className="truncate font-medium text-ink">
             <UserText text={project.name} charsMax={60} short className="" />
           </span>
