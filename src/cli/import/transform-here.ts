@@ -5,6 +5,8 @@ import type { RunTransform } from '../../imports/run/run.ts';
 import type { OpenRunTransform } from '../../imports/stages/check/run-transform.ts';
 import { openTransform, type TransformSubject } from '../../imports/transforming/open-transform.ts';
 import { builtInPlugins } from '../../plugins/built-in/registry.ts';
+import type { PluginField } from '../../plugins/fields.ts';
+import type { Attachment } from '../../plugins/host.ts';
 import { CommandError } from '../exit-codes.ts';
 import { settingsFrom } from '../setting-options.ts';
 import type { Terminal } from '../terminal.ts';
@@ -41,8 +43,6 @@ export async function transformHere(terminal: Terminal, request: ImportRequest):
   }
 }
 
-const settingFlag = '--transform-setting';
-
 interface Found {
   readonly name: string;
   /** Of the code. */
@@ -50,21 +50,34 @@ interface Found {
   readonly subject: TransformSubject;
 }
 
-async function read(host: TrialHost, { path, settings: values }: AskedTransform): Promise<Found> {
-  const given = { values, files: new Map() };
+async function read(host: TrialHost, { path, settings }: AskedTransform): Promise<Found> {
   if (!existsSync(path)) {
-    const plugin = builtIn(path);
-    const { slug: name, fields, version } = plugin;
-    checkAllUsed(given, [fields]);
-    const { values: settings, files: attachments } = settingsFor(given, fields, settingFlag);
-    return { name, identity: [name, version], subject: { code: plugin, fields, settings, attachments, configId: 0 } };
+    const code = builtIn(path);
+    const { slug: name, fields, version } = code;
+    return { name, identity: [name, version], subject: { code, fields, ...toldTo(fields, settings), configId: 0 } };
   }
-  const plugin = await readPlugin(path, host.packages);
-  const fields = plugin.fields ?? fieldsGiven(given);
+  const { name, program: code, sources, fields: declared } = await readPlugin(path, host.packages);
+  const fields = declared ?? fieldsGiven({ values: settings, files: new Map() });
+  return { name, identity: sources, subject: { code, fields, ...toldTo(fields, settings), configId: 0 } };
+}
+
+/** What the command says, of which a file of the plugin's settings is the text of one. Errors: CommandError usage. */
+function toldTo(
+  fields: readonly PluginField[],
+  told: AskedTransform['settings'],
+): Pick<TransformSubject, 'settings' | 'attachments'> {
+  const fileKeys = new Set(fields.filter(({ type }) => type === 'attachment').map(({ key }) => key));
+  const pairs = Object.entries(told);
+  const files = pairs.filter(([key]) => fileKeys.has(key)).map(([key, text]) => [key, fileOf(key, text)] as const);
+  const values = Object.fromEntries(pairs.filter(([key]) => !fileKeys.has(key)));
+  const given = { values, files: new Map(files) };
   checkAllUsed(given, [fields]);
-  const { values: settings, files: attachments } = settingsFor(given, fields, settingFlag);
-  const subject = { code: plugin.program, fields, settings, attachments, configId: 0 };
-  return { name: plugin.name, identity: plugin.sources, subject };
+  const { values: settings, files: attachments } = settingsFor(given, fields, '--transform-setting');
+  return { settings, attachments };
+}
+
+function fileOf(fileName: string, text: string): Attachment {
+  return { fileName, contentType: 'text/plain', content: Buffer.from(text) };
 }
 
 function builtIn(name: string) {

@@ -13,6 +13,8 @@ interface PreflightLine {
   readonly findings: readonly { readonly check: string; readonly level: string; readonly message: string }[];
 }
 
+const priceIn = (properties: unknown): number => (properties as { readonly price: number }).price;
+
 describe('code that changes what a command imports', () => {
   it('what it made is sent, the rest adds up; the same code is the same import, other code is another one', async () => {
     await using endpoint = await startEndpoint(() => 'keep');
@@ -127,6 +129,27 @@ describe('code that changes what a command imports', () => {
       exitCodes.preflight.code,
       expect.stringContaining('expected the settings token'),
     ]);
+  });
+
+  it('a table that it needs comes as a file of its settings', async () => {
+    await using endpoint = await startEndpoint(() => 'keep');
+    await using made = await newImport(lines);
+    const folder = join(made.dir, 'plugin');
+    await mkdir(folder);
+    const config = [{ key: 'prices', name: 'Prices', type: 'attachment', required: true }];
+    await writeFile(join(folder, 'plugin.json'), JSON.stringify({ name: 'Priced', config }));
+    const code = `let prices
+      exports.setupPlugin = ({ attachments }) => { prices = JSON.parse(attachments.prices.contents.toString()) }
+      exports.processEvent = (event) => { event.properties.price = prices[event.event] ?? 0; return event }`;
+    await writeFile(join(folder, 'index.js'), code);
+    const table = join(made.dir, 'prices.json');
+    await writeFile(table, '{"Event 3": 7}\n');
+    await made.start(endpoint.url, ['--transform', folder, '--transform-setting', `prices=@${table}`]);
+    const prices = new Set(endpoint.kept.map(({ event, properties }) => `${String(event)}: ${priceIn(properties)}`));
+    expect(prices).toContain('Event 3: 7');
+    expect(prices).toContain('Event 4: 0');
+    const missing = await made.start(endpoint.url, ['--transform', folder]);
+    expect(missing.stdout).toContain('expected the settings prices of the transform');
   });
 
   it('a built-in transformation goes by its slug', async () => {

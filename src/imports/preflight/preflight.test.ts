@@ -1,10 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { PreflightResult } from '../../contract/import-preflight.ts';
+import type { WireEvent } from '../../contract/wire-event.ts';
 import { runOptions } from '../../../test/support/runs.ts';
 import { fieldWords, flagWords } from '../run/advice-words.ts';
+import type { RunOptions } from '../run/run.ts';
 import { SourceWaitError, type Source } from '../source.ts';
 import type { Staging } from '../staging.ts';
 import type { EndpointFacts, Target } from '../target.ts';
+import { TransformError, type Transform, type TransformOutcome } from '../transform.ts';
 import { createPreflight, type CreatePreflightDeps } from './preflight.ts';
 
 const lines = Buffer.from('{"event":"A","properties":{"time":1704067200,"distinct_id":"u","$insert_id":"1"}}\n');
@@ -39,7 +42,7 @@ function targetOf(endpoint: () => Promise<EndpointFacts>): Target {
   };
 }
 
-function look(changed: Partial<CreatePreflightDeps>): Promise<PreflightResult> {
+function look(changed: Partial<CreatePreflightDeps>, more: Partial<RunOptions> = {}): Promise<PreflightResult> {
   const preflight = createPreflight({
     clock: { now: () => Date.parse('2024-06-01T00:00:00Z') },
     staging,
@@ -50,7 +53,8 @@ function look(changed: Partial<CreatePreflightDeps>): Promise<PreflightResult> {
     timeLimitMs: 100,
     ...changed,
   });
-  const options = { ...runOptions, format: 'mixpanel', target: { kind: 'http', url: 'https://a.example' } } as const;
+  const target = { kind: 'http', url: 'https://a.example' } as const;
+  const options = { ...runOptions, format: 'mixpanel', target, ...more };
   return preflight({ options, signal: new AbortController().signal });
 }
 
@@ -102,5 +106,64 @@ describe('the preflight of an import', () => {
   it('what breaks in a check is a warning of that check, and costs no other', async () => {
     const result = await look({ quota: { room: () => Promise.reject(new Error('odd')) } });
     expect(codesOf(result)).toEqual(expect.arrayContaining(['staging check_failed', 'source fine']));
+  });
+});
+
+/** Made of a function; a new one for every piece. */
+function codeOf(create: () => (event: WireEvent) => TransformOutcome, refused: readonly string[] = []): Transform {
+  return {
+    name: 'T',
+    open: async () => {
+      const run = create();
+      return { refused: new Set(refused), run: async (events) => events.map(run), close: async () => undefined };
+    },
+  };
+}
+
+describe('the look at a transform before an import', () => {
+  const kept = (event: WireEvent): TransformOutcome => ({ kind: 'kept', event });
+  const failed: TransformOutcome = { kind: 'failed', code: 'transform_failed', reason: 'Error: no price' };
+  let count = 0;
+  const cases: [what: string, transform: Transform, found: object][] = [
+    ['takes the events', codeOf(() => kept), { level: 'fine', message: expect.stringContaining('first 2 events') }],
+    ['drops all of them', codeOf(() => () => ({ kind: 'dropped' })), { level: 'warning', code: 'transform_drops' }],
+    ['throws at all of them', codeOf(() => () => failed), { level: 'problem', code: 'transform_rejects' }],
+    [
+      'throws at one',
+      codeOf(() => (event) => (event.event === 'A' ? failed : kept(event))),
+      { level: 'warning', message: expect.stringMatching(/^1 of the first 2 events are rejected: Error: no price/) },
+    ],
+    ['asks for storage', codeOf(() => kept, ['storage.set']), { level: 'problem', code: 'transform_refused' }],
+    [
+      'writes other properties every time',
+      codeOf(() => (event) => kept({ ...event, properties: { n: (count += 1) } })),
+      { level: 'warning', code: 'transform_unsteady' },
+    ],
+    [
+      'writes other times every time',
+      codeOf(() => (event) => kept({ ...event, timestamp: `2024-01-01T00:00:${(count += 1)}Z` })),
+      { level: 'problem', code: 'transform_unsteady' },
+    ],
+    [
+      'cannot be set up',
+      { name: 'T', open: () => Promise.reject(new TransformError('no table')) },
+      { level: 'problem', code: 'transform_failed', message: 'no table' },
+    ],
+    ['never comes to an end', { name: 'T', open: hangs }, { level: 'warning', code: 'transform_slow' }],
+  ];
+
+  it.each(cases)('says of code that %s so', async (_what, transform, found) => {
+    const two = Buffer.from(lines.toString() + lines.toString().replace('"A"', '"B"'));
+    const of: Source = {
+      ...source,
+      async *open() {
+        yield { lines: two, count: 2, bytesRead: two.length };
+      },
+    };
+    const { findings } = await look(
+      { openSource: async () => of, openTransform: async () => transform },
+      { transform: { name: 'T', hash: 'h' } },
+    );
+    expect(findings.filter(({ check }) => check === 'transform')).toEqual([expect.objectContaining(found)]);
   });
 });
