@@ -30,13 +30,13 @@ describe.skipIf(brokers === '')('a topic that the service imports', () => {
       uuid: 'made-up-{partition}-{offset}',
       properties: { n: 'value.n' },
     };
-    const config = await createImportConfig(server, 'Kafka', { brokers, topic, record: 'message' });
-    const options = { format: 'mapping', format_options: { mapping } };
-    const { verify } = await expectExactRun(server, await startImport(server, config, options));
+    const format = { format: 'mapping', format_options: JSON.stringify({ mapping }) };
+    const config = await createImportConfig(server, 'Kafka', { brokers, topic, record: 'message', ...format });
+    const { verify } = await expectExactRun(server, await startImport(server, config));
     expect(verify.found).toBe(count);
 
-    const other = await createImportConfig(server, 'Kafka', { brokers: '127.0.0.1:1', topic });
-    const refused = await startImport(server, other, options);
+    const other = await createImportConfig(server, 'Kafka', { brokers: '127.0.0.1:1', topic, ...format });
+    const refused = await startImport(server, other);
     const state = async (): Promise<RunAnswer> => apiGet<RunAnswer>(server, refused);
     await expect
       .poll(state, { timeout: 30_000 })

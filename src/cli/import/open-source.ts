@@ -67,12 +67,13 @@ interface Chosen {
 /** One per kind of path, in the order of their first path; or the app that `--source` names. */
 function pluginsOf({ source, paths, settings }: ImportRequest): readonly Chosen[] {
   if (source !== 'files') return [{ plugin: findSource(source), settings }];
+  if (paths.some(isTopic)) return [topicAt(paths, settings)];
   const chosen: Chosen[] = [];
   const local = paths.filter((path) => !isAddress(path));
   const addresses = paths.filter((path) => /^https?:/.test(path));
   if (local.length > 0) chosen.push({ plugin: files, settings: { paths: local.join('\n') } });
   if (addresses.length > 0) chosen.push({ plugin: urls, settings: { urls: addresses.join('\n') } });
-  const objects = paths.filter((path) => /^(s3|gs|azure|kafka):/.test(path)).map((path) => objectsAt(path, settings));
+  const objects = paths.filter((path) => /^(s3|gs|azure):/.test(path)).map((path) => objectsAt(path, settings));
   chosen.push(...objects);
   const [unused] = objects.length > 0 ? [] : Object.keys(settings);
   if (unused === undefined) return chosen;
@@ -82,20 +83,30 @@ function pluginsOf({ source, paths, settings }: ImportRequest): readonly Chosen[
   );
 }
 
+function isTopic(path: string): boolean {
+  return path.startsWith('kafka://');
+}
+
+/** Throws CommandError usage. */
+function topicAt(paths: readonly string[], settings: SettingValues): Chosen {
+  const [, brokers, topic = ''] = /^kafka:\/\/([^/@]+)\/([^/]+)\/?$/.exec(paths[0] ?? '') ?? [];
+  if (brokers !== undefined && paths.length === 1) return { plugin: kafka, settings: { ...settings, brokers, topic } };
+  // What came is not repeated: it may hold a password.
+  const advice = 'a user is --setting user=… with --setting password=@file, and one topic is one import';
+  throw new CommandError('usage', `expected kafka://host:9092/topic alone, got something else: ${advice}`);
+}
+
 /** On the command line a bucket of Google is read as the person who is logged in. Throws CommandError usage. */
 function objectsAt(path: string, settings: SettingValues): Chosen {
   const [, account, container = '', blobs = ''] = /^azure:\/\/([^/]+)\/([^/]+)\/?(.*)$/s.exec(path) ?? [];
   if (account !== undefined) {
     return { plugin: azure, settings: { ...settings, account, container, prefix: decodeURIComponent(blobs) } };
   }
-  const [, brokers, topic = ''] = /^kafka:\/\/([^/@]+)\/([^/]+)\/?$/.exec(path) ?? [];
-  if (brokers !== undefined) return { plugin: kafka, settings: { ...settings, brokers, topic } };
   const [, scheme, bucket = '', rest = ''] = /^(s3|gs):\/\/([^/]+)\/?(.*)$/s.exec(path) ?? [];
   const place = { bucket, prefix: decodeURIComponent(rest) };
   if (scheme === 's3') return { plugin: s3, settings: { ...settings, ...place } };
   if (scheme === undefined) {
-    const expected =
-      's3://bucket/prefix, gs://bucket/prefix, azure://account/container/prefix or kafka://host:9092/topic';
+    const expected = 's3://bucket/prefix, gs://bucket/prefix or azure://account/container/prefix';
     throw new CommandError('usage', `expected ${expected}, got: ${path}`);
   }
   const credentials = settings['key_file'] === undefined ? 'machine' : 'key file';
@@ -108,8 +119,10 @@ function objectsAt(path: string, settings: SettingValues): Chosen {
  */
 export function withTimes(request: ImportRequest): ImportRequest {
   const { choice: given, range } = request.options;
+  // A topic has times of its own, also when a path names it.
+  const app = request.paths.some(isTopic) ? kafka : findSource(request.source);
   try {
-    const choice = withRange(findSource(request.source), given, range);
+    const choice = withRange(app, given, range);
     return choice === undefined ? request : { ...request, options: { ...request.options, choice } };
   } catch (error) {
     if (error instanceof ChoiceError) throw new CommandError('usage', error.message, { cause: error });

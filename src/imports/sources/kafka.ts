@@ -259,7 +259,8 @@ function brokersOf(settings: SettingValues): readonly KafkaBroker[] {
       /^(?:\[([\da-f:]+)\]|([^\s:/@]+))(?::(\d{1,5}))?$/i.exec(text) ?? [];
     const host = bracketed ?? plain;
     if (host === undefined || Number(port) < 1 || Number(port) > 65_535) {
-      throw wrongSetting('brokers', `expected host:port with commas between, got: ${text.slice(0, 60)}`);
+      // Not repeated: it may hold a password.
+      throw wrongSetting('brokers', 'expected host:port with commas between, without user and password');
     }
     return { host, port: Number(port) };
   });
