@@ -79,13 +79,24 @@ export async function requireSource(
 
 /** In the activity log as a job of the config, with the run that it is about. */
 export async function recordRun(work: Work, config: StoredConfig, type: string, run: Run): Promise<void> {
-  const after = { type, operation: 'start', run: run.id };
+  const { replace } = run.options;
+  const after = {
+    type,
+    operation: 'start',
+    run: run.id,
+    ...(isReplacing(type) && replace !== undefined && { replace }),
+  };
   await saveChange(work, {
     before: config,
     after: config,
     activity: 'job_triggered',
     extra: [{ field: 'job', action: 'created', before: null, after }],
   });
+}
+
+/** Of what began it or made it go on. */
+function isReplacing(type: string): boolean {
+  return type === 'run' || type === 'resume';
 }
 
 /** Of the body of a run, what says otherwise than the settings. */

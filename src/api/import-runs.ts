@@ -5,10 +5,13 @@ import {
   importRunQuerySchema,
   importRunResumeSchema,
   importRunSchema,
+  type ImportRunResume,
 } from '../contract/import-runs.ts';
 import { pageOf, toPage } from '../contract/pagination.ts';
 import { pluginConfigIdSchema } from '../contract/plugin-configs.ts';
-import { apiRoute, type ApiReply, type ApiRoute } from '../http/api-route.ts';
+import { apiRoute, type ApiReply, type ApiRoute, type Principal } from '../http/api-route.ts';
+import { checkScope } from '../http/auth.ts';
+import { refuseReplace } from '../imports/run/refuse-replace.ts';
 import { resumeChangesOf } from '../imports/run/resume-changes.ts';
 import { listRuns } from '../imports/run/run-store.ts';
 import { cancelRun, pauseRun, resumeRun, retryRejected, verifyAgain } from '../imports/run/run-transitions.ts';
@@ -82,14 +85,16 @@ function collectionRoutes(deps: ImportRouteDeps): ApiRoute[] {
       tag: runsTag,
       summary: 'Start an import run',
       description:
-        'Export, check, load, verify, report; with `last: check` up to the check, with `limit` as a trial. What is left ' +
-        "out is as the config's settings say. Honours Idempotency-Key.",
+        'Export, check, load, verify, report; with `last: check` up to the check, with `limit` as a trial; with `replace` ' +
+        'earlier runs are taken back between check and load, and the result of the check says what that would be. What is ' +
+        "left out is as the config's settings say. Honours Idempotency-Key.",
       params: pluginConfigIdSchema,
       body: importRunCreateSchema,
       responses: { 201: importRunSchema },
-      handler: changing(deps, async (work, { params, body, url }) => {
+      handler: changing(deps, async (work, { params, body, url, principal }) => {
         const { config, source } = await requireSource(registry, work, params.id);
         const payload = payloadOf(body);
+        mayReplace(principal, payload);
         const run = await startRun(source, { tx: work.tx, config, payload, now: work.now });
         await recordRun(work, config, 'run', run);
         return created(run, `${url.replace(/\/$/, '')}/${run.id}/`, work.now);
@@ -110,6 +115,17 @@ function collectionRoutes(deps: ImportRouteDeps): ApiRoute[] {
       },
     }),
   ];
+}
+
+/** Whoever may start a run may not yet take back what others stored. */
+function mayReplace(principal: Principal, { replace }: { readonly replace?: unknown }): void {
+  if (replace !== undefined && replace !== false) checkScope(principal, 'import_undo:write');
+}
+
+function resumeOf(body: ImportRunResume): JsonObject {
+  const { rejected_max, events_per_second, last, again, replace } = body;
+  const given = Object.entries({ rejected_max, events_per_second, last, again, replace });
+  return Object.fromEntries(given.filter(([, value]) => value !== undefined)) as JsonObject;
 }
 
 function created(run: Run, location: string, now: number): ApiReply {
@@ -188,16 +204,17 @@ function steeringRoutes(deps: ImportRouteDeps): ApiRoute[] {
       summary: 'Resume an import run',
       description:
         'A paused or failed run goes on where it was; one that was to be checked only goes on with the load. The body ' +
-        'may change how many records may be rejected, the speed and the last stage. Honours Idempotency-Key.',
+        'may change how many records may be rejected, the speed and the last stage, and say what becomes of earlier runs of ' +
+        'the same records (`again`, `replace`; the latter has the records checked once more). Honours Idempotency-Key.',
       body: importRunResumeSchema,
       responses: { 200: importRunSchema },
-      handler: changing(deps, (work, { params, body }) => {
-        const { rejected_max, events_per_second, last } = body;
-        const given = Object.entries({ rejected_max, events_per_second, last }).filter(
-          ([, value]) => value !== undefined,
-        );
-        const changes = resumeChangesOf(Object.fromEntries(given) as JsonObject);
-        return steer(work, params, 'resume', ({ tx }, { id }) => resumeRun(tx, id, changes));
+      handler: changing(deps, (work, { params, body, principal }) => {
+        const changes = resumeChangesOf(resumeOf(body));
+        mayReplace(principal, changes);
+        return steer(work, params, 'resume', async ({ tx, projectId }, run) => {
+          await refuseReplace(tx, { projectId, run }, changes.replace);
+          return resumeRun(tx, run.id, changes);
+        });
       }),
     }),
     apiRoute({

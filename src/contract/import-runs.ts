@@ -6,7 +6,7 @@ import { pageLimitDefault, pageLimitMax, pageQuerySchema, pageSchema } from './p
 
 export const importRunStates = ['queued', 'running', 'paused', 'failed', 'cancelled', 'completed', 'undone'] as const;
 export type ImportRunState = (typeof importRunStates)[number];
-const stageNames = ['export', 'check', 'load', 'verify', 'report', 'undo'] as const;
+const stageNames = ['export', 'check', 'replace', 'load', 'verify', 'report', 'undo'] as const;
 
 const time = orNull(Type.String({ format: 'date-time' }));
 const count = Type.Integer({ minimum: 0 });
@@ -46,6 +46,14 @@ const eventsPerSecond = Type.Integer({
 const again = Type.Boolean({
   description: 'Load although an earlier run made other events of the same records, which stay beside these.',
 });
+const replace = Type.Union(
+  [Type.Boolean(), Type.Array(Type.String({ minLength: 1, maxLength: 100 }), { minItems: 1, maxItems: 20 })],
+  {
+    description:
+      'Take back what earlier runs stored before this one loads: true for the one that made other events of the same records, ' +
+      'or the ids of the runs. Nothing is taken back before the check has passed. Needs the scope `import_undo:write`, too.',
+  },
+);
 const last = Type.Enum(['check', 'report'], {
   description: 'The last stage to do. `check` converts and examines everything and sends nothing.',
 });
@@ -78,6 +86,7 @@ export const importRunSchema = Type.Object({
       'Code that changes the events before the check; null: none.',
     ),
     again,
+    replace,
     last,
     limit: orNull(Type.Integer({ minimum: 1 }), 'A trial: so many records of the source and no more. Null: all.'),
     rejected_max: rejectedMax,
@@ -97,6 +106,7 @@ export const importRunSchema = Type.Object({
     left_out: Type.Record(Type.String(), count, { description: 'Events left out by what was chosen, by reason.' }),
     duplicates: count,
     loaded: Type.Integer({ minimum: 0, description: 'Events that the target acknowledged.' }),
+    replaced: Type.Record(Type.String(), count, { description: 'Events taken back of runs that it replaces, by run.' }),
     verified: orNull(count, "Events found in the target's store; null: not looked at."),
   }),
   promoted_from: orNull(Type.String(), 'The trial that this run is the full form of.'),
@@ -165,6 +175,7 @@ export const importRunCreateSchema = Type.Object({
     ),
   ),
   again: Type.Optional(again),
+  replace: Type.Optional(replace),
   choose: Type.Optional(orNull(importChoiceSchema, 'What of the source is imported, and as what.')),
   transform: Type.Optional(
     orNull(
@@ -183,6 +194,7 @@ export const importRunResumeSchema = Type.Object({
   events_per_second: Type.Optional(eventsPerSecond),
   last: Type.Optional(last),
   again: Type.Optional(again),
+  replace: Type.Optional(replace),
 });
 export type ImportRunResume = Static<typeof importRunResumeSchema>;
 

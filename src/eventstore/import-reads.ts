@@ -68,8 +68,8 @@ ORDER BY event`,
   return rows.map(({ event, events, checksum, content }) => ({ event, count: Number(events), checksum, content }));
 }
 
-export interface IdentityPage {
-  readonly events: readonly ImportedIdentity[];
+export interface IdentityPage<Event = ImportedIdentity> {
+  readonly events: readonly Event[];
   /** Pass it as `after` for the next page; undefined: there is none. */
   readonly next: IdentityKey | undefined;
 }
@@ -89,13 +89,11 @@ export async function importedEvents(
   limit: number,
 ): Promise<IdentityPage> {
   const { day, event, after } = where;
-  const beyond = `AND day >= toDate32({after_day:String}) AND (day, cityHash64(distinct_id), uuid, distinct_id) >
-  (toDate32({after_day:String}), cityHash64({after_id:String}), {after_uuid:UUID}, {after_id:String})`;
   const rows = await store.query<IdentityRow>(
     `SELECT toString(day) AS day_text, toString(uuid) AS uuid_text, distinct_id,
   toUnixTimestamp64Micro(timestamp) AS micros, ${runIdSql} AS run, ${hex(contentHash)} AS content
 FROM events FINAL
-PREWHERE ${day === undefined ? ofProject : ofDay} AND event = {event:String} ${after === undefined ? '' : beyond}
+PREWHERE ${day === undefined ? ofProject : ofDay} AND event = {event:String} ${beyond(after)}
 ORDER BY day, cityHash64(distinct_id), uuid, distinct_id
 LIMIT {limit:UInt32}`,
     {
@@ -103,7 +101,7 @@ LIMIT {limit:UInt32}`,
       event,
       limit,
       ...(day === undefined ? {} : { day }),
-      ...(after === undefined ? {} : { after_day: after.day, after_id: after.distinctId, after_uuid: after.uuid }),
+      ...placeOf(after),
     },
   );
   const events = rows.map((row) => ({
@@ -114,6 +112,42 @@ LIMIT {limit:UInt32}`,
     runId: row.run,
     content: row.content,
   }));
+  const last = events.at(-1);
+  return { events, next: last !== undefined && events.length === limit ? last : undefined };
+}
+
+function beyond(after: IdentityKey | undefined): string {
+  if (after === undefined) return '';
+  return `AND day >= toDate32({after_day:String}) AND (day, cityHash64(distinct_id), uuid, distinct_id) >
+  (toDate32({after_day:String}), cityHash64({after_id:String}), {after_uuid:UUID}, {after_id:String})`;
+}
+
+function placeOf(after: IdentityKey | undefined): Readonly<Record<string, string>> {
+  return after === undefined ? {} : { after_day: after.day, after_id: after.distinctId, after_uuid: after.uuid };
+}
+
+/**
+ * Where events of this name are stored by somebody else than these runs. Without FINAL: a row of another is enough, also one that
+ * stands behind a row of theirs.
+ */
+export async function placesWithoutRuns(
+  store: EventStore,
+  projectId: number,
+  where: { readonly event: string; readonly runs: readonly string[]; readonly after?: IdentityKey | undefined },
+  limit: number,
+): Promise<IdentityPage<IdentityKey>> {
+  const { event, runs, after } = where;
+  const rows = await store.query<Pick<IdentityRow, 'day_text' | 'uuid_text' | 'distinct_id'>>(
+    `SELECT toString(day) AS day_text, toString(uuid) AS uuid_text, distinct_id
+FROM events
+PREWHERE ${ofProject} AND event = {event:String} ${beyond(after)}
+WHERE ${runIdSql} NOT IN (SELECT arrayJoin({runs:Array(String)}))
+GROUP BY day, distinct_id, uuid
+ORDER BY day, cityHash64(distinct_id), uuid, distinct_id
+LIMIT {limit:UInt32}`,
+    { project: projectId, event, runs: [...runs], limit, ...placeOf(after) },
+  );
+  const events = rows.map((row) => ({ day: row.day_text, uuid: row.uuid_text, distinctId: row.distinct_id }));
   const last = events.at(-1);
   return { events, next: last !== undefined && events.length === limit ? last : undefined };
 }

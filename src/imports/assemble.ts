@@ -4,13 +4,15 @@ import type { Failpoint } from '../base/failpoint.ts';
 import type { EventStore } from '../eventstore/eventstore.ts';
 import type { Metadata } from '../metadata/database.ts';
 import type { PreflightResult } from '../contract/import-preflight.ts';
-import { problemsText } from './preflight/findings.ts';
+import { withoutAgreement } from './preflight/check-agreement.ts';
+import { findingText, problemsText } from './preflight/findings.ts';
 import type { AgreementFacts, ProbedTarget } from './preflight/preflight-context.ts';
 import { createPreflight, type Preflight } from './preflight/preflight.ts';
 import type { AdviceWords } from './run/advice-words.ts';
 import { RunFailedError, type LeasedRun, type RunStages } from './run/leased-run.ts';
 import { earlierRunsIn, type EarlierRuns } from './run/same-records.ts';
 import { getRun } from './run/run-store.ts';
+import type { RunOptions } from './run/run.ts';
 import type { Source } from './source.ts';
 import { createCheckStage } from './stages/check/check-stage.ts';
 import type { OpenRunTransform } from './stages/check/run-transform.ts';
@@ -18,11 +20,13 @@ import { assertSourceUnchanged } from './stages/export/assert-source-unchanged.t
 import { createExportStage } from './stages/export/export-stage.ts';
 import { withQuota, type DiskQuota } from './stages/export/disk-quota.ts';
 import { createLoadStage } from './stages/load/load-stage.ts';
+import { createReplaceStage } from './stages/replace/replace-stage.ts';
+import { planReplace } from './stages/replace/plan-replace.ts';
 import { createReportStage } from './stages/report/report-stage.ts';
 import { createUndoStage } from './stages/undo/undo-stage.ts';
 import { createVerifyStage } from './stages/verify/verify-stage.ts';
 import { stagingKeys, type Staging } from './staging.ts';
-import type { Target } from './target.ts';
+import { TargetWaitError, type Target } from './target.ts';
 
 /** Source and target are asked for when a stage needs them: a run whose config is gone still ends what was staged. */
 export interface AssembleDeps {
@@ -88,8 +92,10 @@ export function assembleStages(deps: AssembleDeps): RunStages {
       const project = known === undefined ? undefined : { knownEvents: async () => known };
       const limited = withQuota(staging, quota, leased);
       const reader = opened?.reader;
-      const { openTable, openTransform } = deps;
+      const { openTable, openTransform, store } = deps;
+      const plan = store && ((runs: readonly string[]) => planReplace({ db, store }, leased.run.projectId, runs));
       const check = {
+        planReplace: plan,
         openTable,
         openTransform,
         staging: limited,
@@ -103,14 +109,23 @@ export function assembleStages(deps: AssembleDeps): RunStages {
       };
       await createCheckStage(check)(leased);
     },
+    replace: (leased) => replaceOthers({ ...deps, earlier }, leased),
     load: async (leased) => {
-      await assertSourceUnchanged(deps.openSource, leased);
+      // Where it replaces another run it was asked before that was taken back: from then on it has to go on.
+      if (leased.run.totals.replaced === undefined) await assertSourceUnchanged(deps.openSource, leased);
       const load = { undone: earlier.undone, target: await target(), staging, clock, failpoint, words };
       await createLoadStage(load)(leased);
     },
     verify: async (leased) => {
       const { activeTransformations } = deps;
-      const verify = { target: await target(), staging, clock, failpoint, activeTransformations };
+      const verify = {
+        knownRuns: earlier.known,
+        target: await target(),
+        staging,
+        clock,
+        failpoint,
+        activeTransformations,
+      };
       await createVerifyStage(verify)(leased);
     },
     undo: async (leased) => {
@@ -125,6 +140,29 @@ export function assembleStages(deps: AssembleDeps): RunStages {
 
 const undoElsewhere =
   'expected a run that loaded into a project of this service, got one that sent its events elsewhere; take them back there';
+
+async function replaceOthers(deps: AssembleDeps & { readonly earlier: EarlierRuns }, leased: LeasedRun): Promise<void> {
+  if (deps.store === undefined) throw new RunFailedError(undoElsewhere);
+  const ready = async (events: number): Promise<void> => {
+    await assertSourceUnchanged(deps.openSource, leased);
+    await assertAgreed(deps, leased.run.options, events);
+  };
+  await createReplaceStage({ ...deps, ready })(leased);
+}
+
+/** Nothing is taken back as long as it is not clear that what takes its place may come. */
+async function assertAgreed(
+  { agreement, words }: Pick<AssembleDeps, 'agreement' | 'words'>,
+  options: RunOptions,
+  events: number,
+): Promise<void> {
+  const facts = await agreement?.();
+  if (facts === undefined || facts.approvedEventsPerSecond !== undefined) return;
+  const finding = withoutAgreement({ options, words }, facts, events);
+  if (finding.level === 'problem') throw new RunFailedError(`${findingText(finding)} Then ${words.goOn}.`);
+  const isWaiting = facts.isFiled && events > facts.freeEventsLeft;
+  if (isWaiting) throw new TargetWaitError(`${finding.message}; nothing is taken back before it is approved`);
+}
 
 /** Before anything is fetched: a run that goes on has passed it. Throws RunFailedError with what is to be changed. */
 async function passPreflight(deps: AssembleDeps, leased: LeasedRun): Promise<void> {

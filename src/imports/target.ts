@@ -84,8 +84,11 @@ export interface TargetReader {
   ) => Promise<ReadonlyMap<string, string>>;
   /** How many transformations may change events on their way into the store; undefined: nobody can tell. */
   readonly activeTransformations?: (signal: AbortSignal) => Promise<number>;
-  /** All events with this name and the days that their identities name, in any order. */
-  eventsNamed(event: string, signal: AbortSignal): AsyncIterable<readonly StoredPlace[]>;
+  /**
+   * All events with this name and the days that their identities name, in any order. `without`: not those that only these runs
+   * have stored; a target that takes back no runs is not asked for it.
+   */
+  eventsNamed(event: string, signal: AbortSignal, without?: readonly string[]): AsyncIterable<readonly StoredPlace[]>;
 }
 
 export interface StoredCount {

@@ -26,6 +26,8 @@ const answerBytesMax = 64 * 1024 * 1024;
 const connectMsMax = 30_000;
 const drainLookMs = 100;
 const removeEveryMs = 600_000;
+/** They only wait; each holds the stages of one run open. */
+const replacingMax = 16;
 
 const { settings, shared, log, metrics, call, serve } = openThread(movableMemory);
 const clock = systemClock;
@@ -92,7 +94,7 @@ async function workOnRuns(): Promise<void> {
       stagesOf: async (run) => createImportStages(deps, run),
       onDone: (stage, more) => metrics.count('millrace_import_records_total', { stage }, more),
     }).done;
-  await Promise.all([worker('import', settings.importRuns), worker('undo', 1)]);
+  await Promise.all([worker('import', settings.importRuns), worker('replace', replacingMax), worker('undo', 1)]);
 }
 
 async function removeStaging(): Promise<void> {

@@ -148,8 +148,9 @@ export async function createUndoConfigs(
 export async function importAll(
   client: UndoClient,
   config: string,
+  payload: object = {},
 ): Promise<{ readonly path: string; readonly id: string }> {
-  const { id } = await client.post<UndoRun>(`${config}runs/`);
+  const { id } = await client.post<UndoRun>(`${config}runs/`, payload);
   const path = `${config}runs/${id}/`;
   await untilState(client, path, 'completed');
   return { path, id };

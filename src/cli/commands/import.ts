@@ -18,11 +18,15 @@ import {
   addActCommands,
   addReadCommands,
   addRunsOptions,
+  addSameRecordsOptions,
   addServerOptions,
   addUndoCommand,
+  confirmReplace,
+  replaceOf,
   serverRunsOf,
   watchAndUndo,
   watchRun,
+  type ReplaceOptions,
   type RunsOptions,
 } from '../import/run-commands.ts';
 import { endOfPreflight, showPreflight } from '../import/show-preflight.ts';
@@ -62,6 +66,7 @@ function addHere(imports: Command, terminal: Terminal): void {
   addRunOptions(addTargetOptions(addSourceOptions(run, true)))
     .option('--check', 'convert and examine everything, send nothing')
     .option('--report <file>', 'write the report; .html gives the page, anything else JSON')
+    .addOption(new Option('--replace [run]', 'only with "import start --config"').hideHelp())
     .addOption(new Option('--follow', 'an import ends: it follows nothing').argParser(refuseFollow).hideHelp())
     .action(async (format: string, paths: readonly string[], options: ImportOptions) => {
       const { runHere } = await loadRunHere();
@@ -124,26 +129,31 @@ async function lookFirst(
   return await preflightHere(terminal, { ...here, stateDir });
 }
 
-interface StartOptions extends RunsOptions, RunScopeOptions {
+interface StartOptions extends RunsOptions, RunScopeOptions, ReplaceOptions {
   /** Id of a transformation config. */
   readonly transform?: string;
   readonly watch?: boolean;
   readonly undo?: boolean;
   readonly again?: boolean;
+  readonly dryRun?: boolean;
   /** False: `--no-preflight`. */
   readonly preflight?: boolean;
 }
 
 function addStart(imports: Command, terminal: Terminal): void {
-  addChoiceOptions(addRangeOptions(addRunsOptions(imports.command('start'))))
+  addSameRecordsOptions(addChoiceOptions(addRangeOptions(addRunsOptions(imports.command('start')))))
     .description("start a run of a server's import app config")
     .option('--check', 'up to the check: nothing is sent')
     .option('--rejected-max <share>', 'share of the records that may be rejected: 1% or 0.01')
     .option('--speed <events>', 'events per second at most; 0: as fast as the target takes them')
     .option('--transform <id>', 'transformation config whose code changes or drops each event before the check')
     .option('--no-preflight', 'begin without a look at target, keys, disk and source')
-    .option('--again', 'load although an earlier run made other events of the same records')
     .option('--watch', 'follow it until nothing happens any more')
+    .option(
+      '--dry-run',
+      'with --replace: up to the check, and show what would be taken back and stored; nothing is sent',
+    )
+    .option('--yes', 'do not ask before earlier runs are taken back')
     .option('--undo', 'of a trial: follow it, and take back what it stored when it has ended')
     .action((options: StartOptions) => {
       if (options.config === undefined) {
@@ -158,7 +168,13 @@ async function start(terminal: Terminal, options: StartOptions, config: string):
   if (options.undo === true && limitOf(options).limit === undefined) {
     throw new CommandError('usage', 'expected --trial or --limit with --undo: only a trial is taken back by itself');
   }
+  const isDry = options.check === true || options.dryRun === true;
+  if (options.dryRun === true && options.replace === undefined) {
+    throw new CommandError('usage', 'expected --replace with --dry-run: what else a run would do shows --check');
+  }
+  if (!isDry) await confirmReplace(terminal, options);
   const view = await runs.create(orderOf(options));
+  if (options.dryRun === true) return watchRun(terminal, runs, options, view);
   if (options.undo === true) return watchAndUndo(terminal, runs, options, view);
   if (options.watch === true) return watchRun(terminal, runs, options, view);
   if (options.json) terminal.json(view);
@@ -167,7 +183,7 @@ async function start(terminal: Terminal, options: StartOptions, config: string):
 
 /** Unset options leave what the config's settings say. */
 function orderOf(options: StartOptions): ImportRunCreate {
-  const { check, rejectedMax, speed, transform } = options;
+  const { check, dryRun, rejectedMax, speed, transform } = options;
   const choose = choiceOf(options);
   return {
     ...rangeOf(options),
@@ -175,7 +191,8 @@ function orderOf(options: StartOptions): ImportRunCreate {
     ...(choose === undefined ? {} : { choose }),
     ...(transform === undefined ? {} : { transform: countOf('--transform', transform, 1) }),
     ...(options.again === true && { again: true }),
-    ...(check === true ? { last: 'check' as const } : {}),
+    ...replaceOf(options),
+    ...(check === true || dryRun === true ? { last: 'check' as const } : {}),
     ...(rejectedMax === undefined ? {} : { rejected_max: shareOf('--rejected-max', rejectedMax) }),
     ...(speed === undefined ? {} : { events_per_second: countOf('--speed', speed, 0) }),
     ...(options.preflight === false ? { preflight: false } : {}),

@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import { findSameRecords, type CheckedRun, type EarlierRuns } from '../../imports/run/same-records.ts';
+import { findSameRecords, knownRuns, type EarlierRuns, type KnownRun } from '../../imports/run/same-records.ts';
 import type { SameRecords } from '../../imports/run/results.ts';
 import { SchemaTooNewError } from '../../metadata/migrate.ts';
 import { withStore } from './local-store.ts';
@@ -14,18 +14,24 @@ export function earlierImports(dir: ImportDir): EarlierRuns {
       for (const other of await listImports(dirname(dir.path))) {
         const { url, target_key: key } = await descriptionOf(other);
         if (other.id !== dir.id && url === own.url && key === own.target_key)
-          found.push(...(await lookInto(other, checked)));
+          found.push(...(await unlessTooNew(() => withStore(other, (db) => findSameRecords(db, checked)))));
       }
       return found.toSorted((a, b) => b.created_at.localeCompare(a.created_at));
     },
     undone: async () => new Set(),
+    known: async (ids) => (await Promise.all(ids.map((id) => knownImport(dir, id)))).flat(),
   };
 }
 
+async function knownImport({ stateDir }: ImportDir, id: string): Promise<readonly KnownRun[]> {
+  const found = (await listImports(stateDir)).find((each) => each.id === id);
+  return found === undefined ? [] : unlessTooNew(() => withStore(found, (db) => knownRuns(db, [id])));
+}
+
 /** One that a newer version has begun cannot be read; that is no reason to stop this one. */
-async function lookInto(dir: ImportDir, checked: CheckedRun): Promise<readonly SameRecords[]> {
+async function unlessTooNew<T>(look: () => Promise<readonly T[]>): Promise<readonly T[]> {
   try {
-    return await withStore(dir, (db) => findSameRecords(db, checked));
+    return await look();
   } catch (error) {
     if (error instanceof SchemaTooNewError) return [];
     throw error;

@@ -28,6 +28,8 @@ export interface ImportOptions extends RunScopeOptions {
   readonly transformSetting?: readonly string[];
   readonly stateDir: string;
   readonly again?: boolean;
+  /** Refused: an import of the command line went to another service. */
+  readonly replace?: string | boolean;
   /** False: `--no-preflight`. */
   readonly preflight: boolean;
   readonly json?: boolean;

@@ -27,7 +27,7 @@ export function verdictEnd({ verdict, detail }: VerifyResult): CommandError | un
 
 /** What the check refuses is refused again, unless something is changed: its reason says what. */
 function failure({ reason, stage }: RunView, check: CheckResult | undefined, again: string): CommandError {
-  const isRefused = stage === 'load' && check?.verdict === 'failed';
+  const isRefused = (stage === 'load' || stage === 'replace') && check?.verdict === 'failed';
   return new CommandError('failed', isRefused ? reason : `${reason} (in ${stage}; ${again})`);
 }
 

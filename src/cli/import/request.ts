@@ -45,6 +45,13 @@ export function requestOf(slug: string, paths: readonly string[], given: Request
   if (source !== 'files' && paths.length > 0) {
     throw new CommandError('usage', `expected no paths with --source ${source}, got: ${paths[0] ?? ''}`);
   }
+  if (given.replace !== undefined) {
+    throw new CommandError(
+      'usage',
+      '--replace: only a service takes back what it has stored; give --replace to "millrace import start --config <id>", or ' +
+        '--again here, which loads these events beside the earlier ones',
+    );
+  }
   const last = given.check === true ? 'check' : 'report';
   if (last === 'report' && (given.apiKey ?? '') === '') {
     throw new CommandError(

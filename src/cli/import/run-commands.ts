@@ -30,11 +30,10 @@ export interface RunsOptions {
   readonly json?: boolean;
 }
 
-interface OneRunOptions extends RunsOptions {
+interface OneRunOptions extends RunsOptions, ReplaceOptions {
   readonly run?: string;
   readonly out?: string;
   readonly html?: boolean;
-  readonly yes?: boolean;
   readonly again?: boolean;
   readonly speed?: string;
   readonly rejectedMax?: string;
@@ -107,9 +106,12 @@ export function addActCommands(parent: Command, terminal: Terminal): void {
   oneRun(parent, 'pause', 'pause a run; nothing is lost').action((options: OneRunOptions) =>
     act(terminal, 'pause', options),
   );
-  addChanges(oneRun(parent, 'resume', 'go on with a run that is paused or has failed'))
-    .option('--again', 'load although an earlier run made other events of the same records')
-    .action((options: OneRunOptions) => act(terminal, 'resume', options));
+  addSameRecordsOptions(addChanges(oneRun(parent, 'resume', 'go on with a run that is paused or has failed')))
+    .option('--yes', 'do not ask before earlier runs are taken back')
+    .action(async (options: OneRunOptions) => {
+      await confirmReplace(terminal, options);
+      await act(terminal, 'resume', options);
+    });
   oneRun(parent, 'cancel', 'end a run for good; what was loaded stays')
     .option('--yes', 'do not ask')
     .action(async (options: OneRunOptions) => {
@@ -154,6 +156,36 @@ async function undo(terminal: Terminal, options: UndoOptions, run: string | unde
   await watchRun(terminal, runs, options, await runs.undo(id));
 }
 
+/** As commander gives them. */
+export interface ReplaceOptions {
+  readonly replace?: boolean | readonly string[];
+  readonly yes?: boolean;
+}
+
+/** What becomes of an earlier run of the same records. */
+export function addSameRecordsOptions(command: Command): Command {
+  return command
+    .option('--again', 'load although an earlier run made other events of the same records')
+    .option(
+      '--replace [run...]',
+      'take back what earlier runs stored, and load these in their place: these runs, or the one of the same records',
+    );
+}
+
+/** Before anything that takes back events; a dry run needs no word. */
+export async function confirmReplace({ process }: Terminal, options: ReplaceOptions): Promise<void> {
+  const { replace } = options;
+  if (replace === undefined || replace === false) return;
+  const runs = replace === true ? 'the earlier run of the same records' : `what ${replace.join(', ')} stored`;
+  await confirm(process, `Take back ${runs}, once the new records have passed their check?`, options);
+}
+
+/** As the API takes it. */
+export function replaceOf({ replace }: ReplaceOptions): Pick<ImportRunResume, 'replace'> {
+  if (replace === undefined || replace === false) return {};
+  return { replace: replace === true ? true : [...replace] };
+}
+
 function addChanges(command: Command): Command {
   return command
     .option('--rejected-max <share>', 'share of the records that may be rejected: 1% or 0.01')
@@ -185,8 +217,9 @@ async function act(terminal: Terminal, action: RunAction, options: OneRunOptions
   }
 }
 
-function changesOf({ rejectedMax, speed, again }: OneRunOptions): ImportRunResume {
+function changesOf({ rejectedMax, speed, again, ...options }: OneRunOptions): ImportRunResume {
   return {
+    ...replaceOf(options),
     ...(again === true && { again }),
     ...(rejectedMax === undefined ? {} : { rejected_max: shareOf('--rejected-max', rejectedMax) }),
     ...(speed === undefined ? {} : { events_per_second: countOf('--speed', speed, 0) }),

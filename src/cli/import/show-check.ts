@@ -1,4 +1,5 @@
 import type { CheckResult, VerifyResult } from '../../imports/run/results.ts';
+import { showUndoPlan } from './show-undo.ts';
 import { numberText } from '../progress-line.ts';
 import { printable, type Terminal } from '../terminal.ts';
 
@@ -15,10 +16,19 @@ export function showCheck(terminal: Terminal, result: CheckResult): void {
   for (const problem of result.problems) terminal.data(`  problem: ${printable(problem)}`);
   for (const warning of result.warnings) terminal.data(`  warning: ${printable(warning)}`);
   if (result.first_time !== null) terminal.data(`times: ${result.first_time} to ${result.last_time ?? ''}`);
+  showReplaced(terminal, result);
   showEvents(terminal, result);
   showIds(terminal, result.identity);
   showErrors(terminal, result);
   showSamples(terminal, result);
+}
+
+/** What would be taken back beforehand. */
+function showReplaced(terminal: Terminal, { replaces = [] }: CheckResult): void {
+  for (const { run, plan } of replaces) {
+    terminal.data('');
+    showUndoPlan(terminal, run, plan);
+  }
 }
 
 function showEvents(terminal: Terminal, { events }: CheckResult): void {

@@ -16,6 +16,7 @@ export function showReport(terminal: Terminal, report: ReportResult): void {
   terminal.data('');
   for (const line of figures(report)) terminal.data(line);
   terminal.data('');
+  for (const sentence of [...storedBefore(report), ...replacedRuns(report)]) terminal.data(sentence);
   terminal.data(`compared: ${compared(report)}`);
   for (const { name, left, right } of report.balance.filter(({ holds }) => !holds)) {
     terminal.data(`does not add up: ${name}: ${numberText(left)} and ${numberText(right)}`);
@@ -39,6 +40,30 @@ function figures({ totals: { records, events } }: ReportResult): string[] {
   return rows.map(
     ([name, count]) => `${name.padEnd(34)}${count === null ? 'not looked at' : numberText(count).padStart(13)}`,
   );
+}
+
+function storedBefore({ stored_by: storedBy }: ReportResult): string[] {
+  return (storedBy ?? []).slice(0, shownMax).map(({ run, source, created_at: at, events }) => {
+    const by =
+      run === null ? 'live capture' : `run ${run}${source === null || at === null ? '' : ` (${source}, ${day(at)})`}`;
+    return `stored before by ${printable(by)}: ${numberText(events)}`;
+  });
+}
+
+function replacedRuns({ replaced = [] }: ReportResult): string[] {
+  return replaced.flatMap(({ run, source, created_at: at, undo }) => [
+    `replaces run ${run}${source === null || at === null ? '' : ` (${printable(source)}, ${day(at)})`}: ` +
+      (undo === null
+        ? 'not taken back yet'
+        : `${numberText(undo.plan.events)} events taken back, ${numberText(undo.rows_left)} left; ` +
+          `${numberText(undo.persons.before)} persons and ${numberText(undo.groups.before)} groups made anew`),
+    ...(undo?.exceptions ?? []).map((sentence) => `  exception: ${printable(sentence)}`),
+  ]);
+}
+
+/** Of ISO 8601. */
+function day(time: string): string {
+  return time.slice(0, 16).replace('T', ' ');
 }
 
 function compared({ verify, differences }: ReportResult): string {

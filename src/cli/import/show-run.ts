@@ -45,7 +45,10 @@ export function totalsLines({ totals }: RunView): string[] {
   const chosen = Object.entries(totals.left_out).map(
     ([reason, count]) => `  events left out: ${numberText(count)} – ${printable(reason)}`,
   );
-  return [...lines, ...reasons, ...chosen];
+  const replaced = Object.entries(totals.replaced).map(
+    ([run, count]) => `  taken back: ${numberText(count)} – run ${run}, which it replaces`,
+  );
+  return [...lines, ...reasons, ...chosen, ...replaced];
 }
 
 export function showRuns(terminal: Terminal, runs: readonly RunView[]): void {

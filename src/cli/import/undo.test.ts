@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { insertRows, testRow } from '../../eventstore/conformance.ts';
 import { claimRun, completeRun } from '../../imports/run/claim-run.ts';
+import { stagingKeys } from '../../imports/staging.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { tempChdb, type TempChdb } from '../../../test/support/chdb.ts';
 import { runCommand, type Finished } from '../../../test/support/command.ts';
@@ -71,6 +72,30 @@ describe('millrace import undo', () => {
     expect([code, stdout]).toEqual([0, expect.stringContaining(`run ${id} is taken back`)]);
     const late = await run('undo', id, '--config', config, '--yes');
     expect([late.code, late.stderr]).toEqual([exitCodes.failed.code, expect.stringContaining('undone')]);
+  });
+
+  it('start --replace asks first, --dry-run does not, and both say it to the server', async () => {
+    const { config, id } = await completed();
+    const asked = await run('start', '--config', config, '--replace', id);
+    expect([asked.code, asked.stderr]).toEqual([exitCodes.usage.code, expect.stringContaining(`Take back what ${id}`)]);
+    const started = await run('start', '--config', config, '--replace', id, '--yes', '--json');
+    const begun = JSON.parse(started.stdout) as { id: string; stages: number };
+    expect(begun.stages).toBe(6);
+    await run('cancel', '--config', config, '--run', begun.id, '--yes');
+    const dry = run('start', '--config', config, '--replace', '--dry-run', '--json');
+    const queued = async () =>
+      server.app.db.selectFrom('import_runs').selectAll().where('state', '=', 'queued').executeTakeFirst();
+    while ((await queued()) === undefined) await delay(10);
+    const { id: checked, options } = (await queued()) ?? { id: '', options: '{}' };
+    expect(JSON.parse(options)).toMatchObject({ replace: true, last: 'check' });
+    const plan = { events: 2, rows: 2, by_name: { paid: 2 }, by_day: {}, distinct_ids: 2, persons: 1, groups: 0 };
+    const replaces = [{ run: id, plan: { ...plan, group_types: [], other_runs: [], exceptions: [] } }];
+    const check = { verdict: 'passed', problems: [], warnings: [], replaces };
+    await server.staging.write(stagingKeys.check(checked), [Buffer.from(JSON.stringify(check))]);
+    await end(checked);
+    expect((await dry).stdout).toContain(`"replaces":[{"run":"${id}"`);
+    const alone = await run('start', '--config', config, '--dry-run');
+    expect([alone.code, alone.stderr]).toEqual([exitCodes.usage.code, expect.stringContaining('--replace')]);
   });
 
   it('start --undo is for trials only', async () => {

@@ -26,8 +26,9 @@ function speedFinding({ options, words }: PreflightContext, approved: number): F
 
 const howToFile = 'file an agreement with POST /api/projects/:project_id/historical_migrations/ and have it approved';
 
-function withoutAgreement(
-  { options, words }: PreflightContext,
+/** What follows for `events` (undefined: nobody knows how many) as long as no agreement is approved. */
+export function withoutAgreement(
+  { options, words }: Pick<PreflightContext, 'options' | 'words'>,
   facts: AgreementFacts,
   events: number | undefined,
 ): Finding {

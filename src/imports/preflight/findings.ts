@@ -39,6 +39,6 @@ export function problemsText({ findings }: PreflightResult): string {
     .join(' ');
 }
 
-export function findingText({ message, advice }: Finding): string {
+export function findingText({ message, advice }: Pick<Finding, 'message' | 'advice'>): string {
   return advice === null ? `${message}.` : `${message}; ${advice}.`;
 }

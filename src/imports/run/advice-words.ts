@@ -23,6 +23,12 @@ export interface AdviceWords {
   readonly goOn: string;
   /** How it begins from nothing. */
   readonly startAnew: string;
+  /** How a run is loaded beside an earlier one of the same records. */
+  readonly again: string;
+  /** How an earlier run is taken back by the run that takes its place; undefined: it cannot be taken back from here. */
+  readonly replace: ((runs: readonly string[]) => string) | undefined;
+  /** How a run is taken back by itself; undefined: not from here. */
+  readonly undo: ((run: string) => string) | undefined;
   /** How it begins with what was corrected. */
   readonly startCorrected: string;
   /** How the run goes on although so many are rejected. */
@@ -51,6 +57,10 @@ export const flagWords: AdviceWords = {
   allowRejected: (share) => `--rejected-max ${share}`,
   goOn: 'give the same command again',
   startAnew: 'give the command with --again',
+  again: 'give the command with --again',
+  // Another service has stored them, and alone can take them back.
+  replace: undefined,
+  undo: undefined,
   startCorrected: 'give the command',
   leaveOut: (share) => `give the same command with --rejected-max ${share}`,
   staging: '--state-dir',
@@ -75,6 +85,9 @@ export const fieldWords: AdviceWords = {
   allowRejected: (share) => `"rejected_max": ${share}`,
   goOn: 'resume the run',
   startAnew: 'start a new run',
+  again: 'resume this run with "again": true',
+  replace: (runs) => `resume this run with "replace": ${JSON.stringify(runs)}`,
+  undo: (run) => `POST …/runs/${run}/undo/`,
   startCorrected: 'start a new run',
   leaveOut: (share) => `resume this run with "rejected_max": ${share}`,
   staging: 'MILLRACE_IMPORT_STAGING',

@@ -12,8 +12,13 @@ export interface Claim {
   readonly attempt: number;
 }
 
-/** An undo waits for imports: it must not take the place that one of these needs. */
-export type RunKind = 'import' | 'undo';
+/** An undo waits for imports, and who replaces a run for its undo: neither must take the place that the other needs. */
+export type RunKind = 'import' | 'replace' | 'undo';
+
+/** Whose work a stage is. */
+export function kindOf(stage: Stage): RunKind {
+  return stage === 'replace' || stage === 'undo' ? stage : 'import';
+}
 
 export interface ClaimOptions {
   readonly onlyRun?: string | undefined;
@@ -65,7 +70,8 @@ function findDue(db: Metadata, now: number, leaseMs: number, { onlyRun, except =
     .limit(1);
   if (onlyRun !== undefined) query = query.where('id', '=', onlyRun);
   if (inHand.length > 0) query = query.where('id', 'not in', inHand);
-  if (kind !== undefined) query = query.where('stage', kind === 'undo' ? '=' : '!=', 'undo' satisfies Stage);
+  if (kind === 'import') query = query.where('stage', 'not in', ['replace', 'undo'] satisfies Stage[]);
+  else if (kind !== undefined) query = query.where('stage', '=', kind satisfies Stage);
   return query.executeTakeFirst();
 }
 

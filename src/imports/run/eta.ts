@@ -41,7 +41,8 @@ export function runEtaMs(run: Run, now: number): number | undefined {
 /** The stages that this run does, in order. */
 export function stagesOf(run: Run): readonly Stage[] {
   if (run.stage === 'undo') return ['undo'];
-  return stages.slice(0, stages.indexOf(run.options.last) + 1);
+  const asked = stages.slice(0, stages.indexOf(run.options.last) + 1);
+  return run.options.replace === undefined ? asked.filter((stage) => stage !== 'replace') : asked;
 }
 
 function clamp(share: number): number {

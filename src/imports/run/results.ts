@@ -39,6 +39,8 @@ export interface CheckResult {
   readonly odd_values?: readonly OddFinding[];
   /** Earlier runs that made other events of the same records; results of old versions lack it. */
   readonly same_records?: readonly SameRecords[];
+  /** Runs that are taken back before this one loads; absent: none. */
+  readonly replaces?: readonly RunToReplace[];
 }
 
 /** Odd values of one kind. */
@@ -62,6 +64,16 @@ export interface SameRecords {
   readonly loaded: number;
   /** Events of this run, by day and name, that differ from what it made: they would be stored beside them. */
   readonly again: number;
+}
+
+/** An earlier run that is taken back before this one loads. */
+export interface RunToReplace {
+  readonly run: string;
+  readonly source: string;
+  readonly created_at: string;
+  readonly state: string;
+  /** What taking it back would do, when the check was made. */
+  readonly plan: UndoPlan;
 }
 
 /** A file among others that holds no records: a readme, a manifest. */
@@ -108,6 +120,8 @@ export interface VerifyResult {
   readonly found: number;
   /** Of `found`: stored by another import or by live capture; the store keeps what came first. Results of old versions lack it. */
   readonly stored_by_others?: number;
+  /** Who stored those: most of them first, at most 200. Results of old versions lack it. */
+  readonly stored_by?: readonly StoredBy[];
   /** Of these: with another time than this run has for them. No fault, but each is in `differences`, as `earlier`. */
   readonly other_times?: number;
   /** Of those by others: with other properties. No fault, and only counted. */
@@ -121,6 +135,16 @@ export interface VerifyResult {
 }
 
 /** A day and an event name of which something differs. Those that agree are only counted. */
+/** Who had stored events of a run before it did. */
+export interface StoredBy {
+  /** Null: live capture. */
+  readonly run: string | null;
+  /** Slug of its import app; null: live capture, or a run that is not known here. */
+  readonly source: string | null;
+  readonly created_at: string | null;
+  readonly events: number;
+}
+
 export interface VerifyCell {
   readonly day: string;
   readonly event: string;

@@ -1,9 +1,11 @@
 import { ApiError } from '../../contract/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
+import { SettingsError } from '../../plugins/plugin.ts';
+import { readReplace } from './read-replace.ts';
 import type { ResumeChanges } from './run-transitions.ts';
 
 const eventsPerSecondMax = 1_000_000;
-const known = ['rejected_max', 'events_per_second', 'last', 'again'];
+const known = ['rejected_max', 'events_per_second', 'last', 'again', 'replace'];
 
 /**
  * What a payload changes when a run goes on.
@@ -24,12 +26,23 @@ export function resumeChangesOf(payload: JsonObject): ResumeChanges {
   }
   if (isGiven(last) && last !== 'check' && last !== 'report') refuse('last', 'Expected check or report.');
   if (isGiven(again) && typeof again !== 'boolean') refuse('again', 'Expected true or false.');
+  const replace = replaceOf(payload);
   return {
+    ...(replace !== undefined && { replace }),
     ...(typeof again === 'boolean' && { again }),
     ...(isNumber(rejectedMax, 1) && { rejectedMax }),
     ...(isNumber(eventsPerSecond, eventsPerSecondMax) && { eventsPerSecond }),
     ...((last === 'check' || last === 'report') && { last }),
   };
+}
+
+function replaceOf({ replace }: JsonObject): ResumeChanges['replace'] {
+  try {
+    return readReplace(replace);
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    throw new ApiError('invalid_input', `${error.message}.`, { attr: 'replace', cause: error });
+  }
 }
 
 function isGiven(value: unknown): boolean {

@@ -25,6 +25,7 @@ export function toRunRecord(run: Run, now: number): ImportRunRecord {
       left_out: totals.left_out ?? {},
       duplicates: totals.duplicates,
       loaded: totals.loaded,
+      replaced: totals.replaced ?? {},
       verified: totals.verified ?? null,
     },
     promoted_from: run.promotedFrom,
@@ -54,6 +55,7 @@ export function toOptionsRecord({
     transform:
       transform === undefined ? null : { config: transform.config ?? null, name: transform.name, hash: transform.hash },
     again: options.again ?? false,
+    replace: replaceRecord(options.replace),
     last: options.last,
     limit: limit ?? null,
     rejected_max: options.rejectedMax,
@@ -61,6 +63,10 @@ export function toOptionsRecord({
     preflight: options.preflight !== false,
     target: { kind: target.kind, url: target.kind === 'http' ? withoutCredentials(target.url) : null },
   };
+}
+
+function replaceRecord(replace: RunOptions['replace'] = undefined): ImportRunRecord['options']['replace'] {
+  return replace === undefined || replace === true ? replace === true : [...replace];
 }
 
 function toStage(run: Run, stage: Stage, now: number): ImportStageRecord {

@@ -5,6 +5,7 @@ import { assertRulesFit } from '../choosing/ruled-reader.ts';
 import { withRange } from '../choosing/with-range.ts';
 import { parseNames } from '../formats/names.ts';
 import { findFormat, formats } from '../formats/registry.ts';
+import { readReplace } from './read-replace.ts';
 import type { RunOptions, RunTarget } from './run.ts';
 import type { TimeRange } from '../source.ts';
 import { isGiven, ownValue, withDefaults } from '../../plugins/check-settings.ts';
@@ -36,6 +37,7 @@ export const runOverrides = [
   'choose',
   'transform',
   'again',
+  'replace',
   'preflight',
 ] as const;
 
@@ -158,6 +160,7 @@ export function runOptionsOf(plugin: Sourced, given: SettingValues, payload: Jso
     ...(names === undefined ? {} : { names }),
     ...(choice === undefined ? {} : { choice }),
     ...(isAgain(payload) && { again: true }),
+    ...replaceOf(payload, targetOf(settings)),
     last: lastOf(payload),
     ...(limit === undefined ? {} : { limit }),
     rejectedMax: numberIn(payload, 'rejected_max', { min: 0, max: 1 }) ?? rejectedShareOf(settings),
@@ -240,6 +243,14 @@ function isAgain(payload: JsonObject): boolean {
   const again = ownValue(payload, 'again') ?? false;
   if (typeof again === 'boolean') return again;
   throw new SettingsError('"again": expected true or false');
+}
+
+function replaceOf(payload: JsonObject, { kind }: RunTarget): Pick<RunOptions, 'replace'> {
+  const replace = readReplace(ownValue(payload, 'replace'));
+  if (replace === undefined || kind === 'project') return replace === undefined ? {} : { replace };
+  throw new SettingsError(
+    '"replace": expected a run that loads into this project; other services take back what is theirs',
+  );
 }
 
 function lastOf(payload: JsonObject): RunOptions['last'] {

@@ -37,6 +37,16 @@ export function refusedText({ run, action, allowed }: RefusedAction, shown: (act
   return `expected a run for which "${shown(action)}" is possible, got one that is ${run.state}${removed}; ${instead}`;
 }
 
+/** Which runs are replaced has to be said before any of them is taken back, and before the load begins. */
+export class ReplaceLateError extends Error {
+  override name = 'ReplaceLateError';
+
+  constructor({ id, totals }: Run) {
+    const done = totals.replaced === undefined ? 'has begun to load' : 'has begun to take back what it replaces';
+    super(`expected "replace" before run ${id} loads, got it when the run ${done}; undo it and start another one`);
+  }
+}
+
 export class RunMissingError extends Error {
   override name = 'RunMissingError';
 }
@@ -47,19 +57,51 @@ export function pauseRun(db: Queries, id: string, reason = 'paused by a person')
 }
 
 /** What may be changed at a resume. */
-export type ResumeChanges = Partial<Pick<RunOptions, 'rejectedMax' | 'last' | 'eventsPerSecond' | 'again'>>;
+export type ResumeChanges = Partial<Pick<RunOptions, 'rejectedMax' | 'last' | 'eventsPerSecond' | 'again' | 'replace'>>;
 
-/** Goes on in the stage where it was. A run that was to be checked only goes on with the load, unless told otherwise. */
+/**
+ * Goes on in the stage where it was. A run that was to be checked only goes on with what follows, unless told otherwise; one that
+ * is told only now which runs it replaces is checked once more, as if nothing of those were stored.
+ */
 export function resumeRun(db: Queries, id: string, changes: ResumeChanges = {}): Promise<Run> {
-  return change(db, id, 'resume', (run) => {
+  if (changes.replace !== undefined) return resumeReplacing(db, id, changes);
+  return change(db, id, 'resume', resumed(changes));
+}
+
+function resumed(changes: ResumeChanges): (run: Run) => Changed {
+  return (run) => {
     const checkedOnly = run.state === 'completed';
     const last = changes.last ?? (checkedOnly ? 'report' : run.options.last);
     // A run that was paused beyond the check cannot go back to end there.
-    const beyond = last === 'check' && ['load', 'verify', 'report'].includes(run.stage);
+    const beyond = last === 'check' && ['replace', 'load', 'verify', 'report'].includes(run.stage);
     const options = { ...run.options, ...defined(changes), last: beyond ? run.options.last : last };
-    const stage = checkedOnly && last === 'report' ? 'load' : run.stage;
+    const next = options.replace === undefined ? 'load' : 'replace';
+    const stage = checkedOnly && last === 'report' ? next : run.stage;
     return { ...queued, stage, options: JSON.stringify(options) };
+  };
+}
+
+async function resumeReplacing(db: Queries, id: string, changes: ResumeChanges): Promise<Run> {
+  return inTransaction(db, async (tx) => {
+    const run = await change(tx, id, 'resume', (before) => {
+      if (before.totals.replaced !== undefined || before.totals.loaded > 0) throw new ReplaceLateError(before);
+      const to = resumed(changes)(before);
+      const isChecked = before.stage !== 'export';
+      return { ...to, ...(isChecked && { stage: 'check', progress: withoutChecked(before) }) };
+    });
+    if (run.stage === 'check') await forgetChecked(tx, id);
+    return run;
   });
+}
+
+function withoutChecked({ progress }: Run): string {
+  return JSON.stringify({ export: progress.export });
+}
+
+/** What is staged of the source stays, and is checked from its first record on. */
+async function forgetChecked(tx: Queries, id: string): Promise<void> {
+  await tx.updateTable('import_parts').set({ checked: 0, check_state: '' }).where('run_id', '=', id).execute();
+  await tx.deleteFrom('import_days').where('run_id', '=', id).execute();
 }
 
 /** For good. What was loaded stays. */
@@ -82,10 +124,9 @@ export function retryRejected(db: Queries, id: string): Promise<Run> {
       ...queued,
       stage: 'check',
       retries: before.retries + 1,
-      progress: JSON.stringify({ export: before.progress.export }),
+      progress: withoutChecked(before),
     }));
-    await tx.updateTable('import_parts').set({ checked: 0, check_state: '' }).where('run_id', '=', id).execute();
-    await tx.deleteFrom('import_days').where('run_id', '=', id).execute();
+    await forgetChecked(tx, id);
     return run;
   });
 }

@@ -51,6 +51,7 @@ function work(stages: Partial<RunStages> = {}, more: Partial<RunWorkerDeps> = {}
       verify: stage('verify'),
       report: stage('report'),
       undo: stage('undo'),
+      replace: stage('replace'),
     }),
     signal: AbortSignal.any([stop.signal, own.signal]),
     concurrency: 2,
@@ -261,7 +262,15 @@ describe('a worker of import runs', () => {
     await createRun(store.db, newRun({ id: 'r' }));
     let closed = 0;
     const noStage = async (): Promise<void> => undefined;
-    const stages = { export: noStage, check: noStage, load: noStage, verify: noStage, report: noStage, undo: noStage };
+    const stages = {
+      export: noStage,
+      check: noStage,
+      load: noStage,
+      verify: noStage,
+      report: noStage,
+      undo: noStage,
+      replace: noStage,
+    };
     work({}, { stagesOf: async () => ({ ...stages, [Symbol.asyncDispose]: async () => void (closed += 1) }) });
     await until('completed');
     expect(closed).toBe(1);

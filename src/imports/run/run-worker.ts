@@ -13,6 +13,7 @@ import {
   enterStage,
   failRun,
   isClaimed,
+  kindOf,
   releaseRun,
   renew,
   type Claim,
@@ -91,8 +92,9 @@ async function workOn(deps: WorkerDeps, claim: Claim): Promise<void> {
   const leased = createRunWriter({ db, clock, signal, onLost: lose, onTrouble }, claim);
   const letGo = keepClaim(deps, claim, lose);
   try {
-    await doStages(deps, claim, leased);
-    await settleDone(deps, claim, leased);
+    const next = await doStages(deps, claim, leased);
+    if (next === undefined) await settleDone(deps, claim, leased);
+    else await releaseRun(db, claim);
   } catch (error) {
     await settleFailure(deps, claim, { leased, lost: lost.signal.aborted, error });
   } finally {
@@ -100,12 +102,16 @@ async function workOn(deps: WorkerDeps, claim: Claim): Promise<void> {
   }
 }
 
-async function doStages(deps: WorkerDeps, claim: Claim, leased: RunWriter): Promise<void> {
+/** Returns the stage that is next, where that is the work of another kind of worker; undefined: all are done. */
+async function doStages(deps: WorkerDeps, claim: Claim, leased: RunWriter): Promise<Stage | undefined> {
   await using stages = disposable(await withRetry(deps, leased, () => deps.stagesOf(claim.run)));
   const asked = stagesOf(claim.run);
   for (const stage of asked.slice(Math.max(0, asked.indexOf(claim.run.stage)))) {
     leased.signal.throwIfAborted();
+    const isOthers = deps.kind !== undefined && kindOf(stage) !== deps.kind;
+    if (isOthers) await leased.flush();
     if (!(await enterStage(deps.db, claim, stage))) throw new RunLostError(`import run ${claim.run.id} is lost`);
+    if (isOthers) return stage;
     deps.log.info({ run: claim.run.id, stage }, 'import: stage begins');
     // As it was before the stage began: stages look there for whether they are done again.
     let before: Run | undefined = leased.current();
@@ -121,6 +127,7 @@ async function doStages(deps: WorkerDeps, claim: Claim, leased: RunWriter): Prom
     leased.endStage(stage);
     await leased.flush();
   }
+  return undefined;
 }
 
 /** As `leased.progress`, and tells by how much `done` grew since it was `before`; a stage that begins anew counts anew. */

@@ -75,8 +75,8 @@ export function allowedActions({ state, stage, stagingRemovedAt, options }: Run)
 /** In the order in which they are offered. */
 const runActions: readonly RunAction[] = ['pause', 'resume', 'retry', 'verify', 'cancel', 'undo'];
 
-export const stages = ['export', 'check', 'load', 'verify', 'report'] as const;
-/** `undo` takes back what the others did, and stands alone. */
+export const stages = ['export', 'check', 'replace', 'load', 'verify', 'report'] as const;
+/** `replace` is there for runs that take the place of others; `undo` takes back what the others did, and stands alone. */
 export type Stage = (typeof stages)[number] | 'undo';
 
 /** Where the events go: this service's own project, or any service that speaks `/batch/`. */
@@ -111,6 +111,8 @@ export interface RunOptions {
   readonly last: 'check' | 'report';
   /** Records of which an earlier run made other events are loaded all the same. */
   readonly again?: boolean;
+  /** Runs whose events are taken back before these are loaded; true: the one that made other events of the same records. */
+  readonly replace?: true | readonly string[];
   /** A trial: only so many records of the source, from its first parts. */
   readonly limit?: number;
   /** Share of the records that may be rejected (0 to 1) before load refuses to start. */
@@ -200,6 +202,8 @@ export interface RunTotals {
   readonly duplicates: number;
   /** Events that the target acknowledged. */
   readonly loaded: number;
+  /** Events taken back of the runs that it replaces, by their ids; 0: not yet. Undefined: nothing was begun to be taken back. */
+  readonly replaced?: Readonly<Record<string, number>>;
   /** Events found in the target's store; undefined: it was not or cannot be looked at. */
   readonly verified?: number;
 }

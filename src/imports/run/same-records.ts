@@ -20,10 +20,23 @@ export interface EarlierRuns {
   readonly sameRecords: (checked: CheckedRun) => Promise<readonly SameRecords[]>;
   /** Of these runs those that are undone by now, or gone. */
   readonly undone: (ids: readonly string[]) => Promise<ReadonlySet<string>>;
+  /** Where and when these runs began, as far as they are known. */
+  readonly known: (ids: readonly string[]) => Promise<readonly KnownRun[]>;
+}
+
+export interface KnownRun {
+  readonly id: string;
+  /** Slug of the import app. */
+  readonly source: string;
+  readonly created_at: string;
 }
 
 export function earlierRunsIn(db: Queries): EarlierRuns {
-  return { sameRecords: (checked) => findSameRecords(db, checked), undone: (ids) => undoneRuns(db, ids) };
+  return {
+    sameRecords: (checked) => findSameRecords(db, checked),
+    undone: (ids) => undoneRuns(db, ids),
+    known: (ids) => knownRuns(db, ids),
+  };
 }
 
 /** Older runs of a project are not looked at. */
@@ -48,6 +61,11 @@ export async function findSameRecords(db: Queries, checked: CheckedRun): Promise
     });
   }
   return found;
+}
+
+export async function knownRuns(db: Queries, ids: readonly string[]): Promise<readonly KnownRun[]> {
+  if (ids.length === 0) return [];
+  return db.selectFrom('import_runs').select(['id', 'source', 'created_at']).where('id', 'in', ids).execute();
 }
 
 async function undoneRuns(db: Queries, ids: readonly string[]): Promise<ReadonlySet<string>> {

@@ -12,7 +12,15 @@ import type { PluginRegistry } from '../../plugins/plugin-registry.ts';
 import { refuseSettings } from './refuse-settings.ts';
 import { resumeChangesOf } from './resume-changes.ts';
 import { createRun, getRunSecrets, listRuns } from './run-store.ts';
-import { cancelRun, pauseRun, resumeRun, RunTransitionError, verifyAgain } from './run-transitions.ts';
+import { refuseReplace } from './refuse-replace.ts';
+import {
+  cancelRun,
+  pauseRun,
+  ReplaceLateError,
+  resumeRun,
+  RunTransitionError,
+  verifyAgain,
+} from './run-transitions.ts';
 import { allowedActions, type Run, type RunAction, type RunOptions } from './run.ts';
 
 export interface SteeringDeps {
@@ -59,6 +67,7 @@ export function sourceOf(
 async function steerRun(source: ImportSourcePlugin, job: SteeredJob): Promise<Run> {
   const { tx, config, payload, now } = job;
   const type = importJob(job.type);
+  if (payload['replace'] !== undefined) throw new ApiError('invalid_input', replaceElsewhere, { attr: 'job__payload' });
   const { runs } = await listRuns(
     tx,
     { projectId: config.projectId, configId: config.id },
@@ -80,6 +89,10 @@ async function steerRun(source: ImportSourcePlugin, job: SteeredJob): Promise<Ru
       return guarded(() => verifyAgain(tx, latest(runs, 'verify').id));
   }
 }
+
+/** Whoever may start jobs may not yet take back what is stored. */
+const replaceElsewhere =
+  'A job takes no "replace": start or resume the run through …/runs/, with a key that has the scope import_undo:write.';
 
 function importJob(type: string): ImportJob {
   if (Object.hasOwn(importRunJobs, type)) return type as ImportJob;
@@ -143,6 +156,7 @@ export interface RunOrder {
 /** @throws ApiError when the settings cannot work */
 export async function startRun(source: ImportSourcePlugin, { tx, ...order }: RunOrder): Promise<Run> {
   const plan = await planRun(source, { tx, ...order });
+  await refuseReplace(tx, { projectId: order.config.projectId }, plan.options.replace);
   return createRun(tx, { ...ownerOf(order.config), ...plan, now: order.now });
 }
 
@@ -255,7 +269,8 @@ export async function guarded<Result>(act: () => Promise<Result>): Promise<Resul
   try {
     return await act();
   } catch (error) {
-    if (error instanceof RunTransitionError) throw new ApiError('conflict', `${error.message}.`, { cause: error });
+    if (error instanceof RunTransitionError || error instanceof ReplaceLateError)
+      throw new ApiError('conflict', `${error.message}.`, { cause: error });
     throw error;
   }
 }

@@ -5,12 +5,20 @@ import {
   importedDayCounts,
   importedEvents,
   importedProperties,
+  placesWithoutRuns,
   storedOnDay,
   type IdentityKey,
   type ImportedIdentity,
 } from '../../eventstore/import-reads.ts';
 import { storedId } from '../../batch/stored-id.ts';
-import { TargetError, TargetWaitError, type LoadBatch, type Target, type TargetReader } from '../target.ts';
+import {
+  TargetError,
+  TargetWaitError,
+  type LoadBatch,
+  type StoredPlace,
+  type Target,
+  type TargetReader,
+} from '../target.ts';
 import { splitLines } from './lines.ts';
 import type { ProjectDoor } from './project-door.ts';
 
@@ -87,8 +95,23 @@ function storeReader({ projectId, runId, store }: ProjectTargetOptions): TargetR
       const rows = await read(() => importedProperties(store, projectId, { day, event, uuids }));
       return new Map(rows.map(({ uuid, distinctId, properties }) => [`${uuid} ${distinctId}`, properties]));
     },
-    eventsNamed: (event, signal) => pages({ event }, signal),
+    eventsNamed: (event, signal, without = []) =>
+      without.length === 0 ? pages({ event }, signal) : placesWithout(event, without, signal),
   };
+
+  async function* placesWithout(
+    event: string,
+    runs: readonly string[],
+    signal: AbortSignal,
+  ): AsyncGenerator<readonly StoredPlace[]> {
+    let after: IdentityKey | undefined;
+    do {
+      signal.throwIfAborted();
+      const page = await read(() => placesWithoutRuns(store, projectId, { event, runs, after }, identitiesPerPage));
+      yield page.events;
+      after = page.next;
+    } while (after !== undefined);
+  }
 
   async function* pages(
     where: { readonly day?: string; readonly event: string },

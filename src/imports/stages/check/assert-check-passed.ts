@@ -5,7 +5,8 @@ import type { EarlierRuns } from '../../run/same-records.ts';
 import type { RunOptions, RunTotals } from '../../run/run.ts';
 
 /** What of the options decides whether a load may begin. */
-export type LoadConditions = Pick<RunOptions, 'rejectedMax' | 'again' | 'target'>;
+export type LoadConditions = Pick<RunOptions, 'rejectedMax' | 'again' | 'replace' | 'target'> &
+  Pick<RunTotals, 'replaced'>;
 
 /**
  * Lets the load begin, or throws RunFailedError with a sentence that says how to go on. Judges the figures anew: a run
@@ -25,15 +26,47 @@ export async function assertCheckPassed(
 /** Why the events must not be loaded; none: they may. */
 export function findProblems(
   { totals, same_records: same = [] }: Pick<CheckResult, 'totals' | 'same_records'>,
-  { rejectedMax, again = false, target }: LoadConditions,
+  conditions: LoadConditions,
   words: AdviceWords = fieldWords,
 ): string[] {
   if (totals.events - (totals.rejected_events ?? 0) === 0) return [noEvents(totals, words)];
   const share = rejectedShare(totals);
-  const beside = again ? undefined : same.find((each) => each.again > 0);
+  const { rejectedMax } = conditions;
+  const beside = storedBeside(same, conditions);
   return [
     ...(share > rejectedMax ? [tooManyRejected(totals, { share, rejectedMax }, words)] : []),
-    ...(beside === undefined ? [] : [storedAgain(beside, target)]),
+    ...unclearReplace(same, conditions, words),
+    ...(beside === undefined ? [] : [storedAgain(beside, conditions.target, words)]),
+  ];
+}
+
+/** Runs that are to be replaced, by what was said and what the check found. */
+export function runsToReplace({ replace, replaced }: LoadConditions, same: readonly SameRecords[]): readonly string[] {
+  if (replaced !== undefined) return Object.keys(replaced);
+  return replace === true ? same.map(({ run }) => run) : (replace ?? []);
+}
+
+function storedBeside(same: readonly SameRecords[], conditions: LoadConditions): SameRecords | undefined {
+  if (conditions.again === true) return undefined;
+  const replaced = runsToReplace(conditions, same);
+  return same.find(({ run, again }) => again > 0 && !replaced.includes(run));
+}
+
+/** Which run is meant has to be clear before it is taken back. */
+function unclearReplace(
+  same: readonly SameRecords[],
+  { replace, replaced }: LoadConditions,
+  words: AdviceWords,
+): readonly string[] {
+  if (replace !== true || replaced !== undefined || same.length === 1) return [];
+  if (same.length === 0) {
+    const how = words.replace === undefined ? '' : ` If you know the run, ${words.replace(['ID of the run'])}.`;
+    return [`No earlier run made other events of these records, so it is not clear what to replace.${how}`];
+  }
+  const ids = same.map(({ run }) => run);
+  const how = words.replace === undefined ? '' : ` To replace all of them, ${words.replace(ids)}.`;
+  return [
+    `${same.length} earlier runs made other events of these records (${ids.join(', ')}): say which to replace.${how}`,
   ];
 }
 
@@ -47,12 +80,12 @@ export function sameRecordsSentence({ run, created_at: at, records, loaded, agai
     : `${made}; ${again} events of this run would be stored beside them.`;
 }
 
-function storedAgain(same: SameRecords, { kind }: RunOptions['target']): string {
-  const undo = `Undo that run first (millrace import undo --run ${same.run}, or POST …/runs/${same.run}/undo/). `;
-  return (
-    `${sameRecordsSentence(same)} ${kind === 'project' ? undo : ''}` +
-    'To load these all the same: --again on the command line, "again": true in the API.'
-  );
+function storedAgain(same: SameRecords, { kind }: RunOptions['target'], { replace, undo, again }: AdviceWords): string {
+  const instead =
+    kind !== 'project' || replace === undefined || undo === undefined
+      ? ''
+      : `To take back that one and load these in its place, ${replace([same.run])}; ${undo(same.run)} only takes it back. `;
+  return `${sameRecordsSentence(same)} ${instead}To load these beside them, ${again}.`;
 }
 
 /** Rejected records of all records, 0 to 1. One record may become several events that are refused. */

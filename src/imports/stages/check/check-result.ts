@@ -3,7 +3,14 @@ import type { RecordTimes } from '../../formats/format.ts';
 import { linkNotListed } from '../../choosing/event-names.ts';
 import type { StoredDay } from '../../run/import-day.ts';
 import type { AdviceWords } from '../../run/advice-words.ts';
-import type { CheckResult, EventSummary, LeftOutFile, OddFinding, SameRecords } from '../../run/results.ts';
+import type {
+  CheckResult,
+  EventSummary,
+  LeftOutFile,
+  OddFinding,
+  RunToReplace,
+  SameRecords,
+} from '../../run/results.ts';
 import type { RunOptions, RunTotals } from '../../run/run.ts';
 import { findProblems, sameRecordsSentence, type LoadConditions } from './assert-check-passed.ts';
 import { isoOfMicros } from '../../../base/clock.ts';
@@ -27,6 +34,8 @@ export interface Checked {
   /** Of the format. */
   readonly times: RecordTimes | undefined;
   readonly sameRecords: readonly SameRecords[];
+  /** Runs that are taken back before this one loads. */
+  readonly replaces: readonly RunToReplace[];
   readonly leftOut: readonly LeftOutFile[];
   /** Undefined: nobody can tell. */
   readonly knownEvents: ReadonlySet<string> | undefined;
@@ -70,6 +79,7 @@ export function checkResult(checked: Checked): CheckResult {
     ...(checked.leftOut.length > 0 && { files_left_out: checked.leftOut }),
     odd_values: oddOf(checked),
     same_records: same,
+    ...(checked.replaces.length > 0 && { replaces: checked.replaces }),
   };
 }
 
@@ -145,10 +155,18 @@ function warningsOf(checked: Checked): string[] {
     [devices.shared.length > 0, () => sharedSentence(devices)],
     [unmapped > 0, () => unmappedSentence(unmapped)],
     ...checked.sameRecords.map((same) => [true, () => sameRecordsSentence(same)] as const),
+    ...checked.replaces.map((each) => [true, () => replaceSentence(each)] as const),
     ...joinSentences(checked),
     [links > 0, () => linksSentence(links)],
   ];
   return sentences.filter(([holds]) => holds).map(([, sentence]) => sentence());
+}
+
+function replaceSentence({ run, plan }: RunToReplace): string {
+  return (
+    `Run ${run} is taken back before this one loads: ${plan.events} events of ${plan.distinct_ids} ids.` +
+    plan.exceptions.map((sentence) => ` ${sentence}`).join('')
+  );
 }
 
 const filesShown = 5;

@@ -12,12 +12,13 @@ import { RunFailedError, type LeasedRun, type RunStage, type StoredPart } from '
 import { readLeftOut } from '../export/left-out-files.ts';
 import { createTargetRetry } from '../stage-retry.ts';
 import { readSegment as standardReadSegment, type ReadSegment } from './read-segment.ts';
-import type { CheckResult } from '../../run/results.ts';
-import type { Run } from '../../run/run.ts';
+import type { CheckResult, RunToReplace } from '../../run/results.ts';
+import type { Run, RunTotals } from '../../run/run.ts';
 import type { EarlierRuns } from '../../run/same-records.ts';
 import { stagingKeys, type Staging } from '../../staging.ts';
 import { TargetUnreadableError, type TargetReader } from '../../target.ts';
 import { createCheckProgress, type CheckProgress } from './check-progress.ts';
+import { runsToReplace } from './assert-check-passed.ts';
 import { checkResult } from './check-result.ts';
 import { checkSegment, replaySegment, type SegmentCheckDeps } from './check-segment.ts';
 import { addFaults, readHeldLines } from './add-faults.ts';
@@ -54,6 +55,8 @@ export interface CheckDeps {
   readonly openTransform?: OpenRunTransform | undefined;
   /** Left out: there are none to ask about. */
   readonly earlier?: EarlierRuns | undefined;
+  /** What taking back these runs would do; left out: none can be taken back from here. */
+  readonly planReplace?: ((runs: readonly string[]) => Promise<readonly RunToReplace[]>) | undefined;
   /** Of JSON, one event: what the door takes. */
   readonly eventBytesMax: number;
   readonly clock: Clock;
@@ -89,6 +92,7 @@ export function createCheckStage(deps: CheckDeps): RunStage {
     ...deps,
     project: deps.project,
     earlier: deps.earlier,
+    planReplace: deps.planReplace,
     openTable: deps.openTable,
     openTransform: deps.openTransform,
     reader: deps.reader,
@@ -115,7 +119,8 @@ export function createCheckStage(deps: CheckDeps): RunStage {
     const spilled = await readSpills(ready.staging, leased.run.id, parts, sum);
     const faults = await addFaults(ready.staging, leased.run.id, parts, sum.errors);
     const onDay = progress.day;
-    const stored = await storedEvents(ready, leased, sum);
+    const replaced = await replacedRuns(ready, leased, parts);
+    const stored = await storedEvents(ready, leased, sum, replaced);
     const repeated = await prepareDays({ ...ready, onDay, stored }, leased, spilled);
     const days = await leased.days();
     const result = checkResult({
@@ -124,11 +129,12 @@ export function createCheckStage(deps: CheckDeps): RunStage {
       devices: checking.devices,
       faults,
       repeated,
-      options: leased.run.options,
+      options: { ...leased.run.options, ...alreadyReplaced(leased.run) },
       words: ready.words,
       times: checking.times,
       tables,
       sameRecords: (await ready.earlier?.sameRecords({ run: leased.run, parts, days })) ?? [],
+      replaces: replaced.length === 0 ? [] : ((await ready.planReplace?.(replaced)) ?? []),
       leftOut: await readLeftOut(ready.staging, leased.run.id),
       knownEvents: await ready.project?.knownEvents(),
     });
@@ -140,12 +146,32 @@ export function createCheckStage(deps: CheckDeps): RunStage {
   };
 }
 
+/** What these have stored will be gone when this run loads. */
+async function replacedRuns(
+  { earlier }: Ready,
+  { run }: LeasedRun,
+  parts: readonly StoredPart[],
+): Promise<readonly string[]> {
+  if (run.options.replace === undefined) return [];
+  const same = (await earlier?.sameRecords({ run, parts, days: [] })) ?? [];
+  return runsToReplace({ ...run.options, ...alreadyReplaced(run) }, same);
+}
+
+function alreadyReplaced({ totals: { replaced } }: Run): Pick<RunTotals, 'replaced'> {
+  return replaced === undefined ? {} : { replaced };
+}
+
 /** A target that cannot be read leaves the run without: it is loaded all the same. */
-async function storedEvents({ reader, clock }: Ready, leased: LeasedRun, { counts }: Sum): Promise<StoredEvents> {
+async function storedEvents(
+  { reader, clock }: Ready,
+  leased: LeasedRun,
+  { counts }: Sum,
+  without: readonly string[],
+): Promise<StoredEvents> {
   if (reader === undefined) return noStoredEvents;
   const retry = createTargetRetry({ leased, clock });
   try {
-    return await retry(() => readStoredEvents(counts, (event) => reader.eventsNamed(event, leased.signal)));
+    return await retry(() => readStoredEvents(counts, (event) => reader.eventsNamed(event, leased.signal, without)));
   } catch (error) {
     if (error instanceof TargetUnreadableError) return noStoredEvents;
     throw error;

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../base/clock.ts';
 import type { Failpoint } from '../../../base/failpoint.ts';
 import type { Retry, Sleep } from '../../../base/retry.ts';
-import { assertCheckPassed, rejectedShare } from '../check/assert-check-passed.ts';
+import { assertCheckPassed, rejectedShare, type LoadConditions } from '../check/assert-check-passed.ts';
 import { fieldWords, type AdviceWords } from '../../run/advice-words.ts';
 import { RunFailedError, type LeasedRun, type RunStage } from '../../run/leased-run.ts';
 import { isLoaded, type StoredDay } from '../../run/import-day.ts';
@@ -59,7 +59,7 @@ export function createLoadStage(deps: LoadDeps): RunStage {
     const { run } = leased;
     // What the check wrote.
     const check = (await readJson(deps.staging, stagingKeys.check(run.id))) as CheckResult;
-    await assertCheckPassed(check, run.options, { undone: deps.undone ?? noneUndone, words: deps.words });
+    await assertCheckPassed(check, conditionsOf(run), { undone: deps.undone ?? noneUndone, words: deps.words });
     const days = (await leased.days()).toSorted((a, b) => (a.day < b.day ? -1 : 1));
     const begun = run.progress.load !== undefined;
     if (days.every((day) => day.framesLoaded === 0)) await deps.staging.remove(loadRejectedPrefix(run.id));
@@ -90,6 +90,10 @@ export function createLoadStage(deps: LoadDeps): RunStage {
     progress.finish();
     await leased.flush();
   };
+}
+
+function conditionsOf({ options, totals: { replaced } }: Run): LoadConditions {
+  return { ...options, ...(replaced !== undefined && { replaced }) };
 }
 
 function mayBeStored({ retries, options }: Run): boolean {

@@ -1,7 +1,7 @@
 import { type StoredPart } from '../../run/leased-run.ts';
 import { isLoaded, type StoredDay } from '../../run/import-day.ts';
 import type { VerifyResult } from '../../run/results.ts';
-import type { BalanceLine, ReportTotals } from './report.ts';
+import type { BalanceLine, ReplacedRun, ReportTotals } from './report.ts';
 
 interface Balanced {
   readonly totals: ReportTotals;
@@ -14,6 +14,7 @@ interface Balanced {
   /** Whether all days have been loaded. */
   readonly isLoaded: boolean;
   readonly verify: VerifyResult | undefined;
+  readonly replaced: readonly ReplacedRun[];
 }
 
 /** The sums that must agree, as far as the run has come. The sides of each were counted in different places. */
@@ -42,7 +43,7 @@ function checkLines({ totals, refusedByCheck, parts, days }: Balanced): BalanceL
   ];
 }
 
-function loadLines({ totals: { events }, days, refused, verify }: Balanced): BalanceLine[] {
+function loadLines({ totals: { events }, days, refused, verify, replaced }: Balanced): BalanceLine[] {
   const toLoad = sum(days, (day) => day.events);
   const answered = sum(days, (day) => day.accepted + day.rejected);
   const accounted = events.loaded + events.duplicates + events.rejected;
@@ -53,6 +54,9 @@ function loadLines({ totals: { events }, days, refused, verify }: Balanced): Bal
       'Events loaded, by day = by name',
       events.loaded,
       sum(days, (day) => sum(loadedCounts(day, refused).values(), (count) => count)),
+    ),
+    ...replaced.map(({ run, undo }) =>
+      line(`Rows left of run ${run}, which it replaces = none`, undo?.rows_left ?? 0, 0),
     ),
   ];
   if (verify === undefined || verify.verdict === 'unreadable') return lines;

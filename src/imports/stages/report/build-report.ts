@@ -6,7 +6,7 @@ import { isoTime, toOptionsRecord } from '../../run/run-record.ts';
 import type { Run, Stage, StageProgress } from '../../run/run.ts';
 import { balance, recordsOf, sum, type RefusedCounts } from './balance.ts';
 import { eventMatrix } from './event-matrix.ts';
-import type { PartLine, ReportResult, ReportTotals, StageLine } from './report.ts';
+import type { PartLine, ReplacedRun, ReportResult, ReportTotals, StageLine } from './report.ts';
 
 const partsMax = 2_000;
 const errorsMax = 100;
@@ -23,13 +23,15 @@ export interface ReportSources {
   readonly check: CheckResult | undefined;
   /** Undefined: verify is not done. */
   readonly verify: VerifyResult | undefined;
+  /** Left out: it replaces none. */
+  readonly replaced?: readonly ReplacedRun[];
   /** ms since the epoch. */
   readonly now: number;
 }
 
 /** Everything a report says, from what the stages left behind. Pure: the same sources give the same report. */
 export function buildReport(sources: ReportSources): ReportResult {
-  const { run, parts, days, refused, check, verify, now } = sources;
+  const { run, parts, days, refused, check, verify, replaced = [], now } = sources;
   const totals = totalsOf(sources);
   const isLoaded = hasLoaded(run, days, check);
   const lines = balance({
@@ -41,6 +43,7 @@ export function buildReport(sources: ReportSources): ReportResult {
     isChecked: check !== undefined,
     isLoaded,
     verify,
+    replaced,
   });
   const off = lines.filter(({ holds }) => !holds).map(({ name }) => name);
   const judged = judge({ run, check, verify, isLoaded, off });
@@ -67,6 +70,8 @@ export function buildReport(sources: ReportSources): ReportResult {
     ...findingsOf(check, isLoaded),
     verify: { verdict: verify?.verdict ?? 'not done', detail: verify?.detail ?? '' },
     differences: differencesOf(verify),
+    stored_by: totals.events.verified === null ? null : (verify?.stored_by ?? []),
+    ...(replaced.length > 0 && { replaced }),
   };
 }
 

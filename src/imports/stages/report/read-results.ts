@@ -1,4 +1,4 @@
-import type { CheckResult, VerifyResult } from '../../run/results.ts';
+import type { CheckResult, UndoResult, VerifyResult } from '../../run/results.ts';
 import type { ReportResult } from './report.ts';
 import { StagingMissingError, stagingKeys, type Staging } from '../../staging.ts';
 
@@ -12,6 +12,10 @@ export async function readCheck(staging: Staging, run: string): Promise<CheckRes
 
 export async function readVerify(staging: Staging, run: string): Promise<VerifyResult | undefined> {
   return (await readJson(staging, stagingKeys.verify(run))) as VerifyResult | undefined;
+}
+
+export async function readUndo(staging: Staging, run: string): Promise<UndoResult | undefined> {
+  return (await readJson(staging, stagingKeys.undo(run))) as UndoResult | undefined;
 }
 
 async function readJson(staging: Staging, key: string): Promise<unknown> {

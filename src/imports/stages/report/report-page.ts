@@ -6,6 +6,8 @@ import { reportTitle, targetName } from './report-title.ts';
 import { reportStyle } from './report-style.ts';
 import { dayTable, eventTable, partTable } from './report-tables.ts';
 import { timeBins } from './time-bins.ts';
+import { replacedSection } from './replaced-section.ts';
+import { storedBySection } from './stored-by-section.ts';
 import { undoSection } from './undo-section.ts';
 
 /** Of the page as a file; the same goes out as a header where the service sends it. No script, nothing from elsewhere. */
@@ -32,8 +34,10 @@ export const reportWords = Object.fromEntries(
 /** The report as one page that needs nothing else: for a browser, for paper, for a customer. */
 export function reportPage(report: ReportResult): string {
   const title = `Import of ${reportTitle(report)}, ${report.made_at.slice(0, 10)}`;
-  const body = markup`${heading(report)}${undoSection(report)}${figures(report)}${balanceSection(report)}${timeSection(report)}
-${eventSection(report)}${findings(report)}${verifySection(report)}${stageSection(report)}${partSection(report)}`;
+  const body = markup`${heading(report)}${undoSection(report)}${replacedSection(report)}
+${figures(report)}${balanceSection(report)}${timeSection(report)}
+${eventSection(report)}${findings(report)}${verifySection(report)}
+${storedBySection(report)}${stageSection(report)}${partSection(report)}`;
   const head = markup`<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${reportPolicy}">
 <meta name="viewport" content="width=device-width,initial-scale=1"><meta name="referrer" content="no-referrer">
 <title>${title}</title>`;

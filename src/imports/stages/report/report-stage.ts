@@ -3,12 +3,13 @@ import type { Failpoint } from '../../../base/failpoint.ts';
 import type { LeasedRun, RunStage } from '../../run/leased-run.ts';
 import type { StoredDay } from '../../run/import-day.ts';
 import type { Run } from '../../run/run.ts';
+import type { UndoResult } from '../../run/results.ts';
 import { stagingKeys, type Staging } from '../../staging.ts';
 import { refusedAtLoad } from '../verify/expected.ts';
 import type { RefusedCounts } from './balance.ts';
 import { buildReport } from './build-report.ts';
-import { readCheck, readVerify } from './read-results.ts';
-import type { ReportResult } from './report.ts';
+import { readCheck, readReport, readUndo, readVerify } from './read-results.ts';
+import type { ReplacedRun, ReportResult } from './report.ts';
 import { reportPage } from './report-page.ts';
 
 export interface ReportStageDeps {
@@ -66,7 +67,25 @@ export async function makeReport({ staging, clock, run, rows }: ReportDeps): Pro
   const [parts, days] = await Promise.all([rows.parts(), rows.days()]);
   const [check, verify] = await Promise.all([readCheck(staging, run.id), readVerify(staging, run.id)]);
   const refused = await readRefused(staging, run.id, days);
-  return buildReport({ run, parts, days, refused, check, verify, now: clock.now() });
+  const replaced = await readReplaced(staging, run);
+  return buildReport({ run, parts, days, refused, check, verify, replaced, now: clock.now() });
+}
+
+async function readReplaced(staging: Staging, { totals }: Run): Promise<readonly ReplacedRun[]> {
+  return Promise.all(
+    Object.keys(totals.replaced ?? {}).map(async (run): Promise<ReplacedRun> => {
+      const report = await readReport(staging, run);
+      const undo = report?.undo ?? (await readUndo(staging, run));
+      const { source = null, created_at = null } = report?.run ?? {};
+      return { run, source, created_at, undo: undo === undefined ? null : withoutCells(undo) };
+    }),
+  );
+}
+
+/** Those are in the report of the run itself. */
+function withoutCells(result: UndoResult): ReplacedRun['undo'] {
+  const { cells: _, more_cells: __, ...undo } = result;
+  return undo;
 }
 
 async function readRefused(staging: Staging, run: string, days: readonly StoredDay[]): Promise<RefusedCounts> {

@@ -1,5 +1,5 @@
 import type { ImportRunRecord } from '../../../contract/import-runs.ts';
-import type { ErrorGroup, UndoResult, VerifyDifference, VerifyResult } from '../../run/results.ts';
+import type { ErrorGroup, StoredBy, UndoResult, VerifyDifference, VerifyResult } from '../../run/results.ts';
 import type { Stage } from '../../run/run.ts';
 
 /**
@@ -47,6 +47,10 @@ export interface ReportResult {
   readonly warnings: readonly string[];
   readonly verify: { readonly verdict: VerifyResult['verdict'] | 'not done'; readonly detail: string };
   readonly differences: { readonly list: readonly VerifyDifference[]; readonly more: number };
+  /** Who had stored events of this run before: by run and by live capture. Null: not looked at. */
+  readonly stored_by: readonly StoredBy[] | null;
+  /** Runs that were taken back before this one loaded; absent: none. */
+  readonly replaced?: readonly ReplacedRun[];
   /** What the run loaded was taken back: all above is of the time before. */
   readonly undo?: UndoResult;
 }
@@ -75,6 +79,16 @@ export interface ReportTotals {
   };
   /** Of the source, before decompression where it says so; else of what was staged. */
   readonly source_bytes: number;
+}
+
+/** A run that this one has taken the place of. */
+export interface ReplacedRun {
+  readonly run: string;
+  /** Null: its report is gone. */
+  readonly source: string | null;
+  readonly created_at: string | null;
+  /** What taking it back came to; null: it is not done. */
+  readonly undo: Omit<UndoResult, 'cells' | 'more_cells'> | null;
 }
 
 export interface BalanceLine {

@@ -77,7 +77,7 @@ async function undo(id: string, failpoint: (name: string) => void = () => undefi
     lookMs: 10,
   });
   const none = async (): Promise<void> => undefined;
-  const stages = { export: none, check: none, load: none, verify: none, report: none, undo: stage };
+  const stages = { export: none, check: none, load: none, verify: none, report: none, undo: stage, replace: none };
   const worker = startRunWorker({
     db: bench.db,
     clock: { now: () => Date.now() },

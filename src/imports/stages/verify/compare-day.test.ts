@@ -51,7 +51,7 @@ describe('comparing a day to the record', () => {
       ['paid', 100],
       ['left "early"', 100],
     ]);
-    expect(found.byOthers).toBe(0);
+    expect(found.byOthers).toEqual(new Map());
     expect(differences.faults()).toBe(10);
     expect(differences.kept()).toHaveLength(4);
     expect(differences.of('viewed', 'missing')).toBe(10);

@@ -36,8 +36,8 @@ interface Expected {
 export interface FoundOnDay {
   /** By event name, whoever stored them. */
   readonly counts: Map<string, number>;
-  /** Of these: stored by another import or by live capture. */
-  byOthers: number;
+  /** Of these: stored by another import, by its run; by live capture under an empty name. */
+  readonly byOthers: Map<string, number>;
   /** Of those by others: with other properties than this run has for them. */
   otherProperties: number;
   /** Of those of this run: with properties that transformations may have changed. */
@@ -51,7 +51,7 @@ export interface FoundOnDay {
 export async function compareDay(options: CompareDay): Promise<FoundOnDay> {
   const parts = Math.max(1, Math.ceil(options.expected / (options.identitiesMax ?? identitiesMaxDefault)));
   const counts = new Map<string, number>(options.events.map((event) => [event, 0]));
-  const found: FoundOnDay = { counts, byOthers: 0, otherProperties: 0, transformed: 0 };
+  const found: FoundOnDay = { counts, byOthers: new Map(), otherProperties: 0, transformed: 0 };
   for (let part = 0; part < parts; part += 1) {
     await comparePart(options, (uuid) => partOf(uuid, parts) === part, found);
   }
@@ -96,7 +96,7 @@ async function comparePart(options: CompareDay, inPart: InPart, found: FoundOnDa
       if (!isSameContent) found.transformed += 1;
       continue;
     }
-    found.byOthers += 1;
+    found.byOthers.set(stored.runId, (found.byOthers.get(stored.runId) ?? 0) + 1);
     if (!isSameContent) found.otherProperties += 1;
     if (!isSameTime) differences.add(earlier(day, match.identity, stored));
   }

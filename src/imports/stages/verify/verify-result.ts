@@ -7,8 +7,8 @@ export interface VerifiedDay {
   readonly expected: number;
   /** Stored as expected. */
   readonly found: number;
-  /** Of `found`: stored by another import or by live capture. */
-  readonly byOthers: number;
+  /** Of `found`: stored by another import, by its run; by live capture under an empty name. */
+  readonly byOthers: ReadonlyMap<string, number>;
   /** Of `byOthers`: with other properties. */
   readonly otherProperties: number;
   /** Of `found`: with properties that transformations may have changed. */
@@ -34,7 +34,7 @@ export function verifyResult(
   const expected = sum((day) => day.expected);
   const found = sum((day) => day.found);
   const faults = differences.faults();
-  const byOthers = sum((day) => day.byOthers);
+  const byOthers = sum((day) => day.byOthers.values().reduce((all, count) => all + count, 0));
   const otherProperties = sum((day) => day.otherProperties);
   const transformed = sum((day) => day.transformed);
   const isWhole = transformed === 0 && days.every((day) => day.isWhole);

@@ -115,6 +115,7 @@ describe('verifying what a project stored', () => {
       expected: 320,
       found: 320,
       stored_by_others: 0,
+      stored_by: [],
       other_times: 0,
       other_properties: 0,
       transformed: 0,
@@ -134,6 +135,12 @@ describe('verifying what a project stored', () => {
     await using loaded = await load(undefined, (insert) => insert(there));
     const result = await loaded.verify();
     expect(result).toMatchObject({ verdict: 'exact', expected: 320, found: 320, stored_by_others: 40, other_times: 0 });
+    expect(new Set(result.stored_by)).toEqual(
+      new Set([
+        { run: 'run-0', source: null, created_at: null, events: 20 },
+        { run: null, source: null, created_at: null, events: 20 },
+      ]),
+    );
     expect(result).toMatchObject({ cells: [], differences: [], truncated: 0 });
     expect(result.detail).toContain(' 40 of them are stored by another import or by live capture');
     // The numbers of such a day are kept nowhere but in the result.

@@ -10,6 +10,8 @@ import { stagingKeys, type Staging } from '../../staging.ts';
 import { TargetUnreadableError, type StoredCount, type Target, type TargetReader } from '../../target.ts';
 import { compareDay, type FoundOnDay } from './compare-day.ts';
 import { createDifferences, type Differences } from './differences.ts';
+import { storedBy } from './stored-by.ts';
+import type { EarlierRuns } from '../../run/same-records.ts';
 import { differingEvents, expectedCounts, expectedKey, haveContents, refusedAtLoad } from './expected.ts';
 import { unreadableResult, verifyResult, type ActiveTransformations, type VerifiedDay } from './verify-result.ts';
 
@@ -20,6 +22,8 @@ export interface VerifyDeps {
   readonly sleep?: Sleep;
   /** Names of what changes the target's events on their way into its store; empty: nothing does, or nobody can tell. */
   readonly activeTransformations?: (() => Promise<readonly string[]>) | undefined;
+  /** Of these runs what is known here; left out: nothing is. */
+  readonly knownRuns?: EarlierRuns['known'] | undefined;
   readonly random?: () => number;
   readonly failpoint?: Failpoint;
 }
@@ -90,7 +94,8 @@ async function compareDays(
     progress.add(done);
   }
   progress.finish();
-  return verifyResult(verified, differences, transformations);
+  const result = verifyResult(verified, differences, transformations);
+  return { ...result, stored_by: await storedBy(verified, verify.knownRuns) };
 }
 
 async function activeTransformations(
@@ -105,10 +110,10 @@ async function activeTransformations(
 
 /** Nothing to say about it but that all of it is there. */
 function isPlain({ cells, byOthers, transformed, isWhole }: VerifiedDay): boolean {
-  return cells.length === 0 && byOthers === 0 && transformed === 0 && isWhole;
+  return cells.length === 0 && byOthers.size === 0 && transformed === 0 && isWhole;
 }
 
-const plainDay = { byOthers: 0, otherProperties: 0, transformed: 0, cells: [] };
+const plainDay = { byOthers: new Map<string, number>(), otherProperties: 0, transformed: 0, cells: [] };
 
 async function verifyDay(verify: Verify, day: StoredDay, all: Differences): Promise<VerifiedDay> {
   const { leased, staging } = verify;

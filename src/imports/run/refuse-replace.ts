@@ -1,0 +1,45 @@
+import { ApiError } from '../../contract/errors.ts';
+import type { Queries } from '../../metadata/queries.ts';
+import { getRun } from './run-store.ts';
+import { allowedActions, type Run, type RunOptions } from './run.ts';
+
+/**
+ * Refuses runs that nobody could take back, when they are named and not hours later. `run`: the one that replaces them, where it
+ * is there already.
+ * @throws ApiError invalid_input, conflict
+ */
+export async function refuseReplace(
+  tx: Queries,
+  { projectId, run: own }: { readonly projectId: number; readonly run?: Run },
+  replace: RunOptions['replace'],
+): Promise<void> {
+  if (replace !== undefined && own !== undefined && own.options.target.kind !== 'project') {
+    throw new ApiError(
+      'conflict',
+      `Run ${own.id} sends its events to another service, which takes back what is its own.`,
+    );
+  }
+  if (replace === undefined || replace === true) return;
+  for (const id of replace) {
+    const run = await getRun(tx, id, { projectId });
+    if (run === undefined || id === own?.id) {
+      throw new ApiError(
+        'invalid_input',
+        `Expected another run of this project to replace, got: ${id.slice(0, 100)}.`,
+        {
+          attr: 'replace',
+        },
+      );
+    }
+    const why = whyNot(run);
+    if (why !== undefined) throw new ApiError('conflict', `Run ${id} cannot be replaced: ${why}.`, { attr: 'replace' });
+  }
+}
+
+function whyNot(run: Run): string | undefined {
+  const { state, stage, options } = run;
+  if (options.target.kind !== 'project') return 'it sent its events to another service';
+  if (state === 'undone') return 'it is taken back already';
+  if (stage === 'undo' || allowedActions(run).includes('undo')) return undefined;
+  return state === 'paused' ? 'it is paused; cancel it, or let it end' : `it is ${state}; wait until it has ended`;
+}

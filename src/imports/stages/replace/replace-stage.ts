@@ -1,0 +1,138 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Clock } from '../../../base/clock.ts';
+import type { Failpoint } from '../../../base/failpoint.ts';
+import type { Metadata } from '../../../metadata/database.ts';
+import type { AdviceWords } from '../../run/advice-words.ts';
+import { RunFailedError, type LeasedRun, type RunStage } from '../../run/leased-run.ts';
+import { recordReplacement } from '../../run/record-replacement.ts';
+import { getRun } from '../../run/run-store.ts';
+import { resumeRun, RunTransitionError, undoRun } from '../../run/run-transitions.ts';
+import type { Run } from '../../run/run.ts';
+import type { EarlierRuns } from '../../run/same-records.ts';
+import type { Staging } from '../../staging.ts';
+import { assertCheckPassed, runsToReplace } from '../check/assert-check-passed.ts';
+import { readCheck, readUndo } from '../report/read-results.ts';
+
+export interface ReplaceStageDeps {
+  readonly db: Metadata;
+  readonly staging: Staging;
+  readonly clock: Clock;
+  readonly failpoint: Failpoint;
+  readonly words: AdviceWords;
+  readonly earlier: EarlierRuns;
+  /** Whether so many events may be loaded now. Throws what keeps them from it. */
+  readonly ready: (events: number) => Promise<void>;
+  /** How often to look whether a run is taken back, ms. Default 250. */
+  readonly lookMs?: number;
+}
+
+interface Replacing extends ReplaceStageDeps {
+  readonly leased: LeasedRun;
+  readonly lookMs: number;
+}
+
+const lookMsDefault = 250;
+
+/**
+ * Takes back the runs that this one takes the place of, between its check and its load. Which they are is decided once, when
+ * nothing stands in the way of the load, and kept in the run's row (`totals.replaced`); from then on a worker that takes over
+ * goes on with them. Each is taken back by its own stage `undo`.
+ *
+ * | an earlier run is                  | what is done                                             |
+ * | ---------------------------------- | -------------------------------------------------------- |
+ * | completed, failed, cancelled       | it is told to undo, which goes into the activity log     |
+ * | queued, running                    | waited for, whatever it does                             |
+ * | paused in `undo`                   | waited for: whoever paused it lets it go on              |
+ * | failed in `undo`                   | made to go on, once; fails it again, this run fails      |
+ * | paused in another stage            | this run fails: somebody has to end that one             |
+ * | undone, gone                       | done                                                     |
+ */
+export function createReplaceStage(deps: ReplaceStageDeps): RunStage {
+  return async (leased) => {
+    const replacing = { ...deps, leased, lookMs: deps.lookMs ?? lookMsDefault };
+    const replaced = new Map(Object.entries(await decided(replacing)));
+    for (const id of replaced.keys()) {
+      await takeBack(replacing, id);
+      replaced.set(id, (await readUndo(deps.staging, id))?.plan.events ?? 0);
+      await show(replacing, replaced);
+      deps.failpoint('import_replaced_one');
+    }
+    leased.waiting(null);
+    await leased.flush();
+  };
+}
+
+/** What is replaced, with the events taken back so far. */
+async function decided(replacing: Replacing): Promise<Readonly<Record<string, number>>> {
+  const { leased, staging, earlier, words } = replacing;
+  const { options, totals } = leased.run;
+  if (totals.replaced !== undefined) return totals.replaced;
+  const check = await readCheck(staging, leased.run.id);
+  if (check === undefined) throw new RunFailedError(`expected the result of the check, got none; ${words.startAnew}`);
+  const { undone } = earlier;
+  await assertCheckPassed(check, options, { undone, words });
+  await replacing.ready(check.totals.events - (check.totals.rejected_events ?? 0) - check.duplicates);
+  const same = check.same_records ?? [];
+  const gone = await undone(same.map(({ run }) => run));
+  const runs = runsToReplace(
+    options,
+    same.filter(({ run }) => !gone.has(run)),
+  );
+  await show(replacing, new Map(runs.map((run) => [run, 0])));
+  replacing.failpoint('import_replace_decided');
+  return Object.fromEntries(runs.map((run) => [run, 0]));
+}
+
+/** In the run's row before it returns. */
+async function show({ leased }: Replacing, replaced: ReadonlyMap<string, number>): Promise<void> {
+  const done = [...replaced.values()].reduce((sum, count) => sum + count, 0);
+  const progress = { stage: 'replace', partsDone: 0, partsTotal: replaced.size, done, bytes: 0, rate: 0 } as const;
+  leased.progress(progress, { replaced: Object.fromEntries(replaced) });
+  await leased.flush();
+}
+
+async function takeBack(replacing: Replacing, id: string): Promise<void> {
+  const { db, leased, lookMs, words } = replacing;
+  let tries = 0;
+  for (;;) {
+    leased.signal.throwIfAborted();
+    const run = await getRun(db, id, leased.run);
+    if (run === undefined || run.state === 'undone') return;
+    if (run.stage === 'undo' && run.state === 'failed') {
+      tries += 1;
+      if (tries > 1) throw new RunFailedError(`run ${id} could not be taken back: ${run.reason}; then ${words.goOn}`);
+      await steered(() => resumeRun(db, id));
+    } else if (run.stage !== 'undo' && run.state === 'paused') {
+      throw new RunFailedError(
+        `expected run ${id}, which this one replaces, to have ended, got one that is paused; cancel it, then ${words.goOn}`,
+      );
+    } else if (run.stage !== 'undo' && run.state !== 'queued' && run.state !== 'running') {
+      await steered(() => tell(replacing, run));
+      replacing.failpoint('import_replace_told');
+    } else leased.waiting({ reason: waitingFor(run) });
+    await delay(lookMs, undefined, { signal: leased.signal });
+  }
+}
+
+function waitingFor({ id, state, stage }: Run): string {
+  if (stage !== 'undo') return `run ${id}, which this one replaces, is ${state}; it is taken back when it has ended`;
+  return state === 'paused'
+    ? `taking back run ${id}, which this one replaces, is paused; resume that run`
+    : `run ${id}, which this one replaces, is taken back`;
+}
+
+async function tell({ db, leased, clock }: Replacing, { id }: Run): Promise<void> {
+  await db.transaction().execute(async (tx) => {
+    const undone = await undoRun(tx, id);
+    await recordReplacement(tx, undone, leased.run.id, clock.now());
+  });
+}
+
+/** Somebody else may have steered the run at the same moment; then it is looked at again. */
+async function steered(act: () => Promise<unknown>): Promise<void> {
+  try {
+    await act();
+  } catch (error) {
+    if (!(error instanceof RunTransitionError)) throw error;
+  }
+}

@@ -1,0 +1,30 @@
+import { cut, html as markup, nothing, type Html } from '../../../base/html.ts';
+import { integer, timeText } from './figures.ts';
+import type { ReplacedRun, ReportResult } from './report.ts';
+
+const runsShownMax = 50;
+const sentenceCharsMax = 600;
+
+/** Whose place the run has taken, and what taking them back came to. */
+export function replacedSection({ replaced = [] }: ReportResult): Html {
+  if (replaced.length === 0) return nothing;
+  const rows = replaced.slice(0, runsShownMax).map(replacedRow);
+  const exceptions = replaced
+    .flatMap(({ undo }) => undo?.exceptions ?? [])
+    .slice(0, runsShownMax)
+    .map((text) => markup`<li>${cut(text, sentenceCharsMax)}</li>`);
+  const list =
+    exceptions.length === 0 ? nothing : markup`<p>What is not as if they had never been:</p><ul>${exceptions}</ul>`;
+  return markup`<section><h2>Replaced</h2><div class="scroll"><table><caption>Taken back before this run loaded.</caption>
+<thead><tr><th scope="col">Run</th><th scope="col">Begun</th><th scope="col">Taken back</th><th class="n" scope="col">Events</th>
+<th class="n" scope="col">Left</th><th class="n" scope="col">Persons</th><th class="n" scope="col">Groups</th></tr></thead>
+<tbody>${rows}</tbody></table></div>${list}</section>`;
+}
+
+function replacedRow({ run, source, created_at: begun, undo }: ReplacedRun): Html {
+  const name = source === null ? run : `${run} (${source})`;
+  const counts = [undo?.plan.events, undo?.rows_left, undo?.persons.before, undo?.groups.before];
+  const cells = counts.map((count) => markup`<td class="n">${count === undefined ? '–' : integer(count)}</td>`);
+  return markup`<tr><th class="name" scope="row">${cut(name, 200)}</th><td>${begun === null ? '–' : timeText(begun)}</td>
+<td>${undo === null ? 'not yet' : timeText(undo.made_at)}</td>${cells}</tr>`;
+}

@@ -1,0 +1,31 @@
+import { expect, it } from 'vitest';
+import { storedBy } from './stored-by.ts';
+
+it('who stored events before is counted over all days, by run and for live capture, with what is known of the runs', async () => {
+  const days = [
+    {
+      byOthers: new Map([
+        ['run-a', 2],
+        ['', 1],
+      ]),
+    },
+    {
+      byOthers: new Map([
+        ['run-a', 3],
+        ['elsewhere', 4],
+      ]),
+    },
+    { byOthers: new Map<string, number>() },
+  ];
+  const asked: string[][] = [];
+  const found = await storedBy(days, async (ids) => {
+    asked.push([...ids]);
+    return [{ id: 'run-a', source: 'files', created_at: '2026-11-20T10:00:00.000000Z' }];
+  });
+  expect(asked).toEqual([['run-a', 'elsewhere']]);
+  expect(found).toEqual([
+    { run: 'run-a', source: 'files', created_at: '2026-11-20T10:00:00.000000Z', events: 5 },
+    { run: 'elsewhere', source: null, created_at: null, events: 4 },
+    { run: null, source: null, created_at: null, events: 1 },
+  ]);
+});
