@@ -103,7 +103,7 @@ const consoleSources = parseFiles(
   allFiles().filter((path) => /^console\/src\/.*\.tsx?$/.test(path) && !isTestSide(path)),
 );
 /** Plain tables of the contract that a browser may load; of the others it takes the types alone. */
-const tablesForBrowsers = /^src\/contract\/(errors|warnings|scopes)\.ts$/;
+const tablesForBrowsers = /^src\/contract\/(errors|warnings|scopes|roles)\.ts$/;
 
 function isTestSide(path: string): boolean {
   return /(\.(test|fixture)|[/-]conformance)\.ts$/.test(path) || /(^|\/)test[-.]/.test(path);

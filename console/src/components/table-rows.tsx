@@ -27,7 +27,7 @@ export function TableRows<Row extends RowData>(props: TableRowsProps<Row>) {
       className="overflow-auto focus-visible:-outline-offset-2"
     >
       <table
-        aria-rowcount={rows.length + 1}
+        aria-rowcount={props.hasMore === true ? -1 : rows.length + 1}
         style={{ minWidth: minWidthOf(columns) }}
         className="w-full table-fixed border-separate border-spacing-0 text-left"
       >

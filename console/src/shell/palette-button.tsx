@@ -1,7 +1,7 @@
 import { Search } from 'lucide-react';
-import { lazy, Suspense, useEffect, useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { Button } from '../components/button.tsx';
-import { isTyping } from './is-typing.ts';
+import { useGeneralKeys } from './use-general-keys.ts';
 
 const CommandPalette = lazy(async () => ({ default: (await import('./command-palette.tsx')).CommandPalette }));
 const ShortcutSheet = lazy(async () => ({ default: (await import('./shortcut-sheet.tsx')).ShortcutSheet }));
@@ -9,16 +9,7 @@ const ShortcutSheet = lazy(async () => ({ default: (await import('./shortcut-she
 /** Opens the command palette (also mod+k); `?` opens the list of shortcuts. Both are loaded when first opened. */
 export function PaletteButton() {
   const [open, setOpen] = useState<'palette' | 'shortcuts'>();
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent): void => {
-      if ((event.metaKey || event.ctrlKey) && event.key.toLowerCase() === 'k') {
-        event.preventDefault();
-        setOpen('palette');
-      } else if (event.key === '?' && !isTyping(event)) setOpen('shortcuts');
-    };
-    window.addEventListener('keydown', onKey);
-    return () => window.removeEventListener('keydown', onKey);
-  }, []);
+  useGeneralKeys({ onPalette: () => setOpen('palette'), onShortcuts: () => setOpen('shortcuts') });
   const close = (): void => setOpen(undefined);
   return (
     <>

@@ -1,5 +1,6 @@
 import { createContext, useContext } from 'react';
-import type { Me, Role } from '../api/me.ts';
+import { hasRole, type Role } from '../../../src/contract/roles.ts';
+import type { Me } from '../api/me.ts';
 import type { ProjectRecord } from '../api/projects.ts';
 
 export interface ProjectContextValue {
@@ -23,10 +24,8 @@ export function useProject(): ProjectRecord {
   return useProjectContext().project;
 }
 
-const rank: Readonly<Record<Role, number>> = { viewer: 0, editor: 1, admin: 2 };
-
 /** Whether the user has at least this role. The API enforces it; the page only hides what would be refused. */
 export function useMay(role: Role): boolean {
   const { me } = useProjectContext();
-  return rank[me.role ?? 'admin'] >= rank[role];
+  return hasRole(me.role, role);
 }

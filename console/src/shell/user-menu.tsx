@@ -26,7 +26,7 @@ export function UserMenu({ me }: { readonly me: Me }) {
         <span className="flex min-w-0 flex-col">
           <UserText text={name} charsMax={60} short />
           <span className="text-xs text-soft">
-            <UserText text={me.organization.name} charsMax={60} short /> · {me.role ?? 'admin'}
+            <UserText text={me.organization.name} charsMax={60} short /> · {me.role}
           </span>
         </span>
       }
