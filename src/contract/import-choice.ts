@@ -80,7 +80,8 @@ export const importChoiceSchema = Type.Object(
             table: Type.String({
               minLength: 1,
               maxLength: 2000,
-              description: 'CSV, Parquet or JSON, as the source `files` takes its paths: a file, `upload:name`.',
+              description:
+                'CSV, Parquet or JSON, as the source `files` takes its paths: a file, `upload:name`. `source:name`: a lookup table of the source itself (Mixpanel).',
             }),
             on: Type.String({
               ...textLimits,

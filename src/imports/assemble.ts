@@ -13,7 +13,7 @@ import { RunFailedError, type LeasedRun, type RunStages } from './run/leased-run
 import { earlierRunsIn, type EarlierRuns } from './run/same-records.ts';
 import { getRun } from './run/run-store.ts';
 import type { RunOptions } from './run/run.ts';
-import type { Source } from './source.ts';
+import { SourceError, type Source } from './source.ts';
 import { createCheckStage } from './stages/check/check-stage.ts';
 import type { OpenRunTransform } from './stages/check/run-transform.ts';
 import { assertSourceUnchanged } from './stages/export/assert-source-unchanged.ts';
@@ -92,7 +92,8 @@ export function assembleStages(deps: AssembleDeps): RunStages {
       const project = known === undefined ? undefined : { knownEvents: async () => known };
       const limited = withQuota(staging, quota, leased);
       const reader = opened?.reader;
-      const { openTable, openTransform, store } = deps;
+      const { openTransform, store } = deps;
+      const openTable = tableOpener(deps);
       const plan = store && ((runs: readonly string[]) => planReplace({ db, store }, leased.run.projectId, runs));
       const check = {
         planReplace: plan,
@@ -135,6 +136,21 @@ export function assembleStages(deps: AssembleDeps): RunStages {
       await createUndoStage({ db, store, staging, clock, failpoint, settled })(leased);
     },
     report: createReportStage({ staging, clock, failpoint, current: (id) => getRun(db, id) }),
+  };
+}
+
+const ofTheSource = 'source:';
+
+/** A file, or what the source of the run itself keeps: `source:Products`. */
+function tableOpener({ openSource, openTable }: AssembleDeps): AssembleDeps['openTable'] {
+  return async (table) => {
+    if (table.startsWith(ofTheSource)) {
+      const own = (await openSource()).openTable?.(table.slice(ofTheSource.length).trim());
+      if (own !== undefined) return own;
+      throw new SourceError(`expected a source that keeps tables, to join ${table}; this one does not: give a file`);
+    }
+    if (openTable === undefined) throw new SourceError(`expected a place to read ${table} from, got none`);
+    return await openTable(table);
   };
 }
 

@@ -28,6 +28,8 @@ export interface Source {
   checksumNow?(part: SourcePart, context: SourceContext): Promise<string | undefined>;
   /** What all parts cover together, where their keys do not say it: `partition 0: offsets 0 to 204000, …`. */
   describe?(parts: readonly SourcePart[]): string;
+  /** A table that the source keeps beside its records (a lookup table), by its name; left out: it keeps none. */
+  openTable?(name: string): Source;
   /** Lets go of what is held between two calls (a snapshot of a database). It can be used again after that. */
   release?(): Promise<void>;
   /** Parts fetched at the same time, at most. */

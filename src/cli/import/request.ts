@@ -97,6 +97,11 @@ function placed(path: string, cwd: string): string {
   return isAddress(path) ? path : resolve(cwd, path);
 }
 
+/** `source:Products` is a table of the source itself. */
+function placedTable(table: string, cwd: string): string {
+  return table.startsWith('source:') ? table : placed(table, cwd);
+}
+
 export function isAddress(path: string): boolean {
   return /^(https?|s3|gs|azure|kafka):\/\//.test(path);
 }
@@ -134,7 +139,7 @@ function chosen(format: string, given: ChoiceOptions, cwd: string): Pick<RunOpti
   const choice = choiceOf(given);
   tryRules(format, choice);
   if (choice?.join === undefined) return choice === undefined ? {} : { choice };
-  const join = choice.join.map(({ table, ...how }) => Object.assign(how, { table: placed(table, cwd) }));
+  const join = choice.join.map(({ table, ...how }) => Object.assign(how, { table: placedTable(table, cwd) }));
   return { choice: { ...choice, join } };
 }
 

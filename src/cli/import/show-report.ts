@@ -26,12 +26,13 @@ export function showReport(terminal: Terminal, report: ReportResult): void {
   showRejected(terminal, report);
 }
 
-function figures({ totals: { records, events } }: ReportResult): string[] {
+function figures({ totals: { records, events, profiles } }: ReportResult): string[] {
   const rows: readonly (readonly [string, number | null])[] = [
     ['records', records.read],
     ['left out', records.skipped],
     ['rejected', records.rejected + events.rejected],
     ['events', events.converted],
+    ...profileRows(profiles),
     ['duplicates', events.duplicates],
     ['loaded', events.loaded],
     ['found', events.verified],
@@ -64,6 +65,14 @@ function replacedRuns({ replaced = [] }: ReportResult): string[] {
 /** Of ISO 8601. */
 function day(time: string): string {
   return time.slice(0, 16).replace('T', ' ');
+}
+
+function profileRows({ persons, groups } = { persons: 0, groups: 0 }): readonly (readonly [string, number])[] {
+  if (persons + groups === 0) return [];
+  return [
+    ['of these profiles of persons', persons],
+    ['of these profiles of groups', groups],
+  ];
 }
 
 function compared({ verify, differences }: ReportResult): string {

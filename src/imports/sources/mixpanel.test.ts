@@ -40,7 +40,17 @@ const companies = Array.from({ length: 15 }, (_, index) => ({
   $properties: { $name: `Company ${index}`, seats: index, $last_seen: '2024-03-01T00:00:00' },
 }));
 
+const lookupTables = '/api/app/projects/1234567/data-definitions/lookup-tables/';
+const products = [
+  { id: 5, name: 'Products' },
+  { id: 6, name: 'Shops' },
+];
+
 function api({ path, method, query, form }: ExportRequestOf): Answer {
+  if (path === lookupTables) return { json: { status: 'ok', results: products } };
+  if (path === `${lookupTables}download/` && query.get('data-group-id') === '5') {
+    return { bytes: Buffer.from('sku,title,price\na1,"Tea, green",2.50\n'), contentType: 'text/csv' };
+  }
   if (path === '/api/2.0/export' && method === 'GET') return { lines: days[query.get('from_date') ?? ''] ?? [] };
   if (path !== '/api/2.0/engage' || method !== 'POST') return { status: 404, body: 'nothing here' };
   const page = Number(form.get('page') ?? 0);
@@ -204,6 +214,25 @@ describe('profiles of Mixpanel', () => {
     await expect(readSource(sourceOf(server, { records: 'profiles' }), {})).rejects.toThrow(
       /expected 25 profiles, got 9/,
     );
+  });
+});
+
+describe('lookup tables of Mixpanel', () => {
+  it.each(['Products', '5'])('%s is found, and its rows come as they are, its key first', async (wanted) => {
+    await using server = await startExportServer(api);
+    server.trouble.unavailable = 1;
+    const table = sourceOf(server).openTable?.(wanted);
+    if (table === undefined) throw new Error('expected a source with tables');
+    const rows = [...(await readSource(table, {})).values()].flat();
+    expect(rows.map((row) => JSON.parse(row) as unknown)).toEqual([{ sku: 'a1', title: 'Tea, green', price: '2.50' }]);
+    expect(rows[0]).toMatch(/^\{"sku"/);
+  });
+
+  it('one that is not there is refused with the names of those that are', async () => {
+    await using server = await startExportServer(api);
+    const table = sourceOf(server).openTable?.('Prices');
+    if (table === undefined) throw new Error('expected a source with tables');
+    await expect(readSource(table, {})).rejects.toThrow('"Prices", got 0; it has: Products (5), Shops (6)');
   });
 });
 

@@ -14,6 +14,7 @@ import { dayOf, daySlices, keyOf } from './day-slices.ts';
 import { ndjsonChunks } from './ndjson-chunks.ts';
 import { createPace, type Pace } from './pace.ts';
 import { baseUrlOf, basicAuth, createExportApi, type ExportApi } from './export-api.ts';
+import { lookupTable } from './mixpanel-lookup-tables.ts';
 import { profileChunks, type GroupKey } from './mixpanel-profiles.ts';
 
 const name = 'Mixpanel';
@@ -159,6 +160,7 @@ function createSource(settings: SettingValues, host: SourceHost): Source {
       });
       return [...parts, ...slices.map((slice) => ({ key: keyOf(slice), stable: false, detail: detail(slice) }))];
     },
+    openTable: (wanted) => lookupTable(asking, { wanted, tempDir: host.tempDir }),
     open: (part, context) => {
       if (part.key === profilesKey) return profileChunks(asking, context);
       const group = groups.find((each) => part.key === groupPartKey(each));

@@ -103,8 +103,14 @@ function totalsOf({ run, parts, days, check, verify }: ReportSources): ReportTot
       verified: isRead ? verify.found : null,
       stored_by_others: isRead ? (verify.stored_by_others ?? 0) : null,
     },
+    profiles: { persons: countOf(check, '$set'), groups: countOf(check, '$groupidentify') },
     source_bytes: run.progress.export?.bytes ?? sum(parts, ({ bytes }) => bytes ?? 0),
   };
+}
+
+/** Events of a name that are to be loaded. */
+function countOf(check: CheckResult | undefined, name: string): number {
+  return check?.events.find(({ event }) => event === name)?.count ?? 0;
 }
 
 function hasLoaded(run: Run, days: readonly StoredDay[], check: CheckResult | undefined): boolean {

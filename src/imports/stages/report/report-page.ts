@@ -66,12 +66,16 @@ function heading(report: ReportResult): Html {
 <p>${cut(summary, sentenceCharsMax)}</p></header><section aria-label="What was imported"><dl class="facts">${rows}</dl></section>`;
 }
 
-function figures({ totals: { records, events, source_bytes: sourceBytes } }: ReportResult): Html {
+function figures({ totals: { records, events, profiles, source_bytes: sourceBytes } }: ReportResult): Html {
+  const { persons, groups } = profiles ?? { persons: 0, groups: 0 };
   const items: readonly (readonly [name: string, value: string, small: string])[] = [
     ['Records read', integer(records.read), bytesText(sourceBytes)],
     ['Records rejected', integer(records.rejected), percentText(records.rejected, records.read)],
     ['Records skipped', integer(records.skipped), 'left out on purpose'],
     ['Events', integer(events.converted), `${integer(events.duplicates)} duplicates`],
+    ...(persons + groups === 0
+      ? []
+      : [['Of these profiles', integer(persons + groups), `${integer(groups)} of groups`] as const]),
     ['Events loaded', integer(events.loaded), `${integer(events.rejected)} rejected`],
     ['Found in the store', events.verified === null ? '–' : integer(events.verified), foundNote(events)],
   ];

@@ -77,6 +77,8 @@ export interface ReportTotals {
     /** Of these: stored by another import or by live capture; null: not looked at. */
     readonly stored_by_others: number | null;
   };
+  /** Of the events without duplicates: those that tell only what a person (`$set`) or a group (`$groupidentify`) is like; reports of old versions lack it. */
+  readonly profiles?: { readonly persons: number; readonly groups: number };
   /** Of the source, before decompression where it says so; else of what was staged. */
   readonly source_bytes: number;
 }

@@ -1,0 +1,86 @@
+import { exactNumber } from '../../base/exact-json.ts';
+import { isObject } from '../../base/json.ts';
+import { readRecords } from '../records/read-records.ts';
+import { SourceError, type RecordChunk, type Source, type SourceContext } from '../source.ts';
+import { askAgain, readWhole } from './export-api.ts';
+import type { ProfileAsking } from './mixpanel-profiles.ts';
+import { parsePage } from './parse-page.ts';
+
+const name = 'Mixpanel';
+const tableBytesMax = 256 * 1024 * 1024;
+const listedMax = 20;
+
+interface LookupTable {
+  readonly id: string;
+  readonly name: string;
+}
+
+export interface LookupTableOptions {
+  /** Its name in Mixpanel, or its number. */
+  readonly wanted: string;
+  readonly tempDir: string;
+}
+
+/** Rows of a lookup table, as Mixpanel gives it: a CSV whose first column is the key. */
+export function lookupTable(asking: ProfileAsking, { wanted, tempDir }: LookupTableOptions): Source {
+  return {
+    concurrency: 1,
+    listParts: async (_range, context) => {
+      const tables = await askAgain(context, () => listTables(asking, context));
+      const found = tables.filter((table) => table.id === wanted || table.name === wanted);
+      const [table] = found;
+      if (table === undefined || found.length > 1) throw new SourceError(notOne(wanted, found.length, tables));
+      return [{ key: `lookup table ${table.name}`, stable: false, detail: { id: table.id } }];
+    },
+    open: ({ detail }, context) => rowsOf(asking, { id: String(detail?.['id']), tempDir }, context),
+  };
+}
+
+function notOne(wanted: string, count: number, tables: readonly LookupTable[]): string {
+  const known = tables.slice(0, listedMax).map((table) => `${table.name} (${table.id})`);
+  const list = known.length === 0 ? 'the project has none' : `it has: ${known.join(', ')}`;
+  return `${name}: expected one lookup table called "${wanted.slice(0, 100)}", got ${count}; ${list}`;
+}
+
+async function listTables(asking: ProfileAsking, context: SourceContext): Promise<readonly LookupTable[]> {
+  const { results } = parsePage(await answerOf(asking, '', context), name);
+  if (!Array.isArray(results)) throw new SourceError(`${name}: expected a list of lookup tables in results, got none`);
+  return (results as readonly unknown[]).filter(isObject).map((each) => ({
+    id: exactNumber(each['id']) ?? String(each['id']),
+    name: String(each['name']),
+  }));
+}
+
+async function* rowsOf(
+  asking: ProfileAsking,
+  { id, tempDir }: { readonly id: string; readonly tempDir: string },
+  context: SourceContext,
+): AsyncGenerator<RecordChunk> {
+  const query = new URLSearchParams({ 'data-group-id': id });
+  const bytes = await askAgain(context, () => answerOf(asking, `download/?${query}`, context));
+  yield* readRecords(onlyOf(bytes), { name: `lookup table ${id}.csv`, signal: context.signal, tempDir });
+}
+
+async function* onlyOf(bytes: Buffer): AsyncGenerator<Buffer> {
+  yield bytes;
+}
+
+async function answerOf(
+  { api, profilesPace, headers, profilesUrl, project }: ProfileAsking,
+  path: string,
+  context: SourceContext,
+): Promise<Buffer> {
+  const { project_id: id } = project;
+  if (id === undefined) {
+    throw new SourceError(
+      `${name}: expected a service account and the project id, without which no lookup table is given`,
+    );
+  }
+  await profilesPace(context, true);
+  const url = `${profilesUrl}/api/app/projects/${encodeURIComponent(id)}/data-definitions/lookup-tables/${path}`;
+  return await readWhole(await api.ask({ url, headers }, context.signal), {
+    name,
+    bytesMax: tableBytesMax,
+    signal: context.signal,
+  });
+}
