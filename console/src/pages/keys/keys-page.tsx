@@ -1,5 +1,193 @@
-import { ComingPage } from '../../components/coming-page.tsx';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import { Ellipsis, Plus } from 'lucide-react';
+import { useMemo, useState } from 'react';
+import { refresh } from '../../api/queries.ts';
+import { Button } from '../../components/button.tsx';
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
+import { DataTable, type Column } from '../../components/data-table.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { IconButton } from '../../components/icon-button.tsx';
+import { Menu } from '../../components/menu.tsx';
+import { PageHeader } from '../../components/page-header.tsx';
+import { StatusBadge } from '../../components/status-badge.tsx';
+import { TimeText } from '../../components/time-text.tsx';
+import { useToast } from '../../components/toasts.tsx';
+import { UserText } from '../../components/user-text.tsx';
+import { KeyValueDialog } from './key-value-dialog.tsx';
+import { scopesText } from './key-scopes.ts';
+import { keysPath, keysQuery, revokeKey, rollKey, type Key, type KeyWithValue } from './keys-query.ts';
+import { NewKeyDialog } from './new-key-dialog.tsx';
 
+const route = getRouteApi('/projects/$projectId/keys');
+
+/** What is asked before it is done: nobody gets an old value back. */
+interface Asked {
+  readonly deed: 'revoke' | 'roll';
+  readonly key: Key;
+}
+
+/** The keys of the user who is signed in. */
 export function KeysPage() {
-  return <ComingPage title="Keys" />;
+  const { create = false } = route.useSearch();
+  const navigate = route.useNavigate();
+  const keys = useQuery(keysQuery);
+  const [issued, setIssued] = useState<KeyWithValue>();
+  const [asked, setAsked] = useState<Asked>();
+  const columns = useMemo(() => columnsOf(setAsked), []);
+  const openForm = (open: boolean): void => void navigate({ search: open ? { create: true } : {} });
+  return (
+    <>
+      <PageHeader
+        title="API keys"
+        description="Your personal keys for the management API and the command line. Client libraries that send events use the project's key, which stands in the settings."
+        actions={
+          <Button kind="primary" icon={<Plus aria-hidden="true" className="size-4" />} onClick={() => openForm(true)}>
+            New key
+          </Button>
+        }
+      />
+      <DataTable
+        label="API keys"
+        columns={columns}
+        rows={keys.data}
+        rowId={(row) => row.id}
+        error={keys.error}
+        onRetry={() => void keys.refetch()}
+        empty={
+          <EmptyState title="You have no keys">
+            Make one with the scopes that its program needs, and no more. A key is shown once.
+          </EmptyState>
+        }
+      />
+      <NewKeyDialog
+        open={create}
+        onClose={() => openForm(false)}
+        onCreated={(key) => {
+          setIssued(key);
+          openForm(false);
+        }}
+      />
+      <KeyValueDialog issued={issued} onClose={() => setIssued(undefined)} />
+      <ChangeDialog asked={asked} onClose={() => setAsked(undefined)} onRolled={setIssued} />
+    </>
+  );
+}
+
+interface ChangeDialogProps {
+  readonly asked: Asked | undefined;
+  readonly onClose: () => void;
+  readonly onRolled: (key: KeyWithValue) => void;
+}
+
+function ChangeDialog({ asked, onClose, onRolled }: ChangeDialogProps) {
+  const client = useQueryClient();
+  const toast = useToast();
+  const change = useMutation({
+    mutationFn: async ({ deed, key }: Asked) => (deed === 'roll' ? await rollKey(key.id) : await revokeKey(key.id)),
+    onSuccess: async (rolled) => {
+      onClose();
+      if (rolled === undefined) toast.done('The key is revoked: it is refused from now on.');
+      else onRolled(rolled);
+      await refresh(client, keysPath);
+    },
+  });
+  if (asked === undefined) return null;
+  const { deed, key } = asked;
+  const close = (): void => {
+    change.reset();
+    onClose();
+  };
+  return (
+    <ConfirmDialog
+      open
+      onClose={close}
+      onConfirm={() => change.mutate(asked)}
+      title={deed === 'roll' ? 'Give the key a new value?' : 'Revoke the key?'}
+      confirm={deed === 'roll' ? 'Roll key' : 'Revoke key'}
+      busy={change.isPending}
+      error={change.error}
+    >
+      <p>
+        <UserText text={key.label} /> (<code>{key.mask_value}</code>){' '}
+        {deed === 'roll'
+          ? 'keeps its scopes. Programs with the old value are refused at once.'
+          : 'is refused at once, for ever. Programs that use it stop working.'}
+      </p>
+    </ConfirmDialog>
+  );
+}
+
+function columnsOf(ask: (asked: Asked) => void): readonly Column<Key>[] {
+  return [
+    {
+      id: 'label',
+      header: 'Key',
+      sortBy: (row) => row.label.toLowerCase(),
+      cell: (row) => (
+        <>
+          <span className="font-medium">
+            <UserText text={row.label} />
+          </span>
+          <code className="block text-xs text-soft">{row.mask_value}</code>
+        </>
+      ),
+    },
+    {
+      id: 'scopes',
+      header: 'May',
+      cell: (row) => <span title={row.scopes.join(', ')}>{scopesText(row.scopes)}</span>,
+    },
+    {
+      id: 'projects',
+      header: 'Projects',
+      width: '7rem',
+      cell: (row) => (row.scoped_teams === null || row.scoped_teams.length === 0 ? 'all' : row.scoped_teams.join(', ')),
+    },
+    {
+      id: 'used',
+      header: 'Last used',
+      width: '8rem',
+      sortBy: (row) => row.last_used_at,
+      cell: (row) =>
+        row.last_used_at === null ? (
+          <span className="text-soft">never</span>
+        ) : (
+          <TimeText time={row.last_used_at} form="ago" />
+        ),
+    },
+    {
+      id: 'expires',
+      header: 'Expires',
+      width: '10rem',
+      sortBy: (row) => row.expires_at,
+      cell: (row) => <Expiry row={row} />,
+    },
+    {
+      id: 'actions',
+      header: <span className="sr-only">Actions</span>,
+      width: '3.5rem',
+      cell: (row) => (
+        <Menu
+          trigger={
+            <IconButton
+              label={`Actions of ${row.label}`}
+              size="small"
+              icon={<Ellipsis aria-hidden="true" className="size-4" />}
+            />
+          }
+          groups={[
+            [{ label: 'Roll: new value', onSelect: () => ask({ deed: 'roll', key: row }) }],
+            [{ label: 'Revoke', danger: true, onSelect: () => ask({ deed: 'revoke', key: row }) }],
+          ]}
+        />
+      ),
+    },
+  ];
+}
+
+function Expiry({ row }: { readonly row: Key }) {
+  if (row.expires_at === null) return <span className="text-soft">never</span>;
+  if (Date.parse(row.expires_at) <= Date.now()) return <StatusBadge tone="danger">expired</StatusBadge>;
+  return <TimeText time={row.expires_at} />;
 }

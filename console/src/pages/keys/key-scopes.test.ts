@@ -1,0 +1,27 @@
+import { describe, expect, it } from 'vitest';
+import { isGrantedScope } from '../../../../src/contract/scopes.ts';
+import { accessesOf, presets, scopesOf, scopesText } from './key-scopes.ts';
+
+describe('scopes of a key', () => {
+  it('presets name scopes that exist', () => {
+    expect(presets.flatMap(({ scopes }) => scopes.filter((scope) => !isGrantedScope(scope)))).toEqual([]);
+  });
+
+  it('write wins over read, whichever comes first, and what is shown can be sent back', () => {
+    const accesses = accesses3(['plugin:write', 'plugin:read', 'query:read']);
+    expect(accesses).toEqual(['write', 'read', 'none']);
+    expect(accesses3(['plugin:read', 'plugin:write', 'query:read'])).toEqual(accesses);
+    expect(scopesOf(accessesOf(['query:read', 'plugin:write']))).toEqual(['plugin:write', 'query:read']);
+  });
+
+  it('a long list is told in short', () => {
+    expect(scopesText(['*'])).toBe('everything');
+    expect(scopesText(['a:read', 'b:read'])).toBe('a:read, b:read');
+    expect(scopesText(['a:read', 'b:read', 'c:read', 'd:read'])).toBe('a:read, b:read and 2 more');
+  });
+});
+
+function accesses3(scopes: readonly string[]): string[] {
+  const { plugin, query, person } = accessesOf(scopes);
+  return [plugin, query, person];
+}

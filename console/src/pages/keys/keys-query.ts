@@ -1,0 +1,32 @@
+import type { PersonalApiKeyRecord } from '../../../../src/contract/keys.ts';
+import { apiQuery } from '../../api/queries.ts';
+import { request } from '../../api/request.ts';
+
+export type Key = PersonalApiKeyRecord;
+/** What creating and rolling answer: the only time that the value is seen. */
+export type KeyWithValue = Key & { readonly value: string };
+
+export const keysPath = '/api/personal_api_keys';
+export const keysQuery = apiQuery<readonly Key[]>(keysPath);
+
+export interface NewKey {
+  readonly label: string;
+  readonly scopes: readonly string[];
+  /** Null: every project of the organisation. */
+  readonly scoped_teams: readonly number[] | null;
+  /** ISO time; null: never. */
+  readonly expires_at: string | null;
+}
+
+export function createKey(key: NewKey): Promise<KeyWithValue> {
+  return request<KeyWithValue>(keysPath, { method: 'POST', body: key });
+}
+
+/** The same key with a new value; the old one stops at once. */
+export function rollKey(id: string): Promise<KeyWithValue> {
+  return request<KeyWithValue>(`${keysPath}/${id}/roll`, { method: 'POST' });
+}
+
+export function revokeKey(id: string): Promise<void> {
+  return request<void>(`${keysPath}/${id}`, { method: 'DELETE' });
+}

@@ -1,0 +1,125 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { projectsQuery } from '../../api/projects.ts';
+import { refresh } from '../../api/queries.ts';
+import { Button } from '../../components/button.tsx';
+import { Checkbox } from '../../components/checkbox.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { ErrorNote } from '../../components/error-note.tsx';
+import { Select, type Choice } from '../../components/select.tsx';
+import { TextInput } from '../../components/text-input.tsx';
+import { UserText } from '../../components/user-text.tsx';
+import { createKey, keysPath, type KeyWithValue } from './keys-query.ts';
+import { presets } from './key-scopes.ts';
+import { ScopePicker } from './scope-picker.tsx';
+
+interface NewKeyDialogProps {
+  readonly open: boolean;
+  readonly onClose: () => void;
+  readonly onCreated: (key: KeyWithValue) => void;
+}
+
+const dayMs = 86_400_000;
+const lifetimes = ['never', '7', '30', '90', '365'] as const;
+type Lifetime = (typeof lifetimes)[number];
+const lifetimeChoices: readonly Choice<Lifetime>[] = lifetimes.map((value) => ({
+  value,
+  label: value === 'never' ? 'Never' : value === '365' ? 'In a year' : `In ${value} days`,
+}));
+
+/** A form that starts afresh each time it is opened. */
+export function NewKeyDialog({ open, onClose, onCreated }: NewKeyDialogProps) {
+  return open ? <NewKeyForm onClose={onClose} onCreated={onCreated} /> : null;
+}
+
+function NewKeyForm({ onClose, onCreated }: Omit<NewKeyDialogProps, 'open'>) {
+  const client = useQueryClient();
+  const [label, setLabel] = useState('');
+  const [scopes, setScopes] = useState<readonly string[]>(presets[0].scopes);
+  const [teams, setTeams] = useState<readonly number[]>([]);
+  const [lifetime, setLifetime] = useState<Lifetime>('never');
+  const create = useMutation({
+    mutationFn: () =>
+      createKey({
+        label: label.trim(),
+        scopes,
+        scoped_teams: teams.length === 0 ? null : teams,
+        expires_at: lifetime === 'never' ? null : new Date(Date.now() + Number(lifetime) * dayMs).toISOString(),
+      }),
+    onSuccess: async (key) => {
+      onCreated(key);
+      await refresh(client, keysPath);
+    },
+  });
+  const submit = (): void => {
+    if (label.trim() !== '' && scopes.length > 0) create.mutate();
+  };
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title="New personal API key"
+      description="For the command line and for programs of yours. It can do no more than you can."
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button
+            kind="primary"
+            busy={create.isPending}
+            disabled={label.trim() === '' || scopes.length === 0}
+            onClick={submit}
+          >
+            Create key
+          </Button>
+        </>
+      }
+    >
+      <form
+        className="flex flex-col gap-4"
+        onSubmit={(event) => {
+          event.preventDefault();
+          submit();
+        }}
+      >
+        <TextInput
+          label="What it is for"
+          value={label}
+          onChange={setLabel}
+          maxLength={40}
+          required
+          placeholder="Nightly import"
+        />
+        <ScopePicker scopes={scopes} onChange={setScopes} />
+        <ProjectLimit teams={teams} onChange={setTeams} />
+        <Select label="Expires" value={lifetime} choices={lifetimeChoices} onChange={setLifetime} />
+        <ErrorNote error={create.error} />
+      </form>
+    </Dialog>
+  );
+}
+
+interface ProjectLimitProps {
+  readonly teams: readonly number[];
+  readonly onChange: (teams: readonly number[]) => void;
+}
+
+/** With one project there is nothing to limit. */
+function ProjectLimit({ teams, onChange }: ProjectLimitProps) {
+  const { data } = useQuery(projectsQuery);
+  const projects = data?.results ?? [];
+  if (projects.length < 2) return null;
+  return (
+    <fieldset className="flex flex-col gap-1.5">
+      <legend className="pb-1 text-sm font-medium">Projects it may see</legend>
+      <p className="text-xs text-soft">None chosen: all of the organisation, later ones too.</p>
+      {projects.map(({ id, name }) => (
+        <Checkbox
+          key={id}
+          label={<UserText text={name} />}
+          checked={teams.includes(id)}
+          onChange={(checked) => onChange(checked ? [...teams, id] : teams.filter((each) => each !== id))}
+        />
+      ))}
+    </fieldset>
+  );
+}

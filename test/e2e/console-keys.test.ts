@@ -1,0 +1,47 @@
+/** The page of API keys in a real browser. Skips without Chromium. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { scopeObjects } from '../../src/contract/scopes.ts';
+import { chromiumPath } from '../support/browser.ts';
+import { lookFaults, startConsole, type ConsoleUnderTest } from '../support/console.ts';
+
+const scopesToDrop = Object.keys(scopeObjects).filter((object) => object !== 'plugin' && object !== 'project');
+
+describe.skipIf(!chromiumPath)('the page of API keys', () => {
+  let under: ConsoleUnderTest;
+  beforeAll(async () => {
+    under = await startConsole();
+  });
+  afterAll(() => under?.[Symbol.asyncDispose]());
+
+  const statusWith = async (key: string, path: string, method = 'GET'): Promise<number> =>
+    (await fetch(under.server.url + path, { method, headers: { authorization: `Bearer ${key}` } })).status;
+
+  it('a key is made with two scopes, used, refused what it may not, revoked, and refused', async () => {
+    await under.open('keys');
+    const { page } = under;
+    await page.getByRole('button', { name: 'New key' }).click();
+    const form = page.getByRole('dialog');
+    await form.getByRole('textbox', { name: 'What it is for' }).fill('Nightly <b>import</b>');
+    await form.getByRole('button', { name: 'Look only' }).click();
+    expect(await lookFaults(under, 'keys-new')).toEqual([]);
+    for (const object of scopesToDrop) {
+      await form.getByRole('combobox', { name: `Access to ${object}`, exact: true }).selectOption('none');
+    }
+    await form.getByRole('button', { name: 'Create key' }).click();
+    await page.getByText('Copy it now').waitFor();
+    const key = (await page.getByRole('dialog').locator('code').first().innerText()).trim();
+    expect(key).toMatch(/^phx_/);
+    await page.getByRole('button', { name: 'I have copied it' }).click();
+    await page.getByRole('cell', { name: 'plugin:read, project:read' }).waitFor();
+    expect(await page.content()).not.toContain(key);
+    expect(await statusWith(key, '/api/projects/1/plugins/')).toBe(200);
+    expect(await statusWith(key, '/api/projects/1/events/')).toBe(403);
+    await page.getByRole('button', { name: 'Actions of Nightly' }).click();
+    await page.getByRole('menuitem', { name: 'Revoke' }).click();
+    await page.getByRole('button', { name: 'Revoke key' }).click();
+    await page.getByText('The key is revoked').waitFor();
+    expect(await statusWith(key, '/api/projects/1/plugins/')).toBe(401);
+    expect(await page.getByText('Nightly <b>import</b>').count()).toBe(0);
+    expect(await lookFaults(under, 'keys')).toEqual([]);
+  });
+});
