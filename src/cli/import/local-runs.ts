@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { parseExactValues } from '../../base/exact-json.ts';
 import type { CheckResult, VerifyResult } from '../../imports/run/results.ts';
 import {
   cancelRun,
@@ -53,7 +54,8 @@ export function localRuns(stateDir: string): ImportRuns {
     undo: elsewhere,
     check: async (run) => {
       const { staging, id } = await staged(run);
-      return JSON.parse(await readText(staging, stagingKeys.check(id), 'check')) as CheckResult;
+      // Samples in it keep their digits.
+      return parseExactValues(await readText(staging, stagingKeys.check(id), 'check')) as unknown as CheckResult;
     },
     verify: async (run) => {
       const { staging, id } = await staged(run);

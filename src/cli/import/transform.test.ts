@@ -59,6 +59,15 @@ describe('code that changes what a command imports', () => {
     });
   });
 
+  it('pairs show every digit', async () => {
+    const big = '12345678901234567890';
+    await using made = await newImport([lines[0]?.replace('"n":0', `"n":${big}`) ?? '']);
+    const file = join(made.dir, 'plan.js');
+    await writeFile(file, 'exports.processEvent = (event) => { event.properties.plan = "pro"; return event }');
+    const done = await made.start('http://127.0.0.1:1', ['--transform', file, '--check', '--no-preflight']);
+    expect(done.stdout.split(`"n":${big}`)).toHaveLength(3);
+  });
+
   it.each<[string, string, string]>([
     [
       'cannot be set up',

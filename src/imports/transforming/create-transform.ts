@@ -4,6 +4,7 @@ import type { WireEvent } from '../../contract/wire-event.ts';
 import { isObject, objectIn } from '../../base/json.ts';
 import type { SandboxError, EventOutcome, SandboxEvent } from '../../sandbox/sandbox.ts';
 import type { Transform, TransformFault, TransformOutcome } from '../transform.ts';
+import type { Json } from '../formats/read-values.ts';
 import { keepDigits } from './keep-digits.ts';
 import type { Runner } from './runner.ts';
 
@@ -61,7 +62,7 @@ function isWhole({ uuid, event, distinct_id: id, timestamp, properties }: WireEv
 
 function handedOver(event: WireEvent, { projectId, receivedAt }: TransformOptions): SandboxEvent {
   const micros = parseTimestamp(event.timestamp);
-  // Keeps the target from taking an old address for a place of today; code that is asked for here is meant to. The check sets it.
+  // Keeps the target from taking an old address for a place of today; code that is asked for here is meant to.
   const { $geoip_disable: _, ...properties } = event.properties;
   return {
     uuid: event.uuid,
@@ -117,9 +118,13 @@ function changed(
       distinct_id: distinctId,
       // As the source wrote it, unless the code wrote another one.
       timestamp: timestamp === given.timestamp ? event.timestamp : timestamp,
-      properties: kept.properties,
+      properties: markedAs(event, kept.properties),
     },
   };
+}
+
+function markedAs({ properties: { $geoip_disable: mark } }: WireEvent, properties: Json): Json {
+  return mark === undefined ? properties : { ...properties, $geoip_disable: mark };
 }
 
 const stopped: ReadonlySet<SandboxError['kind']> = new Set(['time', 'memory', 'crashed']);

@@ -1,11 +1,12 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import { checkTest, type CheckTest, type LoadedEvent } from '../../../../test/support/check-stage.ts';
+import { bytesOf, checkTest, type CheckTest, type LoadedEvent } from '../../../../test/support/check-stage.ts';
 import { openTestSandbox } from '../../../../test/support/sandbox.ts';
 import { RunFailedError } from '../../run/leased-run.ts';
 import type { CheckResult } from '../../run/results.ts';
 import type { RunOptions } from '../../run/run.ts';
 import { createTransform } from '../../transforming/create-transform.ts';
 import { openSandboxRunner } from '../../transforming/sandbox-runner.ts';
+import { stagingKeys } from '../../staging.ts';
 import type { Transform } from '../../transform.ts';
 
 const sandbox = openTestSandbox({ cpuMs: 60 });
@@ -259,5 +260,7 @@ describe('a run with a transform in code', () => {
     await using run = await checked(`exports.processEvent = (event) => event`, records(20, numbers));
     const texts = await run.test.lines();
     expect(texts.filter((text) => text.includes(numbers))).toHaveLength(20);
+    const shown = (await bytesOf(run.test.staging, stagingKeys.check('r'))).toString();
+    expect(shown.split(numbers)).toHaveLength(3);
   });
 });

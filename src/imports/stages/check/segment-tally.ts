@@ -1,3 +1,4 @@
+import { parseExactValues } from '../../../base/exact-json.ts';
 import type { WireEvent } from '../../../contract/wire-event.ts';
 import type { RejectedRecord } from '../../staging.ts';
 import { createChoiceTally, type ChoiceTally } from './choice-tally.ts';
@@ -77,7 +78,7 @@ export function createSegmentTally(unmapped: UnmappedNames, sampled: Set<string>
       const key = sampleKey(events);
       if (sampled.has(key)) return;
       sampled.add(key);
-      samples.push({ part, line, source: JSON.parse(text), events });
+      samples.push({ part, line, source: parseExactValues(text), events });
     },
     property: (name) => {
       if (unmapped.isProperty(name)) countName(unmappedProperties, name, 1);

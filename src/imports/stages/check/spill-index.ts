@@ -1,3 +1,4 @@
+import { parseExactValues } from '../../../base/exact-json.ts';
 import { RunFailedError } from '../../run/leased-run.ts';
 import { stagingKeys, StagingMissingError, type Staging } from '../../staging.ts';
 import type { Findings } from './findings.ts';
@@ -34,7 +35,8 @@ export async function readSpillIndex(
     const chunks: Buffer[] = [];
     for await (const chunk of staging.read(key)) chunks.push(chunk);
     // What writeSpillIndex wrote: a file that was written whole, or none.
-    return JSON.parse(Buffer.concat(chunks).toString()) as SpillIndex;
+    // Samples in it keep their digits.
+    return parseExactValues(Buffer.concat(chunks).toString()) as unknown as SpillIndex;
   } catch (cause) {
     if (!(cause instanceof SyntaxError || cause instanceof StagingMissingError)) throw cause;
     throw new RunFailedError(

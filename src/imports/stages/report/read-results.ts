@@ -1,3 +1,4 @@
+import { parseExactValues } from '../../../base/exact-json.ts';
 import type { CheckResult, UndoResult, VerifyResult } from '../../run/results.ts';
 import type { ReportResult } from './report.ts';
 import { StagingMissingError, stagingKeys, type Staging } from '../../staging.ts';
@@ -20,7 +21,7 @@ export async function readUndo(staging: Staging, run: string): Promise<UndoResul
 
 async function readJson(staging: Staging, key: string): Promise<unknown> {
   const bytes = await readWhole(staging, key);
-  return bytes === undefined ? undefined : (JSON.parse(bytes.toString('utf8')) as unknown);
+  return bytes === undefined ? undefined : parseExactValues(bytes.toString('utf8'));
 }
 
 /** Undefined: there is no such file. */
