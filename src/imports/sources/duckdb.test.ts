@@ -1,11 +1,13 @@
 import { fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFile, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { copyFile, mkdir, mkdtemp, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { exportTest } from '../../../test/support/export-stage.ts';
 import packageJson from '../../../package.json' with { type: 'json' };
 import type { Source, SourceHost } from '../source.ts';
 import { duckdb, duckDbPackage } from './duckdb.ts';
@@ -114,6 +116,44 @@ describe('rows of a DuckDB file', () => {
     const reading = readPart(source, part ?? { key: '', stable: false }, controller.signal);
     setTimeout(() => controller.abort(new Error('paused')), 300);
     await expect(reading).rejects.toThrow('paused');
+  });
+});
+
+describe('an export of a DuckDB file', () => {
+  const numbers = (from: number): string[] => Array.from({ length: 300 }, (_, index) => `{"n":${from + index}}`);
+
+  it('that a kill interrupted begins its query anew, and each row is staged once', async () => {
+    await using test = await exportTest();
+    const own = join(dir, 'killed.duckdb');
+    await write(own, 'create table t as select range as n from range(300)');
+    let segments = 0;
+    const failpoint = (name: string): void => {
+      if (name === 'import_segment_committed' && ++segments === 2) throw new Error('killed');
+    };
+    const source = (): Source => open('select n from t order by n', { path: own });
+    await expect(test.run(source(), { failpoint })).rejects.toThrow('killed');
+    await test.run(source());
+    expect(await test.staged()).toEqual({ [own]: numbers(0) });
+  });
+
+  it('whose file is replaced while it is read has what is there then', async () => {
+    await using test = await exportTest();
+    const own = join(dir, 'replaced.duckdb');
+    const other = join(dir, 'other.duckdb');
+    await write(own, 'create table t as select range as n from range(300)');
+    await write(other, 'create table t as select range + 1000 as n from range(300)');
+    const source = open('select n from t order by n', { path: own });
+    const meddled: Source = {
+      ...source,
+      async *open(part, context) {
+        for await (const chunk of source.open(part, context)) {
+          yield chunk;
+          if (existsSync(other)) await rename(other, own);
+        }
+      },
+    };
+    await test.run(meddled);
+    expect(await test.staged()).toEqual({ [own]: numbers(1000) });
   });
 });
 

@@ -3,12 +3,11 @@ import { SourceError, SourceWaitError, type ResolveHost } from '../source.ts';
 import {
   createKafkaConnections,
   kafkaLibrary,
-  type KafkaBroker,
   type KafkaConnection,
   type KafkaConnections,
-  type KafkaPlace,
 } from './kafka-connections.ts';
 import { kafkaError } from './kafka-errors.ts';
+import type { KafkaBroker, KafkaPlace } from './kafka-place.ts';
 import { flexibleSince, parseFetch, type FetchAnswer } from './kafka-fetch.ts';
 
 /** The topic as the cluster knows it now. */

@@ -1,24 +1,9 @@
 import type * as Kafka from '@platformatic/kafka';
 import { isIP } from 'node:net';
-import type { ConnectionOptions as TlsOptions } from 'node:tls';
-import type { Connection, ResponseParser, SASLOptions, Writer } from '@platformatic/kafka';
+import type { Connection, ResponseParser, Writer } from '@platformatic/kafka';
 import { SourceError, type ResolveHost } from '../source.ts';
 import { kafkaError } from './kafka-errors.ts';
-
-export interface KafkaBroker {
-  readonly host: string;
-  readonly port: number;
-}
-
-export interface KafkaPlace {
-  /** At least one; the others of the cluster are told by them. */
-  readonly brokers: readonly KafkaBroker[];
-  readonly topic: string;
-  /** Undefined: without encryption. */
-  readonly tls: Pick<TlsOptions, 'rejectUnauthorized' | 'ca' | 'cert' | 'key'> | undefined;
-  /** Undefined: nobody logs in. */
-  readonly sasl: SASLOptions | undefined;
-}
+import type { KafkaBroker, KafkaPlace } from './kafka-place.ts';
 
 /** One version of a request as the client library has it. */
 export interface RequestForm<Request, Response> {

@@ -1,7 +1,7 @@
 import { networkFault } from '../../base/network-fault.ts';
 import { OutboundError } from '../../outbound/outbound.ts';
 import { SourceError, SourceWaitError } from '../source.ts';
-import type { KafkaBroker, KafkaPlace } from './kafka-connections.ts';
+import type { KafkaBroker, KafkaPlace } from './kafka-place.ts';
 
 export interface KafkaErrorPlace {
   readonly place: KafkaPlace;

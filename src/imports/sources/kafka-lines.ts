@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { lineWithoutRecord, type RecordChunk, type SourceFault } from '../source.ts';
-import type { KafkaRecord } from './kafka-fetch.ts';
+import type { KafkaRecord } from './kafka-records.ts';
 
 /** What a record is: the value of a message, or the message with its key, time and headers, and the value in it. */
 export const recordKinds = ['value', 'message'] as const;

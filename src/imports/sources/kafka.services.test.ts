@@ -8,7 +8,7 @@ import type { SettingValues } from '../../plugins/fields.ts';
 import { lineWithoutRecord, type RecordChunk, type Source, type SourceHost, type SourcePart } from '../source.ts';
 import { createKafkaClient } from './kafka-client.ts';
 import { createKafkaConnections, type KafkaConnections } from './kafka-connections.ts';
-import { readBatches } from './kafka-fetch.ts';
+import { readBatches } from './kafka-records.ts';
 import { kafka } from './kafka.ts';
 import { resolveBy, testSourceHost } from './source-host.fixture.ts';
 

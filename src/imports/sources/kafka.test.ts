@@ -2,7 +2,7 @@ import type { RecordsBatch } from '@platformatic/kafka';
 import { describe, expect, it } from 'vitest';
 import { withDefaults } from '../../plugins/check-settings.ts';
 import type { SettingValues } from '../../plugins/fields.ts';
-import { committedRecords } from './kafka-fetch.ts';
+import { committedRecords } from './kafka-records.ts';
 import { cutIntoParts, describeRanges, rangeOfPart, rangesOf, type PartitionRange } from './kafka-ranges.ts';
 import { kafka } from './kafka.ts';
 import { testSourceHost } from './source-host.fixture.ts';

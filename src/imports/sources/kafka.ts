@@ -11,16 +11,13 @@ import {
 } from '../source.ts';
 import type { SettingValues } from '../../plugins/fields.ts';
 import { defineImportSource, wrongSetting } from '../../plugins/plugin.ts';
-import { listSetting, neededSetting, textSetting } from '../../plugins/setting-values.ts';
+import { listSetting, textSetting } from '../../plugins/setting-values.ts';
 import { openKafka, type KafkaClient } from './kafka-client.ts';
-import type { KafkaBroker, KafkaPlace } from './kafka-connections.ts';
-import { committedRecords, offsetAfter, readBatches, type KafkaRecord } from './kafka-fetch.ts';
+import { kafkaPlaceOf, mechanisms, tlsChoices, type KafkaPlace } from './kafka-place.ts';
+import { committedRecords, offsetAfter, readBatches, type KafkaRecord } from './kafka-records.ts';
 import { createLineCollector, recordKinds, type RecordKind } from './kafka-lines.ts';
 import { cutIntoParts, describeRanges, rangeOfPart, rangesOf, type PartitionRange } from './kafka-ranges.ts';
 
-const tlsChoices = ['auto', 'verify', 'no verify', 'off'] as const;
-const mechanisms = ['PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512'] as const;
-const standardPort = 9092;
 /** Fetches without a record before the end; each waits half a second for one. */
 const emptyFetchesMax = 20;
 const offsetOutOfRange = 1;
@@ -104,7 +101,7 @@ interface KafkaDeps {
 function createSource(settings: SettingValues, host: SourceHost): Source {
   const record = recordKinds.find((kind) => kind === textSetting(settings, 'record', 'value'));
   if (record === undefined) throw wrongSetting('record', `expected ${recordKinds.join(' or ')}`);
-  const deps = { place: placeOf(settings), host, record, fromOffsets: fromOffsetsOf(settings) };
+  const deps = { place: kafkaPlaceOf(settings), host, record, fromOffsets: fromOffsetsOf(settings) };
   // As long as the caller holds it.
   let held: readonly PartitionRange[] | undefined;
   return {
@@ -212,60 +209,19 @@ async function fetchSome(client: KafkaClient, { place }: KafkaDeps, range: Parti
   return { bytes: answer.records.length, records, next: offsetAfter(batches) };
 }
 
-/** Offsets that were there when the import began are gone. */
+/** Offsets that were there when the import began are gone, or a new leader does not know yet how far it reaches. */
 async function lostRecords(client: KafkaClient, shown: string, { partition, from, to }: PartitionRange) {
+  const expected = `expected the offsets ${from} to ${to - 1} in ${shown}`;
   const first = (await client.offsets('earliest')).get(partition) ?? 0;
-  const end = (await client.offsets('end')).get(partition) ?? 0;
-  const what =
-    first > from
-      ? `its retention has deleted what lay before ${first}; begin the import anew for what is left, after raising retention.ms or retention.bytes of the topic`
-      : `it ends at ${end} now, so that the cluster has lost messages; begin the import anew for what is left`;
-  return new SourceError(`expected the offsets ${from} to ${to - 1} in ${shown}, but ${what}`);
-}
-
-function placeOf(settings: SettingValues): KafkaPlace {
-  const user = textSetting(settings, 'user');
-  const mechanism = mechanisms.find((each) => each === textSetting(settings, 'mechanism', 'PLAIN'));
-  if (mechanism === undefined) throw wrongSetting('mechanism', `expected ${mechanisms.join(', ')}`);
-  const password = textSetting(settings, 'password');
-  return {
-    brokers: brokersOf(settings),
-    topic: neededSetting(settings, 'topic'),
-    tls: tlsOf(settings, user !== ''),
-    sasl: user === '' ? undefined : { mechanism, username: user, password },
-  };
-}
-
-function tlsOf(settings: SettingValues, hasUser: boolean): KafkaPlace['tls'] {
-  const choice = tlsChoices.find((each) => each === textSetting(settings, 'tls', 'auto'));
-  if (choice === undefined) throw wrongSetting('tls', `expected ${tlsChoices.join(', ')}`);
-  const given = { ca: textSetting(settings, 'ca'), cert: textSetting(settings, 'client_certificate') };
-  const key = textSetting(settings, 'client_key');
-  if ((given.cert === '') !== (key === '')) {
-    throw wrongSetting('client_key', 'expected client_certificate and client_key, got one of them');
+  if (first > from) {
+    return new SourceError(
+      `${expected}, but its retention has deleted what lay before ${first}; begin the import anew for what is left, after ` +
+        'raising retention.ms or retention.bytes of the topic',
+    );
   }
-  const isOff = choice === 'auto' ? !hasUser && given.ca === '' && key === '' : choice === 'off';
-  if (isOff) return undefined;
-  return {
-    rejectUnauthorized: choice !== 'no verify',
-    ...(given.ca !== '' && { ca: given.ca }),
-    ...(key !== '' && { cert: given.cert, key }),
-  };
-}
-
-function brokersOf(settings: SettingValues): readonly KafkaBroker[] {
-  const brokers = listSetting(settings, 'brokers').map((text): KafkaBroker => {
-    const [, bracketed, plain, port = String(standardPort)] =
-      /^(?:\[([\da-f:]+)\]|([^\s:/@]+))(?::(\d{1,5}))?$/i.exec(text) ?? [];
-    const host = bracketed ?? plain;
-    if (host === undefined || Number(port) < 1 || Number(port) > 65_535) {
-      // Not repeated: it may hold a password.
-      throw wrongSetting('brokers', 'expected host:port with commas between, without user and password');
-    }
-    return { host, port: Number(port) };
-  });
-  if (brokers.length === 0) throw wrongSetting('brokers', 'expected at least one host:port');
-  return brokers;
+  const end = (await client.offsets('end')).get(partition) ?? 0;
+  const advice = 'where that lasts, the cluster has lost messages: begin the import anew for what is left';
+  return new SourceWaitError(`${expected}, but it ends at ${end} now; ${advice}`, { unlimited: false });
 }
 
 function fromOffsetsOf(settings: SettingValues): ReadonlyMap<number, number> {
