@@ -20,6 +20,7 @@ const streamsMax = 100;
 const streamsPerProjectMax = 10;
 /** Also how often a reader is asked who it is: a session that ended ends its streams. */
 const heartbeatMs = 10_000;
+const readyMsMax = 1000;
 const skippedMs = 1000;
 /** What comes within it goes out together. */
 const togetherMs = 25;
@@ -53,7 +54,9 @@ export function liveEventRoutes(deps: LiveEventDeps): ApiRoute[] {
         if (head !== undefined) return head;
         const watch = watchOf(request.project().id, request.query);
         const release = slots.take(watch.projectId);
-        const { reader, close } = deps.live.open(watch);
+        const { reader, ready, close } = deps.live.open(watch);
+        // From the first text on nothing is missed; a place that does not answer must not keep the reader waiting.
+        await Promise.race([ready, sleep(readyMsMax)]);
         const gone = new AbortController();
         const body = streamOf(messages(reader, request, gone.signal, deps.heartbeatMs ?? heartbeatMs), () => {
           gone.abort();

@@ -69,6 +69,8 @@ async function failingConfigs(db: Queries, projectId: number): Promise<Attention
     .where('c.enabled', '=', 1)
     .where('c.deleted', '=', 0)
     .where('c.error', '!=', '')
+    // What a run has put there is told of the run.
+    .where('c.error_source', '!=', 'import')
     .orderBy('c.id')
     .limit(configsMax)
     .execute();

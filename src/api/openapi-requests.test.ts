@@ -60,6 +60,9 @@ const askMore = new Set([
   'patch /api/projects/{project_id}/plugins/{id}',
   'delete /api/projects/{project_id}/plugins/{id}',
   'post /api/projects/{project_id}/pipeline_transformation_configs/test',
+  // Of two times the one before the other.
+  'get /api/projects/{project_id}/pipeline_transformation_configs/metrics',
+  'get /api/projects/{project_id}/pipeline_import_apps_configs/metrics',
 ]);
 
 describe('requests made from the document', () => {
@@ -68,7 +71,9 @@ describe('requests made from the document', () => {
     const findings = new Map<string, string>();
     for (const operation of operations.filter((each) => !deletesTheProject(each))) {
       for (const request of fc.sample(requestOf(operation), { numRuns: 12, seed: 7 })) {
-        const answer = await app.inject({ method: operation.method, headers: { authorization }, ...request });
+        // A stream has no end to wait for.
+        const method = operation.path.endsWith('/live_events') ? 'HEAD' : operation.method;
+        const answer = await app.inject({ method, headers: { authorization }, ...request });
         await forget(operation);
         const error = answer.statusCode >= 400 ? (answer.json() as { code: string; detail: string }) : undefined;
         const isDocumented = operation.statuses.includes(answer.statusCode);

@@ -36,7 +36,7 @@ export const liveEventsQuerySchema = Type.Object({
 export type LiveEventsQuery = Static<typeof liveEventsQuerySchema>;
 
 const snapshot = {
-  uuid: orNull(Type.String(), 'Null: it came without one and cannot be read.'),
+  uuid: orNull(Type.String(), 'Null: it came without one, and gets it when it is stored.'),
   event: Type.String(),
   distinct_id: Type.String(),
   timestamp: orNull(Type.String({ format: 'date-time' }), 'Null: it cannot be read.'),

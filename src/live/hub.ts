@@ -3,11 +3,13 @@ import type { Sightings, Watch } from './watch.ts';
 
 export interface OpenedReader {
   readonly reader: LiveReader;
+  /** Resolves once every place knows of the reader. Never rejects. */
+  readonly ready: Promise<void>;
   readonly close: () => void;
 }
 
-/** Tells a place in the flow who watches from now on. */
-export type Announce = (watches: readonly Watch[]) => void;
+/** Tells a place in the flow who watches from now on; resolves once it knows. Never rejects. */
+export type Announce = (watches: readonly Watch[]) => void | Promise<void>;
 
 /** Brings the readers of the live stream together with the places at which events are seen. */
 export class LiveHub {
@@ -18,7 +20,7 @@ export class LiveHub {
   /** A place that from now on is told who watches. Returns what forgets it. */
   addPlace(announce: Announce): () => void {
     this.#places.add(announce);
-    announce(this.#watches());
+    void announce(this.watches());
     return () => void this.#places.delete(announce);
   }
 
@@ -26,11 +28,12 @@ export class LiveHub {
     const id = ++this.#lastId;
     const reader = new LiveReader();
     this.#readers.set(id, { watch: { id, ...wanted }, reader });
-    this.#announce();
+    const ready = this.#announce();
     return {
       reader,
+      ready,
       close: () => {
-        if (this.#readers.delete(id)) this.#announce();
+        if (this.#readers.delete(id)) void this.#announce();
       },
     };
   }
@@ -41,12 +44,13 @@ export class LiveHub {
     for (const { watch, stage, count } of skipped) this.#readers.get(watch)?.reader.skipped(stage, count);
   }
 
-  #announce(): void {
-    const watches = this.#watches();
-    for (const announce of this.#places) announce(watches);
+  /** Everybody who watches now. */
+  watches(): readonly Watch[] {
+    return [...this.#readers.values()].map(({ watch }) => watch);
   }
 
-  #watches(): readonly Watch[] {
-    return [...this.#readers.values()].map(({ watch }) => watch);
+  async #announce(): Promise<void> {
+    const watches = this.watches();
+    await Promise.all([...this.#places].map((announce) => announce(watches)));
   }
 }

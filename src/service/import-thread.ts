@@ -15,6 +15,7 @@ import { createOutboundFetch } from '../outbound/safe-fetch.ts';
 import { createOutboundStream } from '../outbound/stream.ts';
 import { importDirs, freeStagingBytes, openImportStaging } from './import-dirs.ts';
 import { movableMemory } from './import-door.ts';
+import { createImportConfigWatcher } from './import-config-watcher.ts';
 import { createImportStages } from './import-run.ts';
 import { openPluginEnvironment, outboundTrust, type PluginEnvironment } from './plugin-environment.ts';
 import { eventLogPositions, openEventStore, openMetadata } from './stores.ts';
@@ -67,6 +68,7 @@ const deps = {
   },
 };
 
+const watcher = createImportConfigWatcher({ db, clock, log, days: settings.pluginLogDays });
 const stopping = new AbortController();
 const working = Promise.all([workOnRuns(), removeStaging()]);
 
@@ -92,6 +94,7 @@ async function workOnRuns(): Promise<void> {
       kind,
       concurrency,
       stagesOf: async (run) => createImportStages(deps, run),
+      watcher,
       onDone: (stage, more) => metrics.count('millrace_import_records_total', { stage }, more),
     }).done;
   await Promise.all([worker('import', settings.importRuns), worker('replace', replacingMax), worker('undo', 1)]);
@@ -114,6 +117,7 @@ serve({
   stop: async () => {
     stopping.abort(new Error('the service stops'));
     await working;
+    await watcher.close();
     await Promise.all([fetch.close(), stream.close(), store.close(), environment.close()]);
     await db.destroy();
   },

@@ -2,16 +2,17 @@
 import type { Answers, Call } from '../base/calls.ts';
 import type { LiveHub } from '../live/hub.ts';
 import { Tap } from '../live/tap.ts';
-import type { Sightings } from '../live/watch.ts';
+import type { Sightings, Watch } from '../live/watch.ts';
 import type { LiveReaders } from '../pipeline/consumer.ts';
 import type { Log } from '../telemetry/log.ts';
 
 /** Messages that the main thread has not taken yet. Beyond, only counts go: a busy main thread must not fill the memory. */
 const untakenMax = 8;
 
-/** The pipeline's side. */
-export function liveReadersOver(call: Call, log: Log): LiveReaders {
+/** The pipeline's side. Those who watch already see the first window that it stores. */
+export async function liveReadersOver(call: Call, log: Log): Promise<LiveReaders> {
   const tap = new Tap();
+  tap.watch((await call('watches')) as readonly Watch[]);
   let untaken = 0;
   return {
     tap,
@@ -31,13 +32,16 @@ function countsOf({ seen, skipped }: Sightings): Sightings {
 
 /** The main thread's side: what the pipeline tells. */
 export function liveAnswers(live: LiveHub): Answers {
-  return { seen: async (sightings: Sightings) => live.deliver(sightings) };
+  return {
+    seen: async (sightings: Sightings) => live.deliver(sightings),
+    watches: async () => live.watches(),
+  };
 }
 
 /** The main thread's side: every thread of the pipeline is told who watches. */
 export function watchedBy(live: LiveHub, log: Log) {
   return (call: Call): (() => void) =>
-    live.addPlace((watches) => {
-      call('watch', watches).catch((err: unknown) => log.warn({ err }, 'the pipeline was not told who watches'));
+    live.addPlace(async (watches) => {
+      await call('watch', watches).catch((err: unknown) => log.warn({ err }, 'the pipeline was not told who watches'));
     });
 }

@@ -26,7 +26,7 @@ const plugins = createPluginRuntime({
   main: mainThreadOver(call),
   storageOf: (configId, projectId) => pluginStorage.of(configId, projectId),
 });
-const live = liveReadersOver(call, log);
+const live = await liveReadersOver(call, log);
 const pipeline = startPipeline({
   ...base,
   live,

@@ -2,6 +2,7 @@ import { isoMicros, isoOfMicros, type Clock } from '../base/clock.ts';
 import type { AcceptedBatch, Door } from '../batch/door.ts';
 import { scanLimits } from '../batch/limits.ts';
 import { validateEvent } from '../batch/validate.ts';
+import { fieldFrom } from '../batch/spans.ts';
 import type { Settings } from '../config/settings.ts';
 import type { LiveHub } from '../live/hub.ts';
 import { showEvent } from '../live/show-event.ts';
@@ -69,14 +70,16 @@ function note(tap: Tap, record: OpenRecord, now: number): void {
   }
 }
 
-function show({ context }: OpenRecord, draft: EventDraft, now: number): string {
-  const { uuid, event, distinctId, micros, properties, propertiesText } = draft;
+function show({ context, scan }: OpenRecord, draft: EventDraft, now: number): string {
+  // A live event that brings none gets one from its place in the log, which it does not have yet.
+  const isNamed = context.lane === 'historical' || fieldFrom(scan, draft.index, 'uuid') >= 0;
+  const { event, distinctId, micros, properties, propertiesText } = draft;
   return showEvent({
     stage: 'received',
     at: isoMicros(now),
     receivedAt: isoMicros(context.receivedAt),
     historical: context.lane === 'historical',
-    uuid,
+    uuid: isNamed ? draft.uuid : null,
     event,
     distinctId,
     timestamp: isoOfMicros(micros),

@@ -19,6 +19,7 @@ import {
   type Claim,
   type RunKind,
 } from './claim-run.ts';
+import type { RunWatcher } from './run-watcher.ts';
 import type { Run, Stage } from './run.ts';
 import { judgeFailure } from './judge-failure.ts';
 
@@ -49,6 +50,7 @@ export interface RunWorkerDeps {
   readonly sleep?: Sleep;
   /** So much more of a stage is done: records in `export` and `check`, events in `load` and `verify`. */
   readonly onDone?: (stage: Stage, more: number) => void;
+  readonly watcher?: RunWatcher;
 }
 
 export interface RunWorker {
@@ -89,7 +91,7 @@ async function workOn(deps: WorkerDeps, claim: Claim): Promise<void> {
   const lose = (): void => lost.abort(new RunLostError(`import run ${run} was paused, cancelled or taken over`));
   const signal = AbortSignal.any([deps.signal, lost.signal]);
   const onTrouble = (err: unknown): void => log.warn({ err, run }, 'the progress of an import could not be written');
-  const leased = createRunWriter({ db, clock, signal, onLost: lose, onTrouble }, claim);
+  const leased = tellWaits(createRunWriter({ db, clock, signal, onLost: lose, onTrouble }, claim), deps.watcher);
   const letGo = keepClaim(deps, claim, lose);
   try {
     const next = await doStages(deps, claim, leased);
@@ -116,12 +118,13 @@ async function doStages(deps: WorkerDeps, claim: Claim, leased: RunWriter): Prom
     // As it was before the stage began: stages look there for whether they are done again.
     let before: Run | undefined = leased.current();
     leased.beginStage(stage);
+    deps.watcher?.entered(leased.current(), stage);
     await leased.flush();
     const perform = async (): Promise<void> => {
       const run = { ...(before ?? leased.current()), stage };
       before = undefined;
       const done = run.progress[stage]?.done ?? 0;
-      await stages.of[stage]({ ...leased, run, progress: countDone(leased, done, deps.onDone) });
+      await stages.of[stage]({ ...leased, run, progress: countDone(leased, done, deps) });
     };
     await withRetry(deps, leased, perform, stage);
     leased.endStage(stage);
@@ -131,12 +134,30 @@ async function doStages(deps: WorkerDeps, claim: Claim, leased: RunWriter): Prom
 }
 
 /** As `leased.progress`, and tells by how much `done` grew since it was `before`; a stage that begins anew counts anew. */
-function countDone(leased: RunWriter, before: number, onDone: RunWorkerDeps['onDone']): RunWriter['progress'] {
+function countDone(
+  leased: RunWriter,
+  before: number,
+  { onDone, watcher }: Pick<RunWorkerDeps, 'onDone' | 'watcher'>,
+): RunWriter['progress'] {
   let seen = before;
   return (progress, totals) => {
     if (progress.done > seen) onDone?.(progress.stage, progress.done - seen);
     seen = progress.done;
     leased.progress(progress, totals);
+    watcher?.progressed(leased.current());
+  };
+}
+
+/** The same, and the watcher is told what it waits for. */
+function tellWaits(leased: RunWriter, watcher: RunWatcher | undefined): RunWriter {
+  let told = '';
+  return {
+    ...leased,
+    waiting: (waiting) => {
+      leased.waiting(waiting);
+      if (waiting !== null && waiting.reason !== told) watcher?.waits(leased.current(), waiting.reason);
+      told = waiting?.reason ?? '';
+    },
   };
 }
 
@@ -165,13 +186,15 @@ function withRetry<T>(deps: WorkerDeps, leased: RunWriter, work: () => Promise<T
   })(work);
 }
 
-async function settleDone({ db, clock, log }: WorkerDeps, claim: Claim, leased: RunWriter): Promise<void> {
+async function settleDone({ db, clock, log, watcher }: WorkerDeps, claim: Claim, leased: RunWriter): Promise<void> {
   await leased.flush();
-  if (await completeRun(db, claim, clock.now())) log.info({ run: claim.run.id }, 'import: run completed');
+  if (!(await completeRun(db, claim, clock.now()))) return;
+  log.info({ run: claim.run.id }, 'import: run completed');
+  watcher?.ended(leased.current(), 'completed', '');
 }
 
 async function settleFailure(
-  { db, clock, log, signal }: WorkerDeps,
+  { db, clock, log, signal, watcher }: WorkerDeps,
   claim: Claim,
   { leased, lost, error }: { readonly leased: RunWriter; readonly lost: boolean; readonly error: unknown },
 ): Promise<void> {
@@ -179,16 +202,18 @@ async function settleFailure(
   try {
     if (lost || error instanceof RunLostError) {
       log.info({ run }, 'import: let go of the run');
+      watcher?.ended(leased.current(), 'let_go', '');
       return;
     }
     await leased.flush();
     if (signal.aborted) {
       await releaseRun(db, claim);
+      watcher?.ended(leased.current(), 'given_back', '');
       return;
     }
     const reason = error instanceof Error ? error.message : String(error);
     log.error({ err: error, run }, 'import: run failed');
-    await failRun(db, claim, reason, clock.now());
+    if (await failRun(db, claim, reason, clock.now())) watcher?.ended(leased.current(), 'failed', reason);
   } catch (trouble) {
     if (trouble instanceof RunLostError) return;
     log.error({ err: trouble, run }, 'import: the end of a run could not be written; it is taken up again');
