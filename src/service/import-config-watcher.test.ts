@@ -20,7 +20,15 @@ beforeEach(async () => {
 afterEach(() => api[Symbol.asyncDispose]());
 
 const nothing: RunStage = async () => undefined;
-const doNothing = { export: nothing, check: nothing, load: nothing, verify: nothing, report: nothing, undo: nothing };
+const doNothing = {
+  export: nothing,
+  check: nothing,
+  load: nothing,
+  verify: nothing,
+  report: nothing,
+  undo: nothing,
+  replace: nothing,
+};
 
 async function work(stages: Partial<RunStages>): Promise<string> {
   const { db, clock, project } = api.app;
