@@ -7,11 +7,10 @@ interface SparklineProps {
   readonly height?: number;
 }
 
-/** Bars without axes; the label and the sum say the same in words. */
+/** Bars without axes; the label and the sum say the same in words. Two paths, not an element a bar: tables draw hundreds of them. */
 export function Sparkline({ values, label, width = 96, height = 24 }: SparklineProps) {
-  const highest = Math.max(1, ...values);
-  const step = width / Math.max(1, values.length);
   const sum = values.reduce((total, value) => total + value, 0);
+  const { bars, gaps } = pathsOf(values, width, height);
   return (
     <svg
       role="img"
@@ -20,21 +19,23 @@ export function Sparkline({ values, label, width = 96, height = 24 }: SparklineP
       height={height}
       className="text-accent"
     >
-      {values.map((value, index) => {
-        const bar = value === 0 ? 1 : Math.max(2, (value / highest) * height);
-        return (
-          <rect
-            key={index}
-            x={index * step}
-            y={height - bar}
-            width={Math.max(1, step - 1)}
-            height={bar}
-            rx={0.5}
-            fill="currentColor"
-            opacity={value === 0 ? 0.25 : 1}
-          />
-        );
-      })}
+      <path d={gaps} fill="currentColor" opacity={0.3} />
+      <path d={bars} fill="currentColor" />
     </svg>
   );
+}
+
+/** Bars for what is there, a thin line for what is not. */
+function pathsOf(values: readonly number[], width: number, height: number): { bars: string; gaps: string } {
+  const highest = Math.max(1, ...values);
+  const step = width / Math.max(1, values.length);
+  let bars = '';
+  let gaps = '';
+  values.forEach((value, index) => {
+    const size = value === 0 ? 1 : Math.max(2, Math.round((value / highest) * height));
+    const bar = `M${(index * step).toFixed(1)} ${height}v${-size}h${Math.max(1, step - 1).toFixed(1)}v${size}z`;
+    if (value === 0) gaps += bar;
+    else bars += bar;
+  });
+  return { bars, gaps };
 }

@@ -1,4 +1,5 @@
 import type { Row as TableRow, RowData } from '@tanstack/react-table';
+import { memo } from 'react';
 import { classNames } from './class-names.ts';
 import type { Column } from './data-table.tsx';
 import type { Features } from './table-features.ts';
@@ -10,10 +11,14 @@ interface TableBodyRowProps<Row extends RowData> {
   readonly isActive: boolean;
   readonly isOpen: boolean;
   readonly measure: (element: HTMLElement | null) => void;
+  /** Always the same function, or undefined where rows cannot be opened. */
   readonly onOpen: ((row: Row) => void) | undefined;
 }
 
-export function TableBodyRow<Row extends RowData>({
+/** Scrolling draws only the rows that come into view: those that stay are not looked at. */
+export const TableBodyRow = memo(BodyRow) as typeof BodyRow;
+
+function BodyRow<Row extends RowData>({
   row,
   index,
   columns,

@@ -14,8 +14,8 @@ type TableRowsProps<Row extends RowData> = DataTableProps<Row> & { readonly rows
 
 /** The table of DataTable once there are rows. */
 export function TableRows<Row extends RowData>(props: TableRowsProps<Row>) {
-  const { label, columns, onOpen, isLoadingMore, openId, maxHeight } = props;
-  const { scrollRef, headers, rows, items, measure, above, below, keys } = useTableRows(props);
+  const { label, columns, isLoadingMore, openId, maxHeight } = props;
+  const { scrollRef, headers, rows, items, measure, above, below, keys, open } = useTableRows(props);
   return (
     <div
       ref={scrollRef}
@@ -54,7 +54,7 @@ export function TableRows<Row extends RowData>(props: TableRowsProps<Row>) {
               isActive={keys.active === index}
               isOpen={openId === row.id}
               measure={measure}
-              onOpen={onOpen}
+              onOpen={open}
             />
           ))}
           <Space height={below} />
@@ -88,19 +88,25 @@ function useTableRows<Row extends RowData>(props: TableRowsProps<Row>) {
     estimateSize: () => rowHeight,
     getItemKey: (index) => rows[index]?.id ?? index,
     overscan,
+    // Rows beyond those in view are drawn already: there is time until the next frame.
+    useFlushSync: false,
   });
   const virtual = virtualizer.getVirtualItems();
   const lastShown = virtual.at(-1)?.index ?? 0;
   useEffect(() => {
     if (hasMore === true && isLoadingMore !== true && lastShown >= rows.length - overscan) onMore?.();
   }, [hasMore, isLoadingMore, lastShown, rows.length, onMore]);
+  const latestOpen = useRef(onOpen);
+  latestOpen.current = onOpen;
+  const canOpen = onOpen !== undefined;
+  const open = useMemo(() => (canOpen ? (row: Row) => latestOpen.current?.(row) : undefined), [canOpen]);
   const keys = useRowKeys({
     count: rows.length,
     scrollRef,
     show: (index) => virtualizer.scrollToIndex(index, { align: 'auto' }),
     open: (index) => {
       const row = rows[index]?.original;
-      if (row !== undefined) onOpen?.(row);
+      if (row !== undefined) open?.(row);
     },
   });
   return {
@@ -115,6 +121,7 @@ function useTableRows<Row extends RowData>(props: TableRowsProps<Row>) {
     above: virtual[0]?.start ?? 0,
     below: virtualizer.getTotalSize() - (virtual.at(-1)?.end ?? 0),
     keys,
+    open,
   };
 }
 
