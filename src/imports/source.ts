@@ -162,7 +162,16 @@ export class StillWrittenError extends SourceWaitError {
 /** Waiting does not help: wrong credentials, no such bucket, a range that the source refuses. The run fails with this sentence. */
 export class SourceError extends Error {
   override name: string = 'SourceError';
+  readonly advice: FailureAdvice | undefined;
+
+  constructor(message: string, options: { readonly advice?: FailureAdvice; readonly cause?: unknown } = {}) {
+    super(message, { cause: options.cause });
+    this.advice = options.advice;
+  }
 }
+
+/** What a person does about a run that has failed, in the words of whoever reads it; where it is not simply to go on. */
+export type FailureAdvice = 'goOn' | 'startAnew' | 'goOnOrStartAnew';
 
 /** The part is not what was listed any more: it is listed and read anew. The message says what has happened to it. */
 export class SourceChangedError extends SourceError {

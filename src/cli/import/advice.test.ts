@@ -1,4 +1,5 @@
-import { writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { startEndpoint } from '../../../test/support/capture-endpoint.ts';
 import { runCommand, type Finished, type Running } from '../../../test/support/command.ts';
@@ -122,6 +123,19 @@ describe.concurrent('advice of an import, followed literally, works', () => {
       expect((await follow(copied(shown, /\n {2}(millrace import .*)/))).code).toBe(exitCodes.unverified.code);
     }));
 
+  it('a damaged file of the state directory: --again begins from the source', () =>
+    scene(async (made, endpoint) => {
+      const { id } = resultOf(await made.start(endpoint.url, ['--check']));
+      const days = join(made.state, id, 'staging', id, 'days');
+      const [day = ''] = (await readdir(days)).filter((name) => name.endsWith('.zst'));
+      await writeFile(join(days, day), 'no zstd');
+      const failed = await made.start(endpoint.url);
+      expect([failed.code, failed.stderr]).toEqual([exitCodes.failed.code, expect.not.stringContaining('goes on')]);
+      const again = copied(failed, /got: a damaged file; give the command with (--again)/);
+      expect((await made.start(endpoint.url, [again])).code).toBe(exitCodes.unverified.code);
+      everything(endpoint);
+    }));
+
   it('what cannot be asked of a run is answered with subcommands that exist', () =>
     scene(async (made, endpoint) => {
       await made.start(endpoint.url);
@@ -131,6 +145,25 @@ describe.concurrent('advice of an import, followed literally, works', () => {
       const tried = await runCommand(['import', ...(possible[0] ?? '').split(' '), '--state-dir', made.state]);
       expect(tried.code).toBe(exitCodes.ok.code);
     }));
+});
+
+describe('messages of imports', () => {
+  it('leave it to who reads them what the way on is called', async () => {
+    const folder = new URL('../../imports/', import.meta.url);
+    const names = await readdir(folder, { recursive: true });
+    const own = names.filter(
+      (name) => name.endsWith('.ts') && !/\.test\.ts$|conformance|fixture|advice-words/.test(name),
+    );
+    const said: string[] = [];
+    for (const name of own) {
+      const text = await readFile(new URL(name, folder), 'utf8');
+      const found =
+        /['"`;][^'"`\n]*(resume the run|resume this run|start a new (run|one)|the same command|--again)/.exec(text);
+      if (found !== null) said.push(`${name}: ${found[0]}`);
+    }
+    expect(own.length).toBeGreaterThan(100);
+    expect(said).toEqual([]);
+  });
 });
 
 describe('what an import shows', () => {

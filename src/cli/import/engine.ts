@@ -55,6 +55,7 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
     signal: stop.signal,
     concurrency: 1,
     onlyRun: dir.id,
+    words: flagWords,
     pollMs,
     log: createLog('silent'),
     leaseMs,

@@ -8,7 +8,7 @@ function codeOf(verdict: VerifyResult['verdict'] | undefined, more: Partial<RunV
   const view = { state: 'completed', stages: 5, totals: { rejected: 0 }, ...more } as unknown as RunView;
   const none = { expected: 1, found: 1, cells: [], differences: [], truncated: 0 };
   const verify = verdict === undefined ? undefined : { ...none, verdict, detail: 'why' };
-  const end = endOf(view, { verify }, 'again');
+  const end = endOf(view, { verify }, { paused: 'again', failed: 'again' });
   return end === undefined ? 0 : exitCodes[end.reason].code;
 }
 

@@ -26,15 +26,21 @@ export function verdictEnd({ verdict, detail }: VerifyResult): CommandError | un
 }
 
 /** What the check refuses is refused again, unless something is changed: its reason says what. */
-function failure({ reason, stage }: RunView, check: CheckResult | undefined, again: string): CommandError {
+function failure({ reason, stage }: RunView, check: CheckResult | undefined, command: string): CommandError {
   const isRefused = (stage === 'load' || stage === 'replace') && check?.verdict === 'failed';
-  return new CommandError('failed', isRefused ? reason : `${reason} (in ${stage}; ${again})`);
+  return new CommandError('failed', isRefused ? reason : `${reason} (in ${stage}; ${command})`);
 }
 
-/** How the command ends; undefined: done, and exact. `again`: what to do to go on, one sentence. */
-export function endOf(view: RunView, { check, verify }: Findings, again: string): CommandError | undefined {
-  if (view.state === 'paused') return new CommandError('paused', `paused in ${view.stage}; ${again}`);
-  if (view.state === 'failed') return failure(view, check, again);
+/** How a person comes back to the run: one that is paused simply goes on, one that failed says itself what has to be done. */
+export interface WayBack {
+  readonly paused: string;
+  readonly failed: string;
+}
+
+/** How the command ends; undefined: done, and exact. */
+export function endOf(view: RunView, { check, verify }: Findings, way: WayBack): CommandError | undefined {
+  if (view.state === 'paused') return new CommandError('paused', `paused in ${view.stage}; ${way.paused}`);
+  if (view.state === 'failed') return failure(view, check, way.failed);
   if (view.state === 'cancelled') return new CommandError('failed', 'the run was cancelled; what was loaded stays');
   // Also of a run that was taken back: nothing is left that could be wrong.
   if (view.state !== 'completed') return undefined;

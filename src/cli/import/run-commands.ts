@@ -247,7 +247,8 @@ export async function watchRun(
     const warnings = checked?.warnings ?? [];
     if (json) terminal.data(JSON.stringify({ type: 'result', ...view, check, warnings, verify: compared }));
     else showEnd(terminal, { view, check, warnings, verify: compared });
-    const end = endOf(view, { check, verify: compared }, '"millrace import resume" goes on with it');
+    const resume = '"millrace import resume" goes on with it';
+    const end = endOf(view, { check, verify: compared }, { paused: resume, failed: resume });
     if (end !== undefined) throw end;
   });
 }

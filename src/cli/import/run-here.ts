@@ -147,7 +147,11 @@ async function finish(terminal: Terminal, dir: ImportDir, view: RunView, options
   if (options.json) terminal.data(JSON.stringify({ type: 'result', ...view, ...findings }));
   else showEnd(terminal, { view, ...findings });
   await writeFiles(terminal, staging, dir.id, view, options);
-  const end = endOf(view, findings, `the same command goes on: ${await commandOf(dir)}`);
+  const command = await commandOf(dir);
+  const end = endOf(view, findings, {
+    paused: `the same command goes on: ${command}`,
+    failed: `the command: ${command}`,
+  });
   if (end !== undefined) throw end;
 }
 

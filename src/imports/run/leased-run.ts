@@ -1,6 +1,6 @@
 import type { DayState, StoredDay } from './import-day.ts';
 import type { Run, RunTotals, Stage, StageProgress, Waiting } from './run.ts';
-import type { SourcePart } from '../source.ts';
+import type { FailureAdvice, SourcePart } from '../source.ts';
 
 /**
  * A run in the hands of a worker: what the stages see of the metadata store. Every write happens under the lease and while the
@@ -64,9 +64,15 @@ export class RunLostError extends Error {
   override name = 'RunLostError';
 }
 
-/** The run cannot go on; the message is its `reason`: what was expected, what came, what to do. */
+/** The run cannot go on; the message is its `reason`: what was expected, what came, what to do. `advice` is added to it. */
 export class RunFailedError extends Error {
   override name = 'RunFailedError';
+  readonly advice: FailureAdvice | undefined;
+
+  constructor(message: string, options: { readonly advice?: FailureAdvice; readonly cause?: unknown } = {}) {
+    super(message, { cause: options.cause });
+    this.advice = options.advice;
+  }
 }
 
 /** One stage. Resolves when it is done; may be called again after any crash and goes on where it was. */

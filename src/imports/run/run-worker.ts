@@ -5,6 +5,8 @@ import type { Metadata } from '../../metadata/database.ts';
 import { keepLease } from '../../metadata/lease.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { stagesOf } from './eta.ts';
+import { fieldWords, type AdviceWords } from './advice-words.ts';
+import { failureReason } from './failure-reason.ts';
 import { RunLostError, type RunStages } from './leased-run.ts';
 import { createRunWriter, type RunWriter } from './run-writer.ts';
 import {
@@ -38,6 +40,8 @@ export interface RunWorkerDeps {
   readonly concurrency: number;
   /** This run and no other. */
   readonly onlyRun?: string;
+  /** How advice is given; default as in the API. */
+  readonly words?: AdviceWords;
   /** These and no others. */
   readonly kind?: RunKind;
   /** How often to look for a run, default 1,000. */
@@ -194,7 +198,7 @@ async function settleDone({ db, clock, log, watcher }: WorkerDeps, claim: Claim,
 }
 
 async function settleFailure(
-  { db, clock, log, signal, watcher }: WorkerDeps,
+  { db, clock, log, signal, watcher, words = fieldWords }: WorkerDeps,
   claim: Claim,
   { leased, lost, error }: { readonly leased: RunWriter; readonly lost: boolean; readonly error: unknown },
 ): Promise<void> {
@@ -211,7 +215,7 @@ async function settleFailure(
       watcher?.ended(leased.current(), 'given_back', '');
       return;
     }
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = failureReason(error, words);
     log.error({ err: error, run }, 'import: run failed');
     if (await failRun(db, claim, reason, clock.now())) watcher?.ended(leased.current(), 'failed', reason);
   } catch (trouble) {

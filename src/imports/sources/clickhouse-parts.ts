@@ -57,7 +57,7 @@ export async function listRowParts(rows: Rows, source: ClickhouseQuery, range: T
 export function selectOf(source: ClickhouseQuery, { key, detail }: SourcePart): { sql: string; rows: number } {
   const { condition, rows } = detail ?? {};
   if (typeof condition !== 'string' || typeof rows !== 'number') {
-    throw new SourceError(`the part ${key} does not say its rows; start a new run`);
+    throw new SourceError(`the part ${key} does not say its rows`, { advice: 'startAnew' });
   }
   return { sql: `select * from ${rowsOf(source)} where ${condition} format JSONEachRow`, rows };
 }

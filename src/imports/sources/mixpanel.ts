@@ -234,7 +234,7 @@ async function* eventChunks(
   const { signal } = context;
   const { from, to } = part.detail ?? {};
   if (typeof from !== 'string' || typeof to !== 'string') {
-    throw new SourceError(`${name}: the part ${part.key} does not say its days; start a new run`);
+    throw new SourceError(`${name}: the part ${part.key} does not say its days`, { advice: 'startAnew' });
   }
   await pace(context);
   const query = new URLSearchParams({ from_date: from, to_date: to, ...project });

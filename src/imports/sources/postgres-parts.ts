@@ -142,7 +142,7 @@ function literalOf(type: string, value: string, key: string): string {
 }
 
 function badPart(key: string): SourceError {
-  return new SourceError(`the part ${key} does not say its rows; start a new run`);
+  return new SourceError(`the part ${key} does not say its rows`, { advice: 'startAnew' });
 }
 
 function rowsOf({ query }: PostgresQuery): string {

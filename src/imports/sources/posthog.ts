@@ -84,7 +84,7 @@ function createSource(settings: SettingValues, host: SourceHost): Source {
 function partPages(events: EventsApi, { key, detail }: SourcePart, context: SourceContext): AsyncIterable<RecordChunk> {
   const { from, to } = detail ?? {};
   if (typeof from !== 'number' || typeof to !== 'number') {
-    throw new SourceError(`the part ${key} does not say its times; start a new run`);
+    throw new SourceError(`the part ${key} does not say its times`, { advice: 'startAnew' });
   }
   return eventPages(events, { from: from * 1000, to: to * 1000 }, context);
 }

@@ -69,8 +69,8 @@ export function showWait(
 }
 
 function givenUp(error: SourceWaitError): RunFailedError {
-  const message = `${error.message} (${brokenTriesMax} times in a row); look at the source and resume the run`;
-  return new RunFailedError(message, { cause: error });
+  const message = `${error.message} (${brokenTriesMax} times in a row); look at the source`;
+  return new RunFailedError(message, { advice: 'goOn', cause: error });
 }
 
 /** `12:03:10 UTC` */

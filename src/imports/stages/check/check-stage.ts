@@ -187,9 +187,9 @@ function openReader(
   const format = findFormat(slug);
   if (format === undefined) {
     const known = formats.map((each) => each.slug).join(', ');
-    throw new RunFailedError(
-      `expected a format that is known (${known}), got: ${slug}; start a new run with one of them`,
-    );
+    throw new RunFailedError(`expected a format that is known (${known}), got: ${slug}; name one of them`, {
+      advice: 'startAnew',
+    });
   }
   try {
     const names = given === undefined ? format.names : parseNames(format.names, given);
@@ -197,7 +197,7 @@ function openReader(
     return { format, names, read: createChosenReader(() => format.createReader(formatOptions, names), choice, rules) };
   } catch (cause) {
     if (!(cause instanceof FormatOptionsError)) throw cause;
-    throw new RunFailedError(`${cause.message}; start a new run with other format options`, { cause });
+    throw new RunFailedError(`${cause.message}; correct the format options`, { advice: 'startAnew', cause });
   }
 }
 

@@ -120,10 +120,10 @@ function openBlock(staging: Staging, key: string, bytes: Buffer, { events, bytes
     if (block.count === events) return block;
     throw new Error(`expected ${events} events, got: ${block.count}`);
   } catch (cause) {
-    throw new RunFailedError(
-      `expected ${key} in ${staging.description} as the check wrote it, got: a damaged file; start the check anew`,
-      { cause },
-    );
+    throw new RunFailedError(`expected ${key} in ${staging.description} as the check wrote it, got: a damaged file`, {
+      advice: 'startAnew',
+      cause,
+    });
   }
 }
 

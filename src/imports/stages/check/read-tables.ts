@@ -34,8 +34,9 @@ export async function readTables(deps: TableDeps, leased: LeasedRun): Promise<Jo
     bytes += text.length;
     if (bytes > tablesBytesMax) {
       throw new RunFailedError(
-        `expected tables to join of at most ${tablesBytesMax >> 20} MiB as JSON lines, got more with ${join.table}; start a new run ` +
-          'with fewer rows or columns',
+        `expected tables to join of at most ${tablesBytesMax >> 20} MiB as JSON lines, got more with ${join.table}; leave out rows ` +
+          'or columns',
+        { advice: 'startAnew' },
       );
     }
     tables.push(tableOf(text, join));
@@ -99,8 +100,9 @@ function tableOf(text: Buffer, join: Join): JoinTable {
   }
   if (rows.size > 0) return { rows, column, repeated, isMatched: false };
   throw new RunFailedError(
-    `expected rows with a value in the column "${column}" of ${table}, got ${count} rows without one; start a new run that names ` +
-      'the column of the key',
+    `expected rows with a value in the column "${column}" of ${table}, got ${count} rows without one; name the column ` +
+      'of the key',
+    { advice: 'startAnew' },
   );
 }
 

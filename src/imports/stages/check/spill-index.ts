@@ -42,8 +42,8 @@ export async function readSpillIndex(
     throw new RunFailedError(
       `expected ${key} in ${staging.description} as the check wrote it, got: ${
         cause instanceof SyntaxError ? 'a damaged file' : 'no such file'
-      }; start a new run`,
-      { cause },
+      }`,
+      { advice: 'startAnew', cause },
     );
   }
 }

@@ -16,10 +16,10 @@ export async function assertSourceUnchanged(openSource: () => Promise<Source>, l
   } catch (error) {
     leased.signal.throwIfAborted();
     if (error instanceof SourceUnlikeRunError || error instanceof StillWrittenError) {
-      throw new RunFailedError(
-        `expected the source to be as it was read, but ${error.message}; nothing was sent: begin the import anew`,
-        { cause: error },
-      );
+      throw new RunFailedError(`expected the source to be as it was read, but ${error.message}; nothing was sent`, {
+        advice: 'startAnew',
+        cause: error,
+      });
     }
     if (error instanceof RunFailedError || error instanceof SourceError || error instanceof SourceWaitError) return;
     throw error;

@@ -114,7 +114,8 @@ function refuseVanished(listed: readonly SourcePart[], known: readonly StoredPar
   if (gone === undefined) return;
   throw new RunFailedError(
     `expected ${gone.key}, which is not read to its end, to be at the source still, got a list without it; ` +
-      'put it back and resume, or cancel this run and start a new one',
+      'put it back',
+    { advice: 'goOnOrStartAnew' },
   );
 }
 

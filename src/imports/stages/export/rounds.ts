@@ -49,7 +49,8 @@ export function createRounds(): Rounds {
 
 function givenUp(what: string): RunFailedError {
   return new RunFailedError(
-    `expected the source to stay as it is while it is read, but ${what}, again and again: wait until nothing writes there ` +
-      'and resume the run, or import a copy of it, or only what is finished',
+    `expected the source to stay as it is while it is read, but ${what}, again and again: wait until nothing writes there, or ` +
+      'import a copy of it, or only what is finished',
+    { advice: 'goOn' },
   );
 }

@@ -94,7 +94,8 @@ async function passStaged(feed: LineFeed, { listed, segments }: PartState): Prom
   if (await feed.skip(staged)) return;
   throw new RunFailedError(
     `expected at least ${staged} lines in ${listed.key} again, of which so many are staged, got fewer: the source gives ` +
-      'something else under the same identity; cancel this run and start a new one',
+      'something else under the same identity',
+    { advice: 'startAnew' },
   );
 }
 

@@ -79,8 +79,8 @@ async function linesOf(staging: Staging, key: string, frame: Buffer, rawBytes: n
 }
 
 function damaged(staging: Staging, key: string, cause?: unknown): RunFailedError {
-  return new RunFailedError(
-    `expected ${key} in ${staging.description} as the check wrote it, got: a damaged file; start the check again`,
-    { cause },
-  );
+  return new RunFailedError(`expected ${key} in ${staging.description} as the check wrote it, got: a damaged file`, {
+    advice: 'startAnew',
+    cause,
+  });
 }

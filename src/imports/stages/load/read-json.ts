@@ -9,8 +9,8 @@ export async function readJson(staging: Staging, key: string): Promise<unknown> 
     return JSON.parse(Buffer.concat(chunks).toString('utf8'));
   } catch (cause) {
     throw new RunFailedError(
-      `expected ${key} in ${staging.description} as an earlier stage wrote it, got: a damaged file; start a new run`,
-      { cause },
+      `expected ${key} in ${staging.description} as an earlier stage wrote it, got: a damaged file`,
+      { advice: 'startAnew', cause },
     );
   }
 }
