@@ -92,7 +92,7 @@ async function steerRun(source: ImportSourcePlugin, job: SteeredJob): Promise<Ru
 
 /** Whoever may start jobs may not yet take back what is stored. */
 const replaceElsewhere =
-  'A job takes no "replace": start or resume the run through …/runs/, with a key that has the scope import_undo:write.';
+  'A job takes no "replace": it goes into the body of POST …/runs/ or …/resume/, with a key of the scope import_undo:write.';
 
 function importJob(type: string): ImportJob {
   if (Object.hasOwn(importRunJobs, type)) return type as ImportJob;

@@ -111,7 +111,9 @@ function firstColumn(lines: readonly string[], { table, on }: Join): string {
   const line = lines.find((each) => each.trim() !== '');
   const [column] = Object.keys((line === undefined ? undefined : objectIn(line)) ?? {});
   if (column !== undefined) return column;
-  throw new RunFailedError(`expected rows in ${table}, to find them by "${on}", got none; start a new run without it`);
+  throw new RunFailedError(`expected rows in ${table}, to find them by "${on}", got none; leave it out`, {
+    advice: 'startAnew',
+  });
 }
 
 function columnsOf(row: Readonly<Record<string, unknown>>, isTaken: (name: string) => boolean): Properties {
