@@ -36,6 +36,7 @@ export function openApiDocument(): string {
       now: () => 0,
     },
     eventBytesMax: 0,
+    agreementMode: 'optional',
     forgetKey: () => {},
     forgetUser: () => {},
     forgetProject: () => {},

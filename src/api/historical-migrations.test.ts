@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestApp, type TestApp } from '../../test/support/app.ts';
-import { findApprovedAgreement } from '../capture/find-approved-agreement.ts';
+import { findApprovedAgreement } from '../metadata/find-approved-agreement.ts';
 import { historicalMigrationRoutes } from './historical-migrations.ts';
 
 let app: TestApp;
@@ -85,7 +85,7 @@ describe('deciding', () => {
     const id = await file({ events_per_second: 1234 });
     const approved = await call('POST', `${base()}/${id}/approve/`);
     expect(approved.json()).toMatchObject({ state: 'approved', decided_at: expect.any(String) });
-    expect(await findApprovedAgreement(app.db, app.project.id)).toEqual({ eventsPerSecond: 1234 });
+    expect(await findApprovedAgreement(app.db, app.project.id)).toEqual({ id, eventsPerSecond: 1234 });
     expect(await findApprovedAgreement(app.db, app.otherProject.id)).toBeUndefined();
     expect((await call('POST', `${base()}/${id}/end`)).json()).toMatchObject({ state: 'ended' });
     expect(await findApprovedAgreement(app.db, app.project.id)).toBeUndefined();

@@ -1,18 +1,22 @@
 import type { Selectable } from 'kysely';
-import { Type } from 'typebox';
+import { Type, type Static } from 'typebox';
 import { isoMicros, type Clock } from '../base/clock.ts';
 import { newId } from '../base/ids.ts';
 import { ApiError, orNotFound } from '../contract/errors.ts';
 import {
   historicalMigrationCreateSchema,
   historicalMigrationDecisionSchema,
+  historicalMigrationQuerySchema,
   historicalMigrationSchema,
   historicalMigrationUpdateSchema,
   type HistoricalMigrationRecord,
 } from '../contract/historical-migrations.ts';
-import { pageOf, pageQuerySchema, pageSchema, toPage } from '../contract/pagination.ts';
-import { apiRoute, type ApiRoute, type Principal } from '../http/api-route.ts';
+import { pageOf, pageSchema, toPage } from '../contract/pagination.ts';
+import { actorOf } from '../http/actor.ts';
+import { apiRoute, type ApiReply, type ApiRequest, type ApiRoute, type Principal } from '../http/api-route.ts';
 import type { AgreementState, Database, Metadata } from '../metadata/database.ts';
+import type { Queries } from '../metadata/queries.ts';
+import { recordChange, type RecordedChange } from '../metadata/record-change.ts';
 
 export interface HistoricalMigrationRouteDeps {
   readonly db: Metadata;
@@ -36,11 +40,11 @@ function collectionRoutes({ db, clock }: HistoricalMigrationRouteDeps): ApiRoute
       tag,
       scope: 'historical_migration:read',
       summary: 'List the agreements for historical imports, newest first',
-      query: pageQuerySchema,
+      query: historicalMigrationQuerySchema,
       responses: { 200: pageSchema(historicalMigrationSchema) },
       handler: async ({ project, query, url, rawQuery }) => {
         const window = pageOf(query);
-        const { count, rows } = await listAgreements(db, project().id, window);
+        const { count, rows } = await listAgreements(db, { projectId: project().id, state: query.state }, window);
         return { status: 200, body: toPage(url, rawQuery, window, count, rows.map(toRecord)) };
       },
     }),
@@ -54,18 +58,23 @@ function collectionRoutes({ db, clock }: HistoricalMigrationRouteDeps): ApiRoute
         'Where agreements are required, history above 10,000 events per minute or 20 million in all waits for an approved one.',
       body: historicalMigrationCreateSchema,
       responses: { 201: historicalMigrationSchema },
-      handler: async ({ project, body, url }) => {
+      handler: async (request) => {
+        const { project, body, url } = request;
+        const now = clock.now();
         const row: AgreementRow = {
           ...body,
           note: body.note ?? '',
           id: newId(),
           project_id: project().id,
           state: 'filed',
-          created_at: isoMicros(clock.now()),
+          created_at: isoMicros(now),
           decided_at: null,
         };
         const known = rowOf(row);
-        await db.insertInto('historical_migrations').values(known).execute();
+        await db.transaction().execute(async (tx) => {
+          await tx.insertInto('historical_migrations').values(known).execute();
+          await record(tx, request, { activity: 'filed', after: known, now });
+        });
         const location = `${url.replace(/\/$/, '')}/${row.id}/`;
         return { status: 201, body: toRecord(known), headers: { location } };
       },
@@ -73,7 +82,7 @@ function collectionRoutes({ db, clock }: HistoricalMigrationRouteDeps): ApiRoute
   ];
 }
 
-function recordRoutes({ db }: HistoricalMigrationRouteDeps): ApiRoute[] {
+function recordRoutes({ db, clock }: HistoricalMigrationRouteDeps): ApiRoute[] {
   return [
     apiRoute({
       method: 'GET',
@@ -97,11 +106,12 @@ function recordRoutes({ db }: HistoricalMigrationRouteDeps): ApiRoute[] {
       params,
       body: historicalMigrationUpdateSchema,
       responses: { 200: historicalMigrationSchema },
-      handler: async ({ project, params: { id }, body }) => {
-        const { source, method, total_events, events_per_second, note } = body;
+      handler: async (request) => {
+        const { source, method, total_events, events_per_second, note } = request.body;
         const given = { source, method, total_events, events_per_second, note };
         const change = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-        return { status: 200, body: toRecord(await changeAgreement(db, project().id, id, ['filed'], change)) };
+        const now = clock.now();
+        return changeAgreement(db, request, { activity: 'updated', from: 'filed', change, now });
       },
     }),
   ];
@@ -133,14 +143,12 @@ function decisionRoutes({ db, clock }: HistoricalMigrationRouteDeps): ApiRoute[]
       params,
       body: historicalMigrationDecisionSchema,
       responses: { 200: historicalMigrationSchema },
-      handler: async ({ principal, project, params: { id }, body }) => {
-        if (byOperator) requireOperator(principal);
-        const change = {
-          state: to,
-          decided_at: isoMicros(clock.now()),
-          ...(body.note === undefined ? {} : { note: body.note }),
-        };
-        return { status: 200, body: toRecord(await changeAgreement(db, project().id, id, [from], change)) };
+      handler: async (request) => {
+        if (byOperator) requireOperator(request.principal);
+        const { note } = request.body;
+        const now = clock.now();
+        const change = { state: to, decided_at: isoMicros(now), ...(note === undefined ? {} : { note }) };
+        return changeAgreement(db, request, { activity: to, from, change, now });
       },
     }),
   );
@@ -160,10 +168,13 @@ type AgreementRow = Selectable<Database['historical_migrations']>;
 
 async function listAgreements(
   db: Metadata,
-  projectId: number,
+  { projectId, state }: { readonly projectId: number; readonly state: AgreementState | undefined },
   window: { readonly limit: number; readonly offset: number },
 ): Promise<{ count: number; rows: AgreementRow[] }> {
-  const ofProject = db.selectFrom('historical_migrations').where('project_id', '=', projectId);
+  const ofProject = db
+    .selectFrom('historical_migrations')
+    .where('project_id', '=', projectId)
+    .$if(state !== undefined, (query) => query.where('state', '=', state ?? 'filed'));
   const { count } = await ofProject.select((eb) => eb.fn.countAll<number>().as('count')).executeTakeFirstOrThrow();
   const rows = await ofProject
     .selectAll()
@@ -175,7 +186,7 @@ async function listAgreements(
   return { count: Number(count), rows };
 }
 
-async function findAgreement(db: Metadata, projectId: number, id: string): Promise<AgreementRow> {
+async function findAgreement(db: Queries, projectId: number, id: string): Promise<AgreementRow> {
   const row = await db
     .selectFrom('historical_migrations')
     .selectAll()
@@ -185,29 +196,57 @@ async function findAgreement(db: Metadata, projectId: number, id: string): Promi
   return orNotFound(row);
 }
 
+interface AgreementChange {
+  readonly activity: string;
+  /** The state that it must be in. */
+  readonly from: AgreementState;
+  readonly change: Partial<Omit<AgreementRow, 'id' | 'project_id'>>;
+  readonly now: number;
+}
+
 /** Changes the agreement in one statement, so that two decisions at once cannot both win. */
 async function changeAgreement(
   db: Metadata,
-  projectId: number,
-  id: string,
-  from: readonly AgreementState[],
-  change: Partial<Omit<AgreementRow, 'id' | 'project_id'>>,
-): Promise<AgreementRow> {
-  const before = await findAgreement(db, projectId, id);
-  if (Object.keys(change).length > 0 || !from.includes(before.state)) {
-    const done = await db
+  request: ApiRequest<Static<typeof params>>,
+  { activity, from, change, now }: AgreementChange,
+): Promise<ApiReply> {
+  const { id: projectId } = request.project();
+  const { id } = request.params;
+  const after = await db.transaction().execute(async (tx) => {
+    const before = await findAgreement(tx, projectId, id);
+    const changed = await tx
       .updateTable('historical_migrations')
       .set({ ...change, id })
       .where('project_id', '=', projectId)
       .where('id', '=', id)
-      .where('state', 'in', [...from])
+      .where('state', '=', from)
+      .returningAll()
       .executeTakeFirst();
-    if (done.numUpdatedRows === 0n) {
-      const { state } = await findAgreement(db, projectId, id);
-      throw new ApiError('conflict', `expected the agreement to be ${from.join(' or ')}, got: ${state}`);
+    if (changed === undefined) {
+      const { state } = await findAgreement(tx, projectId, id);
+      throw new ApiError('conflict', `expected the agreement to be ${from}, got: ${state}`);
     }
-  }
-  return findAgreement(db, projectId, id);
+    if (Object.keys(change).length > 0) await record(tx, request, { activity, before, after: changed, now });
+    return changed;
+  });
+  return { status: 200, body: toRecord(after) };
+}
+
+async function record(
+  tx: Queries,
+  request: ApiRequest,
+  change: Pick<RecordedChange, 'activity' | 'now'> & { readonly before?: AgreementRow; readonly after: AgreementRow },
+): Promise<void> {
+  const { before, after } = change;
+  await recordChange(tx, actorOf(request), {
+    ...change,
+    projectId: after.project_id,
+    scope: 'HistoricalMigration',
+    itemId: after.id,
+    name: after.source,
+    before: before && { ...toRecord(before) },
+    after: { ...toRecord(after) },
+  });
 }
 
 /** The columns and nothing else: a request body may hold more. */

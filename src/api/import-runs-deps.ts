@@ -11,8 +11,9 @@ import { runOverrides } from '../imports/run/run-settings.ts';
 import { sourceOf, type RunPlan } from '../imports/run/steering.ts';
 import type { Metadata } from '../metadata/database.ts';
 import type { Queries } from '../metadata/queries.ts';
+import { recordChange } from '../metadata/record-change.ts';
+import { shownName } from '../plugins/configs/config-record.ts';
 import type { Work } from '../plugins/configs/save-changes.ts';
-import { saveChange } from '../plugins/configs/save-changes.ts';
 import type { StoredConfig } from '../plugins/configs/stored-config.ts';
 import type { ImportSourcePlugin } from '../plugins/plugin.ts';
 import type { PluginRegistry } from '../plugins/plugin-registry.ts';
@@ -77,21 +78,18 @@ export async function requireSource(
   throw new ApiError('conflict', `"${config.plugin.name}" is no import source: it has jobs, but no runs.`);
 }
 
-/** In the activity log as a job of the config, with the run that it is about. */
-export async function recordRun(work: Work, config: StoredConfig, type: string, run: Run): Promise<void> {
-  const { replace } = run.options;
-  const after = {
-    type,
-    operation: 'start',
-    run: run.id,
-    ...(isReplacing(type) && replace !== undefined && { replace }),
-  };
-  await saveChange(work, {
-    before: config,
-    after: config,
-    activity: 'job_triggered',
-    extra: [{ field: 'job', action: 'created', before: null, after }],
-  });
+/** What somebody did with a run, in the activity log. What the service does with it by itself is in the run. */
+export async function recordRun(
+  { tx, actor, projectId, now }: Work,
+  config: StoredConfig,
+  activity: string,
+  run: Run,
+): Promise<void> {
+  const { state, stage, options } = run;
+  const replace = isReplacing(activity) ? options.replace : undefined;
+  const after = { config_id: config.id, state, stage, ...(replace !== undefined && { replace }) };
+  const item = { scope: 'ImportRun', itemId: run.id, name: shownName(config) } as const;
+  await recordChange(tx, actor, { ...item, projectId, activity, after, now });
 }
 
 /** Of what began it or made it go on. */

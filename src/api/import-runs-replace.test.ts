@@ -42,11 +42,10 @@ describe('replace over the API', () => {
     expect(body).toMatchObject({ options: { replace: [first.id] }, totals: { replaced: {} } });
     const stages = (body['stages'] as { stage: string }[]).map(({ stage }) => stage);
     expect(stages).toEqual(['export', 'check', 'replace', 'load', 'verify', 'report']);
-    const log = await api.app.db.selectFrom('activity_log').selectAll().execute();
-    const entry = { type: 'run', operation: 'start', run: second.id, replace: [first.id] };
-    expect(log.some((row) => JSON.stringify(row).includes(JSON.stringify(JSON.stringify(entry)).slice(1, -1)))).toBe(
-      true,
-    );
+    const log = api.app.db.selectFrom('activity_log').selectAll().where('item_id', '=', String(second.id));
+    const entry = await log.executeTakeFirstOrThrow();
+    expect(entry).toMatchObject({ scope: 'ImportRun', activity: 'run', user_id: api.app.user.id });
+    expect(JSON.parse(entry.snapshot)).toMatchObject({ replace: [first.id] });
     expect((await api.call('GET', `${first.path}/`)).body).toMatchObject({ state: 'completed' });
   });
 

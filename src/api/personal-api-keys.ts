@@ -9,7 +9,8 @@ import {
   type PersonalApiKeyRecord,
 } from '../contract/keys.ts';
 import { isGrantedScope } from '../contract/scopes.ts';
-import { apiRoute, type ApiRoute, type Principal } from '../http/api-route.ts';
+import { actorOf } from '../http/actor.ts';
+import { apiRoute, type ApiReply, type ApiRequest, type ApiRoute, type Principal } from '../http/api-route.ts';
 import { issueKey } from '../http/issue-key.ts';
 import type { Metadata } from '../metadata/database.ts';
 import {
@@ -20,6 +21,7 @@ import {
   type IssuedKey,
   type PersonalApiKey,
 } from '../metadata/personal-api-keys.ts';
+import { recordKey } from '../metadata/record-key.ts';
 import { listProjects } from '../metadata/projects.ts';
 import { checkNotMoreThanOwn } from './key-rights.ts';
 
@@ -49,7 +51,7 @@ function readRoutes({ db }: PersonalApiKeyRouteDeps): ApiRoute[] {
       responses: { 200: Type.Array(personalApiKeySchema) },
       handler: async ({ principal }) => ({
         status: 200,
-        body: (await listPersonalApiKeys(db, principal.userId)).map(toRecord),
+        body: (await listPersonalApiKeys(db, principal.userId)).map(toKeyRecord),
       }),
     }),
     apiRoute({
@@ -61,7 +63,7 @@ function readRoutes({ db }: PersonalApiKeyRouteDeps): ApiRoute[] {
       responses: { 200: personalApiKeySchema },
       handler: async ({ principal }) => {
         if (principal.kind !== 'key') throw new ApiError('not_found', 'Not found.');
-        return { status: 200, body: toRecord(await ownKey(db, principal, principal.keyId)) };
+        return { status: 200, body: toKeyRecord(await ownKey(db, principal, principal.keyId)) };
       },
     }),
     apiRoute({
@@ -74,7 +76,7 @@ function readRoutes({ db }: PersonalApiKeyRouteDeps): ApiRoute[] {
       responses: { 200: personalApiKeySchema },
       handler: async ({ principal, params }) => ({
         status: 200,
-        body: toRecord(await ownKey(db, principal, params.id)),
+        body: toKeyRecord(await ownKey(db, principal, params.id)),
       }),
     }),
   ];
@@ -91,7 +93,8 @@ function createRoute({ db, clock }: PersonalApiKeyRouteDeps): ApiRoute {
     description: 'The answer shows the value once. A key can only create keys that may do no more than itself.',
     body: personalApiKeyCreateSchema,
     responses: { 201: personalApiKeyWithValueSchema },
-    handler: async ({ principal, body }) => {
+    handler: async (request) => {
+      const { principal, body } = request;
       const wanted = {
         label: body.label,
         scopes: [...new Set(body.scopes)],
@@ -101,12 +104,14 @@ function createRoute({ db, clock }: PersonalApiKeyRouteDeps): ApiRoute {
       checkScopesKnown(wanted.scopes);
       await checkNotMoreThanOwn(db, principal, wanted);
       await checkProjectsExist(db, principal, wanted.scopedProjects);
-      return { status: 201, body: withValue(await issueKey(db, { userId: principal.userId, ...wanted }, clock.now())) };
+      const input = { userId: principal.userId, ...wanted };
+      return { status: 201, body: withValue(await issueKey(db, actorOf(request), input, clock.now())) };
     },
   });
 }
 
-function changeRoutes({ db, clock, forgetKey }: PersonalApiKeyRouteDeps): ApiRoute[] {
+function changeRoutes(deps: PersonalApiKeyRouteDeps): ApiRoute[] {
+  const { db, clock, forgetKey } = deps;
   return [
     apiRoute({
       method: 'POST',
@@ -119,12 +124,19 @@ function changeRoutes({ db, clock, forgetKey }: PersonalApiKeyRouteDeps): ApiRou
       params: personalApiKeyParamsSchema,
       body: Type.Object({}),
       responses: { 200: personalApiKeyWithValueSchema },
-      handler: async ({ principal, params }) => {
+      handler: async (request) => {
+        const { principal, params } = request;
+        const before = await ownKey(db, principal, params.id);
         // Whoever rolls a key holds it: the same rule as for making one.
-        await checkNotMoreThanOwn(db, principal, await ownKey(db, principal, params.id));
-        const rolled = await rollPersonalApiKey(db, principal.userId, params.id, clock.now());
+        await checkNotMoreThanOwn(db, principal, before);
+        const now = clock.now();
+        const rolled = await db.transaction().execute(async (tx) => {
+          const issued = orNotFound(await rollPersonalApiKey(tx, principal.userId, params.id, now));
+          await recordKey(tx, actorOf(request), { activity: 'rolled', before, key: issued.key, now });
+          return issued;
+        });
         forgetKey(params.id);
-        return { status: 200, body: withValue(orNotFound(rolled)) };
+        return { status: 200, body: withValue(rolled) };
       },
     }),
     apiRoute({
@@ -137,15 +149,25 @@ function changeRoutes({ db, clock, forgetKey }: PersonalApiKeyRouteDeps): ApiRou
       description: 'A key can only delete itself and keys that may do no more than itself.',
       params: personalApiKeyParamsSchema,
       responses: { 204: null },
-      handler: async ({ principal, params }) => {
-        await checkNotMoreThanOwn(db, principal, await ownKey(db, principal, params.id), 'delete');
-        const deleted = await deletePersonalApiKey(db, principal.userId, params.id);
-        forgetKey(params.id);
-        if (!deleted) throw new ApiError('not_found', 'Not found.');
-        return { status: 204 };
-      },
+      handler: async (request) => deleteKey(deps, request, { userId: request.principal.userId, id: request.params.id }),
     }),
   ];
+}
+
+/** @throws ApiError not_found, permission_denied for a key that may do more than the one that asks */
+export async function deleteKey(
+  { db, clock, forgetKey }: PersonalApiKeyRouteDeps,
+  request: Pick<ApiRequest, 'principal' | 'requestId'>,
+  { userId, id }: { readonly userId: number; readonly id: string },
+): Promise<ApiReply> {
+  const key = orNotFound(await getPersonalApiKey(db, userId, id));
+  await checkNotMoreThanOwn(db, request.principal, key, 'delete');
+  await db.transaction().execute(async (tx) => {
+    if (!(await deletePersonalApiKey(tx, userId, id))) throw new ApiError('not_found', 'Not found.');
+    await recordKey(tx, actorOf(request), { activity: 'deleted', key, now: clock.now() });
+  });
+  forgetKey(id);
+  return { status: 204 };
 }
 
 async function ownKey(db: Metadata, principal: Principal, id: string): Promise<PersonalApiKey> {
@@ -175,10 +197,10 @@ function futureTime(given: string, now: number): string {
 }
 
 function withValue({ key, value }: IssuedKey): PersonalApiKeyRecord & { value: string } {
-  return { ...toRecord(key), value };
+  return { ...toKeyRecord(key), value };
 }
 
-function toRecord(key: PersonalApiKey): PersonalApiKeyRecord {
+export function toKeyRecord(key: PersonalApiKey): PersonalApiKeyRecord {
   return {
     id: key.id,
     label: key.label,

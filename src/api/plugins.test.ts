@@ -138,6 +138,7 @@ describe('activity log', () => {
       'user',
       'is_system',
       'key_id',
+      'key_label',
       'request_id',
       'created_at',
       'detail',

@@ -4,6 +4,7 @@ import { knownZone } from '../base/local-time.ts';
 import { ApiError } from '../contract/errors.ts';
 import { pageOf, pageQuerySchema, pageSchema, toPage } from '../contract/pagination.ts';
 import { projectCreateSchema, projectSchema, projectUpdateSchema, type ProjectRecord } from '../contract/projects.ts';
+import { actorOf } from '../http/actor.ts';
 import { apiRoute, type ApiReply, type ApiRequest, type ApiRoute } from '../http/api-route.ts';
 import { allowedProjects } from '../http/auth-queries.ts';
 import type { Metadata } from '../metadata/database.ts';
@@ -16,6 +17,7 @@ import {
   updateProject,
   type Project,
 } from '../metadata/projects.ts';
+import { recordProject } from '../metadata/record-project.ts';
 
 export interface ProjectRouteDeps {
   readonly db: Metadata;
@@ -57,13 +59,19 @@ function collectionRoutes({ db, clock }: ProjectRouteDeps): ApiRoute[] {
       description: 'Makes the project and its key. A key that is limited to projects may not create one.',
       body: projectCreateSchema,
       responses: { 201: projectSchema },
-      handler: async ({ principal, body, url }) => {
+      handler: async (request) => {
+        const { principal, body, url } = request;
         if (allowedProjects(principal) !== null) {
           throw new ApiError('permission_denied', 'API keys with scoped projects may not create projects.');
         }
         const timezone = timezoneOf(body.timezone) ?? 'UTC';
         const input = { organizationId: principal.organizationId, name: nameOf(body.name), timezone };
-        const created = await createProject(db, input, clock.now());
+        const now = clock.now();
+        const created = await db.transaction().execute(async (tx) => {
+          const after = await createProject(tx, input, now);
+          await recordProject(tx, actorOf(request), { activity: 'created', after, now });
+          return after;
+        });
         const location = `${url.replace(/\/$/, '')}/${created.id}/`;
         return { status: 201, body: toRecord(created), headers: { location } };
       },
@@ -96,8 +104,18 @@ function recordRoutes({ db, clock, forgetProject }: ProjectRouteDeps): ApiRoute[
           ...(request.body.name !== undefined && { name: nameOf(request.body.name) }),
           ...(timezone !== undefined && { timezone }),
         };
-        const nothing = Object.keys(changes).length === 0;
-        const updated = nothing ? await getProject(db, id) : await updateProject(db, id, changes, clock.now());
+        const now = clock.now();
+        const updated = await db.transaction().execute(async (tx) => {
+          const before = await getProject(tx, id);
+          if (before === undefined) return undefined;
+          const same =
+            before.name === (changes.name ?? before.name) && before.timezone === (timezone ?? before.timezone);
+          if (same) return before;
+          const after = await updateProject(tx, id, changes, now);
+          if (after !== undefined)
+            await recordProject(tx, actorOf(request), { activity: 'updated', before, after, now });
+          return after;
+        });
         forgetProject(id);
         return found(updated);
       },
@@ -112,9 +130,12 @@ function recordRoutes({ db, clock, forgetProject }: ProjectRouteDeps): ApiRoute[
       responses: { 204: null },
       handler: async (request) => {
         const { id } = request.project();
-        const deleted = await deleteProject(db, id);
+        const before = await getProject(db, id);
+        const deleted = before !== undefined && (await deleteProject(db, id));
         forgetProject(id);
         if (!deleted) throw notFound();
+        // Behind it: a deletion is done in pieces, and takes the log of the project along.
+        await recordProject(db, actorOf(request), { activity: 'deleted', before, now: clock.now() });
         return { status: 204 };
       },
     }),
@@ -124,7 +145,14 @@ function recordRoutes({ db, clock, forgetProject }: ProjectRouteDeps): ApiRoute[
 function tokenRoutes({ db, clock, forgetProject }: ProjectRouteDeps): ApiRoute[] {
   const rotate = async (request: ApiRequest): Promise<ApiReply> => {
     const { id } = request.project();
-    const rotated = await rotateProjectToken(db, id, clock.now());
+    const now = clock.now();
+    const rotated = await db.transaction().execute(async (tx) => {
+      const before = await getProject(tx, id);
+      const after = await rotateProjectToken(tx, id, now);
+      if (before === undefined || after === undefined) return undefined;
+      await recordProject(tx, actorOf(request), { activity: 'token_reset', before, after, now });
+      return after;
+    });
     forgetProject(id);
     return found(rotated);
   };

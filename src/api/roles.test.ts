@@ -33,6 +33,8 @@ const adminOnly = new Set([
   'GET /api/users/{user_id}/sessions',
   'DELETE /api/users/{user_id}/sessions',
   'DELETE /api/users/{user_id}/sessions/{session}',
+  'GET /api/users/{user_id}/personal_api_keys',
+  'DELETE /api/users/{user_id}/personal_api_keys/{id}',
   'POST /api/projects',
   'DELETE /api/projects/{project_id}',
   'PATCH /api/projects/{project_id}/reset_token',

@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import type { Door } from '../batch/door.ts';
+import type { AgreementMode } from '../contract/historical-settings.ts';
 import type { EventStore } from '../eventstore/eventstore.ts';
 import type { ApiRoute } from '../http/api-route.ts';
 import type { LiveHub } from '../live/hub.ts';
@@ -15,6 +16,7 @@ import { deadLetterRoutes } from './dead-letters.ts';
 import { eventRoutes } from './events.ts';
 import { groupRoutes } from './groups.ts';
 import { historicalMigrationRoutes } from './historical-migrations.ts';
+import { historicalSettingsRoutes } from './historical-settings.ts';
 import { listConfigs } from '../plugins/configs/stored-config.ts';
 import { importedEventsRoutes } from './imported-counts.ts';
 import { importRunRoutes } from './import-runs.ts';
@@ -30,9 +32,11 @@ import { pluginConfigRoutes } from './plugin-configs.ts';
 import { pluginRoutes } from './plugins.ts';
 import { projectRoutes } from './projects.ts';
 import { statusRoutes, type StatusSource } from './status.ts';
+import { scopeCatalogueRoutes } from './scope-catalogue.ts';
 import { transformationTestRoutes } from './transformation-tests.ts';
 import { usageRoutes } from './usage.ts';
 import { currentUserRoutes } from './current-user.ts';
+import { userKeyRoutes } from './user-keys.ts';
 import { userSessionRoutes } from './user-sessions.ts';
 import { userRoutes } from './users.ts';
 
@@ -54,6 +58,7 @@ export interface ApiDeps {
   /** Largest event that the pipeline takes, in bytes of JSON. */
   readonly eventBytesMax: number;
   readonly forgetKey: (keyId: string) => void;
+  readonly agreementMode: AgreementMode;
   readonly forgetUser: (userId: number) => void;
   readonly forgetProject: (projectId: number) => void;
 }
@@ -76,6 +81,8 @@ export function apiRoutes(deps: ApiDeps): ApiRoute[] {
     ...userRoutes(deps),
     ...userSessionRoutes(deps),
     ...personalApiKeyRoutes(deps),
+    ...userKeyRoutes(deps),
+    ...scopeCatalogueRoutes(),
     ...pluginRoutes(deps),
     ...pluginConfigRoutes(deps),
     ...pluginConfigViewRoutes(deps),
@@ -95,6 +102,7 @@ export function apiRoutes(deps: ApiDeps): ApiRoute[] {
     ...deadLetterReplayRoutes(deps),
     ...deadLetterTrialRoutes({ ...deps, trials }),
     ...historicalMigrationRoutes(deps),
+    ...historicalSettingsRoutes(deps),
   ];
   return [...routes, ...openApiRoutes(routes)];
 }

@@ -36,6 +36,7 @@ export async function startWholeApi(registry: PluginRegistry): Promise<WholeApi>
         now: () => clock.now(),
       },
       eventBytesMax: 1_000_000,
+      agreementMode: 'optional',
       forgetKey,
       forgetUser,
       forgetProject,

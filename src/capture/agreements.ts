@@ -1,5 +1,6 @@
 import { isFresh, type Clock } from '../base/clock.ts';
 import { ApiError } from '../contract/errors.ts';
+import { freeEventsInAll, freeEventsPerMinute, type AgreementMode } from '../contract/historical-settings.ts';
 import { unavailable } from './project-key.ts';
 
 /** An approved historical migration. */
@@ -9,7 +10,7 @@ export interface ApprovedAgreement {
 
 export interface AgreementsDeps {
   /** `optional`: no limit at all. */
-  readonly mode: 'optional' | 'required';
+  readonly mode: AgreementMode;
   /** The approved agreement of a project with the highest speed, if any. */
   readonly findApproved: (projectId: number) => Promise<ApprovedAgreement | undefined>;
   /** Historical events of a project that are stored already. */
@@ -36,9 +37,6 @@ export class NoAgreementError extends ApiError {
   }
 }
 
-/** What a project may send without an agreement. */
-export const freeEventsPerMinute = 10_000;
-export const freeEventsInAll = 20_000_000;
 /** An approval, or its end, counts after this. */
 const refreshMs = 5000;
 /** Nothing but an approval helps against the total; a client should not ask every second. */

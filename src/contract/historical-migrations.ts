@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { orNull } from './or-null.ts';
+import { pageQuerySchema } from './pagination.ts';
 
 const source = Type.String({
   minLength: 1,
@@ -14,6 +15,8 @@ const method = Type.String({
 const totalEvents = Type.Integer({ minimum: 1, maximum: 1_000_000_000_000, description: 'Events in all.' });
 const eventsPerSecond = Type.Integer({ minimum: 1, maximum: 1_000_000, description: 'Highest speed of sending.' });
 const note = Type.String({ maxLength: 1000, description: 'Anything else worth knowing.' });
+
+const agreementStates = ['filed', 'approved', 'rejected', 'ended'] as const;
 
 /**
  * An agreement for a historical import: how much history comes from where, and how fast.
@@ -30,12 +33,9 @@ export const historicalMigrationSchema = Type.Object({
   method,
   total_events: totalEvents,
   events_per_second: eventsPerSecond,
-  state: Type.Union(
-    [Type.Literal('filed'), Type.Literal('approved'), Type.Literal('rejected'), Type.Literal('ended')],
-    {
-      description: 'filed: waits for an operator; approved: the speed holds; ended: as without an agreement.',
-    },
-  ),
+  state: Type.Enum([...agreementStates], {
+    description: 'filed: waits for an operator; approved: the speed holds; ended: as without an agreement.',
+  }),
   note,
   created_at: Type.String({ format: 'date-time' }),
   decided_at: orNull(Type.String({ format: 'date-time' })),
@@ -59,3 +59,8 @@ export const historicalMigrationUpdateSchema = Type.Object({
 });
 
 export const historicalMigrationDecisionSchema = Type.Object({ note: Type.Optional(note) });
+
+export const historicalMigrationQuerySchema = Type.Object({
+  ...pageQuerySchema.properties,
+  state: Type.Optional(Type.Enum([...agreementStates], { description: 'Only agreements in this state.' })),
+});

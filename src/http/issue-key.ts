@@ -1,5 +1,6 @@
 import { ApiError } from '../contract/errors.ts';
 import { personalApiKeysMax } from '../contract/keys.ts';
+import type { Actor } from '../metadata/activity.ts';
 import type { Metadata } from '../metadata/database.ts';
 import {
   createPersonalApiKey,
@@ -7,12 +8,13 @@ import {
   type IssuedKey,
   type NewPersonalApiKey,
 } from '../metadata/personal-api-keys.ts';
+import { recordKey } from '../metadata/record-key.ts';
 
 /**
- * Makes a personal key, unless the user has as many as there can be.
+ * Makes a personal key and notes it in the activity log, unless the user has as many as there can be.
  * @throws ApiError on label, scopes, or the number of keys
  */
-export async function issueKey(db: Metadata, input: NewPersonalApiKey, now: number): Promise<IssuedKey> {
+export async function issueKey(db: Metadata, actor: Actor, input: NewPersonalApiKey, now: number): Promise<IssuedKey> {
   return db.transaction().execute(async (tx) => {
     // Locks the user's row on stores with concurrent writers, so that two requests cannot both be the tenth.
     const own = tx.updateTable('users').set((eb) => ({ email: eb.ref('email') }));
@@ -21,6 +23,8 @@ export async function issueKey(db: Metadata, input: NewPersonalApiKey, now: numb
       const detail = `You can only have ${personalApiKeysMax} personal API keys. Remove an existing key before creating a new one.`;
       throw new ApiError('invalid_input', detail);
     }
-    return createPersonalApiKey(tx, input, now);
+    const issued = await createPersonalApiKey(tx, input, now);
+    await recordKey(tx, actor, { activity: 'created', key: issued.key, now });
+    return issued;
   });
 }

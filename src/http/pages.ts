@@ -7,6 +7,7 @@ import type { Metadata } from '../metadata/database.ts';
 import { getPersonalApiKey } from '../metadata/personal-api-keys.ts';
 import { listProjects } from '../metadata/projects.ts';
 import { createSession, deleteExpiredSessions, deleteSession, useLoginLink } from '../metadata/sessions.ts';
+import { actorOf } from './actor.ts';
 import type { Principal } from './api-route.ts';
 import type { Auth } from './auth.ts';
 import { browserName } from './browser-name.ts';
@@ -113,7 +114,8 @@ async function createKeyFromForm(
   const label = bodyField(request, 'label').trim();
   const scopes = bodyField(request, 'access') === 'all' ? ['*'] : ['plugin:read', 'plugin:write', 'project:read'];
   try {
-    const { value } = await issueKey(db, { userId: principal.userId, label, scopes }, clock.now());
+    const actor = actorOf({ principal, requestId: request.id });
+    const { value } = await issueKey(db, actor, { userId: principal.userId, label, scopes }, clock.now());
     return sendPage(reply, 201, 'Your new key', newKeyPage(value, requestOrigin(request, siteUrl)));
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 400) throw error;

@@ -54,53 +54,73 @@ export async function writeActivities(tx: Queries, actor: Actor, entries: readon
 
 export interface ActivityFilter {
   readonly projectId: number;
-  readonly scope?: string | undefined;
+  readonly organizationId: string;
+  /** Entries of users, keys and deleted projects too, which are those of the whole organisation. */
+  readonly seesOrganization: boolean;
+  readonly scope?: ActivityScope | undefined;
   readonly itemId?: string | undefined;
+  readonly activity?: string | undefined;
+  readonly userId?: number | undefined;
+  readonly isSystem?: boolean | undefined;
+  /** ISO 8601 with microseconds: from this time on. */
+  readonly after?: string | undefined;
+  /** Before this time. */
+  readonly before?: string | undefined;
 }
 
-/** Newest first. */
+/** The last entry of a page. */
+export interface ActivityCursor {
+  readonly createdAt: string;
+  readonly id: string;
+}
+
+/** Newest first: those after `cursor`, or after `offset` others. `count` is of all pages. */
 export async function listActivity(
   db: Queries,
   filter: ActivityFilter,
-  page: { readonly limit: number; readonly offset: number },
+  page: { readonly limit: number; readonly offset: number; readonly cursor?: ActivityCursor | undefined },
 ): Promise<{ readonly count: number; readonly entries: ActivityEntry[] }> {
   const { count } = await selectActivity(db, filter)
     .select((eb) => eb.fn.countAll<number>().as('count'))
     .executeTakeFirstOrThrow();
-  const rows = await selectActivity(db, filter)
-    .leftJoin('users as u', 'u.id', 'a.user_id')
-    .selectAll('a')
-    .select(['u.first_name', 'u.email'])
+  const { cursor } = page;
+  let query = selectActivity(db, filter);
+  if (cursor !== undefined) {
+    const { createdAt, id } = cursor;
+    query = query.where((eb) =>
+      eb.and([eb('a.created_at', '<=', createdAt), eb.or([eb('a.created_at', '<', createdAt), eb('a.id', '<', id)])]),
+    );
+  }
+  const rows = await withNames(query)
     .orderBy('a.created_at', 'desc')
     .orderBy('a.id', 'desc')
     .limit(page.limit)
     .offset(page.offset)
     .execute();
-  const entries = rows.map((row) => ({
-    id: row.id,
-    activity: row.activity,
-    scope: row.scope,
-    item_id: row.item_id,
-    user:
-      row.user_id === null || row.first_name === null || row.email === null
-        ? null
-        : { id: row.user_id, first_name: row.first_name, email: row.email },
-    is_system: row.is_system === 1,
-    key_id: row.key_id,
-    request_id: row.request_id,
-    created_at: row.created_at,
-    detail: { name: row.name, changes: JSON.parse(row.changes) as ActivityChange[] },
-  }));
-  return { count: Number(count), entries };
+  return { count: Number(count), entries: rows.map(toEntry) };
 }
 
-/** The newest entry of an item that is not after `at` (ISO 8601 with microseconds). */
-export async function activityAt(
+/** One entry, with the item as it was after it. Undefined when this filter has none such. */
+export async function getActivity(
   db: Queries,
-  of: { readonly projectId: number; readonly scope: ActivityScope; readonly itemId: string; readonly at: string },
+  filter: ActivityFilter,
+  id: string,
+): Promise<(ActivityEntry & { readonly snapshot: unknown }) | undefined> {
+  const row = await withNames(selectActivity(db, filter)).where('a.id', '=', id).executeTakeFirst();
+  return row && { ...toEntry(row), snapshot: JSON.parse(row.snapshot) as unknown };
+}
+
+/** The newest entry of a config that is not after `at` (ISO 8601 with microseconds). */
+export async function configActivityAt(
+  db: Queries,
+  of: { readonly projectId: number; readonly configId: number; readonly at: string },
 ): Promise<{ readonly activity: string; readonly snapshot: unknown } | undefined> {
-  const row = await selectActivity(db, of)
+  const row = await db
+    .selectFrom('activity_log as a')
     .select(['a.activity', 'a.snapshot'])
+    .where('a.project_id', '=', of.projectId)
+    .where('a.scope', '=', 'PluginConfig')
+    .where('a.item_id', '=', String(of.configId))
     .where('a.created_at', '<=', of.at)
     .orderBy('a.created_at', 'desc')
     .orderBy('a.id', 'desc')
@@ -110,14 +130,49 @@ export async function activityAt(
 }
 
 function selectActivity(db: Queries, filter: ActivityFilter) {
-  let query = db.selectFrom('activity_log as a').where((eb) => {
-    const own = eb('a.project_id', '=', filter.projectId);
+  const { projectId, organizationId, seesOrganization, scope, itemId, activity, userId, isSystem, after, before } =
+    filter;
+  let query = db.selectFrom('activity_log as a').where('a.organization_id', '=', organizationId);
+  query = query.where((eb) => {
+    const own = eb('a.project_id', '=', projectId);
     // Configs belong to projects: looking for shared items too would only cost.
-    if (filter.scope === 'PluginConfig') return own;
-    const organization = eb.selectFrom('projects').select('organization_id').where('id', '=', filter.projectId);
-    return eb.or([own, eb.and([eb('a.project_id', 'is', null), eb('a.organization_id', '=', organization)])]);
+    if (scope === 'PluginConfig' || scope === 'ImportRun') return own;
+    const shared = eb('a.project_id', 'is', null);
+    return eb.or([own, seesOrganization ? shared : eb.and([shared, eb('a.scope', '=', 'Plugin')])]);
   });
-  if (filter.scope !== undefined) query = query.where('a.scope', '=', filter.scope);
-  if (filter.itemId !== undefined) query = query.where('a.item_id', '=', filter.itemId);
+  if (scope !== undefined) query = query.where('a.scope', '=', scope);
+  if (itemId !== undefined) query = query.where('a.item_id', '=', itemId);
+  if (activity !== undefined) query = query.where('a.activity', '=', activity);
+  if (userId !== undefined) query = query.where('a.user_id', '=', userId);
+  if (isSystem !== undefined) query = query.where('a.is_system', '=', isSystem ? 1 : 0);
+  if (after !== undefined) query = query.where('a.created_at', '>=', after);
+  if (before !== undefined) query = query.where('a.created_at', '<', before);
   return query;
+}
+
+function withNames(query: ReturnType<typeof selectActivity>) {
+  return query
+    .leftJoin('users as u', 'u.id', 'a.user_id')
+    .leftJoin('personal_api_keys as k', 'k.id', 'a.key_id')
+    .selectAll('a')
+    .select(['u.first_name', 'u.email', 'k.label as key_label']);
+}
+
+type NamedRow = Awaited<ReturnType<ReturnType<typeof withNames>['execute']>>[number];
+
+function toEntry(row: NamedRow): ActivityEntry {
+  const name = row.first_name ?? row.user_name;
+  return {
+    id: row.id,
+    activity: row.activity,
+    scope: row.scope,
+    item_id: row.item_id,
+    user: row.user_id === null || name === null ? null : { id: row.user_id, first_name: name, email: row.email ?? '' },
+    is_system: row.is_system === 1,
+    key_id: row.key_id,
+    key_label: row.key_label,
+    request_id: row.request_id,
+    created_at: row.created_at,
+    detail: { name: row.name, changes: JSON.parse(row.changes) as ActivityChange[] },
+  };
 }

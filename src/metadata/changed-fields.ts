@@ -1,6 +1,6 @@
 import type { ActivityChange } from '../contract/activity.ts';
 
-type Fields = Readonly<Record<string, unknown>>;
+export type Fields = Readonly<Record<string, unknown>>;
 
 /** The fields of a flat record that differ, as the activity log shows them. Undefined: it is not there yet, or any more. */
 export function changedFields(before: Fields | undefined, after: Fields | undefined): ActivityChange[] {

@@ -10,6 +10,7 @@ import { importChecksums } from './migrations/0006-import-checksums.ts';
 import { profileRebuilds } from './migrations/0007-profile-rebuilds.ts';
 import { deadLetterReplays } from './migrations/0008-dead-letter-replays.ts';
 import { roles } from './migrations/0009-roles.ts';
+import { activityByTime } from './migrations/0010-activity-by-time.ts';
 import { columnTypes, type Dialect, type Migration } from './migrations/migration.ts';
 import type { Queries } from './queries.ts';
 
@@ -24,6 +25,7 @@ const migrations: readonly Migration[] = [
   profileRebuilds,
   deadLetterReplays,
   roles,
+  activityByTime,
 ];
 
 /** The schema version that this program needs. */

@@ -1,7 +1,7 @@
-import { isoMicros } from '../base/clock.ts';
-import { writeActivities, type Actor } from './activity.ts';
-import { changedFields } from './changed-fields.ts';
+import type { Actor } from './activity.ts';
+import { changedFields, type Fields } from './changed-fields.ts';
 import type { Queries } from './queries.ts';
+import { recordChange } from './record-change.ts';
 import type { User } from './users.ts';
 
 export interface UserChange {
@@ -21,19 +21,16 @@ export async function recordUser(tx: Queries, actor: Actor, change: UserChange):
   const { user, before, after, now } = change;
   const activity = change.activity ?? activityOf(before, after);
   if (activity === undefined) return;
-  const [old, snapshot] = [before && logged(before), after && logged(after)];
-  await writeActivities(tx, actor, [
-    {
-      projectId: null,
-      scope: 'User',
-      itemId: String(user.id),
-      activity,
-      name: user.email || user.firstName,
-      changes: changedFields(old, snapshot),
-      snapshot: snapshot ?? old,
-      createdAt: isoMicros(now),
-    },
-  ]);
+  await recordChange(tx, actor, {
+    projectId: null,
+    scope: 'User',
+    itemId: user.id,
+    activity,
+    name: user.email || user.firstName,
+    before: before && logged(before),
+    after: after && logged(after),
+    now,
+  });
 }
 
 /** Undefined: nothing happened. */
@@ -45,6 +42,6 @@ function activityOf(before: User | undefined, after: User | undefined): string |
   return changedFields(logged(before), logged(after)).length === 0 ? undefined : 'updated';
 }
 
-function logged({ firstName, email, role, deactivatedAt }: User): Readonly<Record<string, unknown>> {
+function logged({ firstName, email, role, deactivatedAt }: User): Fields {
   return { first_name: firstName, email, role, is_active: deactivatedAt === null };
 }

@@ -1,7 +1,7 @@
 /** What bounds history that comes into a project of this service: its agreement, and the disk of its stores. */
 import { statfs } from 'node:fs/promises';
-import { freeEventsInAll, freeEventsPerMinute } from '../capture/agreements.ts';
-import { findApprovedAgreement } from '../capture/find-approved-agreement.ts';
+import { freeEventsInAll, freeEventsPerMinute } from '../contract/historical-settings.ts';
+import { findApprovedAgreement } from '../metadata/find-approved-agreement.ts';
 import type { Settings } from '../config/settings.ts';
 import type { EventStore } from '../eventstore/eventstore.ts';
 import { historicalTotal } from '../eventstore/reads.ts';

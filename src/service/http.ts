@@ -56,6 +56,7 @@ export function apiRole(
       uploadsBytesMax: settings.importUploadsBytesMax,
     },
     eventBytesMax: settings.captureEventBytesMax,
+    agreementMode: settings.historicalAgreement,
     forgetKey: auth.forgetKey,
     forgetUser: auth.forgetUser,
     forgetProject: (projectId) => {

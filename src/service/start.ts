@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import { systemClock } from '../base/clock.ts';
 import { createDoor } from '../capture/create-door.ts';
 import { createAgreements, type Agreements } from '../capture/agreements.ts';
-import { findApprovedAgreement } from '../capture/find-approved-agreement.ts';
+import { findApprovedAgreement } from '../metadata/find-approved-agreement.ts';
 import { ConfigError } from '../config/load.ts';
 import type { Settings } from '../config/settings.ts';
 import { historicalTotal } from '../eventstore/reads.ts';

@@ -3,6 +3,7 @@ import { isRole, roles, type Role } from '../../contract/roles.ts';
 import type { Actor } from '../../metadata/activity.ts';
 import type { Metadata } from '../../metadata/database.ts';
 import type { Queries } from '../../metadata/queries.ts';
+import { systemActor } from '../../metadata/record-change.ts';
 import { recordUser } from '../../metadata/record-user.ts';
 import {
   addUser,
@@ -131,7 +132,7 @@ async function changing<T>(
   organizationId: string,
   change: (tx: Queries, actor: Actor, now: number) => Promise<T>,
 ): Promise<T> {
-  const actor: Actor = { organizationId, userId: null, keyId: null, requestId: null };
+  const actor = systemActor(organizationId);
   try {
     return await db.transaction().execute((tx) => change(tx, actor, Date.now()));
   } catch (cause) {

@@ -79,7 +79,9 @@ export function testPluginConfigs(dialect: 'sqlite' | 'postgres', open: () => Pr
       expect(broken).toMatchObject({ enabled: true, name: 'näme 🙂', error: 'it broke' });
       await change(async (work) => deleteConfig(work, broken ?? created));
       expect(await find(created.id)).toBeUndefined();
-      const filter = { projectId: project.id, scope: 'PluginConfig', itemId: String(created.id) };
+      const { id: projectId, organizationId } = project;
+      const item = { scope: 'PluginConfig', itemId: String(created.id) } as const;
+      const filter = { projectId, organizationId, seesOrganization: false, ...item };
       const { count, entries } = await listActivity(store.db, filter, { limit: 10, offset: 0 });
       expect(count).toBe(4);
       expect(entries.map(({ activity }) => activity)).toEqual(['deleted', 'failed', 'enabled', 'created']);

@@ -3,7 +3,7 @@ import { ApiError } from '../../contract/errors.ts';
 import type { PluginConfigRecord } from '../../contract/plugin-configs.ts';
 import type { Family } from '../../contract/plugins.ts';
 import type { Queries } from '../../metadata/queries.ts';
-import { activityAt } from '../../metadata/activity.ts';
+import { configActivityAt } from '../../metadata/activity.ts';
 import type { ConfigSnapshot } from './save-changes.ts';
 
 const isoTime = /^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$/i;
@@ -14,7 +14,7 @@ export async function recordAt(
   of: { readonly projectId: number; readonly family: Family; readonly id: number; readonly at: string },
 ): Promise<PluginConfigRecord | undefined> {
   const at = isoMicros(parseTime(of.at));
-  const entry = await activityAt(db, { projectId: of.projectId, scope: 'PluginConfig', itemId: String(of.id), at });
+  const entry = await configActivityAt(db, { projectId: of.projectId, configId: of.id, at });
   if (entry === undefined || entry.activity === 'deleted') return undefined;
   const snapshot = entry.snapshot as Partial<ConfigSnapshot>;
   return snapshot.family === of.family ? snapshot.record : undefined;

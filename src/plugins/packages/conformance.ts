@@ -124,7 +124,9 @@ export function testPluginPackages(dialect: 'sqlite' | 'postgres', open: () => P
       });
       expect(await findPluginRecord(store.db, id, actor.organizationId)).toBeUndefined();
       expect(await store.db.selectFrom('plugin_versions').select('id').execute()).toEqual([]);
-      const filter = { projectId: project.id, scope: 'Plugin', itemId: String(id) };
+      const { id: projectId, organizationId } = project;
+      const item = { scope: 'Plugin', itemId: String(id) } as const;
+      const filter = { projectId, organizationId, seesOrganization: false, ...item };
       const { entries } = await listActivity(store.db, filter, page);
       expect(entries.map(({ activity, user }) => [activity, user?.first_name])).toEqual([
         ['uninstalled', 'Ada'],

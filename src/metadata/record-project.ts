@@ -1,0 +1,39 @@
+import type { Actor } from './activity.ts';
+import type { Fields } from './changed-fields.ts';
+import type { Project } from './projects.ts';
+import type { Queries } from './queries.ts';
+import { recordChange } from './record-change.ts';
+
+export interface ProjectChange {
+  readonly activity: 'created' | 'updated' | 'token_reset' | 'deleted';
+  /** Absent: new. */
+  readonly before?: Project;
+  /** Absent: gone. */
+  readonly after?: Project;
+  /** ms since the epoch. */
+  readonly now: number;
+}
+
+/** Writes what happened to a project into the activity log. That of a deletion is in the logs of the projects that are left. */
+export async function recordProject(
+  tx: Queries,
+  actor: Actor,
+  { activity, before, after, now }: ProjectChange,
+): Promise<void> {
+  const project = after ?? before;
+  if (project === undefined) return;
+  await recordChange(tx, actor, {
+    projectId: after?.id ?? null,
+    scope: 'Project',
+    itemId: project.id,
+    name: project.name,
+    activity,
+    before: before && logged(before),
+    after: after && logged(after),
+    now,
+  });
+}
+
+function logged({ name, timezone, apiToken }: Project): Fields {
+  return { name, timezone, api_token: `${apiToken.slice(0, 4)}...${apiToken.slice(-4)}` };
+}
