@@ -22,7 +22,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   outbound: words`base`,
   batch: words`contract base eventlog`,
   http: words`contract base config telemetry metadata eventlog eventstore`,
-  capture: words`contract base config telemetry metadata eventlog batch http`,
+  capture: words`contract base config telemetry eventlog batch http`,
   imports: words`contract base outbound`,
   plugins: words`contract base telemetry outbound batch imports`,
   sandbox: words`base telemetry metadata outbound plugins`,
