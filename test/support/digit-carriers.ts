@@ -89,7 +89,12 @@ interface MadeEvent {
 /** The events that an import makes of a record of the format. */
 export function eventsOfLine(format: Format, line: string): MadeEvent[] {
   const read = format.createReader(exampleOf(format).options ?? {}, format.names);
-  const convert = createConverter({ runId: 'r', eventBytesMax: 1 << 20, now: () => Date.now(), onProperty: () => {} });
+  const convert = createConverter({
+    runId: 'r',
+    eventBytesMax: 1 << 20,
+    now: () => Date.now(),
+    names: { onKey: () => {}, onNestedKey: () => {} },
+  });
   const [parsed] = segmentLines(Buffer.from(line));
   if (parsed?.kind !== 'record') throw new Error(`expected a record, got: ${line}`);
   const result = read(parsed.record);

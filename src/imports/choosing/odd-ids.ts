@@ -12,8 +12,15 @@ const linkKeys: ReadonlySet<string> = new Set(['$anon_distinct_id', 'alias']);
 
 /** An id that has white space at an end; undefined: none has. */
 export function findPadded(event: WireEvent): string | undefined {
-  if (isPadded(event.distinct_id)) return event.distinct_id;
-  return idBeside(event, isPadded) ?? paddedGroup(event.properties);
+  return findPaddedId(event) ?? idBeside(event, isPadded);
+}
+
+/** As `findPadded`, of ids that say whom an event belongs to: its person, the other id of a link, its groups. For every event. */
+export function findPaddedId(event: WireEvent): string | undefined {
+  const { distinct_id: id, properties } = event;
+  if (isPadded(id)) return id;
+  if (isLink(event)) return paddedGroup(properties) ?? idBeside(event, isPadded);
+  return properties['$groups'] === undefined ? undefined : paddedGroup(properties);
 }
 
 function paddedGroup({ $groups: groups, $group_key: key }: WireEvent['properties']): string | undefined {

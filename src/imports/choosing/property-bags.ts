@@ -4,7 +4,7 @@ import type { WireEvent } from '../../contract/wire-event.ts';
 export type Bag = Readonly<Record<string, unknown>>;
 
 /** Where properties stand beside the event's own: what is told of its person and its group. */
-export const nestedBags = ['$set', '$set_once', '$group_set'] as const;
+const nestedBags = ['$set', '$set_once', '$group_set'] as const;
 
 /** The properties of an event, wherever they stand. */
 export function propertyBags({ properties }: WireEvent): readonly Bag[] {

@@ -143,4 +143,11 @@ describe('options of a run', () => {
     });
     expect(() => runOptionsOf(plugin, { choose: { sample: 2 } }, {})).toThrow(/setting "choose": choose\.sample/);
   });
+
+  it('a rule for odd values is one of its own, and fits the format', () => {
+    expect(runOptionsOf(plugin, {}, { choose: { padded_ids: 'trim' } }).choice).toEqual({ padded_ids: 'trim' });
+    expect(() => runOptionsOf(plugin, { choose: { padded_ids: 'cut' } }, {})).toThrow(/choose\.padded_ids/);
+    const heap = { ...plugin, formats: ['heap'] };
+    expect(() => runOptionsOf(heap, { choose: { odd_times: 'received' } }, {})).toThrow(/odd_times: received needs/);
+  });
 });

@@ -152,7 +152,12 @@ function createCounter(
   { tally, rejected }: Pick<SegmentCheck, 'tally' | 'rejected'>,
 ): Counter {
   const { runId, eventBytesMax, now } = deps;
-  const convert = createConverter({ runId, eventBytesMax, now, onProperty: tally.property });
+  const convert = createConverter({
+    runId,
+    eventBytesMax,
+    now,
+    names: { onKey: tally.property, onNestedKey: tally.odd.property },
+  });
   const put = createPut(deps.buffer, tally);
   const held = deps.held.get(place.part);
   const reject = (

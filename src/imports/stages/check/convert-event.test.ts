@@ -11,7 +11,12 @@ import { isoOfMicros } from '../../../base/clock.ts';
 
 const now = Date.parse('2026-11-20T10:00:00Z');
 const eventBytesMax = 4000;
-const convert = createConverter({ runId: 'r', eventBytesMax, now: () => now, onProperty: () => {} });
+const convert = createConverter({
+  runId: 'r',
+  eventBytesMax,
+  now: () => now,
+  names: { onKey: () => {}, onNestedKey: () => {} },
+});
 
 function nested(depth: number): unknown {
   let value: unknown = 1;

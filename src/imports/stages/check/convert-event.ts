@@ -8,7 +8,7 @@ import { unstoredKeys, withoutKeys } from '../../../batch/stored-properties.ts';
 import { isUuid } from '../../formats/derived-uuids.ts';
 import type { WireEvent } from '../../../contract/wire-event.ts';
 import { storedId } from '../../../batch/stored-id.ts';
-import { isPlainForm } from './is-plain-form.ts';
+import { isPlainForm, type KeyListener } from './is-plain-form.ts';
 import { createTimeReader } from './event-times.ts';
 import { isoOfMicros } from '../../../base/clock.ts';
 
@@ -41,7 +41,7 @@ export interface ConvertOptions {
   /** What counts as now when times lie in the future; ms since the epoch. */
   readonly now: () => number;
   /** Hears the name of every property. */
-  readonly onProperty: (name: string) => void;
+  readonly names: KeyListener;
 }
 
 /** Of which the answer is ready is the same object at every call. */
@@ -53,7 +53,7 @@ export type ConvertEvent = (event: WireEvent) => ReadyEvent | RefusedEvent;
  * refused here with the same words.
  */
 export function createConverter(options: ConvertOptions): ConvertEvent {
-  const { eventBytesMax, now, onProperty } = options;
+  const { eventBytesMax, now, names } = options;
   const limits = scanLimits(eventBytesMax);
   const readTime = createTimeReader();
   const mark = runMark(options.runId);
@@ -67,7 +67,7 @@ export function createConverter(options: ConvertOptions): ConvertEvent {
     stored: '',
   };
   return (event) => {
-    const isPlain = isPlainForm(event.properties, onProperty) && hasPlainFields(event);
+    const isPlain = isPlainForm(event.properties, names) && hasPlainFields(event);
     const time = isPlain ? readTime(event.timestamp) : undefined;
     if (time !== undefined && isStorableTime(time.micros) && !isTooFarAhead(time.micros, now())) {
       fill(ready, event, time, mark);

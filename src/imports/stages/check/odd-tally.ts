@@ -1,12 +1,10 @@
 import { hash } from 'node:crypto';
 import { nameCharsMax } from '../../../batch/limits.ts';
-import { isObject } from '../../../base/json.ts';
 import { storedId } from '../../../batch/stored-id.ts';
 import type { OddValue } from '../../../contract/odd-values.ts';
 import type { WireEvent } from '../../../contract/wire-event.ts';
 import { findLongName, isLongName } from '../../choosing/long-names.ts';
-import { findCutId, findPadded } from '../../choosing/odd-ids.ts';
-import { nestedBags } from '../../choosing/property-bags.ts';
+import { findCutId, findPaddedId } from '../../choosing/odd-ids.ts';
 import type { FoundOdds } from '../../formats/format.ts';
 
 /** Odd values of a segment, by the rule that is for them. */
@@ -53,14 +51,10 @@ export function createOddTally(): OddTally {
       for (const { of, value } of odd) add(of, value);
     },
     event: (event) => {
-      const padded = findPadded(event);
+      const padded = findPaddedId(event);
       if (padded !== undefined) add('padded_ids', padded);
       const name = findLongName(event);
       if (name !== undefined) add('long_names', name);
-      for (const key of nestedBags) {
-        const bag = event.properties[key];
-        if (isObject(bag)) for (const name in bag) property(name);
-      }
       const id = findCutId(event);
       if (id === undefined) return;
       add('long_ids', id);
