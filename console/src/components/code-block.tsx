@@ -8,7 +8,7 @@ export function CodeBlock({ code, label = 'Copy' }: { readonly code: string; rea
       <pre tabIndex={0} className="max-h-96 overflow-auto p-3 pr-10 font-mono text-xs leading-relaxed">
         <code dir="ltr">{visible(code)}</code>
       </pre>
-      <div className="absolute top-1 right-1">
+      <div className="absolute top-1 right-1 rounded bg-sunken">
         <CopyButton text={code} label={label} />
       </div>
     </div>

@@ -1,0 +1,50 @@
+import type { Static } from 'typebox';
+import type { eventCountsSchema, eventPageSchema } from '../../../../src/contract/events.ts';
+import type { ProjectStatus, ServiceStatus } from '../../../../src/contract/status.ts';
+import { apiQuery, projectPath } from '../../api/queries.ts';
+
+export type Counts = Static<typeof eventCountsSchema>;
+
+const hourMs = 3_600_000;
+/** Of the chart. */
+export const hours = 48;
+
+export const projectStatusQuery = (projectId: number) => apiQuery<ProjectStatus>(projectPath(projectId, 'status'));
+
+/** For admins only. */
+export const serviceStatusQuery = apiQuery<ServiceStatus>('/api/status');
+
+/** First hour of the chart. */
+export function chartStart(now: number): number {
+  return (Math.floor(now / hourMs) - hours + 1) * hourMs;
+}
+
+export function countsQuery(projectId: number, now: number) {
+  const after = new Date(chartStart(now)).toISOString();
+  return apiQuery<Counts>(projectPath(projectId, 'events/counts'), { interval: 'hour', after, top: 1 });
+}
+
+/** Whether there is any event of this kind: asks for one. */
+export function anyEventQuery(projectId: number, historical: boolean) {
+  const query = { limit: 1, historical_migration: historical };
+  return apiQuery<Static<typeof eventPageSchema>>(projectPath(projectId, 'events'), query);
+}
+
+export interface HourlySums {
+  /** Seconds since 1970. */
+  readonly times: readonly number[];
+  readonly live: readonly number[];
+  readonly historical: readonly number[];
+}
+
+/** Events by hour, without gaps. */
+export function hourlySums(counts: Counts['results'], start: number): HourlySums {
+  const zeros = (): number[] => Array.from({ length: hours }, () => 0);
+  const sums = { live: zeros(), historical: zeros() };
+  for (const { time, historical_migration: historical, count } of counts) {
+    const hour = Math.floor((Date.parse(time) - start) / hourMs);
+    const lane = sums[historical ? 'historical' : 'live'];
+    if (hour >= 0 && hour < hours) lane[hour] = (lane[hour] ?? 0) + count;
+  }
+  return { times: Array.from({ length: hours }, (_, hour) => start / 1000 + hour * 3600), ...sums };
+}

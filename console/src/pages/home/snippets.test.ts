@@ -1,0 +1,24 @@
+import { describe, expect, it } from 'vitest';
+import { senders } from './home-search.ts';
+import { importCommand, snippet } from './snippets.ts';
+
+describe('snippets for a first event', () => {
+  it.each(senders)('%s: names the service and the key, and the same event', (sender) => {
+    const code = snippet(sender, 'https://events.example.com', 'phc_key');
+    expect(code).toContain('https://events.example.com');
+    expect(code).toContain('phc_key');
+    expect(code).toContain('first event');
+  });
+
+  it('the body that curl sends is one batch', () => {
+    const [, body = ''] = /-d '(.*)'$/.exec(snippet('curl', 'http://here', 'phc_key')) ?? [];
+    expect(JSON.parse(body)).toMatchObject({
+      api_key: 'phc_key',
+      batch: [{ event: 'first event', distinct_id: 'me' }],
+    });
+  });
+
+  it('the import names both keys', () => {
+    expect(importCommand('http://here', 'phc_key')).toMatch(/--to http:\/\/here --api-key phc_key --personal-api-key /);
+  });
+});

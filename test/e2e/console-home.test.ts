@@ -1,0 +1,51 @@
+/** The home page in a real browser. Skips without Chromium. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { chromiumPath } from '../support/browser.ts';
+import { lookFaults, startConsole, type ConsoleUnderTest } from '../support/console.ts';
+import { projectKey } from '../support/server.ts';
+
+describe.skipIf(!chromiumPath)('the home page', () => {
+  let under: ConsoleUnderTest;
+  beforeAll(async () => {
+    under = await startConsole();
+  });
+  afterAll(() => under?.[Symbol.asyncDispose]());
+
+  it('the first event, sent as the snippet says, turns its step green by itself', async () => {
+    await under.open('home');
+    const { page } = under;
+    await page.getByText('Waiting for the first event').waitFor();
+    expect(await lookFaults(under, 'home-new')).toEqual([]);
+    await page.getByRole('tab', { name: 'Python' }).click();
+    await page.waitForURL('**/home?sender=python');
+    await page.getByText('from posthog import Posthog').waitFor();
+    await page.getByRole('tab', { name: 'curl' }).click();
+    const command = await page.getByText(/^curl http/).innerText();
+    const [, url = '', body = ''] = /^curl (\S+) .* -d '(.*)'$/.exec(command) ?? [];
+    expect([url, body.includes(projectKey)]).toEqual([`${under.server.url}/batch/`, true]);
+    const sent = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+    expect(sent.status).toBe(200);
+    await page.getByText('Arrived').waitFor();
+    expect(await page.getByText('No history has arrived yet').count()).toBe(1);
+  });
+
+  it('says what needs attention and leads there', async () => {
+    const visit = { event: 'visit', distinct_id: 'ada' };
+    const body = JSON.stringify({ api_key: projectKey, batch: [{ event: 'visit', distinct_id: '' }, visit] });
+    await fetch(`${under.server.url}/batch/`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body,
+    });
+    await under.open('home');
+    const { page } = under;
+    await page.getByText('First steps').waitFor({ state: 'detached' });
+    await page.getByRole('link', { name: /^Open:/ }).waitFor({ timeout: 30_000 });
+    expect(await lookFaults(under, 'home')).toEqual([]);
+    await page
+      .getByRole('link', { name: /^Open:/ })
+      .first()
+      .click();
+    await page.waitForURL('**/dead-letters**');
+  });
+});
