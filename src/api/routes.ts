@@ -22,6 +22,7 @@ import { importedEventsRoutes } from './imported-counts.ts';
 import { importRunRoutes } from './import-runs.ts';
 import type { ImportPlaces } from './import-runs-deps.ts';
 import { ingestionWarningRoutes } from './ingestion-warnings.ts';
+import { nameRoutes } from './names.ts';
 import { liveEventRoutes } from './live-events.ts';
 import { jobRoutes } from './jobs.ts';
 import { openApiRoutes } from './openapi.ts';
@@ -91,6 +92,7 @@ export function apiRoutes(deps: ApiDeps): ApiRoute[] {
     ...jobRoutes(deps),
     ...activityLogRoutes(deps),
     ...eventRoutes({ store, persons }),
+    ...nameRoutes(deps),
     ...liveEventRoutes(deps),
     ...statusRoutes(deps),
     ...importedEventsRoutes({ store, activeTransformations: (projectId) => countActive(deps, projectId) }),

@@ -96,12 +96,12 @@ const withTexts = String.raw`replaceRegexpAll(properties, ${longNumber}, '\\1"\\
  * The properties with such numbers as texts, so that their digits can be compared. What only looks like one, within a text, would
  * make it no JSON: then they stay as they are.
  */
-const document = `if(match(properties, ${longNumber}) AND isValidJSON(${withTexts}), ${withTexts}, properties)`;
+export const readableProperties = `if(match(properties, ${longNumber}) AND isValidJSON(${withTexts}), ${withTexts}, properties)`;
 
 function propertyCondition({ operator }: PropertyFilter, key: string, values: string): string {
-  const isString = `JSONType(${document}, ${key}) = 'String'`;
-  const text = `if(${isString}, JSONExtractString(${document}, ${key}), JSONExtractRaw(${document}, ${key}))`;
-  const present = `JSONHas(${document}, ${key})`;
+  const isString = `JSONType(${readableProperties}, ${key}) = 'String'`;
+  const text = `if(${isString}, JSONExtractString(${readableProperties}, ${key}), JSONExtractRaw(${readableProperties}, ${key}))`;
+  const present = `JSONHas(${readableProperties}, ${key})`;
   const contains = `(${present} AND arrayExists(part -> positionCaseInsensitiveUTF8(${text}, part) > 0, ${values}))`;
   switch (operator) {
     case 'exact':

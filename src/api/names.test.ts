@@ -1,0 +1,103 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startTestApp, type TestApp } from '../../test/support/app.ts';
+import { tempChdb, type TempChdb } from '../../test/support/chdb.ts';
+import { insertRows, testRow } from '../eventstore/conformance.ts';
+import type { EventStore } from '../eventstore/eventstore.ts';
+import { nameRoutes } from './names.ts';
+
+// Real: HTTP server, keys and scopes, the embedded engine; its queries are counted.
+let chdb: TempChdb;
+let app: TestApp;
+let key: string;
+let queries = 0;
+
+const second = 1_000_000;
+const newest = 1_750_000_000 * second;
+
+beforeAll(async () => {
+  chdb = await tempChdb();
+  const query: EventStore['query'] = (sql, params) => {
+    queries += 1;
+    return chdb.store.query(sql, params);
+  };
+  app = await startTestApp((_, { clock }) => nameRoutes({ clock, store: { ...chdb.store, query } }));
+  key = await app.key(['query:read']);
+  const texts = [
+    ['sign up', '{"plan":"pro","n":1,"deep":{"inner":1}}'],
+    ['sign up', '{"plan":null,"n":12345678901234567890123}'],
+    ['sign up', '{"list":[],"yes":true}'],
+    ['Sign out', '{"n":"text"}'],
+    ["o'hara", '{}'],
+  ] as const;
+  const rows = texts.map(([event, properties], at) =>
+    testRow(app.project.id, { event, properties, timestampMicros: newest - at * second }),
+  );
+  await insertRows(chdb.store, 'names', rows);
+  await insertRows(chdb.store, 'others', [testRow(app.otherProject.id, { event: 'foreign', properties: '{"x":1}' })]);
+});
+afterAll(async () => {
+  await app[Symbol.asyncDispose]();
+  await chdb.close();
+});
+
+interface Named {
+  readonly name: string;
+  readonly count: number;
+  readonly types?: readonly string[];
+}
+
+async function get(path: string, bearer = key) {
+  const url = `/api/projects/${app.project.id}/${path}`;
+  const answer = await app.inject({ url, headers: { authorization: `Bearer ${bearer}` } });
+  return { status: answer.statusCode, body: answer.json() as { results: Named[] } & Record<string, unknown> };
+}
+
+describe('names for pickers', () => {
+  it('of events: the most frequent first, of this project alone', async () => {
+    const { status, body } = await get('event_names/');
+    expect(status).toBe(200);
+    expect(body.results.map(({ name, count }) => [name, count])).toEqual([
+      ['sign up', 3],
+      ['Sign out', 1],
+      ["o'hara", 1],
+    ]);
+    expect(body).toMatchObject({ count: 3, results: [{ last_seen: '2025-06-15T15:06:40.000000Z' }, {}, {}] });
+  });
+
+  it('of properties: with the types of their values, also beside a number that no double holds', async () => {
+    const { body } = await get('property_names/?event=sign%20up');
+    expect(body['sampled_events']).toBe(3);
+    const found = Object.fromEntries(body.results.map(({ name, types, count }) => [name, [types, count]]));
+    expect(Object.keys(found).sort()).toEqual(['deep', 'list', 'n', 'plan', 'yes']);
+    expect(found).toMatchObject({
+      plan: [['null', 'string'], 2],
+      deep: [['object'], 1],
+      list: [['array'], 1],
+      yes: [['boolean'], 1],
+    });
+    expect(found['n']?.[1]).toBe(2);
+    expect((await get('property_names/')).body['sampled_events']).toBe(5);
+    expect((await get('property_names/?event=none')).body).toMatchObject({ sampled_events: 0, results: [] });
+  });
+
+  it('are searched in any case and cut to the limit, with how many fit', async () => {
+    const { body } = await get('event_names/?search=SIGN&limit=1');
+    expect(body).toMatchObject({ count: 2, results: [{ name: 'sign up' }] });
+    expect((await get("event_names/?search=o'h")).body.results).toMatchObject([{ name: "o'hara" }]);
+  });
+
+  it('asking on every key press does not ask the store again', async () => {
+    await get('event_names/');
+    await get('property_names/?event=sign%20up');
+    const before = queries;
+    for (const text of ['s', 'si', 'sig', 'sign']) {
+      await get(`event_names/?search=${text}`);
+      await get(`property_names/?event=sign%20up&search=${text}`);
+    }
+    expect(queries).toBe(before);
+  });
+
+  it('need query:read', async () => {
+    expect((await get('event_names/', await app.key(['project:read']))).status).toBe(403);
+  });
+});
