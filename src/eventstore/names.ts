@@ -22,6 +22,9 @@ const namesMax = 10_000;
 /** Of the newest events: enough to meet every property that is in use, and a fraction of a second of work. */
 const sampleMax = 10_000;
 
+/** Where the engine cannot read them otherwise, numbers that no double holds are texts. */
+const readable = `if(isValidJSON(properties), properties, ${readableProperties})`;
+
 interface NameRow {
   readonly name: string;
   readonly found: string;
@@ -54,7 +57,7 @@ export async function propertyNames(
     store.query<NameRow & { readonly types: readonly string[] }>(
       `SELECT tupleElement(pair, 1) AS name, count() AS found, toUnixTimestamp64Micro(max(timestamp)) AS micros,
   arraySort(groupUniqArray(${typeSql('tupleElement(pair, 2)')})) AS types
-FROM (${sample}) ARRAY JOIN JSONExtractKeysAndValuesRaw(${readableProperties}) AS pair
+FROM (${sample}) ARRAY JOIN JSONExtractKeysAndValuesRaw(${readable}) AS pair
 GROUP BY name ORDER BY count() DESC, name LIMIT ${namesMax}`,
       params,
     ),
