@@ -3,6 +3,7 @@
  * services once they are stopped. The one that never saw the replaced run is the oracle.
  */
 import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
@@ -10,8 +11,18 @@ import type { CheckResult } from '../../src/imports/run/results.ts';
 import type { ReportResult } from '../../src/imports/stages/report/report.ts';
 import { openSqlite } from '../../src/metadata/sqlite.ts';
 import { tempChdb } from '../support/chdb.ts';
+import { createFilesConfig, expectExactRun, startImport, writeRecords } from '../support/import-runs.ts';
+import { readAllEvents } from '../support/ledger.ts';
 import { projectState, type ProjectState } from '../support/project-state.ts';
-import { personalKey, projectKey, startServer, tempDataDir, untilStored, type TestServer } from '../support/server.ts';
+import {
+  apiGet,
+  personalKey,
+  projectKey,
+  startServer,
+  tempDataDir,
+  untilStored,
+  type TestServer,
+} from '../support/server.ts';
 import {
   createUndoConfigs,
   importAll,
@@ -113,3 +124,35 @@ it('replace takes back the earlier run once the new records have passed, killed 
   expect(got.groups).toEqual(expected.groups);
   expect(got.usage).toEqual(expected.usage);
 }, 300_000);
+
+it('a run that joined a table is recognised by one of the same records without it, which takes its place', async () => {
+  await using dir = await tempDataDir();
+  const server = await startServer(dir.path);
+  const plans = ['free', 'paid', 'team'];
+  const records = Array.from({ length: 60 }, (_, n) => ({
+    event: 'Order Done',
+    properties: { time: 1_700_000_000 + n, distinct_id: `user-${n}`, $insert_id: `id-${n}`, plan: plans[n % 3] },
+  }));
+  await writeRecords(dir.path, 'orders.json.gz', records);
+  const table = join(dir.path, 'import-files', 'plans.csv');
+  await writeFile(table, 'plan,price\nfree,0\npaid,12\nteam,99\n');
+  const paths = join(dir.path, 'import-files', 'orders.json.gz');
+  const config = await createFilesConfig(server, { paths, format: 'mixpanel' });
+  const joined = { choose: { join: [{ table, on: 'plan' }] } };
+  const first = await startImport(server, config, joined);
+  await expectExactRun(server, first);
+  const priced = (await readAllEvents(server)).map(({ properties }) => [properties['plan'], properties['price']]);
+  expect(new Set(priced.map(String))).toEqual(new Set(['free,0', 'paid,12', 'team,99']));
+
+  // The events keep their ids: beside the first run a second one would change nothing.
+  const plain = await startImport(server, config, { replace: true });
+  const { report } = await expectExactRun(server, plain, 8);
+  expect(report.warnings.join(' ')).toMatch(/Run \S+ is taken back before this one loads: 60 events/);
+  expect(report.warnings.join(' ')).not.toContain('stays as it is');
+  expect(report.replaced).toMatchObject([{ undo: { rows_left: 0, plan: { events: 60 } } }]);
+  expect(await apiGet<UndoRun>(server, first)).toMatchObject({ state: 'undone' });
+  const stored = await readAllEvents(server);
+  expect(stored).toHaveLength(60);
+  expect(stored.filter(({ properties }) => 'price' in properties)).toEqual([]);
+  await server.terminate();
+}, 120_000);

@@ -154,12 +154,18 @@ function warningsOf(checked: Checked): string[] {
     [standsOut, () => busySentence(busiest, events)],
     [devices.shared.length > 0, () => sharedSentence(devices)],
     [unmapped > 0, () => unmappedSentence(unmapped)],
-    ...checked.sameRecords.map((same) => [true, () => sameRecordsSentence(same)] as const),
+    ...remaining(checked).map((same) => [true, () => sameRecordsSentence(same)] as const),
     ...checked.replaces.map((each) => [true, () => replaceSentence(each)] as const),
     ...joinSentences(checked),
     [links > 0, () => linksSentence(links)],
   ];
   return sentences.filter(([holds]) => holds).map(([, sentence]) => sentence());
+}
+
+/** Earlier runs that stay. */
+function remaining({ sameRecords, replaces }: Checked): readonly SameRecords[] {
+  const replaced = new Set(replaces.map(({ run }) => run));
+  return sameRecords.filter(({ run }) => !replaced.has(run));
 }
 
 function replaceSentence({ run, plan }: RunToReplace): string {
