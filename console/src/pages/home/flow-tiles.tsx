@@ -4,7 +4,7 @@ import { formatBytes, formatDuration } from '../../components/format-number.ts';
 import { NumberText } from '../../components/number-text.tsx';
 import { useMay } from '../../shell/project-context.tsx';
 import { serviceStatusQuery } from './home-query.ts';
-import { StatTile } from './stat-tile.tsx';
+import { StatTile } from '../../components/stat-tile.tsx';
 
 const pollMs = 5_000;
 

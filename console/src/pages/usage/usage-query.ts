@@ -1,0 +1,33 @@
+import type { Static } from 'typebox';
+import type { usageSchema } from '../../../../src/contract/events.ts';
+import { apiQuery, projectPath } from '../../api/queries.ts';
+import type { Period } from './usage-search.ts';
+
+export type Usage = Static<typeof usageSchema>;
+export type UsageDay = Usage['results'][number];
+
+const dayMs = 86_400_000;
+export const periodDays: Readonly<Record<Period, number>> = { '30d': 30, '90d': 90, '365d': 365 };
+
+/** First day of the period that ends with today, UTC: `2026-11-22`. */
+export function firstDay(period: Period, now: number): string {
+  return dayOf(now - (periodDays[period] - 1) * dayMs);
+}
+
+export function usageQuery(projectId: number, period: Period, now: number) {
+  return apiQuery<Usage>(projectPath(projectId, 'usage'), { after: firstDay(period, now) });
+}
+
+/** Every day of the period, oldest first; days without events are left out of the answer. */
+export function everyDay(results: readonly UsageDay[], period: Period, now: number): UsageDay[] {
+  const known = new Map(results.map((day) => [day.date, day]));
+  const start = Date.parse(firstDay(period, now));
+  return Array.from({ length: periodDays[period] }, (_, index) => {
+    const date = dayOf(start + index * dayMs);
+    return known.get(date) ?? { date, standard: 0, historical: 0 };
+  });
+}
+
+function dayOf(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10);
+}
