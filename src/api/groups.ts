@@ -25,7 +25,8 @@ export function groupRoutes({ db }: { readonly db: Metadata }): ApiRoute[] {
       responses: { 200: groupPageSchema },
       handler: async (request) => {
         const page = pageOf(request.query);
-        const { count, groups } = await listGroups(db, request.project().id, request.query.group_type_index, page);
+        const { group_type_index: typeIndex, search } = request.query;
+        const { count, groups } = await listGroups(db, request.project().id, { typeIndex, search }, page);
         return { status: 200, body: toPage(request.url, request.rawQuery, page, count, groups) };
       },
     }),

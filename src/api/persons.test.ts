@@ -78,6 +78,28 @@ describe('who may read', () => {
   it('nobody without the right key, scope and project', async () => {
     expect(await wrongAnswers(app, routes)).toEqual([]);
   });
+
+  it('persons are searched by the beginning of an id, by uuid and by email, whatever LIKE makes of the text', async () => {
+    const found = async (search: string): Promise<string[]> => {
+      const { body } = await get(`persons/?search=${encodeURIComponent(search)}`);
+      return body.results.map(({ uuid }: { uuid: string }) => uuid).sort();
+    };
+    expect(await found('a')).toEqual(['a1', 'a2', 'a3']);
+    expect(await found('a2 ag')).toEqual(['a2']);
+    expect(await found('a3@x')).toEqual(['a3']);
+    for (const none of ['b1', 'A1 again', '%', '_', 'again', "' OR 1=1 --"]) expect(await found(none)).toEqual([]);
+    expect((await get('persons/?search=a&limit=1&offset=1')).body).toMatchObject({ count: 3, results: [{}] });
+  });
+
+  it('groups are searched by what their key contains, in any case', async () => {
+    const keys = async (search: string): Promise<string[]> => {
+      const { body } = await get(`groups/?group_type_index=1&search=${encodeURIComponent(search)}`);
+      return body.results.map(({ group_key }: { group_key: string }) => group_key);
+    };
+    expect(await keys('AX')).toEqual(['ax/ä']);
+    expect(await keys('/')).toEqual(['ax/ä', 'ay/ä']);
+    expect(await keys('%')).toEqual([]);
+  });
 });
 
 describe('persons', () => {

@@ -4,7 +4,13 @@ import { pageOf, toPage } from '../contract/pagination.ts';
 import { personPageSchema, personQuerySchema, personSchema, type PersonRecord } from '../contract/persons.ts';
 import { apiRoute, type ApiRoute } from '../http/api-route.ts';
 import type { Metadata } from '../metadata/database.ts';
-import { listPersons, personByUuid, personsByDistinctIds, personsByEmail } from '../persons/read-persons.ts';
+import {
+  listPersons,
+  personByUuid,
+  personsByDistinctIds,
+  personsByEmail,
+  searchPersons,
+} from '../persons/read-persons.ts';
 
 const common = { method: 'GET', scope: 'person:read', tag: 'persons' } as const;
 
@@ -14,7 +20,7 @@ export function personRoutes({ db }: { readonly db: Metadata }): ApiRoute[] {
     apiRoute({
       ...common,
       path: '/api/projects/:project_id/persons',
-      summary: 'List persons, newest first, or find those of a distinct_id or an email address',
+      summary: 'List persons, newest first, or find those of an id, its beginning or an email address',
       query: personQuerySchema,
       responses: { 200: personPageSchema },
       handler: async (request) => {
@@ -41,9 +47,15 @@ export function personRoutes({ db }: { readonly db: Metadata }): ApiRoute[] {
 async function personsAsked(
   db: Metadata,
   project: number,
-  { distinct_id: distinctId, email }: Static<typeof personQuerySchema>,
+  { distinct_id: distinctId, email, search }: Static<typeof personQuerySchema>,
   page: { readonly limit: number; readonly offset: number },
 ): Promise<{ readonly count: number; readonly persons: readonly PersonRecord[] }> {
+  if (search !== undefined) {
+    const fits = ({ distinct_ids: ids, properties }: PersonRecord): boolean =>
+      (distinctId === undefined || ids.includes(distinctId)) && (email === undefined || properties['email'] === email);
+    const found = (await searchPersons(db, project, search)).filter(fits);
+    return { count: found.length, persons: found.slice(page.offset, page.offset + page.limit) };
+  }
   if (distinctId === undefined && email === undefined) return listPersons(db, project, page);
   const found =
     distinctId === undefined

@@ -17,7 +17,13 @@ const typeIndexSchema = Type.Integer({
   description: 'Which group type, see /groups_types.',
 });
 
-export const groupQuerySchema = Type.Object({ ...pageQuerySchema.properties, group_type_index: typeIndexSchema });
+export const groupQuerySchema = Type.Object({
+  ...pageQuerySchema.properties,
+  group_type_index: typeIndexSchema,
+  search: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 200, description: 'Only groups whose key contains this, in any case.' }),
+  ),
+});
 
 export const groupFindSchema = Type.Object({
   group_type_index: typeIndexSchema,

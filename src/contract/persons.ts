@@ -17,5 +17,12 @@ export const personPageSchema = pageSchema(personSchema);
 export const personQuerySchema = Type.Object({
   ...pageQuerySchema.properties,
   distinct_id: Type.Optional(Type.String({ description: 'Only the person of this id.' })),
+  search: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 200,
+      description: 'Only persons one of whose ids begins with this, or whose uuid or email it is. At most 1,000.',
+    }),
+  ),
   email: Type.Optional(Type.String({ description: 'Only persons whose property `email` is exactly this.' })),
 });

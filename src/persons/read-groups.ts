@@ -1,17 +1,23 @@
+import { sql } from 'kysely';
 import type { GroupRecord } from '../contract/groups.ts';
 import type { Queries } from '../metadata/queries.ts';
 import { isoOfMicros } from '../base/clock.ts';
+import { likeText } from './like-text.ts';
 import type { GroupRow } from './group-rows.ts';
 import { parseRegisters, propertiesOf } from './registers.ts';
 
-/** By key. */
+/** By key. `search`: only keys that contain it, in any case. */
 export async function listGroups(
   db: Queries,
   projectId: number,
-  typeIndex: number,
+  { typeIndex, search }: { readonly typeIndex: number; readonly search?: string | undefined },
   page: { readonly limit: number; readonly offset: number },
 ): Promise<{ readonly count: number; readonly groups: GroupRecord[] }> {
-  const ofType = db.selectFrom('groups').where('project_id', '=', projectId).where('type_index', '=', typeIndex);
+  let ofType = db.selectFrom('groups').where('project_id', '=', projectId).where('type_index', '=', typeIndex);
+  if (search !== undefined) {
+    const pattern = `%${likeText(search)}%`;
+    ofType = ofType.where(sql<boolean>`lower(group_key) like lower(${pattern}) escape '\\'`);
+  }
   const { count } = await ofType.select((eb) => eb.fn.countAll<number>().as('count')).executeTakeFirstOrThrow();
   const rows = await ofType.selectAll().orderBy('group_key').limit(page.limit).offset(page.offset).execute();
   return { count: Number(count), groups: rows.map(toShown) };

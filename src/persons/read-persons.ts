@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { PersonRecord } from '../contract/persons.ts';
 import type { Queries } from '../metadata/queries.ts';
 import type { JsonObject } from '../base/json.ts';
+import { likeText } from './like-text.ts';
 import { paddedChunks } from './chunks.ts';
 import { isoOfMicros } from '../base/clock.ts';
 import type { PersonRow } from './person-rows.ts';
@@ -11,6 +12,7 @@ type PersonColumns = Omit<PersonRow, 'project_id'>;
 
 const perQuery = 512;
 const sameEmailMax = 1000;
+const foundMax = 1000;
 const namingProperties = ['email', 'name', 'username'];
 
 /** Persons by the ids of their events; ids without a person are left out. */
@@ -61,13 +63,35 @@ export async function listPersons(
 /** Newest first, at most 1,000. Looks through the persons of the project: there is no index of properties. */
 export async function personsByEmail(db: Queries, projectId: number, email: string): Promise<PersonRecord[]> {
   // As registers.ts writes it; LIKE alone knows no case on some databases, so what it finds is looked at again.
-  const text = `"email":{"v":${JSON.stringify(email)},`.replaceAll(/[\\%_]/g, String.raw`\$&`);
+  const text = likeText(`"email":{"v":${JSON.stringify(email)},`);
   const rows = await newestFirst(db, projectId)
     .where(sql<boolean>`registers like ${`%${text}%`} escape '\\'`)
     .limit(sameEmailMax)
     .execute();
   const persons = await withDistinctIds(db, projectId, rows);
   return persons.filter(({ properties }) => properties['email'] === email);
+}
+
+/**
+ * Persons one of whose ids begins with the text, then those whose uuid or email it is; at most 1,000. Looks through the ids of the
+ * project, and through its persons only for what looks like an address.
+ */
+export async function searchPersons(db: Queries, projectId: number, text: string): Promise<PersonRecord[]> {
+  const rows = await db
+    .selectFrom('person_distinct_ids')
+    .select(['distinct_id', 'person_uuid'])
+    .where('project_id', '=', projectId)
+    .where(sql<boolean>`distinct_id like ${`${likeText(text)}%`} escape '\\'`)
+    .orderBy('distinct_id')
+    .limit(foundMax)
+    .execute();
+  // LIKE knows no case on some databases.
+  const uuids = rows.filter(({ distinct_id }) => distinct_id.startsWith(text)).map(({ person_uuid }) => person_uuid);
+  const found = await personsByUuids(db, projectId, [...new Set([...uuids, text.toLowerCase()])]);
+  if (text.includes('@')) {
+    for (const person of await personsByEmail(db, projectId, text)) found.set(person.uuid, person);
+  }
+  return [...found.values()].slice(0, foundMax);
 }
 
 function personsOf(db: Queries, projectId: number) {
