@@ -47,7 +47,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   jobs: words`contract base telemetry metadata batch plugins sandbox plugins/services plugins/configs`,
   persons: words`contract base metadata`,
   pipeline: words`contract base config live telemetry metadata eventlog eventstore batch plugins/services transform jobs persons`,
-  api: words`contract base live metadata eventstore batch http imports plugins plugins/services plugins/configs plugins/packages imports/run imports/stages transform jobs persons pipeline`,
+  api: words`contract base live metadata eventstore batch http imports plugins plugins/services plugins/configs plugins/packages imports/formats imports/run imports/stages imports/preflight transform jobs persons pipeline`,
   service: words`contract base config live telemetry metadata eventlog eventstore outbound batch http capture imports plugins sandbox plugins/services plugins/configs plugins/packages imports/staging imports/targets imports/run imports/stages imports/preflight imports/assemble.ts plugins/built-in transform jobs pipeline api imports/transforming`,
   cli: words`contract base config telemetry metadata outbound imports plugins sandbox plugins/packages imports/formats imports/choosing imports/records imports/sources imports/targets imports/run imports/stages imports/assemble.ts plugins/built-in transform imports/transforming service`,
 };

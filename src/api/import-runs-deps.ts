@@ -4,6 +4,7 @@ import { ApiError } from '../contract/errors.ts';
 import type { PreflightResult } from '../contract/import-preflight.ts';
 import type { StoreReader } from '../eventstore/eventstore.ts';
 import type { ApiReply, ApiRequest } from '../http/api-route.ts';
+import type { SourcePreview } from '../imports/preflight/preview-source.ts';
 import { getRun } from '../imports/run/run-store.ts';
 import type { Run } from '../imports/run/run.ts';
 import type { Staging } from '../imports/staging.ts';
@@ -15,6 +16,7 @@ import { recordChange } from '../metadata/record-change.ts';
 import { shownName } from '../plugins/configs/config-record.ts';
 import type { Work } from '../plugins/configs/save-changes.ts';
 import type { StoredConfig } from '../plugins/configs/stored-config.ts';
+import type { SettingValues } from '../plugins/fields.ts';
 import type { ImportSourcePlugin } from '../plugins/plugin.ts';
 import type { PluginRegistry } from '../plugins/plugin-registry.ts';
 import { requireConfig } from './plugin-configs-deps.ts';
@@ -39,6 +41,8 @@ export interface ImportPlaces {
   readonly uploadsBytesMax: number;
   /** Undefined: this process reaches no sources. */
   readonly preflight?: (order: PreflightOrder, signal: AbortSignal) => Promise<PreflightResult>;
+  /** Undefined: this process reaches no sources. */
+  readonly preview?: (order: PreviewOrder, signal: AbortSignal) => Promise<SourcePreview>;
   /** How often a stream of progress looks; default 1 s. */
   readonly progressMs?: number;
 }
@@ -47,6 +51,14 @@ export interface ImportPlaces {
 export interface PreflightOrder extends RunPlan {
   readonly projectId: number;
   readonly configId: number;
+}
+
+/** A source that is looked into. */
+export interface PreviewOrder extends Pick<RunPlan, 'options'> {
+  readonly projectId: number;
+  readonly source: ImportSourcePlugin;
+  readonly settings: SettingValues;
+  readonly records: number;
 }
 
 export const family = 'import-app';

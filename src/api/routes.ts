@@ -19,6 +19,8 @@ import { historicalMigrationRoutes } from './historical-migrations.ts';
 import { historicalSettingsRoutes } from './historical-settings.ts';
 import { listConfigs } from '../plugins/configs/stored-config.ts';
 import { importedEventsRoutes } from './imported-counts.ts';
+import { importFormatRoutes } from './import-formats.ts';
+import { importPreviewRoutes } from './import-preview.ts';
 import { importRunRoutes } from './import-runs.ts';
 import type { ImportPlaces } from './import-runs-deps.ts';
 import { ingestionWarningRoutes } from './ingestion-warnings.ts';
@@ -88,6 +90,8 @@ export function apiRoutes(deps: ApiDeps): ApiRoute[] {
     ...pluginConfigRoutes(deps),
     ...pluginConfigViewRoutes(deps),
     ...importRunRoutes(deps),
+    ...importFormatRoutes(deps),
+    ...importPreviewRoutes(deps),
     ...transformationTestRoutes({ ...deps, trials }),
     ...jobRoutes(deps),
     ...activityLogRoutes(deps),

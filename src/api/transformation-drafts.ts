@@ -1,16 +1,15 @@
 import type { Clock } from '../base/clock.ts';
-import { ApiError, fieldErrors, type FieldError } from '../contract/errors.ts';
+import { ApiError, type FieldError } from '../contract/errors.ts';
 import type { DraftStep } from '../contract/transformation-tests.ts';
 import type { Metadata } from '../metadata/database.ts';
-import { checkSettings } from '../plugins/check-settings.ts';
 import { choosePlugin } from '../plugins/configs/choose-plugin.ts';
 import { shownName } from '../plugins/configs/config-record.ts';
 import { attachedKeys, listConfigs, type StoredConfig } from '../plugins/configs/stored-config.ts';
 import { findPluginVersion, type StoredPlugin } from '../plugins/configs/stored-plugin.ts';
-import { nextSettings, splitFileReferences } from '../plugins/configs/write-settings.ts';
 import { isField, type PluginField, type SettingValues } from '../plugins/fields.ts';
 import { PluginPackageError } from '../plugins/packages/plugin-package-error.ts';
 import { preparePlugin, type PrepareDeps } from '../plugins/packages/prepare-plugin.ts';
+import { draftSettings } from './draft-settings.ts';
 import type { TrialConfig, TrialProgram } from '../transform/trial-run.ts';
 
 export interface DraftDeps {
@@ -94,7 +93,7 @@ async function draftOf(deps: DraftDeps, place: DraftPlace, base: Base, changes: 
   const plugin = await versionOf(deps, place, base.plugin, changes.version);
   const code = changes.files === undefined ? undefined : await prepare(deps, changes.files, plugin?.name);
   const fields = keepingSecrets(code?.fields ?? plugin?.fields ?? [], base.plugin?.fields ?? []);
-  const { settings, attached } = withSettings(base, fields, (changes.settings ?? {}) as SettingValues);
+  const { settings, attached } = draftSettings(base, fields, (changes.settings ?? {}) as SettingValues);
   // Programs that are not stored have ids of their own, below those of the store.
   const pluginVersionId = code === undefined ? (plugin?.versionId ?? null) : -1 - place.index;
   const methods = code?.methods ?? plugin?.capabilities.methods ?? [];
@@ -144,22 +143,6 @@ async function prepare({ packages }: DraftDeps, files: Readonly<Record<string, s
 function keepingSecrets(fields: readonly PluginField[], stored: readonly PluginField[]): readonly PluginField[] {
   const secrets = new Set(stored.filter(({ secret }) => secret === true).map(({ key }) => key));
   return fields.map((field) => (secrets.has(field.key) ? { ...field, secret: true } : field));
-}
-
-/** As saving them would, so that what passes the test can be saved. @throws ApiError naming the settings that are refused */
-function withSettings(
-  base: Base,
-  fields: readonly PluginField[],
-  given: SettingValues,
-): Pick<TrialConfig, 'settings' | 'attached'> {
-  const { values } = splitFileReferences(fields, given);
-  const [first, ...others] = checkSettings(fields, values);
-  if (first !== undefined) throw fieldErrors([first, ...others]);
-  const cleared = new Set(Object.keys(values));
-  return {
-    settings: nextSettings({ fields, settings: base.settings }, values, 'merge'),
-    attached: new Set([...base.attached].filter((key) => !cleared.has(key))),
-  };
 }
 
 /** The error of one step of a chain, with the place of the step before the field: `steps__2__settings.name`. */

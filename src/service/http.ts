@@ -9,6 +9,7 @@ import { getProjectByToken } from '../metadata/projects.ts';
 import { builtInRegistry } from '../plugins/built-in/registry.ts';
 import { importDirs } from './import-dirs.ts';
 import { createImportPreflight } from './import-preflight.ts';
+import { createImportPreview } from './import-preview.ts';
 import type { PluginRuntime } from './plugin-runtime.ts';
 import type { ServiceDeps } from './service-deps.ts';
 
@@ -51,6 +52,7 @@ export function apiRole(
     imports: {
       staging,
       preflight: createImportPreflight({ ...deps, place: () => plugins }),
+      preview: createImportPreview({ ...deps, place: () => plugins }),
       uploadsDir: importDirs(settings).uploads,
       uploadBytesMax: settings.importUploadBytesMax,
       uploadsBytesMax: settings.importUploadsBytesMax,

@@ -10,7 +10,8 @@ import { resolveAllowed } from '../outbound/resolve-allowed.ts';
 import { builtInRegistry } from '../plugins/built-in/registry.ts';
 import { missingRequired, withDefaults } from '../plugins/check-settings.ts';
 import { findAnyConfig } from '../plugins/configs/stored-config.ts';
-import { isImportSource, SettingsError } from '../plugins/plugin.ts';
+import type { SettingValues } from '../plugins/fields.ts';
+import { isImportSource, SettingsError, type ImportSourcePlugin } from '../plugins/plugin.ts';
 import type { ImportDirs } from './import-dirs.ts';
 
 export interface ImportSourceDeps {
@@ -49,8 +50,21 @@ export async function openImportSource(
       `expected the settings ${missing.join(', ')} of the config, got none; set them and resume`,
     );
   }
-  const host = sourceHost({ clock, dirs, allow, stream, settings }, projectId, tempDir);
-  return plugin.createSource(withDefaults(plugin.fields, config.settings), host);
+  return openSourceOf(
+    { clock, dirs, allow, stream, settings },
+    { projectId, plugin, settings: config.settings },
+    tempDir,
+  );
+}
+
+/** A source with these settings, of a config that need not be stored. Throws SettingsError. */
+export function openSourceOf(
+  deps: SourceHostDeps,
+  of: { readonly projectId: number; readonly plugin: ImportSourcePlugin; readonly settings: SettingValues },
+  tempDir: string,
+): Source {
+  const { plugin, projectId } = of;
+  return plugin.createSource(withDefaults(plugin.fields, of.settings), sourceHost(deps, projectId, tempDir));
 }
 
 /** A table that a run joins: a file as the app `files` of the project may read it. Errors: SourceError. */

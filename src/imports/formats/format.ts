@@ -1,4 +1,5 @@
 import type { OddValue } from '../../contract/odd-values.ts';
+import type { JsonObject } from '../../base/json.ts';
 import type { WireEvent } from '../../contract/wire-event.ts';
 
 /**
@@ -39,6 +40,8 @@ export interface FormatOption {
   readonly description: string;
   readonly default?: string;
   readonly choices?: readonly string[];
+  /** Of an option that is JSON: its JSON Schema, for whoever shows a form. */
+  readonly schema?: JsonObject;
 }
 export type FormatOptions = Readonly<Record<string, string>>;
 

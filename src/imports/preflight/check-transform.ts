@@ -1,12 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { parseExactValues } from '../../base/exact-json.ts';
 import type { WireEvent } from '../../contract/wire-event.ts';
-import { createChosenReader } from '../choosing/chosen-reader.ts';
-import { parseNames } from '../formats/names.ts';
-import { findFormat } from '../formats/registry.ts';
 import type { RunOptions } from '../run/run.ts';
 import { TransformError, type Transform, type TransformOutcome } from '../transform.ts';
 import { fine, problem, warning, type Finding, type PreflightCheck } from './findings.ts';
+import { chosenReaderOf } from './chosen-reader-of.ts';
 import type { PreflightContext } from './preflight-context.ts';
 
 /** Enough to meet the usual kinds of events, in a fraction of the time that the preflight has. */
@@ -55,7 +53,7 @@ async function tryOut(context: PreflightContext, transform: Transform): Promise<
 async function firstEvents({ estimate, options, now }: PreflightContext): Promise<readonly WireEvent[]> {
   const sample = await estimate();
   if (sample === undefined) return [];
-  const read = readerOf(options, now());
+  const read = chosenReaderOf(options, now());
   const events: WireEvent[] = [];
   for (const line of sample.lines) {
     if (events.length >= eventsMax) break;
@@ -63,14 +61,6 @@ async function firstEvents({ estimate, options, now }: PreflightContext): Promis
     if (result.kind === 'events') events.push(...result.events);
   }
   return events.slice(0, eventsMax);
-}
-
-function readerOf({ format: slug, formatOptions, names, choice }: RunOptions, now: number) {
-  const format = findFormat(slug);
-  if (format === undefined) throw new Error(`expected a format that is known, got: ${slug}`);
-  const table = names === undefined ? format.names : parseNames(format.names, names);
-  const rules = { times: format.times, now };
-  return createChosenReader(() => format.createReader(formatOptions, table), choice, rules);
 }
 
 /** What is no JSON is no record: the look at the source says so. */

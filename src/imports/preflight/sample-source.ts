@@ -35,7 +35,7 @@ const partsMax = 3;
 export async function sampleSource(source: Source, options: RunOptions, signal: AbortSignal): Promise<SourceSample> {
   const parts = await source.listParts(options.range, { signal });
   const foreign = foreignFiles(options, () => undefined);
-  const first = await firstRecords(source, parts, { signal, ...(foreign && { foreign }) });
+  const first = await firstRecords(source, parts, { signal, ...(foreign && { foreign }) }, recordsMax);
   const own = judge(readerOf(options), first.lines);
   const sizes = parts.map(({ bytes }) => bytes);
   const bytesTotal = sizes.includes(undefined)
@@ -58,7 +58,7 @@ export async function sampleSource(source: Source, options: RunOptions, signal: 
   };
 }
 
-interface FirstRecords {
+export interface FirstRecords {
   /** The part they come from. */
   readonly part: string;
   readonly lines: readonly string[];
@@ -66,20 +66,22 @@ interface FirstRecords {
   readonly bytes: number;
 }
 
-async function firstRecords(
+/** Of the first part that has any. */
+export async function firstRecords(
   source: Source,
   parts: readonly SourcePart[],
   context: SourceContext,
+  max: number,
 ): Promise<FirstRecords> {
   for (const part of parts.slice(0, partsMax)) {
     const lines: string[] = [];
     const faults: SourceFault[] = [];
     let bytes = 0;
     for await (const chunk of source.open(part, context)) {
-      lines.push(...linesOf(chunk.lines, recordsMax - lines.length));
+      lines.push(...linesOf(chunk.lines, max - lines.length));
       faults.push(...(chunk.faults ?? []));
       bytes = chunk.bytesRead;
-      if (lines.length + faults.length >= recordsMax) break;
+      if (lines.length + faults.length >= max) break;
     }
     if (lines.length + faults.length > 0) return { part: part.key, lines, faults, bytes };
   }
@@ -137,7 +139,7 @@ function readerOf({ format: slug, formatOptions, names }: RunOptions): RecordRea
 }
 
 /** Of the formats that need no options, the one that reads most of the records, and at least half of them. */
-function bestFormat(except: string, lines: readonly string[]): string | undefined {
+export function bestFormat(except: string, lines: readonly string[]): string | undefined {
   const counted = formats
     .filter(({ slug }) => slug !== except)
     .map((format) => ({ slug: format.slug, events: readableWith(format, lines) }))

@@ -18,6 +18,7 @@ import { idOf, kindOf, setMember, valueOfJson, type Json, type Properties } from
 import { isJunkId, readObjects } from '../read-objects.ts';
 import { mappingExample } from './mapping-example.ts';
 import type { BagRule } from './bag-rule.ts';
+import { rulesSchema } from './rules-schema.ts';
 import { parentColumn, parseRules, type Rules } from './rules.ts';
 import type { ValueRule } from './value-rule.ts';
 
@@ -37,7 +38,7 @@ export const mapping: Format = {
     'the list of events in a record (`"data"`): the rules are those of one of them, and what stands around it is `parent` ' +
     '(`"parent.app"`). `source` keeps ids of one source apart from those of another.',
   source: 'Rows and objects of any tool: a CSV with a heading, a query of a warehouse, JSON lines.',
-  options: [{ key: 'mapping', description: 'The rules, as JSON. Required' }],
+  options: [{ key: 'mapping', description: 'The rules, as JSON. Required', schema: rulesSchema }],
   names: { events: {}, properties: {}, person_properties: {} },
   example: mappingExample,
   createReader,

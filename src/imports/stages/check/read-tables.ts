@@ -44,6 +44,27 @@ export async function readTables(deps: TableDeps, leased: LeasedRun): Promise<Jo
   return tables;
 }
 
+/** The same without a run: read where they are, and kept nowhere. Throws RunFailedError, SourceError, SourceWaitError. */
+export async function readTablesNow(
+  joins: readonly Join[],
+  openTable: (path: string) => Promise<Source>,
+  signal: AbortSignal,
+): Promise<JoinTable[]> {
+  const tables: JoinTable[] = [];
+  for (const join of joins) {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    for await (const lines of tableLines(await openTable(join.table), join.table, signal)) {
+      chunks.push(lines);
+      bytes += lines.length;
+      if (bytes <= tablesBytesMax) continue;
+      throw new SourceError(`${join.table}: expected a table of at most ${tablesBytesMax >> 20} MiB as JSON lines`);
+    }
+    tables.push(tableOf(Buffer.concat(chunks), join));
+  }
+  return tables;
+}
+
 async function stageTable(
   { staging, openTable }: TableDeps,
   leased: LeasedRun,
@@ -61,11 +82,15 @@ async function stageTable(
 }
 
 async function* tableChunks(source: Source, { signal }: LeasedRun, table: string): AsyncGenerator<Buffer> {
+  for await (const lines of tableLines(source, table, signal)) yield await compress(lines);
+}
+
+async function* tableLines(source: Source, table: string, signal: AbortSignal): AsyncGenerator<Buffer> {
   for (const part of await source.listParts({}, { signal })) {
     for await (const { lines, faults = [] } of source.open(part, { signal })) {
       const [fault] = faults;
       if (fault !== undefined) throw new SourceError(`${table}, ${fault.place}: ${fault.reason}`);
-      yield await compress(lines);
+      yield lines;
     }
   }
 }

@@ -1,0 +1,37 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { describe, expect, it } from 'vitest';
+import { mappingExample } from './mapping-example.ts';
+import { rulesSchema } from './rules-schema.ts';
+import { parseRules } from './rules.ts';
+
+const validate = new Ajv2020({ strict: false }).compile(rulesSchema);
+const needed = { event: 'e', distinct_id: 'd', timestamp: 't' };
+
+function isTaken(rules: unknown): boolean {
+  try {
+    parseRules(JSON.stringify(rules));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+describe('the schema of mappings', () => {
+  it.each<[boolean, unknown]>([
+    [true, JSON.parse(mappingExample.options?.['mapping'] ?? '')],
+    [true, { ...needed, timestamp: { path: 't', format: 's', zone: 'Europe/Berlin' } }],
+    [true, { ...needed, properties: ['a', 'b'], others: true, nothing: ['NULL'], each: 'data', source: 'shop' }],
+    [true, { ...needed, $set: { mail: { first: ['a', { constant: 1 }], default: 2 } }, skip: [{ if: 'x' }] }],
+    [false, { event: 'e' }],
+    [false, { ...needed, misspelt: 'x' }],
+    [false, { ...needed, event: { path: 'a', constant: 'b' } }],
+    [false, { ...needed, event: { path: 'a', type: 'date' } }],
+    [false, { ...needed, event: { path: 'a', zone: 'UTC' } }],
+    [false, { ...needed, properties: 'a' }],
+    [false, { ...needed, skip: [{ is: 1 }] }],
+    [false, { ...needed, nothing: 'NULL' }],
+  ])('says %s, as the parser does, of %j', (taken, rules) => {
+    expect(isTaken(rules)).toBe(taken);
+    expect(validate(rules)).toBe(taken);
+  });
+});

@@ -1,0 +1,18 @@
+import { createChosenReader } from '../choosing/chosen-reader.ts';
+import type { JoinTable } from '../choosing/join-table.ts';
+import { FormatOptionsError, type RecordReader } from '../formats/format.ts';
+import { parseNames } from '../formats/names.ts';
+import { findFormat } from '../formats/registry.ts';
+import type { RunOptions } from '../run/run.ts';
+
+/** What makes events of records as a run with these options would. `now` in ms. Throws FormatOptionsError. */
+export function chosenReaderOf(
+  { format: slug, formatOptions, names, choice }: RunOptions,
+  now: number,
+  tables: readonly JoinTable[] = [],
+): RecordReader {
+  const format = findFormat(slug);
+  if (format === undefined) throw new FormatOptionsError(`this program has no format "${slug}"`);
+  const table = names === undefined ? format.names : parseNames(format.names, names);
+  return createChosenReader(() => format.createReader(formatOptions, table), choice, { tables, times: format.times, now });
+}

@@ -1,0 +1,156 @@
+import { parseExactValues } from '../../base/exact-json.ts';
+import type { WireEvent } from '../../contract/wire-event.ts';
+import type { RecordReader } from '../formats/format.ts';
+import { foreignFiles } from '../run/foreign-files.ts';
+import type { RunOptions } from '../run/run.ts';
+import type { Source, SourceFault } from '../source.ts';
+import { createConverter, type ConvertEvent } from '../stages/check/convert-event.ts';
+import { readTablesNow } from '../stages/check/read-tables.ts';
+import type { OpenRunTransform } from '../stages/check/run-transform.ts';
+import type { OpenTransform } from '../transform.ts';
+import { chosenReaderOf } from './chosen-reader-of.ts';
+import { bestFormat, firstRecords } from './sample-source.ts';
+
+/** An event that a record became. */
+export interface PreviewEvent {
+  /** As it would be sent; null: the transform drops it. */
+  readonly event: WireEvent | null;
+  /** Why it would be rejected; null: it would not. */
+  readonly refused: { readonly code: string; readonly reason: string } | null;
+}
+
+export interface PreviewRecord {
+  /** Text as the source has it; cut where it is very long. */
+  readonly original: string;
+  /** Parsed; undefined: it is no JSON, or too long to show. */
+  readonly record: unknown;
+  readonly outcome: 'events' | 'skipped' | 'rejected';
+  /** Of what is skipped or rejected. */
+  readonly reason: string | null;
+  readonly events: readonly PreviewEvent[];
+  /** Why events of it are left out by the choice, one entry each. */
+  readonly leftOut: readonly string[];
+}
+
+export interface SourcePreview {
+  readonly parts: number;
+  /** Of all parts; undefined: some part does not say. */
+  readonly bytesTotal: number | undefined;
+  /** The part that the records come from; empty: none has any. */
+  readonly part: string;
+  readonly records: readonly PreviewRecord[];
+  /** There were more records, which would have been too much to show. */
+  readonly truncated: boolean;
+  /** Another format that reads more of these records; undefined: none does, or the one asked for reads them. */
+  readonly betterFormat: string | undefined;
+}
+
+export interface PreviewDeps {
+  readonly source: Source;
+  readonly openTable: (path: string) => Promise<Source>;
+  readonly openTransform: OpenRunTransform;
+  /** Of JSON, one event: what the target takes. */
+  readonly eventBytesMax: number;
+  /** ms since the epoch. */
+  readonly now: () => number;
+}
+
+/** Characters of one record that are shown, and of all of them. */
+const recordCharsMax = 100_000;
+const previewCharsMax = 4_000_000;
+
+/** The first records of a source with what a run would make of them; stages, stores and sends nothing. Throws what they throw. */
+export async function previewSource(
+  deps: PreviewDeps,
+  options: RunOptions,
+  { records: max, signal }: { readonly records: number; readonly signal: AbortSignal },
+): Promise<SourcePreview> {
+  const { source, now, eventBytesMax } = deps;
+  const tables = await readTablesNow(options.choice?.join ?? [], deps.openTable, signal);
+  const read = chosenReaderOf(options, now(), tables);
+  const parts = await source.listParts(options.range, { signal });
+  const foreign = foreignFiles(options, () => undefined);
+  const first = await firstRecords(source, parts, { signal, ...(foreign && { foreign }) }, max);
+  const transform = options.transform && (await deps.openTransform(options.transform, now()));
+  const opened = await transform?.open();
+  try {
+    const convert = createConverter({ runId: 'preview', eventBytesMax, now, onProperty: () => {} });
+    const shown: PreviewRecord[] = [];
+    let chars = 0;
+    for (const line of first.lines) {
+      signal.throwIfAborted();
+      if (chars > previewCharsMax) break;
+      const record = await previewRecord(line, { read, convert, transform: opened });
+      shown.push(record);
+      chars += charsOf(record);
+    }
+    const sizes = parts.map(({ bytes }) => bytes);
+    const isRead = shown.some(({ outcome }) => outcome !== 'rejected');
+    return {
+      parts: parts.length,
+      bytesTotal: sizes.includes(undefined) ? undefined : sizes.reduce<number>((sum, bytes) => sum + (bytes ?? 0), 0),
+      part: first.part,
+      records: [...shown, ...first.faults.slice(0, max).map(faultRecord)],
+      truncated: shown.length < first.lines.length,
+      betterFormat: isRead ? undefined : bestFormat(options.format, first.lines),
+    };
+  } finally {
+    await opened?.close();
+  }
+}
+
+interface Reading {
+  readonly read: RecordReader;
+  readonly convert: ConvertEvent;
+  readonly transform: OpenTransform | undefined;
+}
+
+async function previewRecord(line: string, { read, convert, transform }: Reading): Promise<PreviewRecord> {
+  const isLong = line.length > recordCharsMax;
+  const about = { original: line.slice(0, recordCharsMax), events: [], leftOut: [] };
+  let record: unknown;
+  try {
+    record = parseExactValues(line);
+  } catch {
+    const reason = `expected JSON, got: ${line.slice(0, 60)}`;
+    return { ...about, record: undefined, outcome: 'rejected', reason };
+  }
+  const shown = { ...about, record: isLong ? undefined : record };
+  const result = read(record);
+  if (result.kind === 'unreadable') return { ...shown, outcome: 'rejected', reason: result.reason };
+  const leftOut = result.chosen?.leftOut ?? [];
+  if (result.kind === 'skipped') return { ...shown, leftOut, outcome: 'skipped', reason: result.reason };
+  const events = await transformed(result.events, convert, transform);
+  return { ...shown, leftOut, events, outcome: 'events', reason: null };
+}
+
+async function transformed(
+  events: readonly WireEvent[],
+  convert: ConvertEvent,
+  transform: OpenTransform | undefined,
+): Promise<PreviewEvent[]> {
+  const judged = (event: WireEvent): PreviewEvent => {
+    const verdict = convert(event);
+    return { event, refused: verdict.kind === 'refused' ? { code: verdict.code, reason: verdict.reason } : null };
+  };
+  if (transform === undefined || events.length === 0) return events.map(judged);
+  const outcomes = await transform.run(events);
+  return outcomes.map((outcome, index): PreviewEvent => {
+    if (outcome.kind === 'kept') return judged(outcome.event);
+    if (outcome.kind === 'dropped') return { event: null, refused: null };
+    return { event: events[index] ?? null, refused: { code: outcome.code, reason: outcome.reason } };
+  });
+}
+
+function faultRecord({ place, reason, original }: SourceFault): PreviewRecord {
+  const shown = { original: original.slice(0, recordCharsMax), record: undefined, events: [], leftOut: [] };
+  return { ...shown, outcome: 'rejected', reason: `${place}: ${reason}` };
+}
+
+/** About what the record takes in an answer: its text twice, and what its events hold. */
+function charsOf({ original, events }: PreviewRecord): number {
+  return (
+    original.length * 2 +
+    events.reduce((sum, { event }) => sum + JSON.stringify(event?.properties ?? {}).length + 300, 0)
+  );
+}

@@ -1,0 +1,44 @@
+/** The first records of a source and what a run would make of them, without a run. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { PreviewOrder } from '../api/import-runs-deps.ts';
+import { previewSource, type SourcePreview } from '../imports/preflight/preview-source.ts';
+import { createOutboundStream } from '../outbound/stream.ts';
+import { importDirs } from './import-dirs.ts';
+import { openSourceOf, openTableSource } from './import-source.ts';
+import { openImportTransform, type ImportTransformDeps } from './import-transform.ts';
+import { outboundTrust } from './plugin-environment.ts';
+import type { ServiceDeps } from './service-deps.ts';
+
+const answerMsMax = 10_000;
+
+/** Looks with connections of its own, which end with it; stages and sends nothing. */
+export function createImportPreview(
+  deps: Pick<ServiceDeps, 'db' | 'clock' | 'settings'> & Pick<ImportTransformDeps, 'place'>,
+): (order: PreviewOrder, signal: AbortSignal) => Promise<SourcePreview> {
+  const { settings, clock } = deps;
+  const dirs = importDirs(settings);
+  const trust = outboundTrust(settings);
+  return async ({ projectId, source: plugin, settings: given, options, records }, signal) => {
+    await using opened = new AsyncDisposableStack();
+    const tempDir = await mkdtemp(join(tmpdir(), 'millrace-preview-'));
+    opened.defer(() => rm(tempDir, { recursive: true, force: true }));
+    const stream = createOutboundStream({ ...trust, connectTimeoutMs: answerMsMax, idleMs: answerMsMax });
+    opened.defer(() => stream.close());
+    const places = { clock, dirs, allow: trust.allow, stream, settings };
+    const source = openSourceOf(places, { projectId, plugin, settings: given }, tempDir);
+    opened.defer(async () => source.release?.());
+    return await previewSource(
+      {
+        source,
+        openTable: async (path) => openTableSource(places, projectId, tempDir, path),
+        openTransform: openImportTransform(deps, projectId),
+        eventBytesMax: settings.captureEventBytesMax,
+        now: () => clock.now(),
+      },
+      options,
+      { records, signal },
+    );
+  };
+}
