@@ -68,7 +68,7 @@ async function draftOf(
   { db, clock }: ImportRouteDeps,
   request: ApiRequest<unknown, unknown, ImportPreview>,
 ): Promise<StoredConfig> {
-  const { config_id: id, plugin, settings: given = {} } = request.body;
+  const { config_id: id, plugin, settings: given = {}, format } = request.body;
   const { id: projectId, organizationId } = request.project();
   if ((id === undefined) === (plugin === undefined)) {
     throw new ApiError('required', 'Expected either "config_id" or "plugin".', { attr: 'config_id' });
@@ -83,7 +83,8 @@ async function draftOf(
     fields,
     given as SettingValues,
   );
-  return { ...base, settings: draft.settings };
+  // The one setting that a source may require and a run brings as well.
+  return { ...base, settings: { ...draft.settings, ...(format !== undefined && { format }) } };
 }
 
 async function newConfig(

@@ -60,6 +60,8 @@ const askMore = new Set([
   'patch /api/projects/{project_id}/plugins/{id}',
   'delete /api/projects/{project_id}/plugins/{id}',
   'post /api/projects/{project_id}/pipeline_transformation_configs/test',
+  'post /api/projects/{project_id}/sample_events',
+  'patch /api/projects/{project_id}/sample_events/{id}',
   // Of two times the one before the other.
   'get /api/projects/{project_id}/pipeline_transformation_configs/metrics',
   'get /api/projects/{project_id}/pipeline_import_apps_configs/metrics',

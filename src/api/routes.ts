@@ -36,6 +36,7 @@ import { pluginRoutes } from './plugins.ts';
 import { projectRoutes } from './projects.ts';
 import { statusRoutes, type StatusSource } from './status.ts';
 import { scopeCatalogueRoutes } from './scope-catalogue.ts';
+import { sampleEventRoutes } from './sample-events.ts';
 import { transformationTestRoutes } from './transformation-tests.ts';
 import { usageRoutes } from './usage.ts';
 import { currentUserRoutes } from './current-user.ts';
@@ -93,6 +94,7 @@ export function apiRoutes(deps: ApiDeps): ApiRoute[] {
     ...importFormatRoutes(deps),
     ...importPreviewRoutes(deps),
     ...transformationTestRoutes({ ...deps, trials }),
+    ...sampleEventRoutes(deps),
     ...jobRoutes(deps),
     ...activityLogRoutes(deps),
     ...eventRoutes({ store, persons }),

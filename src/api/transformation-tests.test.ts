@@ -10,6 +10,7 @@ import { secretMask } from '../plugins/fields.ts';
 import { testPlugins } from '../../test/support/plugin-rows.ts';
 import { rename } from '../plugins/transformations/rename.ts';
 import { dropEvents } from '../plugins/transformations/drop-events.ts';
+import { insertSample } from '../transform/sample-events.ts';
 import { serviceTrialDeps } from '../transform/trial-deps.ts';
 import { transformationTestRoutes } from './transformation-tests.ts';
 
@@ -170,6 +171,16 @@ describe('testing one transformation', () => {
       const answer = await post('test/', { event_id: foreign });
       expect(answer).toMatchObject({ status: 400, body: { code: 'does_not_exist', attr: 'event_id' } });
     }
+  });
+
+  it('takes a sample event of this project, for which no right to read events is needed', async () => {
+    const bearer = await app.key(['plugin:write']);
+    const sample = { projectId: app.project.id, name: 'mine', event: sent, createdBy: app.user.id, now: 0 };
+    const { id } = await insertSample(app.db, sample);
+    const foreign = await insertSample(app.db, { ...sample, projectId: app.otherProject.id });
+    expect((await post(`${ids[0]}/test/`, { sample_id: id }, bearer)).body['before']).toMatchObject(sent);
+    const refused = await post('test/', { sample_id: foreign.id }, bearer);
+    expect(refused).toMatchObject({ status: 400, body: { code: 'does_not_exist', attr: 'sample_id' } });
   });
 
   it('shows no stored event to a key that may not read events', async () => {

@@ -19,8 +19,10 @@ import { apiRoute, type ApiReply, type ApiRequest, type ApiRoute } from '../http
 import { checkScope } from '../http/auth.ts';
 import type { Metadata } from '../metadata/database.ts';
 import { listConfigs, type StoredConfig } from '../plugins/configs/stored-config.ts';
+import { isRowId } from '../plugins/configs/stored-plugin.ts';
 import type { PrepareDeps } from '../plugins/packages/prepare-plugin.ts';
 import type { JsonObject, JsonValue } from '../base/json.ts';
+import { findSample } from '../transform/sample-events.ts';
 import { readTrialEvent, TrialEventError, withoutMarkers, type TrialEvent } from '../transform/trial-event.ts';
 import { toRunRecord, toTrialRecord } from '../transform/trial-record.ts';
 import { runTrial, type TrialDeps, type TrialResult } from '../transform/trial-run.ts';
@@ -45,7 +47,7 @@ const atOnceMax = 4;
 const nothingLasts =
   'Nothing of it lasts: what it stores, captures and starts is shown and forgotten. Requests of a plugin to other ' +
   'servers are really made, unless `requests` refuses them. Stored secrets are used where none is given, and shown nowhere.';
-const needsRead = 'Without `event` the key must also have the scope `query:read`.';
+const needsRead = 'Without `event` and `sample_id` the key must also have the scope `query:read`.';
 
 /** Trying transformations before they touch anything. */
 export function transformationTestRoutes(deps: TransformationTestDeps): ApiRoute[] {
@@ -186,11 +188,13 @@ function requireKnown(byId: ReadonlyMap<number, StoredConfig>, ids: readonly num
 
 /** The event given, else the stored one that is named, else the latest that matches. */
 async function subjectOf(
-  { store, clock }: TransformationTestDeps,
+  deps: TransformationTestDeps,
   request: ApiRequest<unknown, unknown, ConfigTest | ChainTest>,
 ): Promise<TrialEvent> {
-  const { event, event_id: uuid, match = {} } = request.body;
+  const { store, clock } = deps;
+  const { event, event_id: uuid, sample_id: sampleId, match = {} } = request.body;
   if (event !== undefined) return givenEvent(event as JsonObject, clock.now());
+  if (sampleId !== undefined) return sampleEvent(deps, request.project().id, sampleId);
   // Whoever may not read stored events is not shown one here either.
   checkScope(request.principal, 'query:read');
   const project = request.project().id;
@@ -208,6 +212,13 @@ async function subjectOf(
     throw new ApiError('does_not_exist', detail, { attr: 'match' });
   }
   return storedEvent(found);
+}
+
+/** @throws ApiError does_not_exist */
+async function sampleEvent({ db, clock }: TransformationTestDeps, projectId: number, id: number): Promise<TrialEvent> {
+  const sample = isRowId(id) ? await findSample(db, { projectId, id }) : undefined;
+  if (sample !== undefined) return givenEvent(sample.event, clock.now());
+  throw new ApiError('does_not_exist', `There is no sample event ${id}.`, { attr: 'sample_id' });
 }
 
 /** Which configs it went through when it came in says nothing about this test. */

@@ -20,6 +20,7 @@ const subject = {
     }),
   ),
   event_id: Type.Optional(Type.String({ description: 'Or the uuid of a stored event.' })),
+  sample_id: Type.Optional(Type.Integer({ description: 'Or the id of a sample event.' })),
   match: Type.Optional(
     Type.Object(
       { event: Type.Optional(Type.String()), distinct_id: Type.Optional(Type.String()) },

@@ -363,6 +363,19 @@ export interface Database {
     created_at: string;
     ended_at: string | null;
   };
+  /** Events that people keep to try transformations with. */
+  sample_events: {
+    id: Generated<number>;
+    project_id: number;
+    /** Unique in the project. */
+    name: string;
+    /** JSON text, as clients send it. */
+    event: string;
+    /** User; null: gone, or none. */
+    created_by: number | null;
+    created_at: string;
+    updated_at: string;
+  };
   log_cursors: {
     lane: string;
     /** Everything up to and including this is stored. */

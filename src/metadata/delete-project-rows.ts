@@ -24,6 +24,7 @@ const tables = [
   ['plugin_storage', 'key'],
   ['profile_rebuild_keys', 'key'],
   ['profile_rebuilds', 'id'],
+  ['sample_events', 'id'],
 ] as const satisfies readonly (readonly [table: keyof Database, key: string])[];
 
 /** Some 20 ms of SQLite's time, and worth a commit of their own: pieces of 2,000 took four times as long in all. */

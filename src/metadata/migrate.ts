@@ -11,6 +11,7 @@ import { profileRebuilds } from './migrations/0007-profile-rebuilds.ts';
 import { deadLetterReplays } from './migrations/0008-dead-letter-replays.ts';
 import { roles } from './migrations/0009-roles.ts';
 import { activityByTime } from './migrations/0010-activity-by-time.ts';
+import { sampleEvents } from './migrations/0011-sample-events.ts';
 import { columnTypes, type Dialect, type Migration } from './migrations/migration.ts';
 import type { Queries } from './queries.ts';
 
@@ -26,6 +27,7 @@ const migrations: readonly Migration[] = [
   deadLetterReplays,
   roles,
   activityByTime,
+  sampleEvents,
 ];
 
 /** The schema version that this program needs. */

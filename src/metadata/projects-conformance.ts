@@ -285,6 +285,7 @@ function pipelineRows(project_id: number): Rows {
     group_types: { project_id, type_index: 0, name: 'company' },
     groups: { project_id, type_index: 0, group_key: 'k', created_at_micros: 0, registers: '{}' },
     ingestion_warnings: { project_id, type: 't', hour: time, count: 1, last_seen: time, samples: '[]' },
+    sample_events: { project_id, name: 's', event: '{}', created_by: null, created_at: time, updated_at: time },
     dead_letter_replays: {
       id: `replay ${project_id}`,
       project_id,
