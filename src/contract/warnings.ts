@@ -1,3 +1,6 @@
+export const warningSeverities = ['error', 'warning', 'info'] as const;
+export type WarningSeverity = (typeof warningSeverities)[number];
+
 /**
  * Ingestion warnings: everything that happens to an event besides being stored as sent.
  * One list for API, console, metrics and docs. severity: error = the event was not stored (it is a dead letter, or
@@ -55,13 +58,13 @@ export const ingestionWarnings = {
   },
   too_many_group_types: { severity: 'warning', meaning: 'A project keeps 5 group types; this one is not kept.' },
   client_ingestion_warning: { severity: 'info', meaning: 'A client library reports that it limits itself.' },
-} as const satisfies Record<string, { severity: 'error' | 'warning' | 'info'; meaning: string }>;
+} as const satisfies Record<string, { severity: WarningSeverity; meaning: string }>;
 
 export type WarningType = keyof typeof ingestionWarnings;
 
 /** What is known of a type; a newer program may have stored one that this one does not know. */
 export function aboutWarning(type: string): {
-  readonly severity: 'error' | 'warning' | 'info';
+  readonly severity: WarningSeverity;
   readonly meaning: string;
 } {
   if (Object.hasOwn(ingestionWarnings, type)) return ingestionWarnings[type as WarningType];

@@ -11,15 +11,21 @@ export interface WarningSummary {
   readonly hours: { readonly hour: string; readonly count: number }[];
 }
 
-/** Most frequent type first. `after`: ISO 8601, start of an hour. */
-export async function summarizeWarnings(db: Queries, projectId: number, after: string): Promise<WarningSummary[]> {
-  const rows = await db
+/** Most frequent type first. ISO 8601: `after` the start of an hour, `before` any time. */
+export async function summarizeWarnings(
+  db: Queries,
+  projectId: number,
+  after: string,
+  before?: string,
+): Promise<WarningSummary[]> {
+  let query = db
     .selectFrom('ingestion_warnings')
     .selectAll()
     .where('project_id', '=', projectId)
     .where('hour', '>=', after)
-    .orderBy('hour', 'desc')
-    .execute();
+    .orderBy('hour', 'desc');
+  if (before !== undefined) query = query.where('hour', '<', before);
+  const rows = await query.execute();
   const byType = new Map<string, WarningSummary>();
   for (const row of rows) {
     const known = byType.get(row.type) ?? { type: row.type, count: 0, lastSeen: '', samples: [], hours: [] };
@@ -31,4 +37,40 @@ export async function summarizeWarnings(db: Queries, projectId: number, after: s
     known.hours.unshift({ hour: row.hour, count: row.count });
   }
   return [...byType.values()].sort((a, b) => b.count - a.count || (a.type < b.type ? -1 : 1));
+}
+
+/** Warnings of one type that arrived within an hour. */
+export interface WarningHour {
+  readonly hour: string;
+  readonly count: number;
+  readonly lastSeen: string;
+  readonly samples: readonly Record<string, unknown>[];
+}
+
+/** Newest hour first. ISO 8601: `after` the start of an hour, `before` any time. */
+export async function listWarningHours(
+  db: Queries,
+  { projectId, type }: { readonly projectId: number; readonly type: string },
+  {
+    after,
+    before,
+    limit,
+  }: { readonly after: string | undefined; readonly before: string | undefined; readonly limit: number },
+): Promise<WarningHour[]> {
+  let query = db
+    .selectFrom('ingestion_warnings')
+    .select(['hour', 'count', 'last_seen', 'samples'])
+    .where('project_id', '=', projectId)
+    .where('type', '=', type)
+    .orderBy('hour', 'desc')
+    .limit(limit);
+  if (after !== undefined) query = query.where('hour', '>=', after);
+  if (before !== undefined) query = query.where('hour', '<', before);
+  const rows = await query.execute();
+  return rows.map(({ hour, count, last_seen: lastSeen, samples }) => ({
+    hour,
+    count: Number(count),
+    lastSeen,
+    samples: JSON.parse(samples) as Record<string, unknown>[],
+  }));
 }

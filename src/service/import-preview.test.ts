@@ -110,7 +110,7 @@ describe('the preview of an import', () => {
     expect(body).toMatchObject({
       format: 'mapping',
       parts: 1,
-      part: 'rows.jsonl',
+      part: 'upload:rows.jsonl',
       events: 2,
       rejected: 3,
       truncated: false,

@@ -14,5 +14,9 @@ export function chosenReaderOf(
   const format = findFormat(slug);
   if (format === undefined) throw new FormatOptionsError(`this program has no format "${slug}"`);
   const table = names === undefined ? format.names : parseNames(format.names, names);
-  return createChosenReader(() => format.createReader(formatOptions, table), choice, { tables, times: format.times, now });
+  return createChosenReader(() => format.createReader(formatOptions, table), choice, {
+    tables,
+    times: format.times,
+    now,
+  });
 }
