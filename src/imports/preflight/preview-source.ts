@@ -74,7 +74,12 @@ export async function previewSource(
   const transform = options.transform && (await deps.openTransform(options.transform, now()));
   const opened = await transform?.open();
   try {
-    const convert = createConverter({ runId: 'preview', eventBytesMax, now, onProperty: () => {} });
+    const convert = createConverter({
+      runId: 'preview',
+      eventBytesMax,
+      now,
+      names: { onKey: () => {}, onNestedKey: () => {} },
+    });
     const shown: PreviewRecord[] = [];
     let chars = 0;
     for (const line of first.lines) {
