@@ -1,3 +1,4 @@
+import type { DeadLetterTables } from './dead-letter-tables.ts';
 import type { ColumnType, Generated, Kysely } from 'kysely';
 import type { Family } from '../contract/plugins.ts';
 import type { Role } from '../contract/roles.ts';
@@ -10,7 +11,7 @@ import type { Role } from '../contract/roles.ts';
  * - booleans are 0 or 1; JSON is text
  * - a migration is never changed once it has landed
  */
-export interface Database {
+export interface Database extends DeadLetterTables {
   organizations: {
     id: string;
     name: string;
@@ -326,43 +327,6 @@ export interface Database {
     /** JSON array of at most 5 detail objects. */
     samples: string;
   };
-  dead_letters: {
-    /** Derived from lane, seq and index: writing it twice is writing it once. */
-    id: string;
-    project_id: number;
-    lane: string;
-    reason: string;
-    detail: string;
-    attr: string | null;
-    event: string | null;
-    distinct_id: string | null;
-    event_uuid: string | null;
-    /** The event's own bytes as received (JSON text, or what there was). */
-    original: Uint8Array;
-    received_at: string;
-    state: DeadLetterState;
-    decided_at: string | null;
-    /** The replay that has it in hand, or had; null: none. */
-    replay_id: string | null;
-  };
-  /** Leased; see pipeline/dead-letter-replays.ts. */
-  dead_letter_replays: {
-    id: string;
-    project_id: number;
-    state: string;
-    /** JSON: the choice as it was asked for. */
-    choice: string;
-    /** Dead letters that were open when it was asked for. */
-    matched: number;
-    /** JSON: ReplayFailures. */
-    failures: string;
-    /** Why it waits; empty: it does not. */
-    error: string;
-    attempts: number;
-    lease_until: string | null;
-    created_at: string;
-    ended_at: string | null;
-  };
   /** Events that people keep to try transformations with. */
   sample_events: {
     id: Generated<number>;
@@ -500,4 +464,3 @@ export type JobState = 'queued' | 'running' | 'succeeded' | 'failed';
  */
 export type JobKind = 'started' | 'enqueued' | 'scheduled' | 'delivery';
 export type AgreementState = 'filed' | 'approved' | 'rejected' | 'ended';
-export type DeadLetterState = 'open' | 'replayed' | 'discarded';

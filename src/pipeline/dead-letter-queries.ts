@@ -1,6 +1,7 @@
 import type { Selectable } from 'kysely';
 import { isoMicros } from '../base/clock.ts';
-import type { Database, DeadLetterState } from '../metadata/database.ts';
+import type { Database } from '../metadata/database.ts';
+import type { DeadLetterState } from '../metadata/dead-letter-tables.ts';
 import type { Queries } from '../metadata/queries.ts';
 
 export type DeadLetter = Selectable<Database['dead_letters']>;
