@@ -116,7 +116,7 @@ describe('the start page', () => {
   it('shows a stranger no project, only how to get in', async () => {
     const page = await app.inject({ url: '/' });
     expect(page.statusCode).toBe(200);
-    expect(page.body).toContain('millrace keys create');
+    expect(page.body).toContain('millrace login');
     expect(page.body).not.toContain('phc_');
   });
 
@@ -175,7 +175,7 @@ describe.skipIf(!chromiumPath)('in a browser', () => {
       await page.getByText(/^phx_\w{48}$/).waitFor();
       await page.getByRole('link', { name: 'Back' }).click();
       await page.getByRole('button', { name: 'Sign out' }).click();
-      await page.getByText('open it in this browser').waitFor();
+      await page.getByText('one-time link in this browser').waitFor();
       expect(complaints).toEqual([]);
     } finally {
       await browser.close();

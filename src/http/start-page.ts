@@ -7,7 +7,11 @@ export function welcomePage(): Html {
     <p class="soft">This event pipeline is running.</p>
     <section>
       <h2>Sign in</h2>
-      <p>The first start printed a one-time link that is valid for 30 minutes: open it in this browser.</p>
+      <p>
+        Open a one-time link in this browser: the first start printed one, an admin can make one for you, and on the
+        machine that holds the data directory this prints a new one:
+      </p>
+      <pre><code>npx millrace login</code></pre>
       ${keyForm()}
     </section>
     <p><a href="/api/docs">API reference</a></p>`;
@@ -16,8 +20,7 @@ export function welcomePage(): Html {
 /** The way in without a link. */
 function keyForm(): Html {
   return html`<p>
-      No link at hand? A personal API key with scope <code>*</code> signs you in for 12 hours. To make one, on the
-      machine that holds the data directory:
+      A personal API key with scope <code>*</code> signs its user in as well, for 12 hours. To make one there:
     </p>
     <pre><code>npx millrace keys create</code></pre>
     <form method="post" action="/login">
@@ -97,7 +100,11 @@ export function loginButton(token: string): Html {
 export function loginFailed(): Html {
   return html`<h1>This link does not work any more</h1>
     <section>
-      <p>It has been used, or its 30 minutes have passed. Links work once.</p>
+      <p>
+        It has been used, its time has passed, or the user may not come in any more. Links work once. Ask an admin for
+        another one, or, on the machine that holds the data directory:
+      </p>
+      <pre><code>npx millrace login</code></pre>
       ${keyForm()}
     </section>
     <p><a href="/">Start page</a></p>`;

@@ -67,18 +67,28 @@ export function createPluginApi(deps: {
     return value;
   };
 
+  /** When somebody has revoked our key, or deleted the user that it was made for. */
+  const keyInsteadOf = async (projectId: number, refused: string): Promise<string> => {
+    // Unless another call has noticed it meanwhile.
+    if ((await keyOf(projectId)) === refused) keys.delete(projectId);
+    return keyOf(projectId);
+  };
+
   return {
     call: async (projectId, { method, path, headers, body }) => {
       // A plugin that brings a key of its own acts with that one.
       const own = Object.keys(headers).some((name) => name.toLowerCase() === 'authorization');
-      const authorization = own ? {} : { authorization: `Bearer ${await keyOf(projectId)}` };
       const url = path.replace('/@current/', `/${projectId}/`);
-      const answer = await inject({
-        method,
-        url,
-        headers: { ...headers, ...authorization },
-        ...(body === null ? {} : { payload: body }),
-      });
+      const ask = (key: string | undefined) =>
+        inject({
+          method,
+          url,
+          headers: { ...headers, ...(key !== undefined && { authorization: `Bearer ${key}` }) },
+          ...(body === null ? {} : { payload: body }),
+        });
+      const key = own ? undefined : await keyOf(projectId);
+      let answer = await ask(key);
+      if (answer.statusCode === 401 && key !== undefined) answer = await ask(await keyInsteadOf(projectId, key));
       const { statusCode: status, statusMessage: statusText, rawPayload } = answer;
       return { status, statusText, headers: plainHeaders(answer.headers), body: new Uint8Array(rawPayload), url };
     },

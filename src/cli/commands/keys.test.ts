@@ -66,6 +66,12 @@ describe('keys, on the data directory while another process has it open', () => 
     expect((await run('keys', 'delete', made.id)).code).toBe(exitCodes.usage.code);
     expect((await run('keys', 'delete', made.id, '--yes')).code).toBe(0);
     expect((await run('keys', 'delete', made.id, '--yes')).code).toBe(exitCodes.notFound.code);
+    const log = db.selectFrom('activity_log').select(['activity', 'is_system']).where('item_id', '=', made.id);
+    expect((await log.orderBy('id').execute()).map(({ activity, is_system }) => [activity, is_system])).toEqual([
+      ['created', 1],
+      ['rolled', 1],
+      ['deleted', 1],
+    ]);
   });
 
   it.each([
@@ -104,6 +110,8 @@ describe('projects', () => {
     expect((await run('projects', 'delete', String(made.id), '--yes')).stderr).toContain('deleted project');
     expect((await run('projects', 'list')).stdout).not.toContain('Shop');
     expect((await run('projects', 'delete', String(made.id), '--yes')).code).toBe(exitCodes.notFound.code);
+    const log = db.selectFrom('activity_log').select(['activity', 'name']).where('scope', '=', 'Project');
+    expect((await log.execute()).map(({ activity, name }) => `${activity} ${name}`)).toEqual(['deleted Shop']);
   });
 
   it('a time zone that does not exist is refused', async () => {

@@ -5,11 +5,14 @@ import { allScopes } from '../../contract/scopes.ts';
 import {
   createPersonalApiKey,
   deletePersonalApiKey,
+  getPersonalApiKey,
   listPersonalApiKeys,
   rollPersonalApiKey,
   type IssuedKey,
   type PersonalApiKey,
 } from '../../metadata/personal-api-keys.ts';
+import { systemActor } from '../../metadata/record-change.ts';
+import { recordKey } from '../../metadata/record-key.ts';
 import { confirm } from '../confirm.ts';
 import { withMetadata } from '../with-metadata.ts';
 import { CommandError } from '../exit-codes.ts';
@@ -52,7 +55,12 @@ export function keysCommand(parent: Command, terminal: Terminal): void {
       const scopedProjects = options.project?.map(projectId) ?? null;
       const scopes = options.scope ?? ['*'];
       const issued = await withMetadata(storeOf(options, terminal.process), (db, owner) =>
-        createPersonalApiKey(db, { userId: owner.id, label, scopes, scopedProjects, expiresAt }, now).catch(sayField),
+        db.transaction().execute(async (tx) => {
+          const input = { userId: owner.id, label, scopes, scopedProjects, expiresAt };
+          const made = await createPersonalApiKey(tx, input, now).catch(sayField);
+          await recordKey(tx, systemActor(owner.organizationId), { activity: 'created', key: made.key, now });
+          return made;
+        }),
       );
       showIssued(terminal, issued, options);
     });
@@ -64,9 +72,15 @@ export function keysCommand(parent: Command, terminal: Terminal): void {
     .action(async (id: string, options: KeyOptions) => {
       await confirm(terminal.process, `Roll key ${id}? Whoever uses the old value is locked out.`, options);
       const issued = await withMetadata(storeOf(options, terminal.process), (db, owner) =>
-        rollPersonalApiKey(db, owner.id, id, Date.now()),
+        db.transaction().execute(async (tx) => {
+          const now = Date.now();
+          const before = await getPersonalApiKey(tx, owner.id, id);
+          const rolled = await rollPersonalApiKey(tx, owner.id, id, now);
+          if (before === undefined || rolled === undefined) throw noKey(id);
+          await recordKey(tx, systemActor(owner.organizationId), { activity: 'rolled', before, key: rolled.key, now });
+          return rolled;
+        }),
       );
-      if (issued === undefined) throw noKey(id);
       showIssued(terminal, issued, options);
     });
 
@@ -76,10 +90,13 @@ export function keysCommand(parent: Command, terminal: Terminal): void {
     .option('--yes', 'do not ask')
     .action(async (id: string, options: KeyOptions) => {
       await confirm(terminal.process, `Delete key ${id}?`, options);
-      const deleted = await withMetadata(storeOf(options, terminal.process), (db, owner) =>
-        deletePersonalApiKey(db, owner.id, id),
+      await withMetadata(storeOf(options, terminal.process), (db, owner) =>
+        db.transaction().execute(async (tx) => {
+          const key = await getPersonalApiKey(tx, owner.id, id);
+          if (key === undefined || !(await deletePersonalApiKey(tx, owner.id, id))) throw noKey(id);
+          await recordKey(tx, systemActor(owner.organizationId), { activity: 'deleted', key, now: Date.now() });
+        }),
       );
-      if (!deleted) throw noKey(id);
       terminal.note(`deleted key ${id}`);
     });
 }

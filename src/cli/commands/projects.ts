@@ -7,6 +7,8 @@ import {
   rotateProjectToken,
   type Project,
 } from '../../metadata/projects.ts';
+import { systemActor } from '../../metadata/record-change.ts';
+import { recordProject } from '../../metadata/record-project.ts';
 import { confirm } from '../confirm.ts';
 import { withMetadata } from '../with-metadata.ts';
 import { CommandError } from '../exit-codes.ts';
@@ -45,8 +47,13 @@ export function projectsCommand(parent: Command, terminal: Terminal): void {
       const timezone = checkedZone(options.timezone ?? 'UTC');
       if (name.trim() === '' || name.length > 200)
         throw new CommandError('usage', 'expected a name of 1 to 200 characters');
-      const made = await withMetadata(storeOf(options, terminal.process), (db, owner) =>
-        createProject(db, { organizationId: owner.organizationId, name, timezone }, Date.now()),
+      const made = await withMetadata(storeOf(options, terminal.process), (db, { organizationId }) =>
+        db.transaction().execute(async (tx) => {
+          const now = Date.now();
+          const after = await createProject(tx, { organizationId, name, timezone }, now);
+          await recordProject(tx, systemActor(organizationId), { activity: 'created', after, now });
+          return after;
+        }),
       );
       show(made, options);
     });
@@ -62,9 +69,15 @@ export function projectsCommand(parent: Command, terminal: Terminal): void {
         options,
       );
       const rotated = await withMetadata(storeOf(options, terminal.process), (db) =>
-        rotateProjectToken(db, numberOf(id), Date.now()),
+        db.transaction().execute(async (tx) => {
+          const now = Date.now();
+          const before = await getProject(tx, numberOf(id));
+          const after = await rotateProjectToken(tx, numberOf(id), now);
+          if (before === undefined || after === undefined) throw noProject(id);
+          await recordProject(tx, systemActor(after.organizationId), { activity: 'token_reset', before, after, now });
+          return after;
+        }),
       );
-      if (rotated === undefined) throw noProject(id);
       show(rotated, options);
     });
 
@@ -78,7 +91,11 @@ export function projectsCommand(parent: Command, terminal: Terminal): void {
       const project = await withMetadata(storeOf(options, terminal.process), (db) => getProject(db, numberOf(id)));
       if (project === undefined) throw noProject(id);
       await confirm(terminal.process, `Delete project ${id} "${project.name}" for good?`, options);
-      await withMetadata(storeOf(options, terminal.process), (db) => deleteProject(db, project.id));
+      await withMetadata(storeOf(options, terminal.process), async (db) => {
+        if (!(await deleteProject(db, project.id))) return;
+        const deletion = { activity: 'deleted', before: project, now: Date.now() } as const;
+        await recordProject(db, systemActor(project.organizationId), deletion);
+      });
       terminal.note(`deleted project ${id} "${project.name}"`);
     });
 }
