@@ -65,6 +65,10 @@ export function keysCommand(parent: Command, terminal: Terminal): void {
       showIssued(terminal, issued, options);
     });
 
+  changeCommands(keys, terminal);
+}
+
+function changeCommands(keys: Command, terminal: Terminal): void {
   addStoreOptions(keys.command('roll'))
     .description('give a key a new value and print it; the old value stops at once')
     .argument('<id>', 'id of the key, from "keys list"')

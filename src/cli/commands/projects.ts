@@ -24,10 +24,6 @@ interface ProjectOptions {
 /** Projects, on the metadata store itself: works without a server, and beside one. */
 export function projectsCommand(parent: Command, terminal: Terminal): void {
   const projects = parent.command('projects').description('projects and their keys, in the data directory itself');
-  const show = (project: Project, options: ProjectOptions): void => {
-    if (options.json) terminal.json(shown(project));
-    else terminal.table(headings, [row(project)]);
-  };
 
   addStoreOptions(projects.command('list'))
     .description('list the projects')
@@ -55,9 +51,13 @@ export function projectsCommand(parent: Command, terminal: Terminal): void {
           return after;
         }),
       );
-      show(made, options);
+      show(terminal, made, options);
     });
 
+  changeCommands(projects, terminal);
+}
+
+function changeCommands(projects: Command, terminal: Terminal): void {
   addStoreOptions(projects.command('rotate-token'))
     .description('give a project a new key; the old one stops at once')
     .argument('<id>', 'number of the project')
@@ -78,7 +78,7 @@ export function projectsCommand(parent: Command, terminal: Terminal): void {
           return after;
         }),
       );
-      show(rotated, options);
+      show(terminal, rotated, options);
     });
 
   addStoreOptions(projects.command('delete'))
@@ -98,6 +98,11 @@ export function projectsCommand(parent: Command, terminal: Terminal): void {
       });
       terminal.note(`deleted project ${id} "${project.name}"`);
     });
+}
+
+function show(terminal: Terminal, project: Project, options: ProjectOptions): void {
+  if (options.json) terminal.json(shown(project));
+  else terminal.table(headings, [row(project)]);
 }
 
 const headings = ['ID', 'NAME', 'PROJECT KEY', 'TIMEZONE', 'CREATED'];
