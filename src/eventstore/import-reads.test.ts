@@ -1,6 +1,13 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { identityKey, importedDayCounts, importedEvents, storedOnDay, type IdentityKey } from './import-reads.ts';
+import {
+  identityKey,
+  importedDayCounts,
+  importedEvents,
+  placesWithoutRuns,
+  storedOnDay,
+  type IdentityKey,
+} from './import-reads.ts';
 import { EventRowWriter } from './rows.ts';
 import { tempChdb, type TempChdb } from '../../test/support/chdb.ts';
 
@@ -127,6 +134,35 @@ describe('what an import stored, read back', () => {
     } while (after !== undefined);
     const onDay = [...mine.map(({ n }) => n), 100, 101].map((n) => `${uuidOf(n)} ${day}`);
     expect(seen.toSorted()).toEqual([...onDay, `${uuidOf(104)} 2024-03-02`].toSorted());
+  });
+
+  it('lists where events stay when runs are taken back: also those that stand behind a row of such a run', async () => {
+    const link = { event: 'link', run: 'gone' };
+    await store(
+      [
+        { ...link, n: 300 },
+        { ...link, n: 301 },
+        { n: 302, event: 'link' },
+        { ...link, n: 304 },
+      ],
+      'links',
+    );
+    await store(
+      [
+        { n: 301, event: 'link' },
+        { n: 303, event: 'link', run: 'stays', keyDay: keyDay + 1 },
+        { ...link, n: 304, run: 'gone-too' },
+      ],
+      'links-again',
+    );
+    const seen: string[] = [];
+    let after: IdentityKey | undefined;
+    do {
+      const page = await placesWithoutRuns(chdb.store, 1, { event: 'link', runs: ['gone', 'gone-too'], after }, 2);
+      seen.push(...page.events.map(({ uuid, day: on }) => `${uuid} ${on}`));
+      after = page.next;
+    } while (after !== undefined);
+    expect(seen.toSorted()).toEqual([`${uuidOf(301)} ${day}`, `${uuidOf(302)} ${day}`, `${uuidOf(303)} 2024-03-02`]);
   });
 
   it('tells which identities are stored already', async () => {

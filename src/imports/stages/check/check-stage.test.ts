@@ -231,6 +231,22 @@ describe('the check', () => {
     expect(asked).toEqual(['$identify']);
   });
 
+  it('what only a run has stored that will be replaced is not taken for stored', async () => {
+    const asked: (readonly string[] | undefined)[] = [];
+    const reader = {
+      eventsNamed: async function* (_event: string, _signal: AbortSignal, without?: readonly string[]) {
+        asked.push(without);
+        yield [];
+      },
+    };
+    await using test = await checkTest({ format: 'mixpanel', replace: ['old'] });
+    const lines = [...mixpanelRecords(3, 50)].map((record) => JSON.stringify(record));
+    await test.stage('a', lines, 50);
+    await test.check({ reader });
+    expect(asked.length).toBeGreaterThan(0);
+    expect(new Set(asked.map(String))).toEqual(new Set(['old']));
+  });
+
   it('a target that cannot be read leaves the check without', async () => {
     const reader = {
       eventsNamed: async function* () {
