@@ -1,5 +1,176 @@
-import { ComingPage } from '../../components/coming-page.tsx';
+import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import { useMemo, useState } from 'react';
+import { refresh, rowsOf } from '../../api/queries.ts';
+import { Button } from '../../components/button.tsx';
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
+import { DataTable, type Column } from '../../components/data-table.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { FilterBar, type Filter } from '../../components/filter-bar.tsx';
+import { PageHeader } from '../../components/page-header.tsx';
+import { TimeText } from '../../components/time-text.tsx';
+import { useToast } from '../../components/toasts.tsx';
+import { UserText } from '../../components/user-text.tsx';
+import { useMay, useProject } from '../../shell/project-context.tsx';
+import {
+  countsQuery,
+  discard,
+  isFiltered,
+  lettersPath,
+  lettersQuery,
+  type DeadLetter,
+  type LetterFilter,
+} from './dead-letters-query.ts';
+import { states } from './dead-letters-search.ts';
+import { LetterPanel } from './letter-panel.tsx';
+import { ReasonsSection } from './reasons-section.tsx';
+import { ReplayDialog } from './replay-dialog.tsx';
 
+const route = getRouteApi('/projects/$projectId/dead-letters');
+const pollMs = 10_000;
+
+const filters = [
+  { kind: 'text', name: 'event', label: 'Event', placeholder: 'Event' },
+  { kind: 'text', name: 'distinct_id', label: 'distinct_id', placeholder: 'distinct_id' },
+  {
+    kind: 'choice',
+    name: 'state',
+    label: 'Open',
+    choices: states.filter((value) => value !== 'open').map((value) => ({ value, label: value })),
+  },
+] as const satisfies readonly Filter[];
+
+/** Events that could not be stored, kept as they came. */
 export function DeadLettersPage() {
-  return <ComingPage title="Dead letters" />;
+  const { id } = useProject();
+  const { reason, event, distinct_id, state = 'open', letter } = route.useSearch();
+  const navigate = route.useNavigate();
+  const filter = useMemo(() => ({ reason, event, distinct_id }), [reason, event, distinct_id]);
+  const counts = useQuery({ ...countsQuery(id, state), refetchInterval: pollMs });
+  const letters = useInfiniteQuery({ ...lettersQuery(id, filter, state), refetchInterval: pollMs });
+  const rows = useMemo(() => letters.data && rowsOf(letters.data), [letters.data]);
+  const open = (next: string | undefined): void => void navigate({ search: (before) => ({ ...before, letter: next }) });
+  const columns = useMemo(() => columnsOf(open), []);
+  return (
+    <>
+      <PageHeader
+        title="Dead letters"
+        description="Events that could not be stored, kept byte for byte as they came. Correct and replay them, or discard them."
+        actions={state === 'open' && <ManyActions filter={filter} />}
+      />
+      <FilterBar
+        filters={filters}
+        values={{ event, distinct_id, state: state === 'open' ? undefined : state }}
+        onChange={(change) => void navigate({ search: (before) => ({ ...before, ...change }), replace: true })}
+      />
+      <div className="flex flex-col gap-4">
+        {counts.data !== undefined && (
+          <ReasonsSection
+            counts={counts.data}
+            chosen={reason}
+            onChoose={(next) => void navigate({ search: (before) => ({ ...before, reason: next }), replace: true })}
+          />
+        )}
+        <DataTable
+          label="Dead letters"
+          columns={columns}
+          rows={rows}
+          rowId={(row) => row.id}
+          error={letters.error}
+          onRetry={() => void letters.refetch()}
+          onOpen={(row) => open(row.id)}
+          openId={letter}
+          hasMore={letters.hasNextPage}
+          onMore={() => void letters.fetchNextPage()}
+          isLoadingMore={letters.isFetchingNextPage}
+          empty={<NoLetters filtered={isFiltered(filter)} state={state} />}
+        />
+      </div>
+      <LetterPanel id={letter} onClose={() => open(undefined)} />
+    </>
+  );
+}
+
+/** What can be done to all that match: only under a filter, so that nobody does it to everything by accident. */
+function ManyActions({ filter }: { readonly filter: LetterFilter }) {
+  const mayChange = useMay('editor');
+  const { id } = useProject();
+  const client = useQueryClient();
+  const toast = useToast();
+  const [asked, setAsked] = useState<'replay' | 'discard'>();
+  const putAway = useMutation({
+    mutationFn: () => discard(id, { filter }),
+    onSuccess: async ({ discarded }) => {
+      setAsked(undefined);
+      toast.done(`${discarded.toLocaleString('en')} discarded.`);
+      await refresh(client, lettersPath(id));
+    },
+  });
+  if (!mayChange || !isFiltered(filter)) return null;
+  return (
+    <>
+      <Button onClick={() => setAsked('discard')}>Discard all that match</Button>
+      <Button kind="primary" onClick={() => setAsked('replay')}>
+        Replay all that match
+      </Button>
+      {asked === 'replay' && <ReplayDialog filter={filter} onClose={() => setAsked(undefined)} />}
+      <ConfirmDialog
+        open={asked === 'discard'}
+        onClose={() => setAsked(undefined)}
+        onConfirm={() => putAway.mutate()}
+        title="Discard all that match?"
+        confirm="Discard all"
+        busy={putAway.isPending}
+        error={putAway.error}
+      >
+        <p>They are not stored, and cannot be replayed any more. They stay readable among the discarded ones.</p>
+      </ConfirmDialog>
+    </>
+  );
+}
+
+function NoLetters({ filtered, state }: { readonly filtered: boolean; readonly state: DeadLetter['state'] }) {
+  if (filtered || state !== 'open') return <EmptyState title="No dead letter fits the filters">Clear them.</EmptyState>;
+  return (
+    <EmptyState title="No dead letters">
+      Every event that arrived could be stored. One that cannot be stands here, with the reason and its bytes.
+    </EmptyState>
+  );
+}
+
+function columnsOf(open: (id: string) => void): readonly Column<DeadLetter>[] {
+  return [
+    {
+      id: 'event',
+      header: 'Event',
+      cell: (row) => (
+        <>
+          <button
+            type="button"
+            onClick={() => open(row.id)}
+            className="max-w-full text-left font-medium hover:underline"
+          >
+            <UserText text={row.event ?? '(no name)'} charsMax={80} short />
+          </button>
+          <p className="text-xs text-soft">
+            <UserText text={row.detail} charsMax={160} short />
+          </p>
+        </>
+      ),
+    },
+    {
+      id: 'distinct_id',
+      header: 'distinct_id',
+      width: '12rem',
+      cell: (row) => <UserText text={row.distinct_id ?? '–'} charsMax={40} short />,
+    },
+    { id: 'reason', header: 'Reason', width: '14rem', cell: (row) => <code className="text-xs">{row.reason}</code> },
+    {
+      id: 'received',
+      header: 'Received',
+      width: '8rem',
+      sortBy: (row) => row.received_at,
+      cell: (row) => <TimeText time={row.received_at} form="ago" />,
+    },
+  ];
 }

@@ -1,0 +1,152 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { refresh } from '../../api/queries.ts';
+import { Button } from '../../components/button.tsx';
+import { CodeBlock } from '../../components/code-block.tsx';
+import { CodeEditor } from '../../components/code-editor.tsx';
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
+import { ErrorNote } from '../../components/error-note.tsx';
+import { ErrorState } from '../../components/error-state.tsx';
+import { Facts } from '../../components/facts.tsx';
+import { Loading } from '../../components/loading.tsx';
+import { Notice } from '../../components/notice.tsx';
+import { SidePanel } from '../../components/side-panel.tsx';
+import { TimeText } from '../../components/time-text.tsx';
+import { useToast } from '../../components/toasts.tsx';
+import { UserText } from '../../components/user-text.tsx';
+import { useMay, useProject } from '../../shell/project-context.tsx';
+import { discard, dryRunOne, letterQuery, lettersPath, replayOne, type WholeDeadLetter } from './dead-letters-query.ts';
+import { DryRunOutcome } from './dry-run-outcome.tsx';
+import { readEdited } from './edited-event.ts';
+
+interface LetterPanelProps {
+  readonly id: string | undefined;
+  readonly onClose: () => void;
+}
+
+/** One dead letter: why it is one, its event to correct, a dry run, replay, discard. */
+export function LetterPanel({ id, onClose }: LetterPanelProps) {
+  const project = useProject();
+  const letter = useQuery({ ...letterQuery(project.id, id ?? ''), enabled: id !== undefined });
+  if (id === undefined) return null;
+  const { data, error } = letter;
+  return (
+    <SidePanel
+      open
+      onClose={onClose}
+      title={<UserText text={data?.event ?? 'Dead letter'} />}
+      description={data && <UserText text={data.detail} />}
+    >
+      {data === undefined && error !== null && <ErrorState error={error} onRetry={() => void letter.refetch()} />}
+      {data === undefined && error === null && <Loading rows={6} label="Loading the dead letter" />}
+      {data !== undefined && <LetterFacts letter={data} />}
+      {data !== undefined && <LetterEvent key={data.id} letter={data} onDone={onClose} />}
+    </SidePanel>
+  );
+}
+
+function LetterFacts({ letter }: { readonly letter: WholeDeadLetter }) {
+  return (
+    <Facts
+      facts={[
+        ['Reason', <code key="reason">{letter.reason}</code>],
+        ['Field', letter.attr === null ? '–' : <UserText key="field" text={letter.attr} />],
+        ['distinct_id', letter.distinct_id === null ? '–' : <UserText key="id" text={letter.distinct_id} />],
+        ['Received', <TimeText key="received" time={letter.received_at} form="exact" />],
+        ['Lane', letter.lane],
+        ['State', letter.state],
+      ]}
+    />
+  );
+}
+
+interface LetterEventProps {
+  readonly letter: WholeDeadLetter;
+  readonly onDone: () => void;
+}
+
+function LetterEvent({ letter, onDone }: LetterEventProps) {
+  const mayChange = useMay('editor');
+  if (letter.state !== 'open' || !mayChange || letter.original_encoding === 'base64') {
+    return (
+      <>
+        {letter.original_encoding === 'base64' && (
+          <Notice tone="info">
+            The bytes are no text; they are shown in base64 and can only be replayed as they are.
+          </Notice>
+        )}
+        <h3 className="text-sm font-semibold">As it was received</h3>
+        <CodeBlock code={letter.original} label="Copy the original" />
+      </>
+    );
+  }
+  return <LetterEditor letter={letter} onDone={onDone} />;
+}
+
+function LetterEditor({ letter, onDone }: LetterEventProps) {
+  const { id: projectId } = useProject();
+  const client = useQueryClient();
+  const toast = useToast();
+  const [text, setText] = useState(letter.original);
+  const [asked, setAsked] = useState(false);
+  const edited = readEdited(text, letter.original);
+  const json = edited.kind === 'ready' ? edited.json : undefined;
+  const finish = async (message: string): Promise<void> => {
+    toast.done(message);
+    onDone();
+    await refresh(client, lettersPath(projectId));
+  };
+  const trial = useMutation({ mutationFn: () => dryRunOne(projectId, letter.id, json) });
+  const replay = useMutation({
+    mutationFn: () => replayOne(projectId, letter.id, json),
+    onSuccess: () => finish('Replayed: the event is on its way.'),
+  });
+  const putAway = useMutation({
+    mutationFn: () => discard(projectId, { ids: [letter.id] }),
+    onSuccess: () => finish('Discarded.'),
+  });
+  const wrong = edited.kind === 'wrong';
+  return (
+    <div className="flex flex-col gap-3">
+      <h3 className="text-sm font-semibold">Its event, to correct if need be</h3>
+      <CodeEditor
+        label="Event"
+        language="json"
+        value={text}
+        onChange={(next) => {
+          setText(next);
+          trial.reset();
+          replay.reset();
+        }}
+        height="18rem"
+      />
+      {wrong && <Notice tone="danger">{edited.reason}</Notice>}
+      <div className="flex flex-wrap gap-2">
+        <Button kind="primary" busy={replay.isPending} disabled={wrong} onClick={() => replay.mutate()}>
+          {json === undefined ? 'Replay' : 'Replay the corrected event'}
+        </Button>
+        <Button busy={trial.isPending} disabled={wrong} onClick={() => trial.mutate()}>
+          Dry run
+        </Button>
+        <Button kind="quiet" onClick={() => setAsked(true)}>
+          Discard
+        </Button>
+      </div>
+      <ErrorNote error={replay.error ?? trial.error} />
+      {trial.data !== undefined && <DryRunOutcome result={trial.data} />}
+      <ConfirmDialog
+        open={asked}
+        onClose={() => setAsked(false)}
+        onConfirm={() => putAway.mutate()}
+        title="Discard this event?"
+        confirm="Discard"
+        busy={putAway.isPending}
+        error={putAway.error}
+      >
+        <p>
+          It is not stored, and cannot be replayed any more. Its dead letter stays readable among the discarded ones.
+        </p>
+      </ConfirmDialog>
+    </div>
+  );
+}

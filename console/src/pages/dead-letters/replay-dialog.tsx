@@ -1,0 +1,144 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useEffect } from 'react';
+import { refresh } from '../../api/queries.ts';
+import { Button } from '../../components/button.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { ErrorNote } from '../../components/error-note.tsx';
+import { Loading } from '../../components/loading.tsx';
+import { Notice } from '../../components/notice.tsx';
+import { UserText } from '../../components/user-text.tsx';
+import { useProject } from '../../shell/project-context.tsx';
+import {
+  cancelReplay,
+  dryRun,
+  lettersPath,
+  replayQuery,
+  startReplay,
+  type DryRunResult,
+  type LetterFilter,
+  type Replay,
+} from './dead-letters-query.ts';
+
+interface ReplayDialogProps {
+  readonly filter: LetterFilter;
+  readonly onClose: () => void;
+}
+
+const pollMs = 500;
+
+/** Replays all open dead letters that match: first what would happen, then how far it is. It goes on when this is closed. */
+export function ReplayDialog({ filter, onClose }: ReplayDialogProps) {
+  const { id: projectId } = useProject();
+  const client = useQueryClient();
+  const trial = useQuery({
+    queryKey: ['dry run of a replay', projectId, filter],
+    queryFn: () => dryRun(projectId, { filter }),
+    gcTime: 0,
+  });
+  const start = useMutation({ mutationFn: () => startReplay(projectId, { filter }) });
+  const id = start.data?.id;
+  const progress = useQuery({
+    ...replayQuery(projectId, id ?? ''),
+    enabled: id !== undefined,
+    refetchInterval: ({ state }) => (isEnded(state.data) ? false : pollMs),
+  });
+  const cancel = useMutation({ mutationFn: () => cancelReplay(projectId, id ?? '') });
+  const replay = progress.data ?? start.data;
+  const ended = isEnded(replay);
+  useEffect(() => {
+    if (ended) void refresh(client, lettersPath(projectId));
+  }, [ended, client, projectId]);
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title="Replay all that match"
+      description="Events that are acceptable now are stored; the others stay open."
+      footer={
+        replay === undefined ? (
+          <>
+            <Button onClick={onClose}>Cancel</Button>
+            <Button
+              kind="primary"
+              busy={start.isPending}
+              disabled={(trial.data?.matched ?? 0) === 0}
+              onClick={() => start.mutate()}
+            >
+              {trial.data === undefined ? 'Replay' : `Replay ${trial.data.matched.toLocaleString('en')}`}
+            </Button>
+          </>
+        ) : (
+          <>
+            {!ended && (
+              <Button busy={cancel.isPending} onClick={() => cancel.mutate()}>
+                Stop
+              </Button>
+            )}
+            <Button kind="primary" onClick={onClose}>
+              Close
+            </Button>
+          </>
+        )
+      }
+    >
+      <div className="flex flex-col gap-3 text-sm">
+        {replay === undefined && trial.isPending && <Loading rows={3} label="Trying them" />}
+        {replay === undefined && trial.data !== undefined && <TrialSummary result={trial.data} />}
+        {replay !== undefined && <Progress replay={replay} />}
+        <ErrorNote error={start.error ?? trial.error ?? cancel.error} />
+      </div>
+    </Dialog>
+  );
+}
+
+function isEnded(replay: Replay | undefined): boolean {
+  return replay?.state === 'done' || replay?.state === 'cancelled';
+}
+
+function TrialSummary({ result }: { readonly result: DryRunResult }) {
+  const { matched, examined, stored, dropped, refused, results } = result;
+  if (matched === 0) return <Notice tone="info">No open dead letter matches.</Notice>;
+  const first = results.find(({ outcome }) => outcome === 'refused');
+  return (
+    <>
+      <p>
+        {matched.toLocaleString('en')} match. Of the {examined === matched ? 'ones' : `oldest ${examined}`} that were
+        tried: {stored} would be stored, {dropped} dropped by a transformation, {refused} still refused.
+      </p>
+      {first?.detail !== null && first?.detail !== undefined && (
+        <Notice tone="warn">
+          The first that is refused: <UserText text={first.detail} />
+        </Notice>
+      )}
+    </>
+  );
+}
+
+function Progress({ replay }: { readonly replay: Replay }) {
+  const { matched, replayed, failed, remaining, state, failures, error } = replay;
+  return (
+    <>
+      <progress
+        aria-label="Replayed"
+        className="h-2 w-full accent-accent"
+        value={matched - remaining}
+        max={Math.max(1, matched)}
+      />
+      <p role="status">
+        {state === 'done' ? 'Done: ' : ''}
+        {replayed.toLocaleString('en')} replayed, {failed.toLocaleString('en')} still not acceptable
+        {remaining > 0 && `, ${remaining.toLocaleString('en')} to go`}.
+      </p>
+      {error !== '' && (
+        <Notice tone="warn">
+          <UserText text={error} />
+        </Notice>
+      )}
+      {failures.map(({ code, detail, count }) => (
+        <Notice key={code} tone="danger">
+          {count.toLocaleString('en')} × <code>{code}</code>: <UserText text={detail} />
+        </Notice>
+      ))}
+    </>
+  );
+}
