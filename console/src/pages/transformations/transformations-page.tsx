@@ -1,5 +1,137 @@
-import { ComingPage } from '../../components/coming-page.tsx';
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import { Plus, Trash2 } from 'lucide-react';
+import { useEffect, useMemo } from 'react';
+import { useAnnounce } from '../../components/announcer.tsx';
+import { Button } from '../../components/button.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { ErrorState } from '../../components/error-state.tsx';
+import { FilterBar, type Filter } from '../../components/filter-bar.tsx';
+import { Loading } from '../../components/loading.tsx';
+import { PageHeader } from '../../components/page-header.tsx';
+import { useMay, useProject } from '../../shell/project-context.tsx';
+import { AddTransformation } from './add-transformation.tsx';
+import { BinList } from './bin-list.tsx';
+import { chosen } from './chain-order.ts';
+import { ChainList } from './chain-list.tsx';
+import { chainQuery } from './transformation-queries.ts';
+import type { AddWay } from './transformations-search.ts';
 
+const route = getRouteApi('/projects/$projectId/transformations');
+const pollMs = 10_000;
+
+const filters = [
+  { kind: 'text', name: 'q', label: 'Search transformations' },
+  {
+    kind: 'choice',
+    name: 'state',
+    label: 'Any state',
+    choices: [
+      { value: 'on', label: 'Switched on' },
+      { value: 'off', label: 'Switched off' },
+      { value: 'failing', label: 'Failing' },
+    ],
+  },
+] as const satisfies readonly Filter[];
+
+/** The steps that every event goes through before it is stored. */
 export function TransformationsPage() {
-  return <ComingPage title="Transformations" />;
+  const { q, state, bin, add } = route.useSearch();
+  const navigate = route.useNavigate();
+  const mayEdit = useMay('editor');
+  const toAdd = (next: AddWay | undefined): void => void navigate({ search: (before) => ({ ...before, add: next }) });
+  const isBin = bin === true;
+  return (
+    <>
+      <PageHeader
+        title={isBin ? 'Bin of transformations' : 'Transformations'}
+        description={
+          isBin
+            ? 'What was taken out of the chain. It does not run, and comes back switched off.'
+            : 'Every event goes through those that are switched on, from top to bottom, before it is stored.'
+        }
+        actions={
+          <>
+            <Button
+              icon={isBin ? undefined : <Trash2 aria-hidden="true" className="size-4" />}
+              onClick={() => void navigate({ search: isBin ? {} : { bin: true } })}
+            >
+              {isBin ? 'Back to the chain' : 'Bin'}
+            </Button>
+            {mayEdit && !isBin && (
+              <Button
+                kind="primary"
+                icon={<Plus aria-hidden="true" className="size-4" />}
+                onClick={() => toAdd('built-in')}
+              >
+                Add transformation
+              </Button>
+            )}
+          </>
+        }
+      />
+      {!isBin && (
+        <FilterBar
+          filters={filters}
+          values={{ q, state }}
+          onChange={(change) => void navigate({ search: (before) => ({ ...before, ...change }), replace: true })}
+        />
+      )}
+      {isBin ? <BinList /> : <Chain q={q} state={state} onAdd={() => toAdd('built-in')} />}
+      {add !== undefined && <AddTransformation way={add} onWay={toAdd} onClose={() => toAdd(undefined)} />}
+    </>
+  );
+}
+
+interface ChainProps {
+  readonly q: string | undefined;
+  readonly state: 'on' | 'off' | 'failing' | undefined;
+  readonly onAdd: () => void;
+}
+
+function Chain({ q, state, onAdd }: ChainProps) {
+  const { id } = useProject();
+  const mayEdit = useMay('editor');
+  const announce = useAnnounce();
+  const chain = useQuery({ ...chainQuery(id), refetchInterval: pollMs });
+  const all = chain.data?.results;
+  const rows = useMemo(() => all && chosen(all, { q, state }), [all, q, state]);
+  const count = rows?.length;
+  const isFiltered = q !== undefined || state !== undefined;
+  useEffect(() => {
+    if (isFiltered && count !== undefined) announce(`${count} transformations`);
+  }, [announce, count, isFiltered]);
+  if (all === undefined || rows === undefined) {
+    return (
+      <div className="rounded-lg border border-line bg-surface">
+        {chain.error === null ? (
+          <Loading rows={6} label="Loading transformations" />
+        ) : (
+          <ErrorState error={chain.error} onRetry={() => void chain.refetch()} />
+        )}
+      </div>
+    );
+  }
+  if (rows.length > 0) return <ChainList rows={rows} all={all} />;
+  return (
+    <div className="rounded-lg border border-line bg-surface">
+      {all.length > 0 ? (
+        <EmptyState title="No transformation fits the filters">Clear them, or look into the bin.</EmptyState>
+      ) : (
+        <EmptyState
+          title="Events are stored as they are sent"
+          action={
+            mayEdit && (
+              <Button kind="primary" onClick={onAdd}>
+                Add the first transformation
+              </Button>
+            )
+          }
+        >
+          A transformation changes events or drops them before they are stored: it adds a country, removes personal
+          data, leaves bots out. Take one that is built in, install one, or write your own.
+        </EmptyState>
+      )}
+    </div>
+  );
 }

@@ -1,0 +1,93 @@
+import type { Page } from '../../../../src/contract/pagination.ts';
+import type { PluginConfigRecord, PluginConfigUpdate } from '../../../../src/contract/plugin-configs.ts';
+import type { PluginMetricsListRecord } from '../../../../src/contract/plugin-view.ts';
+import type { PluginInstall, PluginRecord } from '../../../../src/contract/plugins.ts';
+import { isJsonObject, type JsonObject } from '../../components/json-value.ts';
+import { apiQuery, projectPath } from '../../api/queries.ts';
+import { request } from '../../api/request.ts';
+
+export type Transformation = PluginConfigRecord;
+export type TransformationPage = Page<Transformation>;
+export type Plugin = PluginRecord;
+
+/** As many as a project may reasonably have: the chain is one list. */
+const limit = 1000;
+
+export function transformationsPath(projectId: number): string {
+  return projectPath(projectId, 'pipeline_transformation_configs');
+}
+
+export function transformationPath(projectId: number, id: number): string {
+  return `${transformationsPath(projectId)}/${id}`;
+}
+
+/** The chain in its order. */
+export function chainQuery(projectId: number) {
+  return apiQuery<TransformationPage>(transformationsPath(projectId), { limit });
+}
+
+export function binQuery(projectId: number) {
+  return apiQuery<TransformationPage>(transformationsPath(projectId), { limit, deleted: true });
+}
+
+export function transformationQuery(projectId: number, id: number) {
+  return apiQuery<Transformation>(transformationPath(projectId, id));
+}
+
+/** Deliveries of every one, by hour of the last 24. */
+export function deliveriesQuery(projectId: number) {
+  return apiQuery<PluginMetricsListRecord>(`${transformationsPath(projectId)}/metrics`, { interval: 'hour' });
+}
+
+export function pluginsPath(projectId: number): string {
+  return projectPath(projectId, 'plugins');
+}
+
+export function pluginsQuery(projectId: number) {
+  return apiQuery<Page<Plugin>>(pluginsPath(projectId), { kind: 'transformation', limit });
+}
+
+export function change(projectId: number, id: number, body: PluginConfigUpdate): Promise<Transformation> {
+  return request(transformationPath(projectId, id), { method: 'PATCH', body });
+}
+
+/** Moves one to a place in the chain, from 0; the others keep their order. */
+export function move(projectId: number, id: number, place: number): Promise<unknown> {
+  return request(`${transformationsPath(projectId)}/rearrange`, { method: 'PATCH', body: { orders: { [id]: place } } });
+}
+
+export function create(projectId: number, plugin: number, name: string): Promise<Transformation> {
+  const body = name === '' ? { plugin } : { plugin, name };
+  return request(transformationsPath(projectId), { method: 'POST', body });
+}
+
+export function install(projectId: number, source: PluginInstall | FormData): Promise<Plugin> {
+  return request(pluginsPath(projectId), { method: 'POST', body: source });
+}
+
+export interface PluginInfo {
+  readonly name: string;
+  readonly version: string;
+  readonly configSchema: readonly unknown[];
+}
+
+/** What `plugin_info` of a record says, as far as it says something. */
+export function pluginInfo({ plugin_info }: Pick<Transformation, 'plugin_info'>): PluginInfo {
+  const info = objectOf(plugin_info);
+  const { name, version, config_schema } = info;
+  return {
+    name: typeof name === 'string' ? name : '',
+    version: typeof version === 'string' ? version : '',
+    configSchema: Array.isArray(config_schema) ? config_schema : [],
+  };
+}
+
+/** Settings of a record, with secrets masked. */
+export function settingsOf({ config }: Pick<Transformation, 'config'>): JsonObject {
+  return objectOf(config);
+}
+
+function objectOf(text: string): JsonObject {
+  const value: unknown = JSON.parse(text === '' ? '{}' : text);
+  return isJsonObject(value) ? value : {};
+}

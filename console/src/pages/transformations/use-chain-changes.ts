@@ -1,0 +1,87 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { refresh } from '../../api/queries.ts';
+import { useAnnounce } from '../../components/announcer.tsx';
+import { useToast } from '../../components/toasts.tsx';
+import { movedTo } from './chain-order.ts';
+import { change, chainQuery, move, transformationsPath, type Transformation } from './transformation-queries.ts';
+
+export interface ChainChanges {
+  readonly toggle: (row: Transformation, enabled: boolean) => void;
+  /** To a place in the chain, from 0. */
+  readonly moveTo: (row: Transformation, place: number) => void;
+  readonly toBin: (row: Transformation) => void;
+  readonly restore: (row: Transformation) => void;
+}
+
+/** Changes of the chain: shown at once, taken back when the service refuses. */
+export function useChainChanges(projectId: number): ChainChanges {
+  const toast = useToast();
+  const announce = useAnnounce();
+  const toggled = useOptimistic(projectId, (rows, { row, enabled }: { row: Transformation; enabled: boolean }) =>
+    rows.map((each) => (each.id === row.id ? { ...each, enabled } : each)),
+  );
+  const moved = useOptimistic(projectId, (rows, { row, place }: { row: Transformation; place: number }) =>
+    movedTo(rows, indexOf(rows, row), place),
+  );
+  const binned = useOptimistic(projectId, (rows, row: Transformation) => rows.filter(({ id }) => id !== row.id));
+  const restored = useOptimistic(projectId, (rows, _row: Transformation) => rows);
+  const toggle = (row: Transformation, enabled: boolean): void =>
+    toggled(
+      { row, enabled },
+      () => change(projectId, row.id, { enabled }),
+      () => toast.done(`${row.name} is switched ${enabled ? 'on' : 'off'}.`),
+    );
+  const restore = (row: Transformation): void =>
+    restored(
+      row,
+      () => change(projectId, row.id, { deleted: false }),
+      () => toast.done(`${row.name} is back, switched off.`),
+    );
+  return {
+    toggle,
+    restore,
+    moveTo: (row, place) =>
+      moved(
+        { row, place },
+        () => move(projectId, row.id, place),
+        () => announce(`${row.name} is now step ${place + 1}.`),
+      ),
+    toBin: (row) =>
+      binned(
+        row,
+        () => change(projectId, row.id, { deleted: true }),
+        () => toast.done(`${row.name} is in the bin and switched off.`, () => restore(row)),
+      ),
+  };
+}
+
+type Rows = readonly Transformation[];
+
+function useOptimistic<Change>(projectId: number, apply: (rows: Rows, change: Change) => Rows) {
+  const client = useQueryClient();
+  const toast = useToast();
+  const { queryKey } = chainQuery(projectId);
+  const mutation = useMutation({
+    mutationFn: ({ send }: { change: Change; send: () => Promise<unknown>; done: () => void }) => send(),
+    onMutate: async ({ change }) => {
+      await client.cancelQueries({ queryKey });
+      const before = client.getQueryData(queryKey);
+      if (before !== undefined) {
+        client.setQueryData(queryKey, { ...before, results: [...apply(before.results, change)] });
+      }
+      return before;
+    },
+    onSuccess: (_result, { done }) => done(),
+    onError: (error, _variables, before) => {
+      client.setQueryData(queryKey, before);
+      toast.error(error);
+    },
+    onSettled: () => refresh(client, transformationsPath(projectId)),
+  });
+  return (change: Change, send: () => Promise<unknown>, done: () => void): void =>
+    mutation.mutate({ change, send, done });
+}
+
+function indexOf(rows: Rows, row: Transformation): number {
+  return rows.findIndex(({ id }) => id === row.id);
+}
