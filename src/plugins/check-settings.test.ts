@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { checkSettings, missingRequired, withDefaults } from './check-settings.ts';
 import { secretMask, type PluginField } from './fields.ts';
+import { nextSettings } from './configs/write-settings.ts';
 import { maskSettings, withoutSecrets } from './mask-secrets.ts';
 
 const fields: readonly PluginField[] = [
@@ -37,6 +38,57 @@ describe('check of settings', () => {
   ])('refuses %j', (values, attr, detail) => {
     const errors = checkSettings(fields, values);
     expect(errors).toEqual([{ code: 'invalid_input', attr, detail: expect.stringContaining(detail) }]);
+  });
+
+  const typed: readonly PluginField[] = [
+    { key: 'rate', name: 'Rate', type: 'number', minimum: 0, maximum: 100 },
+    { key: 'count', name: 'Count', type: 'number', integer: true },
+    { key: 'on', name: 'On', type: 'boolean' },
+    { key: 'lines', name: 'Lines', type: 'text' },
+  ];
+
+  it.each([
+    [{ rate: 12.5, count: '-3', on: true, lines: 'a\nb' }],
+    [{ rate: '100', count: 0, on: 'false' }],
+    [{ rate: '', on: null }],
+  ])('takes numbers, flags and lines as what they are or as text: %j', (values) => {
+    expect(checkSettings(typed, values)).toEqual([]);
+  });
+
+  it.each([
+    [{ rate: 'much' }, 'settings.rate', 'Expected a number.'],
+    [{ rate: '0x10' }, 'settings.rate', 'Expected a number.'],
+    [{ rate: true }, 'settings.rate', 'Expected a number.'],
+    [{ rate: -1 }, 'settings.rate', 'greater than or equal to 0'],
+    [{ rate: '100.1' }, 'settings.rate', 'less than or equal to 100'],
+    [{ count: 1.5 }, 'settings.count', 'Expected a whole number.'],
+    [{ on: 'Yes' }, 'settings.on', 'Expected true or false.'],
+    [{ on: 1 }, 'settings.on', 'Expected true or false.'],
+    [{ lines: ['a'] }, 'settings.lines', 'Not a valid string.'],
+  ])('refuses %j as the type of the field says', (values, attr, detail) => {
+    const errors = checkSettings(typed, values);
+    expect(errors).toEqual([{ code: 'invalid_input', attr, detail: expect.stringContaining(detail) }]);
+  });
+
+  it('numbers and flags are kept as text, which is what plugins get, and JSON as it is', () => {
+    const fields = [...typed, { key: 'table', name: 'Table', type: 'json' } as const];
+    const values = { rate: 5, count: '7', on: false, lines: 'a\nb', table: 3 };
+    expect(nextSettings({ fields, settings: {} }, values, 'merge')).toEqual({
+      rate: '5',
+      count: '7',
+      on: 'false',
+      lines: 'a\nb',
+      table: 3,
+    });
+  });
+
+  it('a condition on a flag holds for its text as well', () => {
+    const conditional: readonly PluginField[] = [
+      { key: 'on', name: 'On', type: 'boolean' },
+      { key: 'why', name: 'Why', type: 'text', required: true, visible_if: [['on', true]] },
+    ];
+    expect(missingRequired(conditional, { on: 'true' })).toEqual(['why']);
+    expect(missingRequired(conditional, { on: 'false' })).toEqual([]);
   });
 
   it('required settings are missing without a value, a default or a file', () => {

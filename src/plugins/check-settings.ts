@@ -50,7 +50,7 @@ function isRequired(
     conditions.every(([key, ...wanted]) => {
       const value = ownValue(settings, key);
       if (wanted.length === 0) return isGiven(value) || attached.has(key);
-      return (value ?? '') === (wanted[0] ?? '');
+      return settingText(value ?? '') === settingText(wanted[0] ?? '');
     });
   if (visible_if !== undefined && !holds(visible_if)) return false;
   return required === true || (required_if !== undefined && required_if.length > 0 && holds(required_if));
@@ -71,6 +71,11 @@ export function ownValue(values: SettingValues, key: string): JsonValue | undefi
   return Object.hasOwn(values, key) ? values[key] : undefined;
 }
 
+/** Numbers and flags are kept as text; what is none of them stays as it is. */
+export function settingText(value: JsonValue): JsonValue {
+  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : value;
+}
+
 function unknownSetting(fields: readonly PluginField[]): string {
   const known = fields.map((field) => field.key).join(', ');
   return known === '' ? 'This plugin has no settings.' : `Unknown setting. The plugin's settings are: ${known}.`;
@@ -81,12 +86,28 @@ function problemOf(field: PluginField, value: JsonValue): string | undefined {
   if (value === secretMask) return 'This is the mask, not the secret. Leave the key out to keep the stored value.';
   if (field.type === 'json') return problemOfJson(value);
   if (field.type === 'attachment') return 'Send a file for this key in a multipart/form-data body.';
+  if (field.type === 'number') return problemOfNumber(field, value);
+  if (field.type === 'boolean') {
+    return ['true', 'false'].includes(String(value)) ? undefined : 'Expected true or false.';
+  }
   if (typeof value !== 'string') return 'Not a valid string.';
   if (value.length > textLengthMax) return `Ensure this setting has no more than ${textLengthMax} characters.`;
   if (field.type === 'choice' && field.choices?.includes(value) === false) {
     return `Expected one of: ${field.choices.join(', ')}.`;
   }
   return undefined;
+}
+
+/** A JSON number, or a text that is one. */
+const numberForm = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i;
+
+function problemOfNumber({ minimum = -Infinity, maximum = Infinity, integer }: PluginField, value: JsonValue) {
+  const text = typeof value === 'number' ? String(value) : value;
+  const number = typeof text === 'string' && numberForm.test(text.trim()) ? Number(text) : NaN;
+  if (!Number.isFinite(number)) return 'Expected a number.';
+  if (integer === true && !Number.isInteger(number)) return 'Expected a whole number.';
+  if (number < minimum) return `Ensure this value is greater than or equal to ${minimum}.`;
+  return number > maximum ? `Ensure this value is less than or equal to ${maximum}.` : undefined;
 }
 
 function problemOfJson(value: JsonValue): string | undefined {

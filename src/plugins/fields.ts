@@ -1,10 +1,22 @@
 import type { JsonValue } from '../base/json.ts';
 
+/**
+ * - string: a line of text
+ * - text: text of many lines
+ * - number, boolean: checked as what they are; like all the others they reach the plugin as text (`"5"`, `"true"`), which is what
+ *   published plugins expect
+ * - choice: one of `choices`
+ * - json: a JSON value, or a text that holds one
+ * - attachment: a file
+ */
+export const fieldTypes = ['string', 'text', 'number', 'boolean', 'choice', 'json', 'attachment'] as const;
+export type FieldType = (typeof fieldTypes)[number];
+
 /** One setting of a plugin, as in the published `plugin.json` config schema. */
 export interface PluginField {
   readonly key: string;
   readonly name: string;
-  readonly type: 'string' | 'choice' | 'json' | 'attachment';
+  readonly type: FieldType;
   readonly default?: JsonValue;
   readonly hint?: string;
   readonly required?: boolean;
@@ -12,6 +24,10 @@ export interface PluginField {
   readonly secret?: boolean;
   /** Only for `choice`. */
   readonly choices?: readonly string[];
+  /** Only for `number`. */
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly integer?: boolean;
   readonly order?: number;
   /** Text to show with the field. */
   readonly markdown?: string;

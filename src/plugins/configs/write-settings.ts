@@ -1,5 +1,5 @@
 import { fieldErrors, type FieldError } from '../../contract/errors.ts';
-import { checkSettings, isGiven, missingRequired, ownValue } from '../check-settings.ts';
+import { checkSettings, isGiven, missingRequired, ownValue, settingText } from '../check-settings.ts';
 import type { PluginField, SettingValues } from '../fields.ts';
 import type { JsonValue } from '../../base/json.ts';
 import { saveChange, type Work } from './save-changes.ts';
@@ -65,7 +65,7 @@ export function nextSettings(
     const omitted = given === undefined || given === null;
     const keeps = omitted && (secret === true || (mode === 'merge' && given === undefined));
     const next = keeps ? old : given;
-    if (isGiven(next) && next !== undefined) settings[key] = next;
+    if (isGiven(next) && next !== undefined) settings[key] = type === 'json' ? next : settingText(next);
   }
   return settings;
 }

@@ -1,10 +1,10 @@
-import type { FieldCondition, FieldText, PluginField, SchemaEntry } from '../fields.ts';
+import { fieldTypes, type FieldCondition, type FieldText, type PluginField, type SchemaEntry } from '../fields.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { PluginPackageError } from './plugin-package-error.ts';
 
 const entriesMax = 500;
 const keyLengthMax = 200;
-const types: ReadonlySet<unknown> = new Set(['string', 'choice', 'json', 'attachment']);
+const types: ReadonlySet<unknown> = new Set(fieldTypes);
 
 /**
  * `config` of a plugin.json: a list of fields, or an object of fields by key. Keys that are not known here are left out.
@@ -63,10 +63,25 @@ function parseField(key: string, entry: JsonObject): PluginField {
     ...(isYes(entry['required']) && { required: true }),
     ...(isYes(entry['secret']) && { secret: true }),
     ...(type === 'choice' && { choices }),
+    ...(type === 'number' && boundsOf(key, entry)),
     ...(typeof entry['order'] === 'number' && { order: entry['order'] }),
     ...(markdown !== undefined && { markdown }),
     ...(requiredIf !== undefined && { required_if: requiredIf }),
     ...(visibleIf !== undefined && { visible_if: visibleIf }),
+  };
+}
+
+function boundsOf(key: string, entry: JsonObject): Pick<PluginField, 'minimum' | 'maximum' | 'integer'> {
+  const bound = (name: 'minimum' | 'maximum'): number | undefined => {
+    const value = entry[name];
+    if (value === undefined || value === null || typeof value === 'number') return value ?? undefined;
+    throw faulty(`field "${key}": "${name}": expected a number`);
+  };
+  const [minimum, maximum] = [bound('minimum'), bound('maximum')];
+  return {
+    ...(minimum !== undefined && { minimum }),
+    ...(maximum !== undefined && { maximum }),
+    ...(isYes(entry['integer']) && { integer: true }),
   };
 }
 

@@ -78,11 +78,18 @@ describe('config of a plugin.json', () => {
   it.each<[JsonValue, unknown]>([
     [
       { type: 'number', default: 100 },
-      { type: 'string', default: '100' },
+      { type: 'number', default: '100' },
     ],
     [
+      { type: 'number', minimum: 0, maximum: 5, integer: true },
+      { type: 'number', minimum: 0, maximum: 5, integer: true },
+    ],
+    [{ type: 'string', minimum: 0 }, { type: 'string' }],
+    [{ type: 'text' }, { type: 'text' }],
+    [{ type: 'never heard of' }, { type: 'string' }],
+    [
       { type: 'boolean', default: true },
-      { type: 'string', default: 'true' },
+      { type: 'boolean', default: 'true' },
     ],
     [{ type: null }, { type: 'string' }],
     [{ type: 'choice' }, { type: 'string' }],
