@@ -1,5 +1,163 @@
-import { ComingPage } from '../../components/coming-page.tsx';
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi, Link } from '@tanstack/react-router';
+import { apiQuery } from '../../api/queries.ts';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { ErrorState } from '../../components/error-state.tsx';
+import { Loading } from '../../components/loading.tsx';
+import { Notice } from '../../components/notice.tsx';
+import { PageHeader } from '../../components/page-header.tsx';
+import { Section } from '../../components/section.tsx';
+import { Tabs } from '../../components/tabs.tsx';
+import { TimeText } from '../../components/time-text.tsx';
+import { UserText } from '../../components/user-text.tsx';
+import { useProject } from '../../shell/project-context.tsx';
+import { CheckFindings } from './check-findings.tsx';
+import type { RunTab } from './import-run-search.ts';
+import { configQuery, runPath, type Preflight, type Run, type RunPlace } from './imports-query.ts';
+import { PreflightList } from './preflight-list.tsx';
+import { Reconciliation, ReportLink } from './reconciliation.tsx';
+import { RejectedRecords } from './rejected-records.tsx';
+import { checkQuery } from './run-results.ts';
+import { RunStages } from './run-stages.tsx';
+import { RunStateBadge } from './run-state-badge.tsx';
+import { RunSteering } from './run-steering.tsx';
+import { RunTotals } from './run-totals.tsx';
+import { useRun } from './use-run.ts';
 
+const route = getRouteApi('/projects/$projectId/imports/$configId/runs/$runId');
+
+const tabs: readonly { readonly value: RunTab; readonly label: string }[] = [
+  { value: 'progress', label: 'Progress' },
+  { value: 'check', label: 'Check' },
+  { value: 'rejected', label: 'Rejected' },
+  { value: 'reconciliation', label: 'Reconciliation' },
+  { value: 'preflight', label: 'Preflight' },
+];
+
+/** One run: how far it is, what it found, and what one may do with it. */
 export function ImportRunPage() {
-  return <ComingPage title="Import run" />;
+  const { id: projectId } = useProject();
+  const { configId, runId } = route.useParams();
+  const { tab = 'progress' } = route.useSearch();
+  const navigate = route.useNavigate();
+  const place = { projectId, configId: Number(configId), runId };
+  const run = useRun(place);
+  const config = useQuery(configQuery(projectId, place.configId));
+  const name = config.data?.name ?? 'Import';
+  if (run.data === undefined) {
+    return (
+      <>
+        <PageHeader title="Import run" />
+        {run.error === null ? <Loading /> : <ErrorState error={run.error} onRetry={() => void run.refetch()} />}
+      </>
+    );
+  }
+  return (
+    <>
+      <PageHeader
+        title="Import run"
+        heading={
+          <span className="flex flex-wrap items-center gap-3">
+            <UserText text={name} charsMax={80} short /> <RunStateBadge run={run.data} />
+          </span>
+        }
+        description={
+          <>
+            <Link
+              to="/projects/$projectId/imports/$configId"
+              params={{ projectId: String(projectId), configId }}
+              className="underline"
+            >
+              Its import
+            </Link>
+            , made <TimeText time={run.data.created_at} form="ago" />
+            {run.data.options.limit !== null && ', a trial'}
+          </>
+        }
+        actions={
+          <>
+            <ReportLink place={place} />
+            <RunSteering place={place} run={run.data} />
+          </>
+        }
+      />
+      <WhatHolds run={run.data} />
+      <Tabs
+        tabs={tabs}
+        value={tab}
+        onChange={(next) => void navigate({ search: next === 'progress' ? {} : { tab: next }, replace: true })}
+      >
+        <Shown tab={tab} place={place} run={run.data} />
+      </Tabs>
+    </>
+  );
+}
+
+/** Why it does not move, when it does not. */
+function WhatHolds({ run }: { readonly run: Run }) {
+  return (
+    <div className="flex flex-col gap-2 pb-3 empty:hidden">
+      {run.waiting !== null && (
+        <Notice tone="info">
+          It waits and goes on by itself: <UserText text={run.waiting.reason} />
+          {run.waiting.until !== null && (
+            <>
+              {' '}
+              Until <TimeText time={run.waiting.until} />.
+            </>
+          )}
+        </Notice>
+      )}
+      {run.reason !== '' && (
+        <Notice tone={run.state === 'failed' ? 'danger' : 'warn'}>
+          <UserText text={run.reason} charsMax={1000} />
+        </Notice>
+      )}
+    </div>
+  );
+}
+
+function Shown({ tab, place, run }: { readonly tab: RunTab; readonly place: RunPlace; readonly run: Run }) {
+  switch (tab) {
+    case 'progress':
+      return (
+        <div className="flex flex-col gap-4">
+          <RunStages run={run} />
+          <RunTotals run={run} />
+        </div>
+      );
+    case 'check':
+      return <CheckTab place={place} run={run} />;
+    case 'rejected':
+      return <RejectedRecords place={place} count={run.totals.rejected} />;
+    case 'reconciliation':
+      return <Reconciliation place={place} stamp={`${run.state} ${run.stage}`} />;
+    case 'preflight':
+      return <PreflightTab place={place} />;
+  }
+}
+
+function CheckTab({ place, run }: { readonly place: RunPlace; readonly run: Run }) {
+  const isDone = run.stages.some(({ stage, state }) => stage === 'check' && state === 'done') || run.state === 'failed';
+  const check = useQuery({ ...checkQuery(place), enabled: isDone, retry: false });
+  if (check.data !== undefined) return <CheckFindings check={check.data} />;
+  if (check.error !== null) return <ErrorState error={check.error} onRetry={() => void check.refetch()} />;
+  if (isDone) return <Loading label="Loading the check" />;
+  return <EmptyState title="Not checked yet">What the check finds stands here as soon as it is done.</EmptyState>;
+}
+
+function PreflightTab({ place }: { readonly place: RunPlace }) {
+  const preflight = useQuery({ ...apiQuery<Preflight>(`${runPath(place)}/preflight`), retry: false });
+  if (preflight.data === undefined) {
+    return preflight.error === null ? (
+      <Loading label="Loading the preflight" />
+    ) : (
+      <ErrorState error={preflight.error} onRetry={() => void preflight.refetch()} />
+    );
+  }
+  return (
+    <Section title="Looked at before anything was fetched" flush>
+      <PreflightList preflight={preflight.data} />
+    </Section>
+  );
 }

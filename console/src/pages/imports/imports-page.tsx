@@ -1,5 +1,142 @@
-import { ComingPage } from '../../components/coming-page.tsx';
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { getRouteApi, Link } from '@tanstack/react-router';
+import { Plus } from 'lucide-react';
+import { useMemo } from 'react';
+import { rowsOf } from '../../api/queries.ts';
+import { buttonStyle } from '../../components/button.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { FilterBar, type Filter } from '../../components/filter-bar.tsx';
+import { PageHeader } from '../../components/page-header.tsx';
+import { Tabs } from '../../components/tabs.tsx';
+import { useMay, useProject } from '../../shell/project-context.tsx';
+import { ConfigsTable } from './configs-table.tsx';
+import { configsQuery, runsQuery } from './imports-query.ts';
+import { runStates } from './imports-search.ts';
+import { RunsTable } from './runs-table.tsx';
 
+const route = getRouteApi('/projects/$projectId/imports');
+const pollMs = 5_000;
+
+/** Runs across all imports, and the imports themselves. */
 export function ImportsPage() {
-  return <ComingPage title="Imports" />;
+  const { tab = 'runs' } = route.useSearch();
+  const navigate = route.useNavigate();
+  return (
+    <>
+      <PageHeader
+        title="Imports"
+        description="History from files, stores and other tools: checked before anything is sent, compared afterwards, and taken back when it was wrong."
+        actions={<NewImport />}
+      />
+      <Tabs
+        tabs={[
+          { value: 'runs', label: 'Runs' },
+          { value: 'imports', label: 'Imports' },
+        ]}
+        value={tab}
+        onChange={(next) => void navigate({ search: next === 'runs' ? {} : { tab: next } })}
+      >
+        {tab === 'runs' ? <Runs /> : <Configs />}
+      </Tabs>
+    </>
+  );
+}
+
+function NewImport() {
+  const { id } = useProject();
+  if (!useMay('editor')) return null;
+  return (
+    <Link
+      to="/projects/$projectId/imports/new"
+      params={{ projectId: String(id) }}
+      search={{}}
+      className={buttonStyle('primary')}
+    >
+      <Plus aria-hidden="true" className="size-4" /> New import
+    </Link>
+  );
+}
+
+function Runs() {
+  const { id } = useProject();
+  const { state, config } = route.useSearch();
+  const navigate = route.useNavigate();
+  const filter = { ...(state && { state }), ...(config && { config }) };
+  const runs = useInfiniteQuery({ ...runsQuery(id, filter), refetchInterval: pollMs });
+  const configs = useInfiniteQuery(configsQuery(id));
+  const rows = useMemo(() => runs.data && rowsOf(runs.data), [runs.data]);
+  const byState = runs.data?.pages[0]?.by_state;
+  const filters = useMemo(() => filtersOf(byState, rowsOf(configs.data)), [byState, configs.data]);
+  return (
+    <>
+      <FilterBar
+        filters={filters}
+        values={{ state, config }}
+        onChange={(change) => void navigate({ search: (before) => ({ ...before, ...change }), replace: true })}
+      />
+      <RunsTable
+        projectId={id}
+        rows={rows}
+        error={runs.error}
+        onRetry={() => void runs.refetch()}
+        hasMore={runs.hasNextPage}
+        onMore={() => void runs.fetchNextPage()}
+        isLoadingMore={runs.isFetchingNextPage}
+        empty={<NoRuns filtered={state !== undefined || config !== undefined} />}
+      />
+    </>
+  );
+}
+
+function filtersOf(
+  byState: Readonly<Record<string, number>> | undefined,
+  configs: readonly { readonly id: number; readonly name: string }[],
+) {
+  const count = (value: string): string =>
+    byState?.[value] === undefined ? '' : ` (${byState[value].toLocaleString('en')})`;
+  return [
+    {
+      kind: 'choice',
+      name: 'state',
+      label: 'Any state',
+      choices: runStates.map((value) => ({ value, label: value + count(value) })),
+    },
+    {
+      kind: 'choice',
+      name: 'config',
+      label: 'Any import',
+      choices: configs.map(({ id, name }) => ({ value: String(id), label: `${name.slice(0, 60)} (${id})` })),
+    },
+  ] as const satisfies readonly Filter[];
+}
+
+function NoRuns({ filtered }: { readonly filtered: boolean }) {
+  if (filtered) return <EmptyState title="No run fits the filters">Clear them to see all runs.</EmptyState>;
+  return (
+    <EmptyState title="Nothing was imported yet" action={<NewImport />}>
+      Choose where your history is, look at its first records as events, and start when the check has passed.
+    </EmptyState>
+  );
+}
+
+function Configs() {
+  const { id } = useProject();
+  const configs = useInfiniteQuery(configsQuery(id));
+  const rows = useMemo(() => configs.data && rowsOf(configs.data), [configs.data]);
+  return (
+    <ConfigsTable
+      projectId={id}
+      rows={rows}
+      error={configs.error}
+      onRetry={() => void configs.refetch()}
+      hasMore={configs.hasNextPage}
+      onMore={() => void configs.fetchNextPage()}
+      isLoadingMore={configs.isFetchingNextPage}
+      empty={
+        <EmptyState title="No imports" action={<NewImport />}>
+          An import is a source with its settings. It stays, so that it can be run again.
+        </EmptyState>
+      }
+    />
+  );
 }

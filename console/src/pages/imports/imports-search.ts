@@ -1,4 +1,11 @@
-import { searchOf } from '../../search.ts';
+import { oneOf, searchOf, text } from '../../search.ts';
+
+export const runStates = ['queued', 'running', 'paused', 'failed', 'cancelled', 'completed', 'undone'] as const;
 
 /** What the address of the page holds beside its path. */
-export const importsSearch = searchOf({});
+export const importsSearch = searchOf({
+  tab: oneOf('runs', 'imports'),
+  state: oneOf(...runStates),
+  /** Id of the import whose runs are shown. */
+  config: text,
+});

@@ -1,0 +1,111 @@
+import { CodeBlock } from '../../components/code-block.tsx';
+import { DataTable, type Column } from '../../components/data-table.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { Notice } from '../../components/notice.tsx';
+import { NumberText } from '../../components/number-text.tsx';
+import { Section } from '../../components/section.tsx';
+import { StatusBadge } from '../../components/status-badge.tsx';
+import { TimeText } from '../../components/time-text.tsx';
+import { UserText } from '../../components/user-text.tsx';
+import type { CheckedEvent, CheckResult, ErrorGroup } from './run-results.ts';
+
+const columns: readonly Column<CheckedEvent>[] = [
+  { id: 'event', header: 'Event', sortBy: (row) => row.event, cell: (row) => <EventName row={row} /> },
+  {
+    id: 'count',
+    header: 'Events',
+    width: '8rem',
+    align: 'end',
+    sortBy: (row) => row.count,
+    cell: (row) => <NumberText value={row.count} />,
+  },
+  { id: 'first', header: 'First', width: '12rem', cell: (row) => <TimeText time={row.first_time} /> },
+  { id: 'last', header: 'Last', width: '12rem', cell: (row) => <TimeText time={row.last_time} /> },
+];
+
+function EventName({ row }: { readonly row: CheckedEvent }) {
+  return (
+    <span className="flex items-center gap-2">
+      <UserText text={row.event} charsMax={100} short />
+      {row.is_new === true && <StatusBadge tone="info">new here</StatusBadge>}
+    </span>
+  );
+}
+
+/** What the check of a run found: whether it may be loaded, and what somebody should look at first. */
+export function CheckFindings({ check }: { readonly check: CheckResult }) {
+  return (
+    <div className="flex flex-col gap-4">
+      <Notice tone={check.verdict === 'passed' ? 'ok' : 'danger'}>
+        {check.verdict === 'passed' ? 'The check has passed. ' : 'The check has failed: nothing will be loaded. '}
+        <NumberText value={check.identity.distinct_ids} /> ids of persons, <NumberText value={check.duplicates} />{' '}
+        duplicates, from <TimeText time={check.first_time} /> to <TimeText time={check.last_time} />.
+      </Notice>
+      {check.problems.map((text) => (
+        <Notice key={text} tone="danger">
+          <UserText text={text} />
+        </Notice>
+      ))}
+      {[...check.warnings, ...(check.odd_values ?? []).map(({ detail }) => detail)].map((text) => (
+        <Notice key={text} tone="warn">
+          <UserText text={text} charsMax={600} />
+        </Notice>
+      ))}
+      {check.errors.length > 0 && <RejectedReasons errors={check.errors} />}
+      <Unmapped unmapped={check.unmapped} />
+      <DataTable
+        label="Events found"
+        columns={columns}
+        rows={check.events}
+        rowId={(row) => row.event}
+        maxHeight="24rem"
+        empty={
+          <EmptyState title="The records become no events">Look at the preview and change the mapping.</EmptyState>
+        }
+      />
+    </div>
+  );
+}
+
+function RejectedReasons({ errors }: { readonly errors: readonly ErrorGroup[] }) {
+  return (
+    <Section title="Rejected, by reason">
+      <ul className="flex flex-col gap-3">
+        {errors.map(({ code, reason, count, example }) => (
+          <li key={`${code} ${reason}`} className="flex flex-col gap-1 text-sm">
+            <p>
+              <NumberText value={count} /> × <UserText text={reason} />{' '}
+              <span className="text-soft">
+                (for example <UserText text={example.part} charsMax={100} short />, line{' '}
+                {example.line.toLocaleString('en')})
+              </span>
+            </p>
+            <CodeBlock code={example.original.slice(0, 2000)} label="Copy record" />
+          </li>
+        ))}
+      </ul>
+    </Section>
+  );
+}
+
+function Unmapped({ unmapped }: Pick<CheckResult, 'unmapped'>) {
+  const names = [...Object.entries(unmapped.events), ...Object.entries(unmapped.properties)];
+  if (names.length === 0) return null;
+  return (
+    <Section
+      title="Names without a translation"
+      description="They look like the source's own and keep their names. The preview has a table where they can be given others."
+    >
+      <ul className="flex flex-wrap gap-x-4 gap-y-1 text-sm">
+        {names.slice(0, 200).map(([name, count]) => (
+          <li key={name}>
+            <code>
+              <UserText text={name} charsMax={100} short />
+            </code>{' '}
+            <NumberText value={count} />
+          </li>
+        ))}
+      </ul>
+    </Section>
+  );
+}

@@ -1,0 +1,129 @@
+import { useQuery } from '@tanstack/react-query';
+import { ExternalLink } from 'lucide-react';
+import { useMemo } from 'react';
+import { buttonStyle } from '../../components/button.tsx';
+import { DataTable, type Column } from '../../components/data-table.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { ErrorState } from '../../components/error-state.tsx';
+import { Loading } from '../../components/loading.tsx';
+import { Notice } from '../../components/notice.tsx';
+import { NumberText } from '../../components/number-text.tsx';
+import { Section } from '../../components/section.tsx';
+import { StatusBadge } from '../../components/status-badge.tsx';
+import { UserText } from '../../components/user-text.tsx';
+import { runPath, type RunPlace } from './imports-query.ts';
+import { reportQuery, type Report, type ReportDay } from './run-results.ts';
+
+type Row = ReportDay & { readonly counts: readonly number[] };
+
+/** Source against store, by day and event, with the sums that have to agree. */
+export function Reconciliation({ place, stamp }: { readonly place: RunPlace; readonly stamp: string }) {
+  const query = reportQuery(place);
+  // A run that went on has another report.
+  const report = useQuery({ queryKey: [...query.queryKey, stamp], queryFn: query.queryFn as () => Promise<Report> });
+  if (report.data === undefined) {
+    return report.error === null ? (
+      <Loading label="Loading the report" />
+    ) : (
+      <ErrorState error={report.error} onRetry={() => void report.refetch()} />
+    );
+  }
+  const { verdict, summary, differences } = report.data;
+  return (
+    <div className="flex flex-col gap-4">
+      <Notice tone={verdict.startsWith('exact') ? 'ok' : 'info'}>
+        <UserText text={summary} />
+      </Notice>
+      <Days report={report.data} />
+      <Sums balance={report.data.balance} />
+      {differences.list.length > 0 && (
+        <Section
+          title="Differences"
+          description={differences.more > 0 ? `${differences.more} more are in the report.` : ''}
+        >
+          <ul className="flex flex-col gap-1 text-sm">
+            {differences.list.slice(0, 200).map(({ kind, day, event, detail }, index) => (
+              <li key={index}>
+                {kind}, {day}, <UserText text={event} charsMax={80} short />: <UserText text={detail} />
+              </li>
+            ))}
+          </ul>
+        </Section>
+      )}
+    </div>
+  );
+}
+
+/** The page of its own that goes into an archive. */
+export function ReportLink({ place }: { readonly place: RunPlace }) {
+  return (
+    <a href={`${runPath(place)}/report?format=html`} target="_blank" rel="noreferrer" className={buttonStyle('plain')}>
+      <ExternalLink aria-hidden="true" className="size-4" /> Report
+    </a>
+  );
+}
+
+function Days({ report }: { readonly report: Report }) {
+  const { days, cells } = report;
+  const columns = useMemo(() => columnsOf(cells.events), [cells.events]);
+  const rows = useMemo(() => {
+    const counts = new Map(cells.rows.map((row) => [row.day, row.counts]));
+    return days.map((day): Row => Object.assign({ counts: counts.get(day.day) ?? [] }, day));
+  }, [days, cells]);
+  return (
+    <DataTable
+      label="Days"
+      columns={columns}
+      rows={rows}
+      rowId={(row) => row.day}
+      maxHeight="28rem"
+      empty={<EmptyState title="No day has events yet">Days stand here as soon as the check is done.</EmptyState>}
+    />
+  );
+}
+
+const eventsShown = 6;
+
+function columnsOf(events: readonly string[]): readonly Column<Row>[] {
+  const number = (id: string, header: string, value: (row: Row) => number | null): Column<Row> => ({
+    id,
+    header,
+    width: '7rem',
+    align: 'end',
+    sortBy: value,
+    cell: (row) => <NumberText value={value(row)} />,
+  });
+  return [
+    { id: 'day', header: 'Day', width: '8rem', sortBy: (row) => row.day, cell: (row) => row.day },
+    number('to_load', 'In the source', (row) => row.to_load),
+    number('loaded', 'Loaded', (row) => row.loaded),
+    number('verified', 'In the store', (row) => row.verified),
+    number('duplicates', 'Duplicates', (row) => row.duplicates),
+    number('rejected', 'Rejected', (row) => row.rejected),
+    ...events.slice(0, eventsShown).map((event, index): Column<Row> => ({
+      id: `event ${index}`,
+      header: <UserText text={event} charsMax={24} short />,
+      width: '8rem',
+      align: 'end',
+      cell: (row) => <NumberText value={row.counts[index]} />,
+    })),
+  ];
+}
+
+function Sums({ balance }: Pick<Report, 'balance'>) {
+  return (
+    <Section title="Sums that have to agree" flush>
+      <ul className="divide-y divide-line text-sm">
+        {balance.map(({ name, left, right, holds }) => (
+          <li key={name} className="flex flex-wrap items-center gap-x-4 px-4 py-2">
+            <span className="min-w-56 flex-1">{name}</span>
+            <span className="tabular-nums">
+              <NumberText value={left} /> = <NumberText value={right} />
+            </span>
+            <StatusBadge tone={holds ? 'ok' : 'danger'}>{holds ? 'agrees' : 'differs'}</StatusBadge>
+          </li>
+        ))}
+      </ul>
+    </Section>
+  );
+}

@@ -1,0 +1,75 @@
+import { useQuery } from '@tanstack/react-query';
+import { Download } from 'lucide-react';
+import { buttonStyle } from '../../components/button.tsx';
+import { CodeBlock } from '../../components/code-block.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { ErrorState } from '../../components/error-state.tsx';
+import { Loading } from '../../components/loading.tsx';
+import { Section } from '../../components/section.tsx';
+import { UserText } from '../../components/user-text.tsx';
+import { runPath, type RunPlace } from './imports-query.ts';
+import { readRejected, type Rejected } from './run-results.ts';
+
+const shownMax = 100;
+
+/** Records that did not become events, as the source has them. */
+export function RejectedRecords({ place, count }: { readonly place: RunPlace; readonly count: number }) {
+  const path = `${runPath(place)}/rejected`;
+  const rejected = useQuery({
+    queryKey: [path, count],
+    queryFn: ({ signal }) => readRejected(path, shownMax, signal),
+  });
+  if (rejected.data === undefined) {
+    return rejected.error === null ? (
+      <Loading label="Loading rejected records" />
+    ) : (
+      <ErrorState error={rejected.error} onRetry={() => void rejected.refetch()} />
+    );
+  }
+  const { records, more } = rejected.data;
+  if (records.length === 0) {
+    return (
+      <EmptyState title="No record was rejected">
+        A record that cannot become an event stands here, byte for byte as the source has it.
+      </EmptyState>
+    );
+  }
+  return (
+    <Section
+      title="Rejected records"
+      description={more ? `The first ${shownMax}; all of them are in the file.` : `All ${records.length} of them.`}
+      actions={
+        <a href={path} download={`rejected-${place.runId}.ndjson`} className={buttonStyle('plain', 'small')}>
+          <Download aria-hidden="true" className="size-3.5" /> Download NDJSON
+        </a>
+      }
+    >
+      <ul className="flex flex-col gap-4">
+        {records.map((record, index) => (
+          <li key={index} className="flex flex-col gap-1 text-sm">
+            <p>
+              <span className="font-medium">
+                <UserText text={record.reason} />
+              </span>{' '}
+              <span className="text-soft">
+                {record.stage}, <UserText text={placeOf(record)} charsMax={200} short />
+              </span>
+            </p>
+            <CodeBlock code={originalOf(record.original)} label="Copy record" />
+          </li>
+        ))}
+      </ul>
+    </Section>
+  );
+}
+
+function placeOf({ part, line, place }: Rejected): string {
+  return line === undefined ? `${part} ${place ?? ''}` : `${part}, line ${line.toLocaleString('en')}`;
+}
+
+const originalMax = 20_000;
+
+function originalOf(original: unknown): string {
+  const text = typeof original === 'string' ? original : JSON.stringify(original);
+  return text.length > originalMax ? `${text.slice(0, originalMax)}…` : text;
+}

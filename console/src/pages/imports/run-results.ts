@@ -1,0 +1,118 @@
+import { send } from '../../api/request.ts';
+import { apiQuery } from '../../api/queries.ts';
+import { runPath, type RunPlace } from './imports-query.ts';
+
+/** What the check of a run found, as far as it is shown. */
+export interface CheckResult {
+  readonly verdict: 'passed' | 'failed';
+  readonly problems: readonly string[];
+  readonly warnings: readonly string[];
+  readonly first_time: string | null;
+  readonly last_time: string | null;
+  readonly events: readonly CheckedEvent[];
+  readonly errors: readonly ErrorGroup[];
+  readonly duplicates: number;
+  readonly unmapped: {
+    readonly events: Readonly<Record<string, number>>;
+    readonly properties: Readonly<Record<string, number>>;
+  };
+  readonly identity: { readonly distinct_ids: number };
+  readonly odd_values?: readonly { readonly count: number; readonly detail: string }[];
+}
+
+export interface CheckedEvent {
+  readonly event: string;
+  readonly count: number;
+  readonly first_time: string;
+  readonly last_time: string;
+  readonly is_new?: boolean;
+}
+
+export interface ErrorGroup {
+  readonly code: string;
+  readonly reason: string;
+  readonly count: number;
+  readonly example: { readonly part: string; readonly line: number; readonly original: string };
+}
+
+/** The report of a run, as far as it is shown. */
+export interface Report {
+  readonly verdict: string;
+  readonly summary: string;
+  readonly balance: readonly {
+    readonly name: string;
+    readonly left: number;
+    readonly right: number;
+    readonly holds: boolean;
+  }[];
+  readonly days: readonly ReportDay[];
+  readonly cells: {
+    readonly events: readonly string[];
+    readonly rows: readonly { readonly day: string; readonly counts: readonly number[] }[];
+  };
+  readonly differences: { readonly list: readonly Difference[]; readonly more: number };
+}
+
+export interface ReportDay {
+  readonly day: string;
+  readonly to_load: number;
+  readonly duplicates: number;
+  readonly loaded: number;
+  readonly rejected: number;
+  readonly verified: number | null;
+}
+
+interface Difference {
+  readonly kind: string;
+  readonly day: string;
+  readonly event: string;
+  readonly detail: string;
+}
+
+export function checkQuery(place: RunPlace) {
+  return apiQuery<CheckResult>(`${runPath(place)}/check`);
+}
+
+export function reportQuery(place: RunPlace) {
+  return apiQuery<Report>(`${runPath(place)}/report`, { format: 'json' });
+}
+
+/** A record that did not become an event. */
+export interface Rejected {
+  readonly part: string;
+  readonly line?: number;
+  readonly place?: string;
+  readonly stage: string;
+  readonly code: string;
+  readonly reason: string;
+  readonly original: unknown;
+}
+
+export interface RejectedPage {
+  readonly records: readonly Rejected[];
+  /** There are more than were read. */
+  readonly more: boolean;
+}
+
+/** The first rejected records. The answer is a stream of any length: reading ends when there are enough. */
+export async function readRejected(path: string, max: number, signal: AbortSignal): Promise<RejectedPage> {
+  const gone = new AbortController();
+  const response = await send(path, {
+    headers: { accept: 'application/x-ndjson' },
+    signal: AbortSignal.any([signal, gone.signal]),
+  });
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  const records: Rejected[] = [];
+  let rest = '';
+  for (let piece = await reader?.read(); piece?.done === false; piece = await reader?.read()) {
+    const lines = (rest + piece.value).split('\n');
+    rest = lines.pop() ?? '';
+    records.push(...lines.filter((line) => line !== '').map((line) => JSON.parse(line) as Rejected));
+    if (records.length > max) {
+      gone.abort();
+      return { records: records.slice(0, max), more: true };
+    }
+  }
+  if (rest !== '') records.push(JSON.parse(rest) as Rejected);
+  return { records, more: false };
+}

@@ -1,0 +1,100 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { refresh } from '../../api/queries.ts';
+import { Button } from '../../components/button.tsx';
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
+import { useToast } from '../../components/toasts.tsx';
+import { useMay } from '../../shell/project-context.tsx';
+import { configPath, runQuery, runsPath, steerRun, type Run, type RunPlace } from './imports-query.ts';
+import { actionsOf, type RunAction } from './run-actions.ts';
+import { UndoDialog } from './undo-dialog.tsx';
+
+const labels: Readonly<Record<RunAction, string>> = {
+  pause: 'Pause',
+  resume: 'Resume',
+  load: 'Load what was checked',
+  promote: 'Import the whole',
+  retry_rejected: 'Try rejected records again',
+  verify: 'Compare again',
+  cancel: 'Cancel run',
+  undo: 'Undo…',
+};
+
+const done: Readonly<Record<Exclude<RunAction, 'undo'>, string>> = {
+  pause: 'The run is paused.',
+  resume: 'The run goes on.',
+  load: 'The run goes on with the load.',
+  promote: 'The whole import has begun.',
+  retry_rejected: 'The rejected records are tried again.',
+  verify: 'What is stored is compared once more.',
+  cancel: 'The run is cancelled.',
+};
+
+/** What one may do with the run now. */
+export function RunSteering({ place, run }: { readonly place: RunPlace; readonly run: Run }) {
+  const steer = useSteer(place);
+  const [asked, setAsked] = useState<'cancel' | 'undo'>();
+  if (!useMay('editor')) return null;
+  const actions = actionsOf(run);
+  const press = (action: RunAction): void => {
+    if (action === 'cancel' || action === 'undo') setAsked(action);
+    else steer.mutate(action);
+  };
+  return (
+    <>
+      {actions.map((action, index) => (
+        <Button
+          key={action}
+          kind={index === 0 && action !== 'undo' && action !== 'verify' ? 'primary' : 'plain'}
+          busy={steer.isPending && steer.variables === action}
+          onClick={() => press(action)}
+        >
+          {labels[action]}
+        </Button>
+      ))}
+      <ConfirmDialog
+        open={asked === 'cancel'}
+        onClose={() => setAsked(undefined)}
+        onConfirm={() => steer.mutate('cancel', { onSettled: () => setAsked(undefined) })}
+        title="Cancel this run for good?"
+        confirm="Cancel run"
+        busy={steer.isPending}
+      >
+        <p>
+          It cannot go on afterwards. The {run.totals.loaded.toLocaleString('en')} events that it has loaded stay; Undo
+          takes them back. To go on later, pause it instead.
+        </p>
+      </ConfirmDialog>
+      {asked === 'undo' && <UndoDialog place={place} onClose={() => setAsked(undefined)} />}
+    </>
+  );
+}
+
+function useSteer(place: RunPlace) {
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const toast = useToast();
+  return useMutation({
+    mutationFn: (action: Exclude<RunAction, 'undo'>) =>
+      action === 'load'
+        ? steerRun(place, 'resume', { last: 'report' })
+        : steerRun(place, action, action === 'resume' ? {} : undefined),
+    onSuccess: async (run, action) => {
+      toast.done(done[action]);
+      if (action === 'promote') {
+        const params = {
+          projectId: String(place.projectId),
+          configId: String(place.configId),
+          runId: run.id,
+        };
+        await navigate({ to: '/projects/$projectId/imports/$configId/runs/$runId', params, search: {} });
+      } else client.setQueryData(runQuery(place).queryKey, run);
+      await Promise.all([
+        refresh(client, runsPath(place.projectId)),
+        refresh(client, configPath(place.projectId, place.configId)),
+      ]);
+    },
+    onError: (error) => toast.error(error),
+  });
+}

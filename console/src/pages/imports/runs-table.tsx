@@ -1,0 +1,96 @@
+import { Link, useNavigate } from '@tanstack/react-router';
+import { useMemo, type ReactNode } from 'react';
+import { DataTable, type Column } from '../../components/data-table.tsx';
+import { NumberText } from '../../components/number-text.tsx';
+import { TimeText } from '../../components/time-text.tsx';
+import { UserText } from '../../components/user-text.tsx';
+import type { ListedRun, Run } from './imports-query.ts';
+import { ProgressBar } from './progress-bar.tsx';
+import { RunStateBadge } from './run-state-badge.tsx';
+
+const to = '/projects/$projectId/imports/$configId/runs/$runId';
+
+interface RunsTableProps {
+  readonly projectId: number;
+  readonly rows: readonly ListedRun[] | undefined;
+  readonly error: unknown;
+  readonly onRetry: () => void;
+  readonly empty: ReactNode;
+  readonly hasMore?: boolean;
+  readonly onMore?: () => void;
+  readonly isLoadingMore?: boolean;
+}
+
+/** Runs, newest first, each with how far it is. */
+export function RunsTable({ projectId, ...props }: RunsTableProps) {
+  const navigate = useNavigate();
+  const columns = useMemo(() => columnsOf(projectId), [projectId]);
+  return (
+    <DataTable
+      {...props}
+      label="Import runs"
+      columns={columns}
+      rowId={(row) => row.id}
+      onOpen={(row) => void navigate({ to, params: paramsOf(projectId, row), search: {} })}
+    />
+  );
+}
+
+function paramsOf(projectId: number, run: Pick<Run, 'id' | 'plugin_config'>) {
+  return { projectId: String(projectId), configId: String(run.plugin_config), runId: run.id };
+}
+
+function columnsOf(projectId: number): readonly Column<ListedRun>[] {
+  return [
+    {
+      id: 'name',
+      header: 'Import',
+      cell: (row) => (
+        <>
+          <Link to={to} params={paramsOf(projectId, row)} search={{}} className="font-medium hover:underline">
+            <UserText text={row.config_name ?? row.source} charsMax={80} short />
+          </Link>
+          <p className="text-xs text-soft">
+            {row.source}
+            {row.options.limit !== null && ` · trial of ${row.options.limit.toLocaleString('en')} records`}
+            {row.options.target.kind === 'http' && ' · to another service'}
+          </p>
+        </>
+      ),
+    },
+    { id: 'state', header: 'State', width: '8rem', cell: (row) => <RunStateBadge run={row} /> },
+    { id: 'progress', header: 'Progress', width: '11rem', cell: (row) => <RunProgress run={row} /> },
+    {
+      id: 'loaded',
+      header: 'Loaded',
+      width: '7rem',
+      align: 'end',
+      cell: (row) => <NumberText value={row.totals.loaded} />,
+    },
+    {
+      id: 'rejected',
+      header: 'Rejected',
+      width: '7rem',
+      align: 'end',
+      cell: (row) => (
+        <span className={row.totals.rejected > 0 ? 'text-danger' : ''}>
+          <NumberText value={row.totals.rejected} />
+        </span>
+      ),
+    },
+    { id: 'made', header: 'Made', width: '8rem', cell: (row) => <TimeText time={row.created_at} form="ago" /> },
+  ];
+}
+
+/** Where it is and how much of that is done; of a run that is over only where it ended. */
+function RunProgress({ run }: { readonly run: Run }) {
+  const active = run.stages.find(({ stage }) => stage === run.stage);
+  const isOver = run.state === 'completed' || run.state === 'undone' || run.state === 'cancelled';
+  if (isOver || active === undefined) return <span className="text-soft">{run.stage}</span>;
+  return (
+    <div className="flex flex-col gap-1">
+      <span className="text-xs text-soft">{run.waiting === null ? run.stage : `${run.stage}, waits`}</span>
+      <ProgressBar label={`Stage ${run.stage}`} share={active.share} />
+    </div>
+  );
+}
