@@ -1,5 +1,145 @@
-import { ComingPage } from '../../components/coming-page.tsx';
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi, Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { ErrorState } from '../../components/error-state.tsx';
+import { Loading } from '../../components/loading.tsx';
+import { Notice } from '../../components/notice.tsx';
+import { PageHeader } from '../../components/page-header.tsx';
+import { Switch } from '../../components/switch.tsx';
+import { Tabs } from '../../components/tabs.tsx';
+import { UnsavedGuard } from '../../components/unsaved-guard.tsx';
+import { UserText } from '../../components/user-text.tsx';
+import { useMay, useProject } from '../../shell/project-context.tsx';
+import { ErrorsTab } from './errors-tab.tsx';
+import { HistoryTab } from './history-tab.tsx';
+import { LogsTab } from './logs-tab.tsx';
+import { MetricsTab } from './metrics-tab.tsx';
+import { SettingsTab } from './settings-tab.tsx';
+import { TestTab } from './test-tab.tsx';
+import { firstEvent } from './test-event.ts';
+import { pluginInfo, transformationQuery, type Transformation } from './transformation-queries.ts';
+import type { TransformationTab } from './transformation-search.ts';
+import { useDraft } from './use-draft.ts';
+import { useChainChanges } from './use-chain-changes.ts';
 
+const route = getRouteApi('/projects/$projectId/transformations/$configId');
+const pollMs = 10_000;
+
+/** One step of the chain: set up, tried, watched. */
 export function TransformationPage() {
-  return <ComingPage title="Transformation" />;
+  const { id: projectId } = useProject();
+  const { configId } = route.useParams();
+  const config = useQuery({ ...transformationQuery(projectId, Number(configId)), refetchInterval: pollMs });
+  if (config.data !== undefined) return <TransformationView key={configId} config={config.data} />;
+  return (
+    <>
+      <PageHeader title="Transformation" />
+      <div className="rounded-lg border border-line bg-surface">
+        {config.error === null ? (
+          <Loading rows={6} label="Loading the transformation" />
+        ) : (
+          <ErrorState error={config.error} onRetry={() => void config.refetch()} />
+        )}
+      </div>
+    </>
+  );
+}
+
+function TransformationView({ config }: { readonly config: Transformation }) {
+  const { tab = 'settings' } = route.useSearch();
+  const navigate = route.useNavigate();
+  const mayEdit = useMay('editor');
+  const draft = useDraft(config);
+  const [eventText, setEventText] = useState(firstEvent);
+  const tabs = [
+    { value: 'settings', label: draft.dirty ? 'Configuration •' : 'Configuration' },
+    ...(mayEdit ? [{ value: 'test', label: 'Test' } as const] : []),
+    { value: 'metrics', label: 'Metrics' },
+    { value: 'logs', label: 'Logs' },
+    { value: 'errors', label: 'Errors' },
+    { value: 'history', label: 'History' },
+  ] as const satisfies readonly { value: TransformationTab; label: string }[];
+  return (
+    <>
+      <TransformationHeader config={config} />
+      <UnsavedGuard dirty={draft.dirty} />
+      <Tabs
+        tabs={tabs}
+        value={tab}
+        onChange={(next) => void navigate({ search: next === 'settings' ? {} : { tab: next } })}
+      >
+        {tab === 'settings' && <SettingsTab config={config} draft={draft} />}
+        {tab === 'test' && <TestTab config={config} draft={draft} eventText={eventText} onEventText={setEventText} />}
+        {tab === 'metrics' && <MetricsTab id={config.id} />}
+        {tab === 'logs' && <LogsTab id={config.id} />}
+        {tab === 'errors' && <ErrorsTab id={config.id} />}
+        {tab === 'history' && <HistoryTab config={config} />}
+      </Tabs>
+    </>
+  );
+}
+
+function TransformationHeader({ config }: { readonly config: Transformation }) {
+  const { id: projectId } = useProject();
+  const mayEdit = useMay('editor');
+  const { toggle, restore } = useChainChanges(projectId);
+  const plugin = pluginInfo(config);
+  return (
+    <>
+      <p className="pb-1 text-sm">
+        <Link
+          to="/projects/$projectId/transformations"
+          params={{ projectId: String(projectId) }}
+          className="text-soft hover:underline"
+        >
+          Transformations
+        </Link>
+      </p>
+      <PageHeader
+        title={config.name}
+        heading={<UserText text={config.name} charsMax={120} short />}
+        description={
+          <>
+            <UserText text={plugin.name} charsMax={100} short /> <UserText text={plugin.version} charsMax={40} short />
+            {config.description !== '' && (
+              <>
+                {' · '}
+                <UserText text={config.description} charsMax={300} />
+              </>
+            )}
+          </>
+        }
+        actions={
+          !config.deleted && (
+            <span className="flex items-center gap-2 text-sm">
+              <span aria-hidden="true">{config.enabled ? 'On' : 'Off'}</span>
+              <Switch
+                label="Switched on"
+                checked={config.enabled}
+                disabled={!mayEdit}
+                onChange={(enabled) => toggle(config, enabled)}
+              />
+            </span>
+          )
+        }
+      />
+      <div className="flex flex-col gap-2 pb-3 empty:hidden">
+        {config.deleted && (
+          <Notice tone="warn">
+            It is in the bin and does not run.{' '}
+            {mayEdit && (
+              <button type="button" className="underline" onClick={() => restore(config)}>
+                Restore it
+              </button>
+            )}
+          </Notice>
+        )}
+        {config.error !== '' && (
+          <Notice tone="danger">
+            <UserText text={config.error} charsMax={1000} />
+          </Notice>
+        )}
+      </div>
+    </>
+  );
 }

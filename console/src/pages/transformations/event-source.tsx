@@ -1,0 +1,173 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useEffect, useRef, useState } from 'react';
+import type { Page } from '../../../../src/contract/pagination.ts';
+import type { SampleEventRecord } from '../../../../src/contract/sample-events.ts';
+import { readStream } from '../../api/event-stream.ts';
+import { parseExact } from '../../api/exact-json.ts';
+import { apiQuery, projectPath, refresh } from '../../api/queries.ts';
+import { request } from '../../api/request.ts';
+import { useAnnounce } from '../../components/announcer.tsx';
+import { Button } from '../../components/button.tsx';
+import { ErrorNote } from '../../components/error-note.tsx';
+import { isJsonObject, type JsonObject } from '../../components/json-value.ts';
+import { Select } from '../../components/select.tsx';
+import { TextInput } from '../../components/text-input.tsx';
+import { useToast } from '../../components/toasts.tsx';
+import { useProject } from '../../shell/project-context.tsx';
+import { readEvent, textOfEvent } from './test-event.ts';
+
+interface EventSourceProps {
+  /** The event as it is now, to be kept as a sample. */
+  readonly eventText: string;
+  readonly onEvent: (text: string) => void;
+}
+
+/** Where the event of a test comes from: the store, the live stream, a kept sample. Whatever comes can be edited. */
+export function EventSource({ eventText, onEvent }: EventSourceProps) {
+  const [name, setName] = useState('');
+  return (
+    <div className="flex flex-col gap-3">
+      <TextInput
+        label="Name of the event"
+        value={name}
+        onChange={setName}
+        placeholder="any"
+        hint="Of the event that is taken from the store or from the stream."
+      />
+      <div className="flex flex-wrap gap-2">
+        <FromStore name={name.trim()} onEvent={onEvent} />
+        <FromStream name={name.trim()} onEvent={onEvent} />
+      </div>
+      <Samples eventText={eventText} onEvent={onEvent} />
+    </div>
+  );
+}
+
+interface FromProps {
+  /** Empty: any. */
+  readonly name: string;
+  readonly onEvent: (text: string) => void;
+}
+
+function FromStore({ name, onEvent }: FromProps) {
+  const { id } = useProject();
+  const toast = useToast();
+  const announce = useAnnounce();
+  const latest = useMutation({
+    mutationFn: () =>
+      request<{ readonly results: readonly JsonObject[] }>(projectPath(id, 'events'), {
+        query: { limit: 1, event: name },
+      }),
+    onSuccess: ({ results: [event] }) => {
+      if (event === undefined) {
+        toast.error(name === '' ? 'No event is stored yet.' : `No event named ${name} is stored.`);
+        return;
+      }
+      onEvent(textOfEvent(event));
+      announce('The latest stored event is there.');
+    },
+    onError: (error) => toast.error(error),
+  });
+  return (
+    <Button busy={latest.isPending} onClick={() => latest.mutate()}>
+      Latest stored event
+    </Button>
+  );
+}
+
+/** Waits for the next event that arrives. */
+function FromStream({ name, onEvent }: FromProps) {
+  const { id } = useProject();
+  const toast = useToast();
+  const announce = useAnnounce();
+  const [waiting, setWaiting] = useState<AbortController>();
+  const latest = useRef({ onEvent, announce, toast });
+  latest.current = { onEvent, announce, toast };
+  useEffect(() => () => waiting?.abort(), [waiting]);
+  const wait = (): void => {
+    const gone = new AbortController();
+    setWaiting(gone);
+    readStream(projectPath(id, 'live_events'), {
+      query: { stages: 'received', event: name },
+      signal: gone.signal,
+      onMessage: ({ event, data }) => {
+        const seen = event === 'event' ? parseExact(data) : undefined;
+        if (!isJsonObject(seen) || gone.signal.aborted) return;
+        latest.current.onEvent(textOfEvent(seen));
+        latest.current.announce('An event of the live stream is there.');
+        setWaiting(undefined);
+        gone.abort();
+      },
+    }).catch((error: unknown) => {
+      latest.current.toast.error(error);
+      setWaiting(undefined);
+    });
+  };
+  if (waiting === undefined) return <Button onClick={wait}>Next live event</Button>;
+  return (
+    <Button busy onClickCapture={() => setWaiting(undefined)}>
+      Waiting for one… stop
+    </Button>
+  );
+}
+
+function Samples({ eventText, onEvent }: EventSourceProps) {
+  const { id } = useProject();
+  const path = projectPath(id, 'sample_events');
+  const samples = useQuery(apiQuery<Page<SampleEventRecord>>(path, { limit: 1000 }));
+  const [chosen, setChosen] = useState('');
+  const results = samples.data?.results ?? [];
+  const choices = [
+    { value: '', label: results.length === 0 ? 'None kept yet' : 'Choose…' },
+    ...results.map((sample) => ({ value: String(sample.id), label: sample.name })),
+  ];
+  const choose = (value: string): void => {
+    setChosen(value);
+    const sample = results.find((each) => String(each.id) === value);
+    if (sample !== undefined) onEvent(textOfEvent(sample.event));
+  };
+  return (
+    <>
+      <Select
+        label="Kept sample"
+        value={choices.some(({ value }) => value === chosen) ? chosen : ''}
+        choices={choices}
+        onChange={choose}
+        disabled={results.length === 0}
+      />
+      <KeepSample eventText={eventText} path={path} />
+    </>
+  );
+}
+
+function KeepSample({ eventText, path }: { readonly eventText: string; readonly path: string }) {
+  const client = useQueryClient();
+  const toast = useToast();
+  const [name, setName] = useState('');
+  const keep = useMutation({
+    mutationFn: (event: JsonObject) => request(path, { method: 'POST', body: { name: name.trim(), event } }),
+    onSuccess: async () => {
+      toast.done(`Kept as ${name.trim()}.`);
+      setName('');
+      await refresh(client, path);
+    },
+  });
+  const submit = (): void => {
+    const read = readEvent(eventText);
+    if ('problem' in read) toast.error(read.problem);
+    else if (name.trim() !== '') keep.mutate(read.event);
+  };
+  return (
+    <div className="flex flex-col gap-2">
+      <div className="flex items-end gap-2">
+        <div className="min-w-0 flex-1">
+          <TextInput label="Keep this event as" value={name} onChange={setName} maxLength={200} placeholder="Sign up" />
+        </div>
+        <Button busy={keep.isPending} disabled={name.trim() === ''} onClick={submit}>
+          Keep
+        </Button>
+      </div>
+      <ErrorNote error={keep.error} />
+    </div>
+  );
+}

@@ -1,0 +1,134 @@
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import { useMemo } from 'react';
+import type { ActivityEntry } from '../../../../src/contract/activity.ts';
+import { apiPages, apiQuery, projectPath, rowsOf } from '../../api/queries.ts';
+import { Button } from '../../components/button.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { ErrorState } from '../../components/error-state.tsx';
+import { JsonDiff } from '../../components/json-diff.tsx';
+import { Loading } from '../../components/loading.tsx';
+import { Section } from '../../components/section.tsx';
+import { SidePanel } from '../../components/side-panel.tsx';
+import { TimeText } from '../../components/time-text.tsx';
+import { UserText } from '../../components/user-text.tsx';
+import { useMay, useProject } from '../../shell/project-context.tsx';
+import { RestoreButton } from './restore-button.tsx';
+import { timeInput, timeOfInput } from './time-input.ts';
+import { pluginInfo, settingsOf, transformationPath, type Transformation } from './transformation-queries.ts';
+import { Field } from '../../components/field.tsx';
+import { Input } from '../../components/input.tsx';
+
+const route = getRouteApi('/projects/$projectId/transformations/$configId');
+
+/** Every change of it, newest first; as it stood at any time; back to that. */
+export function HistoryTab({ config }: { readonly config: Transformation }) {
+  const { id: projectId } = useProject();
+  const { at } = route.useSearch();
+  const navigate = route.useNavigate();
+  const path = projectPath(projectId, 'activity_log');
+  const log = useInfiniteQuery(apiPages<ActivityEntry>(path, { scope: 'PluginConfig', item_id: String(config.id) }));
+  const entries = useMemo(() => log.data && rowsOf<ActivityEntry>(log.data), [log.data]);
+  const look = (time: string | undefined): void => void navigate({ search: { tab: 'history', at: time } });
+  return (
+    <div className="flex flex-col gap-4">
+      <Field label="As it stood at (your clock)" hint="Shows the settings of that time beside those of now.">
+        {(control) => (
+          <Input
+            {...control}
+            type="datetime-local"
+            step={1}
+            className="max-w-60"
+            value={at === undefined ? '' : timeInput(at)}
+            onChange={(event) => look(timeOfInput(event.target.value))}
+          />
+        )}
+      </Field>
+      {entries === undefined && log.error === null && <Loading rows={5} label="Loading the history" />}
+      {entries === undefined && log.error !== null && (
+        <ErrorState error={log.error} onRetry={() => void log.refetch()} />
+      )}
+      {entries?.length === 0 && <EmptyState title="No changes yet" />}
+      <ol className="flex flex-col gap-3">
+        {entries?.map((entry) => (
+          <li key={entry.id}>
+            <EntryCard entry={entry} onLook={() => look(entry.created_at)} />
+          </li>
+        ))}
+      </ol>
+      {log.hasNextPage && (
+        <Button className="self-start" busy={log.isFetchingNextPage} onClick={() => void log.fetchNextPage()}>
+          Older changes
+        </Button>
+      )}
+      {at !== undefined && <ThenPanel config={config} at={at} onClose={() => look(undefined)} />}
+    </div>
+  );
+}
+
+function EntryCard({ entry, onLook }: { readonly entry: ActivityEntry; readonly onLook: () => void }) {
+  const { activity, user, is_system, created_at, detail } = entry;
+  const who = is_system ? 'the service' : (user?.first_name ?? user?.email ?? 'somebody');
+  return (
+    <Section
+      title={activity.replaceAll('_', ' ')}
+      description={
+        <>
+          <TimeText time={created_at} /> by <UserText text={who} charsMax={80} short />
+        </>
+      }
+      actions={
+        <Button size="small" onClick={onLook}>
+          As it stood then
+        </Button>
+      }
+    >
+      {detail.changes.length === 0 ? (
+        <p className="text-sm text-soft">No field changed.</p>
+      ) : (
+        <JsonDiff before={fieldsOf(entry, 'before')} after={fieldsOf(entry, 'after')} />
+      )}
+    </Section>
+  );
+}
+
+function fieldsOf({ detail }: ActivityEntry, side: 'before' | 'after'): Readonly<Record<string, unknown>> {
+  const present = detail.changes.filter((change) => change[side] !== null && change[side] !== undefined);
+  return Object.fromEntries(present.map((change) => [change.field, change[side]]));
+}
+
+interface ThenPanelProps {
+  readonly config: Transformation;
+  readonly at: string;
+  readonly onClose: () => void;
+}
+
+function ThenPanel({ config, at, onClose }: ThenPanelProps) {
+  const { id: projectId } = useProject();
+  const mayEdit = useMay('editor');
+  const path = `${transformationPath(projectId, config.id)}/activity`;
+  const then = useQuery(apiQuery<Transformation>(path, { at }));
+  return (
+    <SidePanel
+      open
+      onClose={onClose}
+      title="As it stood then"
+      description={<TimeText time={at} form="exact" />}
+      actions={mayEdit && then.data !== undefined && <RestoreButton config={config} at={at} onDone={onClose} />}
+    >
+      {then.data === undefined && then.error === null && <Loading rows={5} label="Loading the state" />}
+      {then.data === undefined && then.error !== null && (
+        <ErrorState error={then.error} onRetry={() => void then.refetch()} />
+      )}
+      {then.data !== undefined && (
+        <JsonDiff before={shown(then.data)} after={shown(config)} beforeLabel="Then" afterLabel="Now" />
+      )}
+    </SidePanel>
+  );
+}
+
+function shown(config: Transformation): Readonly<Record<string, unknown>> {
+  const { name, description, enabled, deleted, order } = config;
+  const { name: plugin, version } = pluginInfo(config);
+  return { name, description, enabled, deleted, order, plugin, version, settings: settingsOf(config) };
+}

@@ -1,0 +1,10 @@
+import type { PluginLogRecord } from '../../../../src/contract/plugin-view.ts';
+
+/** Of the lines in a plugin's log. */
+export const pluginLogLevels = [
+  'DEBUG',
+  'LOG',
+  'INFO',
+  'WARN',
+  'ERROR',
+] as const satisfies readonly PluginLogRecord['level'][];

@@ -1,0 +1,104 @@
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { Play } from 'lucide-react';
+import { useState } from 'react';
+import { useAnnounce } from '../../components/announcer.tsx';
+import { Button } from '../../components/button.tsx';
+import { Checkbox } from '../../components/checkbox.tsx';
+import { CodeEditor } from '../../components/code-editor.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { ErrorNote } from '../../components/error-note.tsx';
+import type { JsonObject } from '../../components/json-value.ts';
+import { Notice } from '../../components/notice.tsx';
+import { Section } from '../../components/section.tsx';
+import { Select } from '../../components/select.tsx';
+import { useProject } from '../../shell/project-context.tsx';
+import { EventSource } from './event-source.tsx';
+import { readEvent } from './test-event.ts';
+import { TestResultView } from './test-result-view.tsx';
+import { runTest, testSteps, type TestScope } from './test-run.ts';
+import { chainQuery, type Transformation } from './transformation-queries.ts';
+import type { Draft } from './use-draft.ts';
+
+interface TestTabProps {
+  readonly config: Transformation;
+  readonly draft: Draft;
+  readonly eventText: string;
+  readonly onEventText: (text: string) => void;
+}
+
+const scopes = [
+  { value: 'step', label: 'This step' },
+  { value: 'chain', label: 'The whole chain' },
+] as const satisfies readonly { value: TestScope; label: string }[];
+
+/** An event is tried: what is not saved counts, and nothing is stored. */
+export function TestTab({ config, draft, eventText, onEventText }: TestTabProps) {
+  const { id: projectId } = useProject();
+  const announce = useAnnounce();
+  const [scope, setScope] = useState<TestScope>('step');
+  const [real, setReal] = useState(false);
+  const [problem, setProblem] = useState<string>();
+  const chain = useQuery(chainQuery(projectId));
+  const test = useMutation({
+    mutationFn: (event: JsonObject) => {
+      const steps = testSteps({ config, chain: chain.data?.results ?? [config], scope, settings: draft.changed });
+      return runTest(projectId, { event, steps, requests: real ? 'real' : 'refused' });
+    },
+    onSuccess: ({ outcome, steps }) => announce(`The event was ${outcome} after ${steps.length} steps.`),
+  });
+  const run = (): void => {
+    const read = readEvent(eventText);
+    setProblem('problem' in read ? read.problem : undefined);
+    if ('event' in read) test.mutate(read.event);
+  };
+  return (
+    <div className="grid items-start gap-4 lg:grid-cols-2">
+      <Section title="Event" description="Ctrl Enter runs the test.">
+        <div className="flex flex-col gap-4">
+          <CodeEditor
+            label="Event"
+            language="json"
+            value={eventText}
+            onChange={onEventText}
+            onSubmit={run}
+            height="18rem"
+          />
+          {problem !== undefined && <Notice tone="danger">{problem}</Notice>}
+          <div className="flex flex-wrap items-end gap-3">
+            <div className="w-44">
+              <Select label="Goes through" value={scope} choices={scopes} onChange={setScope} />
+            </div>
+            <Button
+              kind="primary"
+              icon={<Play aria-hidden="true" className="size-4" />}
+              busy={test.isPending}
+              onClick={run}
+            >
+              Run test
+            </Button>
+          </div>
+          <Checkbox
+            label="Plugins may reach other servers"
+            hint="Off: their requests are refused, and what they do then is shown."
+            checked={real}
+            onChange={setReal}
+          />
+          {draft.dirty && <Notice tone="info">Tried with the changes that are not saved yet.</Notice>}
+          <EventSource eventText={eventText} onEvent={onEventText} />
+        </div>
+      </Section>
+      <div className="flex min-w-0 flex-col gap-4">
+        <ErrorNote error={test.error} />
+        {test.data !== undefined ? (
+          <TestResultView result={test.data} />
+        ) : (
+          <div className="rounded-lg border border-line bg-surface">
+            <EmptyState title="Nothing tried yet">
+              Take an event from the store or the live stream, or type one, and run the test. Nothing of it is stored.
+            </EmptyState>
+          </div>
+        )}
+      </div>
+    </div>
+  );
+}
