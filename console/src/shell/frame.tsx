@@ -45,7 +45,8 @@ export function Frame() {
         <div className="flex min-w-0 flex-1 flex-col">
           <TopBar />
           <ConnectionBanner />
-          <main id="main" ref={mainRef} tabIndex={-1} className="min-h-0 flex-1 overflow-auto outline-none">
+          {/* In the order of Tab: a page without controls is scrolled by keyboard too. */}
+          <main id="main" ref={mainRef} tabIndex={0} className="min-h-0 flex-1 overflow-auto outline-none">
             <div className="mx-auto w-full max-w-screen-2xl p-4 sm:p-6">
               <Outlet />
             </div>

@@ -1,0 +1,7 @@
+import type { ServiceStatus } from '../../../../src/contract/status.ts';
+import { apiQuery } from '../../api/queries.ts';
+
+export type Status = ServiceStatus;
+
+/** For admins only. */
+export const statusQuery = apiQuery<Status>('/api/status');
