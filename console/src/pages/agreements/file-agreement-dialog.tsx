@@ -70,22 +70,8 @@ function FileAgreementForm({ onClose }: Omit<FileAgreementDialogProps, 'open'>) 
           required
         />
         <TextInput label="How it is sent" value={method} onChange={setMethod} maxLength={400} required />
-        <TextInput
-          label="Events in all"
-          inputMode="numeric"
-          value={total}
-          onChange={setTotal}
-          required
-          error={wholeError(total)}
-        />
-        <TextInput
-          label="Highest speed, events per second"
-          inputMode="numeric"
-          value={speed}
-          onChange={setSpeed}
-          required
-          error={wholeError(speed)}
-        />
+        <CountInput label="Events in all" value={total} onChange={setTotal} />
+        <CountInput label="Highest speed, events per second" value={speed} onChange={setSpeed} />
         <TextArea label="Note" value={note} onChange={setNote} maxLength={1000} rows={3} />
         <ErrorNote error={file.error} />
       </div>
@@ -93,10 +79,17 @@ function FileAgreementForm({ onClose }: Omit<FileAgreementDialogProps, 'open'>) 
   );
 }
 
-function isWhole(text: string): boolean {
-  return /^[1-9]\d{0,12}$/.test(text.trim());
+interface CountInputProps {
+  readonly label: string;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
 }
 
-function wholeError(text: string): string | undefined {
-  return text === '' || isWhole(text) ? undefined : 'Expected a whole number above 0.';
+function CountInput({ label, value, onChange }: CountInputProps) {
+  const error = value === '' || isWhole(value) ? undefined : 'Expected a whole number above 0.';
+  return <TextInput label={label} inputMode="numeric" value={value} onChange={onChange} required error={error} />;
+}
+
+function isWhole(text: string): boolean {
+  return /^[1-9]\d{0,12}$/.test(text.trim());
 }
