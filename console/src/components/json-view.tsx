@@ -9,18 +9,20 @@ interface JsonViewProps {
   readonly value: unknown;
   /** Levels that are open at first. */
   readonly openDepth?: number;
+  /** What it is, where several stand on a page. */
+  readonly label?: string;
 }
 
 const itemsMax = 100;
 
 /** A JSON value as a tree that can be opened and copied. */
-export function JsonView({ value, openDepth = 2 }: JsonViewProps) {
+export function JsonView({ value, openDepth = 2, label = 'JSON' }: JsonViewProps) {
   return (
     <div className="relative rounded-md border border-line bg-sunken">
       <div
         tabIndex={0}
         role="region"
-        aria-label="JSON"
+        aria-label={label}
         dir="ltr"
         className="max-h-[32rem] overflow-auto p-2 pr-10 font-mono text-xs leading-5"
       >

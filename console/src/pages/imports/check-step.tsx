@@ -1,0 +1,110 @@
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { Button } from '../../components/button.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { ErrorNote } from '../../components/error-note.tsx';
+import { Loading } from '../../components/loading.tsx';
+import { Notice } from '../../components/notice.tsx';
+import { Section } from '../../components/section.tsx';
+import { UserText } from '../../components/user-text.tsx';
+import { request } from '../../api/request.ts';
+import { CheckFindings } from './check-findings.tsx';
+import { configPath, startRun, type Preflight } from './imports-query.ts';
+import { PreflightList } from './preflight-list.tsx';
+import { checkQuery } from './run-results.ts';
+import { RunStages } from './run-stages.tsx';
+import { useRun } from './use-run.ts';
+import { WizardFooter } from './wizard-footer.tsx';
+
+interface CheckStepProps {
+  readonly projectId: number;
+  readonly configId: number;
+  readonly runId: string | undefined;
+  readonly onRun: (runId: string | undefined) => void;
+  readonly onBack: () => void;
+  readonly onDone: () => void;
+}
+
+/** Everything is fetched, converted and examined; nothing is sent. */
+export function CheckStep({ projectId, configId, runId, onRun, onBack, onDone }: CheckStepProps) {
+  const preflight = useQuery({
+    queryKey: [`${configPath(projectId, configId)}/preflight`],
+    queryFn: () =>
+      request<Preflight>(`${configPath(projectId, configId)}/preflight`, { method: 'POST', body: { last: 'check' } }),
+    retry: false,
+    enabled: runId === undefined,
+  });
+  const start = useMutation({
+    mutationFn: () => startRun(projectId, configId, { last: 'check' }),
+    onSuccess: (run) => onRun(run.id),
+  });
+  if (runId !== undefined) {
+    return (
+      <Checked
+        place={{ projectId, configId, runId }}
+        onAgain={() => onRun(undefined)}
+        onBack={onBack}
+        onDone={onDone}
+      />
+    );
+  }
+  return (
+    <div className="flex flex-col gap-4">
+      <Section title="Preflight" description="What a run would need, looked at without fetching or sending." flush>
+        {preflight.isPending && <Loading rows={4} label="Looking" />}
+        {preflight.error !== null && (
+          <div className="p-4">
+            <ErrorNote error={preflight.error} />
+          </div>
+        )}
+        {preflight.data !== undefined && <PreflightList preflight={preflight.data} />}
+      </Section>
+      <ErrorNote error={start.error} />
+      <WizardFooter
+        onBack={onBack}
+        onNext={() => start.mutate()}
+        next="Check all records"
+        busy={start.isPending}
+        disabled={preflight.data?.verdict === 'failed'}
+      >
+        {preflight.data?.verdict === 'failed' && <Button onClick={() => void preflight.refetch()}>Look again</Button>}
+      </WizardFooter>
+    </div>
+  );
+}
+
+interface CheckedProps {
+  readonly place: { readonly projectId: number; readonly configId: number; readonly runId: string };
+  readonly onAgain: () => void;
+  readonly onBack: () => void;
+  readonly onDone: () => void;
+}
+
+function Checked({ place, onAgain, onBack, onDone }: CheckedProps) {
+  const run = useRun(place);
+  const state = run.data?.state;
+  const isOver = state === 'completed' || state === 'failed';
+  const check = useQuery({ ...checkQuery(place), enabled: isOver, retry: false });
+  return (
+    <div className="flex flex-col gap-4">
+      <ErrorNote error={run.error} />
+      {run.data !== undefined && !isOver && <RunStages run={run.data} />}
+      {run.data?.reason !== undefined && run.data.reason !== '' && (
+        <Notice tone="danger">
+          <UserText text={run.data.reason} charsMax={1000} />
+        </Notice>
+      )}
+      {check.data !== undefined && <CheckFindings check={check.data} />}
+      {isOver && check.error !== null && (
+        <EmptyState title="It did not get as far as the check">The reason stands above.</EmptyState>
+      )}
+      <WizardFooter
+        onBack={onBack}
+        onNext={onDone}
+        next="Go on to the agreement"
+        disabled={state !== 'completed' || check.data?.verdict !== 'passed'}
+      >
+        <Button onClick={onAgain}>Check again</Button>
+      </WizardFooter>
+    </div>
+  );
+}

@@ -1,0 +1,114 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { refresh } from '../../api/queries.ts';
+import { ErrorNote } from '../../components/error-note.tsx';
+import { SchemaForm } from '../../components/schema-form.tsx';
+import {
+  changedSettings,
+  isField,
+  missingSettings,
+  readSchema,
+  settingErrors,
+  type SchemaEntry,
+  type SettingErrors,
+  type SettingValues,
+} from '../../components/schema-values.ts';
+import { Section } from '../../components/section.tsx';
+import { TextInput } from '../../components/text-input.tsx';
+import { configsPath, type Plugin } from './imports-query.ts';
+import { UploadFiles } from './upload-files.tsx';
+import { useDraft } from './use-draft.ts';
+import { WizardFooter } from './wizard-footer.tsx';
+import { changeSettings, createImport } from './wizard-query.ts';
+
+/** What the preview is for. */
+const mappingKeys: ReadonlySet<string> = new Set(['format', 'format_options', 'names', 'choose', 'transform']);
+const loadKeys: ReadonlySet<string> = new Set([
+  'events_per_second',
+  'rejected_max',
+  'target_url',
+  'target_api_key',
+  'target_personal_api_key',
+]);
+const nameKey = ' name';
+
+interface ConnectionStepProps {
+  readonly projectId: number;
+  readonly plugin: Plugin;
+  readonly configId: number | undefined;
+  readonly stored: SettingValues;
+  readonly onBack: () => void;
+  readonly onDone: (configId: number) => void;
+}
+
+/** How the source is reached. The import is stored here for the first time. */
+export function ConnectionStep(props: ConnectionStepProps) {
+  const { projectId, plugin, configId, stored, onBack, onDone } = props;
+  const client = useQueryClient();
+  const schema = readSchema(plugin.config_schema);
+  const secrets = schema.filter(isField).filter(({ secret }) => secret === true);
+  const key = `import draft ${projectId} ${configId ?? plugin.slug}`;
+  const [draft, setDraft, forget] = useDraft(
+    key,
+    secrets.map((field) => field.key),
+  );
+  const [errors, setErrors] = useState<SettingErrors>({});
+  const { [nameKey]: name = plugin.name, ...typed } = draft;
+  const values: SettingValues = { ...stored, ...typed };
+  const connection = ofKeys(schema, (each) => !mappingKeys.has(each) && !loadKeys.has(each));
+  const save = useMutation({
+    mutationFn: async () => {
+      const id = configId ?? (await createImport(projectId, plugin.id, String(name))).id;
+      await changeSettings(projectId, id, changedSettings(stored, values));
+      return id;
+    },
+    onSuccess: async (id) => {
+      forget();
+      await refresh(client, configsPath(projectId));
+      onDone(id);
+    },
+    onError: (error) => setErrors(settingErrors(error)),
+  });
+  const next = (): void => {
+    const missing = missingSettings(connection, values);
+    setErrors(missing);
+    if (Object.keys(missing).length === 0) save.mutate();
+  };
+  const change = (changed: SettingValues): void => setDraft({ ...draft, ...changed });
+  const form = { values, stored, onChange: change, errors };
+  return (
+    <div className="flex flex-col gap-4">
+      <Section title={plugin.name}>
+        <div className="flex flex-col gap-4">
+          {configId === undefined && (
+            <TextInput
+              label="Name of the import"
+              value={String(name)}
+              onChange={(text) => change({ [nameKey]: text })}
+            />
+          )}
+          {plugin.slug === 'files' && (
+            <UploadFiles
+              projectId={projectId}
+              paths={String(values['paths'] ?? '')}
+              onPaths={(paths) => change({ paths })}
+            />
+          )}
+          <SchemaForm schema={connection} {...form} />
+        </div>
+      </Section>
+      <details className="rounded-lg border border-line bg-surface p-4">
+        <summary className="cursor-pointer text-sm font-semibold">Speed, tolerance and target</summary>
+        <div className="pt-4">
+          <SchemaForm schema={ofKeys(schema, (each) => loadKeys.has(each))} {...form} />
+        </div>
+      </details>
+      <ErrorNote error={save.error} />
+      <WizardFooter onBack={onBack} onNext={next} next="Go on to the preview" busy={save.isPending} />
+    </div>
+  );
+}
+
+function ofKeys(schema: readonly SchemaEntry[], wanted: (key: string) => boolean): SchemaEntry[] {
+  return schema.filter((entry) => isField(entry) && wanted(entry.key));
+}

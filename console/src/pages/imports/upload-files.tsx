@@ -1,0 +1,188 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Upload } from 'lucide-react';
+import { useRef, useState } from 'react';
+import { apiQuery, refresh } from '../../api/queries.ts';
+import { Button } from '../../components/button.tsx';
+import { classNames } from '../../components/class-names.ts';
+import { ErrorNote } from '../../components/error-note.tsx';
+import { formatBytes } from '../../components/format-number.ts';
+import { UserText } from '../../components/user-text.tsx';
+import { ProgressBar } from './progress-bar.tsx';
+import { filesPath, resumeAt, uploadFile, type Begun, type UploadedFiles } from './upload-file.ts';
+
+interface UploadFilesProps {
+  readonly projectId: number;
+  /** Lines of the setting `paths`. */
+  readonly paths: string;
+  readonly onPaths: (paths: string) => void;
+}
+
+interface Sending {
+  readonly file: File;
+  readonly bytes: number;
+  readonly error?: unknown;
+}
+
+/** Files by drag and drop, or chosen. One that broke off goes on where it was when the same file is given again. */
+export function UploadFiles({ projectId, paths, onPaths }: UploadFilesProps) {
+  const uploaded = useQuery(apiQuery<UploadedFiles>(filesPath(projectId)));
+  const { sending, add, again } = useUploads({ projectId, paths, onPaths });
+  return (
+    <div className="flex flex-col gap-3">
+      <DropZone onFiles={add} />
+      {sending.map((each) => (
+        <SendingRow
+          key={`${each.file.name} ${each.file.lastModified}`}
+          sending={each}
+          onAgain={() => again(each.file)}
+        />
+      ))}
+      <UploadedList files={uploaded.data?.results ?? []} paths={paths} onPaths={onPaths} />
+    </div>
+  );
+}
+
+/** Files under way; each that arrives whole becomes one of the paths. */
+function useUploads({ projectId, paths, onPaths }: UploadFilesProps) {
+  const client = useQueryClient();
+  const path = filesPath(projectId);
+  const [sending, setSending] = useState<readonly Sending[]>([]);
+  const now = useRef({ paths, onPaths });
+  now.current = { paths, onPaths };
+  const note = (file: File, change: Partial<Sending>): void =>
+    setSending((all) => all.map((each) => (each.file === file ? { ...each, ...change } : each)));
+  const send = async (file: File): Promise<void> => {
+    const files = await client.fetchQuery({ ...apiQuery<UploadedFiles>(path), staleTime: 0 });
+    const there = files.results.find(({ name }) => name === file.name)?.bytes;
+    const from = resumeAt(readBegun(projectId, file.name), file, there);
+    storeBegun(projectId, file);
+    note(file, { bytes: from, error: undefined });
+    await uploadFile({ projectId, file, from, onProgress: (bytes) => note(file, { bytes }) });
+    localStorage.removeItem(begunKey(projectId, file.name));
+    const line = `upload:${file.name}`;
+    const lines = linesOf(now.current.paths);
+    if (!lines.includes(line)) now.current.onPaths([...lines, line].join('\n'));
+    setSending((all) => all.filter((each) => each.file !== file));
+    await refresh(client, path);
+  };
+  const again = (file: File): void => void send(file).catch((error: unknown) => note(file, { error }));
+  const add = (files: readonly File[]): void => {
+    setSending((all) => [...all, ...files.map((file) => ({ file, bytes: 0 }))]);
+    for (const file of files) again(file);
+  };
+  return { sending, add, again };
+}
+
+function linesOf(paths: string): string[] {
+  return paths.split('\n').filter((line) => line.trim() !== '');
+}
+
+function DropZone({ onFiles }: { readonly onFiles: (files: readonly File[]) => void }) {
+  const [over, setOver] = useState(false);
+  const input = useRef<HTMLInputElement>(null);
+  return (
+    <div
+      onDragOver={(event) => {
+        event.preventDefault();
+        setOver(true);
+      }}
+      onDragLeave={() => setOver(false)}
+      onDrop={(event) => {
+        event.preventDefault();
+        setOver(false);
+        onFiles([...event.dataTransfer.files]);
+      }}
+      className={classNames(
+        'flex flex-col items-center gap-2 rounded-lg border-2 border-dashed px-4 py-6 text-center text-sm',
+        over ? 'border-accent bg-accent-soft' : 'border-line',
+      )}
+    >
+      <Upload aria-hidden="true" className="size-5 text-soft" />
+      <p>Drop files here: NDJSON, JSON, CSV, Parquet or Avro, plain or packed.</p>
+      <Button onClick={() => input.current?.click()}>Choose files</Button>
+      <input
+        ref={input}
+        type="file"
+        multiple
+        aria-label="Files to upload"
+        className="sr-only"
+        tabIndex={-1}
+        onChange={({ target }) => {
+          onFiles([...(target.files ?? [])]);
+          // The same file may be chosen again after it broke off.
+          target.value = '';
+        }}
+      />
+    </div>
+  );
+}
+
+interface SendingRowProps {
+  readonly sending: Sending;
+  readonly onAgain: () => void;
+}
+
+function SendingRow({ sending: { file, bytes, error }, onAgain }: SendingRowProps) {
+  return (
+    <div className="flex flex-col gap-1 text-sm">
+      <p className="flex justify-between gap-2">
+        <UserText text={file.name} charsMax={100} short />
+        <span className="text-soft tabular-nums">
+          {formatBytes(bytes)} of {formatBytes(file.size)}
+        </span>
+      </p>
+      <ProgressBar label={`Upload of ${file.name}`} share={file.size === 0 ? 1 : bytes / file.size} />
+      <ErrorNote error={error} />
+      {error !== undefined && (
+        <Button size="small" onClick={onAgain}>
+          Go on with the upload
+        </Button>
+      )}
+    </div>
+  );
+}
+
+interface UploadedListProps {
+  readonly files: UploadedFiles['results'];
+  readonly paths: string;
+  readonly onPaths: (paths: string) => void;
+}
+
+/** What is there already: each can be a part of the import or not. */
+function UploadedList({ files, paths, onPaths }: UploadedListProps) {
+  const lines = linesOf(paths);
+  if (files.length === 0) return null;
+  return (
+    <fieldset className="flex flex-col gap-1.5 text-sm">
+      <legend className="pb-1 font-medium">Uploaded files</legend>
+      {files.map(({ name, path, bytes }) => (
+        <label key={name} className="flex items-center gap-2">
+          <input
+            type="checkbox"
+            className="size-4 accent-accent"
+            checked={lines.includes(path)}
+            onChange={({ target }) =>
+              onPaths((target.checked ? [...lines, path] : lines.filter((line) => line !== path)).join('\n'))
+            }
+          />
+          <UserText text={name} charsMax={100} short />
+          <span className="text-soft">{formatBytes(bytes)}</span>
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+function begunKey(projectId: number, name: string): string {
+  return `upload ${projectId} ${name}`;
+}
+
+function readBegun(projectId: number, name: string): Begun | undefined {
+  const text = localStorage.getItem(begunKey(projectId, name));
+  return text === null ? undefined : (JSON.parse(text) as Begun);
+}
+
+function storeBegun(projectId: number, { name, size, lastModified }: File): void {
+  const begun: Begun = { name, size, modified: lastModified };
+  localStorage.setItem(begunKey(projectId, name), JSON.stringify(begun));
+}

@@ -1,0 +1,23 @@
+import type { ReactNode } from 'react';
+import { Button } from '../../components/button.tsx';
+
+interface WizardFooterProps {
+  readonly onBack?: () => void;
+  readonly onNext: () => void;
+  readonly next: string;
+  readonly disabled?: boolean;
+  readonly busy?: boolean;
+  readonly children?: ReactNode;
+}
+
+export function WizardFooter({ onBack, onNext, next, disabled = false, busy = false, children }: WizardFooterProps) {
+  return (
+    <div className="flex flex-wrap justify-end gap-2 pt-4">
+      {children}
+      {onBack !== undefined && <Button onClick={onBack}>Back</Button>}
+      <Button kind="primary" disabled={disabled} busy={busy} onClick={onNext}>
+        {next}
+      </Button>
+    </div>
+  );
+}
