@@ -1,7 +1,8 @@
 /** What is around every page of the console, in a real browser. Skips without Chromium. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chromiumPath } from '../support/browser.ts';
-import { lookFaults, sessionCookie, startConsole, type ConsoleUnderTest } from '../support/console.ts';
+import { lookFaults, startConsole, type ConsoleUnderTest } from '../support/console.ts';
+import { sessionCookie } from '../support/session-cookie.ts';
 import { hasProc, runningStorePid } from '../support/processes.ts';
 import { freePort, personalKey, startServer, tempDataDir, type TestServer } from '../support/server.ts';
 
@@ -141,7 +142,7 @@ describe.skipIf(!chromiumPath)('the console', () => {
     await context.clearCookies();
     await page.goto(`${server.url}/console/projects/1/warnings`);
     await page.getByRole('heading', { name: 'Sign in to Millrace' }).waitFor();
-    await context.addCookies([await sessionCookie(server)]);
+    await context.addCookies([await sessionCookie(server, personalKey)]);
     await page.getByRole('heading', { name: 'Warnings' }).waitFor({ timeout: 20_000 });
     expect(under.problems().filter((problem) => !/status of (401|403|503)/.test(problem))).toEqual([]);
   });
@@ -158,7 +159,7 @@ describe.skipIf(!chromiumPath)('the console', () => {
   // Last: a service ends with the test that started it.
   it('says that the service is away, and goes on by itself with what was typed when it is back', async () => {
     const { page, context } = under;
-    await context.addCookies([await sessionCookie(server)]);
+    await context.addCookies([await sessionCookie(server, personalKey)]);
     await under.open('warnings');
     await page.getByRole('searchbox').fill('typed before');
     under.problems();

@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { BrowserContext, Page } from 'playwright-core';
 import { launchBrowser } from './browser.ts';
+import { sessionCookie } from './session-cookie.ts';
 import { personalKey, startServer, tempDataDir, type TestServer } from './server.ts';
 
 export interface ConsoleUnderTest extends AsyncDisposable {
@@ -34,7 +35,7 @@ export async function startConsole({
   const browser = await launchBrowser();
   cleanup.defer(() => browser.close());
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' });
-  if (signedOut !== true) await context.addCookies([await sessionCookie(server)]);
+  if (signedOut !== true) await context.addCookies([await sessionCookie(server, personalKey)]);
   const page = await context.newPage();
   const problems = collectProblems(page);
   const owned = cleanup.move();
@@ -56,19 +57,6 @@ async function ownServer(cleanup: AsyncDisposableStack, env: Readonly<Record<str
   const server = await startServer(dataDir.path, env);
   cleanup.defer(async () => void (await server.terminate()));
   return server;
-}
-
-/** A session as the sign-in page starts it, with the bootstrap key or another. */
-export async function sessionCookie(
-  server: Pick<TestServer, 'url'>,
-  key = personalKey,
-): Promise<{ name: string; value: string; url: string }> {
-  const body = new URLSearchParams({ key });
-  const headers = { origin: server.url };
-  const answer = await fetch(`${server.url}/login`, { method: 'POST', body, headers, redirect: 'manual' });
-  const [, name = '', value = ''] = /^([^=]+)=([^;]+)/.exec(answer.headers.get('set-cookie') ?? '') ?? [];
-  if (value === '') throw new Error(`expected a session, got status ${answer.status}: ${await answer.text()}`);
-  return { name, value, url: server.url };
 }
 
 function collectProblems(page: Page): string[] {
