@@ -48,7 +48,11 @@ export function Dialog({ open, onClose, title, description, children, footer, si
               onClick={onClose}
             />
           </div>
-          {children !== undefined && <div className="min-h-0 overflow-auto px-4 py-3">{children}</div>}
+          {children !== undefined && (
+            <div tabIndex={0} className="min-h-0 overflow-auto px-4 py-3">
+              {children}
+            </div>
+          )}
           {footer !== undefined && (
             <div className="flex flex-wrap justify-end gap-2 border-t border-line px-4 py-3">{footer}</div>
           )}

@@ -1,11 +1,11 @@
-import { useMutation } from '@tanstack/react-query';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Button } from '../../components/button.tsx';
 import { ErrorNote } from '../../components/error-note.tsx';
 import { NumberText } from '../../components/number-text.tsx';
 import { Section } from '../../components/section.tsx';
 import { TextInput } from '../../components/text-input.tsx';
-import { startRun, steerRun, type Run } from './imports-query.ts';
+import { runQuery, startRun, steerRun, type Run } from './imports-query.ts';
 import { WizardFooter } from './wizard-footer.tsx';
 
 interface StartStepProps {
@@ -19,6 +19,7 @@ interface StartStepProps {
 
 /** The load, as a whole or as a trial first. */
 export function StartStep({ projectId, configId, run, onBack, onStarted }: StartStepProps) {
+  const client = useQueryClient();
   const [records, setRecords] = useState('1000');
   const limit = Number(records);
   const place = { projectId, configId, runId: run.id };
@@ -27,7 +28,11 @@ export function StartStep({ projectId, configId, run, onBack, onStarted }: Start
       kind === 'all'
         ? steerRun(place, 'resume', { last: 'report' })
         : startRun(projectId, configId, { last: 'report', limit }),
-    onSuccess: onStarted,
+    onSuccess: (started) => {
+      // The page of the run would take the one that was checked for it, which is over.
+      client.setQueryData(runQuery({ ...place, runId: started.id }).queryKey, started);
+      onStarted(started);
+    },
   });
   const isLimit = Number.isSafeInteger(limit) && limit >= 1;
   return (
