@@ -53,7 +53,7 @@ export const liveStepSchema = Type.Object({
   config_id: Type.Integer({ description: 'The transformation.' }),
   label: Type.String({ description: 'As the events name it.' }),
   outcome: Type.Union(
-    ['succeeded', 'failed', 'dropped', 'skipped'].map((each) => Type.Literal(each)),
+    [Type.Literal('succeeded'), Type.Literal('failed'), Type.Literal('dropped'), Type.Literal('skipped')],
     { description: 'skipped: it could not run just then; the event went on untouched, as after a failure.' },
   ),
   error: orNull(Type.String(), 'Of a failure; without secrets.'),
@@ -62,7 +62,13 @@ export const liveStepSchema = Type.Object({
 
 /** The data of a message `event`. */
 export const liveEventSchema = Type.Object({
-  stage: Type.Union(liveStages.map((each) => Type.Literal(each))),
+  stage: Type.Union([
+    Type.Literal('received'),
+    Type.Literal('transformed'),
+    Type.Literal('stored'),
+    Type.Literal('dropped'),
+    Type.Literal('dead_letter'),
+  ]),
   at: Type.String({ format: 'date-time', description: 'When it was seen there.' }),
   ...snapshot,
   historical_migration: Type.Boolean(),

@@ -12,10 +12,15 @@ export interface StreamOptions {
   readonly query?: Query;
   readonly signal: AbortSignal;
   readonly onMessage: (message: StreamMessage) => void;
-  readonly onState?: (state: 'connecting' | 'open' | 'waiting') => void;
+  /** `reason`: what the service refused it with for now; absent when the connection broke. */
+  readonly onState?: (state: StreamState, reason?: ApiError) => void;
 }
 
+export type StreamState = 'connecting' | 'open' | 'waiting';
+
 const delayMaxMs = 10_000;
+/** The service sends at least a heartbeat every 15 s; a connection that is silent for longer is broken unnoticed. */
+const silenceMsMax = 40_000;
 
 /**
  * Reads a stream of server-sent events until the signal ends it; after a break it waits and connects again, telling the server
@@ -28,6 +33,7 @@ export async function readStream(path: string, options: StreamOptions): Promise<
   let failures = 0;
   while (!signal.aborted) {
     onState?.('connecting');
+    let reason: ApiError | undefined;
     try {
       await readOnce(path, options, lastId, (message) => {
         lastId = message.id ?? lastId;
@@ -37,9 +43,10 @@ export async function readStream(path: string, options: StreamOptions): Promise<
       if (signal.aborted) return;
       // A connection that breaks in the middle is no ApiError.
       if (error instanceof ApiError && !isTransient(error)) throw error;
+      if (error instanceof ApiError && error.status !== 0) reason = error;
     }
     if (signal.aborted) return;
-    onState?.('waiting');
+    onState?.('waiting', reason);
     await pause(Math.min(500 * 2 ** failures, delayMaxMs), signal);
     failures += 1;
   }
@@ -62,7 +69,24 @@ async function readOnce(
     },
   });
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
-  for (let piece = await reader?.read(); piece?.done === false; piece = await reader?.read()) parser.feed(piece.value);
+  if (reader === undefined) return;
+  for (let piece = await readSoon(reader); !piece.done; piece = await readSoon(reader)) parser.feed(piece.value);
+}
+
+/** @throws Error when nothing comes for too long: then the connection is given up. */
+async function readSoon(reader: ReadableStreamDefaultReader<string>): Promise<ReadableStreamReadResult<string>> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const silence = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => {
+      reject(new Error('the stream is silent'));
+      void reader.cancel().catch(() => undefined);
+    }, silenceMsMax);
+  });
+  try {
+    return await Promise.race([reader.read(), silence]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {

@@ -1,12 +1,19 @@
 import { Search, X } from 'lucide-react';
-import { useEffect, useRef, useState, type ReactNode, type RefObject } from 'react';
+import { useEffect, useId, useRef, useState, type ReactNode, type RefObject } from 'react';
 import { isTyping } from '../shell/is-typing.ts';
 import { Button } from './button.tsx';
 import { Input } from './input.tsx';
 import { BareSelect, type Choice } from './select.tsx';
 
 export type Filter<Name extends string = string> =
-  | { readonly kind: 'text'; readonly name: Name; readonly label: string; readonly placeholder?: string }
+  | {
+      readonly kind: 'text';
+      readonly name: Name;
+      readonly label: string;
+      readonly placeholder?: string;
+      /** Known values, offered while typing; others may be typed too. */
+      readonly suggestions?: readonly string[];
+    }
   | {
       readonly kind: 'choice';
       readonly name: Name;
@@ -70,6 +77,7 @@ function FilterControl({ filter, value, onChange }: FilterControlProps) {
 interface TextFilterProps {
   readonly label: string;
   readonly placeholder?: string;
+  readonly suggestions?: readonly string[];
   readonly value: string;
   readonly onChange: (value: string) => void;
 }
@@ -77,7 +85,8 @@ interface TextFilterProps {
 const settleMs = 300;
 
 /** The address follows when typing has settled: each letter would be a request. */
-function TextFilter({ label, placeholder, value, onChange }: TextFilterProps) {
+function TextFilter({ label, placeholder, suggestions, value, onChange }: TextFilterProps) {
+  const listId = useId();
   const [typed, setTyped] = useState(value);
   const sent = useRef(value);
   const send = useRef(onChange);
@@ -107,7 +116,15 @@ function TextFilter({ label, placeholder, value, onChange }: TextFilterProps) {
         value={typed}
         onChange={(event) => setTyped(event.target.value)}
         className="pl-8"
+        list={suggestions === undefined ? undefined : listId}
       />
+      {suggestions !== undefined && (
+        <datalist id={listId}>
+          {suggestions.map((each) => (
+            <option key={each} value={each} />
+          ))}
+        </datalist>
+      )}
     </span>
   );
 }

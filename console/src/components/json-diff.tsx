@@ -12,6 +12,8 @@ interface JsonDiffProps {
   /** What they are called: "Before" and "After", "Version 3" and "Now". */
   readonly beforeLabel?: string;
   readonly afterLabel?: string;
+  /** For screen readers, where several stand on a page. */
+  readonly label?: string;
 }
 
 const linesMax = 1_000;
@@ -19,7 +21,7 @@ const signs = { same: ' ', added: '+', removed: '-' } as const;
 const spoken = { same: '', added: 'added: ', removed: 'removed: ' } as const;
 
 /** What became of a value, line by line with sorted keys; says so when nothing changed or nothing is left. */
-export function JsonDiff({ before, after, beforeLabel = 'Before', afterLabel = 'After' }: JsonDiffProps) {
+export function JsonDiff({ before, after, beforeLabel = 'Before', afterLabel = 'After', label }: JsonDiffProps) {
   const [whole, setWhole] = useState(false);
   const dropped = after === null && before !== null;
   const lines = useMemo(() => diffJson(before, dropped ? before : after), [before, after, dropped]);
@@ -39,7 +41,7 @@ export function JsonDiff({ before, after, beforeLabel = 'Before', afterLabel = '
           </Button>
         </div>
       )}
-      <DiffLines lines={shown.slice(0, linesMax)} />
+      <DiffLines lines={shown.slice(0, linesMax)} label={label ?? 'Difference'} />
       {shown.length > linesMax && (
         <p className="text-xs text-soft">{(shown.length - linesMax).toLocaleString('en')} more lines are not shown.</p>
       )}
@@ -47,11 +49,11 @@ export function JsonDiff({ before, after, beforeLabel = 'Before', afterLabel = '
   );
 }
 
-function DiffLines({ lines }: { readonly lines: readonly (DiffLine | null)[] }) {
+function DiffLines({ lines, label }: { readonly lines: readonly (DiffLine | null)[]; readonly label: string }) {
   return (
     <div
       role="region"
-      aria-label="Difference"
+      aria-label={label}
       tabIndex={0}
       dir="ltr"
       className="max-h-[32rem] overflow-auto rounded-md border border-line bg-surface py-1 font-mono text-xs leading-5"

@@ -6,11 +6,14 @@ interface TimeTextProps {
   readonly time: string | null | undefined;
   /** `ago` is relative to now; `exact` shows milliseconds. */
   readonly form?: 'time' | 'ago' | 'exact';
+  /** IANA name; absent: the project's. */
+  readonly zone?: string;
 }
 
 /** A moment in the project's time zone; UTC on hover. */
-export function TimeText({ time, form = 'time' }: TimeTextProps) {
-  const { timezone } = useProject();
+export function TimeText({ time, form = 'time', zone }: TimeTextProps) {
+  const project = useProject();
+  const timezone = zone ?? project.timezone;
   if (time === null || time === undefined || Number.isNaN(Date.parse(time)))
     return <span className="text-faint">–</span>;
   const shown = form === 'ago' ? formatAgo(time, Date.now()) : formatTime(time, timezone, form === 'exact');

@@ -1,5 +1,174 @@
-import { ComingPage } from '../../components/coming-page.tsx';
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import { Download, RefreshCw } from 'lucide-react';
+import { useMemo, useState } from 'react';
+import { rowsOf } from '../../api/queries.ts';
+import { Button } from '../../components/button.tsx';
+import { DataTable } from '../../components/data-table.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { Menu } from '../../components/menu.tsx';
+import { PageHeader } from '../../components/page-header.tsx';
+import { BareSelect } from '../../components/select.tsx';
+import { useProject } from '../../shell/project-context.tsx';
+import { ColumnChooser } from './column-chooser.tsx';
+import { eventColumns } from '../../components/event-columns.tsx';
+import { EventFilters } from './event-filters.tsx';
+import { EventPanel } from '../../components/event-panel.tsx';
+import { eventPages, type StoredEvent } from '../../api/stored-events.ts';
+import { filterOf, intervalOf, propertyNamesQuery } from './events-query.ts';
+import type { EventsSearch } from './events-search.ts';
+import { saveFile, toCsv, toNdjson } from './export-events.ts';
+import { VolumeChart } from './volume-chart.tsx';
 
+const route = getRouteApi('/projects/$projectId/events');
+
+/** Stored events: filters, columns, volume, one event whole, export. */
 export function EventsPage() {
-  return <ComingPage title="Events" />;
+  const { id, timezone } = useProject();
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const change = (next: Partial<EventsSearch>, replace = true): void =>
+    void navigate({ search: (before) => ({ ...before, ...next }), replace });
+  const [now, setNow] = useState(Date.now);
+  const filter = useMemo(() => filterOf(search, now), [search, now]);
+  const pages = useInfiniteQuery(eventPages(id, filter));
+  const rows = useMemo(() => pages.data && rowsOf<StoredEvent>(pages.data), [pages.data]);
+  const zone = zoneOf(search.zone, timezone);
+  const columnsKey = JSON.stringify(search.columns ?? []);
+  const columns = useMemo(
+    () =>
+      eventColumns({
+        projectId: id,
+        properties: JSON.parse(columnsKey) as string[],
+        zone,
+        open: (event) => void navigate({ search: (before) => ({ ...before, uuid: event.id }) }),
+      }),
+    [id, columnsKey, zone, navigate],
+  );
+  const isFiltered = Object.values(filter).some((value) => value !== undefined);
+  return (
+    <>
+      <PageHeader
+        title="Events"
+        description="Stored events, newest first. Each stands here once, however often it was sent."
+        actions={<ExportMenu rows={rows ?? []} />}
+      />
+      <EventFilters search={search} onChange={change} />
+      <VolumeChart projectId={id} filter={filter} interval={intervalOf(search, now)} zone={zone} />
+      <Toolbar
+        search={search}
+        onChange={change}
+        isRefreshing={pages.isRefetching}
+        onRefresh={() => {
+          setNow(Date.now());
+          void pages.refetch();
+        }}
+      />
+      <DataTable
+        label="Events"
+        columns={columns}
+        rows={rows}
+        rowId={(event) => event.id}
+        error={pages.error}
+        onRetry={() => void pages.refetch()}
+        onOpen={(event) => change({ uuid: event.id }, false)}
+        {...(search.uuid === undefined ? {} : { openId: search.uuid })}
+        hasMore={pages.hasNextPage}
+        onMore={() => void pages.fetchNextPage()}
+        isLoadingMore={pages.isFetchingNextPage}
+        empty={<NoEvents filtered={isFiltered} />}
+      />
+      <EventPanel
+        uuid={search.uuid}
+        known={rows?.find((event) => event.id === search.uuid)}
+        zone={zone}
+        onClose={() => change({ uuid: undefined }, false)}
+      />
+    </>
+  );
+}
+
+interface ToolbarProps {
+  readonly search: EventsSearch;
+  readonly onChange: (change: Partial<EventsSearch>) => void;
+  readonly isRefreshing: boolean;
+  readonly onRefresh: () => void;
+}
+
+/** How the events are shown. */
+function Toolbar({ search, onChange, isRefreshing, onRefresh }: ToolbarProps) {
+  const { id, timezone } = useProject();
+  const names = useQuery(propertyNamesQuery(id, search.event));
+  return (
+    <div className="flex flex-wrap items-center justify-end gap-2 py-3">
+      <ZoneSelect value={search.zone} projectZone={timezone} onChange={(next) => onChange({ zone: next })} />
+      <ColumnChooser
+        chosen={search.columns ?? []}
+        names={names.data?.results.map(({ name }) => name) ?? []}
+        onChange={(next) => onChange({ columns: next.length === 0 ? undefined : next })}
+      />
+      <Button icon={<RefreshCw aria-hidden="true" className="size-4" />} busy={isRefreshing} onClick={onRefresh}>
+        Refresh
+      </Button>
+    </div>
+  );
+}
+
+function zoneOf(choice: EventsSearch['zone'], projectZone: string): string {
+  if (choice === 'utc') return 'UTC';
+  return choice === 'browser' ? new Intl.DateTimeFormat().resolvedOptions().timeZone : projectZone;
+}
+
+interface ZoneSelectProps {
+  readonly value?: 'project' | EventsSearch['zone'];
+  readonly projectZone: string;
+  readonly onChange: (zone: EventsSearch['zone']) => void;
+}
+
+function ZoneSelect({ value = 'project', projectZone, onChange }: ZoneSelectProps) {
+  const choices = [
+    { value: 'project', label: `Times in ${projectZone}` },
+    { value: 'utc', label: 'Times in UTC' },
+    { value: 'browser', label: 'Times of this browser' },
+  ] as const;
+  return (
+    <span className="w-56">
+      <BareSelect
+        aria-label="Time zone"
+        value={value}
+        choices={choices}
+        onChange={(next) => onChange(next === 'project' ? undefined : next)}
+      />
+    </span>
+  );
+}
+
+function ExportMenu({ rows }: { readonly rows: readonly StoredEvent[] }) {
+  const count = rows.length.toLocaleString('en');
+  return (
+    <Menu
+      trigger={
+        <Button disabled={rows.length === 0} icon={<Download aria-hidden="true" className="size-4" />}>
+          Export
+        </Button>
+      }
+      heading={<p className="text-xs text-soft">The {count} events that are loaded in the table</p>}
+      groups={[
+        [
+          { label: 'NDJSON', onSelect: () => saveFile('events.ndjson', 'application/x-ndjson', toNdjson(rows)) },
+          { label: 'CSV', onSelect: () => saveFile('events.csv', 'text/csv', toCsv(rows)) },
+        ],
+      ]}
+    />
+  );
+}
+
+function NoEvents({ filtered }: { readonly filtered: boolean }) {
+  if (filtered)
+    return <EmptyState title="No event fits the filters">Clear some of them, or take a longer time.</EmptyState>;
+  return (
+    <EmptyState title="No events are stored yet">
+      The home page has code that sends a first one, and imports bring in history.
+    </EmptyState>
+  );
 }

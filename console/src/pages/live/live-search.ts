@@ -1,4 +1,16 @@
-import { searchOf } from '../../search.ts';
+import type { LiveStage } from '../../../../src/contract/live-events.ts';
+import { liveStages } from './live-stages.ts';
+import { searchOf, text, texts } from '../../search.ts';
 
 /** What the address of the page holds beside its path. */
-export const liveSearch = searchOf({});
+export const liveSearch = searchOf({
+  /** Absent: all. */
+  stages: (raw): readonly LiveStage[] | undefined => {
+    const chosen = liveStages.filter((stage) => texts(raw)?.includes(stage));
+    return chosen.length === 0 || chosen.length === liveStages.length ? undefined : chosen;
+  },
+  event: text,
+  distinct_id: text,
+});
+
+export type LiveFilter = ReturnType<typeof liveSearch>;

@@ -1,5 +1,111 @@
-import { ComingPage } from '../../components/coming-page.tsx';
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { getRouteApi, Link } from '@tanstack/react-router';
+import { useMemo } from 'react';
+import { rowsOf } from '../../api/queries.ts';
+import { Badge } from '../../components/badge.tsx';
+import { DataTable, type Column } from '../../components/data-table.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { FilterBar, type Filter } from '../../components/filter-bar.tsx';
+import { NumberText } from '../../components/number-text.tsx';
+import { PageHeader } from '../../components/page-header.tsx';
+import { TimeText } from '../../components/time-text.tsx';
+import { UserText } from '../../components/user-text.tsx';
+import { useProject } from '../../shell/project-context.tsx';
+import { oneLine } from '../../components/one-line.ts';
+import { personPages, type Person } from './persons-query.ts';
 
+const route = getRouteApi('/projects/$projectId/persons');
+const filters = [
+  { kind: 'text', name: 'q', label: 'Search persons', placeholder: 'Id begins with, uuid or email' },
+] as const satisfies readonly Filter[];
+
+/** People, as their events tell. */
 export function PersonsPage() {
-  return <ComingPage title="Persons" />;
+  const { id } = useProject();
+  const { q } = route.useSearch();
+  const navigate = route.useNavigate();
+  const pages = useInfiniteQuery(personPages(id, q));
+  const rows = useMemo(() => pages.data && rowsOf<Person>(pages.data), [pages.data]);
+  const columns = useMemo(() => columnsOf(String(id)), [id]);
+  return (
+    <>
+      <PageHeader title="Persons" description="People, as their events tell, newest first." />
+      <FilterBar
+        filters={filters}
+        values={{ q }}
+        onChange={(change) => void navigate({ search: (before) => ({ ...before, ...change }), replace: true })}
+      />
+      <DataTable
+        label="Persons"
+        columns={columns}
+        rows={rows}
+        rowId={(person) => person.uuid}
+        error={pages.error}
+        onRetry={() => void pages.refetch()}
+        onOpen={({ distinct_ids: [distinctId = ''] }) =>
+          void navigate({
+            to: '/projects/$projectId/persons/$distinctId',
+            params: { projectId: String(id), distinctId },
+          })
+        }
+        hasMore={pages.hasNextPage}
+        onMore={() => void pages.fetchNextPage()}
+        isLoadingMore={pages.isFetchingNextPage}
+        empty={<NoPersons filtered={q !== undefined} />}
+      />
+    </>
+  );
+}
+
+function NoPersons({ filtered }: { readonly filtered: boolean }) {
+  if (filtered) {
+    return (
+      <EmptyState title="Nobody fits the search">
+        It finds persons one of whose ids begins with the text, and those whose uuid or email it is.
+      </EmptyState>
+    );
+  }
+  return <EmptyState title="No persons yet">Each distinct id of an event that is stored belongs to one.</EmptyState>;
+}
+
+function columnsOf(projectId: string): readonly Column<Person>[] {
+  return [
+    {
+      id: 'name',
+      header: 'Name',
+      width: '16rem',
+      cell: ({ name, distinct_ids: [distinctId = ''] }) => (
+        <Link
+          to="/projects/$projectId/persons/$distinctId"
+          params={{ projectId, distinctId }}
+          className="block truncate font-medium hover:underline"
+        >
+          <UserText text={name} charsMax={60} short />
+        </Link>
+      ),
+    },
+    {
+      id: 'kind',
+      header: 'Kind',
+      width: '8rem',
+      cell: (person) => (person.is_identified ? <Badge tone="ok">identified</Badge> : <Badge>anonymous</Badge>),
+    },
+    {
+      id: 'ids',
+      header: 'Ids',
+      width: '5rem',
+      align: 'end',
+      cell: (person) => <NumberText value={person.distinct_ids.length} />,
+    },
+    {
+      id: 'properties',
+      header: 'Properties',
+      cell: ({ properties }) => (
+        <span className="block truncate text-soft">
+          <UserText text={oneLine(properties)} charsMax={160} short />
+        </span>
+      ),
+    },
+    { id: 'created', header: 'First seen', width: '11rem', cell: (person) => <TimeText time={person.created_at} /> },
+  ];
 }

@@ -1,4 +1,7 @@
-import { searchOf } from '../../search.ts';
+import { searchOf, text } from '../../search.ts';
 
 /** What the address of the page holds beside its path. */
-export const personsSearch = searchOf({});
+export const personsSearch = searchOf({
+  /** Beginning of an id, a uuid or an email address. */
+  q: text,
+});

@@ -1,0 +1,17 @@
+import type { Static } from 'typebox';
+import type { eventSchema } from '../../../src/contract/events.ts';
+import { apiPages, apiQuery, projectPath } from './queries.ts';
+import type { Query } from './request.ts';
+
+export type StoredEvent = Static<typeof eventSchema>;
+
+const pageSize = 100;
+
+/** Newest first. `filter`: as the API takes it. */
+export function eventPages(projectId: number, filter: Query) {
+  return apiPages<StoredEvent>(projectPath(projectId, 'events'), { ...filter, limit: pageSize });
+}
+
+export function eventQuery(projectId: number, uuid: string) {
+  return apiQuery<StoredEvent>(projectPath(projectId, `events/${encodeURIComponent(uuid)}`));
+}

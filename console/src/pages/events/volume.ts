@@ -1,0 +1,56 @@
+import type { ChartSeries, ChartTone } from '../../components/chart.tsx';
+import type { EventCounts, Interval } from './events-query.ts';
+
+const tones: readonly ChartTone[] = ['accent', 'info', 'ok', 'warn', 'danger', 'soft'];
+const seconds: Readonly<Record<Interval, number>> = { hour: 3_600, day: 86_400, week: 604_800, month: 2_592_000 };
+
+export interface Volume {
+  /** Seconds since 1970, ascending. */
+  readonly times: readonly number[];
+  readonly series: readonly ChartSeries[];
+}
+
+/** Counts as lines: the largest by event and kind have their own, the others share the last one. Nothing counted is 0. */
+export function volumeOf(results: EventCounts['results'], interval: Interval): Volume {
+  const sums = new Map<string, number>();
+  for (const row of results) sums.set(labelOf(row), (sums.get(labelOf(row)) ?? 0) + row.count);
+  const ranked = [...sums].sort(([, left], [, right]) => right - left).map(([label]) => label);
+  const own = ranked.length > tones.length ? ranked.slice(0, tones.length - 1) : ranked;
+  const times = withGaps([...new Set(results.map(({ time }) => Date.parse(time) / 1000))].sort(byNumber), interval);
+  const place = new Map(times.map((time, index) => [time, index]));
+  const labels = own.length < ranked.length ? [...own, 'all others'] : own;
+  const values = new Map(labels.map((label) => [label, times.map(() => 0)]));
+  for (const row of results) {
+    const line = values.get(labelOf(row)) ?? values.get('all others');
+    const index = place.get(Date.parse(row.time) / 1000);
+    if (line !== undefined && index !== undefined) line[index] = (line[index] ?? 0) + row.count;
+  }
+  const series = labels.map((label, index) => ({
+    label,
+    tone: tones[index] ?? 'soft',
+    values: values.get(label) ?? [],
+  }));
+  return { times, series };
+}
+
+function labelOf({ event, historical_migration }: EventCounts['results'][number]): string {
+  const name = event === null ? 'other events' : event.length > 40 ? `${event.slice(0, 40)}…` : event;
+  return historical_migration ? `${name} (historical)` : name;
+}
+
+/** Intervals without events are left out of the answer: zeros beside each gap, so that lines go down between. */
+function withGaps(times: readonly number[], interval: Interval): number[] {
+  const step = seconds[interval];
+  const filled = times.flatMap((time, index) => {
+    const last = times[index - 1];
+    const next = times[index + 1];
+    const isStart = last === undefined || time - last > step * 1.5;
+    const isEnd = next === undefined || next - time > step * 1.5;
+    return [...(isStart ? [time - step] : []), time, ...(isEnd ? [time + step] : [])];
+  });
+  return [...new Set(filled)].sort(byNumber);
+}
+
+function byNumber(left: number, right: number): number {
+  return left - right;
+}

@@ -1,0 +1,154 @@
+/** The page of the live stream in a real browser. Skips without Chromium. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { chromiumPath } from '../support/browser.ts';
+import { lookFaults, startConsole, type ConsoleUnderTest } from '../support/console.ts';
+import { freePort, projectKey, startServer, tempDataDir, type TestServer } from '../support/server.ts';
+
+describe.skipIf(!chromiumPath)('the page of the live stream', () => {
+  let under: ConsoleUnderTest;
+  let server: TestServer;
+  let dataDir: Awaited<ReturnType<typeof tempDataDir>>;
+  let port: number;
+  const start = (): Promise<TestServer> => startServer(dataDir.path, { MILLRACE_PORT: String(port) });
+
+  beforeAll(async () => {
+    dataDir = await tempDataDir();
+    port = await freePort();
+    server = await start();
+    under = await startConsole({ server });
+  });
+  afterAll(async () => {
+    await under?.[Symbol.asyncDispose]();
+    await server?.terminate();
+    await dataDir[Symbol.asyncDispose]();
+  });
+
+  const send = async (batch: readonly object[]): Promise<void> => {
+    const answer = await fetch(`${under.server.url}/batch/`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ api_key: projectKey, batch }),
+    });
+    expect(answer.status).toBe(200);
+  };
+  const rows = () => under.page.getByRole('row').filter({ has: under.page.getByRole('cell') });
+  const watching = () => under.page.getByText('watching', { exact: true }).waitFor();
+
+  it('the first event, sent as the snippet of the home page says, appears by itself', async () => {
+    const { page } = under;
+    await under.open('home');
+    const command = await page.getByText(/^curl http/).innerText();
+    await page.getByRole('link', { name: 'Open the live view' }).click();
+    await watching();
+    await page.getByText('Waiting for events').waitFor();
+    expect(await lookFaults(under, 'live-empty')).toEqual([]);
+    const [, url = '', body = ''] = /^curl (\S+) .* -d '(.*)'$/.exec(command) ?? [];
+    await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+    await expect.poll(() => rows().count(), { timeout: 20_000 }).toBe(2);
+    await rows().filter({ hasText: 'stored' }).getByRole('button', { name: 'first event' }).click();
+    const panel = page.getByRole('dialog');
+    await panel.getByText('received', { exact: true }).waitFor();
+    await panel.getByRole('link', { name: 'Open among stored events' }).waitFor();
+    expect(await lookFaults(under, 'live-way')).toEqual([]);
+    await page.keyboard.press('Escape');
+  });
+
+  it('tells why an event became a dead letter, shows hostile names as text and every digit', async () => {
+    await under.open('live');
+    await watching();
+    const hostile = '<img src=x onerror=alert(1)> \u202egnp.exe';
+    const body = `{"api_key":"${projectKey}","batch":[{"event":${JSON.stringify(hostile)},"distinct_id":"ada","properties":{"order":12345678901234567890}},{"event":"bad","distinct_id":"ada","properties":7}]}`;
+    await fetch(`${under.server.url}/batch/`, { method: 'POST', body });
+    await rows()
+      .filter({ hasText: 'dead letter' })
+      .getByText('malformed_event_properties')
+      .waitFor({ timeout: 20_000 });
+    const stored = rows().filter({ hasText: 'stored' });
+    await stored.getByText('order: 12345678901234567890').waitFor({ timeout: 20_000 });
+    await stored.getByText('<img src=x onerror=alert(1)> ⟨U+202E⟩gnp.exe').waitFor();
+    expect(await lookFaults(under, 'live')).toEqual([]);
+  });
+
+  it('filters stand in the address; paused, it counts what comes meanwhile', async () => {
+    const { page } = under;
+    await under.open('live?event=visit');
+    await watching();
+    await page.getByRole('button', { name: /^received/ }).click();
+    await page.waitForURL(/stages=/);
+    await watching();
+    await send([
+      { event: 'visit', distinct_id: 'ada' },
+      { event: 'other', distinct_id: 'ada' },
+    ]);
+    await expect.poll(() => rows().count(), { timeout: 20_000 }).toBe(1);
+    await page.keyboard.press('p');
+    await page.getByRole('button', { name: 'Go on: 0 came meanwhile' }).waitFor();
+    await send([
+      { event: 'visit', distinct_id: 'ada' },
+      { event: 'visit', distinct_id: 'bob' },
+    ]);
+    await page.getByRole('button', { name: 'Go on: 2 came meanwhile' }).click({ timeout: 20_000 });
+    await expect.poll(() => rows().count()).toBe(3);
+  });
+
+  it('a flood is bounded: the newest rows are shown, every other event is counted, and the page answers', async () => {
+    const { page } = under;
+    await under.open('live');
+    await watching();
+    const perSecond = 1_000;
+    const seconds = 8;
+    const drawn = countFrames();
+    for (let second = 0; second < seconds; second += 1) {
+      const began = performance.now();
+      await send(
+        Array.from({ length: perSecond }, (_, i) => ({ event: 'flood', distinct_id: `p${i % 50}`, properties: { i } })),
+      );
+      await new Promise((resolve) => setTimeout(resolve, Math.max(0, 1000 - (performance.now() - began))));
+    }
+    const longest = await drawn;
+    const all = perSecond * seconds;
+    await expect
+      .poll(async () => counted(await page.getByText(/rows shown/).innerText()), { timeout: 30_000 })
+      .toBe(2 * all);
+    expect(await page.getByText(/rows shown/).innerText()).toMatch(/^1,000 rows shown/);
+    expect(longest).toBeLessThan(1_000);
+    expect(under.problems()).toEqual([]);
+  });
+
+  /** Longest time between two frames within 8 s, in ms. */
+  async function countFrames(): Promise<number> {
+    return under.page.evaluate<number>(`new Promise((resolve) => {
+      let last = performance.now();
+      let longest = 0;
+      const end = last + 8000;
+      const frame = (now) => {
+        longest = Math.max(longest, now - last);
+        last = now;
+        if (now > end) resolve(longest);
+        else requestAnimationFrame(frame);
+      };
+      requestAnimationFrame(frame);
+    })`);
+  }
+
+  // Last: a service ends with the test that started it.
+  it('says that the connection broke, and goes on by itself', async () => {
+    const { page } = under;
+    await under.open('live');
+    await watching();
+    await server.terminate();
+    await page.getByText('reconnecting', { exact: true }).waitFor({ timeout: 20_000 });
+    server = await start();
+    await page.getByText('watching', { exact: true }).waitFor({ timeout: 30_000 });
+    await page.getByText(/The connection broke once/).waitFor();
+    await send([{ event: 'after the break', distinct_id: 'ada' }]);
+    await expect.poll(() => rows().filter({ hasText: 'after the break' }).count(), { timeout: 20_000 }).toBe(2);
+    under.problems();
+  });
+});
+
+/** Rows and all that the note says is not shown. */
+function counted(note: string): number {
+  const [shown = '', missing = ''] = /^([\d,]+) rows shown\.(?: ([\d,]+) came by)?/.exec(note)?.slice(1) ?? [];
+  return Number(shown.replaceAll(',', '')) + Number((missing ?? '').replaceAll(',', '') || 0);
+}
