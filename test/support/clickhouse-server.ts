@@ -20,6 +20,8 @@ export interface TestClickhouseServer extends AsyncDisposable {
 }
 
 interface State {
+  /** The one in which the session looks up names without one. */
+  database: string;
   busy: number;
   broken: { bytes: number; how: 'connection' | 'exception' | 'quietly'; times: number };
 }
@@ -31,7 +33,7 @@ export async function testClickhouseServer(user: string, password: string): Prom
   const dir = mkdtempSync(join(tmpdir(), 'clickhouse-source-'));
   const session = new Session(join(dir, 'data'));
   const statements: string[] = [];
-  const state: State = { busy: 0, broken: { bytes: 0, how: 'connection', times: 0 } };
+  const state: State = { database: 'default', busy: 0, broken: { bytes: 0, how: 'connection', times: 0 } };
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const sql = await text(request);
     const { searchParams } = new URL(request.url ?? '', 'http://clickhouse');
@@ -58,6 +60,7 @@ export async function testClickhouseServer(user: string, password: string): Prom
     const chosen = [...searchParams].filter(([setting]) => settingsOfQuery.test(setting));
     const settings = chosen.map(([setting, value]) => `${setting} = '${value}'`).join(', ');
     try {
+      await useDatabase(session, state, searchParams.get('database') ?? 'default');
       const format = sql.endsWith('format JSONEachRow') ? '' : ' format JSONEachRow';
       const result = await session.queryAsync(`${sql}${format} settings ${settings}`);
       send(state, response, Buffer.from(result.text()), format === '');
@@ -82,6 +85,12 @@ export async function testClickhouseServer(user: string, password: string): Prom
       rmSync(dir, { recursive: true, force: true });
     },
   };
+}
+
+async function useDatabase(session: Session, state: State, database: string): Promise<void> {
+  if (database === state.database) return;
+  await session.queryAsync(`use ${database}`);
+  state.database = database;
 }
 
 function send(state: State, response: ServerResponse, body: Buffer, isRows: boolean): void {

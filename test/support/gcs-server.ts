@@ -8,6 +8,8 @@ export interface TestGcsServer extends AsyncDisposable {
   readonly endpoint: string;
   /** The JSON of a service account whose tokens it takes. */
   readonly keyFile: string;
+  /** What the login of a person leaves on a machine. */
+  readonly loginFile: string;
   /** Overwriting one gives it another generation. */
   put(name: string, content: Buffer | string): void;
   /** `GET /storage/v1/…`, with its range, in order. */
@@ -33,6 +35,7 @@ interface State {
 }
 
 const pageSize = 2;
+const refreshToken = 'refresh-token-of-a-person';
 
 export async function testGcsServer(bucket: string): Promise<TestGcsServer> {
   const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
@@ -60,6 +63,14 @@ export async function testGcsServer(bucket: string): Promise<TestGcsServer> {
       client_email: 'importer@example.iam.gserviceaccount.com',
       private_key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
       token_uri: `${endpoint}/token`,
+    }),
+    loginFile: JSON.stringify({
+      type: 'external_account_authorized_user',
+      audience: '//iam.googleapis.com/locations/global/workforcePools/example/providers/example',
+      client_id: 'gcloud',
+      client_secret: 'secret-of-gcloud',
+      refresh_token: refreshToken,
+      token_url: `${endpoint}/token`,
     }),
     put(name, content) {
       generation += 1;
@@ -96,13 +107,19 @@ async function answer(state: State, request: IncomingMessage, response: ServerRe
 }
 
 function giveToken(state: State, form: URLSearchParams, response: ServerResponse): void {
-  const [head = '', claims = '', signature = ''] = (form.get('assertion') ?? '').split('.');
-  const isSigned = createVerify('RSA-SHA256')
-    .update(`${head}.${claims}`)
-    .verify(state.publicKey, signature, 'base64url');
-  if (!isSigned) return reply(response, 400, { error: 'invalid_grant', error_description: 'Invalid JWT Signature.' });
+  const isKnown = form.get('grant_type') === 'refresh_token' ? isLogin(form) : isSignedBy(state, form);
+  if (!isKnown) return reply(response, 400, { error: 'invalid_grant', error_description: 'Invalid JWT Signature.' });
   state.tokens += 1;
   reply(response, 200, { access_token: `token-${state.tokens}`, expires_in: 3599, token_type: 'Bearer' });
+}
+
+function isLogin(form: URLSearchParams): boolean {
+  return form.get('refresh_token') === refreshToken;
+}
+
+function isSignedBy(state: State, form: URLSearchParams): boolean {
+  const [head = '', claims = '', signature = ''] = (form.get('assertion') ?? '').split('.');
+  return createVerify('RSA-SHA256').update(`${head}.${claims}`).verify(state.publicKey, signature, 'base64url');
 }
 
 function list({ objects }: State, query: URLSearchParams, response: ServerResponse): void {

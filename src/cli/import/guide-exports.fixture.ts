@@ -91,7 +91,7 @@ export async function layExport(tool: string, folder: string): Promise<WireEvent
 }
 
 /** Of an event that its records hold several times on one day, an import sends the first one. */
-function storedOf(format: Format, { records, options }: GuideImport): WireEvent[] {
+export function storedOf(format: Format, { records, options }: Omit<GuideImport, 'files'>): WireEvent[] {
   const events = eventsOf(readAll(format, records, options));
   const inTime = events.toSorted((a, b) => Date.parse(a.timestamp) - Date.parse(b.timestamp));
   return [...new Map(inTime.toReversed().map((event) => [keyOf(event), event])).values()];

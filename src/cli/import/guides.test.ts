@@ -1,7 +1,6 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
@@ -10,24 +9,17 @@ import { matomoRecords } from '../../imports/formats/matomo/records.fixture.ts';
 import { formats } from '../../imports/formats/registry.ts';
 import { startEndpoint } from '../../../test/support/capture-endpoint.ts';
 import { openCommandShell, type CommandShell } from '../../../test/support/command-shell.ts';
+import { blocksOf, guidesDir, inFolder, sorted, type Sent } from '../../../test/support/guide-blocks.ts';
 import { layExport, toolsWithExport } from './guide-exports.fixture.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
-const guides = join(root, 'docs/guides/');
-const names = (await readdir(guides)).filter((name) => /^migrate-.*\.md$/.test(name));
+const names = (await readdir(guidesDir)).filter((name) => /^migrate-.*\.md$/.test(name));
 
 let shell: CommandShell;
 beforeAll(async () => {
   shell = await openCommandShell();
 });
 afterAll(() => shell[Symbol.asyncDispose]());
-
-/** The commands below the heading, block by block, as a person would copy them. */
-async function blocksOf(name: string, heading: string): Promise<string[]> {
-  const guide = await readFile(join(guides, name), 'utf8');
-  const section = guide.split(/^## /m).find((each) => each.startsWith(heading)) ?? '';
-  return [...section.matchAll(/^```sh\n([^]*?)^```/gm)].map((match) => match[1] ?? '');
-}
 
 /** SQLite's own command, where the machine has none: the engine is the same. */
 const sqlite3 = `command -v sqlite3 >/dev/null || sqlite3() {
@@ -49,33 +41,6 @@ async function runIn(folder: string, commands: string, url: string): Promise<str
   const script =
     sqlite3 + duckdb + commands.replaceAll('http://127.0.0.1:8000', url).replaceAll('<project key>', 'phc_test');
   return shell.run(script, folder);
-}
-
-async function inFolder(work: (folder: string) => Promise<void>): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), 'millrace-guide-'));
-  try {
-    await work(folder);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
-}
-
-interface Sent {
-  readonly uuid: string;
-  readonly event: string;
-  readonly distinct_id: string;
-  readonly timestamp: string;
-  readonly properties: Readonly<Record<string, unknown>>;
-}
-
-/** What an import may not change. A link of two ids stands at their first event, wherever the reader wrote it. */
-function sorted(events: readonly Sent[]): string[] {
-  const lines = events.map(({ uuid, event, distinct_id, timestamp, properties }) => {
-    const { $import_run_id: _, ...own } = properties;
-    const time = event === '$identify' ? undefined : Date.parse(timestamp);
-    return JSON.stringify([uuid, event, distinct_id, time, Object.entries(own).toSorted()]);
-  });
-  return lines.toSorted();
 }
 
 describe('the guides for those who move from another tool', () => {
