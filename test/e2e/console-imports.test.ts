@@ -1,0 +1,106 @@
+/** The pages of imports in a real browser. Skips without Chromium. */
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { chromiumPath } from '../support/browser.ts';
+import { lookFaults, startConsole, type ConsoleUnderTest } from '../support/console.ts';
+
+const records = 109;
+/** Loaded day by day at the speed that is set: there is time to pause. */
+const days = 8;
+
+/** Track calls as a customer data platform writes them down. */
+function trackCalls(): Buffer {
+  const lines = Array.from({ length: records }, (_, index) =>
+    JSON.stringify({
+      type: 'track',
+      event: 'leads',
+      userId: `person-${index % 99}`,
+      messageId: String(912_535 + index),
+      channel: 'sources',
+      timestamp: new Date(Date.UTC(2020, 11, 29 - (index % days), 7, 26, 1)).toISOString(),
+      properties: { id: index, city: null, isLead: true, firstName: `Name ${index}` },
+    }),
+  );
+  return gzipSync(`${lines.join('\n')}\n`);
+}
+
+describe.skipIf(!chromiumPath)('the pages of imports', () => {
+  let under: ConsoleUnderTest;
+  beforeAll(async () => {
+    under = await startConsole();
+  });
+  afterAll(() => under?.[Symbol.asyncDispose]());
+
+  const button = (name: string | RegExp) => under.page.getByRole('button', { name });
+
+  it('say that nothing was imported yet, and lead to the wizard', async () => {
+    await under.open('imports');
+    await under.page.getByText('Nothing was imported yet').waitFor();
+    expect(await lookFaults(under, 'imports-empty')).toEqual([]);
+    await under.page.getByRole('link', { name: 'New import' }).first().click();
+    await button(/^Files/).waitFor();
+    expect(await lookFaults(under, 'imports-sources')).toEqual([]);
+  });
+
+  it('a file is imported by the wizard: mapped, checked, started, paused, resumed, every record stored, report opened', async () => {
+    const { page } = under;
+    await under.open('imports/new');
+    await button(/^Files/).click();
+    const file = { name: 'track.ndjson.gz', mimeType: 'application/gzip', buffer: trackCalls() };
+    await page.getByLabel('Files to upload').setInputFiles(file);
+    await page.getByRole('checkbox', { name: /track\.ndjson\.gz/ }).waitFor();
+    await page.getByText('Speed, tolerance and target').click();
+    await page.getByLabel('Events per second').fill('5');
+    // What was typed is there again when the page is loaded anew.
+    await page.reload();
+    await page.getByText('Speed, tolerance and target').click();
+    expect(await page.getByLabel('Events per second').inputValue()).toBe('5');
+    expect(await lookFaults(under, 'imports-connection')).toEqual([]);
+    await button('Go on to the preview').click();
+
+    await page.getByLabel('Format', { exact: true }).selectOption('mapping');
+    await button('Take these rules').click();
+    await page.getByText(/20 events, 0 skipped, 0 rejected/).waitFor();
+    await page.getByText('"leads"').first().waitFor();
+    expect(await lookFaults(under, 'imports-mapping')).toEqual([]);
+    await button('Go on to the check').click();
+
+    await button('Check all records').click();
+    await page.getByText('The check has passed.').waitFor({ timeout: 30_000 });
+    await page.reload();
+    await page.getByText('The check has passed.').waitFor();
+    expect(await lookFaults(under, 'imports-check')).toEqual([]);
+    await button('Go on to the agreement').click();
+    await page.getByText('no agreement is needed').waitFor();
+    await button('Go on to the start').click();
+    await button('Start the import').click();
+
+    await button('Pause').click();
+    await page.getByText('paused', { exact: true }).waitFor({ timeout: 15_000 });
+    await button('Resume').click();
+    await page.getByText('completed', { exact: true }).waitFor({ timeout: 60_000 });
+    await page.getByText(`${records} of ${records} events`).first().waitFor();
+    expect(await lookFaults(under, 'imports-run')).toEqual([]);
+    await page.getByRole('tab', { name: 'Reconciliation' }).click();
+    await page.getByText('Every sum agrees', { exact: false }).waitFor();
+    await page.getByRole('cell', { name: '2020-12-29' }).waitFor();
+    expect(await lookFaults(under, 'imports-reconciliation')).toEqual([]);
+    const opened = under.context.waitForEvent('page');
+    await page.getByRole('link', { name: 'Report' }).click();
+    const report = await opened;
+    await report.getByText('Every sum agrees', { exact: false }).first().waitFor();
+    await report.close();
+  });
+
+  it('a run says what its undo would do before it does it', async () => {
+    const { page } = under;
+    await under.open('imports');
+    await page.getByRole('link', { name: 'Files' }).first().click();
+    await button('Undo…').click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('leads: 109').waitFor();
+    expect(await lookFaults(under, 'imports-undo')).toEqual([]);
+    await dialog.getByRole('button', { name: 'Take back 109 events' }).click();
+    await page.getByText('undone', { exact: true }).waitFor({ timeout: 60_000 });
+  });
+});
