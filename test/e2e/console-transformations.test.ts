@@ -1,0 +1,149 @@
+/** The pages of transformations in a real browser. Skips without Chromium. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { chromiumPath } from '../support/browser.ts';
+import { lookFaults, startConsole, type ConsoleUnderTest } from '../support/console.ts';
+import { apiGet, projectKey } from '../support/server.ts';
+
+interface Config {
+  readonly name: string;
+  readonly enabled: boolean;
+  readonly config: string;
+}
+interface Stored {
+  readonly results: readonly { readonly event: string; readonly properties: Readonly<Record<string, unknown>> }[];
+}
+
+describe.skipIf(!chromiumPath)('the pages of transformations', () => {
+  let under: ConsoleUnderTest;
+  beforeAll(async () => {
+    under = await startConsole();
+  });
+  afterAll(() => under?.[Symbol.asyncDispose]());
+
+  const send = (event: string): Promise<Response> =>
+    fetch(`${under.server.url}/batch/`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        api_key: projectKey,
+        batch: [{ event, distinct_id: 'ada', properties: { plan: 'pro', nothing: null } }],
+      }),
+    });
+  const storedNamed = async (event: string) =>
+    (await apiGet<Stored>(under.server, `/api/projects/1/events/?event=${event}`)).results;
+  const chain = async () =>
+    (await apiGet<{ results: readonly Config[] }>(under.server, '/api/projects/1/pipeline_transformation_configs/'))
+      .results;
+  const names = async (): Promise<string[]> => (await chain()).map(({ name }) => name);
+
+  it('says what a transformation is while there is none', async () => {
+    await under.open('transformations');
+    await under.page.getByText('Events are stored as they are sent').waitFor();
+    expect(await lookFaults(under, 'transformations-empty')).toEqual([]);
+  });
+
+  it('one is added, tried on a real event with its difference, moved with the keyboard, switched on, and works on events', async () => {
+    const { page } = under;
+    await send('visit');
+    await expect.poll(() => storedNamed('visit'), { timeout: 20_000 }).toHaveLength(1);
+    await page.getByRole('button', { name: 'Add the first transformation' }).click();
+    await page.getByRole('searchbox', { name: 'Search' }).fill('null');
+    expect(await lookFaults(under, 'transformations-add')).toEqual([]);
+    await page.getByRole('button', { name: 'Add Remove nulls' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Remove nulls' }).waitFor();
+    await under.open('transformations');
+    await page.getByRole('button', { name: 'Add transformation' }).click();
+    await page.getByRole('tab', { name: 'Own code' }).click();
+    await page.getByRole('textbox', { name: 'Name' }).fill('Greeter <b>');
+    await page.getByRole('button', { name: 'Create and add' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Greeter' }).waitFor();
+
+    await page.getByRole('textbox', { name: 'Greeting' }).fill('bonjour');
+    await page.getByText('Not saved yet.').waitFor();
+    await page.getByRole('tab', { name: 'Test' }).click();
+    await page.getByRole('button', { name: 'Latest stored event' }).click();
+    await page.getByText('"visit"').waitFor();
+    await page.getByRole('combobox', { name: 'Goes through' }).selectOption('chain');
+    await page.getByRole('button', { name: 'Run test' }).click();
+    const difference = page.getByRole('region', { name: 'Difference' });
+    await difference.getByText('"bonjour"').first().waitFor();
+    expect(await lookFaults(under, 'transformation-test')).toEqual([]);
+    await page.getByRole('tab', { name: 'Configuration' }).click();
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('Events from now on go through it').waitFor();
+    expect(await lookFaults(under, 'transformation')).toEqual([]);
+
+    await under.open('transformations');
+    expect(await names()).toEqual(['Remove nulls', 'Greeter <b>']);
+    await page.getByRole('button', { name: 'Move Greeter' }).focus();
+    await page.keyboard.press('Space');
+    await page.getByText('is over step 2 of 2').waitFor({ state: 'attached' });
+    await page.keyboard.press('ArrowUp');
+    await page.getByText('is over step 1 of 2').waitFor({ state: 'attached' });
+    await page.keyboard.press('Space');
+    await expect.poll(names).toEqual(['Greeter <b>', 'Remove nulls']);
+    await page.getByRole('switch', { name: 'Greeter <b> is on' }).focus();
+    await page.keyboard.press('Space');
+    await expect.poll(async () => (await chain())[0]?.enabled).toBe(true);
+    expect(await lookFaults(under, 'transformations')).toEqual([]);
+    await expect
+      .poll(
+        async () => {
+          await send('greeted');
+          return (await storedNamed('greeted')).some(({ properties }) => properties['greeting'] === 'bonjour');
+        },
+        { timeout: 30_000, interval: 500 },
+      )
+      .toBe(true);
+  });
+
+  it('what was refused is taken back on the page', async () => {
+    const { page } = under;
+    await under.open('transformations');
+    const path = '**/pipeline_transformation_configs/*';
+    await page.route(path, (route) => (route.request().method() === 'PATCH' ? route.abort() : route.fallback()));
+    const nulls = page.getByRole('switch', { name: 'Remove nulls is on' });
+    await nulls.click();
+    await page.getByText('The service does not answer.').first().waitFor();
+    await expect.poll(() => nulls.isChecked()).toBe(false);
+    await page.unroute(path);
+    under.problems();
+  });
+
+  it('an earlier state of a config is looked at and restored', async () => {
+    const { page } = under;
+    await under.open('transformations');
+    await page.getByRole('link', { name: 'Greeter' }).click();
+    await page.getByRole('textbox', { name: 'Greeting' }).fill('hola');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('Events from now on go through it').waitFor();
+    await page.getByRole('tab', { name: 'History' }).click();
+    const entry = page.getByRole('listitem').filter({ hasText: '"bonjour"' });
+    await entry.last().getByRole('button', { name: 'As it stood then' }).click();
+    const then = page.getByRole('dialog', { name: 'As it stood then' });
+    await then.getByText('"bonjour"').waitFor();
+    await then.getByText('"hola"').waitFor();
+    expect(await lookFaults(under, 'transformation-then')).toEqual([]);
+    await then.getByRole('button', { name: 'Restore' }).click();
+    await page.getByRole('dialog', { name: 'Restore this state?' }).getByRole('button', { name: 'Restore' }).click();
+    await page.getByText('Restored.').waitFor();
+    expect((await chain()).find(({ name }) => name.startsWith('Greeter'))?.config).toContain('bonjour');
+    for (const tab of ['Metrics', 'Logs', 'Errors', 'History']) {
+      await page.getByRole('tab', { name: tab }).click();
+      expect(await lookFaults(under, `transformation-${tab.toLowerCase()}`)).toEqual([]);
+    }
+  });
+
+  it('goes into the bin and comes back, with nothing lost', async () => {
+    const { page } = under;
+    await under.open('transformations');
+    await page.getByRole('button', { name: 'Actions of Remove nulls' }).click();
+    await page.getByRole('menuitem', { name: 'Move to the bin' }).click();
+    await expect.poll(names).toEqual(['Greeter <b>']);
+    await page.getByRole('button', { name: 'Bin' }).click();
+    await page.getByRole('button', { name: 'Restore Remove nulls' }).click();
+    await page.getByText('The bin is empty').waitFor();
+    expect(await lookFaults(under, 'transformations-bin')).toEqual([]);
+    expect(await names()).toContain('Remove nulls');
+  });
+});
