@@ -1,4 +1,4 @@
-/** The page of users in a real browser, and what a viewer finds in the console. Skips without Chromium. */
+/** The page of users in a real browser. Skips without Chromium. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chromiumPath } from '../support/browser.ts';
 import { lookFaults, startConsole, type ConsoleUnderTest } from '../support/console.ts';

@@ -1,5 +1,144 @@
-import { ComingPage } from '../../components/coming-page.tsx';
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import { useMemo } from 'react';
+import type { ActivityEntry } from '../../../../src/contract/activity.ts';
+import { rowsOf } from '../../api/queries.ts';
+import { DataTable, type Column } from '../../components/data-table.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { FilterBar, type Filter } from '../../components/filter-bar.tsx';
+import { Input } from '../../components/input.tsx';
+import { PageHeader } from '../../components/page-header.tsx';
+import { TimeText } from '../../components/time-text.tsx';
+import { UserText } from '../../components/user-text.tsx';
+import { useProject } from '../../shell/project-context.tsx';
+import { nameOf } from '../users/name-of.ts';
+import { usersQuery } from '../users/users-query.ts';
+import { ActivityPanel } from './activity-panel.tsx';
+import { activityQuery, actorOf, type ActivityFilters } from './activity-query.ts';
+import { scopeLabels, scopes } from './activity-search.ts';
 
+const route = getRouteApi('/projects/$projectId/activity');
+
+/** Who changed what, newest first. */
 export function ActivityPage() {
-  return <ComingPage title="Activity" />;
+  const { id } = useProject();
+  const { entry, ...filters } = route.useSearch();
+  const navigate = route.useNavigate();
+  const log = useInfiniteQuery(activityQuery(id, filters));
+  const rows = useMemo(() => log.data && rowsOf(log.data), [log.data]);
+  const change = (next: ActivityFilters): void =>
+    void navigate({ search: (before) => ({ ...before, ...next }), replace: true });
+  const open = (next: string | undefined): void => void navigate({ search: (before) => ({ ...before, entry: next }) });
+  const isFiltered = Object.values(filters).some((value) => value !== undefined);
+  return (
+    <>
+      <PageHeader
+        title="Activity"
+        description="Who changed what, with every field before and after. Secrets are masked."
+      />
+      <ActivityFilterBar filters={filters} onChange={change} />
+      <DataTable
+        label="Activity"
+        columns={columns}
+        rows={rows}
+        rowId={(row) => row.id}
+        error={log.error}
+        onRetry={() => void log.refetch()}
+        onOpen={(row) => open(row.id)}
+        openId={entry}
+        hasMore={log.hasNextPage}
+        onMore={() => void log.fetchNextPage()}
+        isLoadingMore={log.isFetchingNextPage}
+        empty={
+          <EmptyState title={isFiltered ? 'No change fits the filters' : 'Nothing has been changed yet'}>
+            {isFiltered
+              ? 'Clear them, or take a longer period.'
+              : 'What people and the service change in this project stands here from now on.'}
+          </EmptyState>
+        }
+      />
+      <ActivityPanel id={entry} onClose={() => open(undefined)} />
+    </>
+  );
+}
+
+interface ActivityFilterBarProps {
+  readonly filters: ActivityFilters;
+  readonly onChange: (change: ActivityFilters) => void;
+}
+
+function ActivityFilterBar({ filters, onChange }: ActivityFilterBarProps) {
+  const { data: users } = useQuery(usersQuery);
+  const bar = useMemo((): readonly Filter<keyof ActivityFilters>[] => {
+    const people = (users ?? []).map((user) => ({ value: String(user.id), label: nameOf(user) }));
+    return [
+      { kind: 'choice', name: 'by', label: 'Anybody', choices: [...people, { value: 'system', label: 'The service' }] },
+      {
+        kind: 'choice',
+        name: 'scope',
+        label: 'Any kind of item',
+        choices: scopes.map((value) => ({ value, label: scopeLabels[value] })),
+      },
+      ...(filters.scope === undefined
+        ? []
+        : [{ kind: 'text', name: 'item', label: 'Id of the item' } as const satisfies Filter<keyof ActivityFilters>]),
+      { kind: 'text', name: 'activity', label: 'What happened', placeholder: 'What happened, such as deleted' },
+    ];
+  }, [users, filters.scope]);
+  return (
+    <FilterBar filters={bar} values={filters} onChange={onChange}>
+      <DayInput label="From (UTC)" value={filters.from} onChange={(from) => onChange({ from })} />
+      <DayInput label="To (UTC)" value={filters.to} onChange={(to) => onChange({ to })} />
+    </FilterBar>
+  );
+}
+
+interface DayInputProps {
+  readonly label: string;
+  readonly value: string | undefined;
+  readonly onChange: (day: string | undefined) => void;
+}
+
+function DayInput({ label, value, onChange }: DayInputProps) {
+  return (
+    <label className="flex items-center gap-1.5 text-xs text-soft">
+      {label}
+      <Input
+        type="date"
+        value={value ?? ''}
+        onChange={(event) => onChange(event.target.value === '' ? undefined : event.target.value)}
+        className="w-36"
+      />
+    </label>
+  );
+}
+
+const columns: readonly Column<ActivityEntry>[] = [
+  { id: 'when', header: 'When', width: '11rem', cell: (row) => <TimeText time={row.created_at} /> },
+  { id: 'who', header: 'Who', width: '12rem', cell: (row) => <UserText text={actorOf(row)} charsMax={80} short /> },
+  {
+    id: 'what',
+    header: 'What',
+    cell: (row) => (
+      <>
+        <route.Link to="." search={(before) => ({ ...before, entry: row.id })} className="font-medium hover:underline">
+          <UserText text={row.activity} charsMax={60} short />
+        </route.Link>{' '}
+        <UserText text={row.detail.name} charsMax={100} short />
+        <span className="block text-xs text-soft">
+          <UserText text={row.detail.changes.map(({ field }) => field).join(', ')} charsMax={100} short />
+        </span>
+      </>
+    ),
+  },
+  {
+    id: 'item',
+    header: 'Item',
+    width: '12rem',
+    cell: (row) => <UserText text={`${labelOf(row.scope)} ${row.item_id}`} charsMax={40} short />,
+  },
+];
+
+function labelOf(scope: string): string {
+  return scopes.find((each) => each === scope) ?? scope;
 }

@@ -64,7 +64,7 @@ function InviteForm({ onClose, onInvited }: Omit<InviteDialogProps, 'open'>) {
           value={name}
           onChange={setName}
           maxLength={150}
-          hint="Without one, the address is shown."
+          hint="Without one: the address up to its @."
         />
         <RolePicker role={role} onChange={setRole} />
         <ErrorNote error={invite.error} />

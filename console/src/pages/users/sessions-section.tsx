@@ -40,7 +40,7 @@ export function SessionsSection() {
         </div>
       </div>
       <DataTable
-        label="Your sessions"
+        label="Browsers"
         columns={columns}
         rows={sessions.data}
         rowId={(row) => row.id}

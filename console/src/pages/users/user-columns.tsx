@@ -8,7 +8,8 @@ import { NumberText } from '../../components/number-text.tsx';
 import { StatusBadge } from '../../components/status-badge.tsx';
 import { TimeText } from '../../components/time-text.tsx';
 import { UserText } from '../../components/user-text.tsx';
-import { nameOf, type AskedDeed, type Deed } from './user-deed-dialog.tsx';
+import { nameOf } from './name-of.ts';
+import type { AskedDeed, Deed } from './user-deed-dialog.tsx';
 
 /** @param ask undefined: the user may only look */
 export function userColumns(

@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Role } from '../../../../src/contract/roles.ts';
-import type { UserRecord } from '../../../../src/contract/users.ts';
+import type { SignInLink, UserRecord } from '../../../../src/contract/users.ts';
 import { refresh } from '../../api/queries.ts';
 import { Button } from '../../components/button.tsx';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
@@ -9,6 +9,7 @@ import { Dialog } from '../../components/dialog.tsx';
 import { ErrorNote } from '../../components/error-note.tsx';
 import { useToast } from '../../components/toasts.tsx';
 import { UserText } from '../../components/user-text.tsx';
+import { nameOf } from './name-of.ts';
 import { RolePicker } from './role-picker.tsx';
 import { changeUser, deleteUser, newSignInLink, signOutUser, usersPath, type IssuedLink } from './users-query.ts';
 
@@ -110,11 +111,13 @@ function AskDialog({ deed, user, onClose, onLink }: AskDialogProps) {
   );
 }
 
-async function carryOut(deed: Exclude<Deed, 'role'>, id: number) {
+/** @returns the link, when one was made */
+async function carryOut(deed: Exclude<Deed, 'role'>, id: number): Promise<SignInLink | undefined> {
   if (deed === 'link') return await newSignInLink(id);
-  if (deed === 'sign_out') return await signOutUser(id);
-  if (deed === 'delete') return await deleteUser(id);
-  return await changeUser(id, { is_active: deed === 'let_in' });
+  if (deed === 'sign_out') await signOutUser(id);
+  else if (deed === 'delete') await deleteUser(id);
+  else await changeUser(id, { is_active: deed === 'let_in' });
+  return undefined;
 }
 
 function RoleDialog({ user, onClose }: { readonly user: UserRecord; readonly onClose: () => void }) {
@@ -150,9 +153,4 @@ function RoleDialog({ user, onClose }: { readonly user: UserRecord; readonly onC
       </div>
     </Dialog>
   );
-}
-
-/** What a user is called: the name, else the address. */
-export function nameOf(user: Pick<UserRecord, 'first_name' | 'email' | 'id'>): string {
-  return user.first_name || user.email || `User ${user.id}`;
 }

@@ -25,8 +25,11 @@ export function inviteUser(invitation: Invitation): Promise<UserRecord & SignInL
   return request<UserRecord & SignInLink>(usersPath, { method: 'POST', body: invitation });
 }
 
-export function changeUser(id: number, change: { readonly role?: Role; readonly is_active?: boolean }): Promise<void> {
-  return request<void>(`${usersPath}/${id}`, { method: 'PATCH', body: change });
+export function changeUser(
+  id: number,
+  change: { readonly role?: Role; readonly is_active?: boolean },
+): Promise<UserRecord> {
+  return request<UserRecord>(`${usersPath}/${id}`, { method: 'PATCH', body: change });
 }
 
 export function deleteUser(id: number): Promise<void> {

@@ -1,0 +1,57 @@
+import type { ActivityChange, ActivityEntry } from '../../../../src/contract/activity.ts';
+import { apiPages, apiQuery, projectPath } from '../../api/queries.ts';
+import type { Query } from '../../api/request.ts';
+import { nameOf } from '../users/name-of.ts';
+import type { activitySearch } from './activity-search.ts';
+
+export type ActivityFilters = ReturnType<typeof activitySearch>;
+export type ActivityDetail = ActivityEntry & { readonly snapshot: unknown };
+
+const dayMs = 86_400_000;
+
+/** The API's filters of what the address says. Days are of UTC; those that are none are no filter. */
+export function filtersOf({ scope, item, activity, by, from, to }: ActivityFilters): Query {
+  const isSystem = by === 'system';
+  return {
+    scope,
+    item_id: scope === undefined ? undefined : item,
+    activity,
+    user: isSystem ? undefined : by,
+    is_system: isSystem ? true : undefined,
+    after: startOf(from, 0),
+    before: startOf(to, dayMs),
+  };
+}
+
+function startOf(day: string | undefined, laterMs: number): string | undefined {
+  const ms = day === undefined ? Number.NaN : Date.parse(`${day}T00:00:00Z`);
+  return Number.isNaN(ms) ? undefined : new Date(ms + laterMs).toISOString();
+}
+
+export function activityQuery(projectId: number, filters: ActivityFilters) {
+  return apiPages<ActivityEntry>(projectPath(projectId, 'activity_log'), filtersOf(filters));
+}
+
+export function entryQuery(projectId: number, id: string) {
+  return apiQuery<ActivityDetail>(projectPath(projectId, `activity_log/${encodeURIComponent(id)}`));
+}
+
+/** One side of all changed fields, for a diff; a field that was not there then is left out. */
+export function sideOf(changes: readonly ActivityChange[], side: 'before' | 'after'): Record<string, unknown> {
+  const absent = side === 'before' ? 'created' : 'deleted';
+  return Object.fromEntries(changes.filter(({ action }) => action !== absent).map((each) => [each.field, each[side]]));
+}
+
+/** The page of a config, by the family that its snapshot names; undefined: the entry is about something else. */
+export function configPageOf(entry: ActivityDetail): 'transformations' | 'imports' | undefined {
+  if (entry.scope !== 'PluginConfig') return undefined;
+  const { family } = (entry.snapshot ?? {}) as { readonly family?: unknown };
+  return family === 'transformation' ? 'transformations' : 'imports';
+}
+
+/** Who did it, in a few words. */
+export function actorOf({ user, is_system, key_label }: ActivityEntry): string {
+  const nobody = is_system ? 'the service' : 'unknown';
+  const name = user === null ? nobody : nameOf(user);
+  return key_label === null ? name : `${name} with key ${key_label}`;
+}
