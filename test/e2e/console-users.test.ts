@@ -1,7 +1,9 @@
-/** The page of users in a real browser. Skips without Chromium. */
+/** The page of users in a real browser, and what a viewer finds in the console. Skips without Chromium. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chromiumPath } from '../support/browser.ts';
 import { lookFaults, startConsole, type ConsoleUnderTest } from '../support/console.ts';
+import { apiGet, personalKey, projectKey, type TestServer } from '../support/server.ts';
+import { apiSend } from '../support/import-runs.ts';
 
 describe.skipIf(!chromiumPath)('the page of users', () => {
   let under: ConsoleUnderTest;
@@ -41,4 +43,87 @@ describe.skipIf(!chromiumPath)('the page of users', () => {
     await page.getByText('shut out', { exact: true }).waitFor({ state: 'detached' });
     expect(await lookFaults(under, 'users')).toEqual([]);
   });
+
+  it('the activity log shows who changed what, filtered by the address, with the item as it stood then', async () => {
+    const { page } = under;
+    await under.open('activity?scope=User&activity=shut_out');
+    await page.getByText('No change fits the filters').waitFor();
+    await page.getByRole('button', { name: 'Clear filters' }).click();
+    await page.getByRole('combobox', { name: 'Any kind of item' }).selectOption('Users');
+    await page.getByRole('link', { name: 'created' }).first().waitFor();
+    expect(page.url()).toContain('scope=User');
+    expect(await lookFaults(under, 'activity')).toEqual([]);
+    await page.getByRole('link', { name: 'created' }).first().click();
+    await page.getByRole('heading', { name: 'As it stood then' }).waitFor();
+    expect(await page.getByRole('region', { name: 'Difference' }).innerText()).toContain('ann@example.com');
+    expect(await lookFaults(under, 'activity-entry')).toEqual([]);
+  });
+
+  it('a viewer finds no control that changes anything, and the API refuses to', async () => {
+    const { server } = under;
+    await somethingToChange(server);
+    await using viewer = await startConsole({ server, signedOut: true });
+    const { page } = viewer;
+    await page.goto(await invited(server, 'viewer'));
+    await page.getByRole('button').click();
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    const changes: string[] = [];
+    page.on('request', (request) => {
+      if (!['GET', 'HEAD'].includes(request.method()) && request.url().includes('/api/')) {
+        changes.push(`${request.method()} ${request.url()}`);
+      }
+    });
+    for (const path of ['transformations', 'imports', 'dead-letters', 'agreements', 'settings', 'users']) {
+      await viewer.open(path);
+      await page.waitForLoadState('networkidle');
+      const offered = await page.locator('#main').getByRole('button', { name: changing }).allInnerTexts();
+      expect([path, offered]).toEqual([path, []]);
+      expect(await page.locator('#main').getByRole('switch', { disabled: false }).count()).toBe(0);
+    }
+    const refused = await page.evaluate<number[]>(
+      `Promise.all([
+        ['PATCH', '/api/projects/1'], ['POST', '/api/users'], ['POST', '/api/projects/1/historical_migrations'],
+        ['POST', '/api/projects/1/pipeline_transformation_configs'], ['POST', '/api/projects/1/dead_letters/replay'],
+      ].map(([method, path]) => fetch(path, { method, body: '{}', headers: { 'content-type': 'application/json' } })
+        .then((answer) => answer.status)))`,
+    );
+    expect(refused).toEqual([403, 403, 403, 403, 403]);
+    expect(changes).toHaveLength(refused.length);
+  });
 });
+
+/** Words of buttons that change something; one's own sessions are one's own. */
+const changing =
+  /^(add|new|create|invite|save|delete|remove|revoke|approve|reject|request|replay|discard|start|switch|actions of|reset|restore|undo)\b/i;
+
+/** A transformation that is switched on, an event that could not be stored, an agreement that waits. */
+async function somethingToChange(server: TestServer): Promise<void> {
+  const plugins = await apiGet<{ results: { id: number; name: string }[] }>(
+    server,
+    '/api/projects/1/plugins/?limit=100',
+  );
+  const plugin = plugins.results.find(({ name }) => name === 'Bot filter')?.id;
+  await apiSend(server, 'POST', '/api/projects/1/pipeline_transformation_configs/', { plugin, enabled: true });
+  const agreement = { source: 'Old tool', method: 'script', total_events: 1000, events_per_second: 10 };
+  await apiSend(server, 'POST', '/api/projects/1/historical_migrations/', agreement);
+  const batch = [
+    { event: 'good', distinct_id: 'ada' },
+    { event: 'bad', distinct_id: '' },
+  ];
+  const headers = { 'content-type': 'application/json' };
+  await fetch(`${server.url}/batch/`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify({ api_key: projectKey, batch }),
+  });
+}
+
+async function invited(server: { readonly url: string }, role: string): Promise<string> {
+  const answer = await fetch(`${server.url}/api/users/`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${personalKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ email: `${role}@example.com`, role }),
+  });
+  const { sign_in_url: link } = (await answer.json()) as { readonly sign_in_url: string };
+  return link;
+}

@@ -2,6 +2,8 @@ import { useId, type ReactNode } from 'react';
 
 interface SectionProps {
   readonly title: ReactNode;
+  /** For screen readers, where several of a page have the same title. */
+  readonly label?: string;
   readonly description?: ReactNode;
   readonly actions?: ReactNode;
   readonly children: ReactNode;
@@ -10,10 +12,13 @@ interface SectionProps {
 }
 
 /** A card with a heading. */
-export function Section({ title, description, actions, children, flush = false }: SectionProps) {
+export function Section({ title, label, description, actions, children, flush = false }: SectionProps) {
   const id = useId();
   return (
-    <section aria-labelledby={id} className="min-w-0 overflow-hidden rounded-lg border border-line bg-surface">
+    <section
+      {...(label === undefined ? { 'aria-labelledby': id } : { 'aria-label': label })}
+      className="min-w-0 overflow-hidden rounded-lg border border-line bg-surface"
+    >
       <div className="flex flex-wrap items-start justify-between gap-2 border-b border-line px-4 py-2.5">
         <div className="min-w-0">
           <h2 id={id} className="text-sm font-semibold">

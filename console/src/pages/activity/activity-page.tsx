@@ -11,8 +11,8 @@ import { PageHeader } from '../../components/page-header.tsx';
 import { TimeText } from '../../components/time-text.tsx';
 import { UserText } from '../../components/user-text.tsx';
 import { useProject } from '../../shell/project-context.tsx';
-import { nameOf } from '../users/name-of.ts';
-import { usersQuery } from '../users/users-query.ts';
+import { userName } from '../../api/user-name.ts';
+import { usersQuery } from '../../api/users.ts';
 import { ActivityPanel } from './activity-panel.tsx';
 import { activityQuery, actorOf, type ActivityFilters } from './activity-query.ts';
 import { scopeLabels, scopes } from './activity-search.ts';
@@ -70,7 +70,7 @@ interface ActivityFilterBarProps {
 function ActivityFilterBar({ filters, onChange }: ActivityFilterBarProps) {
   const { data: users } = useQuery(usersQuery);
   const bar = useMemo((): readonly Filter<keyof ActivityFilters>[] => {
-    const people = (users ?? []).map((user) => ({ value: String(user.id), label: nameOf(user) }));
+    const people = (users ?? []).map((user) => ({ value: String(user.id), label: userName(user) }));
     return [
       { kind: 'choice', name: 'by', label: 'Anybody', choices: [...people, { value: 'system', label: 'The service' }] },
       {

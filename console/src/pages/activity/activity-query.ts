@@ -1,7 +1,7 @@
 import type { ActivityChange, ActivityEntry } from '../../../../src/contract/activity.ts';
 import { apiPages, apiQuery, projectPath } from '../../api/queries.ts';
 import type { Query } from '../../api/request.ts';
-import { nameOf } from '../users/name-of.ts';
+import { userName } from '../../api/user-name.ts';
 import type { activitySearch } from './activity-search.ts';
 
 export type ActivityFilters = ReturnType<typeof activitySearch>;
@@ -52,6 +52,6 @@ export function configPageOf(entry: ActivityDetail): 'transformations' | 'import
 /** Who did it, in a few words. */
 export function actorOf({ user, is_system, key_label }: ActivityEntry): string {
   const nobody = is_system ? 'the service' : 'unknown';
-  const name = user === null ? nobody : nameOf(user);
+  const name = user === null ? nobody : userName(user);
   return key_label === null ? name : `${name} with key ${key_label}`;
 }

@@ -1,6 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
+import { projectsQuery } from '../../api/projects.ts';
 import { refresh } from '../../api/queries.ts';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
@@ -33,6 +34,10 @@ function DeleteDialog({ onClose }: { readonly onClose: () => void }) {
   const remove = useMutation({
     mutationFn: () => deleteProject(id),
     onSuccess: async () => {
+      // At once: the page that '/' leads to must not be that of the project which is gone.
+      client.setQueryData(projectsQuery.queryKey, (page) =>
+        page === undefined ? page : { ...page, results: page.results.filter((each) => each.id !== id) },
+      );
       await navigate({ to: '/' });
       await refresh(client, '/api/projects');
     },

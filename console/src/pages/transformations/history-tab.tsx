@@ -72,6 +72,7 @@ function EntryCard({ entry, onLook }: { readonly entry: ActivityEntry; readonly 
   return (
     <Section
       title={activity.replaceAll('_', ' ')}
+      label={`${activity.replaceAll('_', ' ')} ${created_at}`}
       description={
         <>
           <TimeText time={created_at} /> by <UserText text={who} charsMax={80} short />
@@ -86,7 +87,11 @@ function EntryCard({ entry, onLook }: { readonly entry: ActivityEntry; readonly 
       {detail.changes.length === 0 ? (
         <p className="text-sm text-soft">No field changed.</p>
       ) : (
-        <JsonDiff before={fieldsOf(entry, 'before')} after={fieldsOf(entry, 'after')} />
+        <JsonDiff
+          label={`Difference of ${created_at}`}
+          before={fieldsOf(entry, 'before')}
+          after={fieldsOf(entry, 'after')}
+        />
       )}
     </Section>
   );

@@ -27,7 +27,11 @@ export function TestResultView({ result }: { readonly result: TestResult }) {
       ))}
       {result.steps.length > 1 && (
         <Section title="All in all" actions={<StatusBadge tone={tones[result.outcome]}>{result.outcome}</StatusBadge>}>
-          <JsonDiff before={withoutMarks(result.before)} after={result.after && withoutMarks(result.after)} />
+          <JsonDiff
+            label="Difference of all steps"
+            before={withoutMarks(result.before)}
+            after={result.after && withoutMarks(result.after)}
+          />
         </Section>
       )}
     </>
@@ -60,7 +64,11 @@ function StepCard({ step, place, before }: StepCardProps) {
         )}
         {outcome === 'skipped' && <Notice tone="info">It had nothing to do with this event.</Notice>}
         {truncated.length > 0 && <Notice tone="warn">Too large to be shown in whole: {truncated.join(', ')}.</Notice>}
-        <JsonDiff before={withoutMarks(before)} after={after && withoutMarks(after)} />
+        <JsonDiff
+          label={`Difference of step ${place}`}
+          before={withoutMarks(before)}
+          after={after && withoutMarks(after)}
+        />
         {logs.length > 0 && (
           <div className="flex flex-col gap-1">
             <h3 className="text-sm font-medium">Log</h3>

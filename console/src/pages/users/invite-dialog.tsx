@@ -7,7 +7,8 @@ import { Dialog } from '../../components/dialog.tsx';
 import { ErrorNote } from '../../components/error-note.tsx';
 import { TextInput } from '../../components/text-input.tsx';
 import { RolePicker } from './role-picker.tsx';
-import { inviteUser, usersPath, type IssuedLink } from './users-query.ts';
+import { usersPath } from '../../api/users.ts';
+import { inviteUser, type IssuedLink } from './users-query.ts';
 
 interface InviteDialogProps {
   readonly open: boolean;

@@ -8,7 +8,7 @@ import { NumberText } from '../../components/number-text.tsx';
 import { StatusBadge } from '../../components/status-badge.tsx';
 import { TimeText } from '../../components/time-text.tsx';
 import { UserText } from '../../components/user-text.tsx';
-import { nameOf } from './name-of.ts';
+import { userName } from '../../api/user-name.ts';
 import type { AskedDeed, Deed } from './user-deed-dialog.tsx';
 
 /** @param ask undefined: the user may only look */
@@ -20,7 +20,7 @@ export function userColumns(
     {
       id: 'user',
       header: 'User',
-      sortBy: (row) => nameOf(row).toLowerCase(),
+      sortBy: (row) => userName(row).toLowerCase(),
       cell: (row) => <WhoCell user={row} isMe={row.id === myId} />,
     },
     {
@@ -70,7 +70,7 @@ function WhoCell({ user, isMe }: { readonly user: UserRecord; readonly isMe: boo
   return (
     <>
       <span className="font-medium">
-        <UserText text={nameOf(user)} charsMax={80} short />
+        <UserText text={userName(user)} charsMax={80} short />
       </span>
       {isMe && <span className="text-soft"> (you)</span>}
       {user.first_name !== '' && user.email !== '' && (
@@ -97,7 +97,7 @@ function actionsColumn(myId: number, ask: (asked: AskedDeed) => void): Column<Us
         <Menu
           trigger={
             <IconButton
-              label={`Actions of ${nameOf(user)}`}
+              label={`Actions of ${userName(user)}`}
               size="small"
               icon={<Ellipsis aria-hidden="true" className="size-4" />}
             />

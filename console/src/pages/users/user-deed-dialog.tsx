@@ -9,9 +9,10 @@ import { Dialog } from '../../components/dialog.tsx';
 import { ErrorNote } from '../../components/error-note.tsx';
 import { useToast } from '../../components/toasts.tsx';
 import { UserText } from '../../components/user-text.tsx';
-import { nameOf } from './name-of.ts';
+import { userName } from '../../api/user-name.ts';
+import { usersPath } from '../../api/users.ts';
 import { RolePicker } from './role-picker.tsx';
-import { changeUser, deleteUser, newSignInLink, signOutUser, usersPath, type IssuedLink } from './users-query.ts';
+import { changeUser, deleteUser, newSignInLink, signOutUser, type IssuedLink } from './users-query.ts';
 
 /** What an admin does with a user, each asked before it is done. */
 export type Deed = 'role' | 'link' | 'sign_out' | 'shut_out' | 'let_in' | 'delete';
@@ -105,7 +106,7 @@ function AskDialog({ deed, user, onClose, onLink }: AskDialogProps) {
       error={act.error}
     >
       <p>
-        <UserText text={nameOf(user)} /> {consequence}
+        <UserText text={userName(user)} /> {consequence}
       </p>
     </ConfirmDialog>
   );
@@ -137,7 +138,7 @@ function RoleDialog({ user, onClose }: { readonly user: UserRecord; readonly onC
       open
       onClose={onClose}
       title="Change role"
-      description={<UserText text={nameOf(user)} />}
+      description={<UserText text={userName(user)} />}
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>

@@ -12,7 +12,8 @@ import { SessionsSection } from './sessions-section.tsx';
 import { SignInLinkDialog } from './sign-in-link-dialog.tsx';
 import { UserDeedDialog, type AskedDeed } from './user-deed-dialog.tsx';
 import { userColumns } from './user-columns.tsx';
-import { usersQuery, type IssuedLink } from './users-query.ts';
+import { usersQuery } from '../../api/users.ts';
+import type { IssuedLink } from './users-query.ts';
 
 const route = getRouteApi('/projects/$projectId/users');
 

@@ -3,9 +3,7 @@ import type { SessionRecord } from '../../../../src/contract/sessions.ts';
 import type { SignInLink, UserRecord } from '../../../../src/contract/users.ts';
 import { apiQuery } from '../../api/queries.ts';
 import { request } from '../../api/request.ts';
-
-export const usersPath = '/api/users';
-export const usersQuery = apiQuery<readonly UserRecord[]>(usersPath);
+import { usersPath } from '../../api/users.ts';
 
 export const mySessionsPath = '/api/users/@me/sessions';
 export const mySessionsQuery = apiQuery<readonly SessionRecord[]>(mySessionsPath);
