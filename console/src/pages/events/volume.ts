@@ -1,4 +1,5 @@
 import type { ChartSeries, ChartTone } from '../../components/chart.tsx';
+import { visible } from '../../components/visible-text.ts';
 import type { EventCounts, Interval } from './events-query.ts';
 
 const tones: readonly ChartTone[] = ['accent', 'info', 'ok', 'warn', 'danger', 'soft'];
@@ -34,7 +35,8 @@ export function volumeOf(results: EventCounts['results'], interval: Interval): V
 }
 
 function labelOf({ event, historical_migration }: EventCounts['results'][number]): string {
-  const name = event === null ? 'other events' : event.length > 40 ? `${event.slice(0, 40)}…` : event;
+  const shown = visible(event ?? 'other events');
+  const name = shown.length > 40 ? `${shown.slice(0, 40)}…` : shown;
   return historical_migration ? `${name} (historical)` : name;
 }
 

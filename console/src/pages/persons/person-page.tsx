@@ -82,7 +82,7 @@ function PersonFacts({ person }: { readonly person: Person }) {
         />
       </Section>
       <Section title="Properties" description="As its events have set them so far.">
-        <JsonView label="Properties" value={person.properties} />
+        <JsonView label="Properties as JSON" value={person.properties} />
       </Section>
     </div>
   );

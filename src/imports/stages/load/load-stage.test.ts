@@ -336,6 +336,9 @@ describe('a load that is interrupted', () => {
     await stageDays(test, temp.staging, days, 10);
     await temp.staging.write(stagingKeys.day('run-1', '2024-03-01'), [Buffer.from('nothing of the kind')]);
     const stage = createLoadStage(loadDeps(memoryTarget(), temp.staging));
-    await expect(stage(test.hold().leased)).rejects.toThrow(/2024-03-01.*start the check again/);
+    await expect(stage(test.hold().leased)).rejects.toMatchObject({
+      message: expect.stringMatching(/2024-03-01.*got: a damaged file/),
+      advice: 'startAnew',
+    });
   });
 });

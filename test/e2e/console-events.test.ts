@@ -1,0 +1,162 @@
+/** The explorer of stored events, persons and groups in a real browser. Skips without Chromium. */
+import { readFile } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { chromiumPath } from '../support/browser.ts';
+import { lookFaults, startConsole, type ConsoleUnderTest } from '../support/console.ts';
+import { projectKey } from '../support/server.ts';
+
+const hostile = '<img src=x onerror=alert(1)> \u202egnp.exe';
+const order = '12345678901234567890';
+
+describe.skipIf(!chromiumPath)('the console’s pages of data', () => {
+  let under: ConsoleUnderTest;
+  beforeAll(async () => {
+    under = await startConsole();
+  });
+  afterAll(() => under?.[Symbol.asyncDispose]());
+
+  const send = async (batch: string, more = ''): Promise<void> => {
+    const answer = await fetch(`${under.server.url}/batch/`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: `{"api_key":"${projectKey}","batch":${batch}${more}}`,
+    });
+    expect(answer.status).toBe(200);
+  };
+  const rows = () => under.page.getByRole('row').filter({ has: under.page.getByRole('cell') });
+
+  it('say that there is nothing yet, and how something comes to be', async () => {
+    for (const [path, text] of [
+      ['events', 'No events are stored yet'],
+      ['persons', 'No persons yet'],
+      ['groups', 'No groups yet'],
+    ] as const) {
+      await under.open(path);
+      await under.page.getByText(text).waitFor();
+      expect(await lookFaults(under, `${path}-empty`)).toEqual([]);
+    }
+  });
+
+  it('events are filtered by name, property, kind and time, all of it in the address', async () => {
+    const { page } = under;
+    const visits = Array.from({ length: 150 }, (_, i) => ({
+      event: 'visit',
+      distinct_id: `p${i % 3}`,
+      properties: { i, plan: i < 5 ? 'pro' : 'free' },
+    }));
+    await send(JSON.stringify(visits));
+    await send(`[{"event":${JSON.stringify(hostile)},"distinct_id":"ada","properties":{"order":${order}}}]`);
+    const old = { event: 'old visit', distinct_id: 'p1', timestamp: '2020-01-01T00:00:00Z', properties: { n: 1 } };
+    await send(JSON.stringify([old]), ',"historical_migration":true');
+    await expect
+      .poll(
+        async () => {
+          await under.open('events?historical=true');
+          await rows()
+            .first()
+            .waitFor({ timeout: 2_000 })
+            .catch(() => undefined);
+          return rows().count();
+        },
+        { timeout: 30_000 },
+      )
+      .toBe(1);
+    await under.open('events');
+    await rows().first().waitFor();
+    await page.getByText('<img src=x onerror=alert(1)> ⟨U+202E⟩gnp.exe').first().waitFor();
+    await page.getByText(`order: ${order}`).waitFor();
+    expect(await lookFaults(under, 'events')).toEqual([]);
+    await page.getByRole('combobox', { name: 'Event', exact: true }).fill('visit');
+    await page.waitForURL(/event=visit/);
+    await page.getByRole('combobox', { name: 'Property' }).fill('plan');
+    await page.getByRole('textbox', { name: 'Value' }).fill('pro');
+    await page.getByRole('button', { name: 'Add condition' }).click();
+    await expect.poll(() => rows().count(), { timeout: 30_000 }).toBe(5);
+    await page.reload();
+    await expect.poll(() => rows().count(), { timeout: 30_000 }).toBe(5);
+    await page.getByText('5 live', { exact: false }).first().waitFor();
+    await page.getByRole('button', { name: 'Columns' }).click();
+    await page.getByRole('checkbox', { name: 'plan' }).check({ timeout: 10_000 });
+    await page.getByRole('button', { name: 'Done' }).click();
+    await page.getByRole('columnheader', { name: 'plan' }).waitFor();
+    expect(new URL(page.url()).searchParams.get('columns')).toBe('["plan"]');
+  });
+
+  it('the page is saved as NDJSON and CSV, every digit kept', async () => {
+    const { page } = under;
+    await under.open('events?distinct_id=ada');
+    await expect.poll(() => rows().count()).toBe(1);
+    const save = async (kind: string): Promise<string> => {
+      await page.getByRole('button', { name: 'Export' }).click();
+      const [download] = await Promise.all([
+        page.waitForEvent('download'),
+        page.getByRole('menuitem', { name: kind }).click(),
+      ]);
+      return readFile(await download.path(), 'utf8');
+    };
+    expect(await save('NDJSON')).toContain(`"order":${order}`);
+    const csv = await save('CSV');
+    expect(csv.split('\r\n')[0]).toMatch(/^uuid,event,distinct_id,timestamp,historical_migration,/);
+    expect(csv).toContain(order);
+  });
+
+  it('one event is opened by its address, and leads to its person', async () => {
+    const { page } = under;
+    await under.open('events?distinct_id=ada');
+    await rows().first().getByRole('button').click();
+    const panel = page.getByRole('dialog');
+    await panel.getByText(order).waitFor();
+    await page.waitForURL(/uuid=/);
+    await page.reload();
+    await panel.getByText(order).waitFor();
+    expect(await lookFaults(under, 'event')).toEqual([]);
+    await panel.getByRole('link', { name: 'ada' }).click();
+    await page.getByRole('heading', { level: 1, name: 'ada' }).waitFor();
+  });
+
+  it('a person has properties, ids and events; search finds it by the beginning of an id', async () => {
+    const { page } = under;
+    await send(
+      JSON.stringify([
+        {
+          event: '$identify',
+          distinct_id: 'grace',
+          properties: { $anon_distinct_id: 'anon-1', $set: { email: 'grace@example.com' } },
+        },
+        {
+          event: '$groupidentify',
+          distinct_id: 'grace',
+          properties: { $group_type: 'company', $group_key: 'acme', $group_set: { name: 'Acme' } },
+        },
+      ]),
+    );
+    await expect
+      .poll(
+        async () => {
+          await under.open('persons?q=grac');
+          const link = page.getByRole('link', { name: 'grace@example.com' });
+          await link.waitFor({ timeout: 2_000 }).catch(() => undefined);
+          return link.count();
+        },
+        { timeout: 30_000 },
+      )
+      .toBe(1);
+    expect(await lookFaults(under, 'persons')).toEqual([]);
+    await page.getByRole('link', { name: 'grace@example.com' }).click();
+    await page.getByText('anon-1').first().waitFor();
+    await page.getByText('anon-1').first().waitFor();
+    const other = page.getByText('Also goes by:').getByRole('link', { name: 'grace' });
+    if ((await other.count()) > 0) await other.click();
+    await rows().filter({ hasText: '$identify' }).first().waitFor();
+    expect(await lookFaults(under, 'person')).toEqual([]);
+  });
+
+  it('groups have their types and properties', async () => {
+    const { page } = under;
+    await under.open('groups');
+    await page.getByRole('tab', { name: 'company' }).waitFor();
+    await page.getByRole('button', { name: 'acme' }).click();
+    await page.getByRole('dialog').getByText('"Acme"').waitFor();
+    expect(await lookFaults(under, 'groups')).toEqual([]);
+  });
+});
