@@ -36,6 +36,9 @@ const exportShares = [
 ] as const;
 /** Every so many-th event of the imports is sent live before them, too, and somebody of it comes by afterwards. */
 const liveEvery = 23;
+const groupEvery = 29;
+/** Seconds since 1970. */
+const firstGroupTime = 1_704_067_200;
 const eventsPerBatch = 500;
 
 export interface UndoHistory {
@@ -49,17 +52,31 @@ export interface UndoHistory {
 /** `perRun`: records of each import. */
 export async function writeUndoHistory(dir: string, perRun: number): Promise<UndoHistory> {
   const all = Math.round(perRun / 0.45);
-  const records = [...mixpanelRecords(20_261_122, all)];
+  const records = [...mixpanelRecords(20_261_122, all)].flatMap(withGroup);
   await mkdir(dir, { recursive: true });
   const files: string[] = [];
   for (const [index, [from, to]] of exportShares.entries()) {
     const file = join(dir, `export-${index}.ndjson`);
-    const own = records.slice(Math.round(from * all), Math.round(to * all));
+    const own = records.slice(Math.round(from * records.length), Math.round(to * records.length));
     await writeFile(file, own.map((record) => `${JSON.stringify(record)}\n`).join(''));
     files.push(file);
   }
   const live = liveEvents(records);
   return { files, ...live, repeated: new Set(live.before.map((event) => String(event.distinct_id))) };
+}
+
+/** Every so many-th record is followed by one that says something of a group; no two of a group are alike. */
+function withGroup(record: object, index: number): object[] {
+  if (index % groupEvery !== 0) return [record];
+  const properties = {
+    time: firstGroupTime + index * 60,
+    distinct_id: `member-${index % 50}`,
+    $insert_id: `group-${index}`,
+    $group_type: 'company',
+    $group_key: `company-${index % 40}`,
+    $group_set: { [`k${index % 5}`]: index },
+  };
+  return [record, { event: '$groupidentify', properties }];
 }
 
 function liveEvents(records: readonly object[]): Pick<UndoHistory, 'before' | 'after'> {
