@@ -12,8 +12,8 @@ const slow = { testTimeout: 180_000, hookTimeout: 60_000 };
 export default defineConfig({
   test: {
     pool: 'forks',
-    // A file of e2e runs several processes of its own.
-    maxWorkers: Math.min(4, Math.max(2, availableParallelism())),
+    // A file of e2e runs several processes of its own, and waits for them half of the time.
+    maxWorkers: Math.min(4, Math.max(3, availableParallelism())),
     projects: [
       {
         test: {
