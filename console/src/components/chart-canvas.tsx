@@ -105,19 +105,12 @@ const timeLabels = [
   [1, ':{ss}', '\n{D} {MMM} {HH}:{mm}', null, '\n{D} {MMM} {HH}:{mm}', null, '\n{HH}:{mm}', null, 1],
 ];
 
-const darkQuery = '(prefers-color-scheme: dark)';
-
 function themeNow(): string {
-  return `${document.documentElement.dataset['theme'] ?? 'system'} ${matchMedia(darkQuery).matches}`;
+  return document.documentElement.dataset['theme'] ?? 'light';
 }
 
 function subscribeTheme(onChange: () => void): () => void {
-  const media = matchMedia(darkQuery);
   const observer = new MutationObserver(onChange);
   observer.observe(document.documentElement, { attributeFilter: ['data-theme'] });
-  media.addEventListener('change', onChange);
-  return () => {
-    observer.disconnect();
-    media.removeEventListener('change', onChange);
-  };
+  return () => observer.disconnect();
 }

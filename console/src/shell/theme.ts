@@ -2,7 +2,7 @@ import { useSyncExternalStore } from 'react';
 
 export type Theme = 'system' | 'light' | 'dark';
 
-/** Also read by public/theme.js, before the first paint. */
+/** Read by public/theme.js, which gives the page its theme. */
 const storageKey = 'millrace-theme';
 const changed = 'millrace-theme-changed';
 
@@ -26,7 +26,5 @@ function currentTheme(): Theme {
 function chooseTheme(theme: Theme): void {
   if (theme === 'system') localStorage.removeItem(storageKey);
   else localStorage.setItem(storageKey, theme);
-  if (theme === 'system') delete document.documentElement.dataset['theme'];
-  else document.documentElement.dataset['theme'] = theme;
   window.dispatchEvent(new Event(changed));
 }

@@ -1,3 +1,4 @@
+import type { ErrorGroup, EventSummary } from '../../contract/import-results.ts';
 import type { OddValue } from '../../contract/odd-values.ts';
 import type { RunTotals } from './run.ts';
 
@@ -80,22 +81,6 @@ export interface RunToReplace {
 export interface LeftOutFile {
   readonly file: string;
   readonly reason: string;
-}
-
-export interface EventSummary {
-  readonly event: string;
-  readonly count: number;
-  readonly first_time: string;
-  readonly last_time: string;
-  /** The project does not know the name yet; undefined: nobody can tell (the target cannot be read). */
-  readonly is_new?: boolean;
-}
-
-export interface ErrorGroup {
-  readonly code: string;
-  readonly reason: string;
-  readonly count: number;
-  readonly example: { readonly part: string; readonly line: number; readonly original: string };
 }
 
 export interface SamplePair {

@@ -13,10 +13,16 @@ import {
   type SourcePart,
 } from '../source.ts';
 import type { SettingValues } from '../../plugins/fields.ts';
-import { defineImportSource, wrongSetting } from '../../plugins/plugin.ts';
-import { neededSetting } from '../../plugins/setting-values.ts';
+import { defineImportSource } from '../../plugins/plugin.ts';
 import type { DuckDbAnswer, DuckDbRead } from './duckdb-process.ts';
-import { checkPaths, findFiles, lookAt, shortKey } from './find-files.ts';
+import {
+  databaseFileFields,
+  databaseFileOf,
+  databaseFileSettings,
+  findDatabaseFile,
+  type FilePlace,
+} from './database-file.ts';
+import { lookAt, shortKey } from './find-files.ts';
 
 /** As this program is tried with it. It has 70 MB, so that only those who need it install it. */
 export const duckDbPackage = '@duckdb/node-api@1.5.6-r.1';
@@ -30,22 +36,7 @@ export const duckdb = defineImportSource({
   description:
     'Imports the rows of a query to a DuckDB database file, which is opened for reading only. Choose the format mapping to say ' +
     `which column is the event, the person and the time. Needs the package ${duckDbPackage}, which is not installed by itself.`,
-  fields: [
-    {
-      key: 'path',
-      name: 'File',
-      type: 'string',
-      required: true,
-      hint: 'Path of the database file, or upload:name for one that was uploaded. The service reads only directories that its operator allows.',
-    },
-    {
-      key: 'query',
-      name: 'Query',
-      type: 'string',
-      required: true,
-      hint: 'One select whose rows are the records: select id, name, user_id, created_at from events order by id.',
-    },
-  ],
+  fields: databaseFileFields,
   formats: [],
   range: undefined,
   example: { path: 'upload:shop.duckdb', query: 'select id, name, user_id, created_at from events order by id' },
@@ -59,28 +50,18 @@ interface DuckDbDeps {
 }
 
 function createSource(settings: SettingValues, host: SourceHost): Source {
-  const path = neededSetting(settings, 'path');
-  const query = neededSetting(settings, 'query').replace(/[;\s]+$/, '');
-  checkPaths([path], host);
+  const { path, query } = databaseFileSettings(settings, host);
   const deps = { path, query, host };
   return {
     concurrency: 1,
     async listParts() {
-      const [file, second] = await findFiles([path], host);
-      if (file === undefined || second !== undefined) {
-        throw wrongSetting('path', `expected one file, got several at ${path}`);
-      }
+      const file = await findDatabaseFile(path, host);
       const { shown, bytes } = file;
       const detail = { path: file.path, shown };
       return [{ key: shortKey(shown), bytes, identity: await identityNow(detail, host), stable: false, detail }];
     },
     open: (part, context) => readRows(deps, part, context),
   };
-}
-
-interface FilePlace {
-  readonly path: string;
-  readonly shown: string;
 }
 
 /** Of the file, and of the log beside it that holds what is not in the file yet. */
@@ -95,12 +76,12 @@ async function identityNow({ path, shown }: FilePlace, host: SourceHost): Promis
 
 async function* readRows(
   { query, host }: DuckDbDeps,
-  { key, identity, detail = {} }: SourcePart,
+  part: SourcePart,
   { signal }: SourceContext,
 ): AsyncGenerator<RecordChunk> {
-  const { path, shown } = detail;
-  if (typeof path !== 'string' || typeof shown !== 'string') throw new SourceError(`${key} is no database file`);
-  await mustBeDuckDb({ path, shown }, host);
+  const place = await databaseFileOf(part, host);
+  const { path, shown } = place;
+  await mustBeDuckDb(place);
   signal.throwIfAborted();
   const child = startProcess({ path, query, tempDir: host.tempDir });
   try {
@@ -117,14 +98,12 @@ async function* readRows(
     child.kill('SIGKILL');
   }
   // While it is open DuckDB lets nobody write; but a file can be replaced by hand.
-  const now = await identityNow({ path, shown }, host);
-  if (identity !== undefined && now !== identity) throw new SourceChangedError(`${shown} was changed`);
+  const now = await identityNow(place, host);
+  if (part.identity !== undefined && now !== part.identity) throw new SourceChangedError(`${shown} was changed`);
 }
 
 /** Also whoever has not the package learns that the file is of another kind. */
-async function mustBeDuckDb({ path, shown }: FilePlace, host: SourceHost): Promise<void> {
-  const file = await lookAt(path, shown, host);
-  if (file.path !== path) throw new SourceError(`${shown} is another file than the one that was listed`);
+async function mustBeDuckDb({ path, shown }: FilePlace): Promise<void> {
   const handle = await open(path, 'r');
   try {
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(magic.length), 0, magic.length, magicAt);

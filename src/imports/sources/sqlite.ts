@@ -9,9 +9,9 @@ import {
   type SourcePart,
 } from '../source.ts';
 import type { SettingValues } from '../../plugins/fields.ts';
-import { defineImportSource, wrongSetting } from '../../plugins/plugin.ts';
-import { neededSetting } from '../../plugins/setting-values.ts';
-import { checkPaths, findFiles, lookAt, shortKey } from './find-files.ts';
+import { defineImportSource } from '../../plugins/plugin.ts';
+import { databaseFileFields, databaseFileOf, databaseFileSettings, findDatabaseFile } from './database-file.ts';
+import { shortKey } from './find-files.ts';
 import type { SqliteThreadAnswer, SqliteThreadData } from './sqlite-thread.ts';
 
 /** Rows of a query to a file of SQLite. */
@@ -21,22 +21,7 @@ export const sqlite = defineImportSource({
   description:
     'Imports the rows of a query to an SQLite database file, which is opened for reading only. Choose the format mapping to say ' +
     'which column is the event, the person and the time.',
-  fields: [
-    {
-      key: 'path',
-      name: 'File',
-      type: 'string',
-      required: true,
-      hint: 'Path of the database file, or upload:name for one that was uploaded. The service reads only directories that its operator allows.',
-    },
-    {
-      key: 'query',
-      name: 'Query',
-      type: 'string',
-      required: true,
-      hint: 'One select whose rows are the records: select id, name, user_id, created_at from events order by id.',
-    },
-  ],
+  fields: databaseFileFields,
   formats: [],
   range: undefined,
   example: { path: 'upload:shop.db', query: 'select id, name, user_id, created_at from events order by id' },
@@ -44,16 +29,11 @@ export const sqlite = defineImportSource({
 });
 
 function createSource(settings: SettingValues, host: SourceHost): Source {
-  const path = neededSetting(settings, 'path');
-  const query = neededSetting(settings, 'query').replace(/[;\s]+$/, '');
-  checkPaths([path], host);
+  const { path, query } = databaseFileSettings(settings, host);
   return {
     concurrency: 1,
     async listParts() {
-      const [file, second] = await findFiles([path], host);
-      if (file === undefined || second !== undefined) {
-        throw wrongSetting('path', `expected one file, got several at ${path}`);
-      }
+      const file = await findDatabaseFile(path, host);
       const { shown, bytes, identity } = file;
       // One select sees the database as it was when the select began.
       const about = { bytes, identity, stable: false, isSnapshot: true };
@@ -64,13 +44,10 @@ function createSource(settings: SettingValues, host: SourceHost): Source {
 }
 
 async function* readRows(
-  { key, detail = {} }: SourcePart,
+  part: SourcePart,
   { query, host, signal }: { readonly query: string; readonly host: SourceHost; readonly signal: AbortSignal },
 ): AsyncGenerator<RecordChunk> {
-  const { path, shown } = detail;
-  if (typeof path !== 'string' || typeof shown !== 'string') throw new SourceError(`${key} is no database file`);
-  const file = await lookAt(path, shown, host);
-  if (file.path !== path) throw new SourceError(`${shown} is another file than the one that was listed`);
+  const { path, shown } = await databaseFileOf(part, host);
   signal.throwIfAborted();
   const worker = startThread({ path, query });
   try {

@@ -2,13 +2,14 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import type { ActivityEntry } from '../../../../src/contract/activity.ts';
-import { rowsOf } from '../../api/queries.ts';
+
 import { DataTable, type Column } from '../../components/data-table.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { FilterBar, type Filter } from '../../components/filter-bar.tsx';
 import { Input } from '../../components/input.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { TimeText } from '../../components/time-text.tsx';
+import { usePageRows } from '../../components/use-page-rows.ts';
 import { UserText } from '../../components/user-text.tsx';
 import { useProject } from '../../shell/project-context.tsx';
 import { userName } from '../../api/user-name.ts';
@@ -25,7 +26,7 @@ export function ActivityPage() {
   const { entry, ...filters } = route.useSearch();
   const navigate = route.useNavigate();
   const log = useInfiniteQuery(activityQuery(id, filters));
-  const rows = useMemo(() => log.data && rowsOf(log.data), [log.data]);
+  const table = usePageRows(log);
   const change = (next: ActivityFilters): void =>
     void navigate({ search: (before) => ({ ...before, ...next }), replace: true });
   const open = (next: string | undefined): void => void navigate({ search: (before) => ({ ...before, entry: next }) });
@@ -40,15 +41,10 @@ export function ActivityPage() {
       <DataTable
         label="Activity"
         columns={columns}
-        rows={rows}
+        {...table}
         rowId={(row) => row.id}
-        error={log.error}
-        onRetry={() => void log.refetch()}
         onOpen={(row) => open(row.id)}
         openId={entry}
-        hasMore={log.hasNextPage}
-        onMore={() => void log.fetchNextPage()}
-        isLoadingMore={log.isFetchingNextPage}
         empty={
           <EmptyState title={isFiltered ? 'No change fits the filters' : 'Nothing has been changed yet'}>
             {isFiltered

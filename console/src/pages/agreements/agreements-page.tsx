@@ -2,7 +2,7 @@ import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tansta
 import { getRouteApi } from '@tanstack/react-router';
 import { Plus } from 'lucide-react';
 import { useMemo, useState } from 'react';
-import { refresh, rowsOf } from '../../api/queries.ts';
+import { refresh } from '../../api/queries.ts';
 import type { Tone } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
@@ -13,6 +13,7 @@ import { NumberText } from '../../components/number-text.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { StatusBadge } from '../../components/status-badge.tsx';
 import { TimeText } from '../../components/time-text.tsx';
+import { usePageRows } from '../../components/use-page-rows.ts';
 import { UserText } from '../../components/user-text.tsx';
 import { useMay, useProject } from '../../shell/project-context.tsx';
 import {
@@ -52,7 +53,7 @@ export function AgreementsPage() {
   const navigate = route.useNavigate();
   const rules = useQuery(rulesQuery(id));
   const agreements = useInfiniteQuery(agreementsQuery(id, state));
-  const rows = useMemo(() => agreements.data && rowsOf(agreements.data), [agreements.data]);
+  const table = usePageRows(agreements);
   const [asked, setAsked] = useState<Asked>();
   const may = { edit: useMay('editor'), decide: useMay('admin') };
   const columns = useMemo(() => columnsOf(setAsked, may.edit, may.decide), [may.edit, may.decide]);
@@ -82,13 +83,8 @@ export function AgreementsPage() {
           <DataTable
             label="Agreements"
             columns={columns}
-            rows={rows}
+            {...table}
             rowId={(row) => row.id}
-            error={agreements.error}
-            onRetry={() => void agreements.refetch()}
-            hasMore={agreements.hasNextPage}
-            onMore={() => void agreements.fetchNextPage()}
-            isLoadingMore={agreements.isFetchingNextPage}
             empty={
               <EmptyState title={state === undefined ? 'No agreements yet' : 'No agreement is in this state'}>
                 Request one before a large import, if the rules above ask for it.

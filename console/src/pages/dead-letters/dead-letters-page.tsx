@@ -1,7 +1,7 @@
 import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
-import { refresh, rowsOf } from '../../api/queries.ts';
+import { refresh } from '../../api/queries.ts';
 import { Button } from '../../components/button.tsx';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { DataTable, type Column } from '../../components/data-table.tsx';
@@ -10,6 +10,7 @@ import { FilterBar, type Filter } from '../../components/filter-bar.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { TimeText } from '../../components/time-text.tsx';
 import { useToast } from '../../components/toasts.tsx';
+import { usePageRows } from '../../components/use-page-rows.ts';
 import { UserText } from '../../components/user-text.tsx';
 import { useMay, useProject } from '../../shell/project-context.tsx';
 import {
@@ -48,7 +49,7 @@ export function DeadLettersPage() {
   const filter = useMemo(() => ({ reason, event, distinct_id }), [reason, event, distinct_id]);
   const counts = useQuery({ ...countsQuery(id, state), refetchInterval: pollMs });
   const letters = useInfiniteQuery({ ...lettersQuery(id, filter, state), refetchInterval: pollMs });
-  const rows = useMemo(() => letters.data && rowsOf(letters.data), [letters.data]);
+  const table = usePageRows(letters);
   const open = (next: string | undefined): void => void navigate({ search: (before) => ({ ...before, letter: next }) });
   const columns = useMemo(() => columnsOf(open), []);
   return (
@@ -74,15 +75,10 @@ export function DeadLettersPage() {
         <DataTable
           label="Dead letters"
           columns={columns}
-          rows={rows}
+          {...table}
           rowId={(row) => row.id}
-          error={letters.error}
-          onRetry={() => void letters.refetch()}
           onOpen={(row) => open(row.id)}
           openId={letter}
-          hasMore={letters.hasNextPage}
-          onMore={() => void letters.fetchNextPage()}
-          isLoadingMore={letters.isFetchingNextPage}
           empty={<NoLetters filtered={isFiltered(filter)} state={state} />}
         />
       </div>

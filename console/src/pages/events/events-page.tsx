@@ -2,13 +2,14 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { Download, RefreshCw } from 'lucide-react';
 import { useMemo, useState } from 'react';
-import { rowsOf } from '../../api/queries.ts';
+
 import { Button } from '../../components/button.tsx';
 import { DataTable } from '../../components/data-table.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Menu } from '../../components/menu.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { BareSelect } from '../../components/select.tsx';
+import { usePageRows } from '../../components/use-page-rows.ts';
 import { useProject } from '../../shell/project-context.tsx';
 import { ColumnChooser } from './column-chooser.tsx';
 import { eventColumns } from '../../components/event-columns.tsx';
@@ -32,7 +33,7 @@ export function EventsPage() {
   const [now, setNow] = useState(Date.now);
   const filter = useMemo(() => filterOf(search, now), [search, now]);
   const pages = useInfiniteQuery(eventPages(id, filter));
-  const rows = useMemo(() => pages.data && rowsOf<StoredEvent>(pages.data), [pages.data]);
+  const table = usePageRows(pages);
   const zone = zoneOf(search.zone, timezone);
   const columnsKey = JSON.stringify(search.columns ?? []);
   const columns = useMemo(
@@ -51,7 +52,7 @@ export function EventsPage() {
       <PageHeader
         title="Events"
         description="Stored events, newest first. Each stands here once, however often it was sent."
-        actions={<ExportMenu rows={rows ?? []} />}
+        actions={<ExportMenu rows={table.rows ?? []} />}
       />
       <EventFilters search={search} onChange={change} />
       <VolumeChart projectId={id} filter={filter} interval={intervalOf(search, now)} zone={zone} />
@@ -67,20 +68,15 @@ export function EventsPage() {
       <DataTable
         label="Events"
         columns={columns}
-        rows={rows}
+        {...table}
         rowId={(event) => event.id}
-        error={pages.error}
-        onRetry={() => void pages.refetch()}
         onOpen={(event) => change({ uuid: event.id }, false)}
         {...(search.uuid === undefined ? {} : { openId: search.uuid })}
-        hasMore={pages.hasNextPage}
-        onMore={() => void pages.fetchNextPage()}
-        isLoadingMore={pages.isFetchingNextPage}
         empty={<NoEvents filtered={isFiltered} />}
       />
       <EventPanel
         uuid={search.uuid}
-        known={rows?.find((event) => event.id === search.uuid)}
+        known={table.rows?.find((event) => event.id === search.uuid)}
         zone={zone}
         onClose={() => change({ uuid: undefined }, false)}
       />

@@ -1,7 +1,7 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useMemo } from 'react';
-import { rowsOf } from '../../api/queries.ts';
+
 import { DataTable, type Column } from '../../components/data-table.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorState } from '../../components/error-state.tsx';
@@ -10,6 +10,7 @@ import { FilterBar, type Filter } from '../../components/filter-bar.tsx';
 import { JsonView } from '../../components/json-view.tsx';
 import { SidePanel } from '../../components/side-panel.tsx';
 import { TimeText } from '../../components/time-text.tsx';
+import { usePageRows } from '../../components/use-page-rows.ts';
 import { UserText } from '../../components/user-text.tsx';
 import { useProject } from '../../shell/project-context.tsx';
 import { oneLine } from '../../components/one-line.ts';
@@ -24,7 +25,7 @@ export function GroupsOfType({ type }: { readonly type: GroupType }) {
   const { q, group } = route.useSearch();
   const navigate = route.useNavigate();
   const pages = useInfiniteQuery(groupPages(id, type.group_type_index, q));
-  const rows = useMemo(() => pages.data && rowsOf<Group>(pages.data), [pages.data]);
+  const table = usePageRows(pages);
   const open = (key: string | undefined): void => void navigate({ search: (before) => ({ ...before, group: key }) });
   const columns = useMemo(
     () => columnsOf((key) => void navigate({ search: (before) => ({ ...before, group: key }) })),
@@ -40,15 +41,10 @@ export function GroupsOfType({ type }: { readonly type: GroupType }) {
       <DataTable
         label="Groups"
         columns={columns}
-        rows={rows}
+        {...table}
         rowId={(each) => each.group_key}
-        error={pages.error}
-        onRetry={() => void pages.refetch()}
         onOpen={(each) => open(each.group_key)}
         {...(group === undefined ? {} : { openId: group })}
-        hasMore={pages.hasNextPage}
-        onMore={() => void pages.fetchNextPage()}
-        isLoadingMore={pages.isFetchingNextPage}
         empty={
           q === undefined ? (
             <EmptyState title="No groups of this type have properties yet">

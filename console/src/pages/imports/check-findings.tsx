@@ -7,9 +7,10 @@ import { Section } from '../../components/section.tsx';
 import { StatusBadge } from '../../components/status-badge.tsx';
 import { TimeText } from '../../components/time-text.tsx';
 import { UserText } from '../../components/user-text.tsx';
-import type { CheckedEvent, CheckResult, ErrorGroup } from './run-results.ts';
+import type { ErrorGroup, EventSummary } from '../../../../src/contract/import-results.ts';
+import type { CheckResult } from './run-results.ts';
 
-const columns: readonly Column<CheckedEvent>[] = [
+const columns: readonly Column<EventSummary>[] = [
   { id: 'event', header: 'Event', sortBy: (row) => row.event, cell: (row) => <EventName row={row} /> },
   {
     id: 'count',
@@ -23,7 +24,7 @@ const columns: readonly Column<CheckedEvent>[] = [
   { id: 'last', header: 'Last', width: '12rem', cell: (row) => <TimeText time={row.last_time} /> },
 ];
 
-function EventName({ row }: { readonly row: CheckedEvent }) {
+function EventName({ row }: { readonly row: EventSummary }) {
   return (
     <span className="flex items-center gap-2">
       <UserText text={row.event} charsMax={100} short />

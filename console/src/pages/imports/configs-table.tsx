@@ -2,21 +2,16 @@ import { Link, useNavigate } from '@tanstack/react-router';
 import { useMemo, type ReactNode } from 'react';
 import { DataTable, type Column } from '../../components/data-table.tsx';
 import { TimeText } from '../../components/time-text.tsx';
+import type { PageRows } from '../../components/use-page-rows.ts';
 import { UserText } from '../../components/user-text.tsx';
 import type { ImportConfig } from './imports-query.ts';
 import { sourceName } from './source-name.ts';
 
 const to = '/projects/$projectId/imports/$configId';
 
-interface ConfigsTableProps {
+interface ConfigsTableProps extends PageRows<ImportConfig> {
   readonly projectId: number;
-  readonly rows: readonly ImportConfig[] | undefined;
-  readonly error: unknown;
-  readonly onRetry: () => void;
   readonly empty: ReactNode;
-  readonly hasMore?: boolean;
-  readonly onMore?: () => void;
-  readonly isLoadingMore?: boolean;
 }
 
 export function ConfigsTable({ projectId, ...props }: ConfigsTableProps) {

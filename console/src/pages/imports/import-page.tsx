@@ -1,7 +1,7 @@
 import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
-import { useMemo, useState } from 'react';
-import { refresh, rowsOf } from '../../api/queries.ts';
+import { useState } from 'react';
+import { refresh } from '../../api/queries.ts';
 import { request } from '../../api/request.ts';
 import { Button, buttonStyle } from '../../components/button.tsx';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
@@ -12,6 +12,7 @@ import { Loading } from '../../components/loading.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Section } from '../../components/section.tsx';
+import { usePageRows } from '../../components/use-page-rows.ts';
 import { UserText } from '../../components/user-text.tsx';
 import { useMay, useProject } from '../../shell/project-context.tsx';
 import { configPath, configQuery, configsPath, runsQuery, settingsQuery, type ImportConfig } from './imports-query.ts';
@@ -104,16 +105,11 @@ function Actions({ config }: { readonly config: ImportConfig }) {
 
 function Runs({ projectId, configId }: { readonly projectId: number; readonly configId: number }) {
   const runs = useInfiniteQuery({ ...runsQuery(projectId, { config: configId }), refetchInterval: pollMs });
-  const rows = useMemo(() => runs.data && rowsOf(runs.data), [runs.data]);
+  const table = usePageRows(runs);
   return (
     <RunsTable
       projectId={projectId}
-      rows={rows}
-      error={runs.error}
-      onRetry={() => void runs.refetch()}
-      hasMore={runs.hasNextPage}
-      onMore={() => void runs.fetchNextPage()}
-      isLoadingMore={runs.isFetchingNextPage}
+      {...table}
       empty={<EmptyState title="It has not run yet">Check it first: that sends nothing.</EmptyState>}
     />
   );

@@ -8,6 +8,7 @@ import { EmptyState } from '../../components/empty-state.tsx';
 import { FilterBar, type Filter } from '../../components/filter-bar.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Tabs } from '../../components/tabs.tsx';
+import { usePageRows } from '../../components/use-page-rows.ts';
 import { useMay, useProject } from '../../shell/project-context.tsx';
 import { ConfigsTable } from './configs-table.tsx';
 import { configsQuery, runsQuery } from './imports-query.ts';
@@ -64,7 +65,7 @@ function Runs() {
   const filter = { ...(state && { state }), ...(config && { config }) };
   const runs = useInfiniteQuery({ ...runsQuery(id, filter), refetchInterval: pollMs });
   const configs = useInfiniteQuery(configsQuery(id));
-  const rows = useMemo(() => runs.data && rowsOf(runs.data), [runs.data]);
+  const table = usePageRows(runs);
   const byState = runs.data?.pages[0]?.by_state;
   const filters = useMemo(() => filtersOf(byState, rowsOf(configs.data)), [byState, configs.data]);
   return (
@@ -74,16 +75,7 @@ function Runs() {
         values={{ state, config }}
         onChange={(change) => void navigate({ search: (before) => ({ ...before, ...change }), replace: true })}
       />
-      <RunsTable
-        projectId={id}
-        rows={rows}
-        error={runs.error}
-        onRetry={() => void runs.refetch()}
-        hasMore={runs.hasNextPage}
-        onMore={() => void runs.fetchNextPage()}
-        isLoadingMore={runs.isFetchingNextPage}
-        empty={<NoRuns filtered={state !== undefined || config !== undefined} />}
-      />
+      <RunsTable projectId={id} {...table} empty={<NoRuns filtered={state !== undefined || config !== undefined} />} />
     </>
   );
 }
@@ -122,16 +114,11 @@ function NoRuns({ filtered }: { readonly filtered: boolean }) {
 function Configs() {
   const { id } = useProject();
   const configs = useInfiniteQuery(configsQuery(id));
-  const rows = useMemo(() => configs.data && rowsOf(configs.data), [configs.data]);
+  const table = usePageRows(configs);
   return (
     <ConfigsTable
       projectId={id}
-      rows={rows}
-      error={configs.error}
-      onRetry={() => void configs.refetch()}
-      hasMore={configs.hasNextPage}
-      onMore={() => void configs.fetchNextPage()}
-      isLoadingMore={configs.isFetchingNextPage}
+      {...table}
       empty={
         <EmptyState title="No imports" action={<NewImport />}>
           An import is a source with its settings. It stays, so that it can be run again.

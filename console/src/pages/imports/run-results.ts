@@ -1,3 +1,4 @@
+import type { ErrorGroup, EventSummary } from '../../../../src/contract/import-results.ts';
 import { send } from '../../api/request.ts';
 import { apiQuery } from '../../api/queries.ts';
 import { runPath, type RunPlace } from './imports-query.ts';
@@ -9,7 +10,7 @@ export interface CheckResult {
   readonly warnings: readonly string[];
   readonly first_time: string | null;
   readonly last_time: string | null;
-  readonly events: readonly CheckedEvent[];
+  readonly events: readonly EventSummary[];
   readonly errors: readonly ErrorGroup[];
   readonly duplicates: number;
   readonly unmapped: {
@@ -18,21 +19,6 @@ export interface CheckResult {
   };
   readonly identity: { readonly distinct_ids: number };
   readonly odd_values?: readonly { readonly count: number; readonly detail: string }[];
-}
-
-export interface CheckedEvent {
-  readonly event: string;
-  readonly count: number;
-  readonly first_time: string;
-  readonly last_time: string;
-  readonly is_new?: boolean;
-}
-
-export interface ErrorGroup {
-  readonly code: string;
-  readonly reason: string;
-  readonly count: number;
-  readonly example: { readonly part: string; readonly line: number; readonly original: string };
 }
 
 /** The report of a run, as far as it is shown. */

@@ -3,6 +3,7 @@ import { useMemo, type ReactNode } from 'react';
 import { DataTable, type Column } from '../../components/data-table.tsx';
 import { NumberText } from '../../components/number-text.tsx';
 import { TimeText } from '../../components/time-text.tsx';
+import type { PageRows } from '../../components/use-page-rows.ts';
 import { UserText } from '../../components/user-text.tsx';
 import type { ListedRun, Run } from './imports-query.ts';
 import { ProgressBar } from './progress-bar.tsx';
@@ -10,15 +11,9 @@ import { RunStateBadge } from './run-state-badge.tsx';
 
 const to = '/projects/$projectId/imports/$configId/runs/$runId';
 
-interface RunsTableProps {
+interface RunsTableProps extends PageRows<ListedRun> {
   readonly projectId: number;
-  readonly rows: readonly ListedRun[] | undefined;
-  readonly error: unknown;
-  readonly onRetry: () => void;
   readonly empty: ReactNode;
-  readonly hasMore?: boolean;
-  readonly onMore?: () => void;
-  readonly isLoadingMore?: boolean;
 }
 
 /** Runs, newest first, each with how far it is. */

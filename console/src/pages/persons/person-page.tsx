@@ -1,7 +1,7 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { useMemo } from 'react';
-import { rowsOf } from '../../api/queries.ts';
+
 import { Badge } from '../../components/badge.tsx';
 import { buttonStyle } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
@@ -14,11 +14,12 @@ import { Loading } from '../../components/loading.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Section } from '../../components/section.tsx';
 import { TimeText } from '../../components/time-text.tsx';
+import { usePageRows } from '../../components/use-page-rows.ts';
 import { UserText } from '../../components/user-text.tsx';
 import { useProject } from '../../shell/project-context.tsx';
 import { eventColumns } from '../../components/event-columns.tsx';
 import { EventPanel } from '../../components/event-panel.tsx';
-import { eventPages, type StoredEvent } from '../../api/stored-events.ts';
+import { eventPages } from '../../api/stored-events.ts';
 import { personQuery, type Person } from './persons-query.ts';
 
 const route = getRouteApi('/projects/$projectId/persons/$distinctId');
@@ -108,7 +109,7 @@ function PersonEvents({ distinctIds, distinctId }: PersonEventsProps) {
   const { uuid } = route.useSearch();
   const navigate = route.useNavigate();
   const pages = useInfiniteQuery(eventPages(id, { distinct_id: distinctId }));
-  const rows = useMemo(() => pages.data && rowsOf<StoredEvent>(pages.data), [pages.data]);
+  const table = usePageRows(pages);
   const columns = useMemo(
     () =>
       eventColumns({
@@ -144,20 +145,15 @@ function PersonEvents({ distinctIds, distinctId }: PersonEventsProps) {
       <DataTable
         label="Events of the person"
         columns={columns}
-        rows={rows}
+        {...table}
         rowId={(event) => event.id}
-        error={pages.error}
-        onRetry={() => void pages.refetch()}
         onOpen={(event) => void navigate({ search: { uuid: event.id } })}
         {...(uuid === undefined ? {} : { openId: uuid })}
-        hasMore={pages.hasNextPage}
-        onMore={() => void pages.fetchNextPage()}
-        isLoadingMore={pages.isFetchingNextPage}
         empty={<EmptyState title="No stored events of this id" />}
       />
       <EventPanel
         uuid={uuid}
-        known={rows?.find((event) => event.id === uuid)}
+        known={table.rows?.find((event) => event.id === uuid)}
         zone={timezone}
         onClose={() => void navigate({ search: {} })}
       />

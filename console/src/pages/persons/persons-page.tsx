@@ -1,7 +1,7 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { useMemo } from 'react';
-import { rowsOf } from '../../api/queries.ts';
+
 import { Badge } from '../../components/badge.tsx';
 import { DataTable, type Column } from '../../components/data-table.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
@@ -9,6 +9,7 @@ import { FilterBar, type Filter } from '../../components/filter-bar.tsx';
 import { NumberText } from '../../components/number-text.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { TimeText } from '../../components/time-text.tsx';
+import { usePageRows } from '../../components/use-page-rows.ts';
 import { UserText } from '../../components/user-text.tsx';
 import { useProject } from '../../shell/project-context.tsx';
 import { oneLine } from '../../components/one-line.ts';
@@ -25,7 +26,7 @@ export function PersonsPage() {
   const { q } = route.useSearch();
   const navigate = route.useNavigate();
   const pages = useInfiniteQuery(personPages(id, q));
-  const rows = useMemo(() => pages.data && rowsOf<Person>(pages.data), [pages.data]);
+  const table = usePageRows(pages);
   const columns = useMemo(() => columnsOf(String(id)), [id]);
   return (
     <>
@@ -38,19 +39,14 @@ export function PersonsPage() {
       <DataTable
         label="Persons"
         columns={columns}
-        rows={rows}
+        {...table}
         rowId={(person) => person.uuid}
-        error={pages.error}
-        onRetry={() => void pages.refetch()}
         onOpen={({ distinct_ids: [distinctId = ''] }) =>
           void navigate({
             to: '/projects/$projectId/persons/$distinctId',
             params: { projectId: String(id), distinctId },
           })
         }
-        hasMore={pages.hasNextPage}
-        onMore={() => void pages.fetchNextPage()}
-        isLoadingMore={pages.isFetchingNextPage}
         empty={<NoPersons filtered={q !== undefined} />}
       />
     </>

@@ -1,4 +1,5 @@
-import type { ErrorGroup, SamplePair } from '../../run/results.ts';
+import type { ErrorGroup } from '../../../contract/import-results.ts';
+import type { SamplePair } from '../../run/results.ts';
 import { createErrorGroups, type ErrorGroups } from './error-groups.ts';
 import { createIdSample, type IdSample, type SavedIds } from './id-sample.ts';
 import { addOdd, createOddSum, type OddCounts, type OddSum } from './odd-tally.ts';
