@@ -25,7 +25,7 @@ describe.skipIf(!chromiumPath)('the home page', () => {
     expect([url, body.includes(projectKey)]).toEqual([`${under.server.url}/batch/`, true]);
     const sent = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
     expect(sent.status).toBe(200);
-    await page.getByText('Arrived').waitFor();
+    await page.getByText('Arrived', { exact: true }).waitFor({ timeout: 30_000 });
     expect(await page.getByText('No history has arrived yet').count()).toBe(1);
   });
 
