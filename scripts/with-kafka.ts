@@ -8,22 +8,19 @@
  * The jars come from Maven Central by `mvn` and are kept in the user's cache directory. Exits with the command's code, or 2
  * when there is no Kafka; with --optional the command then runs without those variables.
  */
-import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { closeSync, existsSync, openSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { homedir, tmpdir } from 'node:os';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort, parseCommand, runCommand } from './with-server.ts';
+import {
+  findKafkaJars,
+  kafkaPassword,
+  kafkaUser,
+  startKafkaBroker,
+  type KafkaJars,
+} from '../test/support/kafka-broker.ts';
+import { parseCommand, runCommand } from './with-server.ts';
 
 const usage = 'usage: node scripts/with-kafka.ts [--optional] -- command [argument …]';
-const version = '4.1.0';
-const javaMin = 17;
-const downloadMs = 240_000;
-const startMs = 60_000;
-const user = 'reader';
-const password = 'reader-secret';
 
 process.exitCode = await main(process.argv.slice(2));
 
@@ -35,7 +32,7 @@ async function main(args: readonly string[]): Promise<number> {
   }
   const directory = await mkdtemp(join(tmpdir(), 'millrace-kafka-'));
   try {
-    const jars = await findJars();
+    const jars = await findKafkaJars();
     if (typeof jars === 'string') {
       console.error(`no Kafka broker: ${jars}`);
       return command.options.has('--optional') ? await runCommand(command.program, command.args, {}) : 2;
@@ -46,202 +43,22 @@ async function main(args: readonly string[]): Promise<number> {
   }
 }
 
-interface Jars {
-  readonly directory: string;
-}
-
-/** Or why there are none. */
-async function findJars(): Promise<Jars | string> {
-  const java = javaVersion();
-  if (java === undefined) return `expected a JDK ${javaMin} or newer on the PATH, found no java`;
-  if (java < javaMin) return `expected a JDK ${javaMin} or newer on the PATH, found version ${java}`;
-  const cache = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'millrace');
-  const directory = join(cache, `kafka-${version}`);
-  if (existsSync(directory)) return { directory };
-  if (!canRun('mvn', ['-v']))
-    return `expected mvn on the PATH, to fetch Kafka ${version} from Maven Central, found none`;
-  return await download(cache, directory);
-}
-
-/** All jars or none: what broke off halfway is not taken for the whole. */
-async function download(cache: string, directory: string): Promise<Jars | string> {
-  await mkdir(cache, { recursive: true });
-  const work = await mkdtemp(join(cache, 'download-'));
-  try {
-    await writeFile(join(work, 'pom.xml'), pom());
-    const jars = join(work, 'jars');
-    const args = ['-B', '-q', 'dependency:copy-dependencies', '-DincludeScope=runtime', `-DoutputDirectory=${jars}`];
-    execFileSync('mvn', args, { cwd: work, stdio: ['ignore', 2, 2], timeout: downloadMs });
-    await rename(jars, directory).catch((error: unknown) => {
-      // Somebody else was quicker.
-      if (!existsSync(directory)) throw error;
-    });
-    return { directory };
-  } catch (error) {
-    const [reason] = (error instanceof Error ? error.message : String(error)).split('\n');
-    return `mvn could not fetch Kafka ${version} from Maven Central (${reason}); look at what it says above, then try again`;
-  } finally {
-    await rm(work, { recursive: true, force: true });
-  }
-}
-
-function pom(): string {
-  const dependency = (groupId: string, artifactId: string, of: string): string =>
-    `<dependency><groupId>${groupId}</groupId><artifactId>${artifactId}</artifactId><version>${of}</version></dependency>`;
-  return `<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
-    <groupId>millrace</groupId><artifactId>kafka-for-tests</artifactId><version>1</version><packaging>pom</packaging>
-    <dependencies>${dependency('org.apache.kafka', 'kafka_2.13', version)}
-      ${dependency('org.slf4j', 'slf4j-simple', '1.7.36')}</dependencies></project>`;
-}
-
-/** The major version; undefined: no Java. */
-function javaVersion(): number | undefined {
-  try {
-    // `openjdk 17.0.15 2025-04-15`
-    return Number(
-      /\d+/.exec(execFileSync('java', ['--version'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }))?.[0],
-    );
-  } catch {
-    return undefined;
-  }
-}
-
-function canRun(program: string, args: readonly string[]): boolean {
-  try {
-    execFileSync(program, args, { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-interface Ports {
-  readonly plain: number;
-  readonly tls: number;
-  readonly controller: number;
-}
-
 async function withBroker(
-  jars: Jars,
+  jars: KafkaJars,
   directory: string,
   work: (env: Readonly<Record<string, string>>) => Promise<number>,
 ): Promise<number> {
-  const ports: Ports = { plain: await freePort(), tls: await freePort(), controller: await freePort() };
-  const certificate = makeCertificate(directory);
-  const settings = join(directory, 'server.properties');
-  await writeFile(settings, serverSettings(directory, ports));
-  const scram = ['SCRAM-SHA-256', 'SCRAM-SHA-512'].flatMap((kind) => [
-    '--add-scram',
-    `${kind}=[name=${user},password=${password}]`,
-  ]);
-  const format = ['format', '--standalone', '-t', 'bWlsbHJhY2UtdGVzdC1rZg', '-c', settings, ...scram];
-  execFileSync('java', javaArgs(jars, 'kafka.tools.StorageTool', format), { cwd: directory, stdio: 'ignore' });
-  const broker = startBroker(jars, directory, settings);
+  const broker = await startKafkaBroker(jars, directory);
   try {
-    await untilStarted(broker, join(directory, 'log'));
     return await work({
-      KAFKA_BROKERS: `127.0.0.1:${ports.plain}`,
-      KAFKA_TLS_BROKERS: `localhost:${ports.tls}`,
-      KAFKA_TLS_CA_FILE: certificate,
-      KAFKA_USER: user,
-      KAFKA_PASSWORD: password,
+      KAFKA_BROKERS: broker.plain,
+      KAFKA_TLS_BROKERS: broker.tls,
+      KAFKA_TLS_CA_FILE: broker.caFile,
+      KAFKA_USER: kafkaUser,
+      KAFKA_PASSWORD: kafkaPassword,
     });
   } finally {
-    await stop(broker);
+    // Its data is thrown away, so that it need not end in order.
+    await broker.kill();
   }
-}
-
-/** For localhost. Gives the file with the certificate, which is its own authority. */
-function makeCertificate(directory: string): string {
-  const file = join(directory, 'ca.pem');
-  const store = [
-    '-keystore',
-    join(directory, 'keys.p12'),
-    '-storetype',
-    'PKCS12',
-    '-storepass',
-    'changeit',
-    '-alias',
-    'broker',
-  ];
-  const key = [
-    '-keyalg',
-    'EC',
-    '-dname',
-    'CN=localhost',
-    '-ext',
-    'san=dns:localhost',
-    '-ext',
-    'bc:c',
-    '-validity',
-    '30',
-  ];
-  execFileSync('keytool', ['-genkeypair', ...store, ...key], { stdio: 'ignore' });
-  execFileSync('keytool', ['-exportcert', '-rfc', '-file', file, ...store], { stdio: 'ignore' });
-  return file;
-}
-
-function serverSettings(directory: string, { plain, tls, controller }: Ports): string {
-  const plainUser = `org.apache.kafka.common.security.plain.PlainLoginModule required user_${user}="${password}";`;
-  const scram = 'org.apache.kafka.common.security.scram.ScramLoginModule required;';
-  return Object.entries({
-    'process.roles': 'broker,controller',
-    'node.id': '1',
-    'controller.quorum.bootstrap.servers': `127.0.0.1:${controller}`,
-    'controller.listener.names': 'CONTROLLER',
-    listeners: `PLAINTEXT://127.0.0.1:${plain},SASL_SSL://localhost:${tls},CONTROLLER://127.0.0.1:${controller}`,
-    'listener.security.protocol.map': 'PLAINTEXT:PLAINTEXT,SASL_SSL:SASL_SSL,CONTROLLER:PLAINTEXT',
-    'inter.broker.listener.name': 'PLAINTEXT',
-    'ssl.keystore.location': join(directory, 'keys.p12'),
-    'ssl.keystore.password': 'changeit',
-    'sasl.enabled.mechanisms': 'PLAIN,SCRAM-SHA-256,SCRAM-SHA-512',
-    'listener.name.sasl_ssl.plain.sasl.jaas.config': plainUser,
-    'listener.name.sasl_ssl.scram-sha-256.sasl.jaas.config': scram,
-    'listener.name.sasl_ssl.scram-sha-512.sasl.jaas.config': scram,
-    'log.dirs': join(directory, 'data'),
-    'auto.create.topics.enable': 'false',
-    'offsets.topic.replication.factor': '1',
-    'offsets.topic.num.partitions': '1',
-    'transaction.state.log.replication.factor': '1',
-    'transaction.state.log.min.isr': '1',
-    'transaction.state.log.num.partitions': '1',
-    'group.initial.rebalance.delay.ms': '0',
-    'message.max.bytes': String(32 * 1024 * 1024),
-    'log.cleaner.backoff.ms': '200',
-  })
-    .map(([key, value]) => `${key}=${value}\n`)
-    .join('');
-}
-
-function javaArgs({ directory }: Jars, main: string, args: readonly string[]): string[] {
-  // A short start counts more than speed later on.
-  return ['-Xmx512m', '-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC', '-cp', join(directory, '*'), main, ...args];
-}
-
-function startBroker(jars: Jars, directory: string, settings: string): ChildProcess {
-  const log = openSync(join(directory, 'log'), 'w');
-  try {
-    const args = javaArgs(jars, 'kafka.Kafka', [settings]);
-    return spawn('java', args, { cwd: directory, stdio: ['ignore', log, log], detached: true });
-  } finally {
-    closeSync(log);
-  }
-}
-
-async function untilStarted(broker: ChildProcess, log: string): Promise<void> {
-  for (const end = Date.now() + startMs; Date.now() < end; await sleep(100)) {
-    const said = await readFile(log, 'utf8');
-    if (said.includes('Kafka Server started')) return;
-    if (broker.exitCode !== null || broker.signalCode !== null) break;
-  }
-  console.error(await readFile(log, 'utf8'));
-  throw new Error(`expected the Kafka broker to start within ${startMs / 1000} s, it did not; its log is above`);
-}
-
-/** Its data is thrown away, so that it need not end in order. */
-async function stop(broker: ChildProcess): Promise<void> {
-  if (broker.exitCode !== null || broker.signalCode !== null) return;
-  const ended = once(broker, 'exit');
-  broker.kill('SIGKILL');
-  await ended;
 }

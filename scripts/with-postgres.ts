@@ -5,19 +5,13 @@
  * finds it through DATABASE_URL. Exits with the command's code, or 2 when there is no PostgreSQL.
  */
 import { execFileSync } from 'node:child_process';
-import { existsSync, globSync } from 'node:fs';
-import { chmod, chown, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { freePort, parseCommand, runCommand } from './with-server.ts';
+import { join } from 'node:path';
+import { findPostgres, startPostgres } from '../test/support/postgres-server.ts';
+import { parseCommand, runCommand } from './with-server.ts';
 
 const usage = 'usage: node scripts/with-postgres.ts [--install] -- command [argument …]';
-
-/** The system user that a server runs as; PostgreSQL refuses to run as root. */
-interface Account {
-  readonly uid: number;
-  readonly gid: number;
-}
 
 process.exitCode = await main(process.argv.slice(2));
 
@@ -46,15 +40,6 @@ function fail(message: string): number {
   return 2;
 }
 
-/** The newest version's directory of programs. */
-function findPostgres(): string | undefined {
-  const versionOf = (path: string): number => Number(/postgresql\/(\d+)/.exec(path)?.[1] ?? 0);
-  const installed = globSync('/usr/lib/postgresql/*/bin/initdb').toSorted((a, b) => versionOf(b) - versionOf(a));
-  const onPath = (process.env.PATH ?? '').split(':').map((path) => join(path, 'initdb'));
-  const initdb = [...installed, ...onPath].find((path) => existsSync(path));
-  return initdb === undefined ? undefined : dirname(initdb);
-}
-
 function installPostgres(): string | undefined {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
   execFileSync('apt-get', ['install', '-y', 'postgresql'], { stdio: ['ignore', 2, 2], env });
@@ -66,40 +51,10 @@ async function withServer(
   directory: string,
   work: (url: string) => Promise<number>,
 ): Promise<number> {
-  const account = accountForServer();
-  if (account !== undefined) await chown(directory, account.uid, account.gid);
-  await chmod(directory, 0o700);
-  const data = join(directory, 'data');
-  const log = join(directory, 'log');
-  const call = (name: string, args: readonly string[]): void => {
-    // Standard output belongs to the command.
-    execFileSync(join(binaries, name), args, { ...account, cwd: directory, stdio: ['ignore', 'ignore', 2] });
-  };
-  // A locale that does not sort by bytes, as on most people's servers.
-  const locale = ['--locale=C', '--locale-provider=icu', '--icu-locale=en-US'];
-  call('initdb', ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-sync', ...locale]);
-  const port = await freePort();
+  const server = await startPostgres(binaries, directory);
   try {
-    call('pg_ctl', ['start', '-w', '-D', data, '-l', log, '-o', serverOptions(port, directory)]);
-  } catch (error) {
-    console.error(existsSync(log) ? await readFile(log, 'utf8') : 'the server wrote no log');
-    throw error;
-  }
-  try {
-    return await work(`postgres://postgres@127.0.0.1:${port}/postgres`);
+    return await work(server.url);
   } finally {
-    call('pg_ctl', ['stop', '-w', '-m', 'immediate', '-D', data]);
+    server.stop();
   }
-}
-
-/** Durability costs time and proves nothing here: the data is thrown away. */
-function serverOptions(port: number, directory: string): string {
-  return `-c listen_addresses=127.0.0.1 -p ${port} -k ${directory} -c fsync=off -c full_page_writes=off`;
-}
-
-/** Undefined: run as who we are. */
-function accountForServer(): Account | undefined {
-  if (process.getuid?.() !== 0) return undefined;
-  const idOf = (flag: '-u' | '-g'): number => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }));
-  return { uid: idOf('-u'), gid: idOf('-g') };
 }

@@ -15,9 +15,10 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   base: [],
   config: [],
   telemetry: [],
+  kafka: [],
   live: words`contract`,
   metadata: words`contract base telemetry`,
-  eventlog: [],
+  eventlog: words`base kafka`,
   eventstore: words`base telemetry`,
   outbound: words`base`,
   batch: words`contract base eventlog`,
@@ -34,10 +35,11 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'imports/choosing': words`contract base batch imports plugins/transformations imports/formats`,
   'imports/records': words`base imports`,
   'imports/s3': [],
-  'imports/sources': words`base outbound imports plugins imports/records imports/s3`,
+  'imports/sources': words`base kafka outbound imports plugins imports/records imports/s3`,
   'imports/staging': words`imports imports/s3`,
   'imports/targets': words`contract base metadata eventstore outbound batch capture imports`,
-  'imports/run': words`contract base telemetry metadata imports plugins plugins/configs imports/formats imports/choosing`,
+  'imports/uploads': words`base metadata imports`,
+  'imports/run': words`contract base telemetry metadata imports plugins plugins/configs imports/formats imports/choosing imports/uploads`,
   'imports/stages': words`contract base metadata eventstore batch imports imports/formats imports/choosing imports/records imports/targets imports/run`,
   'imports/preflight': words`base contract imports plugins imports/formats imports/choosing imports/run imports/stages`,
   'imports/assemble.ts': words`contract base metadata eventstore imports imports/run imports/stages imports/preflight`,
@@ -47,9 +49,10 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   jobs: words`contract base telemetry metadata batch plugins sandbox plugins/services plugins/configs`,
   persons: words`contract base metadata`,
   pipeline: words`contract base config live telemetry metadata eventlog eventstore batch plugins/services transform jobs persons`,
-  api: words`contract base live metadata eventstore batch http imports plugins plugins/services plugins/configs plugins/packages imports/formats imports/run imports/stages imports/preflight transform jobs persons pipeline`,
-  service: words`contract base config live telemetry metadata eventlog eventstore outbound batch http capture imports plugins sandbox plugins/services plugins/configs plugins/packages imports/staging imports/targets imports/run imports/stages imports/preflight imports/assemble.ts plugins/built-in transform jobs pipeline api imports/transforming`,
-  cli: words`contract base config telemetry metadata outbound imports plugins sandbox plugins/packages imports/formats imports/choosing imports/records imports/sources imports/targets imports/run imports/stages imports/assemble.ts plugins/built-in transform imports/transforming service`,
+  api: words`contract base live metadata eventstore batch http imports plugins plugins/services plugins/configs plugins/packages imports/formats imports/run imports/uploads imports/stages imports/preflight transform jobs persons pipeline`,
+  move: words`base metadata eventstore`,
+  service: words`contract base config kafka live telemetry metadata eventlog eventstore move outbound batch http capture imports plugins sandbox plugins/services plugins/configs plugins/packages imports/staging imports/targets imports/run imports/uploads imports/stages imports/preflight imports/assemble.ts plugins/built-in transform jobs pipeline api imports/transforming`,
+  cli: words`contract base config telemetry metadata outbound imports plugins sandbox plugins/packages imports/formats imports/choosing imports/records imports/sources imports/targets imports/run imports/stages imports/assemble.ts plugins/built-in transform imports/transforming service move`,
 };
 const rooms = Object.keys(mayImport);
 
@@ -61,6 +64,7 @@ const stores = 'src/service/stores.ts';
 const isRoot = (path: string): boolean => path.startsWith('src/service/') || path === 'src/main.ts';
 const rootKnownTo: Readonly<Record<string, readonly string[]>> = {
   'src/main.ts': ['src/cli/commands/serve.ts'],
+  'src/service/move.ts': ['src/cli/commands/move.ts'],
   [stores]: ['src/cli/with-metadata.ts', 'src/cli/import/local-store.ts'],
   'src/service/plugin-environment.ts': ['src/cli/transformation/trial-host.ts'],
 };
@@ -68,10 +72,10 @@ const rootKnownTo: Readonly<Record<string, readonly string[]>> = {
 /** Vendor clients and the only places that may name them. */
 const vendors: readonly (readonly [name: RegExp, places: RegExp])[] = [
   [/^chdb$/, /^src\/eventstore\/chdb\//],
-  [/^@clickhouse\/client$/, /^src\/eventstore\/clickhouse\.ts$/],
+  [/^@clickhouse\/client$/, /^src\/eventstore\/clickhouse\/server\.ts$/],
   [/^pg$/, /^src\/(metadata\/postgres|sandbox\/ops\/postgres-connection|imports\/sources\/postgres[^/]*)\.ts$/],
   [/^node:sqlite$/, /^src\/(metadata\/sqlite|eventlog\/sqlite\/|imports\/sources\/sqlite-thread\.ts$)/],
-  [/^@platformatic\/kafka$/, /^src\/(eventlog\/kafka|imports\/sources\/kafka-[^/]+)\.ts$/],
+  [/^@platformatic\/kafka$/, /^src\/(kafka|eventlog\/kafka)\/|^src\/imports\/sources\/kafka-[^/]+\.ts$/],
   [/^@duckdb\/node-api$/, /^src\/imports\/sources\/duckdb-(process|rows)\.ts$/],
   [/^(fastify|@fastify\/.*|@scalar\/.*)$/, /^src\/(http\/|api\/|capture\/routes[^/]*\.ts$)/],
   [/^commander$/, /^src\/cli\//],
@@ -103,7 +107,7 @@ const consoleSources = parseFiles(
   allFiles().filter((path) => /^console\/src\/.*\.tsx?$/.test(path) && !isTestSide(path)),
 );
 /** Plain tables of the contract that a browser may load; of the others it takes the types alone. */
-const tablesForBrowsers = /^src\/contract\/(errors|warnings|scopes|roles)\.ts$/;
+const tablesForBrowsers = /^src\/contract\/(errors|warnings|scopes|roles|odd-values)\.ts$/;
 
 function isTestSide(path: string): boolean {
   return /(\.(test|fixture)|[/-]conformance)\.ts$/.test(path) || /(^|\/)test[-.]/.test(path);

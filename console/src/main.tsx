@@ -4,6 +4,8 @@ import { QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
+import { meQuery } from './api/me.ts';
+import { projectsQuery } from './api/projects.ts';
 import { createQueryClient } from './api/query-client.ts';
 import { Announcer } from './components/announcer.tsx';
 import { ToastProvider } from './components/toasts.tsx';
@@ -20,6 +22,10 @@ function start(container: HTMLElement): void {
     onTrouble: () => lookAtConnection(client),
   });
   const router = createConsoleRouter();
+  // Every page waits for these three: they are asked for side by side, before anything is drawn.
+  void client.prefetchQuery(meQuery);
+  void client.prefetchQuery(projectsQuery);
+  void router.load();
   createRoot(container).render(
     <StrictMode>
       <CSPProvider disableStyleElements>

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { systemClock } from '../../src/base/clock.ts';
 import { createDoor } from '../../src/capture/create-door.ts';
 import { createAgreements } from '../../src/capture/agreements.ts';
+import { createBudgets } from '../../src/capture/budgets.ts';
 import { createProjectKeys } from '../../src/capture/project-key.ts';
 import { registerCapture } from '../../src/capture/routes.ts';
 import { loadSettings } from '../../src/config/load.ts';
@@ -33,7 +34,6 @@ const server = buildServer({
   metrics,
   settings,
   auth: createAuth({ db, clock, log }),
-  routes: [],
   health: {},
   registerCapture: (app) =>
     registerCapture(app, {
@@ -43,7 +43,7 @@ const server = buildServer({
         mode: 'optional',
         clock,
         findApproved: async () => undefined,
-        historicalTotal: async () => 0,
+        budgets: createBudgets({ clock, historicalTotal: async () => 0 }),
       }),
       settings,
       metrics,

@@ -6,6 +6,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Session } from 'chdb';
 import { migrations } from '../../src/eventstore/schema.ts';
+import { singleForm } from '../../src/eventstore/schema-form.ts';
 import { eventColumns } from '../../src/eventstore/rows.ts';
 
 const [dir = '', listFile = ''] = process.argv.slice(2);
@@ -15,7 +16,7 @@ const columns = eventColumns.join(', ');
 
 await run('CREATE DATABASE door ENGINE = Atomic');
 await run('USE door');
-for (const { statements } of migrations) for (const statement of statements) await run(statement);
+for (const { statements } of migrations) for (const statement of statements(singleForm)) await run(statement);
 const cpu = process.cpuUsage();
 const started = performance.now();
 for (const file of files) await insert(file);

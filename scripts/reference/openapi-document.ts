@@ -19,7 +19,9 @@ export function openApiDocument(): string {
     live: new LiveHub(),
     status: {
       lanes: unused,
-      received: () => ({ live: 0, historical: 0 }),
+      received: async () => ({ live: 0, historical: 0 }),
+      processes: async () => [],
+      keepsData: true,
       parts: unused,
       disk: unused,
       process: unused,

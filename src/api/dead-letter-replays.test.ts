@@ -80,7 +80,7 @@ async function addConfig(slug: string, position: number, settings: object): Prom
 
 async function add(seq: number, original: object): Promise<string> {
   const receivedAt = Date.parse('2026-11-19T08:00:00Z') + seq * 1000;
-  const place = { lane: 'live', seq, index: -1, projectId: app.project.id, receivedAt } as const;
+  const place = { logId: 'log', lane: 'live', seq, index: -1, projectId: app.project.id, receivedAt } as const;
   const reason = { reason: 'processing_failed', detail: 'd', attr: null } as const;
   const row = {
     ...deadRecord(place, reason, Buffer.from(JSON.stringify(original))),
@@ -183,6 +183,11 @@ describe('replays', () => {
     expect((await post('/replays', { filter: {} })).status).toBe(400);
     expect((await post('/replays', {})).body).toMatchObject({ code: 'required', attr: 'ids' });
     expect((await post('/replays/unknown/cancel', {})).status).toBe(404);
+    const log = await app.db.selectFrom('activity_log').selectAll().where('item_id', '=', String(body.id)).execute();
+    expect(log.map(({ scope, activity, name }) => [scope, activity, name])).toEqual([
+      ['DeadLetter', 'replay_started', '1 dead letter'],
+      ['DeadLetter', 'replay_cancelled', '1 dead letter'],
+    ]);
   });
 });
 

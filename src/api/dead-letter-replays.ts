@@ -16,6 +16,7 @@ import {
   listReplays,
   type DeadLetterReplay,
 } from '../pipeline/dead-letter-replays.ts';
+import { recordReplay } from './dead-letter-activity.ts';
 import { chosenDeadLetters } from './dead-letter-choice.ts';
 import type { DeadLetterDeps } from './dead-letters.ts';
 import { idempotent } from './idempotency.ts';
@@ -47,8 +48,10 @@ function startRoute({ db, clock }: ReplayDeps): ApiRoute {
       const { body, url } = request;
       const projectId = request.project().id;
       const filter = chosenDeadLetters(body);
-      const id = await beginReplay(tx, { projectId, filter, choice: body, now: clock.now() });
+      const now = clock.now();
+      const id = await beginReplay(tx, { projectId, filter, choice: body, now });
       const record = toReplayRecord(orNotFound(await findReplay(tx, projectId, id)));
+      await recordReplay(tx, request, { activity: 'replay_started', after: record, now });
       return { status: 201, body: record, headers: { location: `${url.replace(/\/+$/, '')}/${id}/` } };
     }),
   });
@@ -94,10 +97,16 @@ function cancelRoute({ db, clock }: ReplayDeps): ApiRoute {
     handler: async (request) => {
       const project = request.project().id;
       const { id } = request.params;
-      const cancelled = await cancelReplay(db, project, id, clock.now());
-      const replay = orNotFound(await findReplay(db, project, id));
-      if (cancelled || replay.state === 'cancelled') return { status: 200, body: toReplayRecord(replay) };
-      throw new ApiError('conflict', `Expected a replay that is queued or running, got: one that is ${replay.state}.`);
+      const now = clock.now();
+      const after = await db.transaction().execute(async (tx) => {
+        const before = toReplayRecord(orNotFound(await findReplay(tx, project, id)));
+        const cancelled = await cancelReplay(tx, project, id, now);
+        const record = toReplayRecord(orNotFound(await findReplay(tx, project, id)));
+        if (cancelled) await recordReplay(tx, request, { activity: 'replay_cancelled', before, after: record, now });
+        return record;
+      });
+      if (after.state === 'cancelled') return { status: 200, body: after };
+      throw new ApiError('conflict', `Expected a replay that is queued or running, got: one that is ${after.state}.`);
     },
   });
 }

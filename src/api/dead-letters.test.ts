@@ -9,12 +9,16 @@ let app: TestApp;
 let headers: { authorization: string };
 let sent: AcceptedBatch[];
 let refusal: ApiError | undefined;
+/** Batches that the door takes before it refuses. */
+let refuseFrom: number;
 beforeEach(async () => {
   sent = [];
   refusal = undefined;
+  refuseFrom = Number.POSITIVE_INFINITY;
   const door = {
     accept: async (batch: AcceptedBatch) => {
       if (refusal !== undefined) throw refusal;
+      if (sent.length >= refuseFrom) throw new ApiError('unavailable', 'full');
       sent.push(batch);
     },
   };
@@ -29,7 +33,7 @@ const good = { event: 'seen', distinct_id: 'p', uuid: '00000000-0000-4000-8000-0
 
 async function add(seq: number, original: unknown, more: { projectId?: number; lane?: 'live' | 'historical' } = {}) {
   const { projectId = app.project.id, lane = 'live' } = more;
-  const place = { lane, seq, index: -1, projectId, receivedAt: arrival + seq * 1000 };
+  const place = { logId: 'log', lane, seq, index: -1, projectId, receivedAt: arrival + seq * 1000 };
   const bytes =
     original instanceof Uint8Array
       ? original
@@ -178,5 +182,45 @@ describe('choosing', () => {
     expect((await post('/discard', { ids: [foreign] })).body).toEqual({ matched: 0, discarded: 0 });
     expect(await get(`/${id}`)).toMatchObject({ state: 'discarded' });
     expect(await get(`/${replayed}`)).toMatchObject({ state: 'replayed' });
+  });
+});
+
+describe('the activity log', () => {
+  const entries = async () =>
+    (await app.db.selectFrom('activity_log').selectAll().where('scope', '=', 'DeadLetter').orderBy('id').execute()).map(
+      ({ item_id, activity, name, user_id, project_id, snapshot }) => ({
+        item_id,
+        activity,
+        name,
+        by: [user_id, project_id],
+        snapshot: JSON.parse(snapshot) as unknown,
+      }),
+    );
+
+  it('says who replayed, corrected and discarded what', async () => {
+    const [one, two, three] = [await add(1, good), await add(2, { event: 'seen' }), await add(3, good)];
+    await post(`/${one}/replay`, {});
+    await post(`/${two}/replay`, { event: good });
+    await post('/discard', { filter: { event: 'seen' } });
+    const by = [app.user.id, app.project.id];
+    expect(await entries()).toMatchObject([
+      { item_id: one, activity: 'replayed', name: 'seen', by, snapshot: { id: one, state: 'replayed' } },
+      { item_id: two, activity: 'corrected_and_replayed', by, snapshot: { id: two, state: 'replayed' } },
+      { activity: 'discarded', name: '1 dead letter', by, snapshot: { filter: { event: 'seen' }, discarded: 1 } },
+    ]);
+    expect(JSON.stringify(await entries())).not.toContain('properties');
+    expect(await get(`/${three}`)).toMatchObject({ state: 'discarded' });
+  });
+
+  it('holds what was sent before the door refused the rest, and nothing of a dry run or of no letters', async () => {
+    const [first, second] = [await add(1, good), await add(2, good)];
+    await post('/replay', { ids: [first, second], dry_run: true });
+    await post('/discard', { ids: ['unknown'] });
+    expect(await entries()).toEqual([]);
+    refuseFrom = 1;
+    expect((await post('/replay', { ids: [first, second] })).status).toBe(503);
+    expect(await entries()).toMatchObject([
+      { activity: 'replayed', name: '1 dead letter', snapshot: { ids: [first, second], replayed: 1 } },
+    ]);
   });
 });

@@ -14,11 +14,12 @@ import {
   replayMax,
   replayOneSchema,
   replayResultSchema,
+  type DeadLetterChoice,
 } from '../contract/dead-letters.ts';
 import { ApiError, orNotFound } from '../contract/errors.ts';
 import { pageOf, toPage } from '../contract/pagination.ts';
 import { aboutWarning } from '../contract/warnings.ts';
-import { apiRoute, type ApiRoute } from '../http/api-route.ts';
+import { apiRoute, type ApiRequest, type ApiRoute } from '../http/api-route.ts';
 import type { Metadata } from '../metadata/database.ts';
 import {
   countDeadLetters,
@@ -32,6 +33,7 @@ import {
 } from '../pipeline/dead-letter-queries.ts';
 import { prepareReplay } from '../pipeline/prepare-replay.ts';
 import type { JsonObject } from '../base/json.ts';
+import { recordDecided, recordReplayed } from './dead-letter-activity.ts';
 import { chosenDeadLetters, toDeadLetterFilter, toDeadLetterRecord } from './dead-letter-choice.ts';
 
 export interface DeadLetterDeps {
@@ -47,6 +49,8 @@ const tag = 'dead letters';
 const read = { method: 'GET', scope: 'ingestion_warning:read', tag } as const;
 const write = { method: 'POST', scope: 'ingestion_warning:write', tag } as const;
 const params = Type.Object({ id: Type.String() });
+
+type ChoiceRequest = ApiRequest<unknown, unknown, DeadLetterChoice>;
 
 /** Events that could not be stored: to look at, to send through again, to put away. */
 export function deadLetterRoutes(deps: DeadLetterDeps): ApiRoute[] {
@@ -130,22 +134,39 @@ function replayRoute(deps: DeadLetterDeps): ApiRoute {
       const matched = await countDeadLetters(db, project, { ...filter, state: 'open' });
       // Fixed before the first one is sent: what comes back as a new dead letter is not replayed by the same call.
       const ids = await openDeadLetterIds(db, project, filter, replayMax);
-      const failed: { id: string; code: string; detail: string }[] = [];
-      let replayed = 0;
-      for (const id of ids) {
-        const letter = await findDeadLetter(db, project, id);
-        if (letter === undefined || letter.state !== 'open') continue;
-        const replay = prepareReplay(letter, undefined, { ...deps, requestId: request.requestId });
-        if (!replay.ok) {
-          failed.push({ id, code: replay.code, detail: replay.detail });
-          continue;
-        }
-        if (request.body.dry_run !== true) await send(deps, letter, replay.batch);
-        replayed += 1;
-      }
+      const { replayed, failed } = await replayEach(deps, request, ids);
       return { status: 200, body: { matched, replayed, failed, remaining: Math.max(0, matched - ids.length) } };
     },
   });
+}
+
+interface Replayed {
+  readonly replayed: number;
+  readonly failed: readonly { readonly id: string; readonly code: string; readonly detail: string }[];
+}
+
+async function replayEach(deps: DeadLetterDeps, request: ChoiceRequest, ids: readonly string[]): Promise<Replayed> {
+  const { db, clock } = deps;
+  const { dry_run: isDry = false, ...choice } = request.body;
+  const failed: { id: string; code: string; detail: string }[] = [];
+  let replayed = 0;
+  try {
+    for (const id of ids) {
+      const letter = await findDeadLetter(db, request.project().id, id);
+      if (letter === undefined || letter.state !== 'open') continue;
+      const replay = prepareReplay(letter, undefined, { ...deps, requestId: request.requestId });
+      if (!replay.ok) {
+        failed.push({ id, code: replay.code, detail: replay.detail });
+        continue;
+      }
+      if (!isDry) await send(deps, letter, replay.batch);
+      replayed += 1;
+    }
+  } finally {
+    // What was sent before the door refused one is replayed all the same.
+    if (!isDry) await recordDecided(db, request, { activity: 'replayed', choice, count: replayed, now: clock.now() });
+  }
+  return { replayed, failed };
 }
 
 function discardRoute({ db, clock }: DeadLetterDeps): ApiRoute {
@@ -160,8 +181,14 @@ function discardRoute({ db, clock }: DeadLetterDeps): ApiRoute {
       const project = request.project().id;
       const filter = chosenDeadLetters(request.body);
       const matched = await countDeadLetters(db, project, { ...filter, state: 'open' });
-      const isDry = request.body.dry_run === true;
-      const discarded = isDry ? 0 : await decideDeadLetters(db, project, filter, 'discarded', clock.now());
+      const { dry_run: isDry = false, ...choice } = request.body;
+      if (isDry) return { status: 200, body: { matched, discarded: 0 } };
+      const now = clock.now();
+      const discarded = await db.transaction().execute(async (tx) => {
+        const count = await decideDeadLetters(tx, project, filter, 'discarded', now);
+        await recordDecided(tx, request, { activity: 'discarded', choice, count, now });
+        return count;
+      });
       return { status: 200, body: { matched, discarded } };
     },
   });
@@ -189,7 +216,10 @@ function replayOneRoute(deps: DeadLetterDeps): ApiRoute {
         throw new ApiError('invalid_input', `${replay.code}: ${replay.detail}${advice}`, { attr: 'event' });
       }
       await send(deps, letter, replay.batch);
-      return { status: 200, body: toDeadLetterRecord(orNotFound(await findDeadLetter(deps.db, project, letter.id))) };
+      const after = toDeadLetterRecord(orNotFound(await findDeadLetter(deps.db, project, letter.id)));
+      const both = { before: toDeadLetterRecord(letter), after, isCorrected: edited !== undefined };
+      await recordReplayed(deps.db, request, both, deps.clock.now());
+      return { status: 200, body: after };
     },
   });
 }

@@ -14,7 +14,12 @@ const ann: EventPerson = {
   created_at: '2024-01-01T00:00:00.000000Z',
   is_identified: true,
 };
-const persons = { byDistinctIds: async () => new Map([['ann', { ...ann, uuid: 'not shown', name: 'not shown' }]]) };
+const annUuid = '0190a5d0-aaaa-7222-8333-000000000001';
+const persons = {
+  byDistinctIds: async () => new Map([['ann', { ...ann, uuid: 'not shown', name: 'not shown' }]]),
+  byUuid: async (_project: number, uuid: string) =>
+    uuid === annUuid ? { distinct_ids: ['ann', 'ann@example.com'] } : undefined,
+};
 
 interface Answer {
   readonly status: number;
@@ -52,7 +57,7 @@ describe('reading events over the API', () => {
       testRow(projectId, {
         uuid: uuid(n),
         event: n % 2 === 0 ? '$pageview' : 'sign up & more',
-        distinctId: n % 5 === 0 ? 'ann' : 'bob',
+        distinctId: n === 7 ? 'ann@example.com' : n % 5 === 0 ? 'ann' : 'bob',
         keyDay: 19_700 + n,
         timestampMicros: (19_700 + n) * dayMicros + n,
         receivedAtMicros: (20_000 + (n % 2)) * dayMicros,
@@ -112,6 +117,10 @@ describe('reading events over the API', () => {
     ['before=2023-12-11', [1, 0]],
     ['before=2023-12-10T01:00:00%2B01:00', [0]],
     ['distinct_id=ann', [20, 15, 10, 5, 0]],
+    [`person_id=${annUuid}`, [20, 15, 10, 7, 5, 0]],
+    [`person_id=${annUuid}&distinct_id=ann@example.com`, [7]],
+    [`person_id=${uuid(99)}`, []],
+    ['person_id=ann', []],
     ['historical_migration=true&limit=2', [9, 8]],
     ['historical_migration=false&before=2023-12-21', [11, 10]],
     [`properties=${encodeURIComponent('[{"key":"n","value":[7,"8"]}]')}`, [8, 7]],
@@ -164,6 +173,8 @@ describe('reading events over the API', () => {
       ],
       total: { standard: 13, historical: 10 },
     });
+    const { body: ofAnn } = await get(`events/counts?person_id=${annUuid}`);
+    expect(ofAnn).toMatchObject({ total: { standard: 3, historical: 3 } });
     const { body: days } = await get('events/counts?event=%24pageview');
     expect(days).toMatchObject({ total: { standard: 8, historical: 5 } });
     expect(days['results']).toHaveLength(13);

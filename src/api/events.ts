@@ -32,6 +32,7 @@ export interface EventRouteDeps {
   readonly store: EventStore;
   readonly persons: {
     byDistinctIds(projectId: number, distinctIds: readonly string[]): Promise<ReadonlyMap<string, EventPerson>>;
+    byUuid(projectId: number, uuid: string): Promise<Pick<EventPerson, 'distinct_ids'> | undefined>;
   };
   readonly clock?: Clock;
 }
@@ -56,7 +57,7 @@ function listRoute({ store, persons, clock = systemClock }: EventRouteDeps): Api
     handler: async (request) => {
       const project = request.project().id;
       const { limit = eventLimitDefault, cursor } = request.query;
-      const filter = listFilter(request.query);
+      const filter = await listFilter(request.query, project, persons);
       const key = cursor === undefined ? {} : { cursor: readCursor(cursor) };
       const nowMicros = BigInt(clock.now()) * 1000n;
       const isForwards = request.query.order === 'oldest_first';
@@ -90,7 +91,7 @@ function retrieveRoute({ store, persons }: EventRouteDeps): ApiRoute {
   });
 }
 
-function countsRoute({ store }: EventRouteDeps): ApiRoute {
+function countsRoute({ store, persons }: EventRouteDeps): ApiRoute {
   return apiRoute({
     ...common,
     path: `${base}/counts`,
@@ -101,8 +102,9 @@ function countsRoute({ store }: EventRouteDeps): ApiRoute {
     handler: async (request) => {
       const { interval = 'day', top, timezone } = request.query;
       const options = { top, timeZone: timezone === undefined ? undefined : readZone(timezone) };
-      const filter = listFilter(request.query);
-      const counts = await fromStore(() => countEvents(store, request.project().id, interval, filter, options));
+      const project = request.project().id;
+      const filter = await listFilter(request.query, project, persons);
+      const counts = await fromStore(() => countEvents(store, project, interval, filter, options));
       const total = { standard: 0, historical: 0 };
       for (const { historical, count } of counts) total[historical ? 'historical' : 'standard'] += count;
       const results = counts.map((row) => ({
@@ -116,10 +118,27 @@ function countsRoute({ store }: EventRouteDeps): ApiRoute {
   });
 }
 
-function listFilter(query: EventListQuery | EventCountsQuery): EventFilter {
+async function listFilter(
+  query: EventListQuery | EventCountsQuery,
+  projectId: number,
+  persons: EventRouteDeps['persons'],
+): Promise<EventFilter> {
   const { event, distinct_id: distinctId, historical_migration: historical, import_run: run, after, before } = query;
   const properties = readProperties(query.properties);
-  return { event, distinctId, historical, run, properties, ...timeRange(after, before) };
+  const range = timeRange(after, before);
+  const distinctIds = await idsOfPerson(query.person_id, projectId, persons);
+  return { event, distinctId, distinctIds, historical, run, properties, ...range };
+}
+
+/** Events keep the id they were sent with; what belongs together may change with every merge. */
+async function idsOfPerson(
+  uuid: string | undefined,
+  projectId: number,
+  persons: EventRouteDeps['persons'],
+): Promise<readonly string[] | undefined> {
+  if (uuid === undefined) return undefined;
+  const person = isUuid(uuid) ? await persons.byUuid(projectId, uuid.toLowerCase()) : undefined;
+  return person?.distinct_ids ?? [];
 }
 
 function readZone(text: string): string {

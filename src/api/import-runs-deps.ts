@@ -33,8 +33,8 @@ export interface ImportRouteDeps {
 
 export interface ImportPlaces {
   readonly staging: Staging;
-  /** Uploaded files lie below it, a directory per project. */
-  readonly uploadsDir: string;
+  /** Uploaded files lie below it, a directory per project; undefined: in staging. */
+  readonly uploadsDir: string | undefined;
   /** Of one file. */
   readonly uploadBytesMax: number;
   /** Of all files of one project. */

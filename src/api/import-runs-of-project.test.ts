@@ -35,7 +35,7 @@ describe('the import runs of a project', () => {
     expect(seen).toEqual(ids.reverse());
   });
 
-  it('by state and by config, with how many there are of each state', async () => {
+  it('by state, config and source, with how many there are of each state', async () => {
     await using api = await startImportsApp();
     const [one, other] = [await api.config(), await api.config()];
     const [first = '', second = '', third = ''] = await addRuns(api, one, 3);
@@ -50,6 +50,9 @@ describe('the import runs of a project', () => {
       results: [{ id: fourth, plugin_config: other, config_name: 'Test source', state: 'queued' }],
     });
     expect((await of(`plugin_config=${other}`))['by_state']).toEqual({ queued: 1 });
+    const { source } = ((await of('limit=1'))['results'] as { source: string }[])[0] ?? {};
+    expect(idsOf(await of(`source=${source}&state=queued`))).toEqual([fourth, third]);
+    expect(await of('source=mixpanel')).toMatchObject({ by_state: {}, results: [] });
   });
 
   it.each([

@@ -27,8 +27,8 @@ export function projectRunRoutes({ db, clock }: Pick<ImportRouteDeps, 'db' | 'cl
       query: importRunsQuerySchema,
       responses: { 200: importRunsSchema },
       handler: async (request) => {
-        const { state, plugin_config: configId, limit = pageLimitDefault, cursor } = request.query;
-        const of = { projectId: request.project().id, configId };
+        const { state, plugin_config: configId, source, limit = pageLimitDefault, cursor } = request.query;
+        const of = { projectId: request.project().id, configId, source };
         const states = state === undefined ? undefined : readStates(state);
         const page = { limit: limit + 1, before: readCursor(cursor) };
         const found = await listRunsBefore(db, { ...of, states }, page);

@@ -6,45 +6,26 @@ import { pipeline } from 'node:stream/promises';
 import type { Clock } from '../base/clock.ts';
 import { newId } from '../base/ids.ts';
 import { ApiError } from '../contract/errors.ts';
+import {
+  filesMax,
+  refuseMisplaced,
+  refuseTooLarge,
+  tightestRoom,
+  type ImportFiles,
+  type Room,
+  type StoredFile,
+  type UploadLimits,
+} from './import-upload-rules.ts';
 
-const nameCharsMax = 150;
-const filesMax = 1_000;
 /** Of an upload that was cut off together with the process. */
 const staleMs = 24 * 3_600_000;
 const pieceForm = /^\.piece-/;
 /** So much of the disk stays free: the service writes its log there. */
 const reserveBytes = 1024 ** 3;
 
-export interface StoredFile {
-  readonly name: string;
-  readonly bytes: number;
-  /** ms since the epoch. */
-  readonly changedAt: number;
-}
-
-export interface ImportFiles {
-  /** By name, at most 1000. */
-  list(): Promise<readonly StoredFile[]>;
-  /**
-   * The piece of a file that begins at `offset`; 0 replaces a file of this name. Durable when it resolves; a piece that does not
-   * come whole leaves the file as it was.
-   * @throws ApiError conflict, request_too_large
-   */
-  write(
-    name: string,
-    offset: number,
-    content: AsyncIterable<Buffer>,
-  ): Promise<StoredFile & { readonly sha256: string }>;
-  /** False: there is none. */
-  remove(name: string): Promise<boolean>;
-}
-
-interface Place {
+interface Place extends UploadLimits {
   /** Of this project alone. */
   readonly dir: string;
-  readonly fileBytesMax: number;
-  /** Of all files of the project. */
-  readonly totalBytesMax: number;
   readonly clock: Clock;
   readonly uploads: Uploads;
 }
@@ -89,7 +70,7 @@ export function createImportFiles(place: Place): ImportFiles {
       try {
         await mkdir(dir, { recursive: true });
         await removeStale(dir, clock.now());
-        await refuseMisplaced(dir, name, offset);
+        await refusePiece(dir, name, offset);
         const { sha256, bytes } = await receive(content, piece, await roomFor(place, name, offset));
         await inTurn(async () => {
           // Others that came meanwhile count as well.
@@ -114,65 +95,19 @@ export function createImportFiles(place: Place): ImportFiles {
   };
 }
 
-/**
- * A name that is a name everywhere: letters, digits, `.`, `-` and `_`; of a path its last part.
- * @throws ApiError invalid_input when nothing is left of it
- */
-export function fileNameOf(given: string): string {
-  const last = given.split(/[/\\]/).at(-1) ?? '';
-  const name = last.replaceAll(/[^A-Za-z0-9._-]+/g, '_').replace(/^[._]+/, '');
-  if (name !== '') return name.slice(-nameCharsMax).replace(/^[._]+/, '');
-  throw new ApiError('invalid_input', 'Expected the name of a file with letters or digits, such as events.jsonl.gz.', {
-    attr: 'name',
-  });
-}
-
-async function refuseMisplaced(dir: string, name: string, offset: number): Promise<void> {
+async function refusePiece(dir: string, name: string, offset: number): Promise<void> {
   const there = await describe(dir, name);
-  if (there === undefined && offset === 0) {
-    if ((await namesIn(dir)).length < filesMax) return;
-    throw new ApiError('conflict', `The project has ${filesMax} uploaded files; delete some first.`);
-  }
-  if (offset === 0 || there?.bytes === offset) return;
-  const detail = `Expected the piece to begin at ${there?.bytes ?? 0}, where "${name}" ends, got offset ${offset}.`;
-  throw new ApiError('conflict', detail, { attr: 'offset' });
+  refuseMisplaced({ name, offset }, { bytes: there?.bytes, files: (await namesIn(dir)).length });
 }
 
-/** How many bytes may come, and the sentence for more. */
-interface Room {
-  readonly bytes: number;
-  readonly refusal: string;
-}
-
-/** The tightest of the limits, for a piece that begins at `offset`; 0 replaces the file. */
-async function roomFor({ dir, fileBytesMax, totalBytesMax }: Place, name: string, offset: number): Promise<Room> {
+/** For a piece that begins at `offset`; 0 replaces the file. */
+async function roomFor(place: Place, name: string, offset: number): Promise<Room> {
+  const { dir } = place;
   const kept = (await namesIn(dir)).filter((each) => !each.startsWith('.') && (each !== name || offset > 0));
   const files = await Promise.all(kept.map((each) => describe(dir, each)));
   const used = files.reduce((sum, file) => sum + (file?.bytes ?? 0), 0);
   const { bavail, bsize } = await statfs(dir);
-  const left = totalBytesMax - used;
-  const free = bavail * bsize - reserveBytes;
-  const rooms: Room[] = [
-    {
-      bytes: fileBytesMax - offset,
-      refusal: `Expected a file of at most ${fileBytesMax} bytes (MILLRACE_IMPORT_UPLOAD_BYTES_MAX), got more.`,
-    },
-    {
-      bytes: left,
-      refusal:
-        `Expected uploaded files of at most ${totalBytesMax} bytes in all (MILLRACE_IMPORT_UPLOADS_BYTES_MAX), of which ` +
-        `${Math.max(0, left)} are left; delete files that are imported: DELETE import_files/<name>/.`,
-    },
-    {
-      bytes: free,
-      refusal: 'Expected a file for which there is room on the disk of the service, got more; make room.',
-    },
-  ];
-  return rooms.reduce((tightest, room) => (room.bytes < tightest.bytes ? room : tightest));
-}
-
-function refuseTooLarge(bytes: number, room: Room): void {
-  if (bytes > room.bytes) throw new ApiError('request_too_large', room.refusal);
+  return tightestRoom(place, { used, offset, free: bavail * bsize - reserveBytes });
 }
 
 /** Returns the hash of what came, and how much it was. */

@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { connect, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { fileNameOf } from './import-uploads-store.ts';
+import { fileNameOf } from './import-upload-rules.ts';
 import { startImportsApp, type ImportsApp } from '../../test/support/imports-app.ts';
 
 const form = 'multipart/form-data; boundary=b';

@@ -9,13 +9,9 @@ import {
 } from '../contract/import-runs.ts';
 import { apiRoute, type ApiRequest, type ApiRoute } from '../http/api-route.ts';
 import { requirePlaces, type ImportRouteDeps } from './import-runs-deps.ts';
-import {
-  createImportFiles,
-  createUploads,
-  fileNameOf,
-  type ImportFiles,
-  type StoredFile,
-} from './import-uploads-store.ts';
+import { fileNameOf, type ImportFiles, type StoredFile } from './import-upload-rules.ts';
+import { createImportFiles, createUploads } from './import-uploads-store.ts';
+import { createStagedImportFiles } from './staged-import-files.ts';
 
 const path = '/api/projects/:project_id/import_files';
 const tag = 'Import files';
@@ -24,15 +20,14 @@ const tag = 'Import files';
 export function importUploadRoutes(deps: ImportRouteDeps): ApiRoute[] {
   const uploads = createUploads();
   const filesOf = (request: ApiRequest): ImportFiles => {
-    const { uploadsDir, uploadBytesMax, uploadsBytesMax } = requirePlaces(deps);
-    const dir = join(uploadsDir, String(request.project().id));
-    return createImportFiles({
-      dir,
-      fileBytesMax: uploadBytesMax,
-      totalBytesMax: uploadsBytesMax,
-      clock: deps.clock,
-      uploads,
-    });
+    const { uploadsDir, staging, uploadBytesMax: fileBytesMax, uploadsBytesMax: totalBytesMax } = requirePlaces(deps);
+    const { id: projectId } = request.project();
+    const { db, clock } = deps;
+    if (uploadsDir === undefined) {
+      return createStagedImportFiles({ db, staging, projectId, fileBytesMax, totalBytesMax });
+    }
+    const dir = join(uploadsDir, String(projectId));
+    return createImportFiles({ dir, fileBytesMax, totalBytesMax, clock, uploads });
   };
   return [
     apiRoute({

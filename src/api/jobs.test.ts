@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { addDeliveries } from '../jobs/deliveries.ts';
 import { claim, enqueue, fail, succeed, type Job } from '../jobs/queue.ts';
 import { createSchedule } from '../jobs/schedule.ts';
-import { addApp, deliveryEvent } from '../../test/support/jobs.ts';
+import { addApp, deliveryEvent, sharedClock } from '../../test/support/jobs.ts';
 import { startConfigsApp, type Answer, type ConfigsApp } from '../../test/support/configs-app.ts';
 
 let configs: ConfigsApp;
@@ -50,7 +50,7 @@ describe('jobs in view', () => {
     const id = await configure({ scheduled_tasks: ['runEveryMinute'] });
     const updatedAt = new Date(app.clock.now()).toISOString();
     const plan = { configId: id, projectId: app.project.id, updatedAt, tasks: ['runEveryMinute'] };
-    await createSchedule(app).plan([plan]);
+    await createSchedule({ db: app.db, clock: sharedClock(app.clock) }).plan([plan]);
     const job = await take();
     app.clock.advance(1500);
     await succeed(app.db, job, app.clock.now());

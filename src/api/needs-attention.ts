@@ -11,7 +11,8 @@ export interface AttentionInput {
   readonly now: number;
   readonly lanes: Readonly<Record<'live' | 'historical', LaneStatus>>;
   readonly parts: Readonly<Record<string, HealthResult>>;
-  readonly disk: ServiceStatus['disk'];
+  /** Undefined: nothing that lasts lies on it. */
+  readonly disk?: ServiceStatus['disk'];
 }
 
 /** Of the disk; below it stores begin to fail in odd ways. */
@@ -51,6 +52,7 @@ function ofService({ lanes, parts, disk }: AttentionInput): Attention[] {
     const action = 'Look at what holds up the pipeline: the event store, a slow transformation, or the disk.';
     found.push({ code: 'lane_full', severity: 'error', summary, action, ...here });
   }
+  if (disk === undefined) return found;
   const { free_bytes: free, total_bytes: total } = disk;
   if (free < freeBytesMin || free < total * freeShareMin) {
     const summary = `The disk of the data directory has ${Math.round(free / 1024 ** 2)} MB left.`;

@@ -7,7 +7,7 @@ import type { LiveHub } from '../live/hub.ts';
 import type { Metadata } from '../metadata/database.ts';
 import type { PrepareDeps } from '../plugins/packages/prepare-plugin.ts';
 import type { PluginRegistry } from '../plugins/plugin-registry.ts';
-import { personsByDistinctIds } from '../persons/read-persons.ts';
+import { personByUuid, personsByDistinctIds } from '../persons/read-persons.ts';
 import { serviceTrialDeps, type TrialSource } from '../transform/trial-deps.ts';
 import { activityLogRoutes } from './activity-log.ts';
 import { deadLetterReplayRoutes } from './dead-letter-replays.ts';
@@ -78,6 +78,7 @@ export function apiRoutes(deps: ApiDeps): ApiRoute[] {
   const trials = serviceTrialDeps(db, deps.trials);
   const persons = {
     byDistinctIds: (projectId: number, ids: readonly string[]) => personsByDistinctIds(db, projectId, ids),
+    byUuid: (projectId: number, uuid: string) => personByUuid(db, projectId, uuid),
   };
   const routes = [
     ...projectRoutes(deps),

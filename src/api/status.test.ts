@@ -29,7 +29,9 @@ async function start(): Promise<{ readonly app: TestApp; readonly world: World }
   const world: World = { lanes: { live: lane, historical: lane }, parts: { event_store: { ok: true } }, free: 5e11 };
   const status: StatusSource = {
     lanes: async () => world.lanes,
-    received: () => ({ live: 1.5, historical: 0 }),
+    received: async () => ({ live: 1.5, historical: 0 }),
+    processes: async () => [],
+    keepsData: true,
     parts: async () => world.parts,
     disk: async () => ({ free_bytes: world.free, total_bytes: 1e12 }),
     process: async () => ({

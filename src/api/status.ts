@@ -10,8 +10,11 @@ import { needsAttention } from './needs-attention.ts';
 export interface StatusSource {
   readonly lanes: () => Promise<Readonly<Record<'live' | 'historical', LaneStatus>>>;
   /** Events per second, mean of the last minute. */
-  readonly received: (projectId: number) => { readonly live: number; readonly historical: number };
+  readonly received: (projectId: number) => Promise<{ readonly live: number; readonly historical: number }>;
   readonly parts: () => Promise<Readonly<Record<string, HealthResult>>>;
+  readonly processes: () => Promise<ServiceStatus['processes']>;
+  /** Whether what lasts lies on this machine's disk. */
+  readonly keepsData: boolean;
   readonly disk: () => Promise<ServiceStatus['disk']>;
   readonly process: () => Promise<
     Pick<
@@ -52,9 +55,15 @@ function projectRoute({ db, clock, status }: StatusRouteDeps): ApiRoute {
     responses: { 200: projectStatusSchema },
     handler: async (request) => {
       const { id: projectId } = request.project();
-      const [lanes, parts, disk] = await Promise.all([status.lanes(), status.parts(), status.disk()]);
-      const attention = await needsAttention(db, { projectId, now: clock.now(), lanes, parts, disk });
-      const body = { status: overall(parts), lanes, received_per_second: status.received(projectId), attention };
+      const [lanes, parts, disk, received] = await Promise.all([
+        status.lanes(),
+        status.parts(),
+        status.disk(),
+        status.received(projectId),
+      ]);
+      const where = status.keepsData ? { disk } : {};
+      const attention = await needsAttention(db, { projectId, now: clock.now(), lanes, parts, ...where });
+      const body = { status: overall(parts), lanes, received_per_second: received, attention };
       return { status: 200, body };
     },
   });
@@ -71,9 +80,10 @@ function serviceRoute({ db, clock, status }: StatusRouteDeps): ApiRoute {
     description: 'For whoever runs it: its parts, processes, stores, disk and errors.',
     responses: { 200: serviceStatusSchema },
     handler: async () => {
-      const [lanes, parts, disk, process, runs] = await Promise.all([
+      const [lanes, parts, processes, disk, process, runs] = await Promise.all([
         status.lanes(),
         status.parts(),
+        status.processes(),
         status.disk(),
         status.process(),
         runFigures(db, clock.now()),
@@ -82,6 +92,7 @@ function serviceRoute({ db, clock, status }: StatusRouteDeps): ApiRoute {
         status: overall(parts),
         ...process,
         lanes,
+        processes: [...processes],
         disk,
         parts: Object.entries(parts).map(([name, { ok, optional, detail = '' }]) => ({
           name,

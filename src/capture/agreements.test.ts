@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '../contract/errors.ts';
+import { createBudgets } from './budgets.ts';
 import { createAgreements, type Agreements, type ApprovedAgreement } from './agreements.ts';
 
 function setUp(more: { agreement?: ApprovedAgreement; total?: number } = {}): {
@@ -18,7 +19,7 @@ function setUp(more: { agreement?: ApprovedAgreement; total?: number } = {}): {
       if (fails) throw new Error('away');
       return agreement;
     },
-    historicalTotal: async () => more.total ?? 0,
+    budgets: createBudgets({ clock: { now: () => now }, historicalTotal: async () => more.total ?? 0 }),
   });
   return {
     agreements,

@@ -1,6 +1,7 @@
 import { isFresh, type Clock } from '../base/clock.ts';
 import { ApiError } from '../contract/errors.ts';
 import { freeEventsInAll, freeEventsPerMinute, type AgreementMode } from '../contract/historical-settings.ts';
+import type { Budgets, BudgetSpeed } from './budgets.ts';
 import { unavailable } from './project-key.ts';
 
 /** An approved historical migration. */
@@ -13,8 +14,8 @@ export interface AgreementsDeps {
   readonly mode: AgreementMode;
   /** The approved agreement of a project with the highest speed, if any. */
   readonly findApproved: (projectId: number) => Promise<ApprovedAgreement | undefined>;
-  /** Historical events of a project that are stored already. */
-  readonly historicalTotal: (projectId: number) => Promise<number>;
+  /** How much each project may bring now. */
+  readonly budgets: Budgets;
   readonly clock: Clock;
 }
 
@@ -44,93 +45,48 @@ const totalRetrySeconds = 300;
 /** Seconds of the agreed speed that may come at once. */
 const burstSeconds = 10;
 
-interface ProjectState {
-  agreement: ApprovedAgreement | undefined;
-  /** When the agreement was looked up last. */
-  readAt: number;
-  /** Historical events so far: stored when first asked, plus everything admitted since. */
-  total: number;
-  /** Events that may come now; below zero after a batch larger than the bucket. */
-  tokens: number;
-  filledAt: number;
+interface Known {
+  readonly agreement: ApprovedAgreement | undefined;
+  /** When it was looked up. */
+  readonly readAt: number;
 }
 
-/**
- * Holds historical imports to their agreement with a token bucket per project. A batch larger than the bucket is let in
- * when the bucket is full and paid off afterwards, so that no size of batch is refused for ever.
- */
+/** Holds historical imports to their agreement. */
 export function createAgreements(deps: AgreementsDeps): Agreements {
-  const projects = new Map<number, ProjectState>();
+  const known = new Map<number, Known>();
+  const take = async (projectId: number, events: number) => {
+    try {
+      const { agreement } = await refreshed(deps, known, projectId);
+      const totalMax = agreement === undefined ? freeEventsInAll : Infinity;
+      const speed = speedOf(agreement);
+      return { agreement, speed, answer: await deps.budgets.take(projectId, events, speed, totalMax) };
+    } catch (cause) {
+      throw unavailable('The agreement for historical imports could not be looked up; try again.', 5, cause);
+    }
+  };
   return {
     admit: async (projectId, events) => {
       if (deps.mode === 'optional') return () => {};
-      const state = await refreshed(deps, projects, projectId);
-      if (state.agreement === undefined && state.total + events > freeEventsInAll) throw needsAgreement();
-      const { perSecond, capacity } = speedOf(state.agreement);
-      refill(state, perSecond, capacity, deps.clock.now());
-      const missing = Math.min(events, capacity) - state.tokens;
-      if (missing > 0) throw tooFast(state.agreement, Math.max(1, Math.ceil(missing / perSecond)));
-      state.tokens -= events;
-      state.total += events;
-      return () => {
-        state.tokens += events;
-        state.total -= events;
-      };
+      const { agreement, speed, answer } = await take(projectId, events);
+      if (answer.ok) return () => deps.budgets.giveBack(projectId, events);
+      if (answer.limit === 'total') throw needsAgreement();
+      throw tooFast(agreement, Math.max(1, Math.ceil(answer.missing / speed.perSecond)));
     },
   };
 }
 
-function speedOf(agreement: ApprovedAgreement | undefined): { perSecond: number; capacity: number } {
+function speedOf(agreement: ApprovedAgreement | undefined): BudgetSpeed {
   if (agreement === undefined) return { perSecond: freeEventsPerMinute / 60, capacity: freeEventsPerMinute };
   return { perSecond: agreement.eventsPerSecond, capacity: agreement.eventsPerSecond * burstSeconds };
 }
 
-function refill(state: ProjectState, perSecond: number, capacity: number, now: number): void {
-  const seconds = Math.max(0, now - state.filledAt) / 1000;
-  state.tokens = Math.min(capacity, state.tokens + seconds * perSecond);
-  state.filledAt = now;
-}
-
-async function refreshed(
-  deps: AgreementsDeps,
-  projects: Map<number, ProjectState>,
-  projectId: number,
-): Promise<ProjectState> {
+async function refreshed(deps: AgreementsDeps, known: Map<number, Known>, projectId: number): Promise<Known> {
   const now = deps.clock.now();
-  const before = projects.get(projectId);
+  const before = known.get(projectId);
   if (before !== undefined && isFresh(before.readAt, refreshMs, now)) return before;
-  try {
-    const agreement = await deps.findApproved(projectId);
-    const total = before?.total ?? (await deps.historicalTotal(projectId));
-    return keep(projects, projectId, agreement, total, now);
-  } catch (cause) {
-    throw unavailable('The agreement for historical imports could not be looked up; try again.', 5, cause);
-  }
-}
-
-function keep(
-  projects: Map<number, ProjectState>,
-  projectId: number,
-  agreement: ApprovedAgreement | undefined,
-  total: number,
-  now: number,
-): ProjectState {
-  // Another request may have made the state while this one was looking up: its counts stand.
-  const state = projects.get(projectId);
-  if (state === undefined) {
-    const { capacity } = speedOf(agreement);
-    const made = { agreement, readAt: now, total, tokens: capacity, filledAt: now };
-    projects.set(projectId, made);
-    return made;
-  }
-  const sameSpeed = state.agreement?.eventsPerSecond === agreement?.eventsPerSecond;
-  if (!sameSpeed) {
-    state.tokens = speedOf(agreement).capacity;
-    state.filledAt = now;
-  }
-  state.agreement = agreement;
-  state.readAt = now;
-  return state;
+  const found = { agreement: await deps.findApproved(projectId), readAt: now };
+  known.set(projectId, found);
+  return found;
 }
 
 const howToFile =

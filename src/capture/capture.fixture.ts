@@ -8,6 +8,7 @@ import { getProjectByToken } from '../metadata/projects.ts';
 import { createLog } from '../telemetry/log.ts';
 import { createMetrics, type MetricsRegistry } from '../telemetry/metrics.ts';
 import { createDoor } from './create-door.ts';
+import { createBudgets } from './budgets.ts';
 import { createAgreements, type AgreementsDeps } from './agreements.ts';
 import { decodeBody } from './decode.ts';
 import { createProjectKeys } from './project-key.ts';
@@ -63,7 +64,7 @@ export async function startTestCapture(options: TestCaptureOptions = {}): Promis
         agreements: createAgreements({
           mode: settings.historicalAgreement,
           findApproved: async () => undefined,
-          historicalTotal: async () => 0,
+          budgets: createBudgets({ clock, historicalTotal: async () => 0 }),
           clock,
           ...options.agreements,
         }),

@@ -1,5 +1,6 @@
 import type { Settings } from '../config/settings.ts';
 import { LogUnavailableError, type EventLogWriter, type RecordHeader } from '../eventlog/eventlog.ts';
+import { slotOf } from '../eventlog/slot-of.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { AcceptedBatch, Door } from '../batch/door.ts';
 import { unavailable } from './project-key.ts';
@@ -29,7 +30,7 @@ export function createDoor({ log, settings, metrics }: DoorDeps): Door {
         );
       }
       try {
-        await log.append(lane, { header: headerOf(batch), body: batch.body });
+        await log.append(lane, { header: headerOf(batch), body: batch.body }, slotOf(batch.projectId, log.slots));
       } catch (cause) {
         if (!(cause instanceof LogUnavailableError)) throw cause;
         metrics.count('millrace_component_errors_total', { component, error_type: 'log_unavailable' });

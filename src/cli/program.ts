@@ -10,6 +10,7 @@ import { healthcheckCommand } from './commands/healthcheck.ts';
 import { importCommand } from './commands/import.ts';
 import { keysCommand } from './commands/keys.ts';
 import { loginCommand } from './commands/login.ts';
+import { moveCommand } from './commands/move.ts';
 import { openapiCommand } from './commands/openapi.ts';
 import { pluginsCommand } from './commands/plugins.ts';
 import { projectsCommand } from './commands/projects.ts';
@@ -36,6 +37,7 @@ const commands = [
   projectsCommand,
   configCommand,
   doctorCommand,
+  moveCommand,
   healthcheckCommand,
   openapiCommand,
   completionCommand,

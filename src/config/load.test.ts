@@ -51,6 +51,13 @@ describe('loadSettings', () => {
     expect(origins.databaseUrl).toBe('environment (DATABASE_URL_FILE)');
   });
 
+  it('a role of older versions stands for those that took its place, and the note says so', () => {
+    const { settings, notes } = loadSettings({ env: { MILLRACE_ROLES: 'capture, worker,api' } });
+    expect(settings.roles).toEqual(['capture', 'pipeline', 'jobs', 'api']);
+    expect(notes).toEqual(['MILLRACE_ROLES: "worker" is called "pipeline,jobs" now; change it when you can']);
+    expect(loadSettings({ env: {} }).notes).toEqual([]);
+  });
+
   it('reports every problem at once and says what was expected', () => {
     const env = {
       MILLRACE_PORT: '70000',

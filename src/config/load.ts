@@ -6,6 +6,8 @@ export interface LoadedSettings {
   readonly settings: Settings;
   /** Where each value came from, e.g. `environment (MILLRACE_PORT)`. */
   readonly origins: Readonly<Record<SettingName, string>>;
+  /** What works and should be changed, one sentence each. */
+  readonly notes: readonly string[];
 }
 
 /** Every problem of a configuration at once, one sentence each. */
@@ -34,17 +36,31 @@ export function loadSettings(sources: ConfigSources): LoadedSettings {
   const problems: string[] = [];
   const fromFile = readConfigFile(sources.file ?? env['MILLRACE_CONFIG_FILE'], problems);
   refuseUnknownVariables(env, problems);
+  const notes: string[] = [];
   const values: Partial<Record<SettingName, unknown>> = {};
   const origins: Partial<Record<SettingName, string>> = {};
   for (const name of names) {
     const definition: SettingDefinition = settingDefinitions[name];
     const found = findValue(name, definition, sources.flags ?? {}, env, fromFile, problems);
     origins[name] = found.origin;
-    values[name] =
-      found.text === undefined ? definition.default : parseValue(found.origin, definition, found.text, problems);
+    const text = found.text === undefined ? undefined : replaceRenamed(definition, found.text, notes);
+    values[name] = text === undefined ? definition.default : parseValue(found.origin, definition, text, problems);
   }
   if (problems.length > 0) throw new ConfigError(problems);
-  return { settings: values as Settings, origins: origins as Record<SettingName, string> };
+  return { settings: values as Settings, origins: origins as Record<SettingName, string>, notes };
+}
+
+/** A list with what stands today for words of older versions. */
+function replaceRenamed({ env, renamed }: SettingDefinition, text: string, notes: string[]): string {
+  if (renamed === undefined) return text;
+  return text
+    .split(',')
+    .map((item) => {
+      const now = renamed[item.trim()]?.join(',');
+      if (now !== undefined) notes.push(`${env}: "${item.trim()}" is called "${now}" now; change it when you can`);
+      return now ?? item;
+    })
+    .join(',');
 }
 
 function findValue(

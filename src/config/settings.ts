@@ -1,3 +1,5 @@
+import { clickhouseClusterSettings } from './clickhouse-cluster-settings.ts';
+
 /**
  * Every setting, declared once. Types, validation, `--help`, `millrace config show` and docs/reference/settings.md follow
  * from this table. Precedence: flag > environment > file > default. Every secret can also come as `NAME_FILE`.
@@ -28,9 +30,12 @@ export const settingDefinitions = {
   roles: {
     env: 'MILLRACE_ROLES',
     type: 'list',
-    default: ['capture', 'worker', 'api'],
-    choices: ['capture', 'worker', 'api'],
-    help: 'What this process does. Splitting needs stores that processes can share.',
+    default: ['capture', 'pipeline', 'api', 'jobs'],
+    choices: ['capture', 'pipeline', 'api', 'jobs'],
+    renamed: { worker: ['pipeline', 'jobs'] },
+    help:
+      'What this process does. Fewer than all of them need stores that processes share: KAFKA_BROKERS, DATABASE_URL, ' +
+      'CLICKHOUSE_URL and, for api and jobs, a bucket in MILLRACE_IMPORT_STAGING.',
   },
   databaseUrl: {
     env: 'DATABASE_URL',
@@ -39,6 +44,14 @@ export const settingDefinitions = {
     secret: true,
     help: 'PostgreSQL for the metadata. Empty: SQLite in the data directory.',
   },
+  databaseConnections: {
+    env: 'MILLRACE_DATABASE_CONNECTIONS',
+    type: 'integer',
+    default: 20,
+    min: 4,
+    max: 1000,
+    help: 'Connections to PostgreSQL that this process may hold, its threads together.',
+  },
   clickhouseUrl: {
     env: 'CLICKHOUSE_URL',
     type: 'string',
@@ -46,6 +59,13 @@ export const settingDefinitions = {
     secret: true,
     help: 'ClickHouse server for events (http://user:password@host:8123/database). Empty: embedded chDB.',
   },
+  kafkaBrokers: {
+    env: 'KAFKA_BROKERS',
+    type: 'string',
+    default: '',
+    help: 'Kafka for the event log: host:port, comma-separated. Empty: files in the data directory, for one process.',
+  },
+  ...clickhouseClusterSettings,
   bootstrapPersonalApiKey: {
     env: 'MILLRACE_BOOTSTRAP_PERSONAL_API_KEY',
     type: 'string',
@@ -72,6 +92,14 @@ export const settingDefinitions = {
     type: 'string',
     default: '480/min,4800/h',
     help: 'Requests per personal key, e.g. `480/min,4800/h`; `off` for none. Console sessions are exempt.',
+  },
+  drainMs: {
+    env: 'MILLRACE_DRAIN_MS',
+    type: 'integer',
+    default: 0,
+    min: 0,
+    max: 60_000,
+    help: 'Time after SIGTERM in which requests are still taken while /readyz answers 503, so that load balancers look elsewhere.',
   },
   logLevel: {
     env: 'MILLRACE_LOG_LEVEL',
@@ -157,6 +185,81 @@ export const settingDefinitions = {
     min: 100,
     max: 600_000,
     help: 'Longest time of one query of stored events.',
+  },
+  slots: {
+    env: 'MILLRACE_SLOTS',
+    type: 'integer',
+    default: 64,
+    min: 1,
+    max: 4096,
+    help: 'With KAFKA_BROKERS: pieces that the projects are shared out in, one partition each. Fixed once the topics are made.',
+  },
+  kafkaTopicPrefix: {
+    env: 'MILLRACE_KAFKA_TOPIC_PREFIX',
+    type: 'string',
+    default: 'millrace',
+    help: 'Beginning of the names of the two topics of the event log: PREFIX.live and PREFIX.historical.',
+  },
+  kafkaReplication: {
+    env: 'MILLRACE_KAFKA_REPLICATION',
+    type: 'integer',
+    default: 3,
+    min: 1,
+    max: 100,
+    help: 'Brokers that hold each record. Topics that are there with fewer are refused.',
+  },
+  kafkaMinInsync: {
+    env: 'MILLRACE_KAFKA_MIN_INSYNC',
+    type: 'integer',
+    default: 2,
+    min: 1,
+    max: 100,
+    help: 'Brokers that must have a record before a batch is answered with 200. Topics that ask for fewer are refused.',
+  },
+  kafkaTls: {
+    env: 'MILLRACE_KAFKA_TLS',
+    type: 'choice',
+    default: 'auto',
+    choices: ['auto', 'verify', 'no verify', 'off'],
+    help: '`auto`: as `verify` with a user, an authority or a certificate, else `off`. `no verify` encrypts without a look at the certificate.',
+  },
+  kafkaTlsCa: {
+    env: 'MILLRACE_KAFKA_TLS_CA',
+    type: 'string',
+    default: '',
+    help: 'File with the authority (PEM) that signed the certificates of the brokers. Empty: the usual ones.',
+  },
+  kafkaTlsCertificate: {
+    env: 'MILLRACE_KAFKA_TLS_CERTIFICATE',
+    type: 'string',
+    default: '',
+    help: 'File with the certificate (PEM) to show, where brokers ask for one; with MILLRACE_KAFKA_TLS_KEY.',
+  },
+  kafkaTlsKey: {
+    env: 'MILLRACE_KAFKA_TLS_KEY',
+    type: 'string',
+    default: '',
+    help: 'File with the key (PEM) of MILLRACE_KAFKA_TLS_CERTIFICATE.',
+  },
+  kafkaUser: {
+    env: 'MILLRACE_KAFKA_USER',
+    type: 'string',
+    default: '',
+    help: 'User at the brokers (SASL). Empty: nobody logs in.',
+  },
+  kafkaPassword: {
+    env: 'MILLRACE_KAFKA_PASSWORD',
+    type: 'string',
+    default: '',
+    secret: true,
+    help: 'Password of MILLRACE_KAFKA_USER.',
+  },
+  kafkaSasl: {
+    env: 'MILLRACE_KAFKA_SASL',
+    type: 'choice',
+    default: 'SCRAM-SHA-512',
+    choices: ['PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512'],
+    help: 'How MILLRACE_KAFKA_USER logs in.',
   },
   geoipDatabase: {
     env: 'MILLRACE_GEOIP_DATABASE',
@@ -358,7 +461,15 @@ export const settingDefinitions = {
     env: 'MILLRACE_ALLOW_FAILPOINTS',
     type: 'boolean',
     default: false,
-    help: 'For tests: arm MILLRACE_FAIL_AT. Never in production.',
+    help: 'For tests: arm MILLRACE_FAIL_AT and obey MILLRACE_SLOT_FENCE. Never in production.',
+  },
+  slotFence: {
+    env: 'MILLRACE_SLOT_FENCE',
+    type: 'boolean',
+    default: true,
+    help:
+      'For tests: false lets a process write that has lost its slot of the event log, to show what is wrong then. Needs ' +
+      'MILLRACE_ALLOW_FAILPOINTS=true.',
   },
 } as const satisfies Record<string, SettingDefinition>;
 
@@ -368,6 +479,8 @@ export interface SettingDefinition {
   readonly default: string | number | boolean | readonly string[];
   readonly help: string;
   readonly choices?: readonly string[];
+  /** Of a list: what used to be a choice, and what stands for it now. */
+  readonly renamed?: Readonly<Record<string, readonly string[]>>;
   readonly min?: number;
   readonly max?: number;
   readonly secret?: boolean;

@@ -21,6 +21,9 @@ const filters = {
 
 const narrower = {
   distinct_id: Type.Optional(Type.String({ description: 'Only events of this distinct_id.' })),
+  person_id: Type.Optional(
+    Type.String({ description: 'Only events of the person with this uuid, whichever of its ids they were sent with.' }),
+  ),
   historical_migration: Type.Optional(
     Type.Boolean({ description: 'Only events of historical imports, or only the others.' }),
   ),

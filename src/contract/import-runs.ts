@@ -133,6 +133,9 @@ export const importRunsQuerySchema = Type.Object({
     }),
   ),
   plugin_config: Type.Optional(Type.Integer({ minimum: 1, description: 'Only runs of this config.' })),
+  source: Type.Optional(
+    Type.String({ maxLength: 200, description: 'Only runs of this import app, by its slug: `files`.' }),
+  ),
   limit: Type.Optional(
     Type.Integer({ minimum: 1, maximum: pageLimitMax, default: pageLimitDefault, description: 'Runs per page.' }),
   ),

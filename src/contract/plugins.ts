@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { orNull } from './or-null.ts';
 import { pageQuerySchema } from './pagination.ts';
+import { schemaEntrySchema } from './plugin-fields.ts';
 
 /** What a plugin can do; decides to which families its configs belong. */
 export const capabilitiesSchema = Type.Object({
@@ -35,7 +36,7 @@ export const pluginSchema = Type.Object({
   families: Type.Array(Type.Enum([...pluginFamilies]), { description: 'Where configs of this plugin belong.' }),
   version: Type.String({ description: 'What new configs run.' }),
   url: orNull(Type.String()),
-  config_schema: Type.Array(Type.Unknown(), { description: 'The settings that the plugin takes.' }),
+  config_schema: Type.Array(schemaEntrySchema, { description: 'The settings that the plugin takes.' }),
   public_jobs: Type.Record(Type.String(), Type.Unknown()),
   capabilities: capabilitiesSchema,
   is_built_in: Type.Boolean({ description: 'Part of the program: neither changed nor deleted, never out of date.' }),
@@ -99,6 +100,7 @@ export const pluginUpdateSchema = Type.Object({
   ),
 });
 export type PluginInstall = Static<typeof pluginInstallSchema>;
+export type PluginUpdate = Static<typeof pluginUpdateSchema>;
 
 export const pluginVersionSchema = Type.Object({
   version: Type.String(),

@@ -66,6 +66,16 @@ export const serviceStatusSchema = Type.Object({
   uptime_seconds: count(''),
   memory_bytes: count('Of the main process with its threads.'),
   lanes,
+  processes: Type.Array(
+    Type.Object({
+      name: Type.String({ description: 'Host and port.' }),
+      roles: Type.Array(Type.String()),
+      version: Type.String(),
+      started_at: Type.String({ format: 'date-time' }),
+      silent_seconds: count('Since it was heard of last; more than a few: it is gone.'),
+    }),
+    { description: 'The one that answers first; the others only where roles are split.' },
+  ),
   parts: Type.Array(
     Type.Object({
       name: Type.String({ examples: ['event_store'] }),

@@ -4,7 +4,9 @@
  * Terms
  * - lane: live and historical requests queue apart, so that years of history never delay what happens now.
  * - record: one accepted request, its body as it was received, with what is needed to process it the same way twice.
- * - seq: position of a record in its lane; strictly increasing, never reused.
+ * - slot: a log is cut into slots, 0 … slots - 1; all records of a project are in one (slot-of.ts). The files of one machine
+ *   are one slot.
+ * - seq: position of a record in its slot and lane; strictly increasing, never reused.
  *
  * Promises (checked by conformance.ts for every adapter)
  * - `append` resolves only after the record survives a kill or a power cut.
@@ -60,10 +62,14 @@ export interface Backlog {
 
 /** The accepting side. */
 export interface EventLogWriter {
+  /** How many slots the log has. */
+  readonly slots: number;
   /** Resolves with the seq once durable. Rejects with LogUnavailableError when it cannot promise that (disk full, I/O error). */
-  append(lane: Lane, record: LogRecord): Promise<number>;
-  /** What waits, per lane. Cheap: no I/O. */
+  append(lane: Lane, record: LogRecord, slot: number): Promise<number>;
+  /** What waits, per lane, in all slots. Cheap: no I/O; it may be a second old. */
   backlog(lane: Lane): Backlog;
+  /** The last seq that was given out in a slot's lane, by whichever writer; 0: none was. What a cursor is compared with. */
+  end(lane: Lane, slot: number): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -76,11 +82,11 @@ export interface ReadLimits {
   readonly lastSeq?: number;
 }
 
-/** The processing side; may live in another thread than the writer. */
+/** The processing side of one slot; may live in another thread than the writer. */
 export interface EventLogReader {
   /**
-   * Tells this log from every other, also from an empty one in its place: a lane and a seq name a record only together
-   * with it. At most 36 characters of `[A-Za-z0-9-]`.
+   * Tells this slot of this log from every other, also from an empty one in its place: a lane and a seq name a record only
+   * together with it. At most 36 characters of `[A-Za-z0-9-]`.
    */
   readonly id: string;
   /** Records after `afterSeq`, in order; empty when there is none. */
@@ -92,7 +98,10 @@ export interface EventLogReader {
   close(): Promise<void>;
 }
 
-/** The log could not make the record durable; nothing of it will ever be read. The sender should try again. */
+/**
+ * The log could not make the record durable. The sender should try again: what it was not told of may be there all the same (a
+ * broker that stored it and did not get to say so), and is recognised by the ids of its events.
+ */
 export class LogUnavailableError extends Error {
   override name = 'LogUnavailableError';
 }

@@ -1,4 +1,4 @@
-import { StoreUnavailableError } from './eventstore.ts';
+import { ServerAwayError, StoreUnavailableError } from './eventstore.ts';
 
 /**
  * Error codes of the engine that are the fault of the rows themselves: trying again cannot help. Everything else that goes
@@ -22,6 +22,18 @@ const overloadCodes = new Set([
   202, // TOO_MANY_SIMULTANEOUS_QUERIES
   241, // MEMORY_LIMIT_EXCEEDED
   396, // TOO_MANY_ROWS_OR_BYTES
+  341, // UNFINISHED: a delete goes on in the background, a replica of it is away
+  369, // ALL_REPLICAS_ARE_STALE
+]);
+
+/** Codes that say that this server is cut off from others, so that another one may do better. */
+const cutOffCodes = new Set([
+  209, // SOCKET_TIMEOUT
+  210, // NETWORK_ERROR
+  225, // NO_ZOOKEEPER
+  242, // TABLE_IS_READ_ONLY
+  279, // ALL_CONNECTION_TRIES_FAILED
+  999, // KEEPER_EXCEPTION
 ]);
 
 /** The code in the engine's own message form `Code: 241. DB::Exception: …`; 0 when there is none. */
@@ -31,13 +43,14 @@ export function engineCode(message: string): number {
 
 export function insertError(message: string, cause?: unknown): Error {
   const text = `The event store refused an insert: ${message}`;
-  return dataErrorCodes.has(engineCode(message))
-    ? new Error(text, { cause })
-    : new StoreUnavailableError(text, { cause });
+  const code = engineCode(message);
+  if (dataErrorCodes.has(code)) return new Error(text, { cause });
+  return cutOffCodes.has(code) ? new ServerAwayError(text, { cause }) : new StoreUnavailableError(text, { cause });
 }
 
 export function queryError(message: string, cause?: unknown): Error {
   const code = engineCode(message);
+  if (cutOffCodes.has(code)) return new ServerAwayError(`The event store is cut off: ${message}`, { cause });
   return overloadCodes.has(code)
     ? new StoreUnavailableError(`The event store gave up on a query: ${message}`, { cause })
     : new Error(`The event store refused a query: ${message}`, { cause });

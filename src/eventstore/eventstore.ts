@@ -51,3 +51,8 @@ export type StoreReader = Pick<EventStore, 'query'>;
 export class StoreUnavailableError extends Error {
   override name = 'StoreUnavailableError';
 }
+
+/** One server of several cannot be reached, or has lost the others; another one may do the same work. */
+export class ServerAwayError extends StoreUnavailableError {
+  override name = 'ServerAwayError';
+}

@@ -29,6 +29,8 @@ export interface PropertyFilter {
 export interface EventFilter {
   readonly event?: string | undefined;
   readonly distinctId?: string | undefined;
+  /** Any of these; none of them: no event. */
+  readonly distinctIds?: readonly string[] | undefined;
   /** µs since the epoch, inclusive. */
   readonly after?: bigint | undefined;
   /** µs since the epoch, exclusive. */
@@ -57,6 +59,14 @@ export function filterConditions(projectId: number, filter: EventFilter): Condit
     // The hash is in the sorting key, the text is not.
     sql.push('cityHash64(distinct_id) = cityHash64({distinct_id:String})', 'distinct_id = {distinct_id:String}');
     params['distinct_id'] = filter.distinctId;
+  }
+  if (filter.distinctIds !== undefined) {
+    // Subqueries: the engine computes a set once, and an array function for every row.
+    sql.push(
+      'cityHash64(distinct_id) IN (SELECT cityHash64(arrayJoin({distinct_ids:Array(String)})))',
+      'distinct_id IN (SELECT arrayJoin({distinct_ids:Array(String)}))',
+    );
+    params['distinct_ids'] = filter.distinctIds;
   }
   if (filter.historical !== undefined) {
     sql.push('historical_migration = {historical:Bool}');

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { RowBatch } from './eventstore.ts';
-import { EventRowWriter, type EventRow, type SplicedRow } from './rows.ts';
+import { EventRowWriter, RowMemory, type EventRow, type SplicedRow } from './rows.ts';
 
 interface Decoded {
   projectId: number;
@@ -198,6 +198,26 @@ describe('EventRowWriter', () => {
     expect(decode(writer.take()).map((found) => found.texts[2]?.length)).toEqual(sizes.toReversed());
     expect(writer.rows).toBe(0);
     expect(writer.size).toBe(0);
+  });
+
+  it('writers that share memory use what another has given back, and never what is still lent', () => {
+    const memory = new RowMemory(1);
+    const [one, other] = [new EventRowWriter(memory), new EventRowWriter(memory)];
+    const batchOf = (writer: EventRowWriter, mark: string, rows: number): RowBatch => {
+      writer.begin();
+      for (let n = 0; n < rows; n++) writer.write({ ...sample, distinctId: `${mark}${n}` });
+      return writer.take();
+    };
+    const first = batchOf(one, 'a', 3000);
+    const memoryOf = ({ chunks }: RowBatch): unknown => chunks[2]?.buffer;
+    const second = batchOf(other, 'b', 10);
+    expect(memoryOf(second)).not.toBe(memoryOf(first));
+    expect(decode(first)).toHaveLength(3000);
+    one.recycle(first);
+    const third = batchOf(other, 'c', 10);
+    expect(memoryOf(third)).toBe(memoryOf(first));
+    expect(decode(third)).toEqual(Array.from({ length: 10 }, (_, n) => decoded({ ...sample, distinctId: `c${n}` })));
+    expect(decode(second)).toHaveLength(10);
   });
 });
 

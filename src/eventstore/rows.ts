@@ -65,7 +65,8 @@ const date32Last = 120_529; // 2299-12-31
 const firstRows = 1 << 10;
 const firstTextBytes = 1 << 14;
 
-const heads = eventColumns.map((name) => columnHead(name, columnTypes[name]));
+/** What stands before the values of each column, in their order. */
+export const columnHeads: readonly Uint8Array[] = eventColumns.map((name) => columnHead(name, columnTypes[name]));
 
 /** Value of a hex digit by its character code. */
 const hexValue = new Uint8Array(256);
@@ -127,6 +128,26 @@ class Columns {
 
 const fixedBytes = 4 + 4 + 16 + 8 + 8 + 1;
 
+/** Memory of batches that many writers share, of which few have much to write at a time. */
+export class RowMemory {
+  readonly #max: number;
+  #free: Columns[] = [];
+
+  /** `max`: batches to keep, the largest. */
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /** The largest there is. */
+  take(): Columns | undefined {
+    return this.#free.pop();
+  }
+
+  give(columns: Columns): void {
+    this.#free = [...this.#free, columns].sort((a, b) => a.capacity - b.capacity).slice(-this.#max);
+  }
+}
+
 /** Encodes rows straight into columns that grow; allocates nothing per row. */
 export class EventRowWriter {
   #columns = new Columns();
@@ -134,6 +155,17 @@ export class EventRowWriter {
   readonly #uuidText = Buffer.alloc(36);
   readonly #lent = new WeakMap<RowBatch, Columns>();
   #rows = 0;
+  readonly #shared: RowMemory | undefined;
+
+  /** `shared`: beside other writers, of which this one then holds memory only from `begin` to `recycle`. */
+  constructor(shared?: RowMemory) {
+    this.#shared = shared;
+  }
+
+  /** A new batch. Only worth calling with shared memory. */
+  begin(): void {
+    if (this.#rows === 0) this.#columns = this.#shared?.take() ?? this.#columns;
+  }
 
   get rows(): number {
     return this.#rows;
@@ -170,7 +202,7 @@ export class EventRowWriter {
   take(): RowBatch {
     const columns = this.#columns;
     const chunks = [blockHead(eventColumns.length, this.#rows)];
-    for (const [i, bytes] of columns.bytes(this.#rows).entries()) chunks.push(heads[i] as Uint8Array, bytes);
+    for (const [i, bytes] of columns.bytes(this.#rows).entries()) chunks.push(columnHeads[i] as Uint8Array, bytes);
     const batch: RowBatch = { chunks, rows: this.#rows };
     this.#lent.set(batch, columns);
     this.#columns = this.#spare ?? new Columns();
@@ -188,6 +220,7 @@ export class EventRowWriter {
     if (columns === undefined) return;
     this.#lent.delete(batch);
     columns.clear();
+    if (this.#shared !== undefined) return this.#shared.give(columns);
     if (columns.capacity >= (this.#spare?.capacity ?? 0)) this.#spare = columns;
   }
 

@@ -1,9 +1,13 @@
 import { events } from './migrations/0001-events.ts';
+import { singleForm, type SchemaForm } from './schema-form.ts';
+
+export interface StoreMigration {
+  readonly name: string;
+  readonly statements: (form: SchemaForm) => readonly string[];
+}
 
 /** Numbered from 1, forward only, never changed once landed. Every statement may run twice: a crash may fall between two. */
-export const migrations: readonly { readonly name: string; readonly statements: readonly string[] }[] = [
-  { name: 'events', statements: events },
-];
+export const migrations: readonly StoreMigration[] = [{ name: 'events', statements: events }];
 
 /** What a transport offers to bring the schema up to date. */
 export interface SchemaConnection {
@@ -16,32 +20,51 @@ export class StoreSchemaTooNewError extends Error {
   override name = 'StoreSchemaTooNewError';
 }
 
-const versionTable = `CREATE TABLE IF NOT EXISTS schema_version (
-  version UInt32,
-  name String,
-  applied_at DateTime64(6, 'UTC') DEFAULT now64(6)
-)
-ENGINE = MergeTree
-ORDER BY version
-SETTINGS fsync_after_insert = 1, fsync_part_directory = 1`;
-
-/** Applies what is missing. Throws StoreSchemaTooNewError, having changed nothing, when the store is ahead of the program. */
-export async function migrateStore(connection: SchemaConnection): Promise<void> {
-  await connection.command(versionTable);
-  const [row] = await connection.rows<{ version: number }>('SELECT max(version) AS version FROM schema_version');
-  const present = Number(row?.version ?? 0);
-  if (present > migrations.length) {
-    throw new StoreSchemaTooNewError(
-      `The event store has schema version ${present}, but this program knows versions up to ${migrations.length}. ` +
-        'Start the newer version of the program again, or restore a backup from before the upgrade.',
-    );
-  }
+/**
+ * Applies what is missing; one process at a time. Throws StoreSchemaTooNewError, having changed nothing, when the store is ahead of
+ * the program.
+ */
+export async function migrateStore(connection: SchemaConnection, form: SchemaForm = singleForm): Promise<void> {
+  const present = await checkedVersion(connection);
+  // A cluster of which a server is away changes no tables; whoever has nothing to change need not wait for it.
+  if (present === migrations.length) return;
+  await connection.command(versionTable(form));
+  for (const statement of form.extra) await connection.command(statement);
   for (let version = present + 1; version <= migrations.length; version++) {
     const migration = migrations[version - 1];
     if (!migration) continue;
-    for (const statement of migration.statements) await connection.command(statement);
+    for (const statement of migration.statements(form)) await connection.command(statement);
     await connection.command(
       `INSERT INTO schema_version (version, name) SELECT toUInt32(${version}), '${migration.name}'`,
     );
   }
+}
+
+async function checkedVersion(connection: SchemaConnection): Promise<number> {
+  const present = await presentVersion(connection);
+  if (present <= migrations.length) return present;
+  throw new StoreSchemaTooNewError(
+    `The event store has schema version ${present}, but this program knows versions up to ${migrations.length}. ` +
+      'Start the newer version of the program again, or restore a backup from before the upgrade.',
+  );
+}
+
+async function presentVersion(connection: SchemaConnection): Promise<number> {
+  const [table] = await connection.rows<{ found: number | string }>(
+    "SELECT count() AS found FROM system.tables WHERE database = currentDatabase() AND name = 'schema_version'",
+  );
+  if (Number(table?.found ?? 0) === 0) return 0;
+  const [row] = await connection.rows<{ version: number }>('SELECT max(version) AS version FROM schema_version');
+  return Number(row?.version ?? 0);
+}
+
+function versionTable(form: SchemaForm): string {
+  return `CREATE TABLE IF NOT EXISTS schema_version${form.everywhere} (
+  version UInt32,
+  name String,
+  applied_at DateTime64(6, 'UTC') DEFAULT now64(6)
+)
+ENGINE = ${form.wholeEngine('schema_version')}
+ORDER BY version
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1`;
 }

@@ -14,8 +14,17 @@ export function checkToken(token: string): string {
   );
 }
 
+/** Where rows go to. */
+export interface InsertTarget {
+  readonly table: string;
+  /** Besides those of every insert. */
+  readonly settings: readonly string[];
+}
+
+const theTable: InsertTarget = { table: 'events', settings: [] };
+
 /** `source`: an INFILE clause, or empty when the rows come in the body of the request. */
-export function insertSql(token: string, source: string): string {
+export function insertSql(token: string, source: string, target = theTable): string {
   const settings = [
     `insert_deduplication_token = '${checkToken(token)}'`,
     'insert_deduplicate = 1',
@@ -24,9 +33,10 @@ export function insertSql(token: string, source: string): string {
     // Equal identities within one batch are rare, and reads (FINAL) and merges remove them; looking for them here costs a
     // fifth (many months) to two fifths (one month) of the insert.
     'optimize_on_insert = 0',
+    ...target.settings,
   ];
   const columns = eventColumns.join(', ');
-  return `INSERT INTO events (${columns}) ${source} SETTINGS ${settings.join(', ')} FORMAT Native`;
+  return `INSERT INTO ${target.table} (${columns}) ${source} SETTINGS ${settings.join(', ')} FORMAT Native`;
 }
 
 const runIdForm = /^[A-Za-z0-9-]{1,100}$/;
@@ -37,22 +47,26 @@ const dayForm = /^\d{4}-\d\d-\d\d$/;
  * table, and the days say which of them are only to be linked. The text holds the values, because the engine keeps it as text:
  * all are of a checked form.
  */
-export function deleteRunSql({ projectId, runId, from, to }: RunDays): string {
+export function deleteRunSql({ projectId, runId, from, to }: RunDays, table = 'events'): string {
   if (!Number.isInteger(projectId) || !runIdForm.test(runId) || !dayForm.test(from) || !dayForm.test(to)) {
     throw new TypeError(
       `expected a project, the id of a run and two days, got: ${projectId}, ${JSON.stringify([runId, from, to])}`,
     );
   }
-  return `DELETE FROM events
+  return `DELETE FROM ${table}
 WHERE project_id = ${projectId} AND day >= toDate32('${from}') AND day <= toDate32('${to}')
   AND ${runIdSql} = '${runId}'
 SETTINGS lightweight_deletes_sync = 2`;
 }
 
 /** Parts that the engine set aside when it opened the table, because they are damaged: their rows are missing from reads. */
-export const damagedPartsSql = `SELECT name, path FROM system.detached_parts
-WHERE database = currentDatabase() AND table = 'events' AND (reason LIKE '%broken%' OR reason = 'unexpected')
+export const damagedPartsSql = damagedPartsOf('events');
+
+export function damagedPartsOf(table: string): string {
+  return `SELECT name, path FROM system.detached_parts
+WHERE database = currentDatabase() AND table = '${table}' AND (reason LIKE '%broken%' OR reason = 'unexpected')
 ORDER BY name`;
+}
 
 export interface DamagedPart {
   readonly name: string;

@@ -18,13 +18,13 @@ import {
   findSessionPrincipal,
   type KnownPrincipal,
 } from './auth-queries.ts';
-import { createRateLimiter, throttled, type RateWindow } from './rate-limit.ts';
+import { createRateLimiter, throttled, type RateLimiter, type RateWindow } from './rate-limit.ts';
 import { createTtlCache } from './ttl-cache.ts';
 
-const cacheMs = 5_000;
+const cacheMs = 4_000;
 const cacheMax = 10_000;
 /** Of one address. A person mistypes less often, and a program with a wrong key learns nothing from more answers. */
-const defaultWrongKeyWindows: readonly RateWindow[] = [{ limit: 20, ms: minuteMs }];
+export const defaultWrongKeyWindows: readonly RateWindow[] = [{ limit: 20, ms: minuteMs }];
 // One way to write each id; up to what both stores hold in the column.
 const projectIdForm = /^[1-9]\d{0,8}$/;
 
@@ -58,12 +58,12 @@ export interface AuthDeps {
   readonly db: Metadata;
   readonly clock: Clock;
   readonly log: Log;
-  /** Empty: wrong keys are not counted. */
-  readonly wrongKeyWindows?: readonly RateWindow[];
+  /** Of wrong keys per address. Default: 20 a minute, of this process. */
+  readonly wrongKeys?: RateLimiter;
 }
 
-export function createAuth({ db, clock, log, wrongKeyWindows = defaultWrongKeyWindows }: AuthDeps): Auth {
-  const wrongKeys = createRateLimiter(wrongKeyWindows, clock);
+export function createAuth(deps: AuthDeps): Auth {
+  const { db, clock, log, wrongKeys = createRateLimiter(defaultWrongKeyWindows, clock) } = deps;
   // Hashes of keys that were right before: their holders get in although others behind the same address try wrong ones.
   const proven = new LRUCache<string, true>({ max: cacheMax });
   const principals = createTtlCache<KnownPrincipal>({ clock, ttlMs: cacheMs, max: cacheMax });

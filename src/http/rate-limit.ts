@@ -56,16 +56,37 @@ export function parseRateLimit(text: string): readonly RateWindow[] {
 interface Count {
   startedAt: number;
   used: number;
+  /** Of it, what no other process has been told. */
+  untold: number;
+}
+
+/** A limiter whose counts several processes put together. */
+export interface SharedRateLimiter extends RateLimiter {
+  /** What was counted since the last time, of every caller that came. */
+  untold(): readonly { readonly caller: string; readonly windowMs: number; readonly more: number }[];
+  /** What all processes have counted in the window that runs now. */
+  learn(total: {
+    readonly caller: string;
+    readonly windowMs: number;
+    readonly used: number;
+    readonly startedMsAgo: number;
+  }): void;
 }
 
 /** Fixed windows that start with a caller's first request. At most `callersMax` callers are remembered. */
-export function createRateLimiter(windows: readonly RateWindow[], clock: Clock, callersMax = 10_000): RateLimiter {
+export function createRateLimiter(
+  windows: readonly RateWindow[],
+  clock: Clock,
+  callersMax = 10_000,
+): SharedRateLimiter {
   const callers = new LRUCache<string, Count[]>({ max: callersMax });
+  const came = new Set<string>();
   const decide = (caller: string, takes: boolean): RateDecision => {
     const now = clock.now();
     const known = callers.get(caller);
-    const counts = known ?? windows.map(() => ({ startedAt: now, used: 0 }));
+    const counts = known ?? windows.map(() => ({ startedAt: now, used: 0, untold: 0 }));
     if (takes && known === undefined) callers.set(caller, counts);
+    if (came.size < callersMax) came.add(caller);
     let allowed = true;
     windows.forEach((window, index) => {
       const count = counts[index];
@@ -73,13 +94,44 @@ export function createRateLimiter(windows: readonly RateWindow[], clock: Clock, 
       if (now - count.startedAt >= window.ms || now < count.startedAt) {
         count.startedAt = now;
         count.used = 0;
+        count.untold = 0;
       }
       if (count.used >= window.limit) allowed = false;
     });
-    if (allowed && takes) for (const count of counts) count.used += 1;
+    if (allowed && takes) {
+      for (const count of counts) {
+        count.used += 1;
+        count.untold += 1;
+      }
+    }
     return tightest(windows, counts, now, allowed);
   };
-  return { take: (caller) => decide(caller, true), look: (caller) => decide(caller, false) };
+  return {
+    take: (caller) => decide(caller, true),
+    look: (caller) => decide(caller, false),
+    untold: () => {
+      const told = [...came].flatMap((caller) => {
+        const counts = callers.peek(caller) ?? [];
+        return windows.map(({ ms }, index) => {
+          const count = counts[index];
+          const more = count?.untold ?? 0;
+          if (count !== undefined) count.untold = 0;
+          return { caller, windowMs: ms, more };
+        });
+      });
+      came.clear();
+      return told;
+    },
+    learn: ({ caller, windowMs, used, startedMsAgo }) => {
+      const now = clock.now();
+      const counts = callers.get(caller) ?? windows.map(() => ({ startedAt: now, used: 0, untold: 0 }));
+      callers.set(caller, counts);
+      const count = counts[windows.findIndex(({ ms }) => ms === windowMs)];
+      if (count === undefined) return;
+      count.used = used + count.untold;
+      count.startedAt = now - startedMsAgo;
+    },
+  };
 }
 
 /** The window to report: when refused, the one that frees last; else the one with the fewest requests left. */

@@ -19,10 +19,18 @@ import { drainOnClose } from './drain.ts';
 import { toApiError } from './errors.ts';
 import { serveHealth, type HealthChecks } from './health.ts';
 import { servePages } from './pages.ts';
-import { createRateLimiter, parseRateLimit } from './rate-limit.ts';
+import type { RateLimiter } from './rate-limit.ts';
 import { requestIdOf } from './request-id.ts';
 import { siteUrlOf } from './request-origin.ts';
 import { serveRoutes } from './serve-routes.ts';
+
+export interface ServedApi {
+  readonly routes: readonly ApiRoute[];
+  /** Of requests per personal key; undefined: no limit. */
+  readonly rateLimiter?: RateLimiter | undefined;
+  /** Adds plain pages (such as the API docs) beside the API. */
+  readonly registerPages?: (app: FastifyInstance) => void;
+}
 
 export interface ServerDeps {
   readonly db: Metadata;
@@ -32,12 +40,11 @@ export interface ServerDeps {
   readonly settings: Settings;
   /** Shared with the routes that change keys and projects. Closed with the server. */
   readonly auth: Auth;
-  readonly routes: readonly ApiRoute[];
+  /** Undefined: there is no API here, and no console. */
+  readonly api?: ServedApi;
   readonly health: HealthChecks;
   /** Adds routes that read their own bodies; they get a scope without any body parser. */
   readonly registerCapture?: (app: FastifyInstance) => void;
-  /** Adds plain pages (such as the API docs) beside the API. */
-  readonly registerPages?: (app: FastifyInstance) => void;
   /** Where the built console lies. Default: console/dist of this package. */
   readonly consoleDir?: string;
 }
@@ -49,15 +56,9 @@ const keepAliveMs = 72_000;
 /** Beyond the time that capture grants a body, so that its own clear answer comes first. */
 const requestTimeoutSlackMs = 5_000;
 
-/**
- * Builds the HTTP server of all roles; it does not listen by itself.
- * @throws ConfigError when the rate limit setting cannot be read
- */
+/** Builds the HTTP server of all roles; it does not listen by itself. */
 export function buildServer(deps: ServerDeps): FastifyInstance {
-  const { clock, log, settings, auth } = deps;
-  const windows = parseRateLimit(settings.apiRateLimit);
-  const rateLimiter = windows.length === 0 ? undefined : createRateLimiter(windows, clock);
-  const siteUrl = siteUrlOf(settings);
+  const { log, settings, auth, api, registerCapture } = deps;
   const app = createFastify(settings, log);
   observe(app, deps);
   drainOnClose(app, log);
@@ -68,21 +69,7 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
     throw new ApiError('not_found', 'Endpoint not found.');
   });
   serveHealth(app, deps.health, deps.metrics);
-  const checkHost = createHostCheck(settings);
-  void app.register(async (scope) => {
-    scope.addHook('onRequest', async (request) => checkHost(request));
-    registerBodyParsers(scope);
-    serveRoutes(scope, deps.routes, { auth, rateLimiter, siteUrl });
-    const { isBuilt } = serveConsole(scope, deps.consoleDir ?? consoleDir);
-    servePages(scope, { db: deps.db, clock, auth, siteUrl, hasConsole: isBuilt });
-  });
-  const { registerCapture, registerPages } = deps;
-  if (registerPages !== undefined) {
-    void app.register(async (scope) => {
-      scope.addHook('onRequest', async (request) => checkHost(request));
-      registerPages(scope);
-    });
-  }
+  if (api !== undefined) serveApi(app, deps, api);
   if (registerCapture !== undefined) {
     void app.register(async (scope) => {
       scope.removeAllContentTypeParsers();
@@ -91,6 +78,25 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
   }
   app.addHook('onClose', () => auth.close());
   return app;
+}
+
+/** The routes, the console and the pages: what answers under names that are known here only. */
+function serveApi(app: FastifyInstance, deps: ServerDeps, { routes, rateLimiter, registerPages }: ServedApi): void {
+  const { db, clock, settings, auth } = deps;
+  const siteUrl = siteUrlOf(settings);
+  const checkHost = createHostCheck(settings);
+  void app.register(async (scope) => {
+    scope.addHook('onRequest', async (request) => checkHost(request));
+    registerBodyParsers(scope);
+    serveRoutes(scope, routes, { auth, rateLimiter, siteUrl });
+    const { isBuilt } = serveConsole(scope, deps.consoleDir ?? consoleDir);
+    servePages(scope, { db, clock, auth, siteUrl, hasConsole: isBuilt });
+  });
+  if (registerPages === undefined) return;
+  void app.register(async (scope) => {
+    scope.addHook('onRequest', async (request) => checkHost(request));
+    registerPages(scope);
+  });
 }
 
 /** Fastify announces the address at info level; whoever starts the service says it better, and once is enough. */

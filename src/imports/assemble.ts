@@ -9,10 +9,11 @@ import { findingText, problemsText } from './preflight/findings.ts';
 import type { AgreementFacts, ProbedTarget } from './preflight/preflight-context.ts';
 import { createPreflight, type Preflight } from './preflight/preflight.ts';
 import type { AdviceWords } from './run/advice-words.ts';
-import { RunFailedError, type LeasedRun, type RunStages } from './run/leased-run.ts';
+import { heldStaging } from './run/held-staging.ts';
+import { RunFailedError, type LeasedRun, type RunStage, type RunStages } from './run/leased-run.ts';
 import { earlierRunsIn, type EarlierRuns } from './run/same-records.ts';
 import { getRun } from './run/run-store.ts';
-import type { RunOptions } from './run/run.ts';
+import type { RunOptions, Stage } from './run/run.ts';
 import { SourceError, type Source } from './source.ts';
 import { createCheckStage } from './stages/check/check-stage.ts';
 import type { OpenRunTransform } from './stages/check/run-transform.ts';
@@ -74,6 +75,21 @@ export function assemblePreflight(deps: PreflightAssembly): Preflight {
 }
 
 export function assembleStages(deps: AssembleDeps): RunStages {
+  const of = (stage: Stage): RunStage => {
+    return (leased) => stagesOn({ ...deps, staging: heldStaging(deps.staging, leased) })[stage](leased);
+  };
+  return {
+    export: of('export'),
+    check: of('check'),
+    replace: of('replace'),
+    load: of('load'),
+    verify: of('verify'),
+    report: of('report'),
+    undo: of('undo'),
+  };
+}
+
+function stagesOn(deps: AssembleDeps): RunStages {
   const { db, staging, quota, clock, failpoint, words, eventBytesMax } = deps;
   const earlier = deps.earlier ?? earlierRunsIn(db);
   const target = async (): Promise<Target> => {

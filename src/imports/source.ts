@@ -114,14 +114,33 @@ export interface ForeignFiles {
 /** Gives an address of the host that may be reached at this port. */
 export type ResolveHost = (host: string, port: number) => Promise<string>;
 
+/** Files that were uploaded for the project and lie where all processes reach them. */
+export interface UploadedFiles {
+  /** Those of this name, or whose names match it as a pattern; by name. */
+  find(pattern: string): Promise<readonly UploadedFile[]>;
+  /** Path of a copy on this machine, there until the run is let go. Throws SourceError when there is none of this name. */
+  copy(name: string): Promise<string>;
+}
+
+export interface UploadedFile {
+  readonly name: string;
+  readonly bytes: number;
+  /** Changes when the content does. */
+  readonly identity: string;
+  /** ms since the epoch. */
+  readonly modifiedAt: number;
+}
+
 /** What the program gives to sources. */
 export interface SourceHost {
   /** Addresses checked as for plugins, answers without limit of size. */
   readonly stream: OutboundStream;
   /** Directories from which files may be read; undefined: any (the command line reads its user's files). */
   readonly allowedDirs: readonly string[] | undefined;
-  /** Where files lie that were uploaded for the project; undefined: nobody can upload. */
+  /** Where files lie that were uploaded for the project; undefined, without `uploads`: nobody can upload. */
   readonly uploadsDir?: string | undefined;
+  /** Instead of it, where uploaded files lie elsewhere than on this machine. */
+  readonly uploads?: UploadedFiles | undefined;
   /** The checked address for a connection that a source makes itself (PostgreSQL, S3). Throws OutboundError for a refused host. */
   readonly resolve: ResolveHost;
   /** Whether a source may use what the machine itself may do in a cloud; left out: no. */

@@ -28,6 +28,9 @@ export class StagingMissingError extends Error {
   override name = 'StagingMissingError';
 }
 
+/** Below it lie uploaded files; no run has such an id. */
+export const uploadsPrefix = 'uploads/';
+
 /** The names of a run's files. */
 export const stagingKeys = {
   /** Source records as they came, NDJSON, zstd. */

@@ -1,3 +1,4 @@
+import { testRunnersClocks } from './clocks-conformance.ts';
 import { testFlows } from './flow-conformance.ts';
 import { testPruneJobs } from './prune-jobs-conformance.ts';
 import { testQueue } from './queue-conformance.ts';
@@ -8,4 +9,5 @@ export function testJobs(open: OpenStore): void {
   testQueue(open);
   testFlows(open);
   testPruneJobs(open);
+  testRunnersClocks(open);
 }

@@ -4,7 +4,7 @@ import { addDeliveries, backlogMax, charsPerJobMax, eventsPerJobMax, type Delive
 import { enqueuePluginJob, pluginJobsMax } from './enqueue-plugin-job.ts';
 import { claim, enqueue, findJob, listJobs, succeed, type Job } from './queue.ts';
 import { createSchedule } from './schedule.ts';
-import { addApp, changeApp, deliveryEvent, start, testClock } from '../../test/support/jobs.ts';
+import { addApp, changeApp, deliveryEvent, sharedClock, start, testClock } from '../../test/support/jobs.ts';
 import { leaseMs, useStore, type JobsFixture, type OpenStore, type TestClock } from '../../test/support/jobs.ts';
 import { dayMs, hourMs, minuteMs } from '../base/time.ts';
 
@@ -20,7 +20,7 @@ export function testFlows(open: OpenStore): void {
 
 function testSchedules(fixture: JobsFixture): void {
   describe('schedules', () => {
-    const setUp = (clock: TestClock, db = fixture.db) => createSchedule({ db, clock });
+    const setUp = (clock: TestClock, db = fixture.db) => createSchedule({ db, clock: sharedClock(clock) });
     const tasks = ['runEveryMinute', 'runEveryHour', 'runEveryDay', 'runEveryBlueMoon'];
     const appOf = (configId: number, updatedAt = start, names = tasks) => [
       { configId, projectId: fixture.projectId, updatedAt: isoMicros(updatedAt), tasks: names },

@@ -6,7 +6,7 @@ import { failedDeliveriesMax, keptMs, keptPerConfigMax, pruneJobs, redate } from
 import { claim, enqueue, fail, findJob, moveJobs, succeed, type Job } from './queue.ts';
 import { countRun, reportFailure, reportSuccess } from './report.ts';
 import { createSchedule } from './schedule.ts';
-import { addApp, errorOf, start, testClock } from '../../test/support/jobs.ts';
+import { addApp, errorOf, sharedClock, start, testClock } from '../../test/support/jobs.ts';
 import { leaseMs, useStore, type JobsFixture, type OpenStore } from '../../test/support/jobs.ts';
 import { dayMs, hourMs, minuteMs } from '../base/time.ts';
 
@@ -92,12 +92,12 @@ function testClockSetBack(fixture: JobsFixture): void {
         { configId, projectId: fixture.projectId, updatedAt: isoMicros(start - 1), tasks: ['runEveryMinute'] },
       ];
       clock.advance(5 * minuteMs);
-      await createSchedule({ db: fixture.db, clock }).plan(app);
+      await createSchedule({ db: fixture.db, clock: sharedClock(clock) }).plan(app);
       await succeed(fixture.db, await fixture.take(clock.now()), clock.now());
       clock.advance(-hourMs);
       await redate(fixture.db, clock.now(), leaseMs);
       clock.advance(hourMs);
-      await createSchedule({ db: fixture.db, clock }).plan(app);
+      await createSchedule({ db: fixture.db, clock: sharedClock(clock) }).plan(app);
       expect(await fixture.allJobs()).toHaveLength(2);
     });
   });

@@ -9,7 +9,7 @@ import type { JsonObject } from '../base/json.ts';
 /**
  * Jobs of plugin configs on the metadata store.
  *
- * Who holds a job renews its lease. `attempts` and the time when the run began are the fence: who lost the lease cannot
+ * `now` is the time of the database, which all processes share. Who holds a job renews its lease. `attempts` and the time when the run began are the fence: who lost the lease cannot
  * write the outcome any more. Of one config at most one job runs at a time. Deliveries of a config keep their order: while
  * one waits for its next attempt, those behind it wait too. Finished rows are pruned, and a clock that was set back is
  * allowed for, in prune-jobs.ts.
@@ -132,23 +132,18 @@ export async function claim(
   );
 }
 
-interface Candidate {
-  readonly id: string;
-  readonly config_id: number;
-}
+type Candidate = Pick<Selectable<Database['jobs']>, 'id' | 'config_id' | 'attempts' | 'lease_until'>;
 
 /** Undefined: somebody else was faster. */
 async function take(tx: Queries, candidate: Candidate, now: number, leaseMs: number): Promise<Job | undefined> {
   await lockConfigOfJob(tx, candidate.config_id);
   const found = (await expired(tx, now, undefined, candidate.id)) ?? (await due(tx, now, undefined, candidate.id));
   if (found === undefined) return undefined;
-  const row = await tx.selectFrom('jobs').selectAll().where('id', '=', found.id).executeTakeFirst();
-  if (row === undefined) return undefined;
-  const taken = { ...claimed(row, now, leaseMs), since: isoMicros(now) };
-  // The config may be gone, and with it the row to take turns on.
-  const by = row.lease_until === null ? 'claim' : 'reclaim';
-  const { numUpdatedRows } = await moveJobs(tx, by, taken).where(isStill(row)).executeTakeFirst();
-  return numUpdatedRows === 0n ? undefined : toJob({ ...row, ...taken });
+  const taken = { ...claimed(found, now, leaseMs), since: isoMicros(now) };
+  const by = found.lease_until === null ? 'claim' : 'reclaim';
+  // As it was when it was found to be due: the config may be gone, and with it the row to take turns on.
+  const row = await moveJobs(tx, by, taken).where(isStill(found)).returningAll().executeTakeFirst();
+  return row && toJob(row);
 }
 
 /** Transactions about jobs of one config follow one another from here on. False: the config is gone. */
@@ -332,7 +327,7 @@ function due(db: Queries, now: number, kinds?: readonly JobKind[], id?: string):
 function candidates(db: Queries, now: number, kinds: readonly JobKind[] | undefined, id: string | undefined) {
   let query = db
     .selectFrom('jobs as j')
-    .select(['j.id', 'j.config_id'])
+    .select(['j.id', 'j.config_id', 'j.attempts', 'j.lease_until'])
     .where((eb) =>
       eb(
         'j.config_id',

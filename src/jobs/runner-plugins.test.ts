@@ -19,6 +19,7 @@ import {
   failuresOf,
   fakeSandbox,
   retryError,
+  sharedClock,
 } from '../../test/support/jobs.ts';
 import {
   testClock,
@@ -48,6 +49,7 @@ function startRunner(sandbox: FakeSandbox, db: Metadata = store.db) {
   const runner = startJobRunner({
     db,
     clock,
+    databaseClock: sharedClock(clock),
     registry: createRegistry([]),
     accept: async () => undefined,
     log: createLog('silent'),

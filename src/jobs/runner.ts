@@ -2,6 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { Clock } from '../base/clock.ts';
 import { takeWork } from '../base/take-work.ts';
 import type { AcceptedBatch } from '../batch/door.ts';
+import { createDatabaseClock, type DatabaseClock } from '../metadata/database-clock.ts';
 import type { JobKind, Metadata } from '../metadata/database.ts';
 import { keepLease } from '../metadata/lease.ts';
 import { findAnyConfig, type StoredConfig } from '../plugins/configs/stored-config.ts';
@@ -19,6 +20,8 @@ import { settle, type SettleDeps } from './settle.ts';
 export interface JobRunnerDeps {
   readonly db: Metadata;
   readonly clock: Clock;
+  /** Of leases, schedules and of when a job is due; default that of `db`. */
+  readonly databaseClock?: DatabaseClock;
   readonly registry: Pick<PluginRegistry, 'get'>;
   /** The door into the event log. */
   readonly accept: (batch: AcceptedBatch) => Promise<void>;
@@ -52,6 +55,7 @@ const keepQueueEveryMs = 60_000;
 const pruneEveryMs = 600_000;
 
 interface RunnerDeps extends RunJobDeps, SettleDeps {
+  readonly databaseClock: DatabaseClock;
   readonly signal: AbortSignal;
   readonly pollMs: number;
   readonly leaseMs: number;
@@ -59,10 +63,11 @@ interface RunnerDeps extends RunJobDeps, SettleDeps {
 
 /** Runs the queued jobs of plugins, one per config at a time. A job whose process died is taken up again. */
 export function startJobRunner(deps: JobRunnerDeps): JobRunner {
-  const { db, clock, log, installed } = deps;
+  const { db, clock, log, installed, databaseClock = createDatabaseClock(db) } = deps;
   const apps = installed === undefined ? undefined : new AppInstances({ db, clock, log, ...installed });
   const ready: RunnerDeps = {
     ...deps,
+    databaseClock,
     apps,
     services: installed?.services,
     pollMs: deps.pollMs ?? 1000,
@@ -70,7 +75,7 @@ export function startJobRunner(deps: JobRunnerDeps): JobRunner {
     retryMs: deps.retryMs ?? 5000,
   };
   const loops = [keepQueue(ready), ...pools.map((pool) => runPool(ready, kindsHere(pool.kinds, apps), pool.atOnceMax))];
-  if (apps !== undefined) loops.push(followApps(ready, apps, createSchedule({ db, clock })));
+  if (apps !== undefined) loops.push(followApps(ready, apps, createSchedule({ db, clock: databaseClock })));
   const stop = async (): Promise<void> => {
     await Promise.all(loops);
     await apps?.close();
@@ -85,9 +90,9 @@ function kindsHere(kinds: readonly JobKind[], apps: AppInstances | undefined): r
 
 async function runPool(deps: RunnerDeps, kinds: readonly JobKind[], atOnceMax: number): Promise<void> {
   if (kinds.length === 0) return;
-  const { db, clock, leaseMs, pollMs, signal, log } = deps;
+  const { db, databaseClock, leaseMs, pollMs, signal, log } = deps;
   await takeWork({
-    claim: () => claim(db, clock.now(), leaseMs, kinds),
+    claim: async () => claim(db, await databaseClock.now(), leaseMs, kinds),
     work: (job) => runHeld(deps, job),
     atOnceMax,
     pollMs,
@@ -137,10 +142,11 @@ async function followApps(deps: RunnerDeps, apps: AppInstances, schedule: Schedu
 async function keepQueue(deps: RunnerDeps): Promise<void> {
   let prunedAt = -Infinity;
   await repeat(deps, 'the queue of jobs could not be put in order', keepQueueEveryMs, async () => {
-    await redate(deps.db, deps.clock.now(), deps.leaseMs);
+    const now = await deps.databaseClock.now();
+    await redate(deps.db, now, deps.leaseMs);
     // Time that passed, not time of day: that may jump.
     if (performance.now() - prunedAt < pruneEveryMs) return;
-    await pruneJobs(deps.db, deps.clock.now());
+    await pruneJobs(deps.db, now);
     prunedAt = performance.now();
   });
 }
@@ -160,10 +166,14 @@ async function repeat(deps: RunnerDeps, trouble: string, everyMs: number, work: 
 }
 
 /** Renews the lease until told to stop; when somebody else has taken the job, aborts the run here. */
-function keepJob({ db, clock, log, leaseMs }: RunnerDeps, job: Job, lost: AbortController): () => Promise<void> {
+function keepJob(
+  { db, databaseClock, log, leaseMs }: RunnerDeps,
+  job: Job,
+  lost: AbortController,
+): () => Promise<void> {
   return keepLease({
     leaseMs,
-    renew: () => renew(db, job, clock.now(), leaseMs),
+    renew: async () => renew(db, job, await databaseClock.now(), leaseMs),
     onLost: () => lost.abort(new Error('the job was taken up elsewhere')),
     onTrouble: (err) => log.warn({ err, job: job.id }, 'the lease of a job could not be renewed; trying again'),
   });

@@ -1,5 +1,5 @@
-import type { Clock } from '../base/clock.ts';
 import { isoMicros } from '../base/clock.ts';
+import type { DatabaseClock } from '../metadata/database-clock.ts';
 import type { Metadata } from '../metadata/database.ts';
 import type { Queries } from '../metadata/queries.ts';
 import type { ScheduledApp } from './app-instances.ts';
@@ -22,12 +22,17 @@ export interface Schedule {
   plan(apps: readonly ScheduledApp[]): Promise<void>;
 }
 
-export function createSchedule({ db, clock }: { readonly db: Metadata; readonly clock: Clock }): Schedule {
+interface ScheduleDeps {
+  readonly db: Metadata;
+  readonly clock: DatabaseClock;
+}
+
+export function createSchedule({ db, clock }: ScheduleDeps): Schedule {
   /** The tick decided last in this process, by config and task: what was skipped stays skipped. */
   let decided = new Map<string, number>();
   return {
     async plan(apps) {
-      const now = clock.now();
+      const now = await clock.now();
       const next = new Map<string, number>();
       for (const app of apps) {
         for (const task of scheduledTasks.filter((name) => app.tasks.includes(name))) {

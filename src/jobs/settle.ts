@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts';
+import type { DatabaseClock } from '../metadata/database-clock.ts';
 import type { Metadata } from '../metadata/database.ts';
 import type { Queries } from '../metadata/queries.ts';
 import type { StoredConfig } from '../plugins/configs/stored-config.ts';
@@ -12,6 +13,8 @@ import { countRun, reportFailure, reportSuccess, shownError, toPluginFailure } f
 export interface SettleDeps {
   readonly db: Metadata;
   readonly clock: Clock;
+  /** Tells when what is put off is due, and what is shown of it. */
+  readonly databaseClock: DatabaseClock;
   readonly log: Log;
   readonly services: ((config: StoredConfig) => Pick<InstanceServices, 'log'>) | undefined;
 }
@@ -26,7 +29,7 @@ export interface Attempt {
 
 /** Writes what became of an attempt: the job, the config's error, metrics and errors, in one transaction. */
 export async function settle(deps: SettleDeps, attempt: Attempt): Promise<void> {
-  const now = deps.clock.now();
+  const now = await deps.databaseClock.now();
   const { job, config, outcome } = attempt;
   const isOurs = await deps.db.transaction().execute(async (tx) => {
     // The config first, as in queue.ts: rows locked in another order could wait for each other.

@@ -1,6 +1,9 @@
 import { LiveReader } from './reader.ts';
 import type { Sightings, Watch } from './watch.ts';
 
+/** Who is told of what was seen. */
+export type LiveSink = Pick<LiveReader, 'see' | 'skipped'>;
+
 export interface OpenedReader {
   readonly reader: LiveReader;
   /** Resolves once every place knows of the reader. Never rejects. */
@@ -13,7 +16,7 @@ export type Announce = (watches: readonly Watch[]) => void | Promise<void>;
 
 /** Brings the readers of the live stream together with the places at which events are seen. */
 export class LiveHub {
-  readonly #readers = new Map<number, { readonly watch: Watch; readonly reader: LiveReader }>();
+  readonly #readers = new Map<number, { readonly watch: Watch; readonly reader: LiveSink }>();
   readonly #places = new Set<Announce>();
   #lastId = 0;
 
@@ -25,12 +28,16 @@ export class LiveHub {
   }
 
   open(wanted: Omit<Watch, 'id'>): OpenedReader {
-    const id = ++this.#lastId;
     const reader = new LiveReader();
-    this.#readers.set(id, { watch: { id, ...wanted }, reader });
+    return { reader, ...this.add(reader, wanted) };
+  }
+
+  /** As `open`, for a reader that is somewhere else. */
+  add(reader: LiveSink, wanted: Omit<Watch, 'id'>): Omit<OpenedReader, 'reader'> {
+    const id = ++this.#lastId;
+    this.#readers.set(id, { watch: { ...wanted, id }, reader });
     const ready = this.#announce();
     return {
-      reader,
       ready,
       close: () => {
         if (this.#readers.delete(id)) void this.#announce();

@@ -11,6 +11,8 @@ export interface Watch {
   readonly steps: boolean;
   /** Events of each stage at most. */
   readonly perSecond: number;
+  /** Of a reader in another process. */
+  readonly elsewhere?: true;
 }
 
 /** An event for some readers: the data of its message as JSON in one line. */

@@ -129,14 +129,16 @@ export async function configActivityAt(
   return row === undefined ? undefined : { activity: row.activity, snapshot: JSON.parse(row.snapshot) as unknown };
 }
 
+/** Items that belong to a project each: looking for shared ones too would only cost. */
+const ownScopes: ReadonlySet<ActivityScope> = new Set(['PluginConfig', 'ImportRun', 'DeadLetter']);
+
 function selectActivity(db: Queries, filter: ActivityFilter) {
   const { projectId, organizationId, seesOrganization, scope, itemId, activity, userId, isSystem, after, before } =
     filter;
   let query = db.selectFrom('activity_log as a').where('a.organization_id', '=', organizationId);
   query = query.where((eb) => {
     const own = eb('a.project_id', '=', projectId);
-    // Configs belong to projects: looking for shared items too would only cost.
-    if (scope === 'PluginConfig' || scope === 'ImportRun') return own;
+    if (scope !== undefined && ownScopes.has(scope)) return own;
     const shared = eb('a.project_id', 'is', null);
     return eb.or([own, seesOrganization ? shared : eb.and([shared, eb('a.scope', '=', 'Plugin')])]);
   });

@@ -4,7 +4,8 @@ import { describeOnPostgres } from '../../test/support/postgres-database.ts';
 import { createLog } from '../telemetry/log.ts';
 import { claimDatabase, DatabaseTakenError } from './claim-database.ts';
 
-const quick = { log: createLog('silent'), waitMsMax: 300, checkMs: 50 };
+const quick = { log: createLog('silent'), sharing: 'alone', waitMsMax: 300, checkMs: 50 } as const;
+const shared = { ...quick, sharing: 'together' } as const;
 
 describeOnPostgres('one service per PostgreSQL database', ({ name, db, other, server }) => {
   it('a second service is refused with a sentence, and may start once the first has stopped', async () => {
@@ -27,6 +28,20 @@ describeOnPostgres('one service per PostgreSQL database', ({ name, db, other, se
     await expect.poll(() => claim.held()).toBe(true);
     await expect(claimDatabase(other, quick)).rejects.toThrow(DatabaseTakenError);
     await claim.release();
+  });
+
+  it('processes of a cluster coexist; they and a service that is alone keep each other out', async () => {
+    const members = [await claimDatabase(db, shared), await claimDatabase(other, shared)];
+    expect(members.map((each) => each.held())).toEqual([true, true]);
+    await expect(claimDatabase(other, quick)).rejects.toThrow('another running Millrace uses');
+    await members[0]?.release();
+    await expect(claimDatabase(db, quick)).rejects.toThrow(DatabaseTakenError);
+    await members[1]?.release();
+    const alone = await claimDatabase(db, quick);
+    const refused = claimDatabase(other, shared);
+    await expect(refused).rejects.toThrow(DatabaseTakenError);
+    await expect(refused).rejects.toThrow('a running Millrace without KAFKA_BROKERS');
+    await alone.release();
   });
 
   it('another database is another claim', async () => {

@@ -10,6 +10,9 @@ const claimWaitMsMax = 10_000;
 const retryMs = 250;
 const checkMs = 5_000;
 
+/** Whether other processes may have the same claim: those of one cluster share the event log that the cursors speak of. */
+export type ClaimSharing = 'alone' | 'together';
+
 /** Another service works on the same database. */
 export class DatabaseTakenError extends Error {
   override name = 'DatabaseTakenError';
@@ -23,6 +26,7 @@ export interface DatabaseClaim {
 }
 
 export interface ClaimDeps {
+  readonly sharing: ClaimSharing;
   readonly log: Log;
   /** How long to wait for a service that is stopping. Default 10 s. */
   readonly waitMsMax?: number;
@@ -31,9 +35,9 @@ export interface ClaimDeps {
 }
 
 /**
- * Takes a PostgreSQL database for this service alone. The cursors in it speak of one event log: with a second log, each
- * service would take the other's cursor for its own and let go of events that are not stored. Errors: DatabaseTakenError;
- * a database that cannot be reached.
+ * Takes a PostgreSQL database for this service alone, or together with the other processes of its cluster, by an advisory lock
+ * of the one or the other kind. The cursors in it speak of one event log: with a second log, each service would take the other's
+ * cursor for its own and let go of events that are not stored. Errors: DatabaseTakenError; a database that cannot be reached.
  */
 export async function claimDatabase(db: Metadata, deps: ClaimDeps): Promise<DatabaseClaim> {
   const claim: Claim = { held: false, stop: new AbortController() };
@@ -67,11 +71,11 @@ async function keepClaim(
     try {
       // The lock belongs to the connection, which is therefore kept.
       await db.connection().execute(async (connection) => {
-        await takeClaim(connection, deps.waitMsMax ?? claimWaitMsMax, signal);
+        await takeClaim(connection, deps.sharing, deps.waitMsMax ?? claimWaitMsMax, signal);
         claim.held = true;
         everHeld = true;
         first.resolve();
-        await holdClaim(connection, deps.checkMs ?? checkMs, signal);
+        await holdClaim(connection, deps.sharing, deps.checkMs ?? checkMs, signal);
       });
     } catch (error) {
       claim.held = false;
@@ -87,32 +91,52 @@ async function keepClaim(
   claim.held = false;
 }
 
-async function takeClaim(connection: Queries, waitMsMax: number, signal: AbortSignal): Promise<void> {
+const locks = {
+  alone: { take: sql`pg_try_advisory_lock(${claimKey})`, release: sql`pg_advisory_unlock(${claimKey})` },
+  together: {
+    take: sql`pg_try_advisory_lock_shared(${claimKey})`,
+    release: sql`pg_advisory_unlock_shared(${claimKey})`,
+  },
+} as const satisfies Record<ClaimSharing, unknown>;
+
+const taken: Readonly<Record<ClaimSharing, string>> = {
+  alone:
+    'expected the database of DATABASE_URL for this service alone, got: one that another running Millrace uses; ' +
+    'stop that one, or give this one a database of its own',
+  together:
+    'expected the database of DATABASE_URL for the processes of a cluster, got: one that a running Millrace without ' +
+    'KAFKA_BROKERS uses; stop that one, or give the cluster a database of its own',
+};
+
+async function takeClaim(
+  connection: Queries,
+  sharing: ClaimSharing,
+  waitMsMax: number,
+  signal: AbortSignal,
+): Promise<void> {
   // So that the server soon notices when this machine is gone, which would otherwise hold the claim for hours.
   await sql`select set_config('tcp_keepalives_idle', '10', false), set_config('tcp_keepalives_interval', '5', false),
     set_config('tcp_keepalives_count', '3', false)`.execute(connection);
   const giveUpAt = performance.now() + waitMsMax;
   for (;;) {
-    const { rows } = await sql<{ taken: boolean }>`select pg_try_advisory_lock(${claimKey}) as taken`.execute(
-      connection,
-    );
+    const { rows } = await sql<{ taken: boolean }>`select ${locks[sharing].take} as taken`.execute(connection);
     if (rows[0]?.taken === true) return;
-    if (performance.now() >= giveUpAt || signal.aborted) {
-      throw new DatabaseTakenError(
-        'expected the database of DATABASE_URL for this service alone, got: one that another running Millrace uses; ' +
-          'stop that one, or give this one a database of its own',
-      );
-    }
+    if (performance.now() >= giveUpAt || signal.aborted) throw new DatabaseTakenError(taken[sharing]);
     await setTimeout(retryMs, undefined, { signal, ref: false }).catch(() => undefined);
   }
 }
 
-async function holdClaim(connection: Queries, everyMs: number, signal: AbortSignal): Promise<void> {
+async function holdClaim(
+  connection: Queries,
+  sharing: ClaimSharing,
+  everyMs: number,
+  signal: AbortSignal,
+): Promise<void> {
   while (!signal.aborted) {
     await setTimeout(everyMs, undefined, { signal, ref: false }).catch(() => undefined);
     if (!signal.aborted) await sql`select 1`.execute(connection);
   }
-  await sql`select pg_advisory_unlock(${claimKey})`.execute(connection);
+  await sql`select ${locks[sharing].release}`.execute(connection);
 }
 
 /** Without the address, which may be confidential. */

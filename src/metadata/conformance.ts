@@ -1,11 +1,15 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createDatabaseClock, readDatabaseTime } from './database-clock.ts';
 import type { Database, Metadata } from './database.ts';
 import { migrate, schemaVersion, SchemaTooNewError } from './migrate.ts';
 import type { Dialect } from './migrations/migration.ts';
+import { testNamedLeases } from './named-leases-conformance.ts';
 import { organizationRow, sampleConfig, samplePlugin } from '../../test/support/metadata-rows.ts';
 import { testCredentials } from './credentials-conformance.ts';
 import { testProjects } from './projects-conformance.ts';
+import { testSlotLeases, testSlots, testSlotsMigration } from './slots-conformance.ts';
 import { testRolesMigration, testUsers } from './users-conformance.ts';
 import { isUniqueViolation } from '../../test/support/unique-violation.ts';
 
@@ -35,6 +39,7 @@ export function testMetadata(deps: ConformanceDeps): void {
     afterEach(() => store[Symbol.asyncDispose]());
     testMigrations(use, deps.dialect);
     testRolesMigration(use, deps.dialect);
+    testSlotsMigration(use, deps.dialect);
   });
 
   describe('a migrated store', () => {
@@ -45,10 +50,30 @@ export function testMetadata(deps: ConformanceDeps): void {
     afterEach(() => store[Symbol.asyncDispose]());
     testValues(use, deps.nul);
     testTransactions(use);
+    testClock(use);
+    testNamedLeases(use);
     testUniqueViolations(use);
     testProjects(use);
     testCredentials(use);
     testUsers(use);
+    testSlots(use);
+    testSlotLeases(use);
+  });
+}
+
+function testClock(use: Use): void {
+  it('tells the time, which goes on within a transaction', async () => {
+    const { db } = use();
+    const before = Date.now();
+    const time = await createDatabaseClock(db).now();
+    // The store runs on this machine, whose clock it reads in its own way.
+    expect(Math.abs(time - before)).toBeLessThan(5000);
+    const passed = await db.transaction().execute(async (tx) => {
+      const first = await readDatabaseTime(tx);
+      await delay(50);
+      return (await readDatabaseTime(tx)) - first;
+    });
+    expect(passed).toBeGreaterThanOrEqual(40);
   });
 }
 

@@ -1,4 +1,6 @@
 import type { DeadLetterTables } from './dead-letter-tables.ts';
+import type { ImportTables } from './import-tables.ts';
+import type { ProcessTables } from './process-tables.ts';
 import type { ColumnType, Generated, Kysely } from 'kysely';
 import type { Family } from '../contract/plugins.ts';
 import type { Role } from '../contract/roles.ts';
@@ -11,7 +13,7 @@ import type { Role } from '../contract/roles.ts';
  * - booleans are 0 or 1; JSON is text
  * - a migration is never changed once it has landed
  */
-export interface Database extends DeadLetterTables {
+export interface Database extends DeadLetterTables, ImportTables, ProcessTables {
   organizations: {
     id: string;
     name: string;
@@ -340,85 +342,37 @@ export interface Database extends DeadLetterTables {
     created_at: string;
     updated_at: string;
   };
+  /** Shares of the event log, each worked on by one worker of the pipeline at a time; slots.ts. */
+  slots: {
+    slot: number;
+    /** Counts up with every claim: the fence against a worker that lost the slot. */
+    epoch: number;
+    /** Worker; null: nobody. */
+    owner: string | null;
+    /** ms since the epoch by the database's clock; 0: free, or held for as long as the process owns the log. */
+    lease_until: number;
+    /** Id of the log that the cursors count in; null: they are at its start, or it is the log of this machine. */
+    log: string | null;
+  };
+  /** Workers of the pipeline that share the slots. */
+  pipeline_workers: {
+    id: string;
+    /** ms since the epoch by the database's clock. */
+    alive_until: number;
+  };
   log_cursors: {
+    slot: number;
     lane: string;
     /** Everything up to and including this is stored. */
     seq: number;
     /** JSON array of range ends that may have been inserted already: read again exactly so. */
     pending: string;
   };
-  /** See imports/run.ts, which says what states and stages there are. */
-  import_runs: {
-    id: string;
-    /** 0: a run of the command line. */
-    project_id: number;
-    config_id: number;
-    source: string;
-    state: string;
-    stage: string;
-    reason: string;
-    /** JSON; null: it waits for nothing. */
-    waiting: string | null;
-    /** JSON: RunOptions. */
-    options: string;
-    /** JSON: name → text, such as the target's keys; never shown. */
-    secrets: string;
-    /** JSON: stage → StageProgress. */
-    progress: string;
-    /** JSON: RunTotals. */
-    totals: string;
-    promoted_from: string | null;
-    /** Counts up with every claim: the fence against a worker that lost the run. */
-    attempts: number;
-    retries: number;
-    lease_until: string | null;
-    staging_removed_at: string | null;
-    created_at: string;
-    started_at: string | null;
-    finished_at: string | null;
-  };
-  import_parts: {
-    run_id: string;
-    project_id: number;
-    /** From 1, without gaps. */
-    seq: number;
-    key: string;
-    bytes: number | null;
-    identity: string | null;
-    /** Of what was read of it. */
-    checksum: string | null;
-    stable: Flag;
-    /** JSON object. */
-    detail: string | null;
-    /** JSON array of Segment. */
-    segments: string;
-    complete: Flag;
-    faults: number;
-    checked: number;
-    /** JSON of the check stage's own. */
-    check_state: string;
-    error: string;
-  };
-  import_days: {
-    run_id: string;
-    project_id: number;
-    /** YYYY-MM-DD, UTC. */
-    day: string;
-    events: number;
-    bytes: number;
-    duplicates: number;
-    frames: number;
-    frames_loaded: number;
-    accepted: number;
-    rejected: number;
-    verified: Flag;
-    /** JSON: event → { count, checksum }. */
-    expected: string;
-  };
-  /** A run whose project was deleted: what it left in staging is to be removed. */
-  import_leftovers: {
-    run_id: string;
-    created_at: string;
+  /** named-leases.ts. */
+  named_leases: {
+    name: string;
+    owner: string;
+    lease_until: string;
   };
   /** Persons and groups to be made anew from the stored events; profile-rebuilds.ts. */
   profile_rebuilds: {

@@ -1,6 +1,7 @@
 import { setImmediate as otherWork } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { isoMicros } from '../base/clock.ts';
+import { readDatabaseTime } from './database-clock.ts';
 import type { Database } from './database.ts';
 import type { Queries } from './queries.ts';
 
@@ -11,9 +12,12 @@ const tables = [
   ['dead_letters', 'id'],
   ['group_types', 'name'],
   ['groups', 'group_key'],
+  ['historical_budgets', 'project_id'],
   ['import_days', 'day'],
   ['import_parts', 'seq'],
   ['import_runs', 'id'],
+  ['import_upload_pieces', 'staging_key'],
+  ['import_uploads', 'name'],
   ['ingestion_warnings', 'hour'],
   ['person_distinct_ids', 'distinct_id'],
   ['persons', 'uuid'],
@@ -35,7 +39,7 @@ const rowsPerPiece = 10_000;
  * writers get their turn.
  */
 export async function deleteProjectRows(db: Queries, projectId: number): Promise<void> {
-  await rememberRuns(db, projectId);
+  await rememberRuns(db, projectId, isoMicros(await readDatabaseTime(db)));
   for (const [table, key] of tables) {
     while ((await deletePiece(db, table, key, projectId)) >= rowsPerPiece) await otherWork();
   }
@@ -50,14 +54,14 @@ async function deletePiece(db: Queries, table: string, key: string, projectId: n
 }
 
 /** Their files lie outside of this store and are removed later (imports/run/remove-old-staging.ts). */
-async function rememberRuns(db: Queries, projectId: number): Promise<void> {
+async function rememberRuns(db: Queries, projectId: number, time: string): Promise<void> {
   await db
     .insertInto('import_leftovers')
     .columns(['run_id', 'created_at'])
     .expression((eb) =>
       eb
         .selectFrom('import_runs')
-        .select((of) => ['id', of.val(isoMicros(Date.now())).as('created_at')])
+        .select((of) => ['id', of.val(time).as('created_at')])
         .where('project_id', '=', projectId),
     )
     .onConflict((conflict) => conflict.column('run_id').doNothing())

@@ -12,6 +12,10 @@ import { deadLetterReplays } from './migrations/0008-dead-letter-replays.ts';
 import { roles } from './migrations/0009-roles.ts';
 import { activityByTime } from './migrations/0010-activity-by-time.ts';
 import { sampleEvents } from './migrations/0011-sample-events.ts';
+import { slots } from './migrations/0012-slots.ts';
+import { sharedImports } from './migrations/0013-shared-imports.ts';
+import { processes } from './migrations/0014-processes.ts';
+import { slotLogs } from './migrations/0015-slot-logs.ts';
 import { columnTypes, type Dialect, type Migration } from './migrations/migration.ts';
 import type { Queries } from './queries.ts';
 
@@ -28,6 +32,10 @@ const migrations: readonly Migration[] = [
   roles,
   activityByTime,
   sampleEvents,
+  slots,
+  sharedImports,
+  processes,
+  slotLogs,
 ];
 
 /** The schema version that this program needs. */

@@ -2,7 +2,7 @@ import { Kysely, PostgresDialect, PostgresQueryCompiler } from 'kysely';
 import { Pool, types, type CustomTypesConfig } from 'pg';
 import type { Database, Metadata } from './database.ts';
 
-const connectionsMax = 10;
+const connectionsMaxDefault = 10;
 const connectMsMax = 10_000;
 
 /** Type ids of PostgreSQL. */
@@ -11,6 +11,8 @@ const int8 = 20;
 const numeric = 1700;
 
 export interface PostgresDeps {
+  /** Default 10. */
+  readonly connectionsMax?: number;
   /** Called once for each connection that is lost; the pool opens a new one by itself. */
   readonly onConnectionLost?: (error: Error) => void;
 }
@@ -24,7 +26,7 @@ export function openPostgres(url: string, deps: PostgresDeps = {}): Metadata {
   checkUrl(url);
   const pool = new Pool({
     connectionString: url,
-    max: connectionsMax,
+    max: deps.connectionsMax ?? connectionsMaxDefault,
     connectionTimeoutMillis: connectMsMax,
     application_name: 'millrace',
     keepAlive: true,

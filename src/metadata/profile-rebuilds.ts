@@ -80,18 +80,16 @@ export async function findRebuild(db: Queries, id: string): Promise<Rebuild | un
   return row && toRebuild(row);
 }
 
-/** The oldest that the pipeline can work on. */
-export async function dueRebuild(db: Queries): Promise<Rebuild | undefined> {
+/** Those that the pipeline can work on, the oldest first. */
+export async function dueRebuilds(db: Queries): Promise<readonly Pick<Rebuild, 'id' | 'projectId'>[]> {
   const due: RebuildState = 'due';
-  const row = await db
+  return await db
     .selectFrom('profile_rebuilds')
-    .selectAll()
+    .select(['id', 'project_id as projectId'])
     .where('state', '=', due)
     .orderBy('created_at')
     .orderBy('id')
-    .limit(1)
-    .executeTakeFirst();
-  return row && toRebuild(row);
+    .execute();
 }
 
 function toRebuild(row: Readonly<Database['profile_rebuilds']>): Rebuild {

@@ -263,6 +263,7 @@ function configRows(project_id: number, config_id: number): Rows {
       error: '',
       created_at: time,
     },
+    historical_budgets: { project_id, tokens: 1, per_second: 1, filled_at: 0, total: 0, total_read_at: 0 },
     historical_migrations: {
       id: `agreement ${project_id}`,
       project_id,
@@ -312,7 +313,10 @@ function pipelineRows(project_id: number): Rows {
 
 function importRows(project_id: number): Rows {
   const run_id = `run ${project_id}`;
+  const upload_id = `upload ${project_id}`;
   return {
+    import_uploads: { project_id, name: 'a', upload_id, bytes: 1, changed_at: isoMicros(now) },
+    import_upload_pieces: { project_id, upload_id, start: 0, bytes: 1, staging_key: `piece ${project_id}` },
     profile_rebuilds: {
       id: run_id,
       project_id,

@@ -24,8 +24,8 @@ interface WantedGroup {
   readonly key: string;
 }
 
-/** Groups kept in memory between windows. */
-const groupsMax = 50_000;
+/** Groups kept in memory between windows, of all who share it. */
+export const groupsMaxDefault = 50_000;
 
 /**
  * Groups and group types in memory, in front of the metadata store. Works in windows as PersonStore does.
@@ -33,6 +33,7 @@ const groupsMax = 50_000;
  */
 export class GroupStore {
   readonly #db: Queries;
+  readonly #groupsMax: () => number;
   #types = new Map<number, Map<string, number>>();
   #groups = new Map<string, Group>();
   #wantedTypes = new Set<number>();
@@ -42,15 +43,16 @@ export class GroupStore {
   #newTypes: GroupTypeRow[] = [];
   #changed: Group[] = [];
 
-  constructor(db: Queries) {
+  constructor(db: Queries, groupsMax: () => number = () => groupsMaxDefault) {
     this.#db = db;
+    this.#groupsMax = groupsMax;
   }
 
   begin(window: number): void {
     this.#window = window;
     this.#wantedTypes.clear();
     this.#wantedGroups.clear();
-    if (this.#groups.size <= groupsMax) return;
+    if (this.#groups.size <= this.#groupsMax()) return;
     for (const [key, group] of this.#groups) if (group.changedIn <= this.#committed) this.#groups.delete(key);
   }
 

@@ -21,7 +21,7 @@ function act(store: PersonStore, projectId: number, { id, other, force, set }: A
 
 /** Runs windows of actions; the changes of each are written only after the next one is computed, as the pipeline does. */
 async function run(db: Metadata, projectId: number, windows: readonly (readonly Action[])[], idsMax: number) {
-  const store = new PersonStore(db, idsMax);
+  const store = new PersonStore(db, () => idsMax);
   let waiting: { number: number; changes: PersonChanges } | undefined;
   const commit = async (): Promise<void> => {
     if (waiting === undefined) return;

@@ -25,6 +25,9 @@ export class ProjectIds {
   }
 }
 
+/** Distinct ids in memory, of all who share it. */
+export const idsMaxDefault = 200_000;
+
 interface NewId {
   readonly projectId: number;
   readonly distinctId: string;
@@ -40,7 +43,7 @@ interface NewId {
  */
 export class PersonStore {
   readonly #db: Queries;
-  readonly #idsMax: number;
+  readonly #idsMax: () => number;
   /** In front of everything, by the bytes of the id. Cleared whenever persons are let go of. */
   readonly recent = new RecentIds();
   #projects = new Map<number, ProjectIds>();
@@ -53,7 +56,7 @@ export class PersonStore {
   #merges: { readonly from: Person; readonly into: Person }[] = [];
 
   /** `idsMax`: distinct ids to keep in memory; more only while they are not stored yet. */
-  constructor(db: Queries, idsMax = 200_000) {
+  constructor(db: Queries, idsMax: () => number = () => idsMaxDefault) {
     this.#db = db;
     this.#idsMax = idsMax;
   }
@@ -61,7 +64,7 @@ export class PersonStore {
   begin(window: number): void {
     this.#window = window;
     this.#wanted.clear();
-    if (this.#youngIds() > this.#idsMax / 2) this.#rotate();
+    if (this.#youngIds() > this.#idsMax() / 2) this.#rotate();
   }
 
   /** The ids of a project, for many look-ups in a row. */

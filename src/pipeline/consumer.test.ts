@@ -159,7 +159,7 @@ describe('from the log to the store', () => {
     expect(await bench.deadLetters()).toEqual([]);
     expect((await bench.db.selectFrom('persons').selectAll().execute()).length).toBe(20);
     expect(await bench.db.selectFrom('log_cursors').selectAll().where('lane', '=', 'historical').execute()).toEqual([
-      { lane: 'historical', seq: 20, pending: '[]' },
+      { slot: 0, lane: 'historical', seq: 20, pending: '[]' },
     ]);
   });
 

@@ -6,12 +6,16 @@ import type { Failpoint } from '../base/failpoint.ts';
 import type { Settings } from '../config/settings.ts';
 import { lanes, type EventLogReader, type Lane } from '../eventlog/eventlog.ts';
 import { StoreUnavailableError, type EventStore } from '../eventstore/eventstore.ts';
+import type { RowMemory } from '../eventstore/rows.ts';
 import { Tap } from '../live/tap.ts';
 import type { Sightings } from '../live/watch.ts';
 import type { Metadata } from '../metadata/database.ts';
+import type { dueRebuilds } from '../metadata/profile-rebuilds.ts';
+import { holdSlot, SlotLostError, type SlotHold } from '../metadata/slots.ts';
 import type { WindowStorage } from '../plugins/services/window-storage.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import type { ConfigReads } from '../transform/config-reads.ts';
 import { TransformChains } from '../transform/transform-chains.ts';
 import type { TransformConfig } from '../transform/transform-configs.ts';
 import type { MakeStep } from '../transform/instance.ts';
@@ -26,7 +30,10 @@ import { countError, countWindow } from './window-metrics.ts';
 import type { Window } from './window.ts';
 
 export interface PipelineDeps {
+  /** Of one slot. */
   readonly reader: EventLogReader;
+  /** Of the same slot. */
+  readonly hold: SlotHold;
   readonly store: EventStore;
   readonly db: Metadata;
   readonly settings: Pick<Settings, 'windowEventsMax' | 'captureEventBytesMax' | 'captureInflatedBytesMax'>;
@@ -45,9 +52,23 @@ export interface PipelineDeps {
   /** Stops the pipeline when aborted, as stop() does. */
   readonly signal?: AbortSignal;
   /** Least time between two small inserts of a lane, ms. Default 100. */
-  readonly gapMs?: number;
+  readonly gapMs?: number | (() => number);
   /** How often to look whether persons are to be made anew, ms. Default 1,000. */
   readonly rebuildLookMs?: number;
+  /** What it shares with the consumers of other slots in its process. Default: it is alone. */
+  readonly fellows?: Fellows;
+}
+
+export interface Fellows {
+  /** How many consumers there are, with this one. */
+  readonly count: () => number;
+  readonly rowMemory: RowMemory;
+  /** Projects of the slot. */
+  readonly owns: (projectId: number) => boolean;
+  readonly configs: ConfigReads;
+  readonly dueRebuilds: () => ReturnType<typeof dueRebuilds>;
+  /** How far the lane lags behind, s; the process shows the worst of its slots. */
+  readonly lags: (lane: Lane, seconds: number) => void;
 }
 
 export interface LiveReaders {
@@ -73,7 +94,7 @@ export interface Pipeline {
 }
 
 const smallWindowEvents = 1000;
-const gapMsDefault = 100;
+export const gapMsDefault = 100;
 const idleMsMax = 1000;
 const retryFirstMs = 50;
 const retryMaxMs = 5000;
@@ -121,27 +142,43 @@ class Consumer {
   #smallInsertAt: Record<Lane, number> = { live: -Infinity, historical: -Infinity };
 
   constructor(deps: PipelineDeps) {
-    const { db, reader, clock, settings, failpoint } = deps;
+    const { db, hold, reader, clock, settings, failpoint, fellows } = deps;
     this.#deps = deps;
     this.#chains = new TransformChains({
       db,
       makeStep: deps.makeStep,
       clock,
       log: deps.log,
+      hold: (tx) => holdSlot(tx, hold),
       ...(deps.logFailure && { logFailure: deps.logFailure }),
+      ...(fellows && { reads: fellows.configs, owns: fellows.owns }),
     });
     const limits = {
       scan: scanLimits(settings.captureEventBytesMax),
       inflatedBytesMax: settings.captureInflatedBytesMax,
     };
     const tap = deps.live?.tap ?? new Tap();
-    this.#builder = new WindowBuilder({ db, chains: this.#chains, storage: deps.pluginStorage, clock, limits, tap });
+    const { pluginStorage: storage } = deps;
+    this.#builder = new WindowBuilder({
+      logId: reader.id,
+      db,
+      chains: this.#chains,
+      storage,
+      clock,
+      limits,
+      tap,
+      ...(fellows && { builders: fellows.count, rowMemory: fellows.rowMemory }),
+    });
     this.#limits = createLaneLimits(settings.windowEventsMax, () => performance.now());
     this.#failureLog = createFailureLog(deps.log, clock);
     this.#inserts = insertsOf(reader, deps.store);
-    this.#poison = createPoisonSearch({ db, reader, store: this.#inserts, builder: this.#builder, clock });
-    this.#rebuilder = new ProfileRebuilder({ ...deps, ...(deps.rebuildLookMs && { lookMs: deps.rebuildLookMs }) });
-    this.#storeDeps = { db, reader, clock, failpoint, insert: (window) => this.#insert(window) };
+    this.#poison = createPoisonSearch({ db, hold, reader, store: this.#inserts, builder: this.#builder, clock });
+    this.#rebuilder = new ProfileRebuilder({
+      ...deps,
+      ...(deps.rebuildLookMs && { lookMs: deps.rebuildLookMs }),
+      ...(fellows && { dueRebuilds: fellows.dueRebuilds, owns: fellows.owns }),
+    });
+    this.#storeDeps = { db, hold, reader, clock, failpoint, insert: (window) => this.#insert(window) };
   }
 
   stop(): void {
@@ -172,7 +209,7 @@ class Consumer {
   async #work(): Promise<void> {
     this.#builder.reset();
     for (const lane of lanes) {
-      const { seq, pending } = await readCursor(this.#deps.db, lane);
+      const { seq, pending } = await readCursor(this.#deps.db, { slot: this.#deps.hold.slot, lane });
       this.#positions[lane] = { seq, pending: [...pending] };
       this.#stored[lane] = seq;
       // Again, in case the last time ended between the commit and this.
@@ -221,17 +258,18 @@ class Consumer {
       return;
     }
     // Nothing waits, so nothing lags.
-    for (const lane of lanes) this.#deps.metrics.set('millrace_source_lag_seconds', { lane }, 0);
+    for (const lane of lanes) this.#lags(lane, 0);
     await this.#builder.refresh();
     await this.#untilStopped(this.#deps.reader.waitForAppend(idleMsMax));
   }
 
   /**
-   * Live events first; but once live has caught up, history gets its turn, so that a steady trickle of live events does not
-   * hold it up for ever.
+   * A range that was begun comes before everything else: it was computed from what is stored now. Then live events; but once
+   * live has caught up, history gets its turn, so that a steady trickle of live events does not hold it up for ever.
    */
   async #nextWindow(): Promise<Window | undefined> {
-    const order: readonly Lane[] = this.#liveHasCaughtUp ? ['historical', 'live'] : lanes;
+    const isHistoryBegun = this.#positions.live.pending.length === 0 && this.#positions.historical.pending.length > 0;
+    const order: readonly Lane[] = isHistoryBegun || this.#liveHasCaughtUp ? ['historical', 'live'] : lanes;
     this.#liveHasCaughtUp = false;
     for (const lane of order) {
       if (this.#restMs(lane) > 0) continue;
@@ -289,7 +327,9 @@ class Consumer {
     this.#failures = 0;
     this.#failureLog.recovered();
     this.#limits.took(window.lane, window.counts.events, performance.now() - startedAt);
-    countWindow(metrics, window, clock.now());
+    countWindow(metrics, window);
+    const { oldestReceivedAt } = window;
+    if (oldestReceivedAt !== undefined) this.#lags(window.lane, Math.max(0, clock.now() - oldestReceivedAt) / 1000);
     if (window.live.seen.length + window.live.skipped.length > 0) this.#deps.live?.publish(window.live);
     if (window.rows.rows < smallWindowEvents) this.#smallInsertAt[window.lane] = startedAt;
   }
@@ -314,6 +354,7 @@ class Consumer {
   }
 
   async #recover(error: unknown): Promise<void> {
+    if (error instanceof SlotLostError) return this.#lose(error);
     countError(this.#deps.metrics, error);
     this.#failureLog.failed(error);
     await this.#sleep(backoffMs(this.#failures, retryFirstMs, retryMaxMs));
@@ -322,13 +363,27 @@ class Consumer {
     try {
       await this.#poison.search(this.#deps.log);
     } catch (searchError) {
+      if (searchError instanceof SlotLostError) return this.#lose(searchError);
       this.#failureLog.failed(searchError);
     }
   }
 
+  /** The end of this consumer: nothing that it holds in memory is true any more. */
+  #lose(error: SlotLostError): void {
+    this.#deps.log.warn({ slot: this.#deps.hold.slot, err: error }, 'another worker has taken the slot');
+    this.stop();
+  }
+
   /** A lane rests after a small insert, so that events gather: every insert costs the store a part. */
   #restMs(lane: Lane): number {
-    return this.#smallInsertAt[lane] + (this.#deps.gapMs ?? gapMsDefault) - performance.now();
+    const { gapMs = gapMsDefault } = this.#deps;
+    return this.#smallInsertAt[lane] + (typeof gapMs === 'number' ? gapMs : gapMs()) - performance.now();
+  }
+
+  #lags(lane: Lane, seconds: number): void {
+    const { fellows, metrics } = this.#deps;
+    if (fellows === undefined) metrics.set('millrace_source_lag_seconds', { lane }, seconds);
+    else fellows.lags(lane, seconds);
   }
 
   /** Ends early when stopped. */

@@ -68,7 +68,7 @@ async function endState(bench: Bench) {
 type EndState = Awaited<ReturnType<typeof endState>>;
 
 async function run(disturb?: (bench: Bench) => Promise<void>): Promise<EndState> {
-  await using bench = await createBench({ plugins: [dropOdd], windowEventsMax: 7 });
+  await using bench = await createBench({ logId: 'the-log', plugins: [dropOdd], windowEventsMax: 7 });
   await bench.addTransformation('drop-odd');
   await fill(bench);
   await disturb?.(bench);

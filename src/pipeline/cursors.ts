@@ -1,7 +1,9 @@
 import type { Lane } from '../eventlog/eventlog.ts';
-import type { Queries } from '../metadata/queries.ts';
+import type { Metadata } from '../metadata/database.ts';
+import { hasStoreAlone, type Queries } from '../metadata/queries.ts';
+import { holdSlot, type SlotHold } from '../metadata/slots.ts';
 
-/** How far a lane has come. */
+/** How far a lane of a slot has come. */
 export interface Cursor {
   /** Everything up to and including this is stored. */
   readonly seq: number;
@@ -9,38 +11,78 @@ export interface Cursor {
   readonly pending: readonly number[];
 }
 
-export async function readCursor(db: Queries, lane: Lane): Promise<Cursor> {
-  const row = await db.selectFrom('log_cursors').selectAll().where('lane', '=', lane).executeTakeFirst();
-  if (row === undefined) return { seq: 0, pending: [] };
-  const pending = (JSON.parse(row.pending) as number[]).filter((end) => end > row.seq).sort((a, b) => a - b);
-  return { seq: row.seq, pending };
+interface LanePlace {
+  readonly slot: number;
+  readonly lane: Lane;
 }
 
-/** Puts on record that the range up to `end` is about to be inserted. */
-export async function notePending(db: Queries, lane: Lane, end: number): Promise<void> {
-  const { pending } = await readCursor(db, lane);
-  if (pending.includes(end)) return;
-  const json = JSON.stringify([...pending, end]);
-  await db.updateTable('log_cursors').set({ pending: json }).where('lane', '=', lane).execute();
+export async function readCursor(db: Queries, place: LanePlace): Promise<Cursor> {
+  return toCursor(await cursorRow(db, place).executeTakeFirst());
 }
 
-/** Somebody else has moved the cursor: two pipelines work on one log. What was computed must not be committed. */
+/** The last seq that is stored, by lane and slot; slots without a cursor are at 0. */
+export async function readCursors(db: Queries): Promise<Readonly<Record<Lane, ReadonlyMap<number, number>>>> {
+  const rows = await db.selectFrom('log_cursors').select(['slot', 'lane', 'seq']).execute();
+  const of = (lane: Lane) => new Map(rows.filter((row) => row.lane === lane).map(({ slot, seq }) => [slot, seq]));
+  return { live: of('live'), historical: of('historical') };
+}
+
+/** Puts on record that the range up to `end` is about to be inserted. Errors: SlotLostError. */
+export async function notePending(db: Metadata, hold: SlotHold, lane: Lane, end: number): Promise<void> {
+  await db.transaction().execute(async (tx) => {
+    await holdSlot(tx, hold);
+    const { pending } = await lockCursor(tx, { slot: hold.slot, lane });
+    if (pending.includes(end)) return;
+    const json = JSON.stringify([...pending, end]);
+    await tx
+      .updateTable('log_cursors')
+      .set({ pending: json })
+      .where('slot', '=', hold.slot)
+      .where('lane', '=', lane)
+      .execute();
+  });
+}
+
+/** The cursor is not where the window started. What was computed must not be committed. */
 export class CursorMovedError extends Error {
   override name = 'CursorMovedError';
 }
 
-/** Moves the cursor from where the window started, and only from there. Belongs into the transaction of the window. */
-export async function advanceCursor(tx: Queries, lane: Lane, from: number, to: number): Promise<void> {
-  const { pending } = await readCursor(tx, lane);
+/**
+ * Moves the cursor from where the window started, and only from there. Belongs into the transaction of the window, which holds
+ * the slot. Errors: CursorMovedError.
+ */
+export async function advanceCursor(tx: Queries, place: LanePlace, from: number, to: number): Promise<void> {
+  const { slot, lane } = place;
+  const { pending } = await lockCursor(tx, place);
   const moved = await tx
     .updateTable('log_cursors')
     .set({ seq: to, pending: JSON.stringify(pending.filter((end) => end > to)) })
+    .where('slot', '=', slot)
     .where('lane', '=', lane)
     .where('seq', '=', from)
     .returning('lane')
     .execute();
   if (moved.length === 1) return;
   throw new CursorMovedError(
-    `expected the cursor of the ${lane} lane at ${from}, got: another place; run only one worker on an event log`,
+    `expected the cursor of the ${lane} lane of slot ${slot} at ${from}, got: another place; the window is computed again`,
   );
+}
+
+const noCursor: Cursor = { seq: 0, pending: [] };
+
+function cursorRow(db: Queries, { slot, lane }: LanePlace) {
+  return db.selectFrom('log_cursors').select(['seq', 'pending']).where('slot', '=', slot).where('lane', '=', lane);
+}
+
+/** Nobody else changes it until the transaction ends. */
+async function lockCursor(tx: Queries, place: LanePlace): Promise<Cursor> {
+  const query = cursorRow(tx, place);
+  return toCursor(await (hasStoreAlone(tx) ? query : query.forUpdate()).executeTakeFirst());
+}
+
+function toCursor(row: { readonly seq: number; readonly pending: string } | undefined): Cursor {
+  if (row === undefined) return noCursor;
+  const pending = (JSON.parse(row.pending) as number[]).filter((end) => end > row.seq).sort((a, b) => a - b);
+  return { seq: row.seq, pending };
 }

@@ -131,7 +131,7 @@ export async function findReplay(db: Queries, projectId: number, id: string): Pr
 }
 
 /** Ends it; what was not sent stays open. False: it had ended. `now` in ms. */
-export async function cancelReplay(db: Metadata, projectId: number, id: string, now: number): Promise<boolean> {
+export async function cancelReplay(db: Queries, projectId: number, id: string, now: number): Promise<boolean> {
   return inTransaction(db, async (tx) => {
     const { numUpdatedRows } = await tx
       .updateTable('dead_letter_replays')
@@ -172,6 +172,11 @@ export async function claimReplay(db: Metadata, now: number, leaseMs: number): P
 /** False: it is held no more. */
 export async function renewReplay(db: Queries, held: Lease, until: number): Promise<boolean> {
   return writeHeld(db, held, { lease_until: isoMicros(until) });
+}
+
+/** Whoever looks next may take it. */
+export function expireReplay(db: Queries, held: Lease): Promise<boolean> {
+  return writeHeld(db, held, { lease_until: isoMicros(0) });
 }
 
 /** What is left to do, oldest first, whole. */

@@ -25,6 +25,8 @@ export interface DeadLetterRow {
 }
 
 export interface DeadLetterPlace {
+  /** Of the reader. */
+  readonly logId: string;
   readonly lane: Lane;
   readonly seq: number;
   /** Event within the record; -1: the record as a whole. */
@@ -45,8 +47,8 @@ export const noProject = 0;
 const detailLengthMax = 1000;
 
 /** The same place gives the same id: writing it twice is writing it once. */
-function deadLetterId({ lane, seq, index }: DeadLetterPlace): string {
-  return derivedId('dead-letter', lane, String(seq), String(index));
+function deadLetterId({ logId, lane, seq, index }: DeadLetterPlace): string {
+  return derivedId('dead-letter', logId, lane, String(seq), String(index));
 }
 
 /** A whole record: its bytes are no events. */

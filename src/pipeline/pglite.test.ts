@@ -67,7 +67,7 @@ describe('the pipeline on PostgreSQL', () => {
     ]);
     expect(bench.recording.rows).toHaveLength(12);
     expect(await db.selectFrom('log_cursors').selectAll().where('lane', '=', 'live').execute()).toEqual([
-      { lane: 'live', seq: 2, pending: '[]' },
+      { slot: 0, lane: 'live', seq: 2, pending: '[]' },
     ]);
   });
 });

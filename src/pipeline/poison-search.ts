@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import type { EventLogReader, Lane, StoredRecord } from '../eventlog/eventlog.ts';
 import { StoreUnavailableError, type EventStore } from '../eventstore/eventstore.ts';
 import type { Metadata } from '../metadata/database.ts';
+import { SlotLostError, type SlotHold } from '../metadata/slots.ts';
 import type { Log } from '../telemetry/log.ts';
 import { bisect } from './bisect.ts';
 import { writeWindow } from './store-window.ts';
@@ -46,6 +47,7 @@ export interface PoisonSearch {
 }
 
 interface SearchDeps {
+  readonly hold: SlotHold;
   readonly db: Metadata;
   readonly reader: EventLogReader;
   readonly store: Pick<EventStore, 'insertBatch'>;
@@ -59,7 +61,7 @@ export function createPoisonSearch(deps: SearchDeps): PoisonSearch {
   let suspect: Suspect | undefined;
 
   const suspectRange = (lane: Lane, from: number, to: number, error: unknown): void => {
-    if (error instanceof StoreUnavailableError) return;
+    if (error instanceof StoreUnavailableError || error instanceof SlotLostError) return;
     const isSame = suspect?.lane === lane && suspect.from === from;
     suspect = { lane, from, to, failures: (isSame ? (suspect?.failures ?? 0) : 0) + 1 };
   };
@@ -134,7 +136,7 @@ async function searchRange(deps: SearchDeps, { lane, from, to }: Suspect, known:
       await tryWindow(deps, window, `${window.token}:try-${first}-${end}`);
       return true;
     } catch (error) {
-      if (error instanceof StoreUnavailableError) throw error;
+      if (error instanceof StoreUnavailableError || error instanceof SlotLostError) throw error;
       return false;
     } finally {
       builder.reset();
@@ -150,11 +152,11 @@ async function searchRange(deps: SearchDeps, { lane, from, to }: Suspect, known:
 class RolledBack extends Error {}
 
 /** Inserts the rows (under a token of their own; identity removes what is double) and tries the transaction without keeping it. */
-async function tryWindow({ db, store, clock }: SearchDeps, window: Window, token: string): Promise<void> {
+async function tryWindow({ db, hold, store, clock }: SearchDeps, window: Window, token: string): Promise<void> {
   if (window.rows.rows > 0) await store.insertBatch(window.rows, token);
   try {
     await db.transaction().execute(async (tx) => {
-      await writeWindow(tx, window, clock.now());
+      await writeWindow(tx, hold, window, clock.now());
       throw new RolledBack();
     });
   } catch (error) {

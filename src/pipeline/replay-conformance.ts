@@ -39,7 +39,8 @@ export function testReplays(open: () => Promise<{ readonly db: Metadata } & Asyn
   });
 
   const add = async (seq: number, original: object, project = projectId): Promise<string> => {
-    const place = { lane: 'live', seq, index: -1, projectId: project, receivedAt: arrival + seq * 1000 } as const;
+    const at = { projectId: project, receivedAt: arrival + seq * 1000 };
+    const place = { logId: 'log', lane: 'live', seq, index: -1, ...at } as const;
     const reason = { reason: 'processing_failed', detail: 'd', attr: null } as const;
     const row = { ...deadRecord(place, reason, Buffer.from(JSON.stringify(original))), event: `e${seq % 2}` };
     await addDeadLetters(db, [row]);

@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Clock } from '../base/clock.ts';
 import type { Door } from '../batch/door.ts';
+import { createDatabaseClock, type DatabaseClock } from '../metadata/database-clock.ts';
 import type { Metadata } from '../metadata/database.ts';
 import { keepLease } from '../metadata/lease.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -8,6 +9,7 @@ import { decideDeadLetters, type DeadLetter } from './dead-letter-queries.ts';
 import {
   claimReplay,
   endReplay,
+  expireReplay,
   giveBack,
   lettersOfReplay,
   noteReplayError,
@@ -20,6 +22,8 @@ export interface ReplayRunnerDeps {
   readonly db: Metadata;
   readonly door: Door;
   readonly clock: Clock;
+  /** Of leases; default that of `db`. */
+  readonly databaseClock?: DatabaseClock;
   readonly log: Log;
   /** Largest event that the pipeline takes, in bytes of JSON. */
   readonly eventBytesMax: number;
@@ -36,27 +40,30 @@ const pauseMsMax = 30_000;
 const defaultPollMs = 1000;
 const defaultLeaseMs = 30_000;
 
+type HeldReplayDeps = ReplayRunnerDeps & Required<Pick<ReplayRunnerDeps, 'databaseClock' | 'leaseMs'>>;
+
 /** Does the replays that were asked for, one after the other, until the signal; resolves when it has stopped. */
 export async function runReplays(deps: ReplayRunnerDeps): Promise<void> {
-  const { db, clock, log, signal, pollMs = defaultPollMs, leaseMs = defaultLeaseMs } = deps;
+  const { db, log, signal, pollMs = defaultPollMs, leaseMs = defaultLeaseMs } = deps;
+  const { databaseClock = createDatabaseClock(db) } = deps;
   while (!signal.aborted) {
     let held: HeldReplay | undefined;
     try {
-      held = await claimReplay(db, clock.now(), leaseMs);
+      held = await claimReplay(db, await databaseClock.now(), leaseMs);
     } catch (err) {
       log.warn({ err }, 'could not look for replays of dead letters; trying again');
     }
     if (held === undefined) await pause(pollMs, signal);
-    else await runReplay(deps, held, leaseMs);
+    else await runReplay({ ...deps, databaseClock, leaseMs }, held);
   }
 }
 
-async function runReplay(deps: ReplayRunnerDeps, first: HeldReplay, leaseMs: number): Promise<void> {
-  const { db, clock, log, signal } = deps;
+async function runReplay(deps: HeldReplayDeps, first: HeldReplay): Promise<void> {
+  const { db, clock, databaseClock, leaseMs, log, signal } = deps;
   const lost = new AbortController();
   const release = keepLease({
     leaseMs,
-    renew: () => renewReplay(db, first, clock.now() + leaseMs),
+    renew: async () => renewReplay(db, first, (await databaseClock.now()) + leaseMs),
     onLost: () => lost.abort(),
     onTrouble: (err) => log.warn({ err, replay: first.id }, 'could not renew the lease of a replay of dead letters'),
   });
@@ -81,7 +88,7 @@ async function runReplay(deps: ReplayRunnerDeps, first: HeldReplay, leaseMs: num
   }
   await release();
   // Stopped in the middle: the next worker need not wait for the lease to run out.
-  if (signal.aborted) await renewReplay(db, first, clock.now() - 1).catch(() => undefined);
+  if (signal.aborted) await expireReplay(db, first).catch(() => undefined);
 }
 
 /** Undefined: it is held no more. */

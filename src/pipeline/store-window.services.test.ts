@@ -1,35 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, expect, it } from 'vitest';
+import { windowOf } from '../../test/support/window.ts';
 import { describeOnPostgres } from '../../test/support/postgres-database.ts';
 import { migrate } from '../metadata/migrate.ts';
 import { createOrganization } from '../metadata/organizations.ts';
 import { createProject, deleteProject } from '../metadata/projects.ts';
 import { writeWindow } from './store-window.ts';
-import type { Window } from './window.ts';
-
-/** A window that changes one person. */
-function windowOf(project_id: number): Window {
-  const person = { project_id, uuid: 'p', created_at_micros: 0, is_identified: 0, registers: '{}' };
-  return {
-    number: 1,
-    lane: 'live',
-    from: 0,
-    to: 1,
-    token: 'live:0-1',
-    rows: { chunks: [], rows: 0 },
-    earlierRows: [],
-    persons: { persons: [person], distinctIds: [], merges: [] },
-    groups: { types: [], groups: [] },
-    chains: { counts: [], failures: [], errors: new Map() },
-    storage: { generation: 1, rows: [] },
-    observed: [],
-    warnings: [],
-    deadLetters: [],
-    live: { seen: [], skipped: [] },
-    counts: { events: 1, bodyBytes: 0, stored: 1, dropped: new Map(), dead: new Map() },
-    oldestReceivedAt: 0,
-  };
-}
 
 describeOnPostgres('deleting a project while a window is written, on PostgreSQL', ({ db }) => {
   beforeAll(() => migrate(db, 'postgres'));
@@ -40,7 +16,7 @@ describeOnPostgres('deleting a project while a window is written, on PostgreSQL'
     const order: string[] = [];
     let deletion: Promise<unknown> = Promise.resolve();
     await db.transaction().execute(async (tx) => {
-      await writeWindow(tx, windowOf(project.id), 0);
+      await writeWindow(tx, { slot: 0, epoch: 0 }, windowOf(project.id), 0);
       deletion = deleteProject(db, project.id).then((deleted) => order.push(`deleted: ${deleted}`));
       await sleep(500);
       order.push('written');

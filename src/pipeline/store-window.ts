@@ -5,6 +5,7 @@ import type { EventLogReader } from '../eventlog/eventlog.ts';
 import { addDeliveries, type Delivery } from '../jobs/deliveries.ts';
 import type { Metadata } from '../metadata/database.ts';
 import type { Queries } from '../metadata/queries.ts';
+import { holdSlot, type SlotHold } from '../metadata/slots.ts';
 import { writeGroupChanges } from '../persons/group-rows.ts';
 import { writePersonChanges } from '../persons/person-rows.ts';
 import { writeStorageChanges } from '../plugins/services/storage-changes.ts';
@@ -18,6 +19,8 @@ import type { Window } from './window.ts';
 
 export interface StoreDeps {
   readonly db: Metadata;
+  /** Of the slot that the window is of. */
+  readonly hold: SlotHold;
   readonly reader: Pick<EventLogReader, 'commit'>;
   readonly clock: Clock;
   readonly failpoint: Failpoint;
@@ -31,14 +34,15 @@ export interface StoreDeps {
  * 2. the rows go into the event store under a token named after the range, which drops a repetition;
  * 3. everything else goes into the metadata store in one transaction, together with the cursor;
  * 4. the log may forget the range.
+ * Errors: SlotLostError, when another worker has the slot; it stores the range, this one stores nothing more.
  */
 export async function storeWindow(deps: StoreDeps, window: Window): Promise<void> {
-  const { db, failpoint } = deps;
-  await notePending(db, window.lane, window.to);
+  const { db, hold, failpoint } = deps;
+  await notePending(db, hold, window.lane, window.to);
   failpoint('before_insert');
   for (const part of rowParts(window)) if (part.rows.rows > 0) await deps.insert(part);
   failpoint('after_insert');
-  await db.transaction().execute((tx) => writeWindow(tx, window, deps.clock.now()));
+  await db.transaction().execute((tx) => writeWindow(tx, hold, window, deps.clock.now()));
   failpoint('after_metadata_commit');
   deps.reader.commit(window.lane, window.to);
   failpoint('after_log_commit');
@@ -54,7 +58,8 @@ function* rowParts(window: Window): Generator<Window> {
 }
 
 /** Everything of a window but its rows, without what belongs to projects that are gone. `now` in ms. */
-export async function writeWindow(tx: Queries, window: Window, now: number): Promise<void> {
+export async function writeWindow(tx: Queries, hold: SlotHold, window: Window, now: number): Promise<void> {
+  await holdSlot(tx, hold);
   const { persons, groups, chains, warnings, deadLetters, observed } = await changesToWrite(tx, window);
   await writePersonChanges(tx, persons);
   await writeGroupChanges(tx, groups);
@@ -63,7 +68,7 @@ export async function writeWindow(tx: Queries, window: Window, now: number): Pro
   await writeDeliveries(tx, observed, now);
   await addWarnings(tx, warnings);
   await addDeadLetters(tx, deadLetters);
-  await advanceCursor(tx, window.lane, window.from, window.to);
+  await advanceCursor(tx, { slot: hold.slot, lane: window.lane }, window.from, window.to);
 }
 
 /** Events for plugins that want to be told; those of a plugin that is too far behind are counted as skipped. */

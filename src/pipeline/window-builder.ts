@@ -2,9 +2,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../base/clock.ts';
 import { freeMemory } from '../base/free-memory.ts';
 import type { DamagedRecord, IntactRecord } from '../eventlog/eventlog.ts';
+import type { RowMemory } from '../eventstore/rows.ts';
 import type { Queries } from '../metadata/queries.ts';
-import { GroupStore } from '../persons/group-store.ts';
-import { PersonStore } from '../persons/person-store.ts';
+import { GroupStore, groupsMaxDefault } from '../persons/group-store.ts';
+import { idsMaxDefault, PersonStore } from '../persons/person-store.ts';
 import type { WindowStorage } from '../plugins/services/window-storage.ts';
 import type { TransformChains } from '../transform/transform-chains.ts';
 import { ChainQueue } from './chain-queue.ts';
@@ -33,6 +34,8 @@ const busyMsMax = 25;
 const waitedMsMax = 800;
 
 export interface WindowBuilderDeps {
+  /** Id of the reader whose records these are. */
+  readonly logId: string;
   readonly db: Queries;
   readonly chains: TransformChains;
   /** Of the plugins in the chains. */
@@ -41,6 +44,10 @@ export interface WindowBuilderDeps {
   readonly limits: BodyLimits;
   /** Where readers of the live stream look on. */
   readonly tap: Tap;
+  /** How many builders share the memory for persons and groups. Default: none but this one. */
+  readonly builders?: () => number;
+  /** Of all of them. Default: its own. */
+  readonly rowMemory?: RowMemory;
 }
 
 /**
@@ -52,7 +59,7 @@ export class WindowBuilder {
   readonly #persons: PersonStore;
   readonly #groups: GroupStore;
   readonly #projects: ReturnType<typeof createKnownProjects>;
-  readonly #rows = new WindowRows();
+  readonly #rows: WindowRows;
   readonly #observers = new Observers();
   readonly #results: WindowResults;
   readonly #queue: ChainQueue;
@@ -66,13 +73,14 @@ export class WindowBuilder {
   #turnStartedAt = 0;
 
   constructor(deps: WindowBuilderDeps) {
-    const { db, chains, clock } = deps;
+    const { db, chains, clock, builders = () => 1 } = deps;
     this.#deps = deps;
-    this.#persons = new PersonStore(db);
-    this.#groups = new GroupStore(db);
+    this.#persons = new PersonStore(db, () => idsMaxDefault / builders());
+    this.#groups = new GroupStore(db, () => groupsMaxDefault / builders());
+    this.#rows = new WindowRows(deps.rowMemory);
     this.#projects = createKnownProjects(db);
     this.#live = new LiveNotes(deps);
-    this.#results = new WindowResults(clock, this.#live);
+    this.#results = new WindowResults(deps.logId, clock, this.#live);
     this.#queue = new ChainQueue(chains);
     this.#order = createOrder({
       projects: this.#projects,

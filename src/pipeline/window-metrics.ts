@@ -4,18 +4,15 @@ import type { Window } from './window.ts';
 
 const component = 'pipeline';
 
-/** Counts a window that is stored for good. `now` in ms. */
-export function countWindow(metrics: Metrics, window: Window, now: number): void {
-  const { lane, counts, warnings, oldestReceivedAt } = window;
+/** Counts a window that is stored for good. */
+export function countWindow(metrics: Metrics, window: Window): void {
+  const { lane, counts, warnings } = window;
   metrics.count('millrace_component_received_events_total', { component, lane }, counts.events);
   metrics.count('millrace_component_received_bytes_total', { component, lane }, counts.bodyBytes);
   metrics.count('millrace_component_sent_events_total', { component, lane }, counts.stored);
   countDiscarded(metrics, lane, counts.dropped, 'true');
   countDiscarded(metrics, lane, counts.dead, 'false');
   for (const { type, count } of warnings) metrics.count('millrace_ingestion_warnings_total', { type }, count);
-  if (oldestReceivedAt !== undefined) {
-    metrics.set('millrace_source_lag_seconds', { lane }, Math.max(0, now - oldestReceivedAt) / 1000);
-  }
 }
 
 function countDiscarded(

@@ -1,5 +1,4 @@
-import { SqliteAdapter } from 'kysely';
-import type { Queries } from '../metadata/queries.ts';
+import { hasStoreAlone, type Queries } from '../metadata/queries.ts';
 import { paddedChunks } from '../persons/chunks.ts';
 import { noProject } from './dead-letters.ts';
 import type { Window } from './window.ts';
@@ -58,9 +57,8 @@ export async function lockProjects(tx: Queries, ids: readonly number[]): Promise
   const found = new Set<number>();
   for (const some of paddedChunks(ids, idsPerQuery)) {
     const query = tx.selectFrom('projects').select('id').where('id', 'in', some).orderBy('id');
-    // In SQLite a transaction has the file to itself. Elsewhere this excludes deletion, and no other change but of the key.
-    const isAlone = tx.getExecutor().adapter instanceof SqliteAdapter;
-    for (const { id } of await (isAlone ? query : query.forKeyShare()).execute()) found.add(id);
+    // This excludes deletion, and no other change but of the key.
+    for (const { id } of await (hasStoreAlone(tx) ? query : query.forKeyShare()).execute()) found.add(id);
   }
   return found;
 }

@@ -19,6 +19,7 @@ interface Gathered {
 
 /** Everything that a window gathers besides rows and persons. */
 export class WindowResults {
+  readonly #logId: string;
   readonly #clock: Clock;
   readonly #live: LiveNotes;
   #warnings = createWarningTally();
@@ -26,7 +27,8 @@ export class WindowResults {
   #counts = noCounts();
   #oldestReceivedAt: number | undefined;
 
-  constructor(clock: Clock, live: LiveNotes) {
+  constructor(logId: string, clock: Clock, live: LiveNotes) {
+    this.#logId = logId;
     this.#clock = clock;
     this.#live = live;
   }
@@ -57,7 +59,7 @@ export class WindowResults {
       states[index] === state.raw || states[index] === state.draft,
       `event ${index} to be on its way, and no row yet`,
     );
-    const place = { lane, seq, index, projectId, receivedAt };
+    const place = { logId: this.#logId, lane, seq, index, projectId, receivedAt };
     const dead = outcome.kind === 'drop' ? undefined : deadEvent(place, outcome, scan);
     if (this.#live.isWatched(projectId)) this.#live.ended(record, index, outcome, dead);
     states[index] = state.ended;
@@ -75,7 +77,7 @@ export class WindowResults {
     const projectId = isDamaged ? noProject : record.header.projectId;
     const receivedAt = isDamaged ? this.#clock.now() : record.header.receivedAt;
     const original = isDamaged ? record.bytes : record.body;
-    const place = { lane, seq: record.seq, index: -1, projectId, receivedAt };
+    const place = { logId: this.#logId, lane, seq: record.seq, index: -1, projectId, receivedAt };
     this.#died(deadRecord(place, outcome, original), projectId, receivedAt);
   }
 

@@ -1,16 +1,22 @@
 import type { RowBatch } from '../eventstore/eventstore.ts';
-import { EventRowWriter } from '../eventstore/rows.ts';
+import { EventRowWriter, type RowMemory } from '../eventstore/rows.ts';
 
 /** The rows of a window: one batch, or several where their number is bounded. */
 export class WindowRows {
-  readonly #writer = new EventRowWriter();
+  readonly #writer: EventRowWriter;
   #rowsMax = Infinity;
   #earlier: RowBatch[] = [];
+
+  /** `memory`: of all who write rows in this process. */
+  constructor(memory?: RowMemory) {
+    this.#writer = new EventRowWriter(memory);
+  }
 
   /** `rowsMax`: rows of a batch at most. */
   begin(rowsMax = Infinity): void {
     this.#rowsMax = rowsMax;
     this.#earlier = [];
+    this.#writer.begin();
   }
 
   /** Where the next row goes. */

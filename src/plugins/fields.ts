@@ -1,16 +1,5 @@
 import type { JsonValue } from '../base/json.ts';
-
-/**
- * - string: a line of text
- * - text: text of many lines
- * - number, boolean: checked as what they are; like all the others they reach the plugin as text (`"5"`, `"true"`), which is what
- *   published plugins expect
- * - choice: one of `choices`
- * - json: a JSON value, or a text that holds one
- * - attachment: a file
- */
-export const fieldTypes = ['string', 'text', 'number', 'boolean', 'choice', 'json', 'attachment'] as const;
-export type FieldType = (typeof fieldTypes)[number];
+import type { FieldType } from '../contract/plugin-fields.ts';
 
 /** One setting of a plugin, as in the published `plugin.json` config schema. */
 export interface PluginField {

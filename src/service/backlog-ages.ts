@@ -1,5 +1,5 @@
 import { lanes, type Lane } from '../eventlog/eventlog.ts';
-import { eventLogPositions, type SharedStores } from './stores.ts';
+import { eventLogPositions } from './stores.ts';
 
 /** For how long the oldest record of a lane has waited, to the second; what was there at the start counts from then on. */
 export interface BacklogAges {
@@ -18,10 +18,7 @@ const lookEveryMs = 1000;
 const marksMax = 3600;
 
 /** Looks once a second how far the lanes have come, so that capture has nothing to note. */
-export async function startBacklogAges(
-  shared: SharedStores['eventLog'],
-  parts: AsyncDisposableStack,
-): Promise<BacklogAges> {
+export async function startBacklogAges(shared: SharedArrayBuffer, parts: AsyncDisposableStack): Promise<BacklogAges> {
   const positions = await eventLogPositions(shared);
   const marks: Record<Lane, Mark[]> = { live: [], historical: [] };
   const look = (lane: Lane): void => {

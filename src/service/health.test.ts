@@ -5,6 +5,7 @@ import { createMetrics } from '../telemetry/metrics.ts';
 import { healthChecks, type HealthDeps } from './health.ts';
 import { hostThread, type HostedThread } from './thread-host.ts';
 
+const limits = { backlogEventsMax: 1000, backlogBytesMax: 10_000 };
 const well = async () => ({ ok: true, detail: '' });
 
 /** Parts that are all well, with threads that were never started. */
@@ -18,10 +19,12 @@ function checks(change: Partial<HealthDeps>) {
     metadata: well,
     store: { health: well },
     plugins: { health: well },
-    worker: { pipeline: thread('pipeline'), imports: thread('imports') },
+    pipeline: thread('pipeline'),
+    imports: thread('imports'),
+    stopping: new AbortController().signal,
     ages: { seconds: () => 0 },
     eventLog: { backlog: () => ({ records: 0, events: 0, bytes: 0 }) },
-    settings: { backlogEventsMax: 1000, backlogBytesMax: 10_000 },
+    settings: { ...limits, roles: ['capture', 'pipeline', 'api', 'jobs'] },
     ...change,
   });
 }
@@ -62,4 +65,32 @@ it('says how many events wait and how long, and is not ready when a lane takes n
   waiting.events = 1;
   waiting.bytes = 10_000;
   expect(await eventLog?.()).toMatchObject({ ok: false });
+});
+
+it.each([
+  ['capture', 'event_log metadata process'],
+  ['pipeline', 'event_log event_store metadata pipeline process'],
+  ['api', 'event_store metadata plugins process'],
+  ['jobs', 'event_log event_store imports metadata plugins process'],
+] as const)('a process with the role %s answers for what that role needs: %s', (role, parts) => {
+  const mine = { pipeline: undefined, imports: undefined };
+  const thread = { health: well };
+  const own = {
+    ...mine,
+    ...(role === 'pipeline' && { pipeline: thread }),
+    ...(role === 'jobs' && { imports: thread }),
+  };
+  expect(
+    Object.keys(checks({ ...own, settings: { ...limits, roles: [role] } }))
+      .toSorted()
+      .join(' '),
+  ).toBe(parts);
+});
+
+it('is not ready from the moment at which it is told to stop', async () => {
+  const stop = new AbortController();
+  const ready = checks({ stopping: stop.signal })['process'];
+  expect(await ready?.()).toEqual({ ok: true });
+  stop.abort();
+  expect(await ready?.()).toMatchObject({ ok: false, detail: expect.stringContaining('stops') as unknown });
 });

@@ -3,31 +3,53 @@ import { lanes, type Lane } from '../eventlog/eventlog.ts';
 import type { HealthChecks, HealthResult } from '../http/health.ts';
 import type { BacklogAges } from './backlog-ages.ts';
 import type { PluginRuntime } from './plugin-runtime.ts';
+import type { Role } from './roles.ts';
 import type { ServiceDeps } from './service-deps.ts';
-import type { Worker } from './worker.ts';
+import type { ThreadHost } from './thread-host.ts';
 
 export interface HealthDeps {
-  readonly settings: Pick<ServiceDeps['settings'], 'backlogEventsMax' | 'backlogBytesMax'>;
+  readonly settings: Pick<ServiceDeps['settings'], 'roles' | 'backlogEventsMax' | 'backlogBytesMax'>;
   readonly eventLog: Pick<ServiceDeps['eventLog'], 'backlog'>;
   readonly store: Pick<ServiceDeps['store'], 'health'>;
   readonly metadata: () => Promise<HealthResult>;
   readonly plugins: Pick<PluginRuntime, 'health'>;
-  /** Undefined: another process has the role. */
-  readonly worker: Pick<Worker, 'pipeline' | 'imports'> | undefined;
+  /** Threads of this process; undefined: another process has the role. */
+  readonly pipeline: Pick<ThreadHost, 'health'> | undefined;
+  readonly imports: Pick<ThreadHost, 'health'> | undefined;
   readonly ages: BacklogAges;
+  /** Aborted when the process begins to stop. */
+  readonly stopping: AbortSignal;
 }
 
+/** By part, which roles cannot do their work without it; a process answers for the parts of its own roles. */
+const needed = {
+  metadata: ['capture', 'pipeline', 'api', 'jobs'],
+  event_store: ['pipeline', 'api', 'jobs'],
+  event_log: ['capture', 'pipeline', 'jobs'],
+  plugins: ['api', 'jobs'],
+  pipeline: ['pipeline'],
+  imports: ['jobs'],
+  process: ['capture', 'pipeline', 'api', 'jobs'],
+} as const satisfies Record<string, readonly Role[]>;
+
 export function healthChecks(deps: HealthDeps): HealthChecks {
-  const { store, metadata, plugins, worker } = deps;
-  return {
+  const { store, metadata, plugins, pipeline, imports, stopping, settings } = deps;
+  const all: Record<keyof typeof needed, (() => Promise<HealthResult>) | undefined> = {
     metadata,
     event_store: () => store.health(),
     event_log: async () => backlogHealth(deps),
     plugins: () => optional(plugins.health()),
-    ...(worker === undefined
-      ? {}
-      : { pipeline: () => worker.pipeline.health(), imports: () => optional(worker.imports.health()) }),
+    pipeline: pipeline && (() => pipeline.health()),
+    // Beside other roles: requests are taken and answered without it.
+    imports: imports && (() => (settings.roles.length > 1 ? optional(imports.health()) : imports.health())),
+    process: async () =>
+      stopping.aborted ? { ok: false, detail: 'The service stops; ask another one.' } : { ok: true },
   };
+  const isOurs = (part: string): boolean =>
+    needed[part as keyof typeof needed].some((role) => settings.roles.includes(role));
+  return Object.fromEntries(
+    Object.entries(all).flatMap(([part, check]) => (check !== undefined && isOurs(part) ? [[part, check]] : [])),
+  );
 }
 
 /** Requests are taken and answered without it. */
@@ -35,7 +57,7 @@ async function optional(result: Promise<HealthResult>): Promise<HealthResult> {
   return { ...(await result), optional: true };
 }
 
-/** Full: capture answers 503. */
+/** Full: capture answers 503; who only takes out of it has no fault there. */
 function backlogHealth({ eventLog, settings, ages }: HealthDeps): HealthResult {
   const figures = Object.fromEntries(
     lanes.map((lane) => {
@@ -51,7 +73,7 @@ function backlogHealth({ eventLog, settings, ages }: HealthDeps): HealthResult {
     ...full.map((lane) => `The ${lane} lane is full: capture refuses its events.`),
   ];
   const detail = sentences.filter((each) => each !== '').join(' ');
-  return { ok: full.length === 0, detail, waiting: figures };
+  return { ok: full.length === 0 || !settings.roles.includes('capture'), detail, waiting: figures };
 }
 
 type Waiting = Readonly<Record<'events' | 'bytes' | 'oldest_seconds', number>>;

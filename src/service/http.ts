@@ -3,28 +3,43 @@ import { serveDocs } from '../api/docs.ts';
 import { apiRoutes, type ApiDeps } from '../api/routes.ts';
 import { createProjectKeys, type ProjectKeys } from '../capture/project-key.ts';
 import { registerCapture } from '../capture/routes.ts';
-import { createAuth, type Auth } from '../http/auth.ts';
-import type { ServerDeps } from '../http/server.ts';
+import { createAuth, defaultWrongKeyWindows, type Auth } from '../http/auth.ts';
+import { createRateLimiter, parseRateLimit, type RateLimiter } from '../http/rate-limit.ts';
+import { buildServer, type ServerDeps } from '../http/server.ts';
 import { getProjectByToken } from '../metadata/projects.ts';
 import { builtInRegistry } from '../plugins/built-in/registry.ts';
 import { importDirs } from './import-dirs.ts';
 import { createImportPreflight } from './import-preflight.ts';
 import { createImportPreview } from './import-preview.ts';
+import type { Inject } from './plugin-api.ts';
 import type { PluginRuntime } from './plugin-runtime.ts';
+import { isCluster } from './roles.ts';
 import type { ServiceDeps } from './service-deps.ts';
+import { shareLimits } from './shared-limits.ts';
 
 /** Who may come in; all roles remember keys for a while, and forget them together. */
 export interface Access {
   readonly auth: Auth;
   readonly projects: ProjectKeys;
+  /** Of requests per personal key; undefined: no limit. */
+  readonly rateLimiter: RateLimiter | undefined;
 }
 
-export type Served = Pick<ServerDeps, 'routes' | 'registerCapture' | 'registerPages'>;
+export type Served = Pick<ServerDeps, 'api' | 'registerCapture'>;
 
-export function createAccess({ db, clock, log }: ServiceDeps): Access {
+/**
+ * `parts` takes what has to be stopped.
+ * @throws ConfigError when the rate limit setting cannot be read
+ */
+export function createAccess({ db, clock, log, settings }: ServiceDeps, parts: AsyncDisposableStack): Access {
+  const windows = parseRateLimit(settings.apiRateLimit);
+  const requests = createRateLimiter(windows, clock);
+  const wrongKeys = createRateLimiter(defaultWrongKeyWindows, clock);
+  if (isCluster(settings)) shareLimits({ db, log }, { requests, wrong_keys: wrongKeys }, parts);
   return {
-    auth: createAuth({ db, clock, log }),
+    auth: createAuth({ db, clock, log, wrongKeys }),
     projects: createProjectKeys({ clock, findProject: async (token) => (await getProjectByToken(db, token))?.id }),
+    rateLimiter: windows.length === 0 ? undefined : requests,
   };
 }
 
@@ -34,9 +49,9 @@ export function captureRole(deps: ServiceDeps, { projects }: Access): Pick<Serve
 
 export function apiRole(
   deps: ServiceDeps & Pick<ApiDeps, 'status'>,
-  { auth, projects }: Access,
+  { auth, projects, rateLimiter }: Access,
   plugins: PluginRuntime,
-): Omit<Served, 'capture'> {
+): Pick<Served, 'api'> {
   const { settings, clock, staging } = deps;
   const routes = apiRoutes({
     ...deps,
@@ -66,5 +81,12 @@ export function apiRole(
       projects.forget(projectId);
     },
   });
-  return { routes, registerPages: serveDocs };
+  return { api: { routes, rateLimiter, registerPages: serveDocs } };
+}
+
+/** The API for plugins of this process, where nobody may come in from outside; built when the first of them asks. */
+export function createUnlistenedApi(deps: () => ServerDeps, parts: AsyncDisposableStack): Inject {
+  let built: ReturnType<typeof buildServer> | undefined;
+  parts.defer(() => built?.close());
+  return (request) => (built ??= buildServer(deps())).inject(request);
 }

@@ -10,8 +10,8 @@ export interface ImportDirs {
   readonly staging: string;
   /** From which files may be read. */
   readonly allowed: readonly string[];
-  /** Uploaded files, a directory per project. */
-  readonly uploads: string;
+  /** Uploaded files, a directory per project. Undefined: they lie in staging, which is a bucket, for every process to read. */
+  readonly uploads: string | undefined;
   /** What has to lie on disk while it is read; a directory per run. */
   readonly temp: string;
 }
@@ -25,7 +25,7 @@ export function importDirs(settings: Pick<Settings, 'dataDir' | 'importStaging' 
     staging: settings.importStaging || join(settings.dataDir, 'imports'),
     allowed: (named.length > 0 ? named : [join(settings.dataDir, 'import-files')]).map((each) => resolve(each)),
     // Not below a directory from which every project may read.
-    uploads: resolve(settings.dataDir, 'import-uploads'),
+    uploads: isBucket(settings.importStaging) ? undefined : resolve(settings.dataDir, 'import-uploads'),
     temp: resolve(settings.dataDir, 'import-temp'),
   };
 }
@@ -33,7 +33,7 @@ export function importDirs(settings: Pick<Settings, 'dataDir' | 'importStaging' 
 /** Errors: the place is none, or cannot be made. */
 export async function openImportStaging(settings: Settings): Promise<Staging> {
   const dirs = importDirs(settings);
-  await mkdir(dirs.uploads, { recursive: true, mode: 0o700 });
+  if (dirs.uploads !== undefined) await mkdir(dirs.uploads, { recursive: true, mode: 0o700 });
   const { importStagingEndpoint: endpoint, importStagingRegion: region } = settings;
   const { importStagingAccessKeyId: accessKeyId, importStagingSecretAccessKey: secretAccessKey } = settings;
   return openStaging(dirs.staging, {
@@ -43,9 +43,13 @@ export async function openImportStaging(settings: Settings): Promise<Staging> {
   });
 }
 
+function isBucket(staging: string): boolean {
+  return staging.includes('://');
+}
+
 /** Undefined: staging is a bucket. */
 export async function freeStagingBytes({ staging }: ImportDirs): Promise<number | undefined> {
-  if (staging.includes('://')) return undefined;
+  if (isBucket(staging)) return undefined;
   const { bavail, bsize } = await statfs(staging);
   return bavail * bsize;
 }

@@ -42,7 +42,7 @@ beforeAll(async () => {
     throw new Error('expected no transform in this test');
   };
   app = await startTestApp((db, { clock }) => {
-    const preview = createImportPreview({ db, clock, settings, place });
+    const preview = createImportPreview({ db, clock, settings, staging, place });
     const uploads = { uploadBytesMax: 1_000_000, uploadsBytesMax: 5_000_000, uploadsDir: importDirs(settings).uploads };
     const deps = { db, clock, registry: builtInRegistry, imports: { staging, preview, ...uploads } };
     return [...importFormatRoutes(deps), ...importPreviewRoutes(deps), ...importUploadRoutes(deps)];

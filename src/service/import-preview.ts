@@ -15,9 +15,9 @@ const answerMsMax = 10_000;
 
 /** Looks with connections of its own, which end with it; stages and sends nothing. */
 export function createImportPreview(
-  deps: Pick<ServiceDeps, 'db' | 'clock' | 'settings'> & Pick<ImportTransformDeps, 'place'>,
+  deps: Pick<ServiceDeps, 'db' | 'clock' | 'settings' | 'staging'> & Pick<ImportTransformDeps, 'place'>,
 ): (order: PreviewOrder, signal: AbortSignal) => Promise<SourcePreview> {
-  const { settings, clock } = deps;
+  const { db, settings, clock, staging } = deps;
   const dirs = importDirs(settings);
   const trust = outboundTrust(settings);
   return async ({ projectId, source: plugin, settings: given, options, records }, signal) => {
@@ -26,7 +26,7 @@ export function createImportPreview(
     opened.defer(() => rm(tempDir, { recursive: true, force: true }));
     const stream = createOutboundStream({ ...trust, connectTimeoutMs: answerMsMax, idleMs: answerMsMax });
     opened.defer(() => stream.close());
-    const places = { clock, dirs, allow: trust.allow, stream, settings };
+    const places = { db, clock, dirs, staging, allow: trust.allow, stream, settings };
     const source = openSourceOf(places, { projectId, plugin, settings: given }, tempDir);
     opened.defer(async () => source.release?.());
     return await previewSource(

@@ -75,7 +75,7 @@ async function exportWaits(
         throw new Error('expected no code to run');
       },
       call: unused,
-      drained: unused,
+      waitUntilStored: unused,
     },
     claim.run,
   );

@@ -50,8 +50,8 @@ export interface ImportRunDeps {
   readonly place: ImportTransformDeps['place'];
   /** To the main thread. */
   readonly call: Call;
-  /** Resolves when everything that is in the historical lane now is in the event store. */
-  readonly drained: (signal: AbortSignal) => Promise<void>;
+  /** Resolves when everything that the project has in the historical lane now is in the event store. */
+  readonly waitUntilStored: (projectId: number, signal: AbortSignal) => Promise<void>;
 }
 
 export function createImportStages(deps: ImportRunDeps, run: Run): OpenStages {
@@ -87,11 +87,16 @@ export function createImportStages(deps: ImportRunDeps, run: Run): OpenStages {
 }
 
 /** Undefined: there is no key to load with. */
-async function openTarget({ db, store, call, drained, fetch }: ImportRunDeps, run: Run): Promise<Target | undefined> {
+async function openTarget(
+  { db, store, call, waitUntilStored, fetch }: ImportRunDeps,
+  run: Run,
+): Promise<Target | undefined> {
   const { target } = run.options;
   const { id: runId, projectId } = run;
   if (target.kind === 'project') {
-    return openProjectTarget({ projectId, runId, door: projectDoorOver(call, { projectId, runId }), store, drained });
+    const door = projectDoorOver(call, { projectId, runId });
+    const drained = (signal: AbortSignal): Promise<void> => waitUntilStored(projectId, signal);
+    return openProjectTarget({ projectId, runId, door, store, drained });
   }
   const { apiKey, personalApiKey } = await getRunSecrets(db, runId);
   if (apiKey === undefined) return undefined;

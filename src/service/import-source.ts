@@ -4,6 +4,8 @@ import type { Clock } from '../base/clock.ts';
 import type { Settings } from '../config/settings.ts';
 import { RunFailedError } from '../imports/run/leased-run.ts';
 import { SourceError, type Source, type SourceHost } from '../imports/source.ts';
+import type { Staging } from '../imports/staging.ts';
+import { createUploadCopies } from '../imports/uploads/upload-copies.ts';
 import type { Metadata } from '../metadata/database.ts';
 import type { AllowList } from '../outbound/allow-list.ts';
 import { resolveAllowed } from '../outbound/resolve-allowed.ts';
@@ -18,6 +20,7 @@ export interface ImportSourceDeps {
   readonly db: Metadata;
   readonly clock: Clock;
   readonly dirs: ImportDirs;
+  readonly staging: Staging;
   readonly allow: AllowList;
   readonly stream: SourceHost['stream'];
   readonly settings: Pick<Settings, 'importMachineCredentials'>;
@@ -30,11 +33,11 @@ export interface SourceOwner {
 
 /** With the settings as they are now: a key that was renewed counts. Errors: RunFailedError. */
 export async function openImportSource(
-  { db, clock, dirs, allow, stream, settings }: ImportSourceDeps,
+  deps: ImportSourceDeps,
   { projectId, configId }: SourceOwner,
   tempDir: string,
 ): Promise<Source> {
-  const config = await findAnyConfig(db, configId, clock.now());
+  const config = await findAnyConfig(deps.db, configId, deps.clock.now());
   if (config === undefined || config.projectId !== projectId) {
     throw new RunFailedError('expected the config that this run belongs to, got none: it was deleted; start a new run');
   }
@@ -50,16 +53,12 @@ export async function openImportSource(
       `expected the settings ${missing.join(', ')} of the config, got none; set them and resume`,
     );
   }
-  return openSourceOf(
-    { clock, dirs, allow, stream, settings },
-    { projectId, plugin, settings: config.settings },
-    tempDir,
-  );
+  return openSourceOf(deps, { projectId, plugin, settings: config.settings }, tempDir);
 }
 
 /** A source with these settings, of a config that need not be stored. Throws SettingsError. */
 export function openSourceOf(
-  deps: SourceHostDeps,
+  deps: ImportSourceDeps,
   of: { readonly projectId: number; readonly plugin: ImportSourcePlugin; readonly settings: SettingValues },
   tempDir: string,
 ): Source {
@@ -68,7 +67,7 @@ export function openSourceOf(
 }
 
 /** A table that a run joins: a file as the app `files` of the project may read it. Errors: SourceError. */
-export function openTableSource(deps: SourceHostDeps, projectId: number, tempDir: string, path: string): Source {
+export function openTableSource(deps: ImportSourceDeps, projectId: number, tempDir: string, path: string): Source {
   const files = builtInRegistry.get('files');
   if (files === undefined || !isImportSource(files)) throw new Error('expected the import source files to be built in');
   try {
@@ -79,17 +78,19 @@ export function openTableSource(deps: SourceHostDeps, projectId: number, tempDir
   }
 }
 
-type SourceHostDeps = Omit<ImportSourceDeps, 'db'>;
-
 function sourceHost(
-  { clock, dirs, allow, stream, settings }: SourceHostDeps,
+  { db, clock, dirs, staging, allow, stream, settings }: ImportSourceDeps,
   projectId: number,
   tempDir: string,
 ): SourceHost {
+  const uploads =
+    dirs.uploads === undefined
+      ? { uploads: createUploadCopies({ db, staging }, { projectId, dir: join(tempDir, 'uploads') }) }
+      : { uploadsDir: join(dirs.uploads, String(projectId)) };
   return {
     stream,
     allowedDirs: dirs.allowed,
-    uploadsDir: join(dirs.uploads, String(projectId)),
+    ...uploads,
     resolve: async (host, port) => (await resolveAllowed(host, port, allow)).address,
     machineCredentials: settings.importMachineCredentials,
     now: () => clock.now(),

@@ -2,7 +2,6 @@
  * The thread of imports. Reading, converting and comparing years of history takes all of a core; here it holds up neither an
  * answer to a client nor the pipeline.
  */
-import { rm } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { systemClock } from '../base/clock.ts';
 import { createFailpoint } from '../base/failpoint.ts';
@@ -11,21 +10,24 @@ import { removeOfDeletedProjects, removeOldStaging } from '../imports/run/remove
 import { expireLeases } from '../imports/run/claim-run.ts';
 import type { RunKind } from '../imports/run/claim-run.ts';
 import { startRunWorker } from '../imports/run/run-worker.ts';
+import { createDatabaseClock } from '../metadata/database-clock.ts';
 import { createOutboundFetch } from '../outbound/safe-fetch.ts';
 import { createOutboundStream } from '../outbound/stream.ts';
 import { importDirs, freeStagingBytes, openImportStaging } from './import-dirs.ts';
 import { movableMemory } from './import-door.ts';
 import { createImportConfigWatcher } from './import-config-watcher.ts';
 import { createImportStages } from './import-run.ts';
+import { openProcessDir } from './process-dir.ts';
 import { openPluginEnvironment, outboundTrust, type PluginEnvironment } from './plugin-environment.ts';
-import { eventLogPositions, openEventStore, openMetadata } from './stores.ts';
+import { isCluster } from './roles.ts';
+import { connectionsPerThread, openEventStore, openMetadata } from './stores.ts';
 import { openThread } from './thread.ts';
+import { waitUntilStored } from './stored-so-far.ts';
 
 /** Of requests of sources and to targets; larger than those of plugins. */
 const answerMsMax = 120_000;
 const answerBytesMax = 64 * 1024 * 1024;
 const connectMsMax = 30_000;
-const drainLookMs = 100;
 const removeEveryMs = 600_000;
 /** They only wait; each holds the stages of one run open. */
 const replacingMax = 16;
@@ -33,15 +35,17 @@ const replacingMax = 16;
 const { settings, shared, log, metrics, call, serve } = openThread(movableMemory);
 const clock = systemClock;
 const dirs = importDirs(settings);
-const { db } = await openMetadata(settings, log);
+const { db } = await openMetadata(settings, log, connectionsPerThread(settings));
 const store = await openEventStore(settings, shared.embedded);
 const staging = await openImportStaging(settings);
-const positions = await eventLogPositions(shared.eventLog);
 const trust = outboundTrust(settings);
 const fetch = createOutboundFetch({ ...trust, timeoutMs: answerMsMax, bytesMax: answerBytesMax });
 const stream = createOutboundStream({ ...trust, connectTimeoutMs: connectMsMax, idleMs: answerMsMax });
 
 const environment = createPlace();
+// With the event log in files of its own this process is the only one that works on runs of this store.
+const isAlone = !isCluster(settings);
+const temp = await openProcessDir({ db, log, parent: dirs.temp, isAlone });
 
 const deps = {
   db,
@@ -53,7 +57,7 @@ const deps = {
     freeBytes: () => freeStagingBytes(dirs),
   }),
   settings,
-  dirs,
+  dirs: { ...dirs, temp: temp.path },
   clock,
   log,
   failpoint: createFailpoint(settings.failAt, settings.allowFailpoints),
@@ -62,10 +66,7 @@ const deps = {
   stream,
   place: environment.open,
   call,
-  drained: async (signal: AbortSignal): Promise<void> => {
-    const head = positions.appended('historical');
-    while (positions.consumed('historical') < head) await delay(drainLookMs, undefined, { signal });
-  },
+  waitUntilStored: (projectId: number, signal: AbortSignal) => waitUntilStored({ db, call }, projectId, signal),
 };
 
 const watcher = createImportConfigWatcher({ db, clock, log, days: settings.pluginLogDays });
@@ -82,9 +83,8 @@ function createPlace(): { readonly open: () => PluginEnvironment; readonly close
 }
 
 async function workOnRuns(): Promise<void> {
-  // What was left there belongs to nobody: this thread is the only one that works on runs of this store.
-  await rm(dirs.temp, { recursive: true, force: true });
-  await expireLeases(db, clock.now());
+  // A start after a crash need not wait for the leases of the process that died.
+  if (isAlone) await expireLeases(db);
   const worker = (kind: RunKind, concurrency: number): Promise<void> =>
     startRunWorker({
       db,
@@ -101,10 +101,13 @@ async function workOnRuns(): Promise<void> {
 }
 
 async function removeStaging(): Promise<void> {
+  const databaseClock = createDatabaseClock(db);
   while (!stopping.signal.aborted) {
     try {
-      await removeOldStaging({ db, staging, keepDays: settings.importKeepDays }, clock.now());
-      await removeOfDeletedProjects({ db, staging }, dirs.uploads, clock.now());
+      const now = await databaseClock.now();
+      await removeOldStaging({ db, staging, keepDays: settings.importKeepDays }, now);
+      await removeOfDeletedProjects({ db, staging }, dirs.uploads, now);
+      await temp.removeDead();
     } catch (error) {
       log.error({ err: error }, 'files of imports that ended could not be removed; trying again');
     }
@@ -118,6 +121,7 @@ serve({
     stopping.abort(new Error('the service stops'));
     await working;
     await watcher.close();
+    await temp.close();
     await Promise.all([fetch.close(), stream.close(), store.close(), environment.close()]);
     await db.destroy();
   },

@@ -2,10 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { Admin, Producer } from '@platformatic/kafka';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createImportConfig, expectExactRun, startImport, type RunAnswer } from '../../test/support/import-runs.ts';
+import { kafkaBrokers as brokers } from '../../test/support/kafka-servers.ts';
 import { apiGet, startServer, tempDataDir, type TestServer } from '../../test/support/server.ts';
 
-// As scripts/with-kafka.ts gives them.
-const brokers = process.env.KAFKA_BROKERS ?? '';
 const count = 300;
 
 describe.skipIf(brokers === '')('a topic that the service imports', () => {

@@ -1,27 +1,25 @@
 /** The live stream between the pipeline's thread, where events are seen, and the main thread, where they are read. */
 import type { Answers, Call } from '../base/calls.ts';
 import type { LiveHub } from '../live/hub.ts';
-import { Tap } from '../live/tap.ts';
 import type { Sightings, Watch } from '../live/watch.ts';
-import type { LiveReaders } from '../pipeline/consumer.ts';
 import type { Log } from '../telemetry/log.ts';
 
 /** Messages that the main thread has not taken yet. Beyond, only counts go: a busy main thread must not fill the memory. */
 const untakenMax = 8;
 
-/** The pipeline's side. Those who watch already see the first window that it stores. */
-export async function liveReadersOver(call: Call, log: Log): Promise<LiveReaders> {
-  const tap = new Tap();
-  tap.watch((await call('watches')) as readonly Watch[]);
+/** The pipeline's side: who watches already, so that they see the first window that is stored. */
+export async function watchesOver(call: Call): Promise<readonly Watch[]> {
+  return (await call('watches')) as readonly Watch[];
+}
+
+/** The pipeline's side: what they are shown. */
+export function publishOver(call: Call, log: Log): (sightings: Sightings) => void {
   let untaken = 0;
-  return {
-    tap,
-    publish: (sightings) => {
-      untaken += 1;
-      call('seen', untaken > untakenMax ? countsOf(sightings) : sightings)
-        .catch((err: unknown) => log.warn({ err }, 'readers of the live stream missed something'))
-        .finally(() => (untaken -= 1));
-    },
+  return (sightings) => {
+    untaken += 1;
+    call('seen', untaken > untakenMax ? countsOf(sightings) : sightings)
+      .catch((err: unknown) => log.warn({ err }, 'readers of the live stream missed something'))
+      .finally(() => (untaken -= 1));
   };
 }
 

@@ -6,29 +6,57 @@ import { bootstrap, type Bootstrapped } from '../metadata/bootstrap.ts';
 import { claimDatabase, type DatabaseClaim } from '../metadata/claim-database.ts';
 import type { Metadata } from '../metadata/database.ts';
 import { migrate } from '../metadata/migrate.ts';
+import type { Dialect } from '../metadata/migrations/migration.ts';
+import { makeSlots } from '../metadata/slot-leases.ts';
 import { deleteExpiredSessions } from '../metadata/sessions.ts';
+import { unfinishedMove } from '../move/unfinished-move.ts';
 import { builtInPlugins } from '../plugins/built-in/registry.ts';
 import { syncPlugins } from '../plugins/built-in/sync-plugins.ts';
 import type { Log } from '../telemetry/log.ts';
-import { openMetadata } from './stores.ts';
+import { isCluster } from './roles.ts';
+import { connectionsPerThread, openMetadata } from './stores.ts';
 
-export interface StartedMetadata {
+/** What lies in the store is not whole yet. */
+export class MoveUnderWayError extends Error {
+  override name = 'MoveUnderWayError';
+  constructor() {
+    super(
+      'expected a database that is ready for use, got one that "millrace move" has begun to fill; run the same move again to the end',
+    );
+  }
+}
+
+type MetadataDeps = { readonly settings: Settings; readonly log: Log; readonly clock: Clock };
+
+export interface ClaimedMetadata {
   readonly db: Metadata;
-  readonly first: Bootstrapped;
+  readonly dialect: Dialect;
   readonly health: () => Promise<HealthResult>;
 }
 
 /** `parts` takes what has to be stopped. */
-export async function startMetadata(
-  { settings, log, clock }: { readonly settings: Settings; readonly log: Log; readonly clock: Clock },
+export async function claimMetadata(
+  { settings, log }: MetadataDeps,
   parts: AsyncDisposableStack,
-): Promise<StartedMetadata> {
-  const { db, dialect } = await openMetadata(settings, log);
+): Promise<ClaimedMetadata> {
+  const { db, dialect } = await openMetadata(settings, log, connectionsPerThread(settings));
   parts.defer(() => db.destroy());
+  const sharing = isCluster(settings) ? 'together' : 'alone';
   // A data directory is claimed by the event log in it.
-  const claim = dialect === 'postgres' ? await claimDatabase(db, { log }) : undefined;
+  const claim = dialect === 'postgres' ? await claimDatabase(db, { log, sharing }) : undefined;
   parts.defer(() => claim?.release());
+  return { db, dialect, health: () => metadataHealth(db, claim) };
+}
+
+/** The tables of this program, and what every installation has. */
+export async function prepareMetadata(
+  { settings, clock }: MetadataDeps,
+  { db, dialect }: ClaimedMetadata,
+): Promise<Bootstrapped> {
+  if (dialect === 'postgres' && (await unfinishedMove(db)) !== undefined) throw new MoveUnderWayError();
   await migrate(db, dialect);
+  // Here, so that a process with another number of them ends with a sentence before it works.
+  if (isCluster(settings)) await makeSlots(db, settings.slots);
   const now = clock.now();
   const first = await bootstrap(db, {
     now,
@@ -37,7 +65,7 @@ export async function startMetadata(
   });
   await syncPlugins(db, builtInPlugins, now);
   await deleteExpiredSessions(db, now);
-  return { db, first, health: () => metadataHealth(db, claim) };
+  return first;
 }
 
 async function metadataHealth(db: Metadata, claim: DatabaseClaim | undefined): Promise<HealthResult> {

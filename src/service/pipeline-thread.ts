@@ -4,47 +4,51 @@
  */
 import { systemClock } from '../base/clock.ts';
 import { createFailpoint } from '../base/failpoint.ts';
-import { startPipeline } from '../pipeline/consumer.ts';
-import { WindowStorage } from '../plugins/services/window-storage.ts';
+import { createSlotConsumers } from '../pipeline/slots/slot-consumers.ts';
 import { makeStep } from '../transform/make-step.ts';
 import type { Watch } from '../live/watch.ts';
-import { liveReadersOver } from './live-thread.ts';
+import { kafkaReaderDeps } from './kafka-log-deps.ts';
+import { publishOver, watchesOver } from './live-thread.ts';
 import { mainThreadOver } from './main-thread.ts';
 import { createPluginRuntime } from './plugin-runtime.ts';
-import { openEventLogReader, openEventStore, openMetadata } from './stores.ts';
+import { startSlots } from './start-slots.ts';
+import { connectionsPerThread, openEventLogReaders, openEventStore, openMetadata } from './stores.ts';
 import { openThread } from './thread.ts';
 
 const { settings, shared, log, metrics, call, serve } = openThread();
-const { db } = await openMetadata(settings, log);
-const reader = await openEventLogReader(settings, shared.eventLog);
+const { db } = await openMetadata(settings, log, connectionsPerThread(settings));
+const readers = await openEventLogReaders(settings, shared.eventLog, kafkaReaderDeps(metrics, log));
 const store = await openEventStore(settings, shared.embedded);
 const base = { settings, log, metrics, db, clock: systemClock };
-const pluginStorage = new WindowStorage(db);
 const plugins = createPluginRuntime({
   ...base,
   thread: 'pipeline',
   main: mainThreadOver(call),
-  storageOf: (configId, projectId) => pluginStorage.of(configId, projectId),
+  storageOf: (configId, projectId) => consumers.storageOf(configId, projectId),
 });
-const live = await liveReadersOver(call, log);
-const pipeline = startPipeline({
+const consumers = createSlotConsumers({
   ...base,
-  live,
-  reader,
+  slots: readers.slots,
+  openReader: async (slot) => readers.reader(slot),
   store,
   makeStep: (config) => makeStep(config, plugins.steps),
-  pluginStorage,
   logFailure: plugins.logFailure,
   failpoint: createFailpoint(settings.failAt, settings.allowFailpoints),
+  publish: publishOver(call, log),
 });
+consumers.watch(await watchesOver(call));
+const slots = await startSlots({ ...base, slots: readers.slots, consumers });
 
 serve({
-  health: () => plugins.health(),
-  answers: { watch: async (watches: readonly Watch[]) => live.tap.watch(watches) },
+  health: async () => {
+    const own = slots.health();
+    return own.ok ? await plugins.health() : own;
+  },
+  answers: { watch: async (watches: readonly Watch[]) => consumers.watch(watches) },
   stop: async () => {
-    await pipeline.stop();
+    await slots.stop();
     await plugins.close();
-    await reader.close();
+    await readers.close();
     await store.close();
     await db.destroy();
   },

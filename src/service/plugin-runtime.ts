@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Settings } from '../config/settings.ts';
 import type { HealthResult } from '../http/health.ts';
 import { enqueuePluginJob } from '../jobs/enqueue-plugin-job.ts';
+import { readDatabaseTime } from '../metadata/database-clock.ts';
 import type { Metadata } from '../metadata/database.ts';
 import { createProgramLoader } from '../plugins/packages/program-loader.ts';
 import { createPluginCapture } from '../plugins/services/plugin-capture.ts';
@@ -75,7 +76,12 @@ export function createPluginRuntime(deps: PluginRuntimeDeps): PluginRuntime {
     storage: deps.storageOf,
     cache: { of: main.cacheOf },
     capture: createPluginCapture({ accept: main.accept, clock, eventBytesMax: settings.captureEventBytesMax }),
-    enqueueJob: async (config, job) => void (await enqueuePluginJob(db, config, job, clock.now())),
+    enqueueJob: async (config, job) => {
+      const now = await readDatabaseTime(db);
+      // The plugin counts by this process's clock, whoever takes the job by the database's.
+      const runAt = job.runAt + (now - clock.now());
+      await enqueuePluginJob(db, config, { ...job, runAt }, now);
+    },
     api: (config, request) => main.api(config.projectId, request),
     logs,
     metrics: ownMetrics,

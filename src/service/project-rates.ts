@@ -5,10 +5,13 @@ import type { Lane } from '../eventlog/eventlog.ts';
 export interface ProjectRates {
   /** Per second. */
   of(projectId: number): Readonly<Record<Lane, number>>;
+  /** Of the projects that had any, the busiest first, at most 1,000. */
+  all(): readonly (readonly [projectId: string, Readonly<Record<Lane, number>>])[];
 }
 
 const bucketMs = 5_000;
 const buckets = 12;
+const projectsMax = 1000;
 
 interface Counted {
   readonly counts: Float64Array;
@@ -31,6 +34,7 @@ export function createCountedDoor(
     const sum = counted.counts.reduce((one, other) => one + other, 0);
     return Math.round((sum * 10) / ((buckets * bucketMs) / 1000)) / 10;
   };
+  const of = (projectId: number) => ({ live: rate(projectId, 'live'), historical: rate(projectId, 'historical') });
   return {
     door: {
       accept: async (batch) => {
@@ -43,8 +47,17 @@ export function createCountedDoor(
         counted.counts[at] = (counted.counts[at] ?? 0) + batch.events;
       },
     },
-    rates: { of: (projectId) => ({ live: rate(projectId, 'live'), historical: rate(projectId, 'historical') }) },
+    rates: { of, all: () => busiest([...byProject.keys()], of) },
   };
+}
+
+function busiest(keys: readonly string[], of: ProjectRates['of']): ReturnType<ProjectRates['all']> {
+  const ids = new Set(keys.map((key) => key.slice(key.indexOf(' ') + 1)));
+  return [...ids]
+    .map((id) => [id, of(Number(id))] as const)
+    .filter(([, { live, historical }]) => live + historical > 0)
+    .sort(([, one], [, other]) => other.live + other.historical - one.live - one.historical)
+    .slice(0, projectsMax);
 }
 
 /** Empties what lies more than a minute back. */

@@ -1,10 +1,62 @@
-import { expect, it } from 'vitest';
-import { rolesProblem } from './roles.ts';
+import { describe, expect, it } from 'vitest';
+import { isCluster, rolesProblem, storesProblem } from './roles.ts';
 
-it('one process with all roles is what there is', () => {
-  expect(rolesProblem({ roles: ['capture', 'worker', 'api'] })).toBeUndefined();
+const alone = { kafkaBrokers: '', databaseUrl: '', clickhouseUrl: '', importStaging: '' };
+const together = {
+  kafkaBrokers: 'kafka:9092',
+  databaseUrl: 'postgres://db/millrace',
+  clickhouseUrl: 'http://clickhouse:8123/millrace',
+  importStaging: 's3://bucket/staging',
+};
+const every = ['capture', 'pipeline', 'api', 'jobs'] as const;
+
+describe('which roles a process may have', () => {
+  it('all of them need nothing that other processes share', () => {
+    expect(rolesProblem({ ...alone, roles: every })).toBeUndefined();
+    expect(rolesProblem({ ...alone, databaseUrl: 'postgres://db', roles: every })).toBeUndefined();
+    expect([isCluster(alone), isCluster(together)]).toEqual([false, true]);
+  });
+
+  it('a split is refused in one sentence that names everything which is missing', () => {
+    expect(rolesProblem({ ...alone, roles: ['capture'] })).toBe(
+      'expected, for the roles capture alone, stores that several processes share, got no KAFKA_BROKERS, no DATABASE_URL, ' +
+        'no CLICKHOUSE_URL; set them, or remove --roles / MILLRACE_ROLES to run all of them in one process.',
+    );
+    expect(rolesProblem({ ...together, databaseUrl: '', roles: ['pipeline', 'capture'] })).toContain(
+      'got no DATABASE_URL;',
+    );
+  });
+
+  it('api and jobs need a bucket, capture and pipeline none', () => {
+    const without = { ...together, importStaging: '/var/staging' };
+    expect(rolesProblem({ ...without, roles: ['api'] })).toContain('no MILLRACE_IMPORT_STAGING at a bucket');
+    expect(rolesProblem({ ...without, roles: ['jobs', 'pipeline'] })).toContain(
+      'no MILLRACE_IMPORT_STAGING at a bucket',
+    );
+    expect(rolesProblem({ ...without, importStaging: '', roles: ['capture', 'pipeline'] })).toBeUndefined();
+    expect(rolesProblem({ ...together, roles: ['jobs'] })).toBeUndefined();
+  });
+
+  it('KAFKA_BROKERS makes a cluster of one process, too, and needs what a cluster needs', () => {
+    expect(rolesProblem({ ...alone, kafkaBrokers: 'k:9092', roles: every })).toMatch(
+      /no DATABASE_URL.* remove KAFKA_BROKERS/,
+    );
+    expect(rolesProblem({ ...together, roles: every })).toBeUndefined();
+  });
 });
 
-it('split roles on the embedded log are refused with a sentence', () => {
-  expect(rolesProblem({ roles: ['capture'] })).toMatch(/expected all roles .* got: capture\. .* remove/);
+describe('storesProblem', () => {
+  const none = { clickhouseUrl: '', clickhouseCluster: '', clickhouseReplicas: '' };
+
+  it('a cluster needs the address of a server, replicas need a cluster, nothing needs neither', () => {
+    expect(storesProblem(none)).toBeUndefined();
+    expect(storesProblem({ ...none, clickhouseUrl: 'http://ch:8123/db' })).toBeUndefined();
+    expect(storesProblem({ ...none, clickhouseUrl: 'http://ch:8123/db', clickhouseCluster: 'main' })).toBeUndefined();
+    expect(storesProblem({ ...none, clickhouseCluster: 'main' })).toMatch(
+      /^expected CLICKHOUSE_URL .*got none; set it/,
+    );
+    expect(storesProblem({ ...none, clickhouseReplicas: 'a,b' })).toMatch(
+      /^expected MILLRACE_CLICKHOUSE_CLUSTER beside/,
+    );
+  });
 });

@@ -3,17 +3,55 @@ import { settingDefinitions, type Settings } from '../config/settings.ts';
 /**
  * What a process brings up beside its stores; start.ts has one branch for each.
  * - capture: the routes that take bodies
- * - worker: the pipeline and the imports, each in a thread of its own, and the jobs of plugins
+ * - pipeline: log → rows, in a thread of its own
  * - api: the management API, its description and the pages
+ * - jobs: imports, in a thread of their own; jobs and schedules of plugins; replays of dead letters
  */
 export type Role = Settings['roles'][number];
 
+type RoleSettings = Pick<Settings, 'roles' | 'kafkaBrokers' | 'databaseUrl' | 'clickhouseUrl' | 'importStaging'>;
+
+/** Whether other processes work on the same stores: the event log is none that a process has for itself. */
+export function isCluster({ kafkaBrokers }: Pick<Settings, 'kafkaBrokers'>): boolean {
+  return kafkaBrokers !== '';
+}
+
 /** Why these roles cannot run; undefined when they can. */
-export function rolesProblem({ roles }: Pick<Settings, 'roles'>): string | undefined {
+export function rolesProblem(settings: RoleSettings): string | undefined {
+  const { roles } = settings;
   const every = settingDefinitions.roles.choices;
-  if (every.every((role) => roles.includes(role))) return undefined;
-  return (
-    `expected all roles (${every.join(', ')}) in one process, got: ${roles.join(', ')}. ` +
-    'The event log lives in files of this machine that only one process may own; remove --roles / MILLRACE_ROLES.'
-  );
+  const isWhole = every.every((role) => roles.includes(role));
+  if (isWhole && !isCluster(settings)) return undefined;
+  const missing = missingStores(settings);
+  if (missing.length === 0) return undefined;
+  const wanted = isWhole ? 'KAFKA_BROKERS' : `the roles ${roles.join(', ')} alone`;
+  const instead = isWhole
+    ? 'remove KAFKA_BROKERS to run on files of this machine'
+    : 'remove --roles / MILLRACE_ROLES to run all of them in one process';
+  return `expected, for ${wanted}, stores that several processes share, got no ${missing.join(', no ')}; set them, or ${instead}.`;
+}
+
+/** Why these stores cannot be opened; undefined when they can. */
+export function storesProblem(settings: Pick<Settings, 'clickhouseUrl' | 'clickhouseCluster' | 'clickhouseReplicas'>) {
+  if (settings.clickhouseUrl === '' && settings.clickhouseCluster !== '') {
+    return (
+      `expected CLICKHOUSE_URL to be a server of the cluster ${settings.clickhouseCluster} (MILLRACE_CLICKHOUSE_CLUSTER), ` +
+      'got none; set it, or remove MILLRACE_CLICKHOUSE_CLUSTER to keep events on this machine'
+    );
+  }
+  if (settings.clickhouseCluster === '' && settings.clickhouseReplicas !== '') {
+    return 'expected MILLRACE_CLICKHOUSE_CLUSTER beside MILLRACE_CLICKHOUSE_REPLICAS, got none; name the cluster';
+  }
+  return undefined;
+}
+
+function missingStores({ roles, kafkaBrokers, databaseUrl, clickhouseUrl, importStaging }: RoleSettings): string[] {
+  const needsBucket = roles.includes('api') || roles.includes('jobs');
+  const bucket = 'MILLRACE_IMPORT_STAGING at a bucket (s3://bucket/prefix)';
+  return [
+    ...(kafkaBrokers === '' ? ['KAFKA_BROKERS'] : []),
+    ...(databaseUrl === '' ? ['DATABASE_URL'] : []),
+    ...(clickhouseUrl === '' ? ['CLICKHOUSE_URL'] : []),
+    ...(needsBucket && !importStaging.startsWith('s3://') ? [bucket] : []),
+  ];
 }

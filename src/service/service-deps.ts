@@ -2,13 +2,14 @@ import type { Clock } from '../base/clock.ts';
 import type { Door } from '../batch/door.ts';
 import type { Agreements } from '../capture/agreements.ts';
 import type { Settings } from '../config/settings.ts';
+import type { EventLogWriter } from '../eventlog/eventlog.ts';
 import type { EventStore } from '../eventstore/eventstore.ts';
 import type { Staging } from '../imports/staging.ts';
 import type { LiveHub } from '../live/hub.ts';
 import type { Metadata } from '../metadata/database.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { MetricsRegistry } from '../telemetry/metrics.ts';
-import type { EventLog, SharedStores } from './stores.ts';
+import type { SharedStores } from './stores.ts';
 
 /** What every part of the service is made of. */
 export interface ServiceDeps {
@@ -18,7 +19,7 @@ export interface ServiceDeps {
   readonly clock: Clock;
   readonly db: Metadata;
   readonly store: EventStore;
-  readonly eventLog: EventLog;
+  readonly eventLog: EventLogWriter;
   readonly staging: Staging;
   /** For threads, which open connections of their own. */
   readonly shared: SharedStores;

@@ -1,7 +1,10 @@
 /** The whole service: its parts are started in this order, and stopped in the reverse one. */
 import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { systemClock } from '../base/clock.ts';
+import { newId } from '../base/ids.ts';
+import { createBudgets } from '../capture/budgets.ts';
 import { createDoor } from '../capture/create-door.ts';
 import { createAgreements, type Agreements } from '../capture/agreements.ts';
 import { findApprovedAgreement } from '../metadata/find-approved-agreement.ts';
@@ -14,16 +17,21 @@ import { siteUrlOf } from '../http/request-origin.ts';
 import { buildServer } from '../http/server.ts';
 import { firstLoginToken } from '../metadata/bootstrap.ts';
 import { prepareDataDir } from './data-dir.ts';
+import { moveProblem } from '../move/move-state.ts';
 import { healthChecks } from './health.ts';
-import { apiRole, captureRole, createAccess, type Served } from './http.ts';
+import { apiRole, captureRole, createAccess, createUnlistenedApi, type Served } from './http.ts';
+import { startJobsRole } from './jobs-role.ts';
+import { startLiveRelay } from './live-relay.ts';
+import { startPipelineRole } from './pipeline-role.ts';
 import { createCountedDoor } from './project-rates.ts';
 import { startPlugins } from './plugins.ts';
-import { rolesProblem, type Role } from './roles.ts';
+import { isCluster, rolesProblem, storesProblem, type Role } from './roles.ts';
 import type { ServiceDeps } from './service-deps.ts';
 import { startStatus } from './status.ts';
 import { startStores, type Stores, type StoresDeps } from './start-stores.ts';
+import { createSharedBudgets } from './shared-budgets.ts';
 import { createWatchedDoor } from './watched-door.ts';
-import { startWorker, type Worker } from './worker.ts';
+import type { ThreadHost } from './thread-host.ts';
 
 export interface StartedService {
   readonly url: string;
@@ -40,58 +48,92 @@ export interface Service {
 
 /** Opens nothing yet. Throws ConfigError when the settings contradict each other. */
 export function createService(settings: Settings, telemetry: Pick<ServiceDeps, 'log' | 'metrics'>): Service {
-  const problem = rolesProblem(settings);
+  const problem = rolesProblem(settings) ?? storesProblem(settings) ?? moveProblem(settings.dataDir);
   if (problem !== undefined) throw new ConfigError([problem]);
+  return createParts(settings, telemetry);
+}
+
+/** For a data directory that takes nothing any more: what waits in its log is stored, and that is all. */
+export function createPipelineAlone(settings: Settings, telemetry: Pick<ServiceDeps, 'log' | 'metrics'>): Service {
+  return createParts({ ...settings, roles: ['pipeline'] }, telemetry);
+}
+
+function createParts(settings: Settings, telemetry: Pick<ServiceDeps, 'log' | 'metrics'>): Service {
   const parts = new AsyncDisposableStack();
+  const stopping = new AbortController();
+  let isListening = false;
   return {
     start: async () => {
       try {
-        return await startParts({ ...telemetry, settings, clock: systemClock }, parts);
+        const started = await startParts({ ...telemetry, settings, clock: systemClock }, parts, stopping.signal);
+        isListening = true;
+        return started;
       } catch (error) {
         await parts.disposeAsync();
         throw error;
       }
     },
-    close: () => parts.disposeAsync(),
+    close: async () => {
+      // Readiness goes first, so that nobody is sent here any more.
+      stopping.abort();
+      if (isListening && settings.drainMs > 0) await delay(settings.drainMs);
+      await parts.disposeAsync();
+    },
   };
 }
 
-async function startParts(base: StoresDeps, parts: AsyncDisposableStack): Promise<StartedService> {
+async function startParts(
+  base: StoresDeps,
+  parts: AsyncDisposableStack,
+  stopping: AbortSignal,
+): Promise<StartedService> {
   const { settings, log, clock } = base;
   prepareDataDir(settings.dataDir, log);
+  const processId = newId();
   const { stores, first, health } = await startStores(base, parts);
   const live = new LiveHub();
   const counted = createCountedDoor(createDoor({ ...base, log: stores.eventLog }));
   const door = createWatchedDoor(counted.door, { ...base, live });
   const deps: ServiceDeps = { ...base, ...stores, door, live, agreements: createServiceAgreements(base, stores) };
+  if (isCluster(settings)) startLiveRelay({ ...deps, processId }, parts);
   const plugins = startPlugins(deps, parts);
-  const access = createAccess(deps);
+  const access = createAccess(deps, parts);
   const has = (role: Role): boolean => settings.roles.includes(role);
   let checks: HealthChecks = {};
-  const status = startStatus({ ...deps, ...health, rates: counted.rates, checks: () => checks }, parts);
-  let served: Served = { routes: [] };
-  let worker: Worker | undefined;
+  const status = startStatus({ ...deps, ...health, processId, rates: counted.rates, checks: () => checks }, parts);
+  const api = () => apiRole({ ...deps, status }, access, plugins.runtime);
+  let served: Served = {};
+  let pipeline: ThreadHost | undefined;
+  let imports: ThreadHost | undefined;
   if (has('capture')) served = { ...served, ...captureRole(deps, access) };
-  if (has('worker')) worker = startWorker(deps, plugins, parts);
-  if (has('api')) served = { ...served, ...apiRole({ ...deps, status }, access, plugins.runtime) };
-  checks = healthChecks({ ...deps, ...health, plugins: plugins.runtime, worker });
+  if (has('pipeline')) pipeline = startPipelineRole(deps, plugins, parts);
+  if (has('jobs')) imports = startJobsRole(deps, plugins, parts);
+  if (has('api')) served = { ...served, ...api() };
+  checks = healthChecks({ ...deps, ...health, plugins: plugins.runtime, pipeline, imports, stopping });
   const server = buildServer({ ...deps, ...access, ...served, health: checks });
-  plugins.serveApi((request) => server.inject(request));
+  const ownApi = createUnlistenedApi(() => ({ ...deps, ...access, ...api(), health: {} }), parts);
+  plugins.serveApi(has('api') ? (request) => server.inject(request) : ownApi);
   parts.defer(() => server.close());
   await server.listen({ host: settings.host, port: settings.port });
   // Last: loading its modules would hold up all of the above; what is accepted meanwhile waits in the log.
-  worker?.run();
+  pipeline?.start();
+  imports?.start();
   // Only now: a start that fails on a taken port must not use up the link.
-  const loginToken = await firstLoginToken(stores.db, { created: first.created, now: clock.now() });
+  const loginToken = has('api')
+    ? await firstLoginToken(stores.db, { created: first.created, now: clock.now() })
+    : undefined;
   return describeStart(settings, server, first.project?.apiToken, loginToken);
 }
 
-function createServiceAgreements({ settings, clock }: StoresDeps, { db, store }: Stores): Agreements {
+function createServiceAgreements({ settings, clock, log }: StoresDeps, { db, store }: Stores): Agreements {
+  const total = (projectId: number): Promise<number> => historicalTotal(store, projectId);
   return createAgreements({
     mode: settings.historicalAgreement,
     clock,
     findApproved: (projectId) => findApprovedAgreement(db, projectId),
-    historicalTotal: (projectId) => historicalTotal(store, projectId),
+    budgets: isCluster(settings)
+      ? createSharedBudgets({ db, log, total })
+      : createBudgets({ clock, historicalTotal: total }),
   });
 }
 

@@ -5,6 +5,8 @@
 import { join } from 'node:path';
 import type { Settings } from '../config/settings.ts';
 import type { EventLogReader } from '../eventlog/eventlog.ts';
+import type { KafkaReaderDeps } from '../eventlog/kafka/reader.ts';
+import type { KafkaLogWriter, KafkaWriterDeps } from '../eventlog/kafka/writer.ts';
 import type { SharedPositions } from '../eventlog/sqlite/shared-positions.ts';
 import type { SqliteLogOptions, SqliteLogWriter } from '../eventlog/sqlite/writer.ts';
 import type { ChdbSupervisor } from '../eventstore/chdb/supervisor.ts';
@@ -14,13 +16,16 @@ import type { StagingBucketSettings } from '../imports/staging/open-staging.ts';
 import type { Metadata } from '../metadata/database.ts';
 import type { Dialect } from '../metadata/migrations/migration.ts';
 import type { Log, WarnLog } from '../telemetry/log.ts';
+import { kafkaLogOptions } from './kafka-log-options.ts';
 
 export { takeFileLock } from '../metadata/sqlite-lock.ts';
+export type { KafkaLogOptions } from '../eventlog/kafka/cluster.ts';
+export type { KafkaLogWriter, KafkaReaderDeps, KafkaWriterDeps };
 
 /** What a thread needs to reach the stores of its process; copied to it. */
 export interface SharedStores {
-  /** How far the lanes of the event log have come. */
-  readonly eventLog: SharedArrayBuffer;
+  /** How far the lanes of the event log have come; undefined: it is on Kafka. */
+  readonly eventLog: SharedArrayBuffer | undefined;
   /** Undefined: events lie on a ClickHouse server. */
   readonly embedded: EmbeddedStore | undefined;
 }
@@ -30,17 +35,34 @@ export interface EmbeddedStore {
   readonly spoolDir: string;
 }
 
-export type EventLog = SqliteLogWriter;
+/** The processing side of the slots that a process holds. */
+export interface EventLogReaders {
+  readonly slots: number;
+  /** Each slot once at a time; each is closed by its user. */
+  reader(slot: number): EventLogReader;
+  /** After its readers. */
+  close(): Promise<void>;
+}
 
 /** File of the embedded metadata store in the data directory. */
 export function metadataFile(dataDir: string): string {
   return join(dataDir, 'metadata.sqlite');
 }
 
+/** With fewer a thread would wait for itself: one keeps the claim, one a lock, one works. */
+const connectionsPerThreadMin = 3;
+
+/** Each thread that works on the metadata has a pool; together they hold what the process may. */
+export function connectionsPerThread({ roles, databaseConnections }: Settings): number {
+  const threads = 1 + roles.filter((role) => role === 'pipeline' || role === 'jobs').length;
+  return Math.max(connectionsPerThreadMin, Math.floor(databaseConnections / threads));
+}
+
 /** PostgreSQL, or SQLite in the data directory, which must exist. */
 export async function openMetadata(
   { dataDir, databaseUrl }: Pick<Settings, 'dataDir' | 'databaseUrl'>,
   log: WarnLog,
+  connectionsMax?: number,
 ): Promise<{ readonly db: Metadata; readonly dialect: Dialect }> {
   if (databaseUrl === '') {
     const { openSqlite } = await import('../metadata/sqlite.ts');
@@ -48,7 +70,10 @@ export async function openMetadata(
   }
   const { openPostgres } = await import('../metadata/postgres.ts');
   const onConnectionLost = (err: Error): void => log.warn({ err }, 'a connection to PostgreSQL was lost');
-  return { db: openPostgres(databaseUrl, { onConnectionLost }), dialect: 'postgres' };
+  return {
+    db: openPostgres(databaseUrl, { onConnectionLost, ...(connectionsMax && { connectionsMax }) }),
+    dialect: 'postgres',
+  };
 }
 
 /** The engine in the data directory, in a process of its own. Once for the whole service, however many connect to it. */
@@ -63,35 +88,48 @@ export async function startEmbeddedStore(
   return { socketPath: engine.socketPath, spoolDir, close: () => engine.close() };
 }
 
-/** A connection to the embedded engine, or to the ClickHouse server. */
+/** A connection to the embedded engine, or to the ClickHouse server or cluster. `migrates`: brings the tables of servers up to date. */
 export async function openEventStore(
-  { clickhouseUrl, queryTimeoutMs }: Settings,
+  settings: Settings,
   embedded: EmbeddedStore | undefined,
+  migrates = false,
 ): Promise<EventStore> {
   if (embedded !== undefined) {
     const { connectChdb } = await import('../eventstore/chdb/connect-chdb.ts');
     return connectChdb(embedded.socketPath, embedded.spoolDir);
   }
-  const { connectClickhouse } = await import('../eventstore/clickhouse.ts');
-  return await connectClickhouse(clickhouseUrl, { queryTimeoutMs });
+  const { connectClickhouse } = await import('../eventstore/clickhouse/connect-clickhouse.ts');
+  const { clickhouseUrl, clickhouseCluster: cluster, clickhouseReplicas: replicas, queryTimeoutMs } = settings;
+  return await connectClickhouse(clickhouseUrl, { queryTimeoutMs, cluster, replicas, migrates });
 }
 
-/** For writing; one process at a time. */
-export async function openEventLog(settings: Settings, options: SqliteLogOptions): Promise<EventLog> {
+/** For writing, in files; one process at a time. */
+export async function openFileLog(settings: Settings, options: SqliteLogOptions): Promise<SqliteLogWriter> {
   const { openSqliteLogWriter } = await import('../eventlog/sqlite/writer.ts');
   return await openSqliteLogWriter(eventLogDir(settings), options);
 }
 
-/** In any thread of the process that has opened it for writing. */
-export async function openEventLogReader(
-  settings: Settings,
-  shared: SharedStores['eventLog'],
-): Promise<EventLogReader> {
-  const { openSqliteLogReader } = await import('../eventlog/sqlite/reader.ts');
-  return openSqliteLogReader(eventLogDir(settings), shared);
+/** For writing, on Kafka. Rejects with LogUnavailableError while it is away. */
+export async function openKafkaLog(settings: Settings, deps: KafkaWriterDeps): Promise<KafkaLogWriter> {
+  const { openKafkaLogWriter } = await import('../eventlog/kafka/writer.ts');
+  return await openKafkaLogWriter(await kafkaLogOptions(settings), deps);
 }
 
-export async function eventLogPositions(shared: SharedStores['eventLog']): Promise<SharedPositions> {
+/** In any thread of a process that has opened the log for writing. */
+export async function openEventLogReaders(
+  settings: Settings,
+  shared: SharedStores['eventLog'],
+  deps: KafkaReaderDeps,
+): Promise<EventLogReaders> {
+  if (shared === undefined) {
+    const { openKafkaLogReaders } = await import('../eventlog/kafka/reader.ts');
+    return await openKafkaLogReaders(await kafkaLogOptions(settings), deps);
+  }
+  const { openSqliteLogReader } = await import('../eventlog/sqlite/reader.ts');
+  return { slots: 1, reader: () => openSqliteLogReader(eventLogDir(settings), shared), close: async () => undefined };
+}
+
+export async function eventLogPositions(shared: SharedArrayBuffer): Promise<SharedPositions> {
   const { sharedPositions } = await import('../eventlog/sqlite/shared-positions.ts');
   return sharedPositions(shared);
 }

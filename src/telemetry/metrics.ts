@@ -42,6 +42,42 @@ export const metricDefinitions = {
     labels: ['lane'],
     help: 'Time that the oldest record in the event log has waited, since the start of the service at most.',
   },
+  millrace_log_slot_records: {
+    kind: 'gauge',
+    labels: ['lane', 'slot'],
+    help: 'With Kafka: records that wait in each slot, as every process sees them.',
+  },
+  millrace_slots_held: {
+    kind: 'gauge',
+    labels: [],
+    help: 'Slots of the event log that this process works on; 1 where the log is its own.',
+  },
+  millrace_slots_lost_total: {
+    kind: 'counter',
+    labels: [],
+    help: 'With Kafka: slots that this process held longer than their leases; what it had not stored is stored by another.',
+  },
+  millrace_log_append_seconds: {
+    kind: 'histogram',
+    labels: ['lane'],
+    help: 'With Kafka: time of one request that appends, with all that travels in it.',
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+  },
+  millrace_log_read_records_total: {
+    kind: 'counter',
+    labels: ['lane'],
+    help: 'With Kafka: records that this process read.',
+  },
+  millrace_log_read_bytes_total: {
+    kind: 'counter',
+    labels: ['lane'],
+    help: 'With Kafka: body bytes that this process read.',
+  },
+  millrace_log_failures_total: {
+    kind: 'counter',
+    labels: ['operation'],
+    help: 'With Kafka: tries that failed; most are made again. operation: append, backlog, read, wait, delete.',
+  },
   millrace_source_lag_seconds: {
     kind: 'gauge',
     labels: ['lane'],

@@ -1,5 +1,4 @@
 import type { Clock } from '../base/clock.ts';
-import { readConfigRevision } from '../metadata/config-revision.ts';
 import type { Metadata } from '../metadata/database.ts';
 import type { Queries } from '../metadata/queries.ts';
 import { chainSource, setConfigError } from '../plugins/configs/set-config-error.ts';
@@ -12,7 +11,8 @@ import { ChainCounts } from './chain-counts.ts';
 import type { ChainEvent } from './chain-event.ts';
 import { EventWays } from './event-ways.ts';
 import { runChain, runDirect, type ChainTally } from './run-chain.ts';
-import { loadTransformConfigs, type TransformConfig } from './transform-configs.ts';
+import { configReads, type ConfigReads } from './config-reads.ts';
+import type { TransformConfig } from './transform-configs.ts';
 import { Instance, type MakeStep } from './instance.ts';
 import { addConfigCounts, type ConfigCounts } from '../plugins/services/config-metrics.ts';
 import type { DirectStep, Step } from './step.ts';
@@ -49,6 +49,12 @@ interface ChainDeps {
   readonly logFailure?: (config: TransformConfig, message: string) => void;
   /** Default 5,000. */
   readonly readyMs?: number;
+  /** Default: the store is asked each time. */
+  readonly reads?: ConfigReads;
+  /** Projects whose events come by here. Default: all. */
+  readonly owns?: (projectId: number) => boolean;
+  /** Belongs first into a transaction: rejects when somebody else works on these events now. Default: nobody does. */
+  readonly hold?: (tx: Queries) => Promise<void>;
 }
 
 /**
@@ -58,6 +64,7 @@ interface ChainDeps {
  */
 export class TransformChains {
   readonly #deps: ChainDeps;
+  readonly #reads: ConfigReads;
   readonly #counts: ChainCounts;
   readonly #ways: EventWays;
   #revision = -1;
@@ -69,15 +76,16 @@ export class TransformChains {
 
   constructor(deps: ChainDeps) {
     this.#deps = deps;
+    this.#reads = deps.reads ?? configReads(deps.db);
     this.#counts = new ChainCounts(deps.clock);
     this.#ways = new EventWays((step, error) => this.#sentenceOf(step, error));
   }
 
   /** Takes up changed configuration. Returns the revision, which changes with every such change. */
   async refresh(): Promise<number> {
-    const revision = await readConfigRevision(this.#deps.db);
+    const revision = await this.#reads.revision();
     const isNew = revision !== this.#revision;
-    if (isNew) await this.#load();
+    if (isNew) await this.#load(revision);
     const retried = this.#retry();
     const settled = await this.#awaitNew();
     if (isNew || retried || settled) this.#arrange();
@@ -164,8 +172,10 @@ export class TransformChains {
   }
 
   /** Makes the running instances those of the store. */
-  async #load(): Promise<void> {
-    this.#configs = await loadTransformConfigs(this.#deps.db);
+  async #load(revision: number): Promise<void> {
+    const { owns } = this.#deps;
+    const configs = await this.#reads.configs(revision);
+    this.#configs = owns === undefined ? configs : configs.filter(({ projectId }) => owns(projectId));
     const instances = new Map<number, Instance>();
     const gone = new Map(this.#instances);
     for (const config of this.#configs) {
@@ -295,9 +305,12 @@ export class TransformChains {
     if (error === '' && instance.isStale) return;
     instance.reported = error;
     if (config.error === error || (error === '' && !config.isErrorOfChain)) return;
-    const { db, log, clock } = this.#deps;
+    const { db, log, clock, hold } = this.#deps;
     if (error !== '') log.warn({ configId: config.id, error }, 'a transformation cannot start');
-    await db.transaction().execute((tx) => setConfigError(tx, config.id, { error, source: chainSource }, clock.now()));
+    await db.transaction().execute(async (tx) => {
+      await hold?.(tx);
+      await setConfigError(tx, config.id, { error, source: chainSource }, clock.now());
+    });
   }
 }
 

@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { newId } from '../../src/base/ids.ts';
+import { createBudgets } from '../../src/capture/budgets.ts';
 import { createAgreements, type ApprovedAgreement } from '../../src/capture/agreements.ts';
 import { createProjectKeys } from '../../src/capture/project-key.ts';
 import type { ApiError } from '../../src/contract/errors.ts';
@@ -210,7 +211,8 @@ describe.each([
     const clock = jumpyClock();
     const approved: ApprovedAgreement[] = [];
     const findApproved = async (): Promise<ApprovedAgreement | undefined> => approved[0];
-    const agreements = createAgreements({ mode: 'required', clock, findApproved, historicalTotal: async () => 2e7 });
+    const budgets = createBudgets({ clock, historicalTotal: async () => 2e7 });
+    const agreements = createAgreements({ mode: 'required', clock, findApproved, budgets });
     await expect(agreements.admit(1, 1)).rejects.toMatchObject({ status: 429 });
     approved.push({ eventsPerSecond: 100 });
     clock.jump(jump);

@@ -21,7 +21,7 @@ describe.skipIf(!chromiumPath)('the home page', () => {
     await page.getByText('from posthog import Posthog').waitFor();
     await page.getByRole('tab', { name: 'curl' }).click();
     const command = await page.getByText(/^curl http/).innerText();
-    const [, url = '', body = ''] = /^curl (\S+) .* -d '(.*)'$/.exec(command) ?? [];
+    const [, url = '', body = ''] = /^curl (\S+) .* -d '(.*)'$/s.exec(command) ?? [];
     expect([url, body.includes(projectKey)]).toEqual([`${under.server.url}/batch/`, true]);
     const sent = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
     expect(sent.status).toBe(200);

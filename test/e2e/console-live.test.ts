@@ -42,7 +42,7 @@ describe.skipIf(!chromiumPath)('the page of the live stream', () => {
     await watching();
     await page.getByText('Waiting for events').waitFor();
     expect(await lookFaults(under, 'live-empty')).toEqual([]);
-    const [, url = '', body = ''] = /^curl (\S+) .* -d '(.*)'$/.exec(command) ?? [];
+    const [, url = '', body = ''] = /^curl (\S+) .* -d '(.*)'$/s.exec(command) ?? [];
     await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
     await expect.poll(() => rows().count(), { timeout: 20_000 }).toBe(2);
     await rows().filter({ hasText: 'stored' }).getByRole('button', { name: 'first event' }).click();

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chromiumPath } from '../support/browser.ts';
 import { lookFaults, startConsole, type ConsoleUnderTest } from '../support/console.ts';
-import { apiGet, projectKey } from '../support/server.ts';
+import { apiGet, personalKey, projectKey } from '../support/server.ts';
 
 interface Config {
   readonly name: string;
@@ -134,6 +134,41 @@ describe.skipIf(!chromiumPath)('the pages of transformations', () => {
     }
   });
 
+  it('its code is edited, compared, tried before it is saved, and every version can be run again', async () => {
+    const { page } = under;
+    await under.open('transformations');
+    await page.getByRole('link', { name: 'Greeter' }).click();
+    await page.getByRole('tab', { name: 'Code' }).click();
+    await page.getByRole('textbox', { name: 'index.ts' }).click();
+    await page.keyboard.press('Control+a');
+    await page.keyboard.insertText(
+      'export function processEvent(event) {\n  event.properties.loud = true;\n  return event;\n}\n',
+    );
+    await page.getByRole('button', { name: 'Show changes' }).click();
+    await page.getByText('config.greeting').first().waitFor();
+    expect(await lookFaults(under, 'transformation-code')).toEqual([]);
+    await page.getByRole('tab', { name: 'Test' }).click();
+    await page.getByText('Tried with the changes that are not saved yet.').waitFor();
+    await page.getByRole('button', { name: 'Run test' }).click();
+    await page.getByRole('region', { name: 'Difference' }).getByText('"loud"').waitFor();
+    await page.getByRole('tab', { name: 'Code' }).click();
+    await page.getByRole('button', { name: 'Save as a new version' }).click();
+    await page.getByText('Saved as version 2').waitFor();
+    await page.getByRole('switch', { name: 'Switched on' }).click();
+    await expect
+      .poll(
+        async () => {
+          await send('loud');
+          return (await storedNamed('loud')).some(({ properties }) => properties['loud'] === true);
+        },
+        { timeout: 30_000, interval: 500 },
+      )
+      .toBe(true);
+    await page.getByRole('button', { name: 'Run version 1' }).click();
+    await page.getByText('It runs version 1 now.').waitFor();
+    await page.getByText('config.greeting').first().waitFor();
+  });
+
   it('goes into the bin and comes back, with nothing lost', async () => {
     const { page } = under;
     await under.open('transformations');
@@ -145,5 +180,36 @@ describe.skipIf(!chromiumPath)('the pages of transformations', () => {
     await page.getByText('The bin is empty').waitFor();
     expect(await lookFaults(under, 'transformations-bin')).toEqual([]);
     expect(await names()).toContain('Remove nulls');
+  });
+
+  it('of a long chain the steps in view are drawn; the last is reached, and one moved by keyboard over many', async () => {
+    const { page, server } = under;
+    const headers = { authorization: `Bearer ${personalKey}`, 'content-type': 'application/json' };
+    const plugins = '/api/projects/1/plugins/?search=remove-nulls';
+    const [plugin] = (await apiGet<{ results: readonly { id: number }[] }>(server, plugins)).results;
+    for (let step = 1; step <= 60; step += 1) {
+      const body = JSON.stringify({ plugin: plugin?.id, name: `Step ${step}` });
+      const path = `${server.url}/api/projects/1/pipeline_transformation_configs/`;
+      expect((await fetch(path, { method: 'POST', headers, body })).status).toBe(201);
+    }
+    await under.open('transformations');
+    const list = page.getByRole('list', { name: 'Transformations in their order' });
+    const steps = list.getByRole('listitem');
+    await page.getByRole('link', { name: 'Step 1', exact: true }).waitFor();
+    expect(await steps.first().getAttribute('aria-setsize')).toBe('62');
+    expect(await steps.count()).toBeLessThan(40);
+    await page.getByRole('button', { name: 'Move Step 1', exact: true }).focus();
+    await page.keyboard.press('Space');
+    await page.getByText('Step 1 is over step 3 of 62.').waitFor({ state: 'attached' });
+    for (let place = 4; place <= 33; place += 1) {
+      await page.keyboard.press('ArrowDown');
+      await page.getByText(`Step 1 is over step ${place} of 62.`).waitFor({ state: 'attached' });
+    }
+    await page.keyboard.press('Space');
+    await expect.poll(async () => (await names())[32]).toBe('Step 1');
+    await page.evaluate(`document.getElementById('main').scrollTo(0, 1e6)`);
+    await page.getByRole('link', { name: 'Step 60', exact: true }).waitFor();
+    expect(await steps.count()).toBeLessThan(40);
+    expect(await lookFaults(under, 'transformations-long')).toEqual([]);
   });
 });

@@ -4,8 +4,8 @@ import type { Settings } from '../../src/config/settings.ts';
 import type { Role } from '../../src/contract/roles.ts';
 import type { ApiRoute } from '../../src/http/api-route.ts';
 import { createAuth, type Auth } from '../../src/http/auth.ts';
-import type { RateWindow } from '../../src/http/rate-limit.ts';
-import { buildServer, type ServerDeps } from '../../src/http/server.ts';
+import { createRateLimiter, parseRateLimit, type RateWindow } from '../../src/http/rate-limit.ts';
+import { buildServer, type ServedApi, type ServerDeps } from '../../src/http/server.ts';
 import type { Metadata } from '../../src/metadata/database.ts';
 import { createOrganization } from '../../src/metadata/organizations.ts';
 import { createPersonalApiKey } from '../../src/metadata/personal-api-keys.ts';
@@ -63,10 +63,10 @@ export interface RouteContext {
 export async function startTestApp(
   routes: (db: Metadata, context: RouteContext) => ApiRoute[],
   more: { readonly settings?: Partial<Settings>; readonly wrongKeyWindows?: readonly RateWindow[] } & Partial<
-    Pick<ServerDeps, 'health' | 'registerCapture' | 'registerPages' | 'consoleDir'>
+    Pick<ServerDeps, 'health' | 'registerCapture' | 'consoleDir'> & Pick<ServedApi, 'registerPages'>
   > = {},
 ): Promise<TestApp> {
-  const { settings: changed = {}, wrongKeyWindows = [], ...deps } = more;
+  const { settings: changed = {}, wrongKeyWindows = [], registerPages, ...deps } = more;
   await using cleanup = new AsyncDisposableStack();
   const store = cleanup.use(await tempMetadata());
   const { db } = store;
@@ -75,11 +75,13 @@ export async function startTestApp(
   const log = createLog('debug', { write: (line: string) => void logged.push(JSON.parse(line)) });
   const metrics = createMetrics();
   const settings = { ...loadSettings({ env: {} }).settings, apiRateLimit: 'off', ...changed };
-  const auth = createAuth({ db, clock, log, wrongKeyWindows });
-  const table = routes(db, { auth, clock });
+  const auth = createAuth({ db, clock, log, wrongKeys: createRateLimiter(wrongKeyWindows, clock) });
+  const windows = parseRateLimit(settings.apiRateLimit);
+  const rateLimiter = windows.length === 0 ? undefined : createRateLimiter(windows, clock);
+  const api = { routes: routes(db, { auth, clock }), rateLimiter, ...(registerPages && { registerPages }) };
   // Whether a console has been built here must make no difference to a test that is not about it.
   const consoleDir = 'no console';
-  const app = buildServer({ db, clock, log, metrics, settings, auth, routes: table, health: {}, consoleDir, ...deps });
+  const app = buildServer({ db, clock, log, metrics, settings, auth, api, health: {}, consoleDir, ...deps });
   cleanup.defer(() => app.close());
   await app.ready();
   const records = await createRecords(db, clock);

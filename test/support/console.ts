@@ -123,7 +123,7 @@ export async function lookFaults(
 }
 
 /** The page itself never scrolls sideways; tables and code do so in their own frames. */
-async function overflow(page: Page): Promise<string[]> {
+export async function overflow(page: Page): Promise<string[]> {
   const beyond = await page.evaluate<number>(
     `Math.max(...[document.documentElement, document.getElementById('main')].map((each) => (each ? each.scrollWidth - each.clientWidth : 0)))`,
   );

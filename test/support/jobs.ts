@@ -1,7 +1,8 @@
 import { afterEach, beforeEach } from 'vitest';
 import type { Capabilities } from '../../src/contract/plugins.ts';
-import { isoMicros } from '../../src/base/clock.ts';
+import { isoMicros, type Clock } from '../../src/base/clock.ts';
 import { bumpConfigRevision } from '../../src/metadata/config-revision.ts';
+import type { DatabaseClock } from '../../src/metadata/database-clock.ts';
 import type { Metadata } from '../../src/metadata/database.ts';
 import { createOrganization } from '../../src/metadata/organizations.ts';
 import { createProject } from '../../src/metadata/projects.ts';
@@ -41,6 +42,11 @@ export function testClock(from: () => number = () => start) {
   };
 }
 export type TestClock = ReturnType<typeof testClock>;
+
+/** In the place of the database's clock. */
+export function sharedClock(clock: Clock): DatabaseClock {
+  return { now: async () => clock.now() };
+}
 
 export async function addProject(db: Metadata): Promise<number> {
   const { id: organizationId } = await createOrganization(db, { name: 'o' }, start);

@@ -78,6 +78,7 @@ export function createTestRun(id: string, more: Partial<RunOptions> = {}): TestR
         if (waiting !== null) test.waits.push(waiting);
       },
       flush: () => Promise.resolve(writable()),
+      assertHeld: () => Promise.resolve(writable()),
     };
     return { leased, lose };
   }

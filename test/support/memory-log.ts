@@ -10,8 +10,11 @@ import {
 } from '../../src/eventlog/eventlog.ts';
 
 export interface MemoryLog {
-  readonly writer: EventLogWriter;
+  /** With the only slot as the default. */
+  readonly writer: EventLogWriter & { append(lane: Lane, record: LogRecord, slot?: number): Promise<number> };
   readonly reader: EventLogReader;
+  /** Another reader of the same records. */
+  openReader(): EventLogReader;
   /** Makes the record come back as damaged, as a checksum failure would. */
   damage(lane: Lane, seq: number, why: string): void;
   /** Until it is called with undefined: appends reject with LogUnavailableError and this message. */
@@ -23,19 +26,20 @@ interface MemoryLane {
   lastSeq: number;
 }
 
-/** The event log without a disk: for tests. Writer and reader share one thread. */
-export function createMemoryLog(): MemoryLog {
+/** The event log without a disk: for tests. Writer and reader share one thread. `id`: what tells it from others. */
+export function createMemoryLog(id = newId()): MemoryLog {
   const state: Record<Lane, MemoryLane> = { live: createLane(), historical: createLane() };
-  const wakeUp = createWakeUp();
+  const wakeUps: ReturnType<typeof createWakeUp>[] = [];
   let failure: string | undefined;
   let closed = false;
 
-  const writer: EventLogWriter = {
+  const writer: MemoryLog['writer'] = {
+    slots: 1,
     append: async (lane, record) => {
       if (closed) throw new LogUnavailableError('the event log is closed');
       if (failure !== undefined) throw new LogUnavailableError(failure);
       const seq = addRecord(state[lane], record);
-      wakeUp.wake();
+      for (const { wake } of wakeUps) wake();
       return seq;
     },
     backlog: (lane) => {
@@ -47,23 +51,29 @@ export function createMemoryLog(): MemoryLog {
       }
       return totals;
     },
+    end: async (lane) => state[lane].lastSeq,
     close: async () => {
       closed = true;
     },
   };
-  const reader: EventLogReader = {
-    id: newId(),
-    read: async (lane, afterSeq, limits) => readRecords(state[lane], afterSeq, limits),
-    commit: (lane, seq) => {
-      const { records } = state[lane];
-      for (const known of records.keys()) if (known <= seq) records.delete(known);
-    },
-    waitForAppend: (timeoutMs) => wakeUp.wait(timeoutMs),
-    close: async () => wakeUp.close(),
+  const openReader = (): EventLogReader => {
+    const wakeUp = createWakeUp();
+    wakeUps.push(wakeUp);
+    return {
+      id,
+      read: async (lane, afterSeq, limits) => readRecords(state[lane], afterSeq, limits),
+      commit: (lane, seq) => {
+        const { records } = state[lane];
+        for (const known of records.keys()) if (known <= seq) records.delete(known);
+      },
+      waitForAppend: (timeoutMs) => wakeUp.wait(timeoutMs),
+      close: async () => wakeUp.close(),
+    };
   };
   return {
     writer,
-    reader,
+    reader: openReader(),
+    openReader,
     damage: (lane, seq, why) => {
       const record = state[lane].records.get(seq);
       if (record === undefined) throw new Error(`expected a waiting record to damage, got: ${lane} ${seq}`);

@@ -31,6 +31,8 @@ interface BenchOptions {
   /** Empty and migrated; stays the caller's. */
   readonly db?: Metadata;
   readonly live?: LiveReaders;
+  /** Of the event log. Default: like no other. */
+  readonly logId?: string;
   /** Default: a new, empty one. */
   readonly recording?: ReturnType<typeof createRecordingStore>;
 }
@@ -41,12 +43,13 @@ export async function createBench(options: BenchOptions = {}) {
   if (db === undefined) throw new Error('expected a metadata store');
   const organization = await createOrganization(db, { name: 'Own' }, startedAt);
   const { id: projectId } = await createProject(db, { organizationId: organization.id, name: 'first' }, startedAt);
-  const log = createMemoryLog();
+  const log = createMemoryLog(options.logId);
   const recording = options.recording ?? createRecordingStore();
   const metrics = createMetrics();
   const plugins = options.plugins ?? [];
   const storage = new WindowStorage(db);
   const runner = createRunner(log, {
+    hold: { slot: 0, epoch: 0 },
     reader: log.reader,
     store: recording.store,
     db,
@@ -86,7 +89,7 @@ export async function createBench(options: BenchOptions = {}) {
   };
 }
 
-function stepDeps(db: Metadata, plugins: readonly Plugin[], storage: WindowStorage): StepDeps {
+export function stepDeps(db: Metadata, plugins: readonly Plugin[], storage: Pick<WindowStorage, 'of'>): StepDeps {
   const refuse = async (): Promise<never> => {
     throw new Error('this bench runs built-in transformations only');
   };
@@ -145,7 +148,7 @@ function createRunner(log: MemoryLog, parts: Omit<PipelineDeps, 'failpoint'>) {
   };
 }
 
-async function addTransformation(
+export async function addTransformation(
   db: Metadata,
   projectId: number,
   plugins: readonly Plugin[],

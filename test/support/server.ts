@@ -56,6 +56,13 @@ function killWithStore(child: ChildProcess): void {
   if (store !== undefined) process.kill(store, 'SIGKILL');
 }
 
+export interface StartOptions {
+  readonly waitForReady?: boolean;
+  readonly stderr?: 'pipe' | number;
+  /** Default 30,000. */
+  readonly readyMs?: number;
+}
+
 /**
  * Starts the real program on `dataDir` and waits until it is ready. It ends with the test that starts it. One that others know
  * by its address gets its port in `env`. `stderr`: a file that is open, instead of what `output` gives.
@@ -63,7 +70,7 @@ function killWithStore(child: ChildProcess): void {
 export async function startServer(
   dataDir: string,
   env: Readonly<Record<string, string>> = {},
-  { waitForReady = true, stderr = 'pipe' }: { readonly waitForReady?: boolean; readonly stderr?: 'pipe' | number } = {},
+  { waitForReady = true, stderr = 'pipe', readyMs = 30_000 }: StartOptions = {},
 ): Promise<TestServer> {
   const port = Number(env['MILLRACE_PORT'] ?? (await freePort()));
   const child = spawn(process.execPath, [program, 'serve'], {
@@ -101,7 +108,7 @@ export async function startServer(
     },
   };
   try {
-    await untilReady(server, waitForReady ? '/readyz' : '/livez');
+    await untilReady(server, waitForReady ? '/readyz' : '/livez', readyMs);
   } catch (error) {
     killWithStore(child);
     throw error;
@@ -109,8 +116,8 @@ export async function startServer(
   return server;
 }
 
-async function untilReady(server: TestServer, path: string): Promise<void> {
-  const deadline = Date.now() + 30_000;
+async function untilReady(server: TestServer, path: string, withinMs: number): Promise<void> {
+  const deadline = Date.now() + withinMs;
   while (Date.now() < deadline) {
     if (server.child.exitCode !== null || server.child.signalCode !== null) break;
     const answer = await fetch(server.url + path).catch(() => undefined);
@@ -118,7 +125,9 @@ async function untilReady(server: TestServer, path: string): Promise<void> {
     if (answer?.status === 200) return;
     await delay(25);
   }
-  throw new Error(`expected the server to answer 200 on ${path} within 30 s; it printed:\n${server.output()}`);
+  throw new Error(
+    `expected the server to answer 200 on ${path} within ${withinMs / 1000} s; it printed:\n${server.output()}`,
+  );
 }
 
 /** GET on the management API with the bootstrap key; throws on anything but 200. */

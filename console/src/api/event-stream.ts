@@ -1,5 +1,5 @@
 import { createParser } from 'eventsource-parser';
-import { ApiError, isTransient } from './api-error.ts';
+import { ApiError, isSignedOut, isTransient } from './api-error.ts';
 import { send, type Query } from './request.ts';
 
 export interface StreamMessage {
@@ -14,6 +14,8 @@ export interface StreamOptions {
   readonly onMessage: (message: StreamMessage) => void;
   /** `reason`: what the service refused it with for now; absent when the connection broke. */
   readonly onState?: (state: StreamState, reason?: ApiError) => void;
+  /** Resolves when somebody has signed in after the session ended. */
+  readonly untilSignedIn: (signal: AbortSignal) => Promise<void>;
 }
 
 export type StreamState = 'connecting' | 'open' | 'waiting';
@@ -24,11 +26,11 @@ const silenceMsMax = 40_000;
 
 /**
  * Reads a stream of server-sent events until the signal ends it; after a break it waits and connects again, telling the server
- * the last id it saw.
+ * the last id it saw. A session that ends is waited for, too: until somebody signs in nothing is asked.
  * @throws ApiError for what waiting does not cure
  */
 export async function readStream(path: string, options: StreamOptions): Promise<void> {
-  const { signal, onState } = options;
+  const { signal, onState, untilSignedIn } = options;
   let lastId: string | undefined;
   let failures = 0;
   while (!signal.aborted) {
@@ -42,11 +44,12 @@ export async function readStream(path: string, options: StreamOptions): Promise<
     } catch (error) {
       if (signal.aborted) return;
       // A connection that breaks in the middle is no ApiError.
-      if (error instanceof ApiError && !isTransient(error)) throw error;
+      if (error instanceof ApiError && !isTransient(error) && !isSignedOut(error)) throw error;
       if (error instanceof ApiError && error.status !== 0) reason = error;
     }
     if (signal.aborted) return;
     onState?.('waiting', reason);
+    if (isSignedOut(reason)) await untilSignedIn(signal);
     await pause(Math.min(500 * 2 ** failures, delayMaxMs), signal);
     failures += 1;
   }

@@ -9,8 +9,8 @@ describe('the query client', () => {
   afterEach(() => vi.useRealTimers());
 
   it.each([
-    ['nobody answers', unreachable(new TypeError('refused')), 4, 0, 1],
-    ['the service asks to wait', refused(503, 'unavailable'), 4, 0, 1],
+    ['nobody answers', unreachable(new TypeError('refused')), 4, 0, 2],
+    ['the service asks to wait', refused(503, 'unavailable'), 4, 0, 2],
     ['the record is gone', refused(404, 'not_found'), 1, 0, 0],
     ['the session has ended', refused(401, 'not_authenticated'), 1, 1, 0],
   ])(

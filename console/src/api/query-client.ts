@@ -17,6 +17,11 @@ export function createQueryClient({ onSignedOut, onTrouble }: FailureHandlers): 
     if (isSignedOut(error)) onSignedOut();
     if (isTransient(error)) onTrouble();
   };
+  const mayRetry = (failures: number, error: unknown): boolean => {
+    // The first try that fails is enough to look what is wrong; the page says it while the others are made.
+    if (failures === 0 && isTransient(error)) onTrouble();
+    return failures < retriesMax && isTransient(error);
+  };
   return new QueryClient({
     queryCache: new QueryCache({ onError }),
     mutationCache: new MutationCache({ onError }),
@@ -26,10 +31,6 @@ export function createQueryClient({ onSignedOut, onTrouble }: FailureHandlers): 
       mutations: { retry: false, networkMode: 'always' },
     },
   });
-}
-
-function mayRetry(failures: number, error: unknown): boolean {
-  return failures < retriesMax && isTransient(error);
 }
 
 function delayOf(failures: number, error: unknown): number {

@@ -33,7 +33,8 @@ export function Chart(props: ChartProps) {
   const { timezone } = useProject();
   return (
     <figure className="flex min-w-0 flex-col gap-2">
-      <div style={{ height: height + 40 }} aria-hidden="true">
+      {/* Room for a legend of one line; on narrow screens it may take more. */}
+      <div style={{ minHeight: height + 40 }} aria-hidden="true">
         <Suspense>
           <ChartCanvas {...props} height={height} format={format} timezone={timezone} />
         </Suspense>

@@ -3,8 +3,9 @@ import { javascript } from '@codemirror/lang-javascript';
 import { json, jsonParseLinter } from '@codemirror/lang-json';
 import { bracketMatching, HighlightStyle, indentOnInput, syntaxHighlighting } from '@codemirror/language';
 import { linter, lintGutter } from '@codemirror/lint';
+import { unifiedMergeView } from '@codemirror/merge';
 import { EditorState, type Extension } from '@codemirror/state';
-import { EditorView, highlightActiveLine, keymap, lineNumbers } from '@codemirror/view';
+import { EditorView, highlightActiveLine, highlightSpecialChars, keymap, lineNumbers } from '@codemirror/view';
 import { useEffect, useRef } from 'react';
 import type { CodeEditorProps } from './code-editor.tsx';
 import { codeHighlights, codeTheme } from './code-theme.ts';
@@ -15,7 +16,7 @@ export function CodeEditorView({ value, ...props }: CodeEditorProps) {
   const viewRef = useRef<EditorView>(undefined);
   const latest = useRef(props);
   latest.current = props;
-  const { label, language, readOnly = false } = props;
+  const { label, language, readOnly = false, original } = props;
   const initial = useRef(value);
   initial.current = value;
   useEffect(() => {
@@ -24,6 +25,7 @@ export function CodeEditorView({ value, ...props }: CodeEditorProps) {
     const root = host.shadowRoot ?? host.attachShadow({ mode: 'open' });
     const extensions = [
       ...basics(label, language, readOnly),
+      original === undefined ? [] : unifiedMergeView({ original, mergeControls: false, gutter: true }),
       keymap.of([{ key: 'Mod-Enter', run: () => submit(latest.current) }, ...defaultKeymap, ...historyKeymap]),
       EditorView.updateListener.of((update) => {
         if (update.docChanged) latest.current.onChange?.(update.state.doc.toString());
@@ -36,7 +38,7 @@ export function CodeEditorView({ value, ...props }: CodeEditorProps) {
     });
     viewRef.current = view;
     return () => view.destroy();
-  }, [label, language, readOnly]);
+  }, [label, language, readOnly, original]);
   useEffect(() => {
     const view = viewRef.current;
     const shown = view?.state.doc.toString();
@@ -47,6 +49,19 @@ export function CodeEditorView({ value, ...props }: CodeEditorProps) {
   return <div ref={hostRef} className="h-full" />;
 }
 
+/**
+ * Text typed over a selection. The browser would give the new text the look of the old one by a style of its own, which the
+ * content security policy refuses; the editor replaces it without.
+ */
+const typedOver = EditorView.domEventHandlers({
+  beforeinput: ({ inputType, data, isComposing }, view) => {
+    const { selection, readOnly } = view.state;
+    if (inputType !== 'insertText' || data === null || isComposing || readOnly || selection.main.empty) return false;
+    view.dispatch(view.state.replaceSelection(data), { userEvent: 'input.type' });
+    return true;
+  },
+});
+
 function submit({ onSubmit }: Pick<CodeEditorProps, 'onSubmit'>): boolean {
   onSubmit?.();
   return onSubmit !== undefined;
@@ -56,9 +71,12 @@ function basics(label: string, language: CodeEditorProps['language'], readOnly: 
   return [
     lineNumbers(),
     history(),
+    // Marks of direction and control characters are shown as such: code and events are somebody else's.
+    highlightSpecialChars(),
     bracketMatching(),
     indentOnInput(),
     highlightActiveLine(),
+    typedOver,
     EditorView.lineWrapping,
     EditorView.contentAttributes.of({ 'aria-label': label }),
     EditorState.readOnly.of(readOnly),

@@ -8,6 +8,8 @@ export interface CodeEditorProps {
   readonly onChange?: (value: string) => void;
   readonly language: 'javascript' | 'json';
   readonly readOnly?: boolean;
+  /** What it is compared with: differences are marked in place. */
+  readonly original?: string | undefined;
   /** CSS height. */
   readonly height?: string;
   /** mod+enter. */

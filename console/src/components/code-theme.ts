@@ -15,6 +15,14 @@ export const codeTheme = {
     backgroundColor: 'color-mix(in srgb, var(--accent) 30%, transparent)',
   },
   '.cm-tooltip': { backgroundColor: 'var(--surface)', color: 'var(--ink)', border: '1px solid var(--line)' },
+  // What a comparison marks.
+  '.cm-deletedChunk, .cm-deletedLine': {
+    backgroundColor: 'color-mix(in srgb, var(--danger-soft) 50%, var(--surface)) !important',
+  },
+  '.cm-deletedText': { background: 'transparent !important', textDecoration: 'line-through' },
+  '.cm-changedLine, .cm-insertedLine': {
+    backgroundColor: 'color-mix(in srgb, var(--ok-soft) 50%, var(--surface)) !important',
+  },
   '.cm-matchingBracket': { backgroundColor: 'var(--accent-soft) !important' },
 } as const;
 

@@ -7,7 +7,7 @@ interface FactsProps {
 /** Names and values, one under the other. */
 export function Facts({ facts }: FactsProps) {
   return (
-    <dl className="grid grid-cols-1 gap-x-6 gap-y-1 text-sm sm:grid-cols-[max-content_1fr] sm:gap-y-2">
+    <dl className="grid grid-cols-1 items-baseline gap-x-6 gap-y-1 text-sm sm:grid-cols-[max-content_1fr] sm:gap-y-2">
       {facts.map(([name, value]) => (
         <div key={name} className="contents">
           <dt className="text-soft not-first:pt-2 sm:pt-0!">{name}</dt>

@@ -1,4 +1,5 @@
 import { useId, type ReactNode } from 'react';
+import { UserText } from './user-text.tsx';
 
 /** What a control inside a field is given. */
 export interface ControlProps {
@@ -36,7 +37,7 @@ export function Field({ label, hint, error, required = false, children }: FieldP
       )}
       {error !== undefined && (
         <p id={errorId} role="alert" className="text-xs text-danger">
-          {error}
+          <UserText text={error} charsMax={600} />
         </p>
       )}
     </div>

@@ -2,6 +2,7 @@ import { Button } from './button.tsx';
 import type { ControlProps } from './field.tsx';
 import { isJsonObject } from './json-value.ts';
 import { UserText } from './user-text.tsx';
+import { plainText } from './plain-text.ts';
 
 interface FileInputProps {
   readonly control: ControlProps;
@@ -38,7 +39,7 @@ export function FileInput({ control, name, stored, value, onChange, disabled, ac
             <Button
               kind="quiet"
               size="small"
-              aria-label={`Remove the file of ${name}`}
+              aria-label={`Remove the file of ${plainText(name)}`}
               disabled={disabled}
               onClick={() => onChange('')}
             >

@@ -4,6 +4,7 @@ import { isTyping } from '../shell/is-typing.ts';
 import { Button } from './button.tsx';
 import { Input } from './input.tsx';
 import { BareSelect, type Choice } from './select.tsx';
+import { TimeFilter } from './time-filter.tsx';
 
 export type Filter<Name extends string = string> =
   | {
@@ -19,6 +20,13 @@ export type Filter<Name extends string = string> =
       readonly name: Name;
       readonly label: string;
       readonly choices: readonly Choice<string>[];
+    }
+  | {
+      /** ISO 8601 in the address, the clocks of a zone in the field. */
+      readonly kind: 'time';
+      readonly name: Name;
+      readonly label: string;
+      readonly timezone: string;
     };
 
 interface FilterBarProps<Values extends object> {
@@ -66,6 +74,7 @@ interface FilterControlProps {
 
 function FilterControl({ filter, value, onChange }: FilterControlProps) {
   if (filter.kind === 'text') return <TextFilter {...filter} value={value} onChange={onChange} />;
+  if (filter.kind === 'time') return <TimeFilter {...filter} value={value} onChange={onChange} />;
   const choices = [{ value: '', label: filter.label }, ...filter.choices];
   return (
     <span className="w-44">

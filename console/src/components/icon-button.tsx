@@ -2,6 +2,7 @@ import type { ReactElement } from 'react';
 import { classNames } from './class-names.ts';
 import { Tooltip } from './tooltip.tsx';
 import { Button, type ButtonProps } from './button.tsx';
+import { plainText } from './plain-text.ts';
 
 interface IconButtonProps extends Omit<ButtonProps, 'children' | 'icon'> {
   /** What it does: its accessible name and its tooltip. */
@@ -16,7 +17,7 @@ export function IconButton({ label, icon, kind = 'quiet', size = 'medium', class
         kind={kind}
         size={size}
         icon={icon}
-        aria-label={label}
+        aria-label={plainText(label)}
         className={classNames(size === 'small' ? 'w-7' : 'w-8', 'px-0!', className)}
         {...props}
       />

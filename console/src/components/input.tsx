@@ -7,7 +7,7 @@ export const inputStyle = classNames(
   'aria-invalid:border-danger disabled:bg-sunken disabled:text-soft',
 );
 
-/** A bare input of one line; with a label it is a TextInput. */
+/** A bare input of one line, in the direction of what is typed; with a label it is a TextInput. */
 export function Input({ className, ...props }: ComponentProps<'input'>) {
-  return <input className={classNames(inputStyle, 'h-8', className)} {...props} />;
+  return <input dir="auto" className={classNames(inputStyle, 'h-8', className)} {...props} />;
 }

@@ -64,7 +64,7 @@ interface JsonBranchProps {
 function JsonBranch({ name, entries, isArray, openDepth }: JsonBranchProps) {
   const [open, setOpen] = useState(openDepth > 0);
   const [shown, setShown] = useState(itemsMax);
-  const count = `${entries.length.toLocaleString('en')} ${isArray ? 'items' : 'keys'}`;
+  const count = `${entries.length.toLocaleString('en')} ${isArray ? 'item' : 'key'}${entries.length === 1 ? '' : 's'}`;
   return (
     <div>
       <button

@@ -1,4 +1,5 @@
 import { useEffect, type ReactNode } from 'react';
+import { plainText } from './plain-text.ts';
 
 interface PageHeaderProps {
   /** Heading of the page, and the title of the tab unless `tabTitle` says otherwise. */
@@ -12,7 +13,7 @@ interface PageHeaderProps {
 /** The heading of every page: also names the tab. */
 export function PageHeader({ title, heading, description, actions }: PageHeaderProps) {
   useEffect(() => {
-    document.title = `${title} · Millrace`;
+    document.title = `${plainText(title)} · Millrace`;
   }, [title]);
   return (
     <header className="flex flex-wrap items-start justify-between gap-x-4 gap-y-2 pb-4">

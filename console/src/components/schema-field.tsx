@@ -66,7 +66,7 @@ function Control({ field, control, name, stored, value, onChange, disabled }: Se
       return (
         <textarea
           {...typed}
-          rows={5}
+          rows={4}
           className={classNames(inputStyle, 'py-1.5')}
           onChange={(event) => onChange(event.target.value)}
         />

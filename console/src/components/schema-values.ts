@@ -1,30 +1,12 @@
+import type { PluginFieldRecord, SchemaEntryRecord } from '../../../src/contract/plugin-fields.ts';
 import { ApiError } from '../api/api-error.ts';
 import { isJsonObject, sameJson } from './json-value.ts';
 
-export type FieldType = 'string' | 'text' | 'number' | 'boolean' | 'choice' | 'json' | 'attachment';
-
-/** Key of another field and the value that it must have (`""`: none); without a value: any but none. */
-type FieldCondition = readonly [key: string, value?: unknown];
-
 /** One setting, as a plugin's `config_schema` declares it. */
-export interface SchemaField {
-  readonly key: string;
-  readonly name: string;
-  readonly type: FieldType;
-  readonly default?: unknown;
-  readonly hint?: string;
-  readonly required?: boolean;
-  readonly secret?: boolean;
-  readonly choices?: readonly string[];
-  readonly minimum?: number;
-  readonly maximum?: number;
-  readonly integer?: boolean;
-  readonly markdown?: string;
-  readonly required_if?: readonly FieldCondition[];
-  readonly visible_if?: readonly FieldCondition[];
-}
+export type SchemaField = PluginFieldRecord;
+export type SchemaEntry = SchemaEntryRecord;
 
-export type SchemaEntry = SchemaField | { readonly markdown: string };
+type FieldCondition = NonNullable<SchemaField['visible_if']>[number];
 
 /**
  * Settings by key, as the API shows them and as they are typed: a secret that is set is there as its mask, a file that is set as

@@ -4,6 +4,7 @@ import { Button } from './button.tsx';
 import { classNames } from './class-names.ts';
 import type { ControlProps } from './field.tsx';
 import { Input, inputStyle } from './input.tsx';
+import { plainText } from './plain-text.ts';
 
 interface SecretInputProps {
   readonly control: ControlProps;
@@ -34,7 +35,7 @@ export function SecretInput(props: SecretInputProps) {
     <div className="flex items-start gap-2">
       <SecretText {...props} onChange={type} focused={replacing} />
       {isSet && (
-        <Button aria-label={`Keep the present ${name}`} onClick={cancel}>
+        <Button aria-label={`Keep the present ${plainText(name)}`} onClick={cancel}>
           Cancel
         </Button>
       )}
@@ -59,13 +60,19 @@ function SetSecret({
   return (
     <div className="flex min-h-8 flex-wrap items-center gap-2">
       <Badge tone={cleared ? 'warn' : 'ok'}>{cleared ? 'cleared when saved' : 'set'}</Badge>
-      <Button id={control.id} size="small" aria-label={`Replace ${name}`} disabled={disabled} onClick={replace}>
+      <Button
+        id={control.id}
+        size="small"
+        aria-label={`Replace ${plainText(name)}`}
+        disabled={disabled}
+        onClick={replace}
+      >
         Replace
       </Button>
       <Button
         kind="quiet"
         size="small"
-        aria-label={`${cleared ? 'Keep' : 'Clear'} ${name}`}
+        aria-label={`${cleared ? 'Keep' : 'Clear'} ${plainText(name)}`}
         disabled={disabled}
         onClick={() => onChange(cleared ? stored : '')}
       >

@@ -3,6 +3,7 @@ import type { ReactNode } from 'react';
 import { classNames } from './class-names.ts';
 import { Field, type ControlProps } from './field.tsx';
 import { inputStyle } from './input.tsx';
+import { plainText } from './plain-text.ts';
 
 export interface Choice<Value extends string> {
   readonly value: Value;
@@ -32,7 +33,7 @@ export function BareSelect<Value extends string>({ value, choices, onChange, ...
       >
         {choices.map((choice) => (
           <option key={choice.value} value={choice.value}>
-            {choice.label}
+            {plainText(choice.label)}
           </option>
         ))}
       </select>

@@ -31,8 +31,8 @@ export function TableHead<Row extends RowData>({ header, column }: TableHeadProp
         type="button"
         onClick={() => header.column.toggleSorting()}
         className={classNames(
-          'inline-flex items-center gap-1 hover:text-ink',
-          column?.align === 'end' && 'flex-row-reverse',
+          'flex items-center gap-1 hover:text-ink',
+          column?.align === 'end' && 'ml-auto flex-row-reverse',
         )}
       >
         {column?.header}

@@ -18,6 +18,7 @@ export function TextArea({ label, value, onChange, hint, error, className, ...pr
       {(control) => (
         <textarea
           rows={4}
+          dir="auto"
           {...props}
           {...control}
           className={classNames(inputStyle, 'py-1.5', className)}

@@ -1,5 +1,6 @@
 import { Tooltip as Base } from '@base-ui/react/tooltip';
 import type { ReactElement, ReactNode } from 'react';
+import { UserText } from './user-text.tsx';
 
 interface TooltipProps {
   readonly text: ReactNode;
@@ -15,7 +16,7 @@ export function Tooltip({ text, children }: TooltipProps) {
       <Base.Portal>
         <Base.Positioner sideOffset={6} className="z-50">
           <Base.Popup className="max-w-72 rounded-md border border-line bg-surface px-2 py-1 text-xs text-ink shadow-float">
-            {text}
+            {typeof text === 'string' ? <UserText text={text} charsMax={200} short /> : text}
           </Base.Popup>
         </Base.Positioner>
       </Base.Portal>

@@ -1,5 +1,5 @@
 import { Search } from 'lucide-react';
-import { lazy, Suspense, useState } from 'react';
+import { lazy, startTransition, Suspense, useState } from 'react';
 import { Button } from '../components/button.tsx';
 import { useGeneralKeys } from './use-general-keys.ts';
 
@@ -9,11 +9,13 @@ const ShortcutSheet = lazy(async () => ({ default: (await import('./shortcut-she
 /** Opens the command palette (also mod+k); `?` opens the list of shortcuts. Both are loaded when first opened. */
 export function PaletteButton() {
   const [open, setOpen] = useState<'palette' | 'shortcuts'>();
-  useGeneralKeys({ onPalette: () => setOpen('palette'), onShortcuts: () => setOpen('shortcuts') });
+  // As a transition: otherwise React holds back what was loaded for 300 ms after it has drawn that it is not there yet.
+  const show = (what: 'palette' | 'shortcuts'): void => startTransition(() => setOpen(what));
+  useGeneralKeys({ onPalette: () => show('palette'), onShortcuts: () => show('shortcuts') });
   const close = (): void => setOpen(undefined);
   return (
     <>
-      <Button kind="plain" icon={<Search aria-hidden="true" className="size-4" />} onClick={() => setOpen('palette')}>
+      <Button kind="plain" icon={<Search aria-hidden="true" className="size-4" />} onClick={() => show('palette')}>
         <span className="sr-only text-soft sm:not-sr-only">Search</span>
         <kbd
           aria-hidden="true"
@@ -23,7 +25,7 @@ export function PaletteButton() {
         </kbd>
       </Button>
       <Suspense>
-        {open === 'palette' && <CommandPalette onClose={close} onShortcuts={() => setOpen('shortcuts')} />}
+        {open === 'palette' && <CommandPalette onClose={close} onShortcuts={() => show('shortcuts')} />}
         {open === 'shortcuts' && <ShortcutSheet onClose={close} />}
       </Suspense>
     </>

@@ -12,17 +12,19 @@ interface SessionGateProps {
   readonly children: ReactNode;
 }
 
-const lookEveryMs = 3_000;
+/** While nobody is signed in: signing in with a link happens in another tab, and this one notices. */
+const awaitingMs = 3_000;
+/** A page that asks for nothing by itself notices, too, that the session has ended. */
+const calmMs = 15_000;
 
 /** Sign-in in place of the page at the start, and above the page when the session ends later: what was typed stays. */
 export function SessionGate({ session, children }: SessionGateProps) {
   const expired = useSyncExternalStore(session.subscribe, session.isExpired);
   const client = useQueryClient();
-  // Signing in with a link happens in another tab; this one notices.
   const me = useQuery({
     ...meQuery,
     staleTime: Infinity,
-    refetchInterval: ({ state }) => (expired || state.error !== null ? lookEveryMs : false),
+    refetchInterval: ({ state }) => (expired || state.error !== null ? awaitingMs : calmMs),
   });
   const answeredAt = me.dataUpdatedAt;
   useEffect(() => {

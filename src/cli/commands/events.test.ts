@@ -59,33 +59,6 @@ describe('events list', () => {
   });
 });
 
-describe('events tail', () => {
-  it('prints every event once, as it appears, and ends with code 130 on Ctrl-C', async () => {
-    let stored = 3;
-    answer = () => {
-      const results = Array.from({ length: stored }, (_, index) => event(stored - 1 - index));
-      stored += 2;
-      return { status: 200, body: { next: null, previous: null, results } };
-    };
-    const { code, stdout } = await runCommand(['events', 'tail', '--every', '0.05', '--json', '--url', url], {
-      onStart: (command) => {
-        const timer = setInterval(() => {
-          if (stored < 11) return;
-          clearInterval(timer);
-          setTimeout(() => command.interrupt(), 100);
-        }, 10);
-      },
-    });
-    const ids = stdout
-      .trim()
-      .split('\n')
-      .map((line) => (JSON.parse(line) as { id: string }).id);
-    expect(ids.length).toBeGreaterThanOrEqual(7);
-    expect(ids).toEqual(ids.map((_, index) => `id-${index}`));
-    expect(code).toBe(exitCodes.interrupted.code);
-  });
-});
-
 describe('what the service refuses becomes an exit code and a sentence', () => {
   it.each([
     [401, exitCodes.auth.code, 'API key invalid.'],

@@ -1,9 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Option, type Command } from 'commander';
 import { addApiOptions, projectApi, type ApiOptions, type ProjectApi } from '../api-options.ts';
 import { CommandError } from '../exit-codes.ts';
-import { stopSignal } from '../stop-signal.ts';
 import { printable, type Terminal } from '../terminal.ts';
+import { eventsTailCommand } from './events-tail.ts';
 
 interface EventOptions extends ApiOptions {
   readonly event?: string;
@@ -13,7 +12,6 @@ interface EventOptions extends ApiOptions {
   readonly historical?: string;
   readonly limit?: string;
   readonly interval?: string;
-  readonly every?: string;
 }
 
 interface StoredEvent {
@@ -36,14 +34,11 @@ interface Counts {
 
 const pageSizeMax = 1000;
 
-/** Stored events of a running service. */
+/** Events of a running service: stored ones, and those on their way. */
 export function eventsCommand(parent: Command, terminal: Terminal): void {
-  const events = parent.command('events').description('stored events of a running service');
+  const events = parent.command('events').description('stored events of a running service, and those on their way');
 
-  withFilter(addApiOptions(events.command('tail')))
-    .option('--every <seconds>', 'how often to ask', '2')
-    .description('print events as they are stored, by their time (stage: stored); --json prints one object per line')
-    .action((options: EventOptions) => tail(terminal, options));
+  eventsTailCommand(events, terminal);
 
   withFilter(addApiOptions(events.command('list')))
     .option('--limit <number>', 'how many', '20')
@@ -87,35 +82,6 @@ async function list(terminal: Terminal, options: EventOptions): Promise<void> {
     left -= page.length;
     if (left <= 0) return;
   }
-}
-
-async function tail(terminal: Terminal, options: EventOptions): Promise<void> {
-  const api = projectApi(options);
-  const everyMs = positive('--every', options.every ?? '2') * 1000;
-  const stop = stopSignal(terminal.process);
-  let seen: Set<string> | undefined;
-  terminal.note('waiting for events; Ctrl-C stops');
-  while (!stop.signal.aborted) {
-    const fresh: StoredEvent[] = [];
-    for await (const page of pages(api, options, 100)) {
-      const unseen = page.filter((event) => seen?.has(event.id) !== true);
-      fresh.push(...unseen);
-      // The first look shows what is there already, one page of it; later ones go back to what was shown.
-      if (seen === undefined || unseen.length < page.length || fresh.length >= pageSizeMax) break;
-    }
-    seen = remember(seen ?? new Set(), fresh);
-    for (const event of fresh.reverse()) show(terminal, event, options);
-    await sleep(everyMs, undefined, { signal: stop.signal }).catch(() => undefined);
-  }
-  stop.rethrow();
-}
-
-const rememberedMax = 20_000;
-
-function remember(seen: Set<string>, events: readonly StoredEvent[]): Set<string> {
-  for (const { id } of events) seen.add(id);
-  if (seen.size <= rememberedMax) return seen;
-  return new Set([...seen].slice(-rememberedMax / 2));
 }
 
 async function* pages(api: ProjectApi, options: EventOptions, limit: number): AsyncGenerator<readonly StoredEvent[]> {

@@ -7,13 +7,15 @@ import { addSettingOptions, settingsFrom } from '../setting-options.ts';
 import { stopSignal } from '../stop-signal.ts';
 import type { Terminal } from '../terminal.ts';
 
+/** Beyond the time in which requests are still taken. */
 const closeMsMax = 10_000;
 
 export function serveCommand(parent: Command, terminal: Terminal): void {
   addSettingOptions(parent.command('serve'))
     .description('run the service')
     .action(async (options: Readonly<Record<string, unknown>>) => {
-      const { settings } = settingsFrom(options, terminal.process);
+      const { settings, notes } = settingsFrom(options, terminal.process);
+      for (const note of notes) terminal.note(note);
       const stop = stopSignal(terminal.process);
       // The whole service is loaded here and not for the other commands.
       const { createMillrace } = await import('../../main.ts');
@@ -26,7 +28,7 @@ export function serveCommand(parent: Command, terminal: Terminal): void {
         await untilAborted(stop.signal);
         terminal.note('stopping; a second signal stops at once');
       } finally {
-        await closeInTime(millrace);
+        await closeInTime(millrace, settings.drainMs + closeMsMax);
       }
       // A service that was asked to stop, and did, has not failed.
       stop.release();
@@ -67,13 +69,10 @@ function untilAborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-async function closeInTime(millrace: Millrace): Promise<void> {
+async function closeInTime(millrace: Millrace, msMax: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(
-      () => reject(new CommandError('failed', `did not stop within ${closeMsMax / 1000} s`)),
-      closeMsMax,
-    );
+    timer = setTimeout(() => reject(new CommandError('failed', `did not stop within ${msMax / 1000} s`)), msMax);
   });
   try {
     await Promise.race([millrace.close(), late]);

@@ -10,12 +10,10 @@ import { startEndpoint } from '../../../test/support/capture-endpoint.ts';
 import { runCommand, spawnCommand, type Finished } from '../../../test/support/command.ts';
 import { openCommandShell } from '../../../test/support/command-shell.ts';
 import { linesOf, resultOf, storedNumbers, upTo } from '../../../test/support/import-command.ts';
+import { kafkaBrokers as brokers, kafkaTls } from '../../../test/support/kafka-servers.ts';
 import { exitCodes } from '../exit-codes.ts';
 
-// As scripts/with-kafka.ts gives them.
-const brokers = process.env.KAFKA_BROKERS ?? '';
-const tlsBrokers = process.env.KAFKA_TLS_BROKERS ?? '';
-const caFile = process.env.KAFKA_TLS_CA_FILE ?? '';
+const { brokers: tlsBrokers, caFile } = kafkaTls;
 const partitions = 3;
 
 let admin: Admin;
@@ -168,7 +166,7 @@ describe.skipIf(brokers === '')('a topic that is imported by the command', () =>
     const own = blocks.filter((block) => block.includes('kafka://'));
     const folder = await mkdtemp(join(dir, 'guide-'));
     await writeFile(join(folder, 'ca.pem'), await readFile(caFile));
-    await writeFile(join(folder, 'password.txt'), process.env.KAFKA_PASSWORD ?? '');
+    await writeFile(join(folder, 'password.txt'), kafkaTls.password);
     await using shell = await openCommandShell();
     const sent: string[][] = [];
     for (const block of own) {
@@ -176,7 +174,7 @@ describe.skipIf(brokers === '')('a topic that is imported by the command', () =>
       const script = (rules + block)
         .replaceAll('kafka.internal:9092', brokers)
         .replaceAll('kafka.internal:9093', tlsBrokers)
-        .replaceAll('user=importer', `user=${process.env.KAFKA_USER ?? ''}`)
+        .replaceAll('user=importer', `user=${kafkaTls.user}`)
         .replaceAll('http://127.0.0.1:8000', endpoint.url)
         .replaceAll('<project key>', 'phc_test');
       await shell.run(script, folder);

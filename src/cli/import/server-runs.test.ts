@@ -5,7 +5,6 @@ import { startImportsApp, type ImportsApp } from '../../../test/support/imports-
 import { claimRun, completeRun, failRun } from '../../imports/run/claim-run.ts';
 import { stagingKeys } from '../../imports/staging.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { progressIn } from './server-runs.ts';
 import { runCommand, type Finished } from '../../../test/support/command.ts';
 
 let server: ImportsApp;
@@ -99,31 +98,5 @@ describe("runs of a server's config", () => {
     const config = String(await server.config());
     const finished = await run(...args.map((arg) => (arg === 'NEW' ? config : arg)));
     expect([finished.code, finished.stderr]).toEqual([code, expect.stringContaining(message)]);
-  });
-});
-
-function streamOf(text: string, cut: number): Response {
-  const bytes = new TextEncoder().encode(text);
-  const body = new ReadableStream<Uint8Array>({
-    start: (controller) => {
-      for (let at = 0; at < bytes.length; at += cut) controller.enqueue(bytes.slice(at, at + cut));
-      controller.close();
-    },
-  });
-  return new Response(body);
-}
-
-describe('progress as server-sent events', () => {
-  const text =
-    ': hello\n\nevent: progress\ndata: {"a":"ü"}\n\nevent: other\ndata: 1\n\nid: 7\r\nevent:progress\r\ndata: 1\r\ndata: 2\r\n\r\n' +
-    'event: progress\n\nevent: progress\ndata: cut off';
-
-  it.each([1, 2, 3, 7, 1000])('are the same however the stream is cut (%i bytes)', async (cut) => {
-    expect(await Array.fromAsync(progressIn(streamOf(text, cut)))).toEqual(['{"a":"ü"}', '1\n2']);
-  });
-
-  it('a line without end is an error, not all of the memory', async () => {
-    const endless = progressIn(streamOf(`data: ${'x'.repeat(4_100_000)}`, 100_000));
-    await expect(Array.fromAsync(endless)).rejects.toThrow(/exceed/);
   });
 });

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { backoffMs } from '../../base/retry.ts';
-import { EventSourceParserStream } from 'eventsource-parser/stream';
 import type { PreflightResult } from '../../contract/import-preflight.ts';
 import type { ImportRunCreate, ImportRunRecord } from '../../contract/import-runs.ts';
 import type { CheckResult, UndoPlan, VerifyResult } from '../../imports/run/results.ts';
 import type { ProjectApi } from '../api-options.ts';
 import { CommandError } from '../exit-codes.ts';
+import { serverSentEvents } from '../server-sent-events.ts';
 import type { ImportRuns } from './import-runs.ts';
 import { isFinal, type RunView, viewOfRecord } from './run-view.ts';
 
@@ -16,8 +16,6 @@ export interface ServerRuns extends ImportRuns {
 }
 
 const retriesMax = 10;
-/** A server-sent event that is longer than this is none of ours. */
-const eventCharsMax = 4_000_000;
 
 export function serverRuns(api: ProjectApi, config: number): ServerRuns {
   const root = `${api.root}/pipeline_import_apps_configs/${config}`;
@@ -60,8 +58,9 @@ async function* followSteps(api: ProjectApi, path: string, signal: AbortSignal):
   for (let failures = 0; ; failures += 1) {
     try {
       const response = await api.open(path, 'text/event-stream', signal);
-      for await (const data of progressIn(response)) {
+      for await (const { event, data } of serverSentEvents(response)) {
         failures = 0;
+        if (event !== 'progress') continue;
         const view = viewOfRecord(JSON.parse(data) as ImportRunRecord);
         yield view;
         if (isFinal(view)) return;
@@ -73,13 +72,4 @@ async function* followSteps(api: ProjectApi, path: string, signal: AbortSignal):
     }
     await sleep(backoffMs(failures, 500, 15_000), undefined, { signal });
   }
-}
-
-/** The data of every event `progress`, as it comes; comments (heartbeats) and other events are passed over. */
-export async function* progressIn({ body }: Response): AsyncIterable<string> {
-  if (body === null) return;
-  const events = body
-    .pipeThrough(new TextDecoderStream())
-    .pipeThrough(new EventSourceParserStream({ maxBufferSize: eventCharsMax }));
-  for await (const { event, data } of events) if (event === 'progress') yield data;
 }

@@ -1,4 +1,3 @@
-import { crc32 } from 'node:zlib';
 import type { Lane } from '../eventlog.ts';
 
 /** Version of the files, in `PRAGMA user_version`. What each version means: FORMAT.md. */
@@ -41,11 +40,6 @@ export function segmentFileName(firstSeq: number): string {
 export function firstSeqOf(fileName: string): number | undefined {
   const digits = segmentName.exec(fileName)?.[1];
   return digits === undefined ? undefined : Number(digits);
-}
-
-/** CRC-32 over the header text (UTF-8) followed by the body. */
-export function recordChecksum(header: string, body: Uint8Array): number {
-  return crc32(body, crc32(header));
 }
 
 export type LogOpenErrorCode = 'in_use' | 'newer_format' | 'io';

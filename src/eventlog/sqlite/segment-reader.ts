@@ -2,8 +2,10 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
-import { bodyEncodings, type RecordHeader, type StoredRecord } from '../eventlog.ts';
-import { messageOf, recordChecksum, segmentFileName, sqliteFailure } from './format.ts';
+import type { StoredRecord } from '../eventlog.ts';
+import { recordChecksum } from '../checksum.ts';
+import { parseRecordHeader } from '../record-header.ts';
+import { messageOf, segmentFileName, sqliteFailure } from './format.ts';
 
 const busyTimeoutMs = 5000;
 /** Beyond this many unreadable records in a row the search for the next readable one takes larger steps. */
@@ -125,31 +127,7 @@ function recordOf(row: Record<string, unknown>): StoredRecord {
   if (checksum !== row['crc']) {
     return { seq, damaged: `expected checksum ${String(row['crc'])}, got: ${checksum}`, bytes: body };
   }
-  const header = headerOf(text);
+  const header = parseRecordHeader(text);
   if (header === undefined) return { seq, damaged: 'the header is not what this release expects', bytes: body };
   return { seq, header, body };
-}
-
-function headerOf(text: string): RecordHeader | undefined {
-  let header: unknown;
-  try {
-    header = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-  return isHeader(header) ? header : undefined;
-}
-
-function isHeader(value: unknown): value is RecordHeader {
-  if (typeof value !== 'object' || value === null) return false;
-  const header = value as Readonly<Record<string, unknown>>;
-  return (
-    Number.isInteger(header['projectId']) &&
-    typeof header['receivedAt'] === 'number' &&
-    Number.isInteger(header['events']) &&
-    typeof header['requestId'] === 'string' &&
-    bodyEncodings.some((each) => each === header['encoding']) &&
-    ['number', 'undefined'].includes(typeof header['sentAt']) &&
-    ['string', 'undefined'].includes(typeof header['ip'])
-  );
 }

@@ -1,15 +1,8 @@
 import { closeSync, existsSync, fsyncSync, ftruncateSync, fstatSync, openSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import {
-  firstSeqOf,
-  formatVersion,
-  LogOpenError,
-  pageBytes,
-  recordChecksum,
-  schemaSql,
-  segmentFileName,
-} from './format.ts';
+import { recordChecksum } from '../checksum.ts';
+import { firstSeqOf, formatVersion, LogOpenError, pageBytes, schemaSql, segmentFileName } from './format.ts';
 
 /** How long one connection waits for another one of the same file, e.g. a checkpoint for a reader. */
 const busyTimeoutMs = 5000;

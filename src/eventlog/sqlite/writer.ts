@@ -29,9 +29,9 @@ export interface SqliteLogOptions {
 export interface SqliteLogWriter extends EventLogWriter {
   /**
    * As in the port. The body belongs to the log from the call on: its memory moves to the writer thread where possible,
-   * which leaves the caller's view empty.
+   * which leaves the caller's view empty. The only slot is 0, the default.
    */
-  append(lane: Lane, record: LogRecord): Promise<number>;
+  append(lane: Lane, record: LogRecord, slot?: number): Promise<number>;
   /** Hand it to openSqliteLogReader, in any thread. */
   readonly shared: SharedArrayBuffer;
 }
@@ -72,6 +72,7 @@ export async function openSqliteLogWriter(dir: string, options: SqliteLogOptions
 
 /** The main thread's side: queues, promises and sums, no file ever. */
 class MainThreadWriter implements SqliteLogWriter {
+  readonly slots = 1;
   readonly shared: SharedArrayBuffer;
   readonly opened: Promise<void>;
   readonly #port: MessagePort;
@@ -108,7 +109,8 @@ class MainThreadWriter implements SqliteLogWriter {
     });
   }
 
-  async append(lane: Lane, record: LogRecord): Promise<number> {
+  async append(lane: Lane, record: LogRecord, slot = 0): Promise<number> {
+    if (slot !== 0) throw new RangeError(`expected slot 0, the only one of a log in files, got: ${slot}`);
     const bytes = record.body.byteLength;
     if (this.#endedBecause !== undefined) throw new LogUnavailableError(this.#endedBecause);
     if (this.#inFlightBytes > 0 && this.#inFlightBytes + bytes > this.#inFlightBytesMax) {
@@ -123,6 +125,10 @@ class MainThreadWriter implements SqliteLogWriter {
     this.#inFlightBytes += bytes;
     this.#scheduleSend();
     return promise;
+  }
+
+  async end(lane: Lane): Promise<number> {
+    return this.#positions.appended(lane);
   }
 
   backlog(lane: Lane) {

@@ -27,7 +27,8 @@ export interface ClaimOptions {
 }
 
 /**
- * Takes the run that has waited longest, or one whose worker died, and holds it until `now + leaseMs`.
+ * Takes the run that has waited longest, or one whose worker died, and holds it until `now + leaseMs`. `now` is the time of the
+ * database, as in all that reads or writes leases.
  * @param of `onlyRun`: this one or none; `except`: runs that the caller still has in hand; `kind`: of these only.
  * @returns undefined: nothing to do.
  */
@@ -79,8 +80,8 @@ function findDue(db: Metadata, now: number, leaseMs: number, { onlyRun, except =
  * Frees the runs of workers that died, without waiting for their leases. Only where nobody else can hold a run of this store:
  * a service that has just started and is the only one on it.
  */
-export async function expireLeases(db: Queries, now: number): Promise<void> {
-  const lease_until = isoMicros(now - 1);
+export async function expireLeases(db: Queries): Promise<void> {
+  const lease_until = isoMicros(0);
   await db.updateTable('import_runs').set({ lease_until }).where('state', '=', 'running').execute();
 }
 

@@ -1,3 +1,4 @@
+import { testWorkersClocks } from './clocks-conformance.ts';
 import { testRunWriter } from './run-writer-conformance.ts';
 import { testRuns } from './run-conformance.ts';
 import type { OpenRunsStore } from '../../../test/support/runs.ts';
@@ -6,4 +7,5 @@ import type { OpenRunsStore } from '../../../test/support/runs.ts';
 export function testImportRuns(open: OpenRunsStore): void {
   testRuns(open);
   testRunWriter(open);
+  testWorkersClocks(open);
 }

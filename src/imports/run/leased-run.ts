@@ -25,6 +25,8 @@ export interface LeasedRun {
   waiting(waiting: Waiting | null): void;
   /** Writes what `progress` and `waiting` put off. */
   flush(): Promise<void>;
+  /** Rejects when the run is not in the worker's hands any more; asks the metadata store. */
+  assertHeld(): Promise<void>;
 }
 
 export interface StoredPart extends Omit<SourcePart, 'identity' | 'isSnapshot'>, PartState {

@@ -11,6 +11,7 @@ export async function listRunsBefore(
 ): Promise<Run[]> {
   let query = db.selectFrom('import_runs').select(runColumns).where('project_id', '=', of.projectId);
   if (of.configId !== undefined) query = query.where('config_id', '=', of.configId);
+  if (of.source !== undefined) query = query.where('source', '=', of.source);
   if (of.states !== undefined) query = query.where('state', 'in', of.states);
   if (before !== undefined) query = query.where('id', '<', before);
   const rows = await query.orderBy('id', 'desc').limit(limit).execute();
@@ -19,13 +20,14 @@ export async function listRunsBefore(
 
 export async function countRunsByState(
   db: Queries,
-  { projectId, configId }: Pick<RunFilter, 'projectId' | 'configId'>,
+  { projectId, configId, source }: Pick<RunFilter, 'projectId' | 'configId' | 'source'>,
 ): Promise<Record<string, number>> {
   let query = db
     .selectFrom('import_runs')
     .select(['state', (eb) => eb.fn.countAll<number | string>().as('count')])
     .where('project_id', '=', projectId);
   if (configId !== undefined) query = query.where('config_id', '=', configId);
+  if (source !== undefined) query = query.where('source', '=', source);
   const rows = await query.groupBy('state').execute();
   return Object.fromEntries(rows.map(({ state, count }) => [state, Number(count)]));
 }

@@ -5,6 +5,7 @@ import { isoMicros } from '../../base/clock.ts';
 import type { Metadata } from '../../metadata/database.ts';
 import type { VerifyResult } from './results.ts';
 import { cancelRun, RunMissingError, RunTransitionError } from './run-transitions.ts';
+import { removeLostPieces } from '../uploads/staged-uploads.ts';
 import { stagingKeys, StagingMissingError, type Staging } from '../staging.ts';
 
 const runsPerPageDefault = 100;
@@ -133,11 +134,11 @@ async function isDifferent(staging: Staging, runId: string): Promise<boolean> {
 /**
  * Removes everything that deleted projects have left: what their runs staged, results and rejected records too, and the
  * files that were uploaded.
- * @param uploadsDir holds a directory per project, named by its id
+ * @param uploadsDir holds a directory per project, named by its id; undefined: uploads lie in staging
  */
 export async function removeOfDeletedProjects(
   { db, staging }: Omit<RemoveStagingDeps, 'keepDays'>,
-  uploadsDir: string,
+  uploadsDir: string | undefined,
   now: number,
 ): Promise<void> {
   for (const { run_id, created_at } of await db.selectFrom('import_leftovers').selectAll().execute()) {
@@ -145,6 +146,7 @@ export async function removeOfDeletedProjects(
     if (created_at > isoMicros(now - lateFilesMs)) continue;
     await db.deleteFrom('import_leftovers').where('run_id', '=', run_id).execute();
   }
+  if (uploadsDir === undefined) return removeLostPieces({ db, staging }, now);
   const uploaders = (await readdir(uploadsDir)).filter((name) => /^\d+$/.test(name));
   for (const name of uploaders) {
     const project = await db.selectFrom('projects').select('id').where('id', '=', Number(name)).executeTakeFirst();

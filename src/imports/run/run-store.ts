@@ -67,6 +67,8 @@ export async function getRunSecrets(db: Queries, id: string): Promise<Readonly<R
 export interface RunFilter {
   readonly projectId: number;
   readonly configId?: number | undefined;
+  /** Slug of the import app. */
+  readonly source?: string | undefined;
   readonly states?: readonly RunState[] | undefined;
 }
 
@@ -78,6 +80,7 @@ export async function listRuns(
 ): Promise<{ readonly count: number; readonly runs: Run[] }> {
   let query = db.selectFrom('import_runs').where('project_id', '=', of.projectId);
   if (of.configId !== undefined) query = query.where('config_id', '=', of.configId);
+  if (of.source !== undefined) query = query.where('source', '=', of.source);
   if (of.states !== undefined) query = query.where('state', 'in', of.states);
   const { count } = await query.select((eb) => eb.fn.countAll<number>().as('count')).executeTakeFirstOrThrow();
   const rows = await query

@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { createRetry, type Sleep } from '../../base/retry.ts';
 import { takeWork } from '../../base/take-work.ts';
+import { createDatabaseClock, type DatabaseClock } from '../../metadata/database-clock.ts';
 import type { Metadata } from '../../metadata/database.ts';
 import { keepLease } from '../../metadata/lease.ts';
 import type { Log } from '../../telemetry/log.ts';
@@ -31,6 +32,8 @@ export type OpenStages = RunStages & Partial<AsyncDisposable>;
 export interface RunWorkerDeps {
   readonly db: Metadata;
   readonly clock: Clock;
+  /** Of leases; default that of `db`. */
+  readonly databaseClock?: DatabaseClock;
   readonly log: Log;
   /** Makes the stages of a run that was just taken. What it throws ends the run as what a stage throws. */
   readonly stagesOf: (run: Run) => Promise<OpenStages>;
@@ -62,20 +65,20 @@ export interface RunWorker {
   readonly done: Promise<void>;
 }
 
-type WorkerDeps = RunWorkerDeps & { readonly pollMs: number; readonly lookMs: number; readonly leaseMs: number };
+type WorkerDeps = RunWorkerDeps & Required<Pick<RunWorkerDeps, 'databaseClock' | 'pollMs' | 'lookMs' | 'leaseMs'>>;
 
 /** Takes runs that are due and does their stages. Several workers, also in several processes, share the runs. */
 export function startRunWorker(deps: RunWorkerDeps): RunWorker {
-  const { pollMs = 1000, lookMs = 300, leaseMs = 30_000 } = deps;
-  return { done: takeRuns({ ...deps, pollMs, lookMs, leaseMs }) };
+  const { pollMs = 1000, lookMs = 300, leaseMs = 30_000, databaseClock = createDatabaseClock(deps.db) } = deps;
+  return { done: takeRuns({ ...deps, databaseClock, pollMs, lookMs, leaseMs }) };
 }
 
 async function takeRuns(deps: WorkerDeps): Promise<void> {
-  const { db, clock, signal, pollMs, leaseMs, onlyRun, kind } = deps;
+  const { db, databaseClock, signal, pollMs, leaseMs, onlyRun, kind } = deps;
   // A run that was paused and resumed is not taken while its stage is still ending here.
   const inHand = new Set<string>();
   await takeWork({
-    claim: () => claimRun(db, clock.now(), leaseMs, { onlyRun, except: inHand, kind }),
+    claim: async () => claimRun(db, await databaseClock.now(), leaseMs, { onlyRun, except: inHand, kind }),
     work: async (claim) => {
       inHand.add(claim.run.id);
       await workOn(deps, claim).finally(() => inHand.delete(claim.run.id));
@@ -225,10 +228,10 @@ async function settleFailure(
 }
 
 /** Renews the lease, and notices within `lookMs` when the run is not ours any more. */
-function keepClaim({ db, clock, log, lookMs, leaseMs }: WorkerDeps, claim: Claim, onLost: () => void) {
+function keepClaim({ db, databaseClock, log, lookMs, leaseMs }: WorkerDeps, claim: Claim, onLost: () => void) {
   return keepLease({
     leaseMs,
-    renew: () => renew(db, claim, clock.now(), leaseMs),
+    renew: async () => renew(db, claim, await databaseClock.now(), leaseMs),
     look: { lookMs, isHeld: () => isClaimed(db, claim) },
     // Somebody else may take it from then on.
     lostAfterMs: leaseMs,

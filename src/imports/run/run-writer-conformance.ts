@@ -95,19 +95,27 @@ export function testRunWriter(open: OpenRunsStore): void {
       expect(await leased.days()).toEqual([]);
     });
 
-    it('after a pause every write is refused and changes nothing', async () => {
+    const losses = {
+      'after a pause': () => pauseRun(store.other, 'r'),
+      'when another worker has taken it over': () => claimRun(store.other, start + 60_001, 60_000),
+    };
+    it.each(Object.entries(losses))('%s every write is refused and changes nothing', async (_when, lose) => {
       let told = 0;
       const leased = await hold(() => (told += 1));
       await leased.addParts([part('a')]);
       await leased.saveDay('2024-01-01', { events: 1 });
-      await pauseRun(store.other, 'r');
+      expect(await lose()).toBeDefined();
       await expect(leased.savePart(1, { complete: true })).rejects.toThrow(RunLostError);
       await expect(leased.addParts([part('b')])).rejects.toThrow(RunLostError);
       await expect(leased.saveDay('2024-01-01', { events: 2 })).rejects.toThrow(RunLostError);
-      await expect(leased.resetDays('days')).rejects.toThrow(RunLostError);
+      for (const what of ['days', 'loaded', 'verified'] as const) {
+        await expect(leased.resetDays(what)).rejects.toThrow(RunLostError);
+      }
       leased.progress({ ...atStart, done: 9 });
       await expect(leased.flush()).rejects.toThrow(RunLostError);
-      expect(told).toBe(5);
+      leased.beginStage('check');
+      await expect(leased.flush()).rejects.toThrow(RunLostError);
+      expect(told).toBe(8);
       expect(await leased.parts()).toMatchObject([{ key: 'a', complete: false }]);
       expect(await leased.days()).toMatchObject([{ events: 1 }]);
       expect((await getRun(store.db, 'r'))?.progress).toEqual({});

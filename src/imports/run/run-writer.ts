@@ -5,7 +5,7 @@ import { RunLostError, type LeasedRun } from './leased-run.ts';
 import { createLateWrite } from './late-write.ts';
 import { readRunRows } from './read-run-rows.ts';
 import { dayColumns, newDayColumns, partColumns } from './run-rows.ts';
-import { updateClaimed, type Claim } from './claim-run.ts';
+import { isClaimed, updateClaimed, type Claim } from './claim-run.ts';
 import type { Run, RunTotals, Stage, StageProgress, Waiting } from './run.ts';
 import type { SourcePart } from '../source.ts';
 
@@ -67,6 +67,9 @@ export function createRunWriter({ db, clock, signal, onLost, onTrouble }: RunWri
           .execute();
       }),
     resetDays: (what) => write((tx) => resetDays(tx, run.id, what)),
+    assertHeld: async () => {
+      if (!(await isClaimed(db, claim))) throw lost(run, onLost);
+    },
     ...shown,
   };
 }

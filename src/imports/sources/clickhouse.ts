@@ -41,7 +41,7 @@ export const clickhouse = defineImportSource({
     {
       key: 'query',
       name: 'Table or query',
-      type: 'string',
+      type: 'text',
       required: true,
       hint: 'The name of a table, or a select whose rows are the records: select id, name, user_id, at from events final.',
     },
@@ -55,7 +55,9 @@ export const clickhouse = defineImportSource({
     {
       key: 'part_size',
       name: 'Size of a part',
-      type: 'string',
+      type: 'number',
+      integer: true,
+      minimum: 1,
       default: '1000000',
       hint: 'Only for a cursor that is a whole number: how many values make one part.',
     },

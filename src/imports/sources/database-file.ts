@@ -2,7 +2,7 @@ import { SourceError, type SourceHost, type SourcePart } from '../source.ts';
 import type { SettingValues } from '../../plugins/fields.ts';
 import { wrongSetting } from '../../plugins/plugin.ts';
 import { neededSetting } from '../../plugins/setting-values.ts';
-import { checkPaths, findFiles, lookAt, type FoundFile } from './find-files.ts';
+import { checkPaths, findFiles, lookAt, readablePath, type FoundFile } from './find-files.ts';
 
 /** What sources have in common that read the rows of a query to one database file. */
 
@@ -17,7 +17,7 @@ export const databaseFileFields = [
   {
     key: 'query',
     name: 'Query',
-    type: 'string',
+    type: 'text',
     required: true,
     hint: 'One select whose rows are the records: select id, name, user_id, created_at from events order by id.',
   },
@@ -58,5 +58,5 @@ export async function databaseFileOf({ key, detail = {} }: SourcePart, host: Sou
   if (typeof path !== 'string' || typeof shown !== 'string') throw new SourceError(`${key} is no database file`);
   const file = await lookAt(path, shown, host);
   if (file.path !== path) throw new SourceError(`${shown} is another file than the one that was listed`);
-  return { path, shown };
+  return { path: await readablePath(file, host), shown };
 }

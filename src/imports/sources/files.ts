@@ -12,7 +12,7 @@ import { awaitWriters } from './await-writers.ts';
 import type { SettingValues } from '../../plugins/fields.ts';
 import { defineImportSource } from '../../plugins/plugin.ts';
 import { textSetting } from '../../plugins/setting-values.ts';
-import { checkPaths, findFiles, lookAt, shortKey, type FoundFile } from './find-files.ts';
+import { checkPaths, findFiles, lookAt, readablePath, shortKey, type FoundFile } from './find-files.ts';
 
 /** What is read, for every source of files: said once. */
 export const fileKinds =
@@ -27,7 +27,7 @@ export const files = defineImportSource({
     {
       key: 'paths',
       name: 'Paths',
-      type: 'string',
+      type: 'text',
       required: true,
       hint:
         'One a line: a file, a directory (all files below it, by name), a pattern such as /data/2024-*.json.gz, or upload:name for ' +
@@ -55,15 +55,19 @@ function createSource(settings: SettingValues, host: SourceHost): Source {
       return found.map((file) => partOf(file, found.length > 1));
     },
     open: (part, context) => readFilePart(part, host, context),
-    checksumNow: async (part, { signal }) => checksumOfFile((await placeOf(part, host)).path, signal),
+    checksumNow: async (part, { signal }) => {
+      const path = await readablePath(await placeOf(part, host), host);
+      return await checksumOfFile(path, signal);
+    },
   };
 }
 
 async function* readFilePart(part: SourcePart, host: SourceHost, { signal, wasRead, foreign }: SourceContext) {
   // Allowed and the same as when it was listed, now that it is opened.
-  const { path, shown } = await placeOf(part, host);
-  const isSame = async (): Promise<boolean> => (await lookAt(path, shown, host)).identity === part.identity;
+  const { path: listed, shown } = await placeOf(part, host);
+  const isSame = async (): Promise<boolean> => (await lookAt(listed, shown, host)).identity === part.identity;
   if (!(await isSame())) throw new SourceChangedError(`${shown} has changed since it was listed`);
+  const path = await readablePath({ path: listed, shown }, host);
   const sum = createByteChecksum();
   const isOneOfSeveral = part.detail?.['several'] === true;
   const hints = { name: shown, signal, tempDir: host.tempDir, onBytes: sum.add, foreign, isOneOfSeveral };

@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import { glob, lstat, readdir, realpath, stat } from 'node:fs/promises';
 import { isAbsolute, join, relative, resolve, sep } from 'node:path';
-import { SourceError, type SourceHost } from '../source.ts';
+import { SourceError, type SourceHost, type UploadedFile } from '../source.ts';
 import { wrongSetting } from '../../plugins/plugin.ts';
 
 /** A file to import. */
 export interface FoundFile {
   /** As people know it: the path, or `upload:name`. */
   readonly shown: string;
-  /** Without links. */
+  /** Without links. Of a file that is not on this machine as it is shown; `readablePath` says where it can be read. */
   readonly path: string;
   readonly bytes: number;
   /** Changes when the content does: size, inode, and both times to the nanosecond; nobody can set the second one back. */
@@ -17,7 +17,7 @@ export interface FoundFile {
   readonly modifiedAt: number;
 }
 
-export type FilePlaces = Pick<SourceHost, 'allowedDirs' | 'uploadsDir'>;
+export type FilePlaces = Pick<SourceHost, 'allowedDirs' | 'uploadsDir' | 'uploads'>;
 
 export const uploadPrefix = 'upload:';
 const pattern = /[*?[\]{}]/;
@@ -26,12 +26,13 @@ const upwards = /(^|[\\/{,])\.\.([\\/},]|$)/;
 const filesMax = 100_000;
 
 /** Throws SettingsError for what can be seen to be wrong without looking at the disk. */
-export function checkPaths(paths: readonly string[], { allowedDirs, uploadsDir }: FilePlaces): void {
+export function checkPaths(paths: readonly string[], { allowedDirs, uploadsDir, uploads }: FilePlaces): void {
   if (paths.length === 0) throw wrongSetting('paths', 'expected at least one path, one a line');
   for (const path of paths) {
     if (path.includes('\0')) throw wrongSetting('paths', 'expected paths without zero bytes');
     if (path.startsWith(uploadPrefix)) {
-      if (uploadsDir === undefined) throw wrongSetting('paths', `files cannot be uploaded here, got: ${path}`);
+      if (uploadsDir === undefined && uploads === undefined)
+        throw wrongSetting('paths', `files cannot be uploaded here, got: ${path}`);
       if (/[\\/]/.test(path)) throw wrongSetting('paths', `expected ${uploadPrefix}name without a slash, got: ${path}`);
     } else if (allowedDirs !== undefined && upwards.test(path)) {
       throw wrongSetting('paths', `expected a path without "..", got: ${path}`);
@@ -58,6 +59,8 @@ export async function findFiles(paths: readonly string[], places: FilePlaces): P
 
 /** A file as it is now. Throws SourceError when it is gone, is none or may not be read. */
 export async function lookAt(path: string, shown: string, places: FilePlaces): Promise<FoundFile> {
+  const name = uploadedElsewhere(shown, places);
+  if (name !== undefined) return await lookAtUpload(name, shown, places);
   try {
     const real = await realpath(path);
     const roots = await rootsOf(shown, places);
@@ -73,6 +76,31 @@ export async function lookAt(path: string, shown: string, places: FilePlaces): P
   }
 }
 
+/** Where the bytes of a file can be read: at its path, or in a copy of it. Throws SourceError when it is gone. */
+export async function readablePath(
+  { path, shown }: Pick<FoundFile, 'path' | 'shown'>,
+  places: FilePlaces,
+): Promise<string> {
+  const name = uploadedElsewhere(shown, places);
+  return name === undefined || places.uploads === undefined ? path : await places.uploads.copy(name);
+}
+
+/** Undefined: it lies on this machine. */
+function uploadedElsewhere(shown: string, { uploads }: FilePlaces): string | undefined {
+  return uploads !== undefined && shown.startsWith(uploadPrefix) ? shown.slice(uploadPrefix.length) : undefined;
+}
+
+async function lookAtUpload(name: string, shown: string, { uploads }: FilePlaces): Promise<FoundFile> {
+  const file = (await uploads?.find(name))?.find((each) => each.name === name);
+  if (file === undefined) throw new SourceError(`expected a file at ${shown}, found none`);
+  return foundUpload(file);
+}
+
+function foundUpload({ name, bytes, identity, modifiedAt }: UploadedFile): FoundFile {
+  const shown = uploadPrefix + name;
+  return { shown, path: shown, bytes, identity, modifiedAt };
+}
+
 /** At most as long as a part's key may be; two long paths do not become one. */
 export function shortKey(text: string): string {
   if (text.length <= 500) return text;
@@ -80,6 +108,8 @@ export function shortKey(text: string): string {
 }
 
 async function filesOf(path: string, places: FilePlaces): Promise<FoundFile[]> {
+  const upload = uploadedElsewhere(path, places);
+  if (upload !== undefined) return ((await places.uploads?.find(upload)) ?? []).map(foundUpload);
   if (path.startsWith(uploadPrefix)) {
     const dir = places.uploadsDir ?? '';
     const files = await expand(join(dir, path.slice(uploadPrefix.length)));

@@ -56,7 +56,7 @@ export const gcs = defineImportSource({
     {
       key: 'key_file',
       name: 'Key file',
-      type: 'string',
+      type: 'text',
       secret: true,
       required_if: [['credentials', 'key file']],
       visible_if: [['credentials', 'key file']],

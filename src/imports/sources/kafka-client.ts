@@ -1,14 +1,15 @@
 import type { listOffsetsV7 as offsetsApi, metadataV12 as metadataApi, Writer } from '@platformatic/kafka';
 import { SourceError, SourceWaitError, type ResolveHost } from '../source.ts';
+import type { KafkaBroker } from '../../kafka/access.ts';
 import {
   createKafkaConnections,
   kafkaLibrary,
   type KafkaConnection,
   type KafkaConnections,
-} from './kafka-connections.ts';
+} from '../../kafka/connections.ts';
+import { flexibleSince, parseFetch, type FetchAnswer, type FetchAnswers } from '../../kafka/fetch-answer.ts';
 import { kafkaError } from './kafka-errors.ts';
-import type { KafkaBroker, KafkaPlace } from './kafka-place.ts';
-import { flexibleSince, parseFetch, type FetchAnswer } from './kafka-fetch.ts';
+import type { KafkaPlace } from './kafka-place.ts';
 
 /** The topic as the cluster knows it now. */
 export interface KafkaTopic {
@@ -30,12 +31,15 @@ export interface KafkaClient extends AsyncDisposable {
 
 const keys = { fetch: 1, listOffsets: 2, metadata: 3 } as const;
 const readCommitted = 1;
+const clientId = 'millrace-import';
 const fetchWaitMs = 500;
 const fetchBytes = 8 * 1024 * 1024;
+const none: Buffer = Buffer.alloc(0);
 const timeOf = { earliest: -2n, end: -1n } as const;
 
+/** @param resolve gives the checked address of a host: a broker may name any other, and none is reached unchecked */
 export async function openKafka(place: KafkaPlace, resolve: ResolveHost, signal: AbortSignal): Promise<KafkaClient> {
-  const connections = createKafkaConnections(place, resolve, signal);
+  const connections = createKafkaConnections({ clientId, access: place, resolve, signal });
   try {
     return await createKafkaClient({ place, connections, signal });
   } catch (error) {
@@ -113,9 +117,8 @@ async function ask<T>(
   broker: KafkaBroker,
   request: (connection: KafkaConnection) => Promise<T>,
 ): Promise<T> {
-  const connection = await connections.to(broker);
   try {
-    return await request(connection);
+    return await request(await connections.to(broker));
   } catch (error) {
     throw signal.aborted ? signal.reason : kafkaError(error, { place, broker });
   }
@@ -179,7 +182,21 @@ async function fetchFrom(
     request(fetchWaitMs, 1, fetchBytes, readCommitted, 0, -1, [{ topicId, partitions: [from] }], [], '');
   return await connection.ask(
     keys.fetch,
-    { version, flexible: version >= flexibleSince, parse: (_id, _key, of, reader) => parseFetch(of, reader) },
+    { version, flexible: version >= flexibleSince, parse: (_id, _key, of, reader) => answerOf(parseFetch(of, reader)) },
     payload,
   );
+}
+
+/** One partition was asked for. */
+function answerOf({ errorCode, partitions: [answer] }: FetchAnswers): FetchAnswer {
+  const found = answer ?? {
+    topic: '',
+    partition: 0,
+    errorCode: 0,
+    highWatermark: -1n,
+    logStart: -1n,
+    aborted: [],
+    records: none,
+  };
+  return errorCode === 0 ? found : { ...found, errorCode };
 }

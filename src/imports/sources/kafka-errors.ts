@@ -1,7 +1,17 @@
 import { networkFault } from '../../base/network-fault.ts';
+import type { KafkaBroker } from '../../kafka/access.ts';
+import { KafkaVersionError } from '../../kafka/connections.ts';
+import {
+  brokerAnswer,
+  codeOf,
+  errorChain,
+  isCertificateFault,
+  isLoginFault,
+  isUserFault,
+} from '../../kafka/fault-parts.ts';
 import { OutboundError } from '../../outbound/outbound.ts';
 import { SourceError, SourceWaitError } from '../source.ts';
-import type { KafkaBroker, KafkaPlace } from './kafka-place.ts';
+import type { KafkaPlace } from './kafka-place.ts';
 
 export interface KafkaErrorPlace {
   readonly place: KafkaPlace;
@@ -23,40 +33,31 @@ const finalAnswers: Readonly<Record<string, (place: KafkaPlace) => string>> = {
   ILLEGAL_SASL_STATE: () => 'the broker asks for no user at this port: leave out "user", or take its port for SASL',
 };
 
-const certificateFaults: ReadonlySet<string> = new Set([
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-  'CERT_HAS_EXPIRED',
-  'ERR_TLS_CERT_ALTNAME_INVALID',
-]);
-
 const endedByBroker: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE']);
 
 /** As a source says it; what is one already stays as it is. */
 export function kafkaError(error: unknown, { place, broker }: KafkaErrorPlace): unknown {
   if (error instanceof SourceError || error instanceof SourceWaitError) return error;
+  if (error instanceof KafkaVersionError) return new SourceError(error.message, { cause: error });
   const at = `Kafka at ${broker.host}:${broker.port}`;
   const cause = error;
-  for (const each of chain(error)) {
+  for (const each of errorChain(error)) {
     if (each instanceof OutboundError && !each.retry) {
       return new SourceError(`${at} cannot be reached: ${each.message}`, { cause });
     }
-    const said = finalAnswers[answerOf(each)]?.(place);
+    const said = finalAnswers[brokerAnswer(each)]?.(place);
     if (said !== undefined) return new SourceError(`${at}: ${said}`, { cause });
-    if (certificateFaults.has(codeOf(each))) {
+    if (isCertificateFault(each)) {
       const advice = 'give the authority that signed it as "ca", or see the setting "tls"';
       return new SourceError(`${at} shows a certificate that cannot be trusted (${codeOf(each)}): ${advice}`, {
         cause,
       });
     }
-    // What the library takes for a mistake of its user: TLS where there is none, or the other way round.
-    if (codeOf(each) === 'PLT_KFK_USER') {
+    if (isUserFault(each)) {
       return new SourceError(`${at}: ${messageOf(each)} See the setting "tls"`, { cause });
     }
   }
-  if (chain(error).some((each) => codeOf(each) === 'PLT_KFK_AUTHENTICATION')) {
+  if (errorChain(error).some(isLoginFault)) {
     const advice = 'it may ask for TLS (the setting "tls"), or for another mechanism';
     return new SourceWaitError(`${at} ended the connection while the user logged in: ${advice}`, {
       unlimited: false,
@@ -70,23 +71,6 @@ export function kafkaError(error: unknown, { place, broker }: KafkaErrorPlace): 
     unlimited: true,
     cause,
   });
-}
-
-/** The error, what it was made of, and what caused each. */
-function* chain(error: unknown): Generator<Error> {
-  if (!(error instanceof Error)) return;
-  yield error;
-  if (error instanceof AggregateError) for (const each of error.errors) yield* chain(each);
-  yield* chain(error.cause);
-}
-
-/** Kafka's own name of what went wrong; empty: it is not an answer of a broker. */
-function answerOf(error: Error): string {
-  return 'apiId' in error && typeof error.apiId === 'string' ? error.apiId : '';
-}
-
-function codeOf(error: Error): string {
-  return 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
 
 function messageOf(error: unknown): string {

@@ -1,7 +1,7 @@
 import type { RecordsBatch } from '@platformatic/kafka';
+import { kafkaLibrary } from '../../kafka/connections.ts';
+import type { AbortedTransaction } from '../../kafka/fetch-answer.ts';
 import { SourceError, SourceWaitError } from '../source.ts';
-import { kafkaLibrary } from './kafka-connections.ts';
-import type { AbortedTransaction } from './kafka-fetch.ts';
 
 const lengthAt = 8;
 const headBytes = 12;

@@ -2,22 +2,18 @@ import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { Admin, Producer, type MessageToProduce } from '@platformatic/kafka';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { kafkaBrokers as brokers, kafkaTls } from '../../../test/support/kafka-servers.ts';
 import { networkFault } from '../../base/network-fault.ts';
+import { createKafkaConnections, type KafkaConnections } from '../../kafka/connections.ts';
 import { withDefaults } from '../../plugins/check-settings.ts';
 import type { SettingValues } from '../../plugins/fields.ts';
 import { lineWithoutRecord, type RecordChunk, type Source, type SourceHost, type SourcePart } from '../source.ts';
 import { createKafkaClient } from './kafka-client.ts';
-import { createKafkaConnections, type KafkaConnections } from './kafka-connections.ts';
 import { readBatches } from './kafka-records.ts';
 import { kafka } from './kafka.ts';
 import { resolveBy, testSourceHost } from './source-host.fixture.ts';
 
-// As scripts/with-kafka.ts gives them.
-const brokers = process.env.KAFKA_BROKERS ?? '';
-const tlsBrokers = process.env.KAFKA_TLS_BROKERS ?? '';
-const caFile = process.env.KAFKA_TLS_CA_FILE ?? '';
-const user = process.env.KAFKA_USER ?? '';
-const password = process.env.KAFKA_PASSWORD ?? '';
+const { brokers: tlsBrokers, caFile, user, password } = kafkaTls;
 const signal = new AbortController().signal;
 
 type Message = Pick<
@@ -399,7 +395,7 @@ describe.skipIf(brokers === '')('what a broker understands', () => {
       sasl: undefined,
     };
     const connections = olderBroker(
-      createKafkaConnections(place, async (host) => host, signal),
+      createKafkaConnections({ clientId: 'millrace-test', access: place, resolve: async (host) => host, signal }),
       versions,
     );
     await using client = await createKafkaClient({ place, connections, signal });
@@ -421,7 +417,12 @@ describe.skipIf(brokers === '')('what a broker understands', () => {
       tls: undefined,
       sasl: undefined,
     };
-    const connections = createKafkaConnections(place, async (host) => host, signal);
+    const connections = createKafkaConnections({
+      clientId: 'millrace-test',
+      access: place,
+      resolve: async (host) => host,
+      signal,
+    });
     await using client = await createKafkaClient({ place, connections, signal });
     const { records } = await client.fetch(0, 0);
     const altered = Buffer.from(records);

@@ -9,11 +9,12 @@ import {
   type SourcePart,
   type TimeRange,
 } from '../source.ts';
+import { saslMechanisms, tlsChoices } from '../../kafka/access.ts';
 import type { SettingValues } from '../../plugins/fields.ts';
 import { defineImportSource, wrongSetting } from '../../plugins/plugin.ts';
 import { listSetting, textSetting } from '../../plugins/setting-values.ts';
 import { openKafka, type KafkaClient } from './kafka-client.ts';
-import { kafkaPlaceOf, mechanisms, tlsChoices, type KafkaPlace } from './kafka-place.ts';
+import { kafkaPlaceOf, type KafkaPlace } from './kafka-place.ts';
 import { committedRecords, offsetAfter, readBatches, type KafkaRecord } from './kafka-records.ts';
 import { createLineCollector, recordKinds, type RecordKind } from './kafka-lines.ts';
 import { cutIntoParts, describeRanges, rangeOfPart, rangesOf, type PartitionRange } from './kafka-ranges.ts';
@@ -63,7 +64,7 @@ export const kafka = defineImportSource({
     {
       key: 'ca',
       name: 'Authority',
-      type: 'string',
+      type: 'text',
       hint: 'PEM of the authority that signed the brokers’ certificates, if it is your own.',
     },
     { key: 'user', name: 'User', type: 'string', hint: 'For SASL. Empty: nobody logs in.' },
@@ -72,15 +73,15 @@ export const kafka = defineImportSource({
       key: 'mechanism',
       name: 'Mechanism',
       type: 'choice',
-      choices: mechanisms,
+      choices: saslMechanisms,
       default: 'PLAIN',
       hint: 'How the user logs in.',
     },
-    { key: 'client_certificate', name: 'Client certificate', type: 'string', hint: 'PEM, where brokers ask for one.' },
+    { key: 'client_certificate', name: 'Client certificate', type: 'text', hint: 'PEM, where brokers ask for one.' },
     {
       key: 'client_key',
       name: 'Client key',
-      type: 'string',
+      type: 'text',
       secret: true,
       hint: 'PEM of the key of that certificate.',
     },

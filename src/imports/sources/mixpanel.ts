@@ -112,7 +112,10 @@ export const mixpanel = defineImportSource({
     {
       key: 'days_per_request',
       name: 'Days per request',
-      type: 'string',
+      type: 'number',
+      integer: true,
+      minimum: 1,
+      maximum: 31,
       default: '1',
       hint: '1 to 31. Mixpanel allows 60 requests an hour: with one day each, three years take 18 hours. More for small projects.',
     },

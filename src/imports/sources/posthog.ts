@@ -43,7 +43,10 @@ export const posthog = defineImportSource({
     {
       key: 'page_size',
       name: 'Events per page',
-      type: 'string',
+      type: 'number',
+      integer: true,
+      minimum: 1,
+      maximum: 10_000,
       default: '1000',
       hint: '1 to 10000. Fewer where the other service answers slowly.',
     },

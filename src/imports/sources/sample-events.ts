@@ -17,11 +17,23 @@ const fields = [
   {
     key: 'count',
     name: 'Events',
-    type: 'string',
+    type: 'number',
+    integer: true,
+    minimum: 1,
+    maximum: countMax,
     default: '10000',
     hint: `How many events in all, 1 to ${countMax}, spread evenly over the days.`,
   },
-  { key: 'days', name: 'Days back', type: 'string', default: '90', hint: `1 to ${daysMax}, up to now.` },
+  {
+    key: 'days',
+    name: 'Days back',
+    type: 'number',
+    integer: true,
+    minimum: 1,
+    maximum: daysMax,
+    default: '90',
+    hint: `1 to ${daysMax}, up to now.`,
+  },
   { key: 'seed', name: 'Seed', type: 'string', default: 'millrace', hint: 'Another seed makes another history.' },
 ] as const satisfies readonly PluginField[];
 

@@ -28,14 +28,14 @@ export const urls = defineImportSource({
     {
       key: 'urls',
       name: 'Addresses',
-      type: 'string',
+      type: 'text',
       required: true,
       hint: 'One a line, https:// or http://. What stands behind a question mark is not shown in runs and reports.',
     },
     {
       key: 'headers',
       name: 'Headers',
-      type: 'string',
+      type: 'text',
       secret: true,
       hint: 'Sent with every request, one a line, for example Authorization: Bearer …',
     },

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tempMetadata, type TempMetadata } from '../../../test/support/metadata.ts';
 import type { AcceptedBatch } from '../../batch/door.ts';
 import { createAgreements } from '../../capture/agreements.ts';
+import { createBudgets } from '../../capture/budgets.ts';
 import { freeEventsInAll } from '../../contract/historical-settings.ts';
 import { findApprovedAgreement } from '../../metadata/find-approved-agreement.ts';
 import { unavailable } from '../../capture/project-key.ts';
@@ -35,7 +36,7 @@ async function setUp(mode: 'optional' | 'required', historicalTotal = 0): Promis
   const agreements = createAgreements({
     mode,
     findApproved: (id) => findApprovedAgreement(db, id),
-    historicalTotal: async () => historicalTotal,
+    budgets: createBudgets({ clock, historicalTotal: async () => historicalTotal }),
     clock,
   });
   const test: TestDoor = {

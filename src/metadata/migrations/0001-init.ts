@@ -1,4 +1,4 @@
-import type { ColumnDefinitionBuilder } from 'kysely';
+import { sql, type ColumnDefinitionBuilder } from 'kysely';
 import type { Queries } from '../queries.ts';
 import { createIndex, key, partOf, required, type ColumnTypes, type Migration } from './migration.ts';
 
@@ -299,6 +299,5 @@ async function createPipelineState(db: Queries, { text, blob }: ColumnTypes): Pr
     .addColumn('seq', 'bigint', required)
     .addColumn('pending', text, required)
     .execute();
-  const lanes = ['live', 'historical'].map((lane) => ({ lane, seq: 0, pending: '[]' }));
-  await db.insertInto('log_cursors').values(lanes).execute();
+  await sql`insert into log_cursors (lane, seq, pending) values ('live', 0, '[]'), ('historical', 0, '[]')`.execute(db);
 }

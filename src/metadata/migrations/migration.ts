@@ -11,6 +11,8 @@ export interface ColumnTypes {
   readonly blob: 'blob' | 'bytea';
   /** Text that sorts by bytes, whatever the server's locale. */
   readonly text: RawBuilder<unknown> | 'text';
+  /** Before `table`, of what may be lost when the server crashes. */
+  readonly unlogged: RawBuilder<unknown>;
 }
 
 const sqliteTypes: ColumnTypes = {
@@ -18,6 +20,7 @@ const sqliteTypes: ColumnTypes = {
   generated: (column) => column.primaryKey().autoIncrement(),
   blob: 'blob',
   text: 'text',
+  unlogged: sql``,
 };
 
 const postgresTypes: ColumnTypes = {
@@ -25,6 +28,7 @@ const postgresTypes: ColumnTypes = {
   generated: (column) => column.generatedByDefaultAsIdentity().primaryKey(),
   blob: 'bytea',
   text: sql`text collate "C"`,
+  unlogged: sql`unlogged`,
 };
 
 export const columnTypes: Readonly<Record<Dialect, ColumnTypes>> = { sqlite: sqliteTypes, postgres: postgresTypes };

@@ -4,7 +4,8 @@ import type { EventStore } from '../../eventstore/eventstore.ts';
 import { mentionedGroupTypes } from '../../eventstore/run-rows.ts';
 import type { Metadata } from '../../metadata/database.ts';
 import {
-  dueRebuild,
+  dueRebuilds,
+  findRebuild,
   rebuildKeys,
   rebuildKinds,
   removeRebuildKeys,
@@ -14,6 +15,7 @@ import {
   type RebuildKind,
 } from '../../metadata/profile-rebuilds.ts';
 import type { Queries } from '../../metadata/queries.ts';
+import { holdSlot, SlotLostError, type SlotHold } from '../../metadata/slots.ts';
 import { loadGroupTypes, writeGroupChanges } from '../../persons/group-rows.ts';
 import { writePersonChanges } from '../../persons/person-rows.ts';
 import { removeGroups, removeGroupTypes, removePersons } from '../../persons/rebuild-rows.ts';
@@ -32,11 +34,17 @@ const retryMaxMs = 60_000;
 
 export interface RebuilderDeps {
   readonly db: Metadata;
+  /** Of the slot whose projects these are. */
+  readonly hold: SlotHold;
   readonly store: EventStore;
   readonly log: Log;
   readonly failpoint: Failpoint;
   /** How often to look for work when there was none, ms. Default 1,000. */
   readonly lookMs?: number;
+  /** What is due, in all projects. Default: the store is asked each time. */
+  readonly dueRebuilds?: () => ReturnType<typeof dueRebuilds>;
+  /** Projects whose events come by here. Default: all. */
+  readonly owns?: (projectId: number) => boolean;
 }
 
 /** What a step writes, and what it counts. */
@@ -62,25 +70,31 @@ export class ProfileRebuilder {
   /** What is to be done now; undefined: nothing. Looks once in a while. */
   async next(): Promise<Rebuild | undefined> {
     if (performance.now() < this.#lookAt) return undefined;
-    const rebuild = await dueRebuild(this.#deps.db);
-    if (rebuild === undefined) this.#lookAt = performance.now() + (this.#deps.lookMs ?? lookEveryMs);
-    return rebuild;
+    const { db, owns = () => true, lookMs = lookEveryMs } = this.#deps;
+    const due = await (this.#deps.dueRebuilds?.() ?? dueRebuilds(db));
+    const own = due.find(({ projectId }) => owns(projectId));
+    const rebuild = own && (await findRebuild(db, own.id));
+    // What others know of may be done by now.
+    if (rebuild?.state === 'due') return rebuild;
+    this.#lookAt = performance.now() + lookMs;
+    return undefined;
   }
 
   /**
    * One piece; afterwards persons and groups in memory are to be forgotten. What goes wrong is noted with the rebuild and tried
-   * again later; events go on meanwhile.
+   * again later; events go on meanwhile. Errors: SlotLostError.
    */
   async step(rebuild: Rebuild): Promise<void> {
-    const { db, log } = this.#deps;
+    const { log } = this.#deps;
     try {
       await this.#advance(rebuild);
       this.#failures = 0;
     } catch (error) {
+      if (error instanceof SlotLostError) throw error;
       log.error({ err: error, rebuild: rebuild.id }, 'persons could not be made anew; trying again');
       this.#lookAt = performance.now() + backoffMs(this.#failures, retryFirstMs, retryMaxMs);
       this.#failures += 1;
-      await saveRebuild(db, rebuild.id, { error: error instanceof Error ? error.message : String(error) });
+      await this.#save(rebuild, { error: error instanceof Error ? error.message : String(error) });
     }
   }
 
@@ -91,11 +105,23 @@ export class ProfileRebuilder {
       if (keys.length === 0) continue;
       const made = await this.#make(rebuild, kind, keys);
       failpoint('rebuild_computed');
-      await db.transaction().execute((tx) => commit(tx, rebuild, kind, made));
+      await this.#write((tx) => commit(tx, rebuild, kind, made));
       failpoint('rebuild_committed');
       return;
     }
-    await saveRebuild(db, rebuild.id, { state: 'done', error: '' });
+    await this.#save(rebuild, { state: 'done', error: '' });
+  }
+
+  async #save({ id }: Rebuild, change: Partial<Rebuild>): Promise<void> {
+    await this.#write((tx) => saveRebuild(tx, id, change));
+  }
+
+  async #write(work: (tx: Queries) => Promise<void>): Promise<void> {
+    const { db, hold } = this.#deps;
+    await db.transaction().execute(async (tx) => {
+      await holdSlot(tx, hold);
+      await work(tx);
+    });
   }
 
   #make({ projectId, arrivals }: Rebuild, kind: RebuildKind, keys: readonly string[]): Promise<Made> {

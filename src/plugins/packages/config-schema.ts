@@ -1,4 +1,5 @@
-import { fieldTypes, type FieldCondition, type FieldText, type PluginField, type SchemaEntry } from '../fields.ts';
+import { fieldTypes } from '../../contract/plugin-fields.ts';
+import { type FieldCondition, type FieldText, type PluginField, type SchemaEntry } from '../fields.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { PluginPackageError } from './plugin-package-error.ts';
 

@@ -87,7 +87,7 @@ function toRecord(row: Awaited<ReturnType<ReturnType<typeof selectRecords>['exec
     families: [...familiesOf(capabilities)],
     version: row.version,
     url: row.url,
-    config_schema: JSON.parse(row.config_schema) as unknown[],
+    config_schema: JSON.parse(row.config_schema) as PluginRecord['config_schema'],
     public_jobs: JSON.parse(row.public_jobs) as Record<string, unknown>,
     capabilities,
     is_built_in: row.organization_id === null,

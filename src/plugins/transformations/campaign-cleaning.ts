@@ -44,7 +44,10 @@ export const campaignCleaning = defineTransformation({
     {
       key: 'parts',
       name: 'Parts to keep',
-      type: 'string',
+      type: 'number',
+      integer: true,
+      minimum: 1,
+      maximum: 100,
       default: '100',
       hint: 'How many parts from the first on, 1 to 100; they are joined by blanks.',
     },

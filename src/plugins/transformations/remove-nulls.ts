@@ -11,7 +11,10 @@ export const removeNulls = defineTransformation({
     {
       key: 'levels',
       name: 'Levels',
-      type: 'string',
+      type: 'number',
+      integer: true,
+      minimum: 1,
+      maximum: 20,
       default: '3',
       hint: 'How deep to look, 1 to 20: the properties are level 1, what lies in them is level 2.',
     },

@@ -10,6 +10,7 @@ export const scopeLabels = {
   PersonalApiKey: 'Keys',
   User: 'Users',
   HistoricalMigration: 'Agreements',
+  DeadLetter: 'Dead letters',
 } as const satisfies Readonly<Record<ActivityScope, string>>;
 
 export const scopes = Object.keys(scopeLabels) as readonly ActivityScope[];

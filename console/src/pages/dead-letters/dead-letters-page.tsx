@@ -146,7 +146,7 @@ function columnsOf(open: (id: string) => void): readonly Column<DeadLetter>[] {
             onClick={() => open(row.id)}
             className="max-w-full text-left font-medium hover:underline"
           >
-            <UserText text={row.event ?? '(no name)'} charsMax={80} short />
+            <UserText text={row.event === null || row.event === '' ? '(no name)' : row.event} charsMax={80} short />
           </button>
           <p className="text-xs text-soft">
             <UserText text={row.detail} charsMax={160} short />
@@ -158,7 +158,13 @@ function columnsOf(open: (id: string) => void): readonly Column<DeadLetter>[] {
       id: 'distinct_id',
       header: 'distinct_id',
       width: '12rem',
-      cell: (row) => <UserText text={row.distinct_id ?? '–'} charsMax={40} short />,
+      cell: (row) => (
+        <UserText
+          text={row.distinct_id === null || row.distinct_id === '' ? '–' : row.distinct_id}
+          charsMax={40}
+          short
+        />
+      ),
     },
     { id: 'reason', header: 'Reason', width: '14rem', cell: (row) => <code className="text-xs">{row.reason}</code> },
     {

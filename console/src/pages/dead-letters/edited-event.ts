@@ -3,9 +3,9 @@ export type EditedEvent =
   /** `json` is to be sent; undefined: the original, byte for byte. */
   { readonly kind: 'ready'; readonly json: string | undefined } | { readonly kind: 'wrong'; readonly reason: string };
 
-/** Reads what is in the editor. The text itself is kept: parsing and writing would lose digits. */
-export function readEdited(text: string, original: string): EditedEvent {
-  if (text === original) return { kind: 'ready', json: undefined };
+/** Reads what is in the editor; `shown` is what it began with. The text itself is kept: parsing and writing would lose digits. */
+export function readEdited(text: string, shown: string): EditedEvent {
+  if (text === shown) return { kind: 'ready', json: undefined };
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {

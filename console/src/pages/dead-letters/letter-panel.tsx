@@ -1,5 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useMemo, useState } from 'react';
 import { refresh } from '../../api/queries.ts';
 import { Button } from '../../components/button.tsx';
 import { CodeBlock } from '../../components/code-block.tsx';
@@ -18,6 +18,7 @@ import { useMay, useProject } from '../../shell/project-context.tsx';
 import { discard, dryRunOne, letterQuery, lettersPath, replayOne, type WholeDeadLetter } from './dead-letters-query.ts';
 import { DryRunOutcome } from './dry-run-outcome.tsx';
 import { readEdited } from './edited-event.ts';
+import { layOutJson } from './lay-out-json.ts';
 
 interface LetterPanelProps {
   readonly id: string | undefined;
@@ -34,7 +35,7 @@ export function LetterPanel({ id, onClose }: LetterPanelProps) {
     <SidePanel
       open
       onClose={onClose}
-      title={<UserText text={data?.event ?? 'Dead letter'} />}
+      title={<UserText text={data?.event === '' ? '(no name)' : (data?.event ?? 'Dead letter')} />}
       description={data && <UserText text={data.detail} />}
     >
       {data === undefined && error !== null && <ErrorState error={error} onRetry={() => void letter.refetch()} />}
@@ -51,7 +52,14 @@ function LetterFacts({ letter }: { readonly letter: WholeDeadLetter }) {
       facts={[
         ['Reason', <code key="reason">{letter.reason}</code>],
         ['Field', letter.attr === null ? '–' : <UserText key="field" text={letter.attr} />],
-        ['distinct_id', letter.distinct_id === null ? '–' : <UserText key="id" text={letter.distinct_id} />],
+        [
+          'distinct_id',
+          letter.distinct_id === null || letter.distinct_id === '' ? (
+            '–'
+          ) : (
+            <UserText key="id" text={letter.distinct_id} />
+          ),
+        ],
         ['Received', <TimeText key="received" time={letter.received_at} form="exact" />],
         ['Lane', letter.lane],
         ['State', letter.state],
@@ -87,9 +95,10 @@ function LetterEditor({ letter, onDone }: LetterEventProps) {
   const { id: projectId } = useProject();
   const client = useQueryClient();
   const toast = useToast();
-  const [text, setText] = useState(letter.original);
+  const laidOut = useMemo(() => layOutJson(letter.original), [letter.original]);
+  const [text, setText] = useState(laidOut);
   const [asked, setAsked] = useState(false);
-  const edited = readEdited(text, letter.original);
+  const edited = readEdited(text, laidOut);
   const json = edited.kind === 'ready' ? edited.json : undefined;
   const finish = async (message: string): Promise<void> => {
     toast.done(message);

@@ -1,12 +1,15 @@
 import { useQuery } from '@tanstack/react-query';
 import { FilterBar, type Filter } from '../../components/filter-bar.tsx';
+import { eventNamesQuery } from '../../api/event-names.ts';
 import { useProject } from '../../shell/project-context.tsx';
-import { eventNamesQuery, propertyNamesQuery } from './events-query.ts';
+import { propertyNamesQuery } from './events-query.ts';
 import type { EventsSearch } from './events-search.ts';
 import { PropertyFilterBar } from './property-filter-bar.tsx';
 
 interface EventFiltersProps {
   readonly search: EventsSearch;
+  /** Whose clocks show `after` and `before`. */
+  readonly zone: string;
   readonly onChange: (change: Partial<EventsSearch>) => void;
 }
 
@@ -28,27 +31,37 @@ const choices: readonly Filter<FilterName>[] = [
     ],
   },
   { kind: 'text', name: 'import_run', label: 'Import run' },
-  { kind: 'text', name: 'after', label: 'From', placeholder: 'From, such as 2026-11-20' },
-  { kind: 'text', name: 'before', label: 'Before', placeholder: 'Before, such as 2026-11-21' },
 ];
-type FilterName = 'event' | 'distinct_id' | 'period' | 'historical' | 'import_run' | 'after' | 'before';
+type FilterName = 'event' | 'distinct_id' | 'person_id' | 'period' | 'historical' | 'import_run' | 'after' | 'before';
 
 /** Which events: all of it stands in the address. */
-export function EventFilters({ search, onChange }: EventFiltersProps) {
+export function EventFilters({ search, zone, onChange }: EventFiltersProps) {
   const { id } = useProject();
   const names = useQuery(eventNamesQuery(id));
   const properties = useQuery(propertyNamesQuery(id, search.event));
   const filters: readonly Filter<FilterName>[] = [
     { kind: 'text', name: 'event', label: 'Event', suggestions: names.data?.results.map(({ name }) => name) ?? [] },
     { kind: 'text', name: 'distinct_id', label: 'Distinct id' },
-    ...choices.filter(({ name }) => search.period === undefined || (name !== 'after' && name !== 'before')),
+    // Who comes from a person's page brings it; nobody types a uuid.
+    ...(search.person_id === undefined ? [] : [{ kind: 'text', name: 'person_id', label: 'Person' } as const]),
+    ...choices,
+    ...(search.period === undefined ? timesOf(zone) : []),
   ];
-  const { event, distinct_id, period, historical, import_run, after, before } = search;
+  const { event, distinct_id, person_id, period, historical, import_run, after, before } = search;
   return (
     <>
       <FilterBar<Partial<Record<FilterName, string>>>
         filters={filters}
-        values={{ event, distinct_id, period, import_run, after, before, historical: historical?.toString() }}
+        values={{
+          event,
+          distinct_id,
+          person_id,
+          period,
+          import_run,
+          after,
+          before,
+          historical: historical?.toString(),
+        }}
         onChange={(change) => {
           const { historical: kind, ...rest } = change;
           const own = 'historical' in change ? { historical: kind === undefined ? undefined : kind === 'true' } : {};
@@ -62,4 +75,11 @@ export function EventFilters({ search, onChange }: EventFiltersProps) {
       />
     </>
   );
+}
+
+function timesOf(timezone: string): Filter<FilterName>[] {
+  return [
+    { kind: 'time', name: 'after', label: 'From', timezone },
+    { kind: 'time', name: 'before', label: 'Before', timezone },
+  ];
 }

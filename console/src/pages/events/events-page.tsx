@@ -54,7 +54,7 @@ export function EventsPage() {
         description="Stored events, newest first. Each stands here once, however often it was sent."
         actions={<ExportMenu rows={table.rows ?? []} />}
       />
-      <EventFilters search={search} onChange={change} />
+      <EventFilters search={search} zone={zone} onChange={change} />
       <VolumeChart projectId={id} filter={filter} interval={intervalOf(search, now)} zone={zone} />
       <Toolbar
         search={search}

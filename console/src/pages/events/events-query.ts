@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import type { eventCountsSchema } from '../../../../src/contract/events.ts';
-import type { EventNamesRecord, PropertyNamesRecord } from '../../../../src/contract/names.ts';
+import type { PropertyNamesRecord } from '../../../../src/contract/names.ts';
 import { apiQuery, projectPath } from '../../api/queries.ts';
 import type { Query } from '../../api/request.ts';
 import type { EventsSearch, periods } from './events-search.ts';
@@ -21,11 +21,12 @@ const periodMs: Readonly<Record<(typeof periods)[number], number>> = {
 
 /** The filters as the API takes them. A period begins on a minute: the same request for a minute. */
 export function filterOf(search: EventsSearch, now: number): Query {
-  const { event, distinct_id, period, before, historical, import_run, properties } = search;
+  const { event, distinct_id, person_id, period, before, historical, import_run, properties } = search;
   const start = period && new Date(Math.floor((now - periodMs[period]) / minuteMs) * minuteMs).toISOString();
   return {
     event,
     distinct_id,
+    person_id,
     after: start ?? search.after,
     before: period === undefined ? before : undefined,
     historical_migration: historical,
@@ -47,10 +48,6 @@ export function intervalOf({ period, after, before }: EventsSearch, now: number)
 /** Of the most frequent events; the others together. */
 export function countsQuery(projectId: number, filter: Query, interval: Interval, timezone: string) {
   return apiQuery<EventCounts>(projectPath(projectId, 'events/counts'), { ...filter, interval, timezone, top: 5 });
-}
-
-export function eventNamesQuery(projectId: number) {
-  return apiQuery<EventNamesRecord>(projectPath(projectId, 'event_names'), { limit: 500 });
 }
 
 export function propertyNamesQuery(projectId: number, event: string | undefined) {

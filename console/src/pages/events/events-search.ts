@@ -8,6 +8,8 @@ export const zones = ['utc', 'browser'] as const;
 export const eventsSearch = searchOf({
   event: text,
   distinct_id: text,
+  /** Uuid of a person: its events, of whatever id. */
+  person_id: text,
   /** Absent: `after` and `before`, or all there are. */
   period: oneOf(...periods),
   /** Times or days, as the API takes them. */

@@ -5,6 +5,7 @@ import { StatusBadge } from '../../components/status-badge.tsx';
 import { TimeText } from '../../components/time-text.tsx';
 import { UserText } from '../../components/user-text.tsx';
 import { useProject } from '../../shell/project-context.tsx';
+import { plainText } from '../../components/plain-text.ts';
 
 const tones = { error: 'danger', warning: 'warn' } as const;
 
@@ -37,12 +38,18 @@ function AttentionRow({ attention: { severity, summary, action, since, target } 
           <UserText text={summary} />
         </p>
         <p className="text-xs text-soft">
-          <UserText text={action} /> {since !== null && <TimeText time={since} form="ago" />}
+          <UserText text={action} />
+          {since !== null && (
+            <>
+              {' · '}
+              <TimeText time={since} form="ago" />
+            </>
+          )}
         </p>
       </div>
       <a
         href={`/console/projects/${id}/${target}`}
-        aria-label={`Open: ${summary}`}
+        aria-label={`Open: ${plainText(summary)}`}
         className="inline-flex items-center gap-1 text-sm font-medium text-accent hover:underline"
       >
         Open <ArrowRight aria-hidden="true" className="size-4" />

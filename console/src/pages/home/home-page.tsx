@@ -24,7 +24,7 @@ export function HomePage() {
     <>
       <PageHeader
         title="Home"
-        heading={<UserText text={name} />}
+        heading={<UserText text={name} charsMax={120} short />}
         description="What flows now, and what needs attention."
       />
       {status.data === undefined && status.error !== null && (

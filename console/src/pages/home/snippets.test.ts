@@ -19,6 +19,8 @@ describe('snippets for a first event', () => {
   });
 
   it('the import names both keys', () => {
-    expect(importCommand('http://here', 'phc_key')).toMatch(/--to http:\/\/here --api-key phc_key --personal-api-key /);
+    expect(importCommand('http://here', 'phc_key')).toMatch(
+      /--to http:\/\/here \\\n {2}--api-key phc_key \\\n {2}--personal-api-key /,
+    );
   });
 });

@@ -5,7 +5,11 @@ export function snippet(sender: Sender, site: string, projectKey: string): strin
   switch (sender) {
     case 'curl': {
       const body = { api_key: projectKey, batch: [{ event: 'first event', distinct_id: 'me', properties: {} }] };
-      return `curl ${site}/batch/ -H 'Content-Type: application/json' -d '${JSON.stringify(body)}'`;
+      return [
+        `curl ${site}/batch/ \\`,
+        "  -H 'Content-Type: application/json' \\",
+        `  -d '${JSON.stringify(body)}'`,
+      ].join('\n');
     }
     case 'node':
       return [
@@ -38,5 +42,10 @@ export function snippet(sender: Sender, site: string, projectKey: string): strin
 
 /** The command that brings history in; the personal key lets it check that everything arrived. */
 export function importCommand(site: string, projectKey: string): string {
-  return `npx millrace import mixpanel export.ndjson.gz --to ${site} --api-key ${projectKey} --personal-api-key phx_…`;
+  return [
+    'npx millrace import mixpanel export.ndjson.gz \\',
+    `  --to ${site} \\`,
+    `  --api-key ${projectKey} \\`,
+    '  --personal-api-key phx_…',
+  ].join('\n');
 }

@@ -15,6 +15,7 @@ import {
 } from '../../components/schema-values.ts';
 import { Section } from '../../components/section.tsx';
 import { TextInput } from '../../components/text-input.tsx';
+import { UserText } from '../../components/user-text.tsx';
 import { configsPath, type Plugin } from './imports-query.ts';
 import { UploadFiles } from './upload-files.tsx';
 import { useDraft } from './use-draft.ts';
@@ -78,7 +79,7 @@ export function ConnectionStep(props: ConnectionStepProps) {
   const form = { values, stored, onChange: change, errors };
   return (
     <div className="flex flex-col gap-4">
-      <Section title={plugin.name}>
+      <Section title={<UserText text={plugin.name} charsMax={100} short />}>
         <div className="flex flex-col gap-4">
           {configId === undefined && (
             <TextInput

@@ -41,12 +41,23 @@ export function ImportPage() {
   }
   return (
     <div className="flex flex-col gap-4">
-      <PageHeader
-        title="Import"
-        heading={<UserText text={config.data.name} charsMax={80} short />}
-        description={sourceName(config.data)}
-        actions={<Actions config={config.data} />}
-      />
+      <div>
+        <p className="pb-1 text-sm">
+          <Link
+            to="/projects/$projectId/imports"
+            params={{ projectId: String(projectId) }}
+            className="text-soft hover:underline"
+          >
+            Imports
+          </Link>
+        </p>
+        <PageHeader
+          title="Import"
+          heading={<UserText text={config.data.name} charsMax={80} short />}
+          description={<UserText text={sourceName(config.data)} charsMax={100} short />}
+          actions={<Actions config={config.data} />}
+        />
+      </div>
       {config.data.error !== '' && (
         <Notice tone="warn">
           <UserText text={config.data.error} />

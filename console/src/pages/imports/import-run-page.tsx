@@ -54,6 +54,19 @@ export function ImportRunPage() {
   }
   return (
     <>
+      <p className="pb-1 text-sm text-soft">
+        <Link to="/projects/$projectId/imports" params={{ projectId: String(projectId) }} className="hover:underline">
+          Imports
+        </Link>
+        {' / '}
+        <Link
+          to="/projects/$projectId/imports/$configId"
+          params={{ projectId: String(projectId), configId }}
+          className="hover:underline"
+        >
+          <UserText text={name} charsMax={60} short />
+        </Link>
+      </p>
       <PageHeader
         title="Import run"
         heading={
@@ -63,15 +76,7 @@ export function ImportRunPage() {
         }
         description={
           <>
-            <Link
-              to="/projects/$projectId/imports/$configId"
-              params={{ projectId: String(projectId), configId }}
-              className="underline"
-            >
-              Its import
-            </Link>
-            , made <TimeText time={run.data.created_at} form="ago" />
-            {run.data.options.limit !== null && ', a trial'}
+            {run.data.options.limit === null ? 'Run' : 'Trial'} of <TimeText time={run.data.created_at} />
           </>
         }
         actions={

@@ -1,4 +1,4 @@
-import { useInfiniteQuery } from '@tanstack/react-query';
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { Plus } from 'lucide-react';
 import { useMemo } from 'react';
@@ -11,7 +11,7 @@ import { Tabs } from '../../components/tabs.tsx';
 import { usePageRows } from '../../components/use-page-rows.ts';
 import { useMay, useProject } from '../../shell/project-context.tsx';
 import { ConfigsTable } from './configs-table.tsx';
-import { configsQuery, runsQuery } from './imports-query.ts';
+import { configsQuery, runsQuery, sourcesQuery } from './imports-query.ts';
 import { runStates } from './imports-search.ts';
 import { RunsTable } from './runs-table.tsx';
 
@@ -60,28 +60,33 @@ function NewImport() {
 
 function Runs() {
   const { id } = useProject();
-  const { state, config } = route.useSearch();
+  const { state, source, config } = route.useSearch();
   const navigate = route.useNavigate();
-  const filter = { ...(state && { state }), ...(config && { config }) };
+  const filter = { ...(state && { state }), ...(source && { source }), ...(config && { config }) };
   const runs = useInfiniteQuery({ ...runsQuery(id, filter), refetchInterval: pollMs });
   const configs = useInfiniteQuery(configsQuery(id));
+  const sources = useQuery(sourcesQuery(id));
   const table = usePageRows(runs);
   const byState = runs.data?.pages[0]?.by_state;
-  const filters = useMemo(() => filtersOf(byState, rowsOf(configs.data)), [byState, configs.data]);
+  const filters = useMemo(
+    () => filtersOf(byState, sources.data?.results ?? [], rowsOf(configs.data)),
+    [byState, sources.data, configs.data],
+  );
   return (
     <>
       <FilterBar
         filters={filters}
-        values={{ state, config }}
+        values={{ state, source, config }}
         onChange={(change) => void navigate({ search: (before) => ({ ...before, ...change }), replace: true })}
       />
-      <RunsTable projectId={id} {...table} empty={<NoRuns filtered={state !== undefined || config !== undefined} />} />
+      <RunsTable projectId={id} {...table} empty={<NoRuns filtered={Object.keys(filter).length > 0} />} />
     </>
   );
 }
 
 function filtersOf(
   byState: Readonly<Record<string, number>> | undefined,
+  sources: readonly { readonly slug: string; readonly name: string }[],
   configs: readonly { readonly id: number; readonly name: string }[],
 ) {
   const count = (value: string): string =>
@@ -92,6 +97,12 @@ function filtersOf(
       name: 'state',
       label: 'Any state',
       choices: runStates.map((value) => ({ value, label: value + count(value) })),
+    },
+    {
+      kind: 'choice',
+      name: 'source',
+      label: 'Any source',
+      choices: sources.map(({ slug, name }) => ({ value: slug, label: name })),
     },
     {
       kind: 'choice',

@@ -2,6 +2,7 @@ import type { HistoricalMigrationRecord } from '../../../../src/contract/histori
 import type { PreflightResult } from '../../../../src/contract/import-preflight.ts';
 import type { ImportRunRecord, ImportRunsRecord, ImportStageRecord } from '../../../../src/contract/import-runs.ts';
 import type { ImportUndoPlan } from '../../../../src/contract/import-undo.ts';
+import type { Page } from '../../../../src/contract/pagination.ts';
 import type { PluginConfigRecord } from '../../../../src/contract/plugin-configs.ts';
 import type { PluginRecord } from '../../../../src/contract/plugins.ts';
 import { apiPages, apiQuery, projectPath, type NextPage } from '../../api/queries.ts';
@@ -47,9 +48,9 @@ type RunsPage = NextPage<ListedRun> & Pick<ImportRunsRecord, 'by_state'>;
 /** Runs of all imports, newest first, page after page. */
 export function runsQuery(
   projectId: number,
-  filter: { readonly state?: string; readonly config?: string | number } = {},
+  filter: { readonly state?: string; readonly source?: string; readonly config?: string | number } = {},
 ) {
-  const query = { state: filter.state, plugin_config: filter.config, limit: pageSize };
+  const query = { state: filter.state, source: filter.source, plugin_config: filter.config, limit: pageSize };
   return apiPages<ListedRun, RunsPage>(runsPath(projectId), query);
 }
 
@@ -59,6 +60,11 @@ export function configsQuery(projectId: number) {
 
 export function configQuery(projectId: number, configId: number) {
   return apiQuery<ImportConfig>(configPath(projectId, configId));
+}
+
+/** Transformations of the project, on or off. */
+export function transformationsQuery(projectId: number) {
+  return apiQuery<Page<PluginConfigRecord>>(projectPath(projectId, 'pipeline_transformation_configs'), { limit: 1000 });
 }
 
 export function settingsQuery(projectId: number, configId: number) {

@@ -6,6 +6,8 @@ export const runStates = ['queued', 'running', 'paused', 'failed', 'cancelled', 
 export const importsSearch = searchOf({
   tab: oneOf('runs', 'imports'),
   state: oneOf(...runStates),
+  /** Slug of the import app whose runs are shown. */
+  source: text,
   /** Id of the import whose runs are shown. */
   config: text,
 });

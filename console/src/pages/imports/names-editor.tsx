@@ -4,6 +4,7 @@ import { Button } from '../../components/button.tsx';
 import { Input } from '../../components/input.tsx';
 import { BareSelect } from '../../components/select.tsx';
 import type { Format } from './wizard-query.ts';
+import { plainText } from '../../components/plain-text.ts';
 
 export type Names = Format['names'];
 type Part = keyof Names;
@@ -33,7 +34,7 @@ export function NamesEditor({ names, onChange }: NamesEditorProps) {
           <li key={from} className="grid grid-cols-2 items-center gap-2 text-sm">
             <code className="wrap-anywhere">{from}</code>
             <Input
-              aria-label={`New name of ${from}`}
+              aria-label={`New name of ${plainText(from)}`}
               placeholder="left out"
               value={to ?? ''}
               onChange={({ target }) => set(from, target.value === '' ? null : target.value)}

@@ -36,6 +36,16 @@ export function NewImportPage() {
   );
 }
 
+const stepNames = {
+  source: 'Source',
+  connection: 'Connection',
+  preview: 'Preview',
+  check: 'Check',
+  agreement: 'Agreement',
+  start: 'Start',
+} as const satisfies Record<WizardStep, string>;
+
+/** How far one is; what lies behind can be gone back to. */
 function Steps({ current }: { readonly current: WizardStep }) {
   const at = wizardSteps.indexOf(current);
   return (
@@ -46,7 +56,13 @@ function Steps({ current }: { readonly current: WizardStep }) {
           aria-current={step === current ? 'step' : undefined}
           className={classNames(index === at ? 'font-semibold text-accent' : index < at ? 'text-ink' : 'text-soft')}
         >
-          {index + 1}. {step}
+          {index < at ? (
+            <route.Link to="." search={(before) => ({ ...before, step })} className="hover:underline">
+              {index + 1}. {stepNames[step]}
+            </route.Link>
+          ) : (
+            `${index + 1}. ${stepNames[step]}`
+          )}
         </li>
       ))}
     </ol>
@@ -65,12 +81,15 @@ function Step({ step }: { readonly step: WizardStep }) {
   const choose = (slug: string): void => void navigate({ search: { step: 'connection', source: slug } });
   if (step === 'source' || (source === undefined && config === undefined))
     return <SourceStep projectId={projectId} onChoose={choose} />;
-  const error = sources.error ?? stored.error ?? settings.error;
-  if (error !== null) return <ErrorState error={error} onRetry={() => void sources.refetch()} />;
   const plugin = sources.data?.results.find(({ id, slug }) =>
     config === undefined ? slug === source : id === stored.data?.plugin,
   );
-  if (plugin === undefined || (config !== undefined && settings.data === undefined)) return <Loading />;
+  if (plugin === undefined || (config !== undefined && settings.data === undefined)) {
+    // Only while there is nothing yet: a form that is being filled in outlives a request that fails.
+    const error = sources.error ?? stored.error ?? settings.error;
+    const again = (): void => void Promise.all([sources, stored, settings].map((query) => query.refetch()));
+    return error === null ? <Loading /> : <ErrorState error={error} onRetry={again} />;
+  }
   const values = settings.data ?? {};
   if (step === 'connection' || config === undefined) {
     return (

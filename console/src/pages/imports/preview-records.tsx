@@ -14,7 +14,7 @@ export function PreviewRecords({ preview }: { readonly preview: Preview }) {
     return <EmptyState title="The source has no records">Look at the connection: nothing was found there.</EmptyState>;
   return (
     <div className="flex flex-col gap-3">
-      <Notice tone={preview.rejected > 0 ? 'warn' : 'ok'}>
+      <Notice tone={preview.rejected > 0 ? 'warn' : preview.events > 0 ? 'ok' : 'info'}>
         The first <NumberText value={preview.results.length} /> records of{' '}
         <UserText text={preview.part} charsMax={100} short />: <NumberText value={preview.events} /> events,{' '}
         <NumberText value={preview.skipped} /> skipped, <NumberText value={preview.rejected} /> rejected.
@@ -26,7 +26,9 @@ export function PreviewRecords({ preview }: { readonly preview: Preview }) {
             <p className="flex flex-wrap items-center gap-2 pb-2 text-sm">
               Record {index + 1} <StatusBadge tone={tones[record.outcome]}>{record.outcome}</StatusBadge>
               {record.reason !== null && <UserText text={record.reason} />}
-              {record.left_out.length > 0 && <span className="text-soft">left out: {record.left_out.join(', ')}</span>}
+              {record.left_out.some((why) => why !== record.reason) && (
+                <span className="text-soft">left out: {record.left_out.join(', ')}</span>
+              )}
             </p>
             <div className="grid gap-3 lg:grid-cols-2">
               <JsonView label={`Record ${index + 1}`} value={record.record ?? record.original} openDepth={1} />

@@ -1,3 +1,5 @@
+import { classNames } from '../../components/class-names.ts';
+
 interface ProgressBarProps {
   readonly label: string;
   /** 0 to 1; null: nobody knows. */
@@ -11,7 +13,11 @@ export function ProgressBar({ label, share }: ProgressBarProps) {
       aria-label={label}
       {...(share === null ? {} : { value: share })}
       max={1}
-      className="h-1.5 w-full min-w-16 accent-accent"
+      className={classNames(
+        'block h-1.5 w-full min-w-16 appearance-none overflow-hidden rounded-full bg-line',
+        '[&::-moz-progress-bar]:bg-accent [&::-webkit-progress-bar]:bg-line [&::-webkit-progress-value]:bg-accent',
+        share === null && 'animate-pulse',
+      )}
     />
   );
 }

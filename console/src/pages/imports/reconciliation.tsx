@@ -1,10 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
-import { ExternalLink } from 'lucide-react';
-import { useMemo } from 'react';
+import { ChevronLeft, ChevronRight, ExternalLink } from 'lucide-react';
+import { useMemo, useState } from 'react';
 import { buttonStyle } from '../../components/button.tsx';
 import { DataTable, type Column } from '../../components/data-table.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorState } from '../../components/error-state.tsx';
+import { IconButton } from '../../components/icon-button.tsx';
 import { Loading } from '../../components/loading.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { NumberText } from '../../components/number-text.tsx';
@@ -65,26 +66,63 @@ export function ReportLink({ place }: { readonly place: RunPlace }) {
 
 function Days({ report }: { readonly report: Report }) {
   const { days, cells } = report;
-  const columns = useMemo(() => columnsOf(cells.events), [cells.events]);
+  const [from, setFrom] = useState(0);
+  const columns = useMemo(() => columnsOf(cells.events, from), [cells.events, from]);
   const rows = useMemo(() => {
     const counts = new Map(cells.rows.map((row) => [row.day, row.counts]));
     return days.map((day): Row => Object.assign({ counts: counts.get(day.day) ?? [] }, day));
   }, [days, cells]);
   return (
-    <DataTable
-      label="Days"
-      columns={columns}
-      rows={rows}
-      rowId={(row) => row.day}
-      maxHeight="28rem"
-      empty={<EmptyState title="No day has events yet">Days stand here as soon as the check is done.</EmptyState>}
-    />
+    <div className="flex flex-col gap-2">
+      <EventNamePager count={cells.events.length} from={from} onFrom={setFrom} />
+      <DataTable
+        label="Days"
+        columns={columns}
+        rows={rows}
+        rowId={(row) => row.day}
+        maxHeight="28rem"
+        empty={<EmptyState title="No day has events yet">Days stand here as soon as the check is done.</EmptyState>}
+      />
+    </div>
   );
 }
 
 const eventsShown = 6;
 
-function columnsOf(events: readonly string[]): readonly Column<Row>[] {
+interface EventNamePagerProps {
+  readonly count: number;
+  readonly from: number;
+  readonly onFrom: (from: number) => void;
+}
+
+/** A history may have hundreds of names: their columns come a few at a time. */
+function EventNamePager({ count, from, onFrom }: EventNamePagerProps) {
+  if (count <= eventsShown) return null;
+  const last = Math.min(from + eventsShown, count);
+  return (
+    <div className="flex items-center justify-end gap-2 text-xs text-soft">
+      <span role="status">
+        Event names {from + 1} to {last} of {count.toLocaleString('en')}
+      </span>
+      <IconButton
+        label="Event names before these"
+        size="small"
+        disabled={from === 0}
+        icon={<ChevronLeft aria-hidden="true" className="size-4" />}
+        onClick={() => onFrom(Math.max(0, from - eventsShown))}
+      />
+      <IconButton
+        label="Event names after these"
+        size="small"
+        disabled={last === count}
+        icon={<ChevronRight aria-hidden="true" className="size-4" />}
+        onClick={() => onFrom(last)}
+      />
+    </div>
+  );
+}
+
+function columnsOf(events: readonly string[], from: number): readonly Column<Row>[] {
   const number = (id: string, header: string, value: (row: Row) => number | null): Column<Row> => ({
     id,
     header,
@@ -100,12 +138,12 @@ function columnsOf(events: readonly string[]): readonly Column<Row>[] {
     number('verified', 'In the store', (row) => row.verified),
     number('duplicates', 'Duplicates', (row) => row.duplicates),
     number('rejected', 'Rejected', (row) => row.rejected),
-    ...events.slice(0, eventsShown).map((event, index): Column<Row> => ({
-      id: `event ${index}`,
+    ...events.slice(from, from + eventsShown).map((event, index): Column<Row> => ({
+      id: `event ${from + index}`,
       header: <UserText text={event} charsMax={24} short />,
       width: '8rem',
       align: 'end',
-      cell: (row) => <NumberText value={row.counts[index]} />,
+      cell: (row) => <NumberText value={row.counts[from + index]} />,
     })),
   ];
 }

@@ -1,7 +1,7 @@
 import { Badge } from '../../components/badge.tsx';
 import { formatBytes, formatDuration, formatRate } from '../../components/format-number.ts';
 import { Section } from '../../components/section.tsx';
-import type { Run, Stage } from './imports-query.ts';
+import type { Run, RunState, Stage } from './imports-query.ts';
 import { ProgressBar } from './progress-bar.tsx';
 import { isUnfinished } from './run-actions.ts';
 
@@ -21,14 +21,15 @@ export function RunStages({ run }: { readonly run: Run }) {
     <Section title="Stages" flush>
       <ol>
         {run.stages.map((stage) => (
-          <StageRow key={stage.stage} stage={stage} moving={isUnfinished(run.state) && run.state !== 'paused'} />
+          <StageRow key={stage.stage} stage={stage} runState={run.state} />
         ))}
       </ol>
     </Section>
   );
 }
 
-function StageRow({ stage, moving }: { readonly stage: Stage; readonly moving: boolean }) {
+function StageRow({ stage, runState }: { readonly stage: Stage; readonly runState: RunState }) {
+  const moving = isUnfinished(runState) && runState !== 'paused';
   const isActive = stage.state === 'active';
   return (
     <li className="flex flex-wrap items-center gap-x-4 gap-y-1.5 border-b border-line px-4 py-3 last:border-b-0">
@@ -36,7 +37,7 @@ function StageRow({ stage, moving }: { readonly stage: Stage; readonly moving: b
         <p className="flex items-center gap-2 font-medium">
           {stage.stage}
           {stage.state === 'done' && <Badge tone="ok">done</Badge>}
-          {isActive && <Badge tone="info">{moving ? 'now' : 'stands'}</Badge>}
+          {isActive && <Badge tone="info">{moving ? 'now' : runState === 'paused' ? 'paused' : 'stopped'}</Badge>}
         </p>
         <p className="text-xs text-soft">{meanings[stage.stage]}</p>
       </div>

@@ -9,6 +9,7 @@ import { formatBytes } from '../../components/format-number.ts';
 import { UserText } from '../../components/user-text.tsx';
 import { ProgressBar } from './progress-bar.tsx';
 import { filesPath, resumeAt, uploadFile, type Begun, type UploadedFiles } from './upload-file.ts';
+import { plainText } from '../../components/plain-text.ts';
 
 interface UploadFilesProps {
   readonly projectId: number;
@@ -131,7 +132,7 @@ function SendingRow({ sending: { file, bytes, error }, onAgain }: SendingRowProp
           {formatBytes(bytes)} of {formatBytes(file.size)}
         </span>
       </p>
-      <ProgressBar label={`Upload of ${file.name}`} share={file.size === 0 ? 1 : bytes / file.size} />
+      <ProgressBar label={`Upload of ${plainText(file.name)}`} share={file.size === 0 ? 1 : bytes / file.size} />
       <ErrorNote error={error} />
       {error !== undefined && (
         <Button size="small" onClick={onAgain}>

@@ -2,6 +2,7 @@ import { useQuery, useQueryClient, type UseQueryResult } from '@tanstack/react-q
 import { useEffect } from 'react';
 import { readStream } from '../../api/event-stream.ts';
 import { parseExact } from '../../api/exact-json.ts';
+import { untilSignedIn } from '../../api/until-signed-in.ts';
 import { runPath, runQuery, type Run, type RunPlace } from './imports-query.ts';
 import { isUnfinished } from './run-actions.ts';
 
@@ -17,6 +18,7 @@ export function useRun({ projectId, configId, runId }: RunPlace): UseQueryResult
     const gone = new AbortController();
     const read = readStream(`${runPath(place)}/progress`, {
       signal: gone.signal,
+      untilSignedIn: (signal) => untilSignedIn(client, signal),
       onMessage: ({ event, data }) => {
         if (event === 'progress') client.setQueryData(runQuery(place).queryKey, parseExact(data) as Run);
       },

@@ -30,6 +30,12 @@ export function ScopePicker({ scopes, onChange }: ScopePickerProps) {
             onChoose={() => onChange(preset.scopes)}
           />
         ))}
+        <PresetButton
+          name="Only what I choose"
+          hint="Begins with nothing; choose below."
+          chosen={!presets.some((preset) => isSame(preset.scopes, scopes))}
+          onChoose={() => onChange([])}
+        />
       </div>
       {!isAll && (
         <ul className="flex flex-col divide-y divide-line rounded-md border border-line">

@@ -1,10 +1,12 @@
 import { Link } from '@tanstack/react-router';
-import type { LiveEvent } from '../../../../src/contract/live-events.ts';
+import type { LiveEvent, LiveSnapshot } from '../../../../src/contract/live-events.ts';
 import { buttonStyle } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { Facts } from '../../components/facts.tsx';
 import { JsonDiff } from '../../components/json-diff.tsx';
+import { sameJson } from '../../components/json-value.ts';
 import { JsonView } from '../../components/json-view.tsx';
+import { withoutMarks } from '../../components/plugin-marks.ts';
 import { Notice } from '../../components/notice.tsx';
 import { SidePanel } from '../../components/side-panel.tsx';
 import { StatusBadge } from '../../components/status-badge.tsx';
@@ -116,15 +118,24 @@ function Stage({ seen }: { readonly seen: LiveEvent }) {
 }
 
 const outcomes = {
-  succeeded: { tone: 'ok', text: 'changed or passed it on' },
+  succeeded: { tone: 'ok', text: 'changed it' },
   failed: { tone: 'danger', text: 'failed: the event went on untouched' },
   dropped: { tone: 'warn', text: 'dropped it' },
   skipped: { tone: 'neutral', text: 'could not run just then: the event went on untouched' },
 } as const;
+const passedOn = { tone: 'neutral', text: 'passed it on unchanged' } as const;
+
+/** Without the notes of which steps it went through: every step changes those. */
+function unmarked(event: LiveSnapshot): LiveSnapshot {
+  return event.properties === null ? event : { ...event, properties: withoutMarks(event.properties) };
+}
 
 function Step({ step, before }: Extract<WayPart, { kind: 'step' }>) {
   const { id } = useProject();
-  const outcome = outcomes[step.outcome];
+  const marked = [before, step.after].map((each) => each && unmarked(each));
+  const [from = null, to = null] = marked;
+  const isUnchanged = step.outcome === 'succeeded' && sameJson(from, to);
+  const outcome = isUnchanged ? passedOn : outcomes[step.outcome];
   return (
     <>
       <h3 className="flex flex-wrap items-center gap-2 text-sm">
@@ -142,7 +153,7 @@ function Step({ step, before }: Extract<WayPart, { kind: 'step' }>) {
           <UserText text={step.error} />
         </Notice>
       )}
-      <JsonDiff label={`Changes by ${step.label}`} before={before} after={step.after} />
+      {!isUnchanged && <JsonDiff label={`Changes by ${step.label}`} before={from} after={to} />}
     </>
   );
 }

@@ -9,7 +9,7 @@ import { StageBadge } from './stage-badge.tsx';
 /** @param open shows the way of the event of a row */
 export function liveColumns(open: (row: LiveRow) => void): readonly Column<LiveRow>[] {
   return [
-    { id: 'at', header: 'Seen', width: '12rem', cell: ({ event }) => <TimeText time={event.at} form="exact" /> },
+    { id: 'at', header: 'Seen', width: '7.5rem', cell: ({ event }) => <TimeText time={event.at} form="clock" /> },
     { id: 'stage', header: 'Stage', width: '8rem', cell: ({ event }) => <StageBadge stage={event.stage} /> },
     {
       id: 'event',
@@ -17,7 +17,7 @@ export function liveColumns(open: (row: LiveRow) => void): readonly Column<LiveR
       width: '14rem',
       cell: (row) => (
         <button type="button" className="max-w-full truncate text-left font-medium" onClick={() => open(row)}>
-          <UserText text={row.event.event} charsMax={60} short />
+          <UserText text={row.event.event === '' ? '(no name)' : row.event.event} charsMax={60} short />
         </button>
       ),
     },

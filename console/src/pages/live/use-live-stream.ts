@@ -1,9 +1,9 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
-import { type ApiError, isSignedOut } from '../../api/api-error.ts';
+import type { ApiError } from '../../api/api-error.ts';
 import { readStream, type StreamState } from '../../api/event-stream.ts';
-import { meQuery } from '../../api/me.ts';
 import { projectPath } from '../../api/queries.ts';
+import { untilSignedIn } from '../../api/until-signed-in.ts';
 import { createLiveBuffer, emptyView, type LiveView } from './live-buffer.ts';
 import type { LiveFilter } from './live-search.ts';
 
@@ -19,7 +19,6 @@ export interface LiveStream {
 }
 
 const drawEveryMs = 250;
-const signInLookMs = 3_000;
 const atFirst: LiveStream = { view: emptyView, state: 'connecting', reason: undefined, breaks: 0, error: undefined };
 
 /** Watches the project's events from now on. One filter for the life of the component: give it a key. */
@@ -31,39 +30,28 @@ export function useLiveStream(projectId: number, filter: LiveFilter): LiveStream
   useEffect(() => {
     const gone = new AbortController();
     const buffer = createLiveBuffer();
-    const change = (next: Partial<LiveStream>): void => setStream((before) => ({ ...before, ...next }));
-    const watch = async (): Promise<void> => {
-      try {
-        await readStream(projectPath(projectId, 'live_events'), {
-          query: { stages: stagesText, event, distinct_id, steps: true },
-          signal: gone.signal,
-          onMessage: (message) => {
-            if (message.event === 'event') buffer.add(message.data);
-            else if (message.event === 'skipped') buffer.skip(message.data);
-          },
-          onState: (state, reason) =>
-            setStream((before) => ({
-              ...before,
-              state,
-              error: undefined,
-              reason: state === 'open' ? undefined : (reason ?? before.reason),
-              breaks: before.breaks + (before.state === 'open' && state === 'waiting' ? 1 : 0),
-            })),
-        });
-      } catch (error) {
-        change({ state: 'waiting', error });
-        if (!isSignedOut(error)) return;
-        // The gate asks to sign in; the stream goes on when somebody has.
-        void client.invalidateQueries({ queryKey: meQuery.queryKey });
-        await new Promise((resolve) => setTimeout(resolve, signInLookMs));
-        if (!gone.signal.aborted) await watch();
-      }
-    };
+    const watching = readStream(projectPath(projectId, 'live_events'), {
+      query: { stages: stagesText, event, distinct_id, steps: true },
+      signal: gone.signal,
+      untilSignedIn: (signal) => untilSignedIn(client, signal),
+      onMessage: (message) => {
+        if (message.event === 'event') buffer.add(message.data);
+        else if (message.event === 'skipped') buffer.skip(message.data);
+      },
+      onState: (state, reason) =>
+        setStream((before) => ({
+          ...before,
+          state,
+          error: undefined,
+          reason: state === 'open' ? undefined : (reason ?? before.reason),
+          breaks: before.breaks + (before.state === 'open' && state === 'waiting' ? 1 : 0),
+        })),
+    });
+    watching.catch((error: unknown) => setStream((before) => ({ ...before, state: 'waiting', error })));
     const timer = setInterval(() => {
       const view = buffer.view();
       setStream((before) => (before.view === view ? before : { ...before, view }));
     }, drawEveryMs);
-    void watch();
     return () => {
       clearInterval(timer);
       gone.abort();

@@ -45,7 +45,7 @@ export function PersonPage() {
           </EmptyState>
         )}
         {person !== undefined && <PersonFacts person={person} />}
-        <PersonEvents distinctIds={person?.distinct_ids ?? [distinctId]} distinctId={distinctId} />
+        {asked.data !== undefined && <PersonEvents person={person} distinctId={distinctId} />}
       </div>
     </>
   );
@@ -98,17 +98,18 @@ function Copied({ text }: { readonly text: string }) {
 }
 
 interface PersonEventsProps {
-  /** All ids of the person. */
-  readonly distinctIds: readonly string[];
-  /** The one whose events are listed. */
+  /** Undefined: nobody is known by the id. */
+  readonly person: Person | undefined;
   readonly distinctId: string;
 }
 
-function PersonEvents({ distinctIds, distinctId }: PersonEventsProps) {
+/** Of all ids that the person goes by: events keep the one they were sent with. */
+function PersonEvents({ person, distinctId }: PersonEventsProps) {
   const { id, timezone } = useProject();
   const { uuid } = route.useSearch();
   const navigate = route.useNavigate();
-  const pages = useInfiniteQuery(eventPages(id, { distinct_id: distinctId }));
+  const filter = person === undefined ? { distinct_id: distinctId } : { person_id: person.uuid };
+  const pages = useInfiniteQuery(eventPages(id, filter));
   const table = usePageRows(pages);
   const columns = useMemo(
     () =>
@@ -125,23 +126,26 @@ function PersonEvents({ distinctIds, distinctId }: PersonEventsProps) {
     <Section
       title="Events"
       description={
-        <>
-          Of the id <UserText text={distinctId} charsMax={80} short />, newest first.
-        </>
+        person !== undefined && person.distinct_ids.length > 1 ? (
+          `Of all ${person.distinct_ids.length} ids, newest first.`
+        ) : (
+          <>
+            Of the id <UserText text={distinctId} charsMax={80} short />, newest first.
+          </>
+        )
       }
       flush
       actions={
         <Link
           to="/projects/$projectId/events"
           params={params}
-          search={{ distinct_id: distinctId }}
+          search={filter}
           className={buttonStyle('plain', 'small')}
         >
           Explore
         </Link>
       }
     >
-      <OtherIds ids={distinctIds.filter((each) => each !== distinctId)} />
       <DataTable
         label="Events of the person"
         columns={columns}
@@ -149,7 +153,7 @@ function PersonEvents({ distinctIds, distinctId }: PersonEventsProps) {
         rowId={(event) => event.id}
         onOpen={(event) => void navigate({ search: { uuid: event.id } })}
         {...(uuid === undefined ? {} : { openId: uuid })}
-        empty={<EmptyState title="No stored events of this id" />}
+        empty={<EmptyState title={person === undefined ? 'No stored events of this id' : 'No stored events'} />}
       />
       <EventPanel
         uuid={uuid}
@@ -158,26 +162,5 @@ function PersonEvents({ distinctIds, distinctId }: PersonEventsProps) {
         onClose={() => void navigate({ search: {} })}
       />
     </Section>
-  );
-}
-
-/** Events keep the id they were sent with: those of merged ids are a click away. */
-function OtherIds({ ids }: { readonly ids: readonly string[] }) {
-  const { id } = useProject();
-  if (ids.length === 0) return null;
-  return (
-    <p className="flex flex-wrap gap-x-3 border-b border-line px-4 py-2 text-xs text-soft">
-      Also goes by:
-      {ids.slice(0, 20).map((distinctId) => (
-        <Link
-          key={distinctId}
-          to="/projects/$projectId/persons/$distinctId"
-          params={{ projectId: String(id), distinctId }}
-          className="underline"
-        >
-          <UserText text={distinctId} charsMax={60} short />
-        </Link>
-      ))}
-    </p>
   );
 }

@@ -13,6 +13,7 @@ import { useMay } from '../../shell/project-context.tsx';
 import { ErrorsSection } from './errors-section.tsx';
 import { LanesSection } from './lanes-section.tsx';
 import { PartsSection } from './parts-section.tsx';
+import { ProcessesSection } from './processes-section.tsx';
 import { statusQuery, type Status } from './status-query.ts';
 
 const pollMs = 3_000;
@@ -46,6 +47,7 @@ function StatusSections({ status }: { readonly status: Status }) {
       <div className="grid gap-4 lg:grid-cols-2">
         <LanesSection lanes={status.lanes} />
         <PartsSection parts={status.parts} />
+        {status.processes.length > 1 && <ProcessesSection processes={status.processes} />}
         <MachineSection status={status} />
         <WorkSection status={status} />
       </div>

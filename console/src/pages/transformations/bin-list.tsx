@@ -8,6 +8,7 @@ import { UserText } from '../../components/user-text.tsx';
 import { useMay, useProject } from '../../shell/project-context.tsx';
 import { binQuery, pluginInfo, type Transformation } from './transformation-queries.ts';
 import { useChainChanges } from './use-chain-changes.ts';
+import { plainText } from '../../components/plain-text.ts';
 
 /** Transformations that were taken out of the chain. */
 export function BinList() {
@@ -61,7 +62,7 @@ function columnsOf(restore: ((row: Transformation) => void) | undefined): readon
       width: '7rem',
       cell: (row) =>
         restore !== undefined && (
-          <Button size="small" aria-label={`Restore ${row.name}`} onClick={() => restore(row)}>
+          <Button size="small" aria-label={`Restore ${plainText(row.name)}`} onClick={() => restore(row)}>
             Restore
           </Button>
         ),

@@ -10,6 +10,7 @@ import { UserText } from '../../components/user-text.tsx';
 import { useProject } from '../../shell/project-context.tsx';
 import type { AddFormProps } from './add-transformation.tsx';
 import { pluginsQuery, type Plugin } from './transformation-queries.ts';
+import { plainText } from '../../components/plain-text.ts';
 
 /** Plugins that are built in or installed already. */
 export function BuiltInGallery({ onChoose, busy }: AddFormProps) {
@@ -63,7 +64,7 @@ function PluginCard({ plugin, busy, onAdd }: PluginCardProps) {
           <UserText text={plugin.description} charsMax={160} short />
         </p>
       </div>
-      <Button size="small" disabled={busy} aria-label={`Add ${plugin.name}`} onClick={onAdd}>
+      <Button size="small" disabled={busy} aria-label={`Add ${plainText(plugin.name)}`} onClick={onAdd}>
         Add
       </Button>
     </li>

@@ -12,11 +12,12 @@ import {
 } from '@dnd-kit/core';
 import { SortableContext, sortableKeyboardCoordinates, verticalListSortingStrategy } from '@dnd-kit/sortable';
 import { useQuery } from '@tanstack/react-query';
-import { useMemo } from 'react';
+import { useMemo, useState } from 'react';
 import { useMay, useProject } from '../../shell/project-context.tsx';
 import { ChainRow } from './chain-row.tsx';
 import { deliveriesQuery, type Transformation } from './transformation-queries.ts';
 import { useChainChanges } from './use-chain-changes.ts';
+import { useRowsInView } from './use-rows-in-view.ts';
 
 const pollMs = 30_000;
 const onlyVertical: Modifier = ({ transform }) => ({ ...transform, x: 0 });
@@ -45,7 +46,11 @@ export function ChainList({ rows, all }: ChainListProps) {
     useSensor(PointerSensor, { activationConstraint: { distance: 4 } }),
     useSensor(KeyboardSensor, { coordinateGetter: sortableKeyboardCoordinates }),
   );
+  const [draggedId, setDraggedId] = useState<UniqueIdentifier>();
+  const inView = useRowsInView(rows, draggedId);
+  const ids = useMemo(() => rows.map((row) => row.id), [rows]);
   const onDragEnd = ({ active, over }: DragEndEvent): void => {
+    setDraggedId(undefined);
     const row = all.find((each) => each.id === active.id);
     const place = all.findIndex((each) => each.id === over?.id);
     if (row !== undefined && place >= 0 && active.id !== over?.id) changes.moveTo(row, place);
@@ -55,15 +60,26 @@ export function ChainList({ rows, all }: ChainListProps) {
       sensors={sensors}
       collisionDetection={closestCenter}
       modifiers={[onlyVertical]}
+      onDragStart={({ active }) => setDraggedId(active.id)}
+      onDragCancel={() => setDraggedId(undefined)}
       onDragEnd={onDragEnd}
       accessibility={{ announcements: announcementsOf(all), screenReaderInstructions: instructions }}
     >
-      <SortableContext items={rows.map((row) => row.id)} strategy={verticalListSortingStrategy}>
-        <ol aria-label="Transformations in their order" className="rounded-lg border border-line bg-surface">
-          {rows.map((row) => (
+      <SortableContext items={ids} strategy={verticalListSortingStrategy}>
+        <ol
+          ref={inView.listRef}
+          aria-label="Transformations in their order"
+          style={{ height: inView.height }}
+          className="relative box-content rounded-lg border border-line bg-surface"
+        >
+          {inView.rows.map(({ row, index, top }) => (
             <ChainRow
               key={row.id}
               row={row}
+              index={index}
+              shown={rows.length}
+              top={top}
+              measure={inView.measure}
               place={all.indexOf(row)}
               count={all.length}
               deliveries={byId.get(row.id)}

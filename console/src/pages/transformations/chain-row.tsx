@@ -2,7 +2,7 @@ import { useSortable } from '@dnd-kit/sortable';
 import { CSS } from '@dnd-kit/utilities';
 import { Link } from '@tanstack/react-router';
 import { Ellipsis, GripVertical } from 'lucide-react';
-import { useMemo } from 'react';
+import { memo, useCallback, useMemo } from 'react';
 import type { PluginMetricsListRecord } from '../../../../src/contract/plugin-view.ts';
 import { classNames } from '../../components/class-names.ts';
 import { IconButton } from '../../components/icon-button.tsx';
@@ -15,11 +15,18 @@ import { UserText } from '../../components/user-text.tsx';
 import { useProject } from '../../shell/project-context.tsx';
 import { pluginInfo, type Transformation } from './transformation-queries.ts';
 import type { ChainChanges } from './use-chain-changes.ts';
+import { plainText } from '../../components/plain-text.ts';
 
 type Deliveries = PluginMetricsListRecord['results'][number];
 
 interface ChainRowProps {
   readonly row: Transformation;
+  /** Its place among those that fit the filters, and how many they are. */
+  readonly index: number;
+  readonly shown: number;
+  /** Its place in the list, in pixels. */
+  readonly top: number;
+  readonly measure: (element: HTMLElement | null) => void;
   /** Its place in the chain, from 0. */
   readonly place: number;
   readonly count: number;
@@ -30,16 +37,28 @@ interface ChainRowProps {
 }
 
 /** One step of the chain. */
-export function ChainRow({ row, place, count, deliveries, changes, mayEdit, mayDrag }: ChainRowProps) {
+export function ChainRow(props: ChainRowProps) {
+  const { row, index, shown, top, measure, place, count, deliveries, changes, mayEdit, mayDrag } = props;
   const sortable = useSortable({ id: row.id, disabled: !mayDrag });
   const { setNodeRef, setActivatorNodeRef, attributes, listeners, transform, transition, isDragging } = sortable;
+  const ref = useCallback(
+    (element: HTMLLIElement | null) => {
+      setNodeRef(element);
+      measure(element);
+    },
+    [setNodeRef, measure],
+  );
   return (
     <li
-      ref={setNodeRef}
-      style={{ transform: CSS.Translate.toString(transform), transition }}
+      ref={ref}
+      data-index={index}
+      aria-setsize={shown}
+      aria-posinset={index + 1}
+      style={{ top, transform: CSS.Translate.toString(transform), transition }}
       className={classNames(
-        'flex flex-wrap items-center gap-x-3 gap-y-1 border-line px-3 py-2.5 not-first:border-t sm:flex-nowrap',
-        isDragging && 'relative z-10 rounded-lg bg-surface shadow-float',
+        'absolute inset-x-0 flex flex-wrap items-center gap-x-3 gap-y-1 border-line px-3 py-2.5 sm:flex-nowrap',
+        index > 0 && 'border-t',
+        isDragging && 'z-10 rounded-lg bg-surface shadow-float',
       )}
     >
       {mayDrag && (
@@ -48,12 +67,25 @@ export function ChainRow({ row, place, count, deliveries, changes, mayEdit, mayD
           ref={setActivatorNodeRef}
           {...attributes}
           {...listeners}
-          aria-label={`Move ${row.name}`}
+          aria-label={plainText(`Move ${row.name}`)}
           className="-ml-1 flex size-7 shrink-0 cursor-grab touch-none items-center justify-center rounded text-faint hover:bg-hover hover:text-ink"
         >
           <GripVertical aria-hidden="true" className="size-4" />
         </button>
       )}
+      <RowBody row={row} place={place} count={count} deliveries={deliveries} changes={changes} mayEdit={mayEdit} />
+    </li>
+  );
+}
+
+type RowBodyProps = Pick<ChainRowProps, 'row' | 'place' | 'count' | 'deliveries' | 'changes' | 'mayEdit'>;
+
+/** Whenever a row comes into view, all tell each other of their places: what they show must not be drawn again for that. */
+const RowBody = memo(Body);
+
+function Body({ row, place, count, deliveries, changes, mayEdit }: RowBodyProps) {
+  return (
+    <>
       <span
         className="w-6 shrink-0 text-right text-xs text-soft tabular-nums"
         aria-label={`Step ${place + 1}`}
@@ -62,7 +94,7 @@ export function ChainRow({ row, place, count, deliveries, changes, mayEdit, mayD
         {place + 1}
       </span>
       <Switch
-        label={`${row.name} is on`}
+        label={`${plainText(row.name)} is on`}
         checked={row.enabled}
         disabled={!mayEdit}
         onChange={(enabled) => changes.toggle(row, enabled)}
@@ -70,7 +102,7 @@ export function ChainRow({ row, place, count, deliveries, changes, mayEdit, mayD
       <Names row={row} />
       <Flow deliveries={deliveries} name={row.name} />
       {mayEdit && <RowMenu row={row} place={place} count={count} changes={changes} />}
-    </li>
+    </>
   );
 }
 
@@ -112,7 +144,7 @@ function Flow({ deliveries, name }: { readonly deliveries: Deliveries | undefine
   const through = succeeded.map((value, index) => value + (dropped[index] ?? 0));
   return (
     <div className="ml-9 flex w-56 shrink-0 items-center gap-3 sm:ml-0">
-      <Sparkline values={through} label={`Events through ${name} by hour, last 24 hours`} />
+      <Sparkline values={through} label={`Events through ${plainText(name)} by hour, last 24 hours`} />
       <p className="text-xs text-soft">
         <NumberText value={totals.succeeded + totals.dropped} unit="short" /> in 24 h
         <span className="block">

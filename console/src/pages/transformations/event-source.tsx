@@ -1,45 +1,61 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useId, useRef, useState } from 'react';
 import type { Page } from '../../../../src/contract/pagination.ts';
 import type { SampleEventRecord } from '../../../../src/contract/sample-events.ts';
+import { eventNamesQuery } from '../../api/event-names.ts';
 import { readStream } from '../../api/event-stream.ts';
 import { parseExact } from '../../api/exact-json.ts';
 import { apiQuery, projectPath, refresh } from '../../api/queries.ts';
 import { request } from '../../api/request.ts';
+import { untilSignedIn } from '../../api/until-signed-in.ts';
 import { useAnnounce } from '../../components/announcer.tsx';
 import { Button } from '../../components/button.tsx';
 import { ErrorNote } from '../../components/error-note.tsx';
+import { Input } from '../../components/input.tsx';
 import { isJsonObject, type JsonObject } from '../../components/json-value.ts';
-import { Select } from '../../components/select.tsx';
+import { BareSelect } from '../../components/select.tsx';
 import { TextInput } from '../../components/text-input.tsx';
 import { useToast } from '../../components/toasts.tsx';
 import { useProject } from '../../shell/project-context.tsx';
 import { readEvent, textOfEvent } from './test-event.ts';
 
 interface EventSourceProps {
-  /** The event as it is now, to be kept as a sample. */
-  readonly eventText: string;
   readonly onEvent: (text: string) => void;
 }
 
 /** Where the event of a test comes from: the store, the live stream, a kept sample. Whatever comes can be edited. */
-export function EventSource({ eventText, onEvent }: EventSourceProps) {
+export function EventSource({ onEvent }: EventSourceProps) {
   const [name, setName] = useState('');
   return (
-    <div className="flex flex-col gap-3">
-      <TextInput
-        label="Name of the event"
-        value={name}
-        onChange={setName}
-        placeholder="any"
-        hint="Of the event that is taken from the store or from the stream."
-      />
-      <div className="flex flex-wrap gap-2">
-        <FromStore name={name.trim()} onEvent={onEvent} />
-        <FromStream name={name.trim()} onEvent={onEvent} />
-      </div>
-      <Samples eventText={eventText} onEvent={onEvent} />
+    <div className="grid grid-cols-2 gap-2">
+      <NameInput name={name} onName={setName} />
+      <Samples onEvent={onEvent} />
+      <FromStore name={name.trim()} onEvent={onEvent} />
+      <FromStream name={name.trim()} onEvent={onEvent} />
     </div>
+  );
+}
+
+/** Of the event that is taken from the store or from the stream. */
+function NameInput({ name, onName }: { readonly name: string; readonly onName: (name: string) => void }) {
+  const { id } = useProject();
+  const list = useId();
+  const names = useQuery(eventNamesQuery(id));
+  return (
+    <>
+      <Input
+        aria-label="Name of the event"
+        placeholder="Any event name"
+        value={name}
+        list={list}
+        onChange={({ target }) => onName(target.value)}
+      />
+      <datalist id={list}>
+        {names.data?.results.map((each) => (
+          <option key={each.name} value={each.name} />
+        ))}
+      </datalist>
+    </>
   );
 }
 
@@ -80,6 +96,7 @@ function FromStream({ name, onEvent }: FromProps) {
   const { id } = useProject();
   const toast = useToast();
   const announce = useAnnounce();
+  const client = useQueryClient();
   const [waiting, setWaiting] = useState<AbortController>();
   const latest = useRef({ onEvent, announce, toast });
   latest.current = { onEvent, announce, toast };
@@ -90,6 +107,7 @@ function FromStream({ name, onEvent }: FromProps) {
     readStream(projectPath(id, 'live_events'), {
       query: { stages: 'received', event: name },
       signal: gone.signal,
+      untilSignedIn: (signal) => untilSignedIn(client, signal),
       onMessage: ({ event, data }) => {
         const seen = event === 'event' ? parseExact(data) : undefined;
         if (!isJsonObject(seen) || gone.signal.aborted) return;
@@ -111,14 +129,17 @@ function FromStream({ name, onEvent }: FromProps) {
   );
 }
 
-function Samples({ eventText, onEvent }: EventSourceProps) {
+function samplesPath(projectId: number): string {
+  return projectPath(projectId, 'sample_events');
+}
+
+function Samples({ onEvent }: EventSourceProps) {
   const { id } = useProject();
-  const path = projectPath(id, 'sample_events');
-  const samples = useQuery(apiQuery<Page<SampleEventRecord>>(path, { limit: 1000 }));
+  const samples = useQuery(apiQuery<Page<SampleEventRecord>>(samplesPath(id), { limit: 1000 }));
   const [chosen, setChosen] = useState('');
   const results = samples.data?.results ?? [];
   const choices = [
-    { value: '', label: results.length === 0 ? 'None kept yet' : 'Choose…' },
+    { value: '', label: results.length === 0 ? 'No samples yet' : 'Kept samples…' },
     ...results.map((sample) => ({ value: String(sample.id), label: sample.name })),
   ];
   const choose = (value: string): void => {
@@ -127,20 +148,20 @@ function Samples({ eventText, onEvent }: EventSourceProps) {
     if (sample !== undefined) onEvent(textOfEvent(sample.event));
   };
   return (
-    <>
-      <Select
-        label="Kept sample"
-        value={choices.some(({ value }) => value === chosen) ? chosen : ''}
-        choices={choices}
-        onChange={choose}
-        disabled={results.length === 0}
-      />
-      <KeepSample eventText={eventText} path={path} />
-    </>
+    <BareSelect
+      aria-label="Kept sample"
+      value={choices.some(({ value }) => value === chosen) ? chosen : ''}
+      choices={choices}
+      onChange={choose}
+      disabled={results.length === 0}
+    />
   );
 }
 
-function KeepSample({ eventText, path }: { readonly eventText: string; readonly path: string }) {
+/** The event as it is now, to be taken again. */
+export function KeepSample({ eventText }: { readonly eventText: string }) {
+  const { id } = useProject();
+  const path = samplesPath(id);
   const client = useQueryClient();
   const toast = useToast();
   const [name, setName] = useState('');

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { firstEvent, readEvent, textOfEvent, withoutMarks } from './test-event.ts';
+import { firstEvent, readEvent, textOfEvent, unmarked } from './test-event.ts';
 
 it('an event that was typed is read, or says what is wrong with it', () => {
   expect(readEvent(firstEvent)).toMatchObject({ event: { event: '$pageview' } });
@@ -14,5 +14,5 @@ it('a stored or live event becomes what a client would send', () => {
 
 it('marks of what an event went through are no change', () => {
   const event = { event: 'visit', properties: { a: 1, $plugins_succeeded: ['x (1)'], $plugins_failed: [] } };
-  expect(withoutMarks(event)).toEqual({ event: 'visit', properties: { a: 1 } });
+  expect(unmarked(event)).toEqual({ event: 'visit', properties: { a: 1 } });
 });

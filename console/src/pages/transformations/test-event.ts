@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from '../../components/json-value.ts';
+import { withoutMarks } from '../../components/plugin-marks.ts';
 import { parseExact } from '../../api/exact-json.ts';
 
 const fields = ['uuid', 'event', 'distinct_id', 'timestamp', 'properties'] as const;
@@ -32,10 +33,7 @@ export function readEvent(text: string): { readonly event: JsonObject } | { read
   }
 }
 
-const marks = new Set(['$plugins_succeeded', '$plugins_failed', '$plugins_deferred', '$plugins_skipped']);
-
-/** An event without the marks of what it went through: every step changes those. */
-export function withoutMarks<Event extends { readonly properties: JsonObject }>(event: Event): Event {
-  const properties = Object.entries(event.properties).filter(([name]) => !marks.has(name));
-  return { ...event, properties: Object.fromEntries(properties) };
+/** An event without the marks of what it went through. */
+export function unmarked<Event extends { readonly properties: JsonObject }>(event: Event): Event {
+  return { ...event, properties: withoutMarks(event.properties) };
 }

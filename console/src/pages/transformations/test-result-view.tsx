@@ -4,7 +4,7 @@ import { Notice } from '../../components/notice.tsx';
 import { Section } from '../../components/section.tsx';
 import { StatusBadge } from '../../components/status-badge.tsx';
 import { UserText } from '../../components/user-text.tsx';
-import { withoutMarks } from './test-event.ts';
+import { unmarked } from './test-event.ts';
 import type { Outcome, TestedEvent, TestedStep, TestResult } from './test-run.ts';
 
 const tones = { kept: 'ok', dropped: 'warn', failed: 'danger', skipped: 'neutral' } as const satisfies Record<
@@ -29,8 +29,8 @@ export function TestResultView({ result }: { readonly result: TestResult }) {
         <Section title="All in all" actions={<StatusBadge tone={tones[result.outcome]}>{result.outcome}</StatusBadge>}>
           <JsonDiff
             label="Difference of all steps"
-            before={withoutMarks(result.before)}
-            after={result.after && withoutMarks(result.after)}
+            before={unmarked(result.before)}
+            after={result.after && unmarked(result.after)}
           />
         </Section>
       )}
@@ -64,11 +64,7 @@ function StepCard({ step, place, before }: StepCardProps) {
         )}
         {outcome === 'skipped' && <Notice tone="info">It had nothing to do with this event.</Notice>}
         {truncated.length > 0 && <Notice tone="warn">Too large to be shown in whole: {truncated.join(', ')}.</Notice>}
-        <JsonDiff
-          label={`Difference of step ${place}`}
-          before={withoutMarks(before)}
-          after={after && withoutMarks(after)}
-        />
+        <JsonDiff label={`Difference of step ${place}`} before={unmarked(before)} after={after && unmarked(after)} />
         {logs.length > 0 && (
           <div className="flex flex-col gap-1">
             <h3 className="text-sm font-medium">Log</h3>

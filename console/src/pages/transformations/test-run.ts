@@ -1,7 +1,7 @@
 import { request } from '../../api/request.ts';
 import type { JsonObject } from '../../components/json-value.ts';
 import type { SettingValues } from '../../components/schema-values.ts';
-import { transformationsPath, type Transformation } from './transformation-queries.ts';
+import { transformationsPath, type PluginFiles, type Transformation } from './transformation-queries.ts';
 
 export type Outcome = 'kept' | 'dropped' | 'failed' | 'skipped';
 
@@ -48,12 +48,18 @@ interface TestPlan {
   readonly scope: TestScope;
   /** Settings that are not saved yet. */
   readonly settings: SettingValues;
+  /** Code that is not saved yet. */
+  readonly files?: PluginFiles | undefined;
 }
 
 /** Steps of a test: this one with what is not saved; in a whole chain beside those that are switched on. */
-export function testSteps({ config, chain, scope, settings }: TestPlan): readonly JsonObject[] {
-  const files = Object.entries(settings).filter(([, value]) => !(value instanceof File));
-  const own = { config_id: config.id, ...(files.length === 0 ? {} : { settings: Object.fromEntries(files) }) };
+export function testSteps({ config, chain, scope, settings, files }: TestPlan): readonly JsonObject[] {
+  const typed = Object.entries(settings).filter(([, value]) => !(value instanceof File));
+  const own = {
+    config_id: config.id,
+    ...(typed.length === 0 ? {} : { settings: Object.fromEntries(typed) }),
+    ...(files === undefined ? {} : { files }),
+  };
   if (scope === 'step') return [own];
   return chain
     .filter(({ id, enabled }) => enabled || id === config.id)

@@ -12,49 +12,35 @@ import { Notice } from '../../components/notice.tsx';
 import { Section } from '../../components/section.tsx';
 import { Select } from '../../components/select.tsx';
 import { useProject } from '../../shell/project-context.tsx';
-import { EventSource } from './event-source.tsx';
+import { EventSource, KeepSample } from './event-source.tsx';
 import { readEvent } from './test-event.ts';
 import { TestResultView } from './test-result-view.tsx';
 import { runTest, testSteps, type TestScope } from './test-run.ts';
-import { chainQuery, type Transformation } from './transformation-queries.ts';
+import { chainQuery, type PluginFiles, type Transformation } from './transformation-queries.ts';
 import type { Draft } from './use-draft.ts';
 
 interface TestTabProps {
   readonly config: Transformation;
   readonly draft: Draft;
+  /** Code that is not saved yet. */
+  readonly files: PluginFiles | undefined;
   readonly eventText: string;
   readonly onEventText: (text: string) => void;
 }
 
 const scopes = [
   { value: 'step', label: 'This step' },
-  { value: 'chain', label: 'The whole chain' },
+  { value: 'chain', label: 'All that is on' },
 ] as const satisfies readonly { value: TestScope; label: string }[];
 
 /** An event is tried: what is not saved counts, and nothing is stored. */
-export function TestTab({ config, draft, eventText, onEventText }: TestTabProps) {
-  const { id: projectId } = useProject();
-  const announce = useAnnounce();
-  const [scope, setScope] = useState<TestScope>('step');
-  const [real, setReal] = useState(false);
-  const [problem, setProblem] = useState<string>();
-  const chain = useQuery(chainQuery(projectId));
-  const test = useMutation({
-    mutationFn: (event: JsonObject) => {
-      const steps = testSteps({ config, chain: chain.data?.results ?? [config], scope, settings: draft.changed });
-      return runTest(projectId, { event, steps, requests: real ? 'real' : 'refused' });
-    },
-    onSuccess: ({ outcome, steps }) => announce(`The event was ${outcome} after ${steps.length} steps.`),
-  });
-  const run = (): void => {
-    const read = readEvent(eventText);
-    setProblem('problem' in read ? read.problem : undefined);
-    if ('event' in read) test.mutate(read.event);
-  };
+export function TestTab({ config, draft, files, eventText, onEventText }: TestTabProps) {
+  const { scope, setScope, real, setReal, problem, test, run } = useTest({ config, draft, files, eventText });
   return (
     <div className="grid items-start gap-4 lg:grid-cols-2">
       <Section title="Event" description="Ctrl Enter runs the test.">
         <div className="flex flex-col gap-4">
+          <EventSource onEvent={onEventText} />
           <CodeEditor
             label="Event"
             language="json"
@@ -83,8 +69,10 @@ export function TestTab({ config, draft, eventText, onEventText }: TestTabProps)
             checked={real}
             onChange={setReal}
           />
-          {draft.dirty && <Notice tone="info">Tried with the changes that are not saved yet.</Notice>}
-          <EventSource eventText={eventText} onEvent={onEventText} />
+          {(draft.dirty || files !== undefined) && (
+            <Notice tone="info">Tried with the changes that are not saved yet.</Notice>
+          )}
+          <KeepSample eventText={eventText} />
         </div>
       </Section>
       <div className="flex min-w-0 flex-col gap-4">
@@ -101,4 +89,33 @@ export function TestTab({ config, draft, eventText, onEventText }: TestTabProps)
       </div>
     </div>
   );
+}
+
+/** The test that is set up, and its outcome. */
+function useTest({ config, draft, files, eventText }: Omit<TestTabProps, 'onEventText'>) {
+  const { id: projectId } = useProject();
+  const announce = useAnnounce();
+  const [scope, setScope] = useState<TestScope>('step');
+  const [real, setReal] = useState(false);
+  const [problem, setProblem] = useState<string>();
+  const chain = useQuery(chainQuery(projectId));
+  const test = useMutation({
+    mutationFn: (event: JsonObject) => {
+      const steps = testSteps({
+        config,
+        chain: chain.data?.results ?? [config],
+        scope,
+        settings: draft.changed,
+        files,
+      });
+      return runTest(projectId, { event, steps, requests: real ? 'real' : 'refused' });
+    },
+    onSuccess: ({ outcome, steps }) => announce(`The event was ${outcome} after ${steps.length} steps.`),
+  });
+  const run = (): void => {
+    const read = readEvent(eventText);
+    setProblem('problem' in read ? read.problem : undefined);
+    if ('event' in read) test.mutate(read.event);
+  };
+  return { scope, setScope, real, setReal, problem, test, run };
 }

@@ -10,6 +10,7 @@ import { Tabs } from '../../components/tabs.tsx';
 import { UnsavedGuard } from '../../components/unsaved-guard.tsx';
 import { UserText } from '../../components/user-text.tsx';
 import { useMay, useProject } from '../../shell/project-context.tsx';
+import { CodeTab } from './code-tab.tsx';
 import { ErrorsTab } from './errors-tab.tsx';
 import { HistoryTab } from './history-tab.tsx';
 import { LogsTab } from './logs-tab.tsx';
@@ -17,7 +18,13 @@ import { MetricsTab } from './metrics-tab.tsx';
 import { SettingsTab } from './settings-tab.tsx';
 import { TestTab } from './test-tab.tsx';
 import { firstEvent } from './test-event.ts';
-import { pluginInfo, transformationQuery, type Transformation } from './transformation-queries.ts';
+import {
+  pluginInfo,
+  pluginQuery,
+  transformationQuery,
+  type PluginFiles,
+  type Transformation,
+} from './transformation-queries.ts';
 import type { TransformationTab } from './transformation-search.ts';
 import { useDraft } from './use-draft.ts';
 import { useChainChanges } from './use-chain-changes.ts';
@@ -51,8 +58,13 @@ function TransformationView({ config }: { readonly config: Transformation }) {
   const mayEdit = useMay('editor');
   const draft = useDraft(config);
   const [eventText, setEventText] = useState(firstEvent);
+  const [files, setFiles] = useState<PluginFiles>();
+  const plugin = useQuery(pluginQuery(useProject().id, config.plugin)).data;
   const tabs = [
     { value: 'settings', label: draft.dirty ? 'Configuration •' : 'Configuration' },
+    ...(plugin?.is_built_in === false
+      ? [{ value: 'code', label: files === undefined ? 'Code' : 'Code •' } as const]
+      : []),
     ...(mayEdit ? [{ value: 'test', label: 'Test' } as const] : []),
     { value: 'metrics', label: 'Metrics' },
     { value: 'logs', label: 'Logs' },
@@ -62,14 +74,19 @@ function TransformationView({ config }: { readonly config: Transformation }) {
   return (
     <>
       <TransformationHeader config={config} />
-      <UnsavedGuard dirty={draft.dirty} />
+      <UnsavedGuard dirty={draft.dirty || files !== undefined} />
       <Tabs
         tabs={tabs}
         value={tab}
         onChange={(next) => void navigate({ search: next === 'settings' ? {} : { tab: next } })}
       >
         {tab === 'settings' && <SettingsTab config={config} draft={draft} />}
-        {tab === 'test' && <TestTab config={config} draft={draft} eventText={eventText} onEventText={setEventText} />}
+        {tab === 'code' && plugin !== undefined && (
+          <CodeTab config={config} plugin={plugin} files={files} onFiles={setFiles} />
+        )}
+        {tab === 'test' && (
+          <TestTab config={config} draft={draft} files={files} eventText={eventText} onEventText={setEventText} />
+        )}
         {tab === 'metrics' && <MetricsTab id={config.id} />}
         {tab === 'logs' && <LogsTab id={config.id} />}
         {tab === 'errors' && <ErrorsTab id={config.id} />}

@@ -1,7 +1,14 @@
+import type { Static } from 'typebox';
 import type { Page } from '../../../../src/contract/pagination.ts';
 import type { PluginConfigRecord, PluginConfigUpdate } from '../../../../src/contract/plugin-configs.ts';
 import type { PluginMetricsListRecord } from '../../../../src/contract/plugin-view.ts';
-import type { PluginInstall, PluginRecord } from '../../../../src/contract/plugins.ts';
+import type {
+  PluginInstall,
+  PluginRecord,
+  PluginUpdate,
+  PluginVersionRecord,
+  pluginSourceSchema,
+} from '../../../../src/contract/plugins.ts';
 import { isJsonObject, type JsonObject } from '../../components/json-value.ts';
 import { apiQuery, projectPath } from '../../api/queries.ts';
 import { request } from '../../api/request.ts';
@@ -9,6 +16,10 @@ import { request } from '../../api/request.ts';
 export type Transformation = PluginConfigRecord;
 export type TransformationPage = Page<Transformation>;
 export type Plugin = PluginRecord;
+export type PluginVersion = PluginVersionRecord;
+export type PluginSource = Static<typeof pluginSourceSchema>;
+/** Text by path. */
+export type PluginFiles = PluginSource['files'];
 
 /** As many as a project may reasonably have: the chain is one list. */
 const limit = 1000;
@@ -43,6 +54,19 @@ export function pluginsPath(projectId: number): string {
   return projectPath(projectId, 'plugins');
 }
 
+export function pluginQuery(projectId: number, id: number) {
+  return apiQuery<Plugin>(`${pluginsPath(projectId)}/${id}`);
+}
+
+export function pluginVersionsQuery(projectId: number, id: number) {
+  return apiQuery<Page<PluginVersion>>(`${pluginsPath(projectId)}/${id}/versions`, { limit });
+}
+
+/** The files of one version, as they were typed or fetched. */
+export function pluginSourceQuery(projectId: number, id: number, version: string) {
+  return apiQuery<PluginSource>(`${pluginsPath(projectId)}/${id}/versions/${encodeURIComponent(version)}/source`);
+}
+
 export function pluginsQuery(projectId: number) {
   return apiQuery<Page<Plugin>>(pluginsPath(projectId), { kind: 'transformation', limit });
 }
@@ -63,6 +87,16 @@ export function create(projectId: number, plugin: number, name: string): Promise
 
 export function install(projectId: number, source: PluginInstall | FormData): Promise<Plugin> {
   return request(pluginsPath(projectId), { method: 'POST', body: source });
+}
+
+/** A new version of the plugin, which becomes its latest. */
+export function updatePlugin(projectId: number, id: number, body: PluginUpdate): Promise<Plugin> {
+  return request(`${pluginsPath(projectId)}/${id}`, { method: 'PATCH', body });
+}
+
+/** Lets one step run a version that is kept. */
+export function runVersion(projectId: number, id: number, version: string): Promise<Transformation> {
+  return request(`${transformationPath(projectId, id)}/upgrade`, { method: 'POST', body: { version } });
 }
 
 export interface PluginInfo {

@@ -1,6 +1,6 @@
 import { oneOf, searchOf, text } from '../../search.ts';
 
-export const transformationTabs = ['settings', 'test', 'metrics', 'logs', 'errors', 'history'] as const;
+export const transformationTabs = ['settings', 'code', 'test', 'metrics', 'logs', 'errors', 'history'] as const;
 export type TransformationTab = (typeof transformationTabs)[number];
 
 /** What the address of the page holds beside its path. */

@@ -1,4 +1,5 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useMemo, useRef } from 'react';
 import { refresh } from '../../api/queries.ts';
 import { useAnnounce } from '../../components/announcer.tsx';
 import { useToast } from '../../components/toasts.tsx';
@@ -13,8 +14,23 @@ export interface ChainChanges {
   readonly restore: (row: Transformation) => void;
 }
 
-/** Changes of the chain: shown at once, taken back when the service refuses. */
+/** Changes of the chain: shown at once, taken back when the service refuses. Always the same object: rows need not be drawn again. */
 export function useChainChanges(projectId: number): ChainChanges {
+  const changes = useChanges(projectId);
+  const latest = useRef(changes);
+  latest.current = changes;
+  return useMemo(
+    () => ({
+      toggle: (row, enabled) => latest.current.toggle(row, enabled),
+      moveTo: (row, place) => latest.current.moveTo(row, place),
+      toBin: (row) => latest.current.toBin(row),
+      restore: (row) => latest.current.restore(row),
+    }),
+    [],
+  );
+}
+
+function useChanges(projectId: number): ChainChanges {
   const toast = useToast();
   const announce = useAnnounce();
   const toggled = useOptimistic(projectId, (rows, { row, enabled }: { row: Transformation; enabled: boolean }) =>

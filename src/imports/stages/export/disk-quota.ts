@@ -1,6 +1,6 @@
 import type { LeasedRun } from '../../run/leased-run.ts';
 import { sleep as standardSleep, type Sleep } from '../../../base/retry.ts';
-import type { Staging } from '../../staging.ts';
+import { uploadsPrefix, type Staging } from '../../staging.ts';
 
 /** How much may lie in staging; shared by the runs that write there. */
 export interface DiskQuota {
@@ -55,7 +55,7 @@ export function createDiskQuota(deps: DiskQuotaDeps): DiskQuota {
     }
     if (budgetBytes === 0) return undefined;
     if (force || performance.now() - countedAt > countEveryMs) {
-      used = unfinished + (await staging.list('')).reduce((sum, { bytes }) => sum + bytes, 0);
+      used = unfinished + (await bytesOfRuns(staging));
       countedAt = performance.now();
     }
     if (used < budgetBytes) return undefined;
@@ -102,6 +102,12 @@ export function createDiskQuota(deps: DiskQuotaDeps): DiskQuota {
       }
     },
   };
+}
+
+/** Uploads have a limit of their own. */
+async function bytesOfRuns(staging: Staging): Promise<number> {
+  const files = await staging.list('');
+  return files.reduce((sum, { key, bytes }) => (key.startsWith(uploadsPrefix) ? sum : sum + bytes), 0);
 }
 
 function megabytes(bytes: number): string {

@@ -5,14 +5,15 @@ import { stagingKeys, type RejectedRecord, type Staging } from '../../staging.ts
 import type { Delivered, LoadBatch, Target } from '../../target.ts';
 import { splitLines } from '../../targets/lines.ts';
 import type { DayFrame } from './read-day.ts';
-import type { Admit } from './speed-limit.ts';
+import { piecesOf } from './pieces.ts';
+import type { SpeedLimit } from './speed-limit.ts';
 
 export interface DeliverFrameDeps {
   readonly target: Target;
   readonly staging: Staging;
   readonly run: string;
   readonly retry: Retry;
-  readonly admit: Admit;
+  readonly speed: SpeedLimit;
   readonly signal: AbortSignal;
 }
 
@@ -27,13 +28,8 @@ export interface DeliveredFrame {
  * frame already, so it is asked first, if it can tell. The frame's lines are given back.
  */
 export async function deliverFrame(deps: DeliverFrameDeps, frame: DayFrame, inDoubt: boolean): Promise<DeliveredFrame> {
-  const { target, retry, admit, signal } = deps;
   const { batch, indexes, known } = inDoubt ? await withoutStored(deps, frame) : whole(frame);
-  let delivered: Delivered = { accepted: 0, rejected: [] };
-  if (batch.events > 0) {
-    await admit(batch.events, signal);
-    delivered = await retry(() => target.deliver(batch, signal));
-  }
+  const delivered = await deliverPieces(deps, batch);
   const rejected = delivered.rejected.map((each) => ({ ...each, index: indexes?.[each.index] ?? each.index }));
   await keepRejected(deps, frame, rejected, inDoubt);
   freeMemory(frame.lines);
@@ -42,6 +38,23 @@ export async function deliverFrame(deps: DeliverFrameDeps, frame: DayFrame, inDo
     accepted: delivered.accepted + known,
     rejected: rejected.length,
   };
+}
+
+/** A speed below the size of a frame cuts it: a second's worth at a time. */
+async function deliverPieces(
+  { target, retry, speed, signal }: DeliverFrameDeps,
+  whole: LoadBatch,
+): Promise<Pick<Delivered, 'accepted' | 'rejected'>> {
+  let accepted = 0;
+  const rejected: Delivered['rejected'][number][] = [];
+  if (whole.events === 0) return { accepted, rejected };
+  for (const { from, batch } of piecesOf(whole, speed.eventsMax)) {
+    await speed.admit(batch.events, signal);
+    const delivered = await retry(() => target.deliver(batch, signal));
+    accepted += delivered.accepted;
+    for (const each of delivered.rejected) rejected.push({ ...each, index: from + each.index });
+  }
+  return { accepted, rejected };
 }
 
 interface Remainder {

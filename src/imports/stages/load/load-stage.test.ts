@@ -185,6 +185,26 @@ describe('loading', () => {
     expect(seconds).toBeGreaterThan(5.2);
     expect(seconds).toBeLessThan(5.4);
   });
+
+  it('a speed below the size of a batch sends a second of it at a time, so that a small import can be paused, too', async () => {
+    await using temp = await tempStaging();
+    const sizes: number[] = [];
+    const target = memoryTarget({
+      deliver: async ({ events }) => {
+        sizes.push(events);
+        return { accepted: events - 1, rejected: [{ index: 1, code: 'bad', detail: 'not so' }] };
+      },
+    });
+    const test = createTestRun('run-1', { eventsPerSecond: 5, rejectedMax: 1 });
+    await stageDays(test, temp.staging, { '2024-03-05': days['2024-03-02'].slice(0, 12) }, 100);
+    const time = testTime();
+    await createLoadStage(loadDeps(target, temp.staging, time))(test.hold().leased);
+    expect(sizes).toEqual([5, 5, 2]);
+    expect(sums(test)).toEqual({ accepted: 9, rejected: 3, open: 0 });
+    const places = (await rejectedRecords(temp.staging, 'run-1')).map(({ place }) => place);
+    expect(places.map((place) => place?.split(' ', 2).join(' '))).toEqual(['event 2', 'event 7', 'event 12']);
+    expect(time.slept.filter((ms) => ms === 1000)).toHaveLength(2);
+  });
 });
 
 describe('events that the target refuses', () => {

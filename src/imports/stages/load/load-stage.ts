@@ -16,7 +16,7 @@ import { createLoadProgress, type LoadProgress } from './load-progress.ts';
 import { createTargetRetry } from '../stage-retry.ts';
 import { readDayFrames, readDayIndex } from './read-day.ts';
 import { readJson } from './read-json.ts';
-import { createSpeedLimit, type Admit } from './speed-limit.ts';
+import { createSpeedLimit, type SpeedLimit } from './speed-limit.ts';
 
 export interface LoadDeps {
   readonly target: Target;
@@ -44,7 +44,7 @@ interface Load extends LoadDeps {
   readonly signal: AbortSignal;
   readonly stop: () => void;
   readonly retry: Retry;
-  readonly admit: Admit;
+  readonly speed: SpeedLimit;
   readonly check: CheckResult;
   readonly progress: LoadProgress;
   readonly inFlight: number;
@@ -72,7 +72,7 @@ export function createLoadStage(deps: LoadDeps): RunStage {
       signal,
       stop: () => stop.abort(new Error('another batch of the load failed')),
       retry: createTargetRetry({ ...deps, leased: { signal, waiting: (waiting) => leased.waiting(waiting) } }),
-      admit: createSpeedLimit(run.options.eventsPerSecond, deps),
+      speed: createSpeedLimit(run.options.eventsPerSecond, deps),
       check,
       progress,
       inFlight: deps.inFlight ?? inFlightDefault,

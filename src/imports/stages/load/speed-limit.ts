@@ -6,21 +6,28 @@ export interface SpeedDeps {
   readonly sleep?: Sleep;
 }
 
-/** Resolves when so many events may be sent. */
-export type Admit = (events: number, signal: AbortSignal) => Promise<void>;
+export interface SpeedLimit {
+  /** Events that may go at once: what the speed allows in a second. */
+  readonly eventsMax: number;
+  /** Resolves when so many events may be sent. */
+  readonly admit: (events: number, signal: AbortSignal) => Promise<void>;
+}
 
 /**
  * Holds a speed. A batch may go when those before it are paid off, so that no size of batch is too large and nothing that was
  * not used up is saved for later.
  */
-export function createSpeedLimit(eventsPerSecond: number, deps: SpeedDeps): Admit {
+export function createSpeedLimit(eventsPerSecond: number, deps: SpeedDeps): SpeedLimit {
   const { clock, sleep = standardSleep } = deps;
-  if (eventsPerSecond <= 0) return () => Promise.resolve();
+  if (eventsPerSecond <= 0) return { eventsMax: Infinity, admit: () => Promise.resolve() };
   let freeAt = 0;
-  return async (events, signal) => {
-    const start = Math.max(clock.now(), freeAt);
-    freeAt = start + (events / eventsPerSecond) * 1000;
-    const waitMs = start - clock.now();
-    if (waitMs > 0) await sleep(waitMs, signal);
+  return {
+    eventsMax: Math.max(1, Math.floor(eventsPerSecond)),
+    admit: async (events, signal) => {
+      const start = Math.max(clock.now(), freeAt);
+      freeAt = start + (events / eventsPerSecond) * 1000;
+      const waitMs = start - clock.now();
+      if (waitMs > 0) await sleep(waitMs, signal);
+    },
   };
 }

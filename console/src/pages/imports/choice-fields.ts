@@ -1,0 +1,81 @@
+import type { ImportChoice, NameLists } from '../../../../src/contract/import-choice.ts';
+import { isJsonObject } from '../../components/json-value.ts';
+
+/** The setting `choose` of an import: as JSON, or as text that holds it. undefined: text that is none. */
+export function readChoice(setting: unknown): ImportChoice | undefined {
+  if (setting === undefined || setting === null || setting === '') return {};
+  const value = typeof setting === 'string' ? parsed(setting) : setting;
+  // Sound enough to be shown: what is wrong in it the service says, by field.
+  return isJsonObject(value) ? (value as ImportChoice) : undefined;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What is not chosen is not said: no empty lists, texts or tables. `''`, which clears the setting, when nothing is left. */
+export function choiceSetting(choice: ImportChoice): ImportChoice | '' {
+  const kept = withoutEmpty(choice);
+  return kept === undefined ? '' : (kept as ImportChoice);
+}
+
+function withoutEmpty(value: unknown): unknown {
+  if (value === '' || value === undefined || value === null) return undefined;
+  if (Array.isArray(value)) return value.length === 0 ? undefined : value;
+  if (!isJsonObject(value)) return value;
+  const kept = Object.entries(value).flatMap(([key, item]) => {
+    // In a table of values null and "" are values.
+    const inner = key === 'values' && isJsonObject(item) && Object.keys(item).length > 0 ? item : withoutEmpty(item);
+    return inner === undefined ? [] : [[key, inner] as const];
+  });
+  return kept.length === 0 ? undefined : Object.fromEntries(kept);
+}
+
+/** The share as the percentage that people type, without the dust of binary fractions. */
+export function percentOf(share: number | undefined): string {
+  return share === undefined ? '' : String(Number((share * 100).toPrecision(12)));
+}
+
+/** undefined: everybody, or not a percentage. */
+export function shareOf(percent: string): number | undefined {
+  const number = Number(percent.trim().replace(/%$/, ''));
+  if (percent.trim() === '' || !(number > 0) || number >= 100) return undefined;
+  return Number((number / 100).toPrecision(12));
+}
+
+/** What is chosen, in a few words for a closed panel. */
+export function choiceWords(choice: ImportChoice): readonly string[] {
+  const { time, events, properties, identity, user_agent, sample, join, ...rules } = choice;
+  const said = [
+    timeWords(time),
+    listWords('events', events),
+    listWords('properties', properties),
+    countWords(Object.keys(properties?.rename ?? {}).length, 'renamed'),
+    countWords(Object.keys(properties?.values ?? {}).length, 'with other values'),
+    identity === undefined || identity === 'merge' ? '' : identity.replace('_', ' '),
+    user_agent === true ? 'user agents read' : '',
+    sample === undefined ? '' : `${percentOf(sample)}% of the persons`,
+    countWords(join?.length ?? 0, 'joined'),
+    countWords(Object.keys(rules).length, 'rules for odd values'),
+  ];
+  return said.filter((words) => words !== '');
+}
+
+function timeWords({ from, to }: NonNullable<ImportChoice['time']> = {}): string {
+  if (from === undefined && to === undefined) return '';
+  return [from && `from ${from}`, to && `before ${to}`].filter(Boolean).join(' ');
+}
+
+function listWords(what: string, { only = [], except = [] }: NameLists = {}): string {
+  const parts = [only.length > 0 && `only ${only.length}`, except.length > 0 && `without ${except.length}`];
+  const words = parts.filter(Boolean).join(', ');
+  return words === '' ? '' : `${what}: ${words}`;
+}
+
+function countWords(count: number, words: string): string {
+  return count === 0 ? '' : `${count} ${words}`;
+}

@@ -1,0 +1,203 @@
+/**
+ * Runs a command with a ClickHouse cluster of its own: `node scripts/with-clickhouse.ts [--optional] -- command …`.
+ *
+ * Where a `clickhouse` binary is on the PATH (or at CLICKHOUSE_BINARY): two shards of three replicas each, as servers of their own
+ * on loopback with ClickHouse Keeper, data in a temp directory, gone afterwards. Else a stand-in of one process, the engine (chDB)
+ * behind ClickHouse's HTTP interface: shards are databases, NOTHING REPLICATES, and the output says so; with --optional the
+ * command then runs without any.
+ *
+ * The command finds it through CLICKHOUSE_URL, MILLRACE_CLICKHOUSE_CLUSTER and MILLRACE_CLICKHOUSE_REPLICAS. Of real servers
+ * CLICKHOUSE_REPLICA_PIDS holds the process ids, in the order of MILLRACE_CLICKHOUSE_REPLICAS.
+ */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, openSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort, parseCommand, runCommand } from './with-server.ts';
+
+const usage = 'usage: node scripts/with-clickhouse.ts [--optional] -- command [argument …]';
+const shards = 2;
+const replicas = 3;
+const cluster = 'millrace';
+const password = 'millrace-test';
+const database = 'millrace';
+const startMs = 120_000;
+
+type Env = Readonly<Record<string, string>>;
+
+process.exitCode = await main(process.argv.slice(2));
+
+async function main(args: readonly string[]): Promise<number> {
+  const command = parseCommand(args, ['--optional']);
+  if (command === undefined) {
+    console.error(usage);
+    return 2;
+  }
+  const work = (env: Env): Promise<number> => runCommand(command.program, command.args, env);
+  const binary = findBinary();
+  if (binary !== undefined) return await withServers(binary, work);
+  const missing = 'no ClickHouse server: expected `clickhouse` on the PATH or at CLICKHOUSE_BINARY, found none';
+  if (command.options.has('--optional')) {
+    console.error(`${missing}; tests that need one are skipped, and REPLICATION WAS NOT TESTED`);
+    return await work({});
+  }
+  console.error(`${missing}; a stand-in over chDB takes its place: REPLICATION WAS NOT TESTED`);
+  return await withStandIn(work);
+}
+
+function findBinary(): string | undefined {
+  const named = process.env['CLICKHOUSE_BINARY'];
+  const onPath = (process.env['PATH'] ?? '').split(':').map((path) => join(path, 'clickhouse'));
+  return [...(named === undefined ? [] : [named]), ...onPath].find((path) => existsSync(path));
+}
+
+async function withStandIn(work: (env: Env) => Promise<number>): Promise<number> {
+  const { ClickhouseStandIn, standInCluster } = await import('../test/support/clickhouse-stand-in.ts');
+  const standIn = new ClickhouseStandIn({ shards, replicas });
+  try {
+    const url = await standIn.listen();
+    return await work({
+      CLICKHOUSE_URL: url,
+      MILLRACE_CLICKHOUSE_CLUSTER: standInCluster,
+      MILLRACE_CLICKHOUSE_REPLICAS: standIn.replicas,
+    });
+  } finally {
+    await standIn.close();
+  }
+}
+
+interface Node {
+  readonly shard: number;
+  readonly replica: number;
+  readonly ports: { readonly http: number; readonly tcp: number; readonly interserver: number };
+}
+
+async function withServers(binary: string, work: (env: Env) => Promise<number>): Promise<number> {
+  const directory = await mkdtemp(join(tmpdir(), 'millrace-clickhouse-'));
+  const servers: ChildProcess[] = [];
+  try {
+    const nodes = await makeNodes();
+    const keeper = { port: await freePort(), raft: await freePort() };
+    for (const [at, node] of nodes.entries())
+      servers.push(await startServer(binary, directory, at, nodes, node, keeper));
+    for (const [at, node] of nodes.entries()) await untilReady(node, join(directory, String(at), 'out.log'));
+    for (const node of nodes) await ask(node, `CREATE DATABASE IF NOT EXISTS ${database}`);
+    const byShard = <T>(of: (node: Node, at: number) => T): string =>
+      Array.from({ length: shards }, (_, shard) =>
+        nodes
+          .map((node, at) => (node.shard === shard ? of(node, at) : undefined))
+          .filter((x) => x !== undefined)
+          .join(','),
+      ).join(';');
+    return await work({
+      CLICKHOUSE_URL: `http://default:${password}@127.0.0.1:${nodes[0]?.ports.http}/${database}`,
+      MILLRACE_CLICKHOUSE_CLUSTER: cluster,
+      MILLRACE_CLICKHOUSE_REPLICAS: byShard(({ ports }) => `127.0.0.1:${ports.http}`),
+      CLICKHOUSE_REPLICA_PIDS: byShard((_, at) => servers[at]?.pid ?? 0),
+    });
+  } finally {
+    for (const server of servers) {
+      if (server.exitCode !== null || server.signalCode !== null) continue;
+      const gone = once(server, 'exit');
+      server.kill('SIGKILL');
+      await gone;
+    }
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+async function makeNodes(): Promise<Node[]> {
+  const nodes: Node[] = [];
+  for (let shard = 0; shard < shards; shard++) {
+    for (let replica = 0; replica < replicas; replica++) {
+      nodes.push({
+        shard,
+        replica,
+        ports: { http: await freePort(), tcp: await freePort(), interserver: await freePort() },
+      });
+    }
+  }
+  return nodes;
+}
+
+async function startServer(
+  binary: string,
+  directory: string,
+  at: number,
+  nodes: readonly Node[],
+  node: Node,
+  keeper: { readonly port: number; readonly raft: number },
+): Promise<ChildProcess> {
+  const home = join(directory, String(at));
+  await mkdir(home);
+  await writeFile(join(home, 'config.xml'), configOf(home, nodes, node, keeper, at === 0));
+  const log = openSync(join(home, 'out.log'), 'a');
+  return spawn(binary, ['server', `--config-file=${join(home, 'config.xml')}`], {
+    cwd: home,
+    stdio: ['ignore', log, log],
+  });
+}
+
+function configOf(
+  home: string,
+  nodes: readonly Node[],
+  { shard, replica, ports }: Node,
+  keeper: { readonly port: number; readonly raft: number },
+  hasKeeper: boolean,
+): string {
+  const member = ({ ports: { tcp } }: Node): string =>
+    `<replica><host>127.0.0.1</host><port>${tcp}</port><user>default</user><password>${password}</password></replica>`;
+  const shardOf = (at: number): string =>
+    `<shard><internal_replication>true</internal_replication>${nodes
+      .filter((node) => node.shard === at)
+      .map(member)
+      .join('')}</shard>`;
+  const members = Array.from({ length: shards }, (_, at) => shardOf(at)).join('');
+  const keeperServer = `<keeper_server><tcp_port>${keeper.port}</tcp_port><server_id>1</server_id>
+<log_storage_path>${home}/keeper/log</log_storage_path><snapshot_storage_path>${home}/keeper/snapshots</snapshot_storage_path>
+<raft_configuration><server><id>1</id><hostname>127.0.0.1</hostname><port>${keeper.raft}</port></server></raft_configuration></keeper_server>`;
+  return `<clickhouse>
+<logger><level>warning</level><console>true</console></logger>
+<listen_host>127.0.0.1</listen_host><interserver_http_host>127.0.0.1</interserver_http_host>
+<http_port>${ports.http}</http_port><tcp_port>${ports.tcp}</tcp_port><interserver_http_port>${ports.interserver}</interserver_http_port>
+<path>${home}/data/</path><tmp_path>${home}/tmp/</tmp_path><user_files_path>${home}/files/</user_files_path>
+<max_server_memory_usage>1000000000</max_server_memory_usage><mark_cache_size>50000000</mark_cache_size>
+<users><default><password>${password}</password><networks><ip>::/0</ip></networks><profile>default</profile><quota>default</quota>
+<access_management>1</access_management></default></users>
+<profiles><default/></profiles><quotas><default/></quotas>
+<macros><shard>${shard + 1}</shard><replica>${replica + 1}</replica></macros>
+<zookeeper><node><host>127.0.0.1</host><port>${keeper.port}</port></node></zookeeper>
+<distributed_ddl><path>/clickhouse/task_queue/ddl</path></distributed_ddl>
+<remote_servers><${cluster}>${members}</${cluster}></remote_servers>
+${hasKeeper ? keeperServer : ''}
+</clickhouse>
+`;
+}
+
+async function ask({ ports }: Node, sql: string): Promise<void> {
+  const response = await fetch(`http://127.0.0.1:${ports.http}/`, {
+    method: 'POST',
+    body: sql,
+    headers: { 'x-clickhouse-user': 'default', 'x-clickhouse-key': password },
+  });
+  if (!response.ok) throw new Error(`expected ClickHouse to run ${sql}, got: ${await response.text()}`);
+}
+
+async function untilReady(node: Node, log: string): Promise<void> {
+  const deadline = Date.now() + startMs;
+  for (;;) {
+    const isReady = await ask(node, "SELECT 1 FROM system.zookeeper WHERE path = '/' LIMIT 1").then(
+      () => true,
+      () => false,
+    );
+    if (isReady) return;
+    if (Date.now() > deadline) {
+      console.error(await readFile(log, 'utf8'));
+      throw new Error(`expected ClickHouse to answer within ${startMs / 1000} s, got nothing; its log is above`);
+    }
+    await sleep(200);
+  }
+}

@@ -1,0 +1,19 @@
+/** Asks once for all who want to know within `ms` of the first of them. A failure goes to those who wait for it, and is not kept. */
+export function sharedAnswer<T>(
+  ms: number,
+  ask: () => Promise<T>,
+  nowMs: () => number = () => performance.now(),
+): () => Promise<T> {
+  let last: { readonly at: number; readonly answer: Promise<T> } | undefined;
+  return () => {
+    const now = nowMs();
+    if (last !== undefined && now - last.at < ms) return last.answer;
+    const answer = ask();
+    const asked = { at: now, answer };
+    last = asked;
+    answer.catch(() => {
+      if (last === asked) last = undefined;
+    });
+    return answer;
+  };
+}

@@ -1,0 +1,113 @@
+import type { Command } from 'commander';
+import { ConfigError, loadSettings } from '../../config/load.ts';
+import type { SettingName, Settings } from '../../config/settings.ts';
+import type { MoveProgress } from '../../move/move-progress.ts';
+import type { MoveReport } from '../../move/move.ts';
+import type { CommandProcess } from '../command-process.ts';
+import { CommandError } from '../exit-codes.ts';
+import { numberText, startProgressLine } from '../progress-line.ts';
+import { addSettingOptions, settingsFrom } from '../setting-options.ts';
+import type { Terminal } from '../terminal.ts';
+
+interface MoveOptions extends Readonly<Record<string, unknown>> {
+  readonly json?: boolean;
+  readonly to?: string;
+}
+
+/** Options that name the new stores, besides the file. */
+const targetOptions = [
+  ['--to-database-url <url>', 'toDatabaseUrl', 'databaseUrl', 'PostgreSQL to move to'],
+  ['--to-clickhouse-url <url>', 'toClickhouseUrl', 'clickhouseUrl', 'ClickHouse to move to'],
+  ['--to-clickhouse-cluster <name>', 'toClickhouseCluster', 'clickhouseCluster', 'its cluster'],
+  ['--to-clickhouse-replicas <addresses>', 'toClickhouseReplicas', 'clickhouseReplicas', 'addresses of its servers'],
+] as const satisfies readonly (readonly [string, string, SettingName, string])[];
+
+/** Takes a machine's data directory to PostgreSQL and ClickHouse. */
+export function moveCommand(parent: Command, terminal: Terminal): void {
+  const command = addSettingOptions(parent.command('move').option('--json', 'print JSON'), [
+    'dataDir',
+    'logLevel',
+    'storeMemoryBytesMax',
+  ]);
+  command.option('--to <file>', 'settings of the new stores, a JSON file as for --config-file');
+  for (const [flag, , , help] of targetOptions) command.option(flag, help);
+  command
+    .description('copy a data directory to PostgreSQL and ClickHouse, compared; again after a stop, it goes on')
+    .action(async (options: MoveOptions) => {
+      const target = targetFrom(options, terminal.process);
+      const { settings } = settingsFrom(options, terminal.process);
+      const report = await run(settings, target, terminal);
+      if (options.json === true) terminal.json(report);
+      else for (const line of summaryOf(report, settings, target)) terminal.data(line);
+    });
+}
+
+/** From the file and the flags only: the environment speaks of the old stores. */
+function targetFrom(options: MoveOptions, { env }: CommandProcess): Settings {
+  const flags: Partial<Record<SettingName, string>> = {};
+  for (const [, option, setting] of targetOptions) {
+    const value = options[option];
+    if (typeof value === 'string') flags[setting] = value;
+  }
+  if (options.to === undefined && Object.keys(flags).length === 0) {
+    throw new CommandError('usage', 'expected --to <file> or --to-database-url and --to-clickhouse-url, got neither');
+  }
+  try {
+    return loadSettings({ flags, env: withoutSettings(env), file: options.to }).settings;
+  } catch (cause) {
+    if (!(cause instanceof ConfigError)) throw cause;
+    throw new CommandError('invalidConfig', `invalid settings in --to\n  ${cause.problems.join('\n  ')}`, { cause });
+  }
+}
+
+function withoutSettings(env: CommandProcess['env']): Readonly<Record<string, string | undefined>> {
+  const isSetting = (name: string): boolean => /^(MILLRACE_|DATABASE_URL|CLICKHOUSE_URL|KAFKA_)/.test(name);
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !isSetting(name)));
+}
+
+async function run(settings: Settings, target: Settings, terminal: Terminal): Promise<MoveReport> {
+  const [{ moveDataDir }, { createLog, stderrLines }, { MoveRefusedError }] = await Promise.all([
+    import('../../service/move.ts'),
+    import('../../telemetry/log.ts'),
+    import('../../move/move.ts'),
+  ]);
+  const shown = { step: 'looking at both sides', rows: 0, events: 0 };
+  const line = startProgressLine(
+    () => `${shown.step}  ${numberText(shown.rows)} rows, ${numberText(shown.events)} events`,
+    terminal.process.stderr,
+  );
+  const progress: MoveProgress = {
+    table: (name, at, of) => (shown.step = `table ${at + 1} of ${of}: ${name}`),
+    rows: (count) => (shown.rows += count),
+    month: (project, month) => (shown.step = `events of project ${project}, ${month}`),
+    events: (count) => (shown.events += count),
+    note: (sentence) => line.say(sentence),
+  };
+  try {
+    const log = createLog(
+      settings.logLevel === 'info' ? 'warn' : settings.logLevel,
+      stderrLines(() => undefined),
+    );
+    return await moveDataDir(settings, target, { log, progress });
+  } catch (error) {
+    if (error instanceof MoveRefusedError) throw new CommandError('failed', error.message, { cause: error });
+    throw error;
+  } finally {
+    line.stop();
+  }
+}
+
+function summaryOf(report: MoveReport, { dataDir }: Settings, target: Settings): string[] {
+  const tables = Object.keys(report.tables).length;
+  const months = Object.keys(report.months).length;
+  const cluster = target.clickhouseCluster === '' ? '' : ` MILLRACE_CLICKHOUSE_CLUSTER=${target.clickhouseCluster}`;
+  const kafka = target.kafkaBrokers === '' ? '' : ` KAFKA_BROKERS=${target.kafkaBrokers}`;
+  return [
+    `moved ${numberText(report.rows)} rows of ${tables} tables and ${numberText(report.events)} events of ${months} months; counts and checksums agree`,
+    `${dataDir} is as it was; a service that is started on it says that it was moved`,
+    'next: start "millrace serve" with DATABASE_URL and CLICKHOUSE_URL of the new stores' +
+      (cluster + kafka === '' ? '' : `,${cluster}${kafka}`) +
+      ', and a data directory of its own; then send to its address',
+    ...(kafka === '' ? [] : ['the slots of the event log are made at its first start']),
+  ];
+}

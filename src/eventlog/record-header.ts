@@ -1,0 +1,28 @@
+import { bodyEncodings, type RecordHeader } from './eventlog.ts';
+
+/** Undefined for what an intact record of ours cannot hold, also with a right checksum: another release or program wrote it. */
+export function parseRecordHeader(text: string): RecordHeader | undefined {
+  let header: unknown;
+  try {
+    header = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  return isHeader(header) ? header : undefined;
+}
+
+function isHeader(value: unknown): value is RecordHeader {
+  if (typeof value !== 'object' || value === null) return false;
+  const { projectId, receivedAt, sentAt, ip, encoding, events, requestId } = value as Partial<
+    Record<keyof RecordHeader, unknown>
+  >;
+  return (
+    Number.isInteger(projectId) &&
+    typeof receivedAt === 'number' &&
+    (sentAt === undefined || typeof sentAt === 'number') &&
+    (ip === undefined || typeof ip === 'string') &&
+    bodyEncodings.some((each) => each === encoding) &&
+    Number.isInteger(events) &&
+    typeof requestId === 'string'
+  );
+}

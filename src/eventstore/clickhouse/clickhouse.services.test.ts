@@ -1,0 +1,123 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import {
+  countRows,
+  eventStoreConformance,
+  insertRows,
+  newProject,
+  testRow,
+  type StoreUnderTest,
+} from '../conformance.ts';
+import { StoreUnavailableError } from '../eventstore.ts';
+import { explorerConformance } from '../explorer-conformance.ts';
+import { readsConformance } from '../reads-conformance.ts';
+import type { EventRow } from '../rows.ts';
+import { connectClickhouse } from './connect-clickhouse.ts';
+
+/**
+ * The same promises against real servers, or against what scripts/with-clickhouse.ts offers. Their database gains the rows of the
+ * tests: name one of its own.
+ */
+const url = process.env.CLICKHOUSE_URL ?? '';
+const cluster = process.env.MILLRACE_CLICKHOUSE_CLUSTER ?? '';
+const replicas = process.env.MILLRACE_CLICKHOUSE_REPLICAS ?? '';
+/** By shard and replica; empty: nothing replicates, or the servers are not ours to stop. */
+const pids = (process.env.CLICKHOUSE_REPLICA_PIDS ?? '').split(';').map((shard) =>
+  shard
+    .split(',')
+    .filter((pid) => pid !== '')
+    .map(Number),
+);
+
+async function open(): Promise<StoreUnderTest> {
+  const store = await connectClickhouse(url, { cluster, replicas });
+  return { store, close: () => store.close() };
+}
+
+const reason = url === '' ? ' (skipped: CLICKHOUSE_URL is not set)' : '';
+describe.skipIf(url === '')(`a ClickHouse ${cluster === '' ? 'server' : 'cluster'}${reason}`, () => {
+  const name = cluster === '' ? 'ClickHouse server' : 'ClickHouse cluster';
+  eventStoreConformance(name, open);
+  readsConformance(name, open);
+  explorerConformance(name, open);
+});
+
+const isReplicated = (pids[0]?.length ?? 0) > 1;
+const unreplicated = isReplicated ? '' : ' (skipped: no replicated servers, see scripts/with-clickhouse.ts)';
+
+describe.skipIf(!isReplicated)(`replicas of a ClickHouse cluster${unreplicated}`, () => {
+  const rowsOf = (project: number, more: Partial<EventRow> = {}) =>
+    Array.from({ length: 200 }, (_, i) => testRow(project, { distinctId: `user-${i}`, ...more }));
+  const turned = replicas
+    .split(';')
+    .map((shard) => shard.split(',').toReversed().join(','))
+    .join(';');
+
+  it('an insert that is repeated at another replica of its shard is stored once', async () => {
+    const project = newProject();
+    const store = await connectClickhouse(url, { cluster, replicas });
+    const other = await connectClickhouse(url, { cluster, replicas: turned });
+    for (const each of [store, other, store]) await insertRows(each, `replica-${project}`, rowsOf(project));
+    expect(await countRows(store, project)).toEqual({ all: 200, shown: 200 });
+    await store.close();
+    await other.close();
+  });
+
+  it('what is acknowledged lies on most replicas of each shard', async () => {
+    const project = newProject();
+    const store = await connectClickhouse(url, { cluster, replicas });
+    await insertRows(store, `quorum-${project}`, rowsOf(project));
+    const copies = await store.query<{ rows: string }>(
+      `SELECT count() AS rows FROM clusterAllReplicas('${cluster}', currentDatabase(), events_local) WHERE project_id = {project:Int32}`,
+      { project },
+    );
+    expect(Number(copies[0]?.rows)).toBeGreaterThanOrEqual(400);
+    await store.close();
+  });
+
+  it('a replica that stands still holds nobody up for good: inserts go on, are stored once, and it catches up', async () => {
+    const project = newProject();
+    const store = await connectClickhouse(url, { cluster, replicas });
+    const victim = pids[1]?.at(-1) ?? 0;
+    process.kill(victim, 'SIGSTOP');
+    try {
+      await insertRows(store, `still-${project}`, rowsOf(project));
+      expect(await countRows(store, project)).toEqual({ all: 200, shown: 200 });
+    } finally {
+      process.kill(victim, 'SIGCONT');
+    }
+    await insertRows(store, `still-${project}`, rowsOf(project));
+    const all = async (): Promise<number> => {
+      const [row] = await store.query<{ rows: string }>(
+        `SELECT count() AS rows FROM clusterAllReplicas('${cluster}', currentDatabase(), events_local) WHERE project_id = {project:Int32}`,
+        { project },
+      );
+      return Number(row?.rows);
+    };
+    for (let tries = 0; tries < 60 && (await all()) !== 600; tries++) await sleep(500);
+    expect(await all()).toBe(600);
+    await store.close();
+  });
+
+  it('a run that is taken back is gone from every replica', async () => {
+    const project = newProject();
+    const store = await connectClickhouse(url, { cluster, replicas });
+    const mark = { properties: '{"a":1,"$import_run_id":"run-1"}', keyDay: 19_783 };
+    await insertRows(store, `undone-${project}`, rowsOf(project, mark));
+    await store.deleteRun({ projectId: project, runId: 'run-1', from: '2024-03-01', to: '2024-03-31' });
+    const other = await connectClickhouse(url, { cluster, replicas: turned });
+    for (const each of [store, other]) expect(await countRows(each, project)).toEqual({ all: 0, shown: 0 });
+    await store.close();
+    await other.close();
+  });
+
+  // Last: these servers do not come back.
+  it('without most of its replicas a shard takes no insert, and says so', async () => {
+    const project = newProject();
+    const store = await connectClickhouse(url, { cluster, replicas });
+    for (const pid of (pids[1] ?? []).slice(1)) process.kill(pid, 'SIGKILL');
+    await expect(insertRows(store, `none-${project}`, rowsOf(project))).rejects.toBeInstanceOf(StoreUnavailableError);
+    expect((await store.health()).ok).toBe(false);
+    await store.close();
+  });
+});

@@ -1,0 +1,221 @@
+import { Session } from 'chdb';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { ClickhouseStandIn, standInCluster, type StandInOptions } from '../../../test/support/clickhouse-stand-in.ts';
+import { countRows, eventStoreConformance, insertRows, newProject, testRow } from '../conformance.ts';
+import { StoreUnavailableError, type EventStore } from '../eventstore.ts';
+import { explorerConformance } from '../explorer-conformance.ts';
+import { readsConformance } from '../reads-conformance.ts';
+import { EventRowWriter, type EventRow } from '../rows.ts';
+import { migrations } from '../schema.ts';
+import { ClusterLayoutError, clusterLayout, slotsOf } from './cluster-layout.ts';
+import { connectClickhouse } from './connect-clickhouse.ts';
+import { createShardHash, shardKeySql } from './shard-key.ts';
+import { splitByShard } from './split-by-shard.ts';
+
+interface Cluster {
+  readonly store: EventStore;
+  readonly standIn: ClickhouseStandIn;
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+async function open(options: StandInOptions): Promise<Cluster> {
+  const standIn = new ClickhouseStandIn(options);
+  const url = await standIn.listen();
+  const connecting = connectClickhouse(url, { cluster: standInCluster, replicas: standIn.replicas });
+  const store = await connecting.catch(async (error: unknown) => {
+    // The engine opens one directory at a time: the next test needs its own.
+    await standIn.close();
+    throw error;
+  });
+  return {
+    store,
+    standIn,
+    url,
+    async close() {
+      await store.close();
+      await standIn.close();
+    },
+  };
+}
+
+// Every query goes through two servers' worth of tables in one process: on a busy machine some tests need more than the usual time.
+vi.setConfig({ testTimeout: 120_000 });
+afterAll(() => vi.resetConfig());
+
+for (const shards of [1, 2]) {
+  const name = `a ClickHouse cluster, ${shards} shard${shards === 1 ? '' : 's'} (stand-in, not replicated)`;
+  eventStoreConformance(name, () => open({ shards }));
+  readsConformance(name, () => open({ shards }));
+  // The texts of its queries are the same for any number of shards.
+  if (shards > 1) explorerConformance(name, () => open({ shards }));
+}
+
+const hostileIds = ['', 'a', 'ab', 'abc', 'abcd', 'user-1', '😀 ümläut', '\0\n\t', "'; --", 'x'.repeat(1000), '1:2'];
+
+describe('where a row belongs', () => {
+  it('the hash of a row is the one that the engine computes', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'shard-key-'));
+    const session = new Session(dir);
+    const hash = createShardHash();
+    for (const project of [1, 2, -7, 2_147_483_647]) {
+      for (const id of hostileIds) {
+        const bytes = Buffer.from(`..${id}..`);
+        const sql = `SELECT ${shardKeySql} FROM (SELECT toInt32(${project}) AS project_id, unhex('${Buffer.from(id).toString('hex')}') AS distinct_id)`;
+        const expected = Number((await session.queryAsync(sql)).text());
+        expect(hash(project, bytes, 2, bytes.length - 2), `${project} ${id.slice(0, 20)}`).toBe(expected);
+      }
+    }
+    session.close();
+    rmSync(dir, { recursive: true, force: true });
+  });
+
+  it('every row of a batch comes to one shard, whole and in its order, and the same each time', () => {
+    const rows = Array.from({ length: 2000 }, (_, i) =>
+      testRow(1 + (i % 3), {
+        distinctId: `user-${i % 97}`,
+        properties: JSON.stringify({ i, long: 'x'.repeat(i % 300) }),
+      }),
+    );
+    const slots = [0, 1, 1, 2];
+    const parts = splitByShard(batchOf(rows), slots);
+    const hash = createShardHash();
+    const shardOf = ({ projectId, distinctId }: EventRow): number => {
+      const id = Buffer.from(distinctId);
+      return slots[hash(projectId, id, 0, id.length) % slots.length] as number;
+    };
+    for (const [shard, part] of parts.entries()) {
+      const own = batchOf(rows.filter((row) => shardOf(row) === shard));
+      expect(part?.rows).toBe(own.rows);
+      expect(bytesOf(part).equals(bytesOf(own))).toBe(true);
+    }
+    expect(splitByShard(batchOf(rows), slots).map(bytesOf)).toEqual(parts.map(bytesOf));
+  });
+
+  it('a shard without rows gets none', () => {
+    const parts = splitByShard(batchOf([testRow(1)]), [0, 1, 2]);
+    expect(parts.filter((part) => part !== undefined)).toHaveLength(1);
+  });
+});
+
+function batchOf(rows: readonly EventRow[]) {
+  const writer = new EventRowWriter();
+  for (const row of rows) writer.write(row);
+  return writer.take();
+}
+
+function bytesOf(batch: ReturnType<typeof batchOf> | undefined): Buffer {
+  return Buffer.concat(batch?.chunks ?? []);
+}
+
+describe('the servers of a cluster', () => {
+  const url = new URL('https://me:pw@ch1:8443/events');
+  const rows = [
+    { shard_num: 1, shard_weight: 1, host_name: 'ch1' },
+    { shard_num: 1, shard_weight: 1, host_name: 'ch2' },
+    { shard_num: 2, shard_weight: 3, host_name: 'fd00::3' },
+  ];
+
+  it('are those that the servers know each other by, with the port, password and database of the address', () => {
+    const layout = clusterLayout(rows, { url, cluster: 'main', replicas: '' });
+    expect(layout.replicas.map((shard) => shard.map(String))).toEqual([
+      ['https://me:pw@ch1:8443/events', 'https://me:pw@ch2:8443/events'],
+      ['https://me:pw@[fd00::3]:8443/events'],
+    ]);
+    expect(slotsOf(layout)).toEqual([0, 1, 1, 1]);
+  });
+
+  it('are those of the setting where there is one', () => {
+    const layout = clusterLayout(rows, { url, cluster: 'main', replicas: 'a:1, b:2; c:3' });
+    expect(layout.replicas.map((shard) => shard.map(({ host }) => host))).toEqual([['a:1', 'b:2'], ['c:3']]);
+  });
+
+  it.each([
+    ['a cluster that nobody knows', [], '', /expected the ClickHouse server to know a cluster main/],
+    ['a setting with other shards', rows, 'a:1', /expected MILLRACE_CLICKHOUSE_REPLICAS to name 2 shards.*got 1/],
+  ])('%s is refused with a sentence', (_, known, replicas, message) => {
+    expect(() => clusterLayout(known, { url, cluster: 'main', replicas })).toThrow(message);
+  });
+});
+
+describe('a cluster of two shards (stand-in, not replicated)', () => {
+  let cluster: Cluster;
+  beforeAll(async () => {
+    cluster = await open({ shards: 2, replicas: 2 });
+  });
+  afterAll(async () => await cluster.close());
+
+  const options = () => ({ cluster: standInCluster, replicas: cluster.standIn.replicas });
+  const statementsOf = (pattern: RegExp): string[] => cluster.standIn.statements.filter((sql) => pattern.test(sql));
+
+  it('rows are spread over the shards, and a run is taken back on all of them', async () => {
+    const project = newProject();
+    const mark = { properties: '{"a":1,"$import_run_id":"run-1"}', keyDay: 19_783 };
+    const rows = Array.from({ length: 200 }, (_, i) => testRow(project, { distinctId: `user-${i}`, ...mark }));
+    const before = cluster.standIn.statements.length;
+    await insertRows(cluster.store, `spread-${project}`, rows);
+    const inserts = cluster.standIn.statements.slice(before);
+    expect(inserts.map((sql) => /token = '([^']+)'/.exec(sql)?.[1])).toEqual([
+      `spread-${project}:s0`,
+      `spread-${project}:s1`,
+    ]);
+    for (const sql of inserts) expect(sql).toContain("insert_quorum = 'auto'");
+    expect(await countRows(cluster.store, project)).toEqual({ all: 200, shown: 200 });
+    await cluster.store.deleteRun({ projectId: project, runId: 'run-1', from: '2024-03-01', to: '2024-03-31' });
+    expect(await countRows(cluster.store, project)).toEqual({ all: 0, shown: 0 });
+  });
+
+  it('a question within a question looks at all shards', async () => {
+    const project = newProject();
+    const rows = Array.from({ length: 50 }, (_, i) => testRow(project, { distinctId: `user-${i}` }));
+    await insertRows(cluster.store, `inner-${project}`, rows);
+    const sql = `SELECT count() AS c FROM events WHERE project_id = {project:Int32} AND distinct_id IN
+  (SELECT distinct_id FROM events WHERE project_id = {project:Int32})`;
+    expect(await cluster.store.query(sql, { project })).toEqual([{ c: '50' }]);
+  });
+
+  it('the schema is made on every server, and left alone by whoever comes later', async () => {
+    const creates = statementsOf(/^CREATE/);
+    expect(creates.length).toBeGreaterThan(migrations.length);
+    for (const sql of creates) expect(sql).toContain(` ON CLUSTER '${standInCluster}'`);
+    await (await connectClickhouse(cluster.url, options())).close();
+    expect(statementsOf(/^CREATE/)).toEqual(creates);
+  });
+
+  it('a process that makes no tables asks nothing before its first query', async () => {
+    const before = cluster.standIn.statements.length;
+    const store = await connectClickhouse(cluster.url, { ...options(), migrates: false });
+    expect(cluster.standIn.statements.length).toBe(before);
+    expect(await store.query('SELECT 1 AS one')).toEqual([{ one: 1 }]);
+    await store.close();
+  });
+
+  it('a cluster whose shards have changed is refused', async () => {
+    const { standIn, url } = cluster;
+    const connect = () => connectClickhouse(url, options());
+    await standIn.run('TRUNCATE TABLE cluster_layout');
+    await standIn.run('INSERT INTO cluster_layout (weights) SELECT [1, 1, 1]');
+    await expect(connect()).rejects.toBeInstanceOf(ClusterLayoutError);
+    await standIn.run('TRUNCATE TABLE cluster_layout');
+    await standIn.run('INSERT INTO cluster_layout (weights) SELECT [1, 1]');
+    await (await connect()).close();
+  });
+
+  it('work goes on at the other replica when one is away, and ends when a shard has none', async () => {
+    const project = newProject();
+    const rows = Array.from({ length: 20 }, (_, i) => testRow(project, { distinctId: `user-${i}` }));
+    await insertRows(cluster.store, `away-${project}`, rows);
+    await cluster.standIn.stopReplica(1, 0);
+    await insertRows(cluster.store, `away-${project}`, rows);
+    expect(await countRows(cluster.store, project)).toEqual({ all: 20, shown: 20 });
+    expect(await cluster.store.health()).toMatchObject({
+      ok: false,
+      detail: expect.stringContaining('Shard 2 of the ClickHouse cluster has 1 of 2 replicas') as string,
+    });
+    await cluster.standIn.stopReplica(1, 1);
+    await expect(insertRows(cluster.store, `gone-${project}`, rows)).rejects.toBeInstanceOf(StoreUnavailableError);
+  });
+});

@@ -1,0 +1,220 @@
+import type { EventStore, RowBatch, StoreHealth } from '../eventstore.ts';
+import { clusterForm } from '../schema-form.ts';
+import { migrateStore } from '../schema.ts';
+import { damagedPartsOf, deleteRunSql, healthOf, insertSql, type DamagedPart, type InsertTarget } from '../sql.ts';
+import {
+  clusterLayout,
+  ClusterLayoutError,
+  clusterRowsSql,
+  knownAddresses,
+  slotsOf,
+  type ClusterLayout,
+  type ClusterRow,
+} from './cluster-layout.ts';
+import { Replicas } from './replicas.ts';
+import { connectServer, type ClickhouseServer, type ReadSettings, type ServerOptions } from './server.ts';
+import { shardKeySql } from './shard-key.ts';
+import { splitByShard } from './split-by-shard.ts';
+
+export interface ClusterOptions {
+  readonly queryTimeoutMs: number;
+  /** Name of the cluster. */
+  readonly cluster: string;
+  /** See cluster-layout.ts. */
+  readonly replicas: string;
+  /** See connect-clickhouse.ts. */
+  readonly migrates: boolean;
+}
+
+const localTable = 'events_local';
+const nameForm = /^[A-Za-z0-9_.-]{1,100}$/;
+
+/**
+ * Acknowledged by most replicas of the shard before it counts. Tables keep whole rows, so inserts of several workers may wait for
+ * their replicas side by side.
+ */
+const target: InsertTarget = {
+  table: localTable,
+  settings: ["insert_quorum = 'auto'", 'insert_quorum_parallel = 1', 'insert_quorum_timeout = 120000'],
+};
+
+/**
+ * What is read must be all that is stored: a shard that does not answer fails the query, and of each shard the replica is asked that
+ * inserts go to, unless it is away or behind.
+ */
+const readSettings: ReadSettings = {
+  skip_unavailable_shards: 0,
+  prefer_localhost_replica: 0,
+  load_balancing: 'in_order',
+  max_replica_delay_for_distributed_queries: '10',
+  fallback_to_stale_replicas_for_distributed_queries: 0,
+  // A question within a question is of all shards, too.
+  distributed_product_mode: 'global',
+  // Safe, because rows lie where the key says: connectCluster refuses a cluster whose shards have changed.
+  optimize_skip_unused_shards: 1,
+};
+
+/** The event store on a cluster: rows go straight to a replica of their shard, reads through the Distributed table of any server. */
+export async function connectCluster(url: URL, options: ClusterOptions): Promise<EventStore> {
+  const { cluster } = options;
+  const database = decodeURIComponent(url.pathname.slice(1)) || 'default';
+  for (const [what, name] of [
+    ['the cluster in MILLRACE_CLICKHOUSE_CLUSTER', cluster],
+    ['the database in CLICKHOUSE_URL', database],
+  ]) {
+    if (!nameForm.test(name ?? '')) throw new TypeError(`expected ${what} to be 1 to 100 of A-Z a-z 0-9 _ . -`);
+  }
+  const servers = new Servers({ queryTimeoutMs: options.queryTimeoutMs, readSettings });
+  const anyServer = new Replicas(knownAddresses(url, options.replicas).map((address) => servers.of(address)));
+  const readLayout = async (): Promise<ClusterLayout> => {
+    const rows = await anyServer.use((server) => server.rows<ClusterRow>(clusterRowsSql, { cluster }));
+    return clusterLayout(rows, { ...options, url });
+  };
+  const opening = createOpening(async () => {
+    const layout = await readLayout();
+    await anyServer.use((server) => checkLayout(server, layout, cluster));
+    return openCluster(servers, url, layout);
+  });
+  try {
+    if (options.migrates) {
+      const form = clusterForm({ cluster, database, weights: (await readLayout()).weights }, shardKeySql);
+      await anyServer.use((server) => migrateStore(server, form));
+      await opening();
+    }
+  } catch (error) {
+    await servers.close();
+    throw error;
+  }
+  return clusterStore(servers, opening);
+}
+
+/** Opens once, for whoever asks first, and again after a failure. */
+function createOpening(open: () => Promise<Cluster>): () => Promise<Cluster> {
+  let opened: Promise<Cluster> | undefined;
+  return () => {
+    if (opened !== undefined) return opened;
+    const attempt = open();
+    opened = attempt;
+    attempt.catch(() => (opened = undefined));
+    return attempt;
+  };
+}
+
+/** One connection for each address, however often it is named. */
+class Servers {
+  readonly #options: ServerOptions;
+  readonly #byAddress = new Map<string, ClickhouseServer>();
+
+  constructor(options: ServerOptions) {
+    this.#options = options;
+  }
+
+  of(url: URL): ClickhouseServer {
+    const known = this.#byAddress.get(url.href);
+    if (known !== undefined) return known;
+    const server = connectServer(url, this.#options);
+    this.#byAddress.set(url.href, server);
+    return server;
+  }
+
+  async close(): Promise<void> {
+    for (const server of this.#byAddress.values()) await server.close();
+  }
+}
+
+/** Rows stay on the shard that was theirs when they came: with other shards, reads would look for them in the wrong place. */
+async function checkLayout(server: ClickhouseServer, { weights }: ClusterLayout, cluster: string): Promise<void> {
+  const sql = 'SELECT weights FROM cluster_layout ORDER BY made_at LIMIT 1';
+  const [row] = await server.rows<{ weights: number[] }>(sql);
+  const made = row?.weights.join(', ') ?? 'none';
+  if (made === weights.join(', ')) return;
+  throw new ClusterLayoutError(
+    `expected the cluster ${cluster} to have the shards that its events were stored on (weights ${made}), got ` +
+      `${weights.join(', ')}; give it its shards back`,
+  );
+}
+
+interface Cluster {
+  readonly shards: readonly Replicas[];
+  readonly all: Replicas;
+  readonly slots: readonly number[];
+}
+
+function openCluster(servers: Servers, url: URL, layout: ClusterLayout): Cluster {
+  const shards = layout.replicas.map((replicas) => new Replicas(replicas.map((replica) => servers.of(replica))));
+  const all = new Replicas([...new Set([servers.of(url), ...shards.flatMap((shard) => shard.servers)])]);
+  return { shards, all, slots: slotsOf(layout) };
+}
+
+function clusterStore(servers: Servers, opening: () => Promise<Cluster>): EventStore {
+  return {
+    async insertBatch(batch, token) {
+      // Checks the token, also when there is nothing to insert.
+      insertSql(token, '', target);
+      if (batch.rows > 0) await insertByShard(await opening(), batch, token);
+    },
+    async deleteRun(rows) {
+      const sql = deleteRunSql(rows, localTable);
+      const { shards } = await opening();
+      await Promise.all(shards.map((shard) => shard.use((server) => server.command(sql))));
+    },
+    query: async (sql, params) => (await opening()).all.use((server) => server.rows(sql, params)),
+    async health() {
+      try {
+        return await clusterHealth((await opening()).shards);
+      } catch (error) {
+        return { ok: false, detail: error instanceof Error ? error.message : String(error) };
+      }
+    },
+    close: () => servers.close(),
+  };
+}
+
+/** Resolves once every shard has its rows. When one fails, the same call adds what is missing: each has a token of its own. */
+async function insertByShard({ shards, slots }: Cluster, batch: RowBatch, token: string): Promise<void> {
+  const parts = shards.length === 1 ? [batch] : splitByShard(batch, slots);
+  const insert = async (part: RowBatch | undefined, at: number): Promise<void> => {
+    if (part === undefined) return;
+    const sql = insertSql(shards.length === 1 ? token : `${token}:s${at}`, '', target);
+    await shards[at]?.use((server) => server.insert(sql, part));
+  };
+  const ended = await Promise.allSettled(parts.map(insert));
+  for (const result of ended) if (result.status === 'rejected') throw result.reason;
+}
+
+interface ReplicaState {
+  readonly isReadOnly: boolean;
+  readonly damaged: readonly DamagedPart[];
+}
+
+/** Well while each shard has enough replicas to take inserts, and none of them misses parts. */
+async function clusterHealth(shards: readonly Replicas[]): Promise<StoreHealth> {
+  for (const [at, shard] of shards.entries()) {
+    const states = await Promise.all(shard.servers.map(replicaState));
+    const working = states.filter((state) => state?.isReadOnly === false).length;
+    const needed = Math.floor(shard.servers.length / 2) + 1;
+    if (working < needed) {
+      const detail =
+        `Shard ${at + 1} of the ClickHouse cluster has ${working} of ${shard.servers.length} replicas that take inserts, ` +
+        `and needs ${needed}: look at its servers and at ClickHouse Keeper.`;
+      return { ok: false, detail };
+    }
+    const health = healthOf(states.flatMap((state) => state?.damaged ?? []));
+    if (!health.ok) return health;
+  }
+  return { ok: true, detail: '' };
+}
+
+/** Undefined: it does not answer. */
+async function replicaState(server: ClickhouseServer): Promise<ReplicaState | undefined> {
+  try {
+    const readOnly = await server.rows<{ found: string }>(
+      `SELECT count() AS found FROM system.replicas
+WHERE database = currentDatabase() AND table = '${localTable}' AND is_readonly`,
+    );
+    const damaged = await server.rows<DamagedPart>(damagedPartsOf(localTable));
+    return { isReadOnly: readOnly[0]?.found !== '0', damaged };
+  } catch {
+    return undefined;
+  }
+}

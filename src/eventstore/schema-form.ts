@@ -1,0 +1,76 @@
+/** What the tables of the event store are made of: on one server, or on each of a cluster's. */
+export interface SchemaForm {
+  /** Follows a table's name in a statement that all servers are to run; empty on one server. */
+  readonly everywhere: string;
+  /** The table that holds rows; on one server the one that is read, too. */
+  readonly rowsOf: (table: string) => string;
+  /** Engine of a table whose rows are split over the shards. */
+  readonly engine: (name: 'ReplacingMergeTree', table: string, version: string) => string;
+  /** Engine of a small table that every server has whole. */
+  readonly wholeEngine: (table: string) => string;
+  /** Settings that make a repeated insert token harmless. */
+  readonly tokenWindow: string;
+  /** Statements that make the table through which all shards are read; none on one server. */
+  readonly readThrough: (table: string, columns: string) => readonly string[];
+  /** What a cluster has besides. */
+  readonly extra: readonly string[];
+}
+
+/** Tokens that are remembered: more inserts than can happen before the last try of one. */
+const tokens = 10_000;
+
+export const singleForm: SchemaForm = {
+  everywhere: '',
+  rowsOf: (table) => table,
+  engine: (name, _table, version) => `${name}(${version})`,
+  wholeEngine: () => 'MergeTree',
+  tokenWindow: `non_replicated_deduplication_window = ${tokens}`,
+  readThrough: () => [],
+  extra: [],
+};
+
+/** A token is remembered for so long, too: a worker that comes back with a range after a week still doubles nothing. */
+const tokenSeconds = 30 * 86_400;
+
+export interface ClusterPlace {
+  /** As the servers know it (`remote_servers`). */
+  readonly cluster: string;
+  readonly database: string;
+  /** Of its shards. */
+  readonly weights: readonly number[];
+}
+
+/**
+ * Tables of a cluster. The servers' macros `{shard}` and `{replica}` say who they are; a table that all have whole lies under one
+ * path for all of them, the others under one for each shard.
+ */
+export function clusterForm({ cluster, database, weights }: ClusterPlace, shardKeySql: string): SchemaForm {
+  const everywhere = ` ON CLUSTER '${cluster}'`;
+  const wholeEngine = (table: string): string =>
+    `ReplicatedMergeTree('/clickhouse/tables/all/{database}/${table}', '{shard}-{replica}')`;
+  return {
+    everywhere,
+    rowsOf: (table) => `${table}_local`,
+    engine: (name, table, version) =>
+      `Replicated${name}('/clickhouse/tables/{shard}/{database}/${table}_local', '{replica}', ${version})`,
+    wholeEngine,
+    tokenWindow: `replicated_deduplication_window = ${tokens}, replicated_deduplication_window_seconds = ${tokenSeconds}`,
+    readThrough: (table, columns) => [
+      `CREATE TABLE IF NOT EXISTS ${table}${everywhere} (
+  ${columns}
+)
+ENGINE = Distributed('${cluster}', '${database}', '${table}_local', ${shardKeySql})`,
+    ],
+    extra: [
+      `CREATE TABLE IF NOT EXISTS cluster_layout${everywhere} (
+  weights Array(UInt32),
+  made_at DateTime64(6, 'UTC') DEFAULT now64(6)
+)
+ENGINE = ${wholeEngine('cluster_layout')}
+ORDER BY made_at
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1`,
+      // The oldest row counts: a second one, after a crash, changes nothing.
+      `INSERT INTO cluster_layout (weights) SELECT [${weights.join(', ')}]`,
+    ],
+  };
+}

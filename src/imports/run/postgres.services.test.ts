@@ -1,0 +1,14 @@
+import { sql } from 'kysely';
+import { beforeAll } from 'vitest';
+import { migrate } from '../../metadata/migrate.ts';
+import { describeOnPostgres } from '../../../test/support/postgres-database.ts';
+import { testImportRuns } from './conformance.ts';
+
+describeOnPostgres('import runs on PostgreSQL', ({ db, other }) => {
+  beforeAll(() => migrate(db, 'postgres'));
+
+  testImportRuns(async () => {
+    await sql`truncate import_runs, import_parts, import_days`.execute(db);
+    return { db, other, [Symbol.asyncDispose]: async () => undefined };
+  });
+});

@@ -1,0 +1,88 @@
+import { createWriteStream } from 'node:fs';
+import { mkdir, rename, rm, statfs } from 'node:fs/promises';
+import { dirname, join, matchesGlob } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { SourceError, SourceWaitError, type UploadedFile, type UploadedFiles } from '../source.ts';
+import { StagingMissingError } from '../staging.ts';
+import { findUpload, listUploads, readUpload, type StagedUpload, type StagedUploadsDeps } from './staged-uploads.ts';
+
+/** What DuckDB and SQLite keep beside a database until it is folded in. */
+const besides = ['.wal', '-wal'] as const;
+/** So much of the disk stays free. */
+const reserveBytes = 1024 ** 3;
+
+export interface UploadCopiesOptions {
+  readonly projectId: number;
+  /** Where the copies lie; removed by whoever made it. */
+  readonly dir: string;
+}
+
+/**
+ * Uploaded files that lie in staging, for sources that read files: zip archives, Parquet and databases are read back and forth, so
+ * a file is copied to this machine when its first record is asked for.
+ */
+export function createUploadCopies(deps: StagedUploadsDeps, { projectId, dir }: UploadCopiesOptions): UploadedFiles {
+  /** By path; one that is being made is waited for. */
+  const copies = new Map<string, Promise<string>>();
+  return {
+    async find(pattern) {
+      const exact = await findUpload(deps.db, projectId, pattern);
+      if (exact !== undefined) return [toFile(exact)];
+      const all = await listUploads(deps.db, projectId);
+      return all.filter(({ name }) => matchesGlob(name, pattern)).map(toFile);
+    },
+    async copy(name) {
+      const upload = await findUpload(deps.db, projectId, name);
+      if (upload === undefined) throw new SourceError(`expected a file at upload:${name}, found none`);
+      const path = join(dir, `${upload.uploadId}-${upload.bytes}`, name);
+      const copied = copies.get(path) ?? copyWithBesides(deps, projectId, upload, path);
+      copies.set(path, copied);
+      return copied.catch((error: unknown) => {
+        copies.delete(path);
+        throw error;
+      });
+    },
+  };
+}
+
+async function copyWithBesides(
+  deps: StagedUploadsDeps,
+  projectId: number,
+  upload: StagedUpload,
+  path: string,
+): Promise<string> {
+  for (const suffix of besides) {
+    const beside = await findUpload(deps.db, projectId, upload.name + suffix);
+    if (beside !== undefined) await copyUpload(deps, beside, path + suffix);
+  }
+  return await copyUpload(deps, upload, path);
+}
+
+async function copyUpload(deps: StagedUploadsDeps, upload: StagedUpload, path: string): Promise<string> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  await waitForRoom(upload, path);
+  const unfinished = `${path}.part`;
+  try {
+    await pipeline(readUpload(deps, upload), createWriteStream(unfinished, { mode: 0o600 }));
+    await rename(unfinished, path);
+    return path;
+  } catch (error) {
+    if (!(error instanceof StagingMissingError)) throw error;
+    const message = `upload:${upload.name} was replaced or deleted while it was read`;
+    throw new SourceWaitError(message, { unlimited: false, cause: error });
+  } finally {
+    await rm(unfinished, { force: true });
+  }
+}
+
+async function waitForRoom({ name, bytes }: StagedUpload, path: string): Promise<void> {
+  const { bavail, bsize } = await statfs(dirname(path));
+  if (bavail * bsize - reserveBytes >= bytes) return;
+  const message = `expected room on the disk for a copy of upload:${name} (${bytes} bytes), got too little; make room`;
+  throw new SourceWaitError(message, { unlimited: true });
+}
+
+function toFile({ name, uploadId, bytes, changedAt }: StagedUpload): UploadedFile {
+  // A piece that is added makes it longer, one that begins at 0 another upload.
+  return { name, bytes, identity: `${uploadId}-${bytes}`, modifiedAt: changedAt };
+}

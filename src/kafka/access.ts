@@ -1,0 +1,55 @@
+import type { ConnectionOptions as TlsOptions } from 'node:tls';
+import type { SASLOptions } from '@platformatic/kafka';
+
+export const tlsChoices = ['auto', 'verify', 'no verify', 'off'] as const;
+export type TlsChoice = (typeof tlsChoices)[number];
+export const saslMechanisms = ['PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512'] as const;
+export type SaslMechanism = (typeof saslMechanisms)[number];
+
+const standardPort = 9092;
+
+export interface KafkaBroker {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** How a cluster is entered. */
+export interface KafkaAccess {
+  /** Undefined: without encryption. */
+  readonly tls: Pick<TlsOptions, 'rejectUnauthorized' | 'ca' | 'cert' | 'key'> | undefined;
+  /** Undefined: nobody logs in. */
+  readonly sasl: SASLOptions | undefined;
+}
+
+/** As settings have it; an empty text is nothing. */
+export interface AccessTexts {
+  readonly tls: TlsChoice;
+  /** PEM. */
+  readonly ca: string;
+  readonly certificate: string;
+  readonly key: string;
+  readonly user: string;
+  readonly password: string;
+  readonly mechanism: SaslMechanism;
+}
+
+/** `auto` encrypts where there is something to protect or to check. */
+export function kafkaAccess(texts: AccessTexts): KafkaAccess {
+  const { tls, ca, certificate: cert, key, user, password, mechanism } = texts;
+  const isOff = tls === 'auto' ? user === '' && ca === '' && key === '' : tls === 'off';
+  return {
+    tls: isOff
+      ? undefined
+      : { rejectUnauthorized: tls !== 'no verify', ...(ca !== '' && { ca }), ...(key !== '' && { cert, key }) },
+    sasl: user === '' ? undefined : { mechanism, username: user, password },
+  };
+}
+
+/** `host:port`, with a name, an IPv4 or a bracketed IPv6 address; 9092 without a port. Undefined: it is none. */
+export function parseBroker(text: string): KafkaBroker | undefined {
+  const [, bracketed, plain, port = String(standardPort)] =
+    /^(?:\[([\da-f:]+)\]|([^\s:/@]+))(?::(\d{1,5}))?$/i.exec(text) ?? [];
+  const host = bracketed ?? plain;
+  if (host === undefined || Number(port) < 1 || Number(port) > 65_535) return undefined;
+  return { host, port: Number(port) };
+}

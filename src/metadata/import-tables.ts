@@ -1,0 +1,96 @@
+import type { Flag } from './database.ts';
+
+/** Tables of imports; the conventions are those of database.ts. */
+export interface ImportTables {
+  /** See imports/run.ts, which says what states and stages there are. */
+  import_runs: {
+    id: string;
+    /** 0: a run of the command line. */
+    project_id: number;
+    config_id: number;
+    source: string;
+    state: string;
+    stage: string;
+    reason: string;
+    /** JSON; null: it waits for nothing. */
+    waiting: string | null;
+    /** JSON: RunOptions. */
+    options: string;
+    /** JSON: name → text, such as the target's keys; never shown. */
+    secrets: string;
+    /** JSON: stage → StageProgress. */
+    progress: string;
+    /** JSON: RunTotals. */
+    totals: string;
+    promoted_from: string | null;
+    /** Counts up with every claim: the fence against a worker that lost the run. */
+    attempts: number;
+    retries: number;
+    lease_until: string | null;
+    staging_removed_at: string | null;
+    created_at: string;
+    started_at: string | null;
+    finished_at: string | null;
+  };
+  import_parts: {
+    run_id: string;
+    project_id: number;
+    /** From 1, without gaps. */
+    seq: number;
+    key: string;
+    bytes: number | null;
+    identity: string | null;
+    /** Of what was read of it. */
+    checksum: string | null;
+    stable: Flag;
+    /** JSON object. */
+    detail: string | null;
+    /** JSON array of Segment. */
+    segments: string;
+    complete: Flag;
+    faults: number;
+    checked: number;
+    /** JSON of the check stage's own. */
+    check_state: string;
+    error: string;
+  };
+  import_days: {
+    run_id: string;
+    project_id: number;
+    /** YYYY-MM-DD, UTC. */
+    day: string;
+    events: number;
+    bytes: number;
+    duplicates: number;
+    frames: number;
+    frames_loaded: number;
+    accepted: number;
+    rejected: number;
+    verified: Flag;
+    /** JSON: event → { count, checksum }. */
+    expected: string;
+  };
+  /** A run whose project was deleted: what it left in staging is to be removed. */
+  import_leftovers: {
+    run_id: string;
+    created_at: string;
+  };
+  /** Files for imports that lie in staging; imports/uploads. */
+  import_uploads: {
+    project_id: number;
+    name: string;
+    /** Another one when the file is replaced. */
+    upload_id: string;
+    bytes: number;
+    changed_at: string;
+  };
+  /** What an uploaded file is made of, in the order of `start`. */
+  import_upload_pieces: {
+    upload_id: string;
+    project_id: number;
+    /** Where in the file it begins. */
+    start: number;
+    bytes: number;
+    staging_key: string;
+  };
+}

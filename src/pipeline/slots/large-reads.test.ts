@@ -1,0 +1,66 @@
+import { expect, it } from 'vitest';
+import { createMemoryLog } from '../../../test/support/memory-log.ts';
+import { createTurns, readInTurns, type Turns } from './large-reads.ts';
+
+const limits = { events: 1000, bytes: 10_000_000 };
+const large = 300_000;
+
+function countedTurns(): Turns & { underWay: () => number } {
+  const turns = createTurns(2);
+  let count = 0;
+  return {
+    underWay: () => count,
+    take: async () => {
+      const end = await turns.take();
+      count += 1;
+      let isTaken = true;
+      return () => {
+        if (isTaken) count -= 1;
+        isTaken = false;
+        end();
+      };
+    },
+  };
+}
+
+async function logWith(...sizes: number[]) {
+  const log = createMemoryLog();
+  for (const bytes of sizes) {
+    const header = { projectId: 1, receivedAt: 0, encoding: 'identity', events: 1, requestId: 'r' } as const;
+    await log.writer.append('historical', { header, body: new Uint8Array(bytes) });
+  }
+  return log;
+}
+
+it('small reads wait for nobody', async () => {
+  const turns = countedTurns();
+  const readers = [];
+  for (let n = 0; n < 5; n++) readers.push(readInTurns((await logWith(10, 10)).reader, turns));
+  for (const reader of readers) expect(await reader.read('historical', 0, limits)).toHaveLength(2);
+  expect(turns.underWay()).toBe(0);
+});
+
+it('of many slots with much to read only a few have it in memory; the next one reads when one is stored', async () => {
+  const turns = countedTurns();
+  const readers = [];
+  for (let n = 0; n < 3; n++) readers.push(readInTurns((await logWith(large, large)).reader, turns));
+  const [first, second, third] = readers.map((reader) => reader.read('historical', 0, limits));
+  expect(await first).toHaveLength(2);
+  expect(await second).toHaveLength(2);
+  const soon = new Promise((resolve) => setTimeout(resolve, 50, 'waits'));
+  expect(await Promise.race([third, soon])).toBe('waits');
+  readers[0]?.commit('historical', 2);
+  expect(await third).toHaveLength(2);
+  expect(turns.underWay()).toBe(2);
+});
+
+it('a reader that is closed gives its turns back; a range read again needs no other', async () => {
+  const turns = countedTurns();
+  const reader = readInTurns((await logWith(large, large)).reader, turns);
+  await reader.read('historical', 0, limits);
+  await reader.read('historical', 0, limits);
+  await reader.read('historical', 1, limits);
+  expect(turns.underWay()).toBe(2);
+  await reader.close();
+  expect(turns.underWay()).toBe(0);
+});

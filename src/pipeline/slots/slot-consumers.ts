@@ -1,0 +1,135 @@
+import { lanes, type EventLogReader, type Lane } from '../../eventlog/eventlog.ts';
+import { slotOf } from '../../eventlog/slot-of.ts';
+import { sharedAnswer } from '../../base/shared-answer.ts';
+import { RowMemory } from '../../eventstore/rows.ts';
+import { Tap } from '../../live/tap.ts';
+import type { Sightings, Watch } from '../../live/watch.ts';
+import { dueRebuilds } from '../../metadata/profile-rebuilds.ts';
+import type { SlotHold } from '../../metadata/slots.ts';
+import { WindowStorage } from '../../plugins/services/window-storage.ts';
+import { sharedConfigReads } from '../../transform/config-reads.ts';
+import { gapMsDefault, startPipeline, type Fellows, type Pipeline, type PipelineDeps } from '../consumer.ts';
+import { keepLog } from './keep-log.ts';
+import { createTurns, readInTurns } from './large-reads.ts';
+
+type SharedDeps = Omit<PipelineDeps, 'hold' | 'reader' | 'pluginStorage' | 'live' | 'gapMs' | 'fellows' | 'signal'>;
+
+export interface SlotConsumersDeps extends SharedDeps {
+  /** How many there are in all. */
+  readonly slots: number;
+  /** The reader of one slot; closed with its consumer. */
+  readonly openReader: (slot: number) => Promise<EventLogReader>;
+  /** Shows readers of the live stream what was seen. Default: nobody looks. */
+  readonly publish?: (sightings: Sightings) => void;
+}
+
+/** The consumers of one process, one for each slot that it holds, and what they share. */
+export interface SlotConsumers {
+  start(hold: SlotHold): Promise<Pipeline>;
+  /** What the plugins of a project keep, as its slot's consumer sees it. */
+  storageOf(configId: number, projectId: number): ReturnType<WindowStorage['of']>;
+  /** Who watches the live stream from now on. */
+  watch(watches: readonly Watch[]): void;
+}
+
+/** How long what all of them ask for is the same for all, ms: they see a change of configuration so much later. */
+const staleMs = 250;
+const rebuildLookMs = 1000;
+/** Large windows of all slots in memory. */
+const largeWindowsMax = 4;
+/** While a process holds more slots than this, each rests longer between small inserts, so that the store gets no more of them. */
+const slotsAtFullPace = 8;
+
+interface Member {
+  readonly storage: WindowStorage;
+  readonly tap: Tap;
+  readonly lags: Record<Lane, number>;
+}
+
+export function createSlotConsumers(deps: SlotConsumersDeps): SlotConsumers {
+  const { db, slots } = deps;
+  const members = new Map<number, Member>();
+  const open = readerOpener(deps);
+  // The log of one machine: there is nobody to share with.
+  const shared = slots === 1 ? undefined : sharedBy(deps, members);
+  let watches: readonly Watch[] = [];
+
+  return {
+    start: async (hold) => {
+      const reader = await open(hold);
+      const member: Member = { storage: new WindowStorage(db), tap: new Tap(), lags: { live: 0, historical: 0 } };
+      member.tap.watch(watches);
+      members.set(hold.slot, member);
+      const pipeline = startPipeline({
+        ...deps,
+        hold,
+        reader,
+        pluginStorage: member.storage,
+        ...(shared && { gapMs: shared.gapMs, fellows: shared.fellowsOf(hold.slot, member) }),
+        ...(deps.publish && { live: { tap: member.tap, publish: deps.publish } }),
+      });
+      const done = pipeline.done.finally(async () => {
+        if (members.get(hold.slot) === member) members.delete(hold.slot);
+        shared?.showLags();
+        await reader.close();
+      });
+      const stop = (): Promise<void> => {
+        void pipeline.stop();
+        return done;
+      };
+      return { done, stop, status: pipeline.status };
+    },
+    storageOf: (configId, projectId) => {
+      const member = members.get(slotOf(projectId, slots));
+      if (member === undefined) throw new Error('storage: the slot of the project has gone to another process');
+      return member.storage.of(configId, projectId);
+    },
+    watch: (now) => {
+      watches = now;
+      for (const { tap } of members.values()) tap.watch(watches);
+    },
+  };
+}
+
+function readerOpener({ db, slots, openReader }: SlotConsumersDeps): (hold: SlotHold) => Promise<EventLogReader> {
+  const turns = createTurns(largeWindowsMax);
+  return async (hold) => {
+    const reader = await openReader(hold.slot);
+    if (slots === 1) return reader;
+    try {
+      await keepLog(db, hold, reader.id);
+    } catch (error) {
+      await reader.close();
+      throw error;
+    }
+    return readInTurns(reader, turns);
+  };
+}
+
+/** What many consumers of one process have in common. */
+function sharedBy({ db, metrics, slots }: SlotConsumersDeps, members: ReadonlyMap<number, Member>) {
+  // Of each large window one batch is written while another is inserted.
+  const rowMemory = new RowMemory(largeWindowsMax * 2);
+  const configs = sharedConfigReads(db, staleMs);
+  const due = sharedAnswer(rebuildLookMs, () => dueRebuilds(db));
+  const count = (): number => Math.max(1, members.size);
+  const showLag = (lane: Lane): void => {
+    const worst = Math.max(0, ...[...members.values()].map(({ lags }) => lags[lane]));
+    metrics.set('millrace_source_lag_seconds', { lane }, worst);
+  };
+  return {
+    gapMs: (): number => gapMsDefault * Math.ceil(count() / slotsAtFullPace),
+    showLags: (): void => lanes.forEach(showLag),
+    fellowsOf: (slot: number, { lags }: Member): Fellows => ({
+      count,
+      rowMemory,
+      owns: (projectId) => slotOf(projectId, slots) === slot,
+      configs,
+      dueRebuilds: due,
+      lags: (lane, seconds) => {
+        lags[lane] = seconds;
+        showLag(lane);
+      },
+    }),
+  };
+}

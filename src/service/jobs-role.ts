@@ -1,0 +1,38 @@
+/** The role `jobs`: imports in a thread of their own, jobs and schedules of plugins, replays of dead letters. */
+import type { Answers } from '../base/calls.ts';
+import { createProjectDoor, hasFiledAgreement } from '../imports/targets/project-door.ts';
+import { runFigures } from '../imports/run/run-figures.ts';
+import { runStates } from '../imports/run/run.ts';
+import { answersOfDoors } from './import-door.ts';
+import { startJobs, type StartedPlugins } from './plugins.ts';
+import { startReplays } from './replays.ts';
+import type { ServiceDeps } from './service-deps.ts';
+import { answersOfEnds } from './stored-so-far.ts';
+import { hostThread, type ThreadHost } from './thread-host.ts';
+
+/** The thread of imports, not started yet. `parts` takes what has to be stopped. */
+export function startJobsRole(deps: ServiceDeps, plugins: StartedPlugins, parts: AsyncDisposableStack): ThreadHost {
+  const { settings, shared, metrics, log } = deps;
+  startJobs(deps, plugins.runtime, parts);
+  startReplays(deps, parts);
+  // Runs go on where they were: each stage keeps its place in the metadata store.
+  const imports = hostThread(
+    { name: 'imports', entry: new URL('./import-thread.ts', import.meta.url), data: { settings, shared } },
+    { metrics, log, answers: { ...doorsOf(deps), ...answersOfEnds(deps.eventLog) } },
+  );
+  parts.defer(() => imports.stop());
+  metrics.beforeText(() => gaugeRuns(deps));
+  return imports;
+}
+
+function doorsOf({ db, door, agreements, clock }: ServiceDeps): Answers {
+  const isFiled = (projectId: number): Promise<boolean> => hasFiledAgreement(db, projectId);
+  return answersOfDoors((owner) => createProjectDoor({ ...owner, door, agreements, isFiled, clock }));
+}
+
+async function gaugeRuns({ metrics, db, clock }: ServiceDeps): Promise<void> {
+  const { byState, waiting, stalledMs } = await runFigures(db, clock.now());
+  for (const state of runStates) metrics.set('millrace_import_runs', { state }, byState[state] ?? 0);
+  metrics.set('millrace_import_runs_waiting', {}, waiting);
+  metrics.set('millrace_import_stalled_seconds', {}, stalledMs / 1000);
+}

@@ -1,0 +1,66 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { kafkaLogOptions, type KafkaSettings } from './kafka-log-options.ts';
+
+const settings: KafkaSettings = {
+  kafkaBrokers: 'kafka-1:9093, [::1]:9094,kafka-2',
+  kafkaTopicPrefix: 'millrace',
+  kafkaReplication: 3,
+  kafkaMinInsync: 2,
+  kafkaTls: 'auto',
+  kafkaTlsCa: '',
+  kafkaTlsCertificate: '',
+  kafkaTlsKey: '',
+  kafkaUser: '',
+  kafkaPassword: '',
+  kafkaSasl: 'SCRAM-SHA-512',
+  slots: 64,
+  captureBodyBytesMax: 20_971_520,
+};
+
+let dir: string;
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'millrace-kafka-options-'));
+});
+afterAll(() => rm(dir, { recursive: true }));
+
+it('brokers by name or address, with a port or without; nobody logs in and nothing is encrypted unless asked', async () => {
+  expect(await kafkaLogOptions(settings)).toEqual({
+    brokers: [
+      { host: 'kafka-1', port: 9093 },
+      { host: '::1', port: 9094 },
+      { host: 'kafka-2', port: 9092 },
+    ],
+    access: { tls: undefined, sasl: undefined },
+    topicPrefix: 'millrace',
+    slots: 64,
+    replication: 3,
+    minInsync: 2,
+    bodyBytesMax: 20_971_520,
+  });
+});
+
+it('with a user the connection is encrypted and checked, by an authority from a file', async () => {
+  const ca = join(dir, 'ca.pem');
+  await writeFile(ca, 'PEM');
+  const { access } = await kafkaLogOptions({ ...settings, kafkaUser: 'u', kafkaPassword: 'p', kafkaTlsCa: ca });
+  expect(access).toEqual({
+    tls: { rejectUnauthorized: true, ca: 'PEM' },
+    sasl: { mechanism: 'SCRAM-SHA-512', username: 'u', password: 'p' },
+  });
+});
+
+it.each<[Partial<KafkaSettings>, RegExp]>([
+  [
+    { kafkaBrokers: 'user:secret@kafka:9092' },
+    /^expected KAFKA_BROKERS to be host:port with commas between(?!.*secret)/,
+  ],
+  [{ kafkaTopicPrefix: 'mill race' }, /^expected MILLRACE_KAFKA_TOPIC_PREFIX/],
+  [{ kafkaReplication: 1 }, /MILLRACE_KAFKA_MIN_INSYNC to be at most MILLRACE_KAFKA_REPLICATION, got: 2 of 1/],
+  [{ kafkaTlsKey: '/key.pem' }, /MILLRACE_KAFKA_TLS_CERTIFICATE and MILLRACE_KAFKA_TLS_KEY, got one of them/],
+  [{ kafkaTlsCa: '/nowhere/ca.pem' }, /expected MILLRACE_KAFKA_TLS_CA to be a file that can be read/],
+])('%o is refused with the setting to change', async (more, sentence) => {
+  await expect(kafkaLogOptions({ ...settings, ...more })).rejects.toThrow(sentence);
+});

@@ -1,0 +1,40 @@
+/**
+ * Whether the pipeline, in whichever process it runs, has stored what a project has in the log: the end of its lane, which the log
+ * tells, against the cursor, which the metadata store has.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Answers, Call } from '../base/calls.ts';
+import type { EventLogWriter } from '../eventlog/eventlog.ts';
+import { slotOf } from '../eventlog/slot-of.ts';
+import type { Metadata } from '../metadata/database.ts';
+import { readCursor } from '../pipeline/cursors.ts';
+
+interface LogEnd {
+  readonly slot: number;
+  /** Of the last record in the slot's historical lane. */
+  readonly seq: number;
+}
+
+const lookMs = 100;
+
+/** What the main thread, which has the log, answers. */
+export function answersOfEnds(log: Pick<EventLogWriter, 'slots' | 'end'>): Answers {
+  return {
+    historicalEnd: async (projectId: number): Promise<LogEnd> => {
+      const slot = slotOf(projectId, log.slots);
+      return { slot, seq: await log.end('historical', slot) };
+    },
+  };
+}
+
+export interface StoredSoFarDeps {
+  readonly db: Metadata;
+  /** To the main thread. */
+  readonly call: Call;
+}
+
+/** Resolves when everything that the project has in the historical lane now is in the event store. */
+export async function waitUntilStored({ db, call }: StoredSoFarDeps, projectId: number, signal: AbortSignal) {
+  const { slot, seq } = (await call('historicalEnd', projectId)) as LogEnd;
+  while ((await readCursor(db, { slot, lane: 'historical' })).seq < seq) await delay(lookMs, undefined, { signal });
+}

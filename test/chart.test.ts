@@ -1,0 +1,221 @@
+import { Ajv } from 'ajv';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { settingDefinitions, type SettingDefinition } from '../src/config/settings.ts';
+import { rolesProblem } from '../src/service/roles.ts';
+import { loadSettings } from '../src/config/load.ts';
+import { hasHelm, renderByHand, renderByHelm, type Manifest } from './support/render-chart.ts';
+import { read } from './source-tree.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+const helm = hasHelm();
+const roles = [...settingDefinitions.roles.choices];
+const known = new Set(Object.values(settingDefinitions).map(({ env }: SettingDefinition) => env));
+
+const text = { type: 'string', minLength: 1 } as const;
+const quantities = { type: 'object', required: ['memory'], additionalProperties: { type: ['string', 'number'] } };
+const probe = {
+  type: 'object',
+  required: ['httpGet'],
+  properties: {
+    httpGet: {
+      type: 'object',
+      required: ['path', 'port'],
+      properties: { path: { type: 'string', pattern: '^/(livez|readyz)$' } },
+    },
+  },
+};
+const container = {
+  type: 'object',
+  required: [
+    'name',
+    'image',
+    'args',
+    'env',
+    'ports',
+    'resources',
+    'livenessProbe',
+    'readinessProbe',
+    'securityContext',
+  ],
+  properties: {
+    image: { type: 'string', pattern: '^[^\\s:]+:[^\\s:]+$' },
+    args: { type: 'array', items: text },
+    env: {
+      type: 'array',
+      items: { type: 'object', required: ['name', 'value'], properties: { name: text, value: { type: 'string' } } },
+    },
+    resources: {
+      type: 'object',
+      required: ['requests', 'limits'],
+      properties: { requests: quantities, limits: quantities },
+    },
+    livenessProbe: probe,
+    readinessProbe: probe,
+    startupProbe: probe,
+    securityContext: {
+      type: 'object',
+      properties: { allowPrivilegeEscalation: { const: false }, readOnlyRootFilesystem: { const: true } },
+      required: ['allowPrivilegeEscalation', 'readOnlyRootFilesystem'],
+    },
+  },
+};
+/** What Kubernetes would refuse, as far as the chart goes. */
+const specs: Readonly<Record<string, object>> = {
+  Deployment: {
+    type: 'object',
+    required: ['replicas', 'selector', 'template'],
+    properties: {
+      replicas: { type: 'integer', minimum: 0 },
+      selector: { type: 'object', required: ['matchLabels'] },
+      template: {
+        type: 'object',
+        required: ['metadata', 'spec'],
+        properties: {
+          spec: {
+            type: 'object',
+            required: ['containers', 'terminationGracePeriodSeconds', 'securityContext'],
+            properties: {
+              terminationGracePeriodSeconds: { type: 'integer', minimum: 15 },
+              containers: { type: 'array', minItems: 1, items: container },
+            },
+          },
+        },
+      },
+    },
+  },
+  Service: {
+    type: 'object',
+    required: ['selector', 'ports'],
+    properties: { ports: { type: 'array', items: { type: 'object', required: ['port', 'targetPort'] } } },
+  },
+  PodDisruptionBudget: { type: 'object', required: ['maxUnavailable', 'selector'] },
+};
+const versions: Readonly<Record<string, string>> = {
+  Deployment: 'apps/v1',
+  Service: 'v1',
+  PodDisruptionBudget: 'policy/v1',
+};
+
+function checkManifests(manifests: readonly Manifest[]): void {
+  const ajv = new Ajv({ allowUnionTypes: true, strictRequired: false });
+  for (const { apiVersion, kind, metadata, spec } of manifests) {
+    expect([kind, apiVersion]).toEqual([kind, versions[kind]]);
+    expect(metadata.name).toMatch(/^[a-z0-9-]{1,63}$/);
+    const check = ajv.compile(specs[kind] ?? false);
+    expect(check(spec) ? [] : check.errors, `${kind} ${metadata.name}`).toEqual([]);
+  }
+}
+
+const of = (manifests: readonly Manifest[], kind: string): readonly Manifest[] =>
+  manifests.filter((each) => each.kind === kind);
+
+/** `path` into plain JSON. */
+function at(value: unknown, ...path: readonly (string | number)[]): unknown {
+  return path.reduce<unknown>((found, name) => (found as Json | undefined)?.[name], value);
+}
+
+describe('the chart', () => {
+  const manifests = renderByHand();
+
+  it('gives manifests that a cluster takes, one deployment a role', () => {
+    checkManifests(manifests);
+    const components = of(manifests, 'Deployment').map(
+      (each) => each.metadata.labels['app.kubernetes.io/component'] ?? '',
+    );
+    expect(components.toSorted()).toEqual(roles.toSorted());
+    for (const each of of(manifests, 'Deployment')) {
+      const labels = at(each.spec, 'template', 'metadata', 'labels');
+      expect(labels).toEqual(at(each.spec, 'selector', 'matchLabels'));
+      expect(at(each.spec, 'template', 'spec', 'containers', 0, 'args')).toEqual([
+        'serve',
+        '--roles',
+        each.metadata.labels['app.kubernetes.io/component'],
+      ]);
+    }
+    expect(of(manifests, 'Service').map(({ metadata }) => metadata.name)).toEqual(['millrace-api', 'millrace-capture']);
+  });
+
+  it('sets settings that are there, with which every role starts', () => {
+    for (const each of of(manifests, 'Deployment')) {
+      const env = at(each.spec, 'template', 'spec', 'containers', 0, 'env') as readonly {
+        name: string;
+        value: string;
+      }[];
+      expect(env.filter(({ name }) => !known.has(name))).toEqual([]);
+      const role = each.metadata.labels['app.kubernetes.io/component'] ?? '';
+      const secrets = { DATABASE_URL: 'postgres://db/m', CLICKHOUSE_URL: 'http://ch:8123/m', MILLRACE_ROLES: role };
+      const given = Object.fromEntries(env.map(({ name, value }) => [name, value]));
+      expect(rolesProblem(loadSettings({ env: { ...given, ...secrets } }).settings)).toBeUndefined();
+    }
+  });
+
+  it('leaves a pod the time that it needs to stop', () => {
+    for (const each of of(manifests, 'Deployment')) {
+      const env = at(each.spec, 'template', 'spec', 'containers', 0, 'env') as readonly {
+        name: string;
+        value: string;
+      }[];
+      const drainMs = Number(env.find(({ name }) => name === 'MILLRACE_DRAIN_MS')?.value);
+      const graceMs = Number(at(each.spec, 'template', 'spec', 'terminationGracePeriodSeconds')) * 1000;
+      expect(graceMs).toBeGreaterThan(drainMs + 10_000);
+    }
+  });
+
+  it.skipIf(!helm)(
+    `is taken by helm itself, which makes the same of it${helm ? '' : ' (skipped: helm is not installed)'}`,
+    () => {
+      const rendered = renderByHelm();
+      checkManifests(rendered);
+      const sorted = (list: readonly Manifest[]) =>
+        list.toSorted((a, b) => (a.kind + a.metadata.name < b.kind + b.metadata.name ? -1 : 1));
+      expect(sorted(rendered)).toEqual(sorted(manifests));
+    },
+  );
+});
+
+describe('the compose file of a cluster', () => {
+  interface Service {
+    readonly command?: readonly string[];
+    readonly environment: Readonly<Record<string, string>>;
+    readonly mem_limit?: string;
+    readonly pids_limit?: number;
+    readonly ports?: readonly string[];
+    readonly image?: string;
+    readonly healthcheck?: object;
+    readonly deploy?: { readonly replicas: number };
+    readonly read_only?: boolean;
+    readonly cap_drop?: readonly string[];
+  }
+  const { services } = parse(read('deploy/compose.cluster.yml'), { merge: true }) as {
+    services: Record<string, Service>;
+  };
+  const own = Object.entries(services).filter(([, { command }]) => command?.[0] === 'serve');
+
+  it('runs one service a role, and two pipelines', () => {
+    expect(own.map(([name]) => name).toSorted()).toEqual(roles.toSorted());
+    for (const [name, { command }] of own) expect(command?.slice(0, 3)).toEqual(['serve', '--roles', name]);
+    expect(services['pipeline']?.deploy).toEqual({ replicas: 2 });
+  });
+
+  it('sets settings that are there, with which every role starts', () => {
+    for (const [name, { environment }] of own) {
+      expect(Object.keys(environment).filter((each) => !known.has(each))).toEqual([]);
+      const { settings } = loadSettings({ env: { ...environment, MILLRACE_ROLES: name } });
+      expect(rolesProblem(settings)).toBeUndefined();
+    }
+  });
+
+  it('bounds every container, publishes on this machine only, and gives ours no right that they do not need', () => {
+    for (const [name, each] of Object.entries(services)) {
+      expect([name, each.mem_limit, each.pids_limit]).toEqual([
+        name,
+        expect.stringMatching(/^\d+[gm]$/),
+        expect.any(Number),
+      ]);
+      for (const port of each.ports ?? []) expect(port).toMatch(/^127\.0\.0\.1:/);
+    }
+    for (const [, each] of own) expect([each.read_only, each.cap_drop]).toEqual([true, ['ALL']]);
+    for (const name of ['kafka', 'postgres', 'clickhouse']) expect(services[name]?.healthcheck).toBeDefined();
+  });
+});

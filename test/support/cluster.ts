@@ -1,0 +1,49 @@
+/** A cluster on this machine: real Kafka, PostgreSQL and processes; ClickHouse and the bucket are stand-ins over HTTP. */
+import { randomUUID } from 'node:crypto';
+import { testBucketServer } from './bucket-server.ts';
+import { ClickhouseStandIn } from './clickhouse-stand-in.ts';
+import { kafkaBrokers } from './kafka-servers.ts';
+import { startServer, tempDataDir, type TestServer } from './server.ts';
+
+/** Several start at once, on what may be two cores. */
+const readyMs = 90_000;
+
+export interface TestCluster extends AsyncDisposable {
+  readonly clickhouse: ClickhouseStandIn;
+  /** Starts one process with these roles. It ends with the cluster. */
+  start(roles: string, env?: Readonly<Record<string, string>>): Promise<TestServer>;
+}
+
+/** Without a process yet. `databaseUrl`: an empty database. */
+export async function openCluster(databaseUrl: string, slots = 4): Promise<TestCluster> {
+  await using cleanup = new AsyncDisposableStack();
+  const clickhouse = new ClickhouseStandIn();
+  cleanup.defer(() => clickhouse.close());
+  const bucket = cleanup.use(await testBucketServer({ bucket: 'millrace', accessKeyId: 'millrace' }));
+  const env = {
+    KAFKA_BROKERS: kafkaBrokers,
+    MILLRACE_KAFKA_TOPIC_PREFIX: `cluster-${randomUUID()}`,
+    MILLRACE_KAFKA_REPLICATION: '1',
+    MILLRACE_KAFKA_MIN_INSYNC: '1',
+    MILLRACE_SLOTS: String(slots),
+    DATABASE_URL: databaseUrl,
+    MILLRACE_DATABASE_CONNECTIONS: '9',
+    CLICKHOUSE_URL: await clickhouse.listen(),
+    MILLRACE_IMPORT_STAGING: 's3://millrace/staging',
+    MILLRACE_IMPORT_STAGING_ENDPOINT: bucket.endpoint,
+    MILLRACE_IMPORT_STAGING_ACCESS_KEY_ID: 'millrace',
+    MILLRACE_IMPORT_STAGING_SECRET_ACCESS_KEY: 'secret',
+    MILLRACE_LOG_LEVEL: 'info',
+  };
+  const owned = cleanup.move();
+  return {
+    clickhouse,
+    start: async (roles, more = {}) => {
+      const data = owned.use(await tempDataDir());
+      const server = await startServer(data.path, { ...env, MILLRACE_ROLES: roles, ...more }, { readyMs });
+      owned.defer(() => server.kill());
+      return server;
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}

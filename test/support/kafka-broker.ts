@@ -1,0 +1,243 @@
+/**
+ * An Apache Kafka broker (KRaft, version 4.1) for tests: on loopback only, its data in a directory that is given.
+ *
+ * The jars come from Maven Central by `mvn` and are kept in the user's cache directory.
+ */
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, existsSync, openSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '../../scripts/with-server.ts';
+
+const version = '4.1.0';
+const javaMin = 17;
+const downloadMs = 240_000;
+const startMs = 60_000;
+export const kafkaUser = 'reader';
+export const kafkaPassword = 'reader-secret';
+
+export interface KafkaJars {
+  readonly directory: string;
+}
+
+/** Or why there are none. */
+export async function findKafkaJars(): Promise<KafkaJars | string> {
+  const java = javaVersion();
+  if (java === undefined) return `expected a JDK ${javaMin} or newer on the PATH, found no java`;
+  if (java < javaMin) return `expected a JDK ${javaMin} or newer on the PATH, found version ${java}`;
+  const cache = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'millrace');
+  const directory = join(cache, `kafka-${version}`);
+  if (existsSync(directory)) return { directory };
+  if (!canRun('mvn', ['-v']))
+    return `expected mvn on the PATH, to fetch Kafka ${version} from Maven Central, found none`;
+  return await download(cache, directory);
+}
+
+/** All jars or none: what broke off halfway is not taken for the whole. */
+async function download(cache: string, directory: string): Promise<KafkaJars | string> {
+  await mkdir(cache, { recursive: true });
+  const work = await mkdtemp(join(cache, 'download-'));
+  try {
+    await writeFile(join(work, 'pom.xml'), pom());
+    const jars = join(work, 'jars');
+    const args = ['-B', '-q', 'dependency:copy-dependencies', '-DincludeScope=runtime', `-DoutputDirectory=${jars}`];
+    execFileSync('mvn', args, { cwd: work, stdio: ['ignore', 2, 2], timeout: downloadMs });
+    await rename(jars, directory).catch((error: unknown) => {
+      // Somebody else was quicker.
+      if (!existsSync(directory)) throw error;
+    });
+    return { directory };
+  } catch (error) {
+    const [reason] = (error instanceof Error ? error.message : String(error)).split('\n');
+    return `mvn could not fetch Kafka ${version} from Maven Central (${reason}); look at what it says above, then try again`;
+  } finally {
+    await rm(work, { recursive: true, force: true });
+  }
+}
+
+function pom(): string {
+  const dependency = (groupId: string, artifactId: string, of: string): string =>
+    `<dependency><groupId>${groupId}</groupId><artifactId>${artifactId}</artifactId><version>${of}</version></dependency>`;
+  return `<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
+    <groupId>millrace</groupId><artifactId>kafka-for-tests</artifactId><version>1</version><packaging>pom</packaging>
+    <dependencies>${dependency('org.apache.kafka', 'kafka_2.13', version)}
+      ${dependency('org.slf4j', 'slf4j-simple', '1.7.36')}</dependencies></project>`;
+}
+
+/** The major version; undefined: no Java. */
+function javaVersion(): number | undefined {
+  try {
+    // `openjdk 17.0.15 2025-04-15`
+    return Number(
+      /\d+/.exec(execFileSync('java', ['--version'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }))?.[0],
+    );
+  } catch {
+    return undefined;
+  }
+}
+
+function canRun(program: string, args: readonly string[]): boolean {
+  try {
+    execFileSync(program, args, { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+interface Ports {
+  readonly plain: number;
+  readonly tls: number;
+  readonly controller: number;
+}
+
+export interface KafkaBroker {
+  /** `host:port` without encryption and user. */
+  readonly plain: string;
+  /** TLS and SASL (PLAIN, SCRAM-SHA-256, SCRAM-SHA-512) with kafkaUser and kafkaPassword. */
+  readonly tls: string;
+  /** The certificate, which is its own authority. */
+  readonly caFile: string;
+  /** SIGKILL; does nothing when it is down. */
+  kill(): Promise<void>;
+  /** After kill: with the same data and ports, ready when it resolves. */
+  restart(): Promise<void>;
+  /** SIGSTOP. */
+  pause(): void;
+  /** SIGCONT. */
+  resume(): void;
+}
+
+/** A broker of its own, formatted and started. `directory` must be empty; whoever made it removes it after `kill`. */
+export async function startKafkaBroker(jars: KafkaJars, directory: string): Promise<KafkaBroker> {
+  const ports: Ports = { plain: await freePort(), tls: await freePort(), controller: await freePort() };
+  const caFile = makeCertificate(directory);
+  const settings = join(directory, 'server.properties');
+  await writeFile(settings, serverSettings(directory, ports));
+  const scram = ['SCRAM-SHA-256', 'SCRAM-SHA-512'].flatMap((kind) => [
+    '--add-scram',
+    `${kind}=[name=${kafkaUser},password=${kafkaPassword}]`,
+  ]);
+  const format = ['format', '--standalone', '-t', 'bWlsbHJhY2UtdGVzdC1rZg', '-c', settings, ...scram];
+  execFileSync('java', javaArgs(jars, 'kafka.tools.StorageTool', format), { cwd: directory, stdio: 'ignore' });
+  const start = async (): Promise<ChildProcess> => {
+    const broker = startBroker(jars, directory, settings);
+    try {
+      await untilStarted(broker, join(directory, 'log'));
+      return broker;
+    } catch (error) {
+      await kill(broker);
+      throw error;
+    }
+  };
+  let broker = await start();
+  return {
+    plain: `127.0.0.1:${ports.plain}`,
+    tls: `localhost:${ports.tls}`,
+    caFile,
+    kill: () => kill(broker),
+    restart: async () => {
+      await kill(broker);
+      broker = await start();
+    },
+    pause: () => void broker.kill('SIGSTOP'),
+    resume: () => void broker.kill('SIGCONT'),
+  };
+}
+
+async function kill(broker: ChildProcess): Promise<void> {
+  if (broker.exitCode !== null || broker.signalCode !== null) return;
+  const ended = once(broker, 'exit');
+  broker.kill('SIGKILL');
+  await ended;
+}
+
+/** For localhost. Gives the file with the certificate, which is its own authority. */
+function makeCertificate(directory: string): string {
+  const file = join(directory, 'ca.pem');
+  const store = [
+    '-keystore',
+    join(directory, 'keys.p12'),
+    '-storetype',
+    'PKCS12',
+    '-storepass',
+    'changeit',
+    '-alias',
+    'broker',
+  ];
+  const key = [
+    '-keyalg',
+    'EC',
+    '-dname',
+    'CN=localhost',
+    '-ext',
+    'san=dns:localhost',
+    '-ext',
+    'bc:c',
+    '-validity',
+    '30',
+  ];
+  execFileSync('keytool', ['-genkeypair', ...store, ...key], { stdio: 'ignore' });
+  execFileSync('keytool', ['-exportcert', '-rfc', '-file', file, ...store], { stdio: 'ignore' });
+  return file;
+}
+
+function serverSettings(directory: string, { plain, tls, controller }: Ports): string {
+  const plainUser = `org.apache.kafka.common.security.plain.PlainLoginModule required user_${kafkaUser}="${kafkaPassword}";`;
+  const scram = 'org.apache.kafka.common.security.scram.ScramLoginModule required;';
+  return Object.entries({
+    'process.roles': 'broker,controller',
+    'node.id': '1',
+    'controller.quorum.bootstrap.servers': `127.0.0.1:${controller}`,
+    'controller.listener.names': 'CONTROLLER',
+    listeners: `PLAINTEXT://127.0.0.1:${plain},SASL_SSL://localhost:${tls},CONTROLLER://127.0.0.1:${controller}`,
+    'listener.security.protocol.map': 'PLAINTEXT:PLAINTEXT,SASL_SSL:SASL_SSL,CONTROLLER:PLAINTEXT',
+    'inter.broker.listener.name': 'PLAINTEXT',
+    'ssl.keystore.location': join(directory, 'keys.p12'),
+    'ssl.keystore.password': 'changeit',
+    'sasl.enabled.mechanisms': 'PLAIN,SCRAM-SHA-256,SCRAM-SHA-512',
+    'listener.name.sasl_ssl.plain.sasl.jaas.config': plainUser,
+    'listener.name.sasl_ssl.scram-sha-256.sasl.jaas.config': scram,
+    'listener.name.sasl_ssl.scram-sha-512.sasl.jaas.config': scram,
+    'log.dirs': join(directory, 'data'),
+    'auto.create.topics.enable': 'false',
+    'offsets.topic.replication.factor': '1',
+    'offsets.topic.num.partitions': '1',
+    'transaction.state.log.replication.factor': '1',
+    'transaction.state.log.min.isr': '1',
+    'transaction.state.log.num.partitions': '1',
+    'group.initial.rebalance.delay.ms': '0',
+    'message.max.bytes': String(32 * 1024 * 1024),
+    'log.cleaner.backoff.ms': '200',
+  })
+    .map(([key, value]) => `${key}=${value}\n`)
+    .join('');
+}
+
+function javaArgs({ directory }: KafkaJars, main: string, args: readonly string[]): string[] {
+  // A short start counts more than speed later on.
+  return ['-Xmx512m', '-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC', '-cp', join(directory, '*'), main, ...args];
+}
+
+function startBroker(jars: KafkaJars, directory: string, settings: string): ChildProcess {
+  const log = openSync(join(directory, 'log'), 'w');
+  try {
+    const args = javaArgs(jars, 'kafka.Kafka', [settings]);
+    return spawn('java', args, { cwd: directory, stdio: ['ignore', log, log], detached: true });
+  } finally {
+    closeSync(log);
+  }
+}
+
+async function untilStarted(broker: ChildProcess, log: string): Promise<void> {
+  for (const end = Date.now() + startMs; Date.now() < end; await sleep(100)) {
+    const said = await readFile(log, 'utf8');
+    if (said.includes('Kafka Server started')) return;
+    if (broker.exitCode !== null || broker.signalCode !== null) break;
+  }
+  console.error(await readFile(log, 'utf8'));
+  throw new Error(`expected the Kafka broker to start within ${startMs / 1000} s, it did not; its log is above`);
+}

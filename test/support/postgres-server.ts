@@ -1,0 +1,71 @@
+/** A PostgreSQL server for tests: on loopback only, its data in a directory that is given. */
+import { execFileSync } from 'node:child_process';
+import { existsSync, globSync } from 'node:fs';
+import { chmod, chown, readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { freePort } from '../../scripts/with-server.ts';
+
+/** The system user that a server runs as; PostgreSQL refuses to run as root. */
+interface Account {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** The newest version's directory of programs. */
+export function findPostgres(): string | undefined {
+  const versionOf = (path: string): number => Number(/postgresql\/(\d+)/.exec(path)?.[1] ?? 0);
+  const installed = globSync('/usr/lib/postgresql/*/bin/initdb').toSorted((a, b) => versionOf(b) - versionOf(a));
+  const onPath = (process.env.PATH ?? '').split(':').map((path) => join(path, 'initdb'));
+  const initdb = [...installed, ...onPath].find((path) => existsSync(path));
+  return initdb === undefined ? undefined : dirname(initdb);
+}
+
+export interface PostgresServer {
+  readonly url: string;
+  /** Ends it as a crash would, and starts it again: ready when it returns. */
+  restart(): void;
+  stop(): void;
+}
+
+/** `binaries`: see findPostgres. `directory` must be empty; whoever made it removes it after `stop`. */
+export async function startPostgres(binaries: string, directory: string): Promise<PostgresServer> {
+  const account = accountForServer();
+  if (account !== undefined) await chown(directory, account.uid, account.gid);
+  await chmod(directory, 0o700);
+  const data = join(directory, 'data');
+  const log = join(directory, 'log');
+  const call = (name: string, args: readonly string[]): void => {
+    // Standard output belongs to the command.
+    execFileSync(join(binaries, name), args, { ...account, cwd: directory, stdio: ['ignore', 'ignore', 2] });
+  };
+  // A locale that does not sort by bytes, as on most people's servers.
+  const locale = ['--locale=C', '--locale-provider=icu', '--icu-locale=en-US'];
+  call('initdb', ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-sync', ...locale]);
+  const port = await freePort();
+  const start = (): void =>
+    call('pg_ctl', ['start', '-w', '-D', data, '-l', log, '-o', serverOptions(port, directory)]);
+  const stop = (): void => call('pg_ctl', ['stop', '-w', '-m', 'immediate', '-D', data]);
+  try {
+    start();
+  } catch (error) {
+    console.error(existsSync(log) ? await readFile(log, 'utf8') : 'the server wrote no log');
+    throw error;
+  }
+  const restart = (): void => {
+    stop();
+    start();
+  };
+  return { url: `postgres://postgres@127.0.0.1:${port}/postgres`, restart, stop };
+}
+
+/** Durability costs time and proves nothing here: the data is thrown away. */
+function serverOptions(port: number, directory: string): string {
+  return `-c listen_addresses=127.0.0.1 -p ${port} -k ${directory} -c fsync=off -c full_page_writes=off`;
+}
+
+/** Undefined: run as who we are. */
+function accountForServer(): Account | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  const idOf = (flag: '-u' | '-g'): number => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }));
+  return { uid: idOf('-u'), gid: idOf('-g') };
+}

@@ -1,0 +1,210 @@
+/** Workers that share slots of one log, each as a process of its own would: real leases and consumers, stores in memory beside `db`. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { newId } from '../../src/base/ids.ts';
+import type { EventLogReader, Lane } from '../../src/eventlog/eventlog.ts';
+import { slotOf } from '../../src/eventlog/slot-of.ts';
+import type { Metadata } from '../../src/metadata/database.ts';
+import { createOrganization } from '../../src/metadata/organizations.ts';
+import { createProject } from '../../src/metadata/projects.ts';
+import { makeSlots } from '../../src/metadata/slot-leases.ts';
+import type { SlotHold } from '../../src/metadata/slots.ts';
+import type { Plugin } from '../../src/plugins/plugin.ts';
+import { createSlotConsumers, type SlotConsumers } from '../../src/pipeline/slots/slot-consumers.ts';
+import { startSlotWorker, type SlotWorker } from '../../src/pipeline/slots/slot-worker.ts';
+import { createLog } from '../../src/telemetry/log.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
+import { createRecordingStore } from './event-store-double.ts';
+import { createMemoryLog, type MemoryLog } from './memory-log.ts';
+import { addTransformation, receivedAt, stepDeps } from './pipeline.ts';
+import { makeStep } from '../../src/transform/make-step.ts';
+
+export interface SlotWorldOptions {
+  /** Migrated; stays the caller's. */
+  readonly db: Metadata;
+  readonly slots: number;
+  readonly projects?: number;
+  readonly plugins?: readonly Plugin[];
+}
+
+export interface WorkerOptions {
+  readonly leaseMs?: number;
+  readonly windowEventsMax?: number;
+  /** Of the process, beside the real one, ms. */
+  readonly clockMs?: number;
+  readonly unfenced?: boolean;
+  /** Awaited before each read of the log and each insert: where a process may stand still. */
+  readonly pause?: (place: 'read' | 'insert', hold: SlotHold) => Promise<void>;
+  /** Awaited before a consumer is told to stop: a process that stands still does not hear it. */
+  readonly hear?: () => Promise<void>;
+  /** Handle on the store for consumers. Default: that of the world. */
+  readonly db?: Metadata;
+  /** For leases. Default: the same. */
+  readonly leaseDb?: Metadata;
+}
+
+export type SlotWorld = Awaited<ReturnType<typeof createSlotWorld>>;
+
+export async function createSlotWorld({ db, slots, projects = 1, plugins = [] }: SlotWorldOptions) {
+  await makeSlots(db, slots);
+  const organization = await createOrganization(db, { name: 'Own' }, receivedAt);
+  const projectIds: number[] = [];
+  for (let n = 0; n < projects; n++) {
+    projectIds.push((await createProject(db, { organizationId: organization.id, name: `p${n}` }, receivedAt)).id);
+  }
+  const logs = Array.from({ length: slots }, (_, slot) => createMemoryLog(`log-${slot}`));
+  const recording = createRecordingStore();
+  const last = new Map<string, number>();
+  const workers = new Set<SlotWorker>();
+
+  const append = async (projectId: number, lane: Lane, batch: readonly unknown[]): Promise<void> => {
+    const slot = slotOf(projectId, slots);
+    const body = Buffer.from(JSON.stringify({ batch }));
+    const header = { projectId, receivedAt, encoding: 'identity', events: batch.length, requestId: 'r' } as const;
+    const seq = await (logs[slot] as MemoryLog).writer.append(lane, { header, body });
+    last.set(`${slot} ${lane}`, seq);
+  };
+  const start = (options: WorkerOptions = {}): SlotWorker => {
+    const consumers = consumersOf({ db, slots, logs, recording, plugins }, options);
+    const worker = startSlotWorker({
+      db: options.leaseDb ?? options.db ?? db,
+      owner: newId(),
+      slots,
+      start: async (hold) => {
+        const pipeline = await consumers().start(options.unfenced === true ? { ...hold, unfenced: true } : hold);
+        return { ...pipeline, stop: () => (options.hear ?? noWait)().then(() => pipeline.stop()) };
+      },
+      log: createLog('silent'),
+      metrics: createMetrics(),
+      ...(options.leaseMs === undefined ? {} : { leaseMs: options.leaseMs }),
+    });
+    workers.add(worker);
+    return worker;
+  };
+  const left = async (): Promise<string[]> => {
+    const cursors = await db.selectFrom('log_cursors').select(['slot', 'lane', 'seq']).execute();
+    return cursors
+      .filter(({ slot, lane, seq }) => seq < (last.get(`${slot} ${lane}`) ?? 0))
+      .map(({ slot, lane, seq }) => `${slot} ${lane}: ${seq} of ${last.get(`${slot} ${lane}`)}`);
+  };
+  return {
+    projectIds,
+    recording,
+    logs,
+    append,
+    start,
+    addTransformation: (projectId: number, slug: string) => addTransformation(db, projectId, plugins, slug, {}),
+    /** Until everything appended is stored. */
+    async drain(timeoutMs = 30_000): Promise<void> {
+      const until = performance.now() + timeoutMs;
+      for (;;) {
+        const waiting = await left();
+        if (waiting.length === 0) return;
+        if (performance.now() > until) throw new Error(`expected all to be stored, got left: ${waiting.join(', ')}`);
+        await sleep(10);
+      }
+    },
+    async stop(worker: SlotWorker): Promise<void> {
+      workers.delete(worker);
+      await worker.stop();
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all([...workers].map((worker) => worker.stop()));
+    },
+  };
+}
+
+const noWait = async (): Promise<void> => undefined;
+
+interface Parts extends Required<Pick<SlotWorldOptions, 'db' | 'slots' | 'plugins'>> {
+  readonly logs: readonly MemoryLog[];
+  readonly recording: ReturnType<typeof createRecordingStore>;
+}
+
+/** Those of one process. */
+function consumersOf(parts: Parts, options: WorkerOptions): () => SlotConsumers {
+  const { slots, logs, recording, plugins } = parts;
+  const db = options.db ?? parts.db;
+  const { pause = noWait, clockMs = 0, windowEventsMax = 50 } = options;
+  // A pause is of one consumer: which one inserts is told by its token.
+  const holds = new Map<number, SlotHold>();
+  const consumers: SlotConsumers = createSlotConsumers({
+    db,
+    slots,
+    store: {
+      ...recording.store,
+      insertBatch: async (rows, token) => {
+        const hold = holds.get(Number(/^log-(\d+)/.exec(token)?.[1]));
+        if (hold !== undefined) await pause('insert', hold);
+        await recording.store.insertBatch(rows, token);
+      },
+    },
+    settings: { windowEventsMax, captureEventBytesMax: 1_000_000, captureInflatedBytesMax: 100_000_000 },
+    metrics: createMetrics(),
+    log: createLog('silent'),
+    clock: { now: () => receivedAt + 1000 + clockMs },
+    makeStep: (config) =>
+      makeStep(config, stepDeps(db, plugins, { of: (id, project) => consumers.storageOf(id, project) })),
+    failpoint: () => {},
+    openReader: async (slot) => {
+      const reader = (logs[slot] as MemoryLog).openReader();
+      const hold = holds.get(slot);
+      return hold === undefined ? reader : pausedReader(reader, () => pause('read', hold));
+    },
+  });
+  const start = (hold: SlotHold) => {
+    holds.set(hold.slot, hold);
+    return consumers.start(hold);
+  };
+  return () => ({ ...consumers, start });
+}
+
+function pausedReader(reader: EventLogReader, pause: () => Promise<void>): EventLogReader {
+  return {
+    ...reader,
+    read: async (lane, afterSeq, limits) => {
+      await pause();
+      return await reader.read(lane, afterSeq, limits);
+    },
+  };
+}
+
+/** Ranges of the log that went in with more than one end: `token` is `<log>:<lane>:<from>-<to>`. */
+export function rangesWithTwoEnds(inserts: readonly { readonly token: string }[]): string[] {
+  const ends = new Map<string, Set<string>>();
+  for (const { token } of inserts) {
+    const [, start = '', end = ''] = /^(.*:\d+)-(\d+)$/.exec(token) ?? [];
+    ends.set(start, (ends.get(start) ?? new Set()).add(end));
+  }
+  return [...ends].filter(([, each]) => each.size > 1).map(([start, each]) => `${start}-{${[...each].join()}}`);
+}
+
+export async function profilesOf(db: Metadata) {
+  const persons = await db.selectFrom('persons').selectAll().orderBy('project_id').orderBy('uuid').execute();
+  const ids = await db
+    .selectFrom('person_distinct_ids')
+    .selectAll()
+    .orderBy('project_id')
+    .orderBy('distinct_id')
+    .execute();
+  const groups = await db.selectFrom('groups').selectAll().orderBy('project_id').orderBy('group_key').execute();
+  const storage = await db.selectFrom('plugin_storage').selectAll().orderBy('config_id').orderBy('key').execute();
+  // Without the hour, which each process takes from its own clock.
+  const usage = await db
+    .selectFrom('plugin_metrics')
+    .select((eb) => ['config_id', eb.fn.sum('succeeded').as('succeeded'), eb.fn.sum('skipped').as('skipped')])
+    .groupBy('config_id')
+    .execute();
+  return { persons, ids, groups, storage, usage };
+}
+
+/** A store that refuses everything while the network to it is down. */
+export function whileThere(db: Metadata, isThere: () => boolean): Metadata {
+  return new Proxy(db, {
+    get: (target, name) => {
+      if (!isThere()) throw new Error('the database is away');
+      const value: unknown = Reflect.get(target, name, target);
+      // Bound: the store's own fields are out of a proxy's reach.
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+    },
+  });
+}

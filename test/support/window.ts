@@ -1,0 +1,25 @@
+import type { Window } from '../../src/pipeline/window.ts';
+
+/** A window that changes one person. */
+export function windowOf(project_id: number): Window {
+  const person = { project_id, uuid: 'p', created_at_micros: 0, is_identified: 0, registers: '{}' };
+  return {
+    number: 1,
+    lane: 'live',
+    from: 0,
+    to: 1,
+    token: 'live:0-1',
+    rows: { chunks: [], rows: 0 },
+    earlierRows: [],
+    persons: { persons: [person], distinctIds: [], merges: [] },
+    groups: { types: [], groups: [] },
+    chains: { counts: [], failures: [], errors: new Map() },
+    storage: { generation: 1, rows: [] },
+    observed: [],
+    warnings: [],
+    deadLetters: [],
+    live: { seen: [], skipped: [] },
+    counts: { events: 1, bodyBytes: 0, stored: 1, dropped: new Map(), dead: new Map() },
+    oldestReceivedAt: 0,
+  };
+}
