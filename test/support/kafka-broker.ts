@@ -212,6 +212,8 @@ function serverSettings(directory: string, { plain, tls, controller }: Ports): s
     'group.initial.rebalance.delay.ms': '0',
     'message.max.bytes': String(32 * 1024 * 1024),
     'log.cleaner.backoff.ms': '200',
+    // By default what is older than a week goes within minutes, by the time that its sender gave it.
+    'log.retention.ms': '-1',
   })
     .map(([key, value]) => `${key}=${value}\n`)
     .join('');
