@@ -58,6 +58,7 @@ describe('the pages written by hand', () => {
       'MILLRACE_PROJECT_API_KEY',
       // Read by test/compat.test.ts.
       'MILLRACE_PUBLISHED_PLUGINS',
+      'MILLRACE_TEST_KILLS',
     ]);
     const files = allFiles().filter((path) => path.endsWith('.md') || path.startsWith('deploy/'));
     const unknown = files.flatMap((path) =>
