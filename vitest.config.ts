@@ -33,7 +33,7 @@ export default defineConfig({
         test: {
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],
-          globalSetup: ['test/support/console-build.ts'],
+          globalSetup: ['test/support/builds.ts'],
           ...slow,
         },
       },

@@ -2,6 +2,7 @@
 // Entry point of the command. The program needs Node 24 (type stripping, node:sqlite); when an older Node
 // runs this file, the Node that `npm ci` installed beside it takes over with the same arguments.
 import { spawn } from 'node:child_process';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import module from 'node:module';
 import { fileURLToPath } from 'node:url';
 
@@ -13,7 +14,7 @@ if (Number(process.versions.node.split('.')[0]) >= neededMajor) {
   module.enableCompileCache(compiled);
   // Threads look for it in the environment.
   process.env.NODE_COMPILE_CACHE ??= compiled;
-  await import('../src/cli/main.ts');
+  await (isBuilt() ? import('../dist/millrace.js') : import('../src/cli/main.ts'));
 } else {
   const node = fileURLToPath(new URL('../node_modules/node/bin/node', import.meta.url));
   const child = spawn(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit' });
@@ -25,4 +26,14 @@ if (Number(process.versions.node.split('.')[0]) >= neededMajor) {
   child.on('exit', (code, signal) => {
     process.exitCode = code ?? (signal === 'SIGINT' ? 130 : 143);
   });
+}
+
+/** Whether dist/ holds these sources. In a checkout they may have changed since; a package is built once. */
+function isBuilt() {
+  const path = (name) => fileURLToPath(new URL(`../${name}`, import.meta.url));
+  const built = statSync(path('dist/millrace.js'), { throwIfNoEntry: false });
+  if (built === undefined || !existsSync(path('.git'))) return built !== undefined;
+  return readdirSync(path('src'), { recursive: true })
+    .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
+    .every((name) => statSync(path(`src/${name}`)).mtimeMs < built.mtimeMs);
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import buildConsole, { consoleDist } from './support/console-build.ts';
+import buildConsole, { consoleDist } from './support/builds.ts';
 
 const firstLoadBytesMax = 250_000;
 

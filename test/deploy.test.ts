@@ -40,8 +40,9 @@ describe('the image', () => {
     expect(dockerfile).toMatch(/^USER node$/m);
   });
 
-  it('builds the console in a stage of its own, and holds nothing of it but the built files', () => {
-    expect(dockerfile).toMatch(/^COPY --from=console \/app\/console\/dist \.\/console\/dist$/m);
+  it('builds service and console in a stage of its own, and holds nothing of the console but the built files', () => {
+    expect(dockerfile).toMatch(/^COPY --from=build \/app\/dist \.\/dist$/m);
+    expect(dockerfile).toMatch(/^COPY --from=build \/app\/console\/dist \.\/console\/dist$/m);
     const last = dockerfile.slice(dockerfile.lastIndexOf('FROM '));
     expect(last).not.toMatch(/^COPY console/m);
   });

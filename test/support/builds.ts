@@ -1,0 +1,27 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Where the built console lies. */
+export const consoleDist = join(root, 'console/dist');
+
+/** Builds the service and the console unless what lies there is newer than the sources. Vitest calls it before the first e2e test. */
+export default function build(): void {
+  if (!isNewer('dist/millrace.js', 'src')) run('scripts/build-server.js');
+  if (!isNewer('console/dist/index.html', 'console')) run('scripts/build-console.js');
+}
+
+function run(script: string): void {
+  execFileSync(process.execPath, [join(root, script)], { stdio: 'inherit' });
+}
+
+function isNewer(built: string, folder: string): boolean {
+  if (!existsSync(join(root, built))) return false;
+  const names = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' });
+  const sources = names.filter((name) => !name.startsWith('dist'));
+  const newest = Math.max(...sources.map((name) => statSync(join(root, folder, name)).mtimeMs));
+  return statSync(join(root, built)).mtimeMs > newest;
+}
