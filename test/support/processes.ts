@@ -22,19 +22,22 @@ function readOfProcess(pid: number, file: 'stat' | 'status' | 'cmdline'): string
   }
 }
 
-/** Processes below the server's own whose command names this file. */
-function pidsOf({ child }: Pick<TestServer, 'child'>, file: string): number[] {
-  return childrenOf(child.pid ?? 0).filter((pid) => readOfProcess(pid, 'cmdline').includes(file));
+/** Processes below the server's own whose command names one of these files: what is built, or the sources. */
+function pidsOf({ child }: Pick<TestServer, 'child'>, ...files: readonly string[]): number[] {
+  return childrenOf(child.pid ?? 0).filter((pid) => {
+    const command = readOfProcess(pid, 'cmdline');
+    return files.some((file) => command.includes(file));
+  });
 }
 
 /** The process of the embedded event store; undefined while there is none. */
 export function storePid(server: Pick<TestServer, 'child'>): number | undefined {
-  return pidsOf(server, 'eventstore/chdb/process.ts')[0];
+  return pidsOf(server, 'dist/store-process.js', 'src/eventstore/chdb/process.ts')[0];
 }
 
 /** The processes of plugins, as many as there are. */
 export function sandboxPids(server: Pick<TestServer, 'child'>): number[] {
-  return pidsOf(server, 'src/sandbox/');
+  return pidsOf(server, 'dist/plugin-process.js', 'src/sandbox/child/main.ts');
 }
 
 /** As storePid, where it must be there. */
