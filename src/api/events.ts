@@ -18,6 +18,7 @@ import { decodeCursor, encodeCursor, isUuid } from '../eventstore/cursor.ts';
 import { StoreUnavailableError, type EventStore } from '../eventstore/eventstore.ts';
 import type { EventFilter, PropertyFilter } from '../eventstore/filters.ts';
 import { isoOfMicros, parseMicros } from '../eventstore/micros.ts';
+import { KeptCounts } from '../eventstore/kept-counts.ts';
 import { parsePropertyFilters } from '../eventstore/property-filters.ts';
 import { listOldestFirst } from '../eventstore/list-oldest-first.ts';
 import { getEvent, listEvents, type EventKey, type StoredEvent } from '../eventstore/reads.ts';
@@ -92,6 +93,7 @@ function retrieveRoute({ store, persons }: EventRouteDeps): ApiRoute {
 }
 
 function countsRoute({ store, persons }: EventRouteDeps): ApiRoute {
+  const kept = new KeptCounts(store);
   return apiRoute({
     ...common,
     path: `${base}/counts`,
@@ -101,7 +103,7 @@ function countsRoute({ store, persons }: EventRouteDeps): ApiRoute {
     responses: { 200: eventCountsSchema },
     handler: async (request) => {
       const { interval = 'day', top, timezone } = request.query;
-      const options = { top, timeZone: timezone === undefined ? undefined : readZone(timezone) };
+      const options = { top, kept, timeZone: timezone === undefined ? undefined : readZone(timezone) };
       const project = request.project().id;
       const filter = await listFilter(request.query, project, persons);
       const counts = await fromStore(() => countEvents(store, project, interval, filter, options));

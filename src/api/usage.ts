@@ -2,12 +2,14 @@ import { ApiError } from '../contract/errors.ts';
 import { usageQuerySchema, usageSchema } from '../contract/events.ts';
 import { usageByDay } from '../eventstore/counts.ts';
 import type { EventStore } from '../eventstore/eventstore.ts';
+import { KeptCounts } from '../eventstore/kept-counts.ts';
 import { parseMicros } from '../eventstore/micros.ts';
 import { apiRoute, type ApiRoute } from '../http/api-route.ts';
 import { fromStore } from './events.ts';
 
 /** Events received per day: standard ones, which count, and those of historical imports, which are free, apart. */
 export function usageRoutes({ store }: { readonly store: EventStore }): ApiRoute[] {
+  const kept = new KeptCounts(store);
   return [
     apiRoute({
       method: 'GET',
@@ -23,7 +25,7 @@ export function usageRoutes({ store }: { readonly store: EventStore }): ApiRoute
       handler: async (request) => {
         const { after, before } = request.query;
         const range = { after: readDay(after, 'after'), before: readDay(before, 'before') };
-        const results = await fromStore(() => usageByDay(store, request.project().id, range));
+        const results = await fromStore(() => usageByDay(store, request.project().id, range, kept));
         const total = { standard: 0, historical: 0 };
         for (const day of results) {
           total.standard += day.standard;

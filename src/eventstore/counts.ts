@@ -1,8 +1,7 @@
-import { createLocalOffset } from '../base/local-time.ts';
-import type { EventStore } from './eventstore.ts';
+import { bucketSql, intervalStart, type CountInterval } from './count-buckets.ts';
+import type { EventStore, StoreReader } from './eventstore.ts';
 import { filterConditions, timeConditions, type EventFilter } from './filters.ts';
-
-export type CountInterval = 'hour' | 'day' | 'week' | 'month';
+import { countRowsMax, KeptCounts, summed, type CountCell, type CountQuestion } from './kept-counts.ts';
 
 export interface EventCount {
   /** Start of the interval, µs since the epoch; weeks start on Monday. */
@@ -18,39 +17,14 @@ export class TooManyCountsError extends Error {
   override name = 'TooManyCountsError';
 }
 
-const countRowsMax = 50_000;
-const hour = 3_600_000_000;
-const day = 24 * hour;
-
 /** How counts are put together. */
 export interface CountOptions {
   /** IANA name; default UTC. */
   readonly timeZone?: string | undefined;
   /** Only so many events by name, the most frequent ones; the others together. Default: all by name. */
   readonly top?: number | undefined;
-}
-
-const utcMicros = 'toUnixTimestamp64Micro(timestamp)';
-/** What the clocks of the zone show, as if they showed UTC. */
-const localMicros = `(${utcMicros} + toInt64(timezoneOffset(toTimeZone(timestamp, {zone:String}))) * 1000000)`;
-
-/**
- * Whole numbers, because the engine's own functions for this wrap around before 1970 and after 2106. The divisor is signed
- * because positiveModulo is wrong for a negative number and an unsigned 64-bit one. Hours are UTC's, where the zone's begin
- * (half past, in some): of two that clocks show alike each has its own. The others are as clocks show them.
- */
-function bucketSql(interval: CountInterval, micros: string): string {
-  switch (interval) {
-    case 'hour':
-      return `${utcMicros} - positiveModulo(${micros}, toInt64(${hour}))`;
-    case 'day':
-      return `${micros} - positiveModulo(${micros}, toInt64(${day}))`;
-    case 'week':
-      // Day 0 was a Thursday.
-      return `${micros} - positiveModulo(${micros} + ${3 * day}, toInt64(${7 * day}))`;
-    case 'month':
-      return `toInt64(toYYYYMM(addDays(toDate32('1970-01-01'), intDiv(${micros} - positiveModulo(${micros}, toInt64(${day})), ${day}))))`;
-  }
+  /** What was counted before, of this store; default: nothing. */
+  readonly kept?: KeptCounts | undefined;
 }
 
 /** How many events per interval, name and kind, each event once. Throws TooManyCountsError beyond 50,000 rows. */
@@ -59,37 +33,52 @@ export async function countEvents(
   projectId: number,
   interval: CountInterval,
   filter: EventFilter,
-  { timeZone, top }: CountOptions = {},
+  { timeZone, top, kept = new KeptCounts(store) }: CountOptions = {},
 ): Promise<EventCount[]> {
   const base = filterConditions(projectId, filter);
-  const time = timeConditions('timestamp', filter.after, filter.before);
-  const where = [...base.sql, ...time.sql].join(' AND ');
-  // No event has an empty name.
-  const name = top === undefined ? 'event' : `if(event IN (${mostFrequentSql(where)}), toString(event), '')`;
-  const bucket = bucketSql(interval, timeZone === undefined ? utcMicros : localMicros);
-  const rows = await store.query<{ bucket: string; name: string; historical_migration: boolean; events: string }>(
-    `SELECT ${bucket} AS bucket, ${name} AS name, historical_migration, count() AS events
-FROM events FINAL
-WHERE ${where}
-GROUP BY bucket, name, historical_migration
-ORDER BY bucket, name, historical_migration
-LIMIT ${countRowsMax + 1}`,
-    {
-      ...base.params,
-      ...time.params,
-      ...(timeZone === undefined ? {} : { zone: timeZone }),
-      ...(top === undefined ? {} : { top }),
-    },
-  );
-  if (rows.length > countRowsMax) {
+  const question: CountQuestion = {
+    bucket: bucketSql(interval, timeZone),
+    name: 'toString(event)',
+    where: { sql: base.sql, params: { ...base.params, ...(timeZone === undefined ? {} : { zone: timeZone }) } },
+    time: { column: 'timestamp', after: filter.after, before: filter.before },
+  };
+  const found = await kept.count(question);
+  const cells = found === undefined ? await countedAtOnce(store, question, top) : named(found, top);
+  if (cells.length > countRowsMax) {
     throw new TooManyCountsError(
       `The answer would have more than ${countRowsMax} rows; ask for a longer interval, one event or a shorter time.`,
     );
   }
   const startOf = intervalStart(interval, timeZone);
+  return inOrder(cells).map(({ bucket, name, historical, count }) => ({
+    startMicros: startOf(bucket),
+    event: name === '' ? null : name,
+    historical,
+    count,
+  }));
+}
+
+/** One question to the engine, about all events that it is about. */
+async function countedAtOnce(
+  store: StoreReader,
+  { bucket, name, where, time }: CountQuestion,
+  top?: number,
+): Promise<CountCell[]> {
+  const bounds = timeConditions(time.column, time.after, time.before);
+  const conditions = [...where.sql, ...bounds.sql].join(' AND ');
+  // No event has an empty name.
+  const topName = top === undefined ? name : `if(event IN (${mostFrequentSql(conditions)}), ${name}, '')`;
+  const rows = await store.query<{ bucket: string; name: string; historical_migration: boolean; events: string }>(
+    `SELECT ${bucket} AS bucket, ${topName} AS name, historical_migration, count() AS events
+FROM events FINAL
+WHERE ${conditions}
+GROUP BY bucket, name, historical_migration
+LIMIT ${countRowsMax + 1}`,
+    { ...where.params, ...bounds.params, ...(top === undefined ? {} : { top }) },
+  );
   return rows.map((row) => ({
-    startMicros: startOf(row.bucket),
-    event: row.name === '' ? null : row.name,
+    bucket: row.bucket,
+    name: row.name,
     historical: row.historical_migration,
     count: Number(row.events),
   }));
@@ -100,22 +89,34 @@ function mostFrequentSql(where: string): string {
   return `SELECT event FROM events WHERE ${where} GROUP BY event ORDER BY count() DESC, event LIMIT {top:UInt32}`;
 }
 
-/** The start of a bucket in µs of UTC. */
-function intervalStart(interval: CountInterval, timeZone: string | undefined): (bucket: string) => bigint {
-  const shown = (bucket: string): bigint => (interval === 'month' ? monthStart(Number(bucket)) : BigInt(bucket));
-  if (timeZone === undefined || interval === 'hour') return shown;
-  const offsetOf = createLocalOffset(timeZone);
-  return (bucket) => {
-    const local = shown(bucket);
-    return local - BigInt(offsetOf(Number(local / 1000n))) * 1000n;
-  };
+/** The most frequent names as they are, the others as ''. */
+function named(cells: readonly CountCell[], top: number | undefined): CountCell[] {
+  if (top === undefined) return [...cells];
+  const sums = new Map<string, number>();
+  for (const { name, count } of cells) sums.set(name, (sums.get(name) ?? 0) + count);
+  const rank = ranks([...sums.keys()]);
+  const byCount = [...sums].sort(([a, one], [b, other]) => other - one || rank(a) - rank(b));
+  const shown = new Set(byCount.slice(0, top).map(([name]) => name));
+  return summed(cells.map((cell) => (shown.has(cell.name) ? cell : { ...cell, name: '' })));
 }
 
-/** `yyyymm` as a number. */
-function monthStart(month: number): bigint {
-  const time = new Date(0);
-  time.setUTCFullYear(Math.floor(month / 100), (month % 100) - 1, 1);
-  return BigInt(time.getTime()) * 1000n;
+/** By interval, then by name, as the engine orders texts: by their bytes. */
+function inOrder(cells: readonly CountCell[]): CountCell[] {
+  const rank = ranks([...new Set(cells.map(({ name }) => name))]);
+  const starts = new Map(cells.map(({ bucket }) => [bucket, BigInt(bucket)]));
+  const startOf = (bucket: string): bigint => starts.get(bucket) ?? 0n;
+  return cells.toSorted((one, other) => {
+    const [left, right] = [startOf(one.bucket), startOf(other.bucket)];
+    if (left !== right) return left < right ? -1 : 1;
+    return rank(one.name) - rank(other.name) || Number(one.historical) - Number(other.historical);
+  });
+}
+
+function ranks(names: readonly string[]): (name: string) => number {
+  const bytes = names.map((name) => [name, Buffer.from(name)] as const);
+  const sorted = bytes.sort(([, left], [, right]) => Buffer.compare(left, right));
+  const places = new Map(sorted.map(([name], place) => [name, place]));
+  return (name) => places.get(name) ?? 0;
 }
 
 export interface DayUsage {
@@ -130,20 +131,20 @@ export async function usageByDay(
   store: EventStore,
   projectId: number,
   range: Pick<EventFilter, 'after' | 'before'>,
+  kept = new KeptCounts(store),
 ): Promise<DayUsage[]> {
-  const time = timeConditions('received_at', range.after, range.before);
-  const rows = await store.query<{ date: string; standard: string; historical: string }>(
-    `SELECT toString(toDate32(received_at)) AS date,
-  countIf(NOT historical_migration) AS standard, countIf(historical_migration) AS historical
-FROM events FINAL
-WHERE ${['project_id = {project:Int32}', ...time.sql].join(' AND ')}
-GROUP BY date
-ORDER BY date`,
-    { project: projectId, ...time.params },
-  );
-  return rows.map((row) => ({
-    date: row.date,
-    standard: Number(row.standard),
-    historical: Number(row.historical),
-  }));
+  const question: CountQuestion = {
+    bucket: 'toString(toDate32(received_at))',
+    name: "''",
+    where: filterConditions(projectId, {}),
+    time: { column: 'received_at', ...range },
+  };
+  const cells = (await kept.count(question)) ?? (await countedAtOnce(store, question));
+  const days = new Map<string, { date: string; standard: number; historical: number }>();
+  for (const { bucket: date, historical, count } of cells) {
+    const usage = days.get(date) ?? { date, standard: 0, historical: 0 };
+    usage[historical ? 'historical' : 'standard'] += count;
+    days.set(date, usage);
+  }
+  return [...days.values()].sort((left, right) => (left.date < right.date ? -1 : 1));
 }

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { dayMicros, insertRows, newProject, testRow, type StoreUnderTest } from './conformance.ts';
-import { countEvents } from './counts.ts';
+import { countEvents, usageByDay } from './counts.ts';
 import type { EventStore } from './eventstore.ts';
 import type { EventFilter, PropertyFilter } from './filters.ts';
+import { KeptCounts } from './kept-counts.ts';
 import { listOldestFirst } from './list-oldest-first.ts';
 import { isoOfMicros, parseMicros } from './micros.ts';
 import { listEvents, type EventKey, type StoredEvent } from './reads.ts';
@@ -180,4 +181,72 @@ function chartTests(store: () => EventStore): void {
       ['a', 2],
     ]);
   });
+
+  it('counts stay exact while late copies and other days come in and a run is deleted: each event once', async () => {
+    const project = newProject();
+    const first = micros('2024-02-20');
+    const hours = (count: number): bigint => BigInt(count) * 3_600_000_000n;
+    const rows = Array.from({ length: 120 }, (_, at) =>
+      rowAt(project, first + hours(at * 7), {
+        event: `e${at % 3}`,
+        historical: at % 2 === 0,
+        ...(at % 4 === 0 ? { properties: '{"$import_run_id":"run-1"}' } : {}),
+      }),
+    );
+    // Copies are received later, and clock correction gave them another time.
+    const copies = rows.map((row) => ({
+      ...row,
+      receivedAtMicros: row.receivedAtMicros + dayMicros,
+      timestampMicros: row.timestampMicros + 3 * dayMicros,
+      properties: '{}',
+    }));
+    const kept = new KeptCounts(store());
+    const steps = [rows.slice(0, 80), copies.slice(40, 90), [...rows.slice(60), ...copies.slice(0, 10)], copies];
+    for (const [step, batch] of steps.entries()) {
+      await insertRows(store(), `steps-${project}-${step}`, batch);
+      expect(await wrongCounts(store(), project, kept, [first + hours(100), first + hours(500)])).toEqual([]);
+    }
+    await store().deleteRun({ projectId: project, runId: 'run-1', from: '2024-02-01', to: '2024-04-30' });
+    expect(await wrongCounts(store(), project, kept, [first + hours(100), first + hours(500)])).toEqual([]);
+  });
+}
+
+/** Which counts, within bounds of time and without, differ from what reading all rows shows. Each is asked for twice. */
+async function wrongCounts(
+  store: EventStore,
+  project: number,
+  kept: KeptCounts,
+  [after, before]: [bigint, bigint],
+): Promise<string[]> {
+  const rows = await store.query<{ micros: string; received: string; event: string }>(
+    `SELECT toUnixTimestamp64Micro(timestamp) AS micros, toUnixTimestamp64Micro(received_at) AS received, event
+FROM events FINAL WHERE project_id = {project:Int32}`,
+    { project },
+  );
+  const wrong: string[] = [];
+  const compare = (what: string, counted: readonly string[], expected: readonly string[]): void => {
+    const [left, right] = [counted.toSorted().join(), expected.toSorted().join()];
+    if (left !== right) wrong.push(`${what}: expected ${right}, got ${left}`);
+  };
+  for (const range of [{}, { after }, { before }, { after, before }, { after, before, event: 'e1' }]) {
+    const isInside = (time: bigint): boolean =>
+      (range.after === undefined || time >= range.after) && (range.before === undefined || time < range.before);
+    const inside = rows
+      .filter(({ micros: time, event }) => isInside(BigInt(time)) && (range.event ?? event) === event)
+      .map(({ micros: time, event }) => `${isoOfMicros(BigInt(time)).slice(0, 10)} ${event}`);
+    for (const turn of ['once', 'again']) {
+      const days = await countEvents(store, project, 'day', range, { kept });
+      const counted = days.flatMap(({ startMicros, event, count }) =>
+        Array.from({ length: count }, () => `${isoOfMicros(startMicros).slice(0, 10)} ${event}`),
+      );
+      compare(`days ${turn}`, counted, inside);
+    }
+    const months = await countEvents(store, project, 'month', range, { top: 1, timeZone: 'Asia/Kolkata', kept });
+    compare('months', [String(months.reduce((sum, { count }) => sum + count, 0))], [String(inside.length)]);
+  }
+  const end = 1_750_000_000_000_001n;
+  const usage = await usageByDay(store, project, { before: end }, kept);
+  const received = rows.filter(({ received: time }) => BigInt(time) < end).length;
+  compare('usage', [String(usage.reduce((sum, day) => sum + day.standard + day.historical, 0))], [String(received)]);
+  return wrong;
 }

@@ -1,0 +1,32 @@
+import { expect, it } from 'vitest';
+import { daySpans } from './day-spans.ts';
+import type { StoredPart } from './stored-parts.ts';
+
+function part(id: number, firstDay: number, lastDay: number, isMerged = true): StoredPart {
+  return { id, firstDay, lastDay, isMerged, times: {} };
+}
+
+it('days of the same parts are one span, and only those of one merged part need no look for duplicates', () => {
+  const parts = [part(3, 20, 20, false), part(1, 1, 20), part(2, 18, 22), part(4, 30, 31, false)];
+  const shown = daySpans(parts).map((span) => [
+    span.firstDay,
+    span.lastDay,
+    span.parts.map(({ id }) => id).sort(),
+    span.isDistinct,
+  ]);
+  expect(shown).toEqual([
+    [1, 17, [1], true],
+    [18, 19, [1, 2], false],
+    [20, 20, [1, 2, 3], false],
+    [21, 22, [2], true],
+    [30, 31, [4], false],
+  ]);
+  expect(daySpans([])).toEqual([]);
+});
+
+it('a span keeps its key in whatever order its parts come, until one of them changes', () => {
+  const keys = (parts: readonly StoredPart[]): string[] => daySpans(parts).map(({ key }) => key);
+  expect(keys([part(1, 1, 5), part(2, 3, 9)])).toEqual(keys([part(2, 3, 9), part(1, 1, 5)]));
+  expect(keys([part(1, 1, 5), part(2, 3, 9)]).slice(0, 2)).toEqual(keys([part(1, 1, 5), part(2, 3, 7)]).slice(0, 2));
+  expect(keys([part(1, 1, 5)])).not.toEqual(keys([part(7, 1, 5)]));
+});

@@ -1,0 +1,127 @@
+import type { StoreReader } from './eventstore.ts';
+
+/** A part of the table, which the engine writes once and never changes: merges and deletes replace it by another one. */
+export interface StoredPart {
+  /** Of this part in this process. */
+  readonly id: number;
+  /** It came from a merge, so that it holds each event once. */
+  readonly isMerged: boolean;
+  /** Days of the events' identity, as numbers. */
+  readonly firstDay: number;
+  readonly lastDay: number;
+  /** Of all its rows, where they were asked for. */
+  readonly times: Readonly<Partial<Record<TimeColumn, TimeRange>>>;
+}
+
+export type TimeColumn = 'timestamp' | 'received_at';
+
+/** From the first to the last, both included; µs. */
+export interface TimeRange {
+  readonly first: bigint;
+  readonly last: bigint;
+}
+
+/**
+ * The table's parts that hold rows, as they are at the moment of the call. Undefined where they cannot be told: the store is a cluster
+ * or empty, or they change faster than they are read.
+ */
+export type PartsReader = (column?: TimeColumn) => Promise<readonly StoredPart[] | undefined>;
+
+interface ListedPart {
+  readonly name: string;
+  readonly level: number;
+  /** Of its content: a store that was restored may use a name again. */
+  readonly hash: string;
+}
+
+interface PartRow {
+  readonly part: string;
+  readonly first_day: number;
+  readonly last_day: number;
+  readonly first_time: string;
+  readonly last_time: string;
+}
+
+/** Other engines than this one (of a cluster, or of a service in the cloud) list the parts of one server of several. */
+const listSql = `SELECT name, toUInt32(level) AS level, hash_of_all_files AS hash FROM system.parts
+WHERE database = currentDatabase() AND table = 'events' AND active AND engine = 'ReplacingMergeTree'`;
+
+/** The engine knows a part's days without reading it; times are read, once for each part. */
+function rangesSql(column: TimeColumn | undefined): string {
+  const times =
+    column &&
+    `, toUnixTimestamp64Micro(min(${column})) AS first_time,
+  toUnixTimestamp64Micro(max(${column})) AS last_time`;
+  return `SELECT _part AS part, toInt32(min(day)) AS first_day, toInt32(max(day)) AS last_day${times ?? ''} FROM events`;
+}
+
+/** Merges replace parts while we look; they do so a few times a minute. */
+const attempts = 3;
+
+export function createPartsReader(store: StoreReader): PartsReader {
+  /** Null: it holds no rows. */
+  let known: ReadonlyMap<string, StoredPart | null> = new Map();
+  const ids = new Map<string, number>();
+  let lastId = 0;
+  const idOf = (key: string): number => {
+    const id = ids.get(key) ?? ++lastId;
+    ids.set(key, id);
+    return id;
+  };
+  const learn = (part: ListedPart, row: PartRow, column: TimeColumn | undefined): StoredPart => {
+    const time = column && { [column]: { first: BigInt(row.first_time), last: BigInt(row.last_time) } };
+    return {
+      id: idOf(keyOf(part)),
+      isMerged: part.level > 0,
+      firstDay: row.first_day,
+      lastDay: row.last_day,
+      times: { ...known.get(keyOf(part))?.times, ...time },
+    };
+  };
+  return async (column) => {
+    const unseen = new Set<string>();
+    let found = new Map<string, StoredPart | null>();
+    for (let attempt = 0; attempt < attempts; attempt++) {
+      const listed = await store.query<ListedPart>(listSql);
+      if (listed.length === 0) return undefined;
+      const seen = new Map([...known, ...found]);
+      found = new Map();
+      for (const key of listed.map(keyOf)) {
+        const part = seen.get(key);
+        const isEnough = part === null || (part && (column === undefined || part.times[column]));
+        if (part !== undefined && isEnough) found.set(key, part);
+        // It was there before and after we looked for its rows.
+        else if (unseen.has(key)) found.set(key, null);
+      }
+      const missing = listed.filter((part) => !found.has(keyOf(part)));
+      const rows = missing.length === 0 ? undefined : await look(store, column, missing, listed.length);
+      for (const part of missing) {
+        const row = rows?.get(part.name);
+        if (row === undefined) unseen.add(keyOf(part));
+        else found.set(keyOf(part), learn(part, row, column));
+      }
+      if (found.size < listed.length) continue;
+      known = found;
+      for (const key of ids.keys()) if (!found.has(key)) ids.delete(key);
+      return [...found.values()].filter((part) => part !== null);
+    }
+    return undefined;
+  };
+}
+
+async function look(
+  store: StoreReader,
+  column: TimeColumn | undefined,
+  parts: readonly ListedPart[],
+  listed: number,
+): Promise<ReadonlyMap<string, PartRow>> {
+  const isAll = parts.length === listed;
+  const condition = isAll ? '' : 'WHERE _part IN (SELECT arrayJoin({parts:Array(String)}))';
+  const params = isAll ? {} : { parts: parts.map(({ name }) => name) };
+  const rows = await store.query<PartRow>(`${rangesSql(column)} ${condition} GROUP BY part`, params);
+  return new Map(rows.map((row) => [row.part, row]));
+}
+
+function keyOf({ name, hash }: ListedPart): string {
+  return `${name} ${hash}`;
+}
