@@ -104,7 +104,7 @@ interface SaveBarProps {
 
 function SaveBar({ draft, busy, hasErrors }: SaveBarProps) {
   return (
-    <div className="sticky bottom-0 flex flex-wrap items-center gap-2 border-t border-line bg-canvas py-3">
+    <div className="sticky bottom-0 flex flex-wrap items-center gap-2 border-t border-line bg-page py-3">
       <Button kind="primary" type="submit" busy={busy} disabled={!draft.dirty && !hasErrors}>
         Save
       </Button>
