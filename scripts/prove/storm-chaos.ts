@@ -10,25 +10,37 @@ export interface Chaos {
   readonly counts: Readonly<Record<Mishap, number>>;
 }
 
-const restMsMin = 400;
-const restMsMax = 2500;
-/** Some beyond the lease of a slot, so that a process wakes up that has lost what it worked on. */
-const stopMsMax = 14_000;
+export interface ChaosOptions {
+  readonly draw: Draw;
+  /** Mean time between two mishaps, s. Every process that ends costs seconds of a processor to start again. */
+  readonly everySeconds: number;
+}
+
+/** Short of a lease of a slot, and beyond it, so that a process wakes up that has lost what it worked on. */
+const napsMs = [200, 4000] as const;
+const longNapsMs = [10_500, 14_000] as const;
 
 /** Random mishaps to random processes, one after the other; stopped ones go on while others happen. */
-export function startChaos(cluster: StormCluster, processes: readonly StormProcess[], draw: Draw): Chaos {
+export function startChaos(
+  { broker, postgres }: StormCluster,
+  processes: readonly StormProcess[],
+  { draw, everySeconds }: ChaosOptions,
+): Chaos {
   const counts: Record<Mishap, number> = { SIGKILL: 0, SIGTERM: 0, SIGSTOP: 0, broker: 0, postgres: 0 };
   const paused = new Set<Promise<void>>();
   const over = new AbortController();
+  const pipelines = processes.filter(({ roles }) => roles === 'pipeline');
   const hit = async (): Promise<void> => {
-    const victim = draw.pick(processes);
+    // Half of all, since nobody else writes what is compared.
+    const victim = draw.pick(draw.chance(0.5) ? pipelines : processes);
     const mishap = drawMishap(draw);
     counts[mishap] += 1;
-    if (mishap === 'broker') return await cluster.broker.restart();
-    if (mishap === 'postgres') return cluster.postgres.restart();
+    if (mishap === 'broker') return await broker.restart();
+    if (mishap === 'postgres') return postgres.restart();
     victim.signal(mishap);
     if (mishap !== 'SIGSTOP') return;
-    const pause = sleep(200 + draw.int(stopMsMax)).then(() => {
+    const [min, max] = draw.chance(0.5) ? napsMs : longNapsMs;
+    const pause = rest(min + draw.int(max - min), over.signal).then(() => {
       victim.signal('SIGCONT');
       paused.delete(pause);
     });
@@ -36,7 +48,7 @@ export function startChaos(cluster: StormCluster, processes: readonly StormProce
   };
   const working = (async () => {
     while (!over.signal.aborted) {
-      await sleep(restMsMin + draw.int(restMsMax - restMsMin));
+      await rest(everySeconds * 1000 * (0.4 + draw.int(1200) / 1000), over.signal);
       if (!over.signal.aborted) await hit();
     }
   })();
@@ -52,8 +64,15 @@ export function startChaos(cluster: StormCluster, processes: readonly StormProce
 
 function drawMishap(draw: Draw): Mishap {
   const kind = draw.int(100);
-  if (kind < 40) return 'SIGKILL';
-  if (kind < 55) return 'SIGTERM';
-  if (kind < 86) return 'SIGSTOP';
-  return kind < 93 ? 'broker' : 'postgres';
+  if (kind < 30) return 'SIGKILL';
+  if (kind < 45) return 'SIGTERM';
+  if (kind < 85) return 'SIGSTOP';
+  return kind < 92 ? 'broker' : 'postgres';
+}
+
+/** Ends early when all is over. */
+async function rest(ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(ms, undefined, { signal }).catch((error: unknown) => {
+    if (!signal.aborted) throw error;
+  });
 }

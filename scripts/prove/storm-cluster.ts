@@ -8,7 +8,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { testBucketServer } from '../../test/support/bucket-server.ts';
+import { parseBroker } from '../../src/kafka/access.ts';
+import type { KafkaLogOptions } from '../../src/service/stores.ts';
+import { testBucketServer, type TestBucketServer } from '../../test/support/bucket-server.ts';
 import { ClickhouseStandIn } from '../../test/support/clickhouse-stand-in.ts';
 import { findKafkaJars, startKafkaBroker, type KafkaBroker } from '../../test/support/kafka-broker.ts';
 import { findPostgres, startPostgres, type PostgresServer } from '../../test/support/postgres-server.ts';
@@ -16,26 +18,29 @@ import { freePort } from '../with-server.ts';
 
 const program = fileURLToPath(new URL('../../bin/millrace.js', import.meta.url));
 const restMs = 300;
+const linesKept = 500;
 
 export const stormKeys = { project: 'phc_stormProjectKey0123456789', personal: 'phx_stormPersonalKey0123456789' };
 
 /** One process of the program, started again whenever it ends. */
 export interface StormProcess {
   readonly name: string;
+  readonly roles: string;
   readonly url: string;
   signal(signal: NodeJS.Signals): void;
   end(): Promise<void>;
-  /** What it has said on a fault of the program's, not of a server that is away. */
-  readonly said: string[];
+  /** Warnings and errors, the last ones. */
+  readonly said: readonly string[];
 }
 
 export interface StormCluster extends AsyncDisposable {
   readonly clickhouse: ClickhouseStandIn;
-  readonly databaseUrl: string;
   readonly clickhouseUrl: string;
-  readonly topicPrefix: string;
+  readonly databaseUrl: string;
   readonly broker: KafkaBroker;
   readonly postgres: PostgresServer;
+  /** How its event log is reached. */
+  readonly kafka: KafkaLogOptions;
   start(name: string, roles: string): Promise<StormProcess>;
 }
 
@@ -52,57 +57,25 @@ export async function openStormCluster(options: StormClusterOptions): Promise<St
   cleanup.defer(() => rm(dir, { recursive: true, force: true, maxRetries: 5 }));
   // PostgreSQL runs as another user, who has to get through.
   chmodSync(dir, 0o711);
-  const [brokerDir, postgresDir] = ['kafka', 'postgres'].map((name) => {
-    mkdirSync(join(dir, name));
-    return join(dir, name);
-  });
-  const jars = await findKafkaJars();
-  if (typeof jars === 'string') throw new Error(`no Kafka broker: ${jars}`);
-  const binaries = findPostgres();
-  if (binaries === undefined)
-    throw new Error('expected PostgreSQL, got none: install it (Debian: apt-get install postgresql)');
-  const broker = await startKafkaBroker(jars, brokerDir ?? dir);
-  cleanup.defer(() => broker.kill());
-  const postgres = await startPostgres(binaries, postgresDir ?? dir);
-  cleanup.defer(() => postgres.stop());
+  const broker = await startBroker(makeDir(dir, 'kafka'), cleanup);
+  const postgres = await startDatabase(makeDir(dir, 'postgres'), cleanup);
   const clickhouse = new ClickhouseStandIn();
   cleanup.defer(() => clickhouse.close());
   const clickhouseUrl = await clickhouse.listen();
   const bucket = cleanup.use(await testBucketServer({ bucket: 'millrace', accessKeyId: 'millrace' }));
-  const topicPrefix = `storm-${randomUUID()}`;
-  const env = {
-    PATH: process.env['PATH'],
-    KAFKA_BROKERS: broker.plain,
-    MILLRACE_KAFKA_TOPIC_PREFIX: topicPrefix,
-    MILLRACE_KAFKA_REPLICATION: '1',
-    MILLRACE_KAFKA_MIN_INSYNC: '1',
-    MILLRACE_SLOTS: String(options.slots),
-    MILLRACE_WINDOW_EVENTS_MAX: String(options.windowEvents),
-    DATABASE_URL: postgres.url,
-    MILLRACE_DATABASE_CONNECTIONS: '9',
-    CLICKHOUSE_URL: clickhouseUrl,
-    MILLRACE_IMPORT_STAGING: 's3://millrace/staging',
-    MILLRACE_IMPORT_STAGING_ENDPOINT: bucket.endpoint,
-    MILLRACE_IMPORT_STAGING_ACCESS_KEY_ID: 'millrace',
-    MILLRACE_IMPORT_STAGING_SECRET_ACCESS_KEY: 'secret',
-    MILLRACE_BOOTSTRAP_PROJECT_API_KEY: stormKeys.project,
-    MILLRACE_BOOTSTRAP_PERSONAL_API_KEY: stormKeys.personal,
-    MILLRACE_API_RATE_LIMIT: 'off',
-    MILLRACE_LOG_LEVEL: 'warn',
-    ...(!options.fence && { MILLRACE_ALLOW_FAILPOINTS: 'true', MILLRACE_SLOT_FENCE: 'false' }),
-  };
+  const kafka = kafkaOptions(broker.plain, options.slots);
+  const env = processEnv(options, { kafka, broker: broker.plain, databaseUrl: postgres.url, clickhouseUrl, bucket });
   const owned = cleanup.move();
   return {
     clickhouse,
+    clickhouseUrl,
     broker,
     postgres,
     databaseUrl: postgres.url,
-    clickhouseUrl,
-    topicPrefix,
+    kafka,
     start: async (name, roles) => {
-      const dataDir = join(dir, name);
-      mkdirSync(dataDir, { recursive: true });
-      const started = await keepRunning(name, { ...env, MILLRACE_ROLES: roles, MILLRACE_DATA_DIR: dataDir });
+      const own = { MILLRACE_ROLES: roles, MILLRACE_DATA_DIR: makeDir(dir, name) };
+      const started = await keepRunning(name, roles, { ...env, ...own });
       owned.defer(() => started.end());
       return started;
     },
@@ -110,7 +83,84 @@ export async function openStormCluster(options: StormClusterOptions): Promise<St
   };
 }
 
-async function keepRunning(name: string, env: Readonly<Record<string, string | undefined>>): Promise<StormProcess> {
+function makeDir(parent: string, name: string): string {
+  const path = join(parent, name);
+  mkdirSync(path);
+  return path;
+}
+
+/** Whatever goes wrong in the proof leaves no server behind. */
+function deferAlways(cleanup: AsyncDisposableStack, stop: () => void | Promise<void>): void {
+  const atExit = (): void => void stop();
+  process.once('exit', atExit);
+  cleanup.defer(async () => {
+    process.off('exit', atExit);
+    await stop();
+  });
+}
+
+async function startBroker(dir: string, cleanup: AsyncDisposableStack): Promise<KafkaBroker> {
+  const jars = await findKafkaJars();
+  if (typeof jars === 'string') throw new Error(`no Kafka broker: ${jars}`);
+  const broker = await startKafkaBroker(jars, dir);
+  deferAlways(cleanup, () => broker.kill());
+  return broker;
+}
+
+async function startDatabase(dir: string, cleanup: AsyncDisposableStack): Promise<PostgresServer> {
+  const binaries = findPostgres();
+  if (binaries === undefined)
+    throw new Error('expected PostgreSQL, got none: install it (Debian: apt-get install postgresql)');
+  const postgres = await startPostgres(binaries, dir);
+  deferAlways(cleanup, () => postgres.stop());
+  return postgres;
+}
+
+function kafkaOptions(address: string, slots: number): KafkaLogOptions {
+  const broker = parseBroker(address);
+  if (broker === undefined) throw new Error(`expected host:port, got: ${address}`);
+  const topicPrefix = `storm-${randomUUID()}`;
+  const access = { tls: undefined, sasl: undefined };
+  return { brokers: [broker], access, topicPrefix, slots, replication: 1, minInsync: 1, bodyBytesMax: 20_971_520 };
+}
+
+interface Servers {
+  readonly kafka: KafkaLogOptions;
+  readonly broker: string;
+  readonly databaseUrl: string;
+  readonly clickhouseUrl: string;
+  readonly bucket: TestBucketServer;
+}
+
+function processEnv({ windowEvents, fence }: StormClusterOptions, servers: Servers) {
+  return {
+    PATH: process.env['PATH'],
+    KAFKA_BROKERS: servers.broker,
+    MILLRACE_KAFKA_TOPIC_PREFIX: servers.kafka.topicPrefix,
+    MILLRACE_KAFKA_REPLICATION: '1',
+    MILLRACE_KAFKA_MIN_INSYNC: '1',
+    MILLRACE_SLOTS: String(servers.kafka.slots),
+    MILLRACE_WINDOW_EVENTS_MAX: String(windowEvents),
+    DATABASE_URL: servers.databaseUrl,
+    MILLRACE_DATABASE_CONNECTIONS: '9',
+    CLICKHOUSE_URL: servers.clickhouseUrl,
+    MILLRACE_IMPORT_STAGING: 's3://millrace/staging',
+    MILLRACE_IMPORT_STAGING_ENDPOINT: servers.bucket.endpoint,
+    MILLRACE_IMPORT_STAGING_ACCESS_KEY_ID: 'millrace',
+    MILLRACE_IMPORT_STAGING_SECRET_ACCESS_KEY: 'secret',
+    MILLRACE_BOOTSTRAP_PROJECT_API_KEY: stormKeys.project,
+    MILLRACE_BOOTSTRAP_PERSONAL_API_KEY: stormKeys.personal,
+    MILLRACE_API_RATE_LIMIT: 'off',
+    MILLRACE_LOG_LEVEL: 'warn',
+    ...(!fence && { MILLRACE_ALLOW_FAILPOINTS: 'true', MILLRACE_SLOT_FENCE: 'false' }),
+  };
+}
+
+async function keepRunning(
+  name: string,
+  roles: string,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<StormProcess> {
   const port = await freePort();
   const said: string[] = [];
   let isOver = false;
@@ -122,7 +172,7 @@ async function keepRunning(name: string, env: Readonly<Record<string, string | u
     });
     child.stderr?.on('data', (chunk: Buffer) => {
       said.push(chunk.toString());
-      if (said.length > 500) said.shift();
+      if (said.length > linesKept) said.shift();
     });
     child.once('exit', () => {
       if (!isOver) setTimeout(() => isOver || start(), restMs);
@@ -130,10 +180,10 @@ async function keepRunning(name: string, env: Readonly<Record<string, string | u
   };
   start();
   const killNow = (): void => void child.kill('SIGKILL');
-  // Whatever goes wrong here leaves no process behind.
   process.once('exit', killNow);
   return {
     name,
+    roles,
     url: `http://127.0.0.1:${port}`,
     said,
     signal: (signal) => void child.kill(signal),

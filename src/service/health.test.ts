@@ -23,6 +23,7 @@ function checks(change: Partial<HealthDeps>) {
     imports: thread('imports'),
     stopping: new AbortController().signal,
     ages: { seconds: () => 0 },
+    logSilentSeconds: () => 0,
     eventLog: { backlog: () => ({ records: 0, events: 0, bytes: 0 }) },
     settings: { ...limits, roles: ['capture', 'pipeline', 'api', 'jobs'] },
     ...change,
@@ -66,6 +67,18 @@ it('says how many events wait and how long, and is not ready when a lane takes n
   waiting.bytes = 10_000;
   expect(await eventLog?.()).toMatchObject({ ok: false });
 });
+
+it.each(['capture', 'pipeline', 'jobs'] as const)(
+  'a process with the role %s is not ready while Kafka is away',
+  async (role) => {
+    const settings = { ...limits, roles: [role] };
+    const eventLogAfter = (seconds: number) => checks({ settings, logSilentSeconds: () => seconds })['event_log']?.();
+    const detail = 'Kafka has not answered for 7 s: nothing is taken until it does.';
+    expect(await eventLogAfter(7.2)).toMatchObject({ ok: false, detail });
+    // A partition gets another leader.
+    expect(await eventLogAfter(3)).toMatchObject({ ok: true, detail: '' });
+  },
+);
 
 it.each([
   ['capture', 'event_log metadata process'],

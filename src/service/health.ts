@@ -17,9 +17,14 @@ export interface HealthDeps {
   readonly pipeline: Pick<ThreadHost, 'health'> | undefined;
   readonly imports: Pick<ThreadHost, 'health'> | undefined;
   readonly ages: BacklogAges;
+  /** For how long the event log's server has not answered, s. */
+  readonly logSilentSeconds: () => number;
   /** Aborted when the process begins to stop. */
   readonly stopping: AbortSignal;
 }
+
+/** A partition that gets another leader answers sooner; a broker that is away does not. */
+const logSilentSecondsMax = 5;
 
 /** By part, which roles cannot do their work without it; a process answers for the parts of its own roles. */
 const needed = {
@@ -57,8 +62,10 @@ async function optional(result: Promise<HealthResult>): Promise<HealthResult> {
   return { ...(await result), optional: true };
 }
 
-/** Full: capture answers 503; who only takes out of it has no fault there. */
-function backlogHealth({ eventLog, settings, ages }: HealthDeps): HealthResult {
+/** Full: capture answers 503; who only takes out of it has no fault there. A server that is away is a fault for everybody. */
+function backlogHealth({ eventLog, settings, ages, logSilentSeconds }: HealthDeps): HealthResult {
+  const silentSeconds = logSilentSeconds();
+  const isSilent = silentSeconds > logSilentSecondsMax;
   const figures = Object.fromEntries(
     lanes.map((lane) => {
       const { events, bytes } = eventLog.backlog(lane);
@@ -69,11 +76,13 @@ function backlogHealth({ eventLog, settings, ages }: HealthDeps): HealthResult {
     (lane) => figures[lane].events >= settings.backlogEventsMax || figures[lane].bytes >= settings.backlogBytesMax,
   );
   const sentences = [
+    isSilent ? `Kafka has not answered for ${Math.round(silentSeconds)} s: nothing is taken until it does.` : '',
     ...lanes.map((lane) => sentence(lane, figures[lane])),
     ...full.map((lane) => `The ${lane} lane is full: capture refuses its events.`),
   ];
   const detail = sentences.filter((each) => each !== '').join(' ');
-  return { ok: full.length === 0 || !settings.roles.includes('capture'), detail, waiting: figures };
+  const isTaken = full.length === 0 || !settings.roles.includes('capture');
+  return { ok: isTaken && !isSilent, detail, waiting: figures };
 }
 
 type Waiting = Readonly<Record<'events' | 'bytes' | 'oldest_seconds', number>>;

@@ -13,6 +13,8 @@ export type EventLogDeps = Pick<ServiceDeps, 'settings' | 'log' | 'metrics' | 'd
 export interface StartedEventLog {
   readonly eventLog: EventLogWriter;
   readonly ages: BacklogAges;
+  /** For how long its server has not answered, s; 0 where it answers, or there is none. */
+  readonly silentSeconds: () => number;
   /** For the threads that read. */
   readonly shared: SharedStores['eventLog'];
 }
@@ -49,7 +51,8 @@ async function startFileLog(
     onProblem: (sentence) => log.error({ component: 'event_log' }, sentence),
   });
   parts.defer(() => eventLog.close());
-  return { eventLog, ages: await startBacklogAges(eventLog.shared, parts), shared: eventLog.shared };
+  const ages = await startBacklogAges(eventLog.shared, parts);
+  return { eventLog, ages, silentSeconds: () => 0, shared: eventLog.shared };
 }
 
 async function startKafkaLog(deps: EventLogDeps, parts: AsyncDisposableStack): Promise<StartedEventLog> {
@@ -62,7 +65,8 @@ async function startKafkaLog(deps: EventLogDeps, parts: AsyncDisposableStack): P
       }
     }
   });
-  return { eventLog, ages: { seconds: (lane) => eventLog.oldestSeconds(lane) }, shared: undefined };
+  const ages: BacklogAges = { seconds: (lane) => eventLog.oldestSeconds(lane) };
+  return { eventLog, ages, silentSeconds: () => eventLog.silentSeconds(), shared: undefined };
 }
 
 async function openWhenThere(deps: EventLogDeps): Promise<KafkaLogWriter> {

@@ -17,7 +17,12 @@ export type Stores = Pick<ServiceDeps, 'db' | 'store' | 'eventLog' | 'staging' |
 export interface StartedStores {
   readonly stores: Stores;
   readonly first: Bootstrapped;
-  readonly health: { readonly metadata: () => Promise<HealthResult>; readonly ages: BacklogAges };
+  readonly health: {
+    readonly metadata: () => Promise<HealthResult>;
+    readonly ages: BacklogAges;
+    /** Of the event log's server. */
+    readonly logSilentSeconds: () => number;
+  };
 }
 
 /** `parts` takes what has to be stopped. */
@@ -30,10 +35,11 @@ export async function startStores(deps: StoresDeps, parts: AsyncDisposableStack)
     await Promise.allSettled(starting);
     return Promise.all(starting);
   });
-  const { eventLog, ages, shared: sharedLog } = await startEventLog({ ...deps, db }, parts);
+  const { eventLog, ages, silentSeconds, shared: sharedLog } = await startEventLog({ ...deps, db }, parts);
   const staging = await openImportStaging(deps.settings);
   const shared = { eventLog: sharedLog, embedded };
-  return { stores: { db, store, eventLog, staging, shared }, first, health: { metadata: health, ages } };
+  const stores = { db, store, eventLog, staging, shared };
+  return { stores, first, health: { metadata: health, ages, logSilentSeconds: silentSeconds } };
 }
 
 async function startEventStore(

@@ -27,6 +27,8 @@ export interface BacklogLook {
   bySlot(lane: Lane): ReadonlyMap<number, number>;
   /** For how long the oldest record has waited, s; what was there at the first look counts from then on. */
   oldestSeconds(lane: Lane): number;
+  /** For how long Kafka has been asked without an answer, s; 0 when it answered the last time. */
+  silentSeconds(): number;
 }
 
 interface Mark {
@@ -62,6 +64,7 @@ export function createBacklogLook({ cluster, cursors, onEnd }: BacklogDeps): Bac
   const slots: PerLane<Map<number, SlotState>> = { live: new Map(), historical: new Map() };
   const sums: Record<Lane, Backlog> = { live: nothing, historical: nothing };
   const means: Record<Lane, Mean | undefined> = { live: undefined, historical: undefined };
+  let unansweredSince: number | undefined;
   const stateOf = (lane: Lane, slot: number): SlotState => {
     const known = slots[lane].get(slot) ?? { own: createBacklogQueue(), marks: [], others: 0, waiting: 0 };
     slots[lane].set(slot, known);
@@ -91,7 +94,9 @@ export function createBacklogLook({ cluster, cursors, onEnd }: BacklogDeps): Bac
     look: async () => {
       // The cursors first: an end that is looked up later cannot lie before one of them.
       const done = await cursors();
+      unansweredSince ??= performance.now();
       const ends = await endsOf(cluster, connections);
+      unansweredSince = undefined;
       for (const lane of lanes) await lookAt(lane, ends[lane], done[lane]);
     },
     appended: (lane, slot, size) => {
@@ -105,6 +110,7 @@ export function createBacklogLook({ cluster, cursors, onEnd }: BacklogDeps): Bac
       const oldest = Math.min(...[...slots[lane].values()].map(({ marks: [first] }) => first?.at ?? Infinity));
       return oldest === Infinity ? 0 : Math.round((performance.now() - oldest) / 1000);
     },
+    silentSeconds: () => (unansweredSince === undefined ? 0 : (performance.now() - unansweredSince) / 1000),
   };
 }
 

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { findKafkaJars, startKafkaBroker, type KafkaBroker } from '../../../test/support/kafka-broker.ts';
 import { parseBroker } from '../../kafka/access.ts';
 import { noLimits, record, texts } from '../conformance.ts';
@@ -91,7 +91,7 @@ describe.skipIf(kafkaBrokers === '')('a broker that ends and comes back', () => 
     await writer.close();
   });
 
-  it('a broker that is away: appends are refused in time, and taken when it is back', async () => {
+  it('a broker that is away: appends are refused in time, it is known to be silent, and they are taken when it is back', async () => {
     const writer = await openWriter(1000);
     const readers = await openKafkaLogReaders(options, {});
     const reader = readers.reader(0);
@@ -100,8 +100,10 @@ describe.skipIf(kafkaBrokers === '')('a broker that ends and comes back', () => 
     const start = performance.now();
     await expect(writer.append('live', record('away'), 0)).rejects.toBeInstanceOf(LogUnavailableError);
     expect(performance.now() - start).toBeLessThan(8000);
+    await vi.waitFor(() => expect(writer.silentSeconds()).toBeGreaterThan(0.5), 5000);
     await broker.restart();
     await writer.append('live', record('back'), 0);
+    await vi.waitFor(() => expect(writer.silentSeconds()).toBe(0), 15_000);
     const found = texts(await reader.read('live', 0, noLimits)).slice(before);
     expect(found).toContain('back');
     await reader.close();

@@ -37,6 +37,8 @@ export interface KafkaLogWriter extends EventLogWriter {
   oldestSeconds(lane: Lane): number;
   /** Records that wait in each slot, as of about a second ago. */
   backlogBySlot(lane: Lane): ReadonlyMap<number, number>;
+  /** For how long Kafka has been asked without an answer, s; 0 when it answered the last time. It is asked every second. */
+  silentSeconds(): number;
 }
 
 const appendTimeoutMsDefault = 15_000;
@@ -147,6 +149,10 @@ class Writer implements KafkaLogWriter {
 
   backlogBySlot(lane: Lane): ReadonlyMap<number, number> {
     return this.#backlog.bySlot(lane);
+  }
+
+  silentSeconds(): number {
+    return this.#backlog.silentSeconds();
   }
 
   /** Before it nobody knows what waits, and nothing would have to be said to be little. */

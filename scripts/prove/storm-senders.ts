@@ -1,0 +1,76 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
+import type { StormProcess } from './storm-cluster.ts';
+import type { StormBatch } from './storm-events.ts';
+import type { StormProject } from './storm-projects.ts';
+
+const sendersPerProject = 2;
+const answerMs = 30_000;
+const retryMs = 200;
+
+export interface SendOptions {
+  readonly captures: readonly StormProcess[];
+  readonly projects: readonly StormProject[];
+  readonly batches: readonly StormBatch[];
+  /** Time over which the batches are spread, s; 0: as fast as they are taken. */
+  readonly seconds: number;
+}
+
+/** Every batch until some capture process has answered 200, the same bytes each time; a few senders for each project. */
+export async function sendAll({ captures, projects, batches, seconds }: SendOptions): Promise<void> {
+  const started = performance.now();
+  const queues = [...Map.groupBy(batches, ({ project }) => project).values()].flatMap((own) =>
+    Array.from({ length: sendersPerProject }, (_, sender) =>
+      own.filter((_each, at) => at % sendersPerProject === sender),
+    ),
+  );
+  let turn = 0;
+  const send = async (batch: StormBatch): Promise<void> => {
+    const body = bodyOf(batch, projects[batch.project]?.key);
+    for (;;) {
+      const { url } = captures[(turn += 1) % captures.length] ?? { url: '' };
+      if (await isTaken(url, body)) return;
+      await sleep(retryMs);
+    }
+  };
+  await Promise.all(
+    queues.map(async (own) => {
+      for (const [at, batch] of own.entries()) {
+        const earlyMs = started + (seconds * 1000 * at) / own.length - performance.now();
+        if (earlyMs > 0) await sleep(earlyMs);
+        await send(batch);
+      }
+    }),
+  );
+}
+
+function bodyOf({ historical, events }: StormBatch, api_key: string | undefined): Buffer<ArrayBuffer> {
+  return gzipSync(JSON.stringify({ api_key, batch: events, ...(historical && { historical_migration: true }) }));
+}
+
+async function isTaken(url: string, body: Buffer<ArrayBuffer>): Promise<boolean> {
+  try {
+    const answer = await fetch(`${url}/batch/`, {
+      method: 'POST',
+      body,
+      headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' },
+      signal: AbortSignal.timeout(answerMs),
+    });
+    await answer.arrayBuffer();
+    if (answer.status === 200) return true;
+    if (answer.status < 500 && answer.status !== 429) throw new RefusedError(answer.status);
+    return false;
+  } catch (error) {
+    if (error instanceof RefusedError) throw error;
+    // The process was killed, stands still or starts.
+    return false;
+  }
+}
+
+class RefusedError extends Error {
+  override name = 'RefusedError';
+
+  constructor(status: number) {
+    super(`expected a batch to be taken or to be asked for again, got: ${status}; client libraries would drop it`);
+  }
+}

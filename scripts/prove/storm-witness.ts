@@ -1,0 +1,112 @@
+/**
+ * Reads along in the event log. A batch whose sender was not told that it had been taken is sent again and lies there twice: its
+ * events are stored once, but transformations see both. So the log alone says what they must have kept.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { gunzipSync } from 'node:zlib';
+import { openKafkaLogReaders } from '../../src/eventlog/kafka/reader.ts';
+import {
+  LogUnavailableError,
+  lanes,
+  type EventLogReader,
+  type Lane,
+  type StoredRecord,
+} from '../../src/eventlog/eventlog.ts';
+import type { KafkaLogOptions } from '../../src/service/stores.ts';
+
+export interface LogWitness {
+  /** Last seq that was read. */
+  seq(lane: Lane, slot: number): number;
+  /** What the transformation of the project must have kept, `id {"times":2,"sum":14}`, sorted. */
+  kept(projectId: number): string[];
+  /** Batches of the project that lie in the log once more. */
+  repeated(projectId: number): number;
+  close(): Promise<void>;
+}
+
+interface Seen {
+  readonly ids: Map<string, { times: number; sum: number }>;
+  /** Of each batch the id of its first event. */
+  readonly batches: Set<string>;
+  repeated: number;
+}
+
+interface SentEvent {
+  readonly uuid: string;
+  readonly distinct_id: string;
+  readonly properties: { readonly n: number };
+}
+
+const atOnce = { events: 20_000, bytes: 16 * 1024 * 1024 };
+const retryMs = 50;
+const waitMs = 500;
+
+export async function openWitness(kafka: KafkaLogOptions): Promise<LogWitness> {
+  const readers = await openKafkaLogReaders(kafka, {});
+  const seen = new Map<number, Seen>();
+  const seqs = Array.from({ length: kafka.slots }, () => ({ live: 0, historical: 0 }));
+  const closing = new AbortController();
+  let gap: string | undefined;
+  const note = (record: StoredRecord, lane: Lane, slot: number): void => {
+    const before = seqs[slot]?.[lane] ?? 0;
+    if (record.seq !== before + 1) gap ??= `records ${before + 1} to ${record.seq - 1} of ${lane}/${slot}`;
+    if (record.damaged !== undefined) throw new Error(`expected a whole record, got: ${record.damaged}`);
+    const { batch } = JSON.parse(gunzipSync(record.body).toString()) as { batch: SentEvent[] };
+    count(batch, seenOf(seen, record.header.projectId));
+  };
+  const readOn = async (reader: EventLogReader, slot: number, own: Record<Lane, number>): Promise<void> => {
+    for (const lane of lanes) {
+      for (const record of await reader.read(lane, own[lane], atOnce)) {
+        note(record, lane, slot);
+        own[lane] = record.seq;
+      }
+    }
+    await reader.waitForAppend(waitMs);
+  };
+  const follow = async (own: Record<Lane, number>, slot: number): Promise<void> => {
+    const reader = readers.reader(slot);
+    while (!closing.signal.aborted) {
+      await readOn(reader, slot, own).catch(async (error: unknown) => {
+        if (!(error instanceof LogUnavailableError)) throw error;
+        await sleep(retryMs);
+      });
+    }
+    await reader.close();
+  };
+  const following = Promise.all(seqs.map(follow));
+  return {
+    seq: (lane, slot) => seqs[slot]?.[lane] ?? 0,
+    kept: (projectId) => {
+      if (gap !== undefined) throw new Error(`expected to read along in the whole log, ${gap} were deleted before`);
+      return [...seenOf(seen, projectId).ids].map(([id, { times, sum }]) => keptLine(id, times, sum)).sort();
+    },
+    repeated: (projectId) => seenOf(seen, projectId).repeated,
+    close: async () => {
+      closing.abort();
+      await following;
+      await readers.close();
+    },
+  };
+}
+
+export function keptLine(id: string, times: number, sum: number): string {
+  return `${id} ${JSON.stringify({ times, sum })}`;
+}
+
+function seenOf(seen: Map<number, Seen>, projectId: number): Seen {
+  const known = seen.get(projectId) ?? { ids: new Map(), batches: new Set(), repeated: 0 };
+  seen.set(projectId, known);
+  return known;
+}
+
+function count(batch: readonly SentEvent[], seen: Seen): void {
+  const first = batch[0]?.uuid ?? '';
+  if (seen.batches.has(first)) seen.repeated += 1;
+  seen.batches.add(first);
+  for (const { distinct_id: id, properties } of batch) {
+    const own = seen.ids.get(id) ?? { times: 0, sum: 0 };
+    own.times += 1;
+    own.sum += properties.n;
+    seen.ids.set(id, own);
+  }
+}
