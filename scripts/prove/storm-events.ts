@@ -1,14 +1,28 @@
 /**
- * Events whose end result does not depend on the order in which they arrive: each anonymous id belongs to one user, properties
- * have times of their own, and who is joined with whom is the same whoever is joined first.
+ * Events whose end result is the same however often they are sent and however batches of different senders mingle.
+ *
+ * - Crowd: known to all senders and both lanes. What is set under an id has a name of its own, so that a merge never has to choose
+ *   between two values; what is set again goes by the time of the event; who is joined with whom does not depend on the order.
+ * - Circles: a few ids that one sender has to itself, in one lane. What happens to them depends on the order of their events, which is
+ *   that in which the sender sends them; a batch that lies in the log twice may change what a merge chose (circleIds).
  */
 import { createDraw, type Draw } from '../../test/support/draw.ts';
 
 export interface StormBatch {
   /** Index of the project. */
   readonly project: number;
+  /** Of those that send to the project, who sends it: one batch after the other. */
+  readonly sender: number;
   readonly historical: boolean;
-  readonly events: readonly object[];
+  readonly events: readonly StormEvent[];
+}
+
+export interface StormEvent {
+  readonly event: string;
+  readonly distinct_id: string;
+  readonly uuid: string;
+  readonly timestamp: string;
+  readonly properties: Readonly<Record<string, unknown>> & { readonly n: number };
 }
 
 export interface StormPlan {
@@ -17,9 +31,14 @@ export interface StormPlan {
   readonly events: number;
 }
 
+const sendersPerProject = 2;
 const batchEventsMax = 120;
 const people = 200;
+const circles = 12;
+const circlePrefix = 'circle';
 const firstMs = Date.parse('2024-02-20T00:00:00Z');
+
+type Make = (event: string, distinctId: string, properties: object) => StormEvent;
 
 /** Of every project about a third is history. Batches have odd sizes, so that windows do not fall in with them. */
 export function stormBatches({ seed, projects, events }: StormPlan): StormBatch[] {
@@ -27,34 +46,62 @@ export function stormBatches({ seed, projects, events }: StormPlan): StormBatch[
   const batches: StormBatch[] = [];
   for (let made = 0; made < events;) {
     const count = Math.min(events - made, 1 + draw.int(batchEventsMax));
-    const own = Array.from({ length: count }, (_, index) => stormEvent(draw, made + index));
-    batches.push({ project: draw.int(projects), historical: draw.chance(0.33), events: own });
+    const place = { project: draw.int(projects), sender: draw.int(sendersPerProject), historical: draw.chance(0.33) };
+    const circle = `${circlePrefix}-${place.sender}-${place.historical ? 'h' : 'l'}`;
+    const own = Array.from({ length: count }, (_, index) => stormEvent(draw, made + index, circle));
+    batches.push({ ...place, events: own });
     made += count;
   }
   return batches;
 }
 
-function stormEvent(draw: Draw, number: number): object {
-  const person = draw.int(people);
-  const user = `user-${person}`;
-  const anonymous = `anon-${person}-${draw.int(3)}`;
-  const made = (event: string, distinctId: string, properties: object): object => ({
+/** Of those ids the ones to whom the order of events matters. */
+export function circleIds(ids: Iterable<string>): string[] {
+  return [...ids].filter((id) => id.startsWith(circlePrefix));
+}
+
+function stormEvent(draw: Draw, number: number, circle: string): StormEvent {
+  const make: Make = (event, distinct_id, properties) => ({
     event,
-    distinct_id: distinctId,
+    distinct_id,
     uuid: draw.uuid(),
     // No two have the same time.
     timestamp: new Date(firstMs + number * 1000 + draw.int(1000)).toISOString(),
     properties: { n: number, ...properties },
   });
+  return draw.chance(0.25) ? circleEvent(draw, number, make, circle) : crowdEvent(draw, number, make);
+}
+
+function crowdEvent(draw: Draw, n: number, make: Make): StormEvent {
+  const person = draw.int(people);
+  const user = `user-${person}`;
+  const anonymous = `anon-${person}-${draw.int(3)}`;
+  const who = draw.chance(0.5) ? user : anonymous;
+  const group = { $group_type: 'company', $group_key: `g-${draw.int(20)}` };
   const kind = draw.int(100);
-  if (kind < 6) return made('$identify', user, { $anon_distinct_id: anonymous, $set: { named: number } });
-  if (kind < 9) return made('$create_alias', user, { alias: `alias-${person}-${draw.int(2)}` });
-  if (kind < 10) return made('$merge_dangerously', user, { alias: `user-${(person + 100) % people}` });
-  if (kind < 15) {
-    const group = { $group_type: 'company', $group_key: `g-${draw.int(20)}` };
-    return made('$groupidentify', user, { ...group, $group_set: { [`k${draw.int(3)}`]: number } });
+  if (kind < 6) return make('$identify', user, { $anon_distinct_id: anonymous, $set: { [`${user} named`]: n } });
+  if (kind < 9) return make('$create_alias', user, { alias: `alias-${person}-${draw.int(2)}` });
+  if (kind < 10) return make('$merge_dangerously', user, { alias: `user-${(person + 100) % people}` });
+  if (kind < 15) return make('$groupidentify', user, { ...group, $group_set: { [`k${draw.int(3)}`]: n } });
+  if (kind < 55) return make('seen', who, { $set: { [`${who} p${draw.int(4)}`]: n } });
+  if (kind < 60) return make('seen', who, { $unset: [`${who} p${draw.int(4)}`] });
+  if (kind < 70) {
+    return make('seen', user, { $set_once: { [`${user} first`]: n }, $groups: { company: group.$group_key } });
   }
-  if (kind < 60) return made('seen', draw.chance(0.5) ? user : anonymous, { $set: { [`p${draw.int(4)}`]: number } });
-  if (kind < 70) return made('seen', user, { $set_once: { first: number }, $groups: { company: `g-${draw.int(20)}` } });
-  return made('$pageview', draw.chance(0.5) ? user : anonymous, {});
+  return make('$pageview', who, {});
+}
+
+function circleEvent(draw: Draw, n: number, make: Make, prefix: string): StormEvent {
+  const circle = `${prefix}-${draw.int(circles)}`;
+  const user = `${circle}-u${draw.int(2)}`;
+  const anonymous = `${circle}-a${draw.int(4)}`;
+  const who = draw.chance(0.5) ? user : anonymous;
+  const kind = draw.int(100);
+  if (kind < 8) return make('$identify', user, { $anon_distinct_id: anonymous, $set: { colour: n } });
+  if (kind < 10) return make('$identify', user, { $anon_distinct_id: `${circle}-u${draw.int(2)}` });
+  if (kind < 13) return make('$create_alias', user, { alias: anonymous });
+  if (kind < 14) return make('$merge_dangerously', anonymous, { alias: user });
+  if (kind < 70) return make('seen', who, { $set: { colour: n, [`p${draw.int(4)}`]: n }, $set_once: { first: n } });
+  if (kind < 75) return make('seen', who, { $unset: ['colour'] });
+  return make('$pageview', who, {});
 }

@@ -2,6 +2,7 @@
 import type { EventStore } from '../../src/eventstore/eventstore.ts';
 import type { Metadata } from '../../src/metadata/database.ts';
 import { projectState, type ProjectState } from '../../test/support/project-state.ts';
+import { circleIds } from './storm-events.ts';
 import type { StormProject } from './storm-projects.ts';
 import { keptLine, type LogWitness } from './storm-witness.ts';
 
@@ -10,16 +11,8 @@ export interface StormStores {
   readonly store: EventStore;
 }
 
-export interface ProjectResult {
-  readonly state: ProjectState;
-  /** What its transformation has kept, and what it must have after what lies in the log. */
-  readonly kept: readonly string[];
-  readonly toBeKept: readonly string[];
-  readonly deadLetters: readonly string[];
-}
-
 export interface StormResult {
-  readonly projects: readonly ProjectResult[];
+  readonly projects: readonly StormProject[];
   /** `log:lane:from`, each with every end that was inserted. */
   readonly rangesWithTwoEnds: readonly string[];
   /** Records of the log that nobody has processed when time is up. */
@@ -29,19 +22,15 @@ export interface StormResult {
 /** Beyond, events are compared by sums over each day and name. */
 const listedMax = 60_000;
 
-export async function readProject(
-  { db, store }: StormStores,
+/** Of persons in a circle the properties are compared by name only where a batch lies twice in the log. */
+async function stateOf(
+  stores: StormStores,
   { id, label }: StormProject,
-  witness: LogWitness,
   events: number,
-): Promise<ProjectResult> {
-  const form = { named: false, grouped: events > listedMax, runs: new Map([[label, 'counts']]) };
-  return {
-    state: await projectState({ store, db }, id, form),
-    kept: await keptOf(db, id),
-    toBeKept: witness.kept(id),
-    deadLetters: await deadLettersOf(db, id),
-  };
+  repeated: ReadonlySet<string>,
+): Promise<ProjectState> {
+  const runs = new Map([[label, 'counts']]);
+  return await projectState(stores, id, { named: false, grouped: events > listedMax, runs, repeated });
 }
 
 async function keptOf(db: Metadata, projectId: number): Promise<string[]> {
@@ -73,28 +62,45 @@ export function twoEnds(statements: readonly string[]): string[] {
   return [...ends].filter(([, found]) => found.size > 1).map(([name, found]) => `${name}-${[...found].join(' and ')}`);
 }
 
+export interface Compared {
+  readonly stores: StormStores;
+  readonly witness: LogWitness;
+  /** Sent in each round. */
+  readonly events: number;
+}
+
 /** A line for each kind. */
-export function differences(calm: StormResult, storm: StormResult): string[] {
-  const found: string[] = [];
-  const compare = (what: string, wanted: readonly string[], got: readonly string[]): void => {
-    const [all, stored] = [new Set(wanted), new Set(got)];
-    const missing = wanted.filter((line) => !stored.has(line));
-    const more = got.filter((line) => !all.has(line));
-    if (wanted.length === got.length && missing.length + more.length === 0) return;
-    const counts = `${wanted.length} expected, ${got.length} found, ${missing.length} missing, ${more.length} others`;
-    found.push(`${what}: ${counts}; e.g. ${missing[0] ?? '-'} / ${more[0] ?? '-'}`);
-  };
+export async function differences(
+  { stores, witness, events }: Compared,
+  calm: StormResult,
+  storm: StormResult,
+): Promise<string[]> {
+  const found = storm.rangesWithTwoEnds.map((range) => `a range of the log with two ends: ${range}`);
   if (storm.waiting > 0) found.push(`${storm.waiting} records of the log wait`);
-  for (const range of storm.rangesWithTwoEnds) found.push(`a range of the log with two ends: ${range}`);
-  for (const [index, own] of calm.projects.entries()) {
-    const other = storm.projects[index];
-    if (other === undefined) throw new Error('expected the same projects');
-    compare(`events of project ${index}`, own.state.events, other.state.events);
-    compare(`persons of project ${index}`, own.state.persons, other.state.persons);
-    compare(`groups of project ${index}`, own.state.groups, other.state.groups);
-    compare(`usage of project ${index}`, [JSON.stringify(own.state.usage)], [JSON.stringify(other.state.usage)]);
-    compare(`what the plugin of project ${index} keeps`, other.toBeKept, other.kept);
-    compare(`dead letters of project ${index}`, own.deadLetters, other.deadLetters);
+  for (const [index, { id, ...project }] of storm.projects.entries()) {
+    const before = calm.projects[index];
+    if (before === undefined) throw new Error('expected the same projects');
+    const compare = (what: string, wanted: readonly string[], got: readonly string[]): void => {
+      found.push(...difference(`${what} of project ${index}`, wanted, got));
+    };
+    const repeated = new Set(circleIds([...witness.repeated(id).ids, ...witness.repeated(before.id).ids]));
+    const wanted = await stateOf(stores, before, events, repeated);
+    const got = await stateOf(stores, { id, ...project }, events, repeated);
+    compare('events', wanted.events, got.events);
+    compare('persons', wanted.persons, got.persons);
+    compare('groups', wanted.groups, got.groups);
+    compare('usage', [JSON.stringify(wanted.usage)], [JSON.stringify(got.usage)]);
+    compare('what the plugin keeps', witness.kept(id), await keptOf(stores.db, id));
+    compare('dead letters', await deadLettersOf(stores.db, before.id), await deadLettersOf(stores.db, id));
   }
   return found;
+}
+
+function difference(what: string, wanted: readonly string[], got: readonly string[]): string[] {
+  const [all, stored] = [new Set(wanted), new Set(got)];
+  const missing = wanted.filter((line) => !stored.has(line));
+  const more = got.filter((line) => !all.has(line));
+  if (wanted.length === got.length && missing.length + more.length === 0) return [];
+  const counts = `${wanted.length} expected, ${got.length} found, ${missing.length} missing, ${more.length} others`;
+  return [`${what}: ${counts}; e.g. ${missing[0] ?? '-'} / ${more[0] ?? '-'}`];
 }

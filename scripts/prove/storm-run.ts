@@ -16,7 +16,7 @@ import {
 } from './storm-cluster.ts';
 import { stormBatches, type StormPlan } from './storm-events.ts';
 import { installCounting, makeProjects } from './storm-projects.ts';
-import { readProject, twoEnds, type StormResult, type StormStores } from './storm-result.ts';
+import { differences, twoEnds, type StormResult, type StormStores } from './storm-result.ts';
 import { sendAll } from './storm-senders.ts';
 import { openWitness, type LogWitness } from './storm-witness.ts';
 
@@ -37,6 +37,8 @@ export interface Weather {
 export interface Storm extends AsyncDisposable {
   /** Undefined: nothing happens to anybody. */
   round(plan: StormPlan, weather?: Weather): Promise<StormResult>;
+  /** In what a round with the same events ended otherwise. */
+  differences(plan: StormPlan, calm: StormResult, storm: StormResult): Promise<string[]>;
   /** What the processes have said last. */
   said(): string[];
 }
@@ -76,6 +78,7 @@ export async function openStorm(options: StormOptions): Promise<Storm> {
   const owned = cleanup.move();
   return {
     round: (plan, weather) => runRound(parts, options, plan, weather),
+    differences: ({ events }, calm, storm) => differences({ ...parts, events }, calm, storm),
     said: () => processes.flatMap(({ name, said }) => said.slice(-linesEach).map((text) => `${name}: ${text.trim()}`)),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
@@ -99,12 +102,12 @@ async function runRound(
   plan: StormPlan,
   weather: Weather | undefined,
 ): Promise<StormResult> {
-  const { cluster, processes, captures, stores, witness } = parts;
+  const { cluster, processes, captures, witness } = parts;
   const projects = await makeProjects(parts.api, parts.plugin, plan.projects);
   const chaos = weather && startChaos(cluster, processes, { ...weather, draw: createDraw(weather.seed) });
   const seconds = weather?.seconds ?? 0;
   await sendAll({ captures, projects, batches: stormBatches(plan), seconds });
-  const repeated = projects.reduce((sum, { id }) => sum + witness.repeated(id), 0);
+  const repeated = projects.reduce((sum, { id }) => sum + witness.repeated(id).batches, 0);
   say(`all is taken, ${repeated} batches twice`);
   await untilProcessed(parts, chaos ? seconds : settleSeconds);
   await chaos?.stop();
@@ -113,7 +116,7 @@ async function runRound(
   const waiting = await untilProcessed(parts, settleSeconds);
   const statements = cluster.clickhouse.statements.splice(0);
   return {
-    projects: await Promise.all(projects.map((each) => readProject(stores, each, witness, plan.events))),
+    projects,
     rangesWithTwoEnds: twoEnds(statements),
     waiting,
   };

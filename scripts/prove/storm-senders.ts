@@ -4,7 +4,6 @@ import type { StormProcess } from './storm-cluster.ts';
 import type { StormBatch } from './storm-events.ts';
 import type { StormProject } from './storm-projects.ts';
 
-const sendersPerProject = 2;
 const answerMs = 30_000;
 const retryMs = 200;
 
@@ -16,14 +15,10 @@ export interface SendOptions {
   readonly seconds: number;
 }
 
-/** Every batch until some capture process has answered 200, the same bytes each time; a few senders for each project. */
+/** Each sender one batch after the other, the same bytes until some capture process has answered 200. */
 export async function sendAll({ captures, projects, batches, seconds }: SendOptions): Promise<void> {
   const started = performance.now();
-  const queues = [...Map.groupBy(batches, ({ project }) => project).values()].flatMap((own) =>
-    Array.from({ length: sendersPerProject }, (_, sender) =>
-      own.filter((_each, at) => at % sendersPerProject === sender),
-    ),
-  );
+  const queues = Map.groupBy(batches, ({ project, sender }) => `${project}/${sender}`).values();
   let turn = 0;
   const send = async (batch: StormBatch): Promise<void> => {
     const body = bodyOf(batch, projects[batch.project]?.key);
@@ -34,7 +29,7 @@ export async function sendAll({ captures, projects, batches, seconds }: SendOpti
     }
   };
   await Promise.all(
-    queues.map(async (own) => {
+    [...queues].map(async (own) => {
       for (const [at, batch] of own.entries()) {
         const earlyMs = started + (seconds * 1000 * at) / own.length - performance.now();
         if (earlyMs > 0) await sleep(earlyMs);

@@ -13,14 +13,15 @@ import {
   type StoredRecord,
 } from '../../src/eventlog/eventlog.ts';
 import type { KafkaLogOptions } from '../../src/service/stores.ts';
+import type { StormEvent } from './storm-events.ts';
 
 export interface LogWitness {
   /** Last seq that was read. */
   seq(lane: Lane, slot: number): number;
   /** What the transformation of the project must have kept, `id {"times":2,"sum":14}`, sorted. */
   kept(projectId: number): string[];
-  /** Batches of the project that lie in the log once more. */
-  repeated(projectId: number): number;
+  /** Batches of the project that lie in the log once more, and the ids of their events. */
+  repeated(projectId: number): { readonly batches: number; readonly ids: ReadonlySet<string> };
   close(): Promise<void>;
 }
 
@@ -28,13 +29,7 @@ interface Seen {
   readonly ids: Map<string, { times: number; sum: number }>;
   /** Of each batch the id of its first event. */
   readonly batches: Set<string>;
-  repeated: number;
-}
-
-interface SentEvent {
-  readonly uuid: string;
-  readonly distinct_id: string;
-  readonly properties: { readonly n: number };
+  readonly repeated: { batches: number; readonly ids: Set<string> };
 }
 
 const atOnce = { events: 20_000, bytes: 16 * 1024 * 1024 };
@@ -43,7 +38,7 @@ const waitMs = 500;
 
 export async function openWitness(kafka: KafkaLogOptions): Promise<LogWitness> {
   const readers = await openKafkaLogReaders(kafka, {});
-  const seen = new Map<number, Seen>();
+  const seen: Map<number, Seen> = new Map();
   const seqs = Array.from({ length: kafka.slots }, () => ({ live: 0, historical: 0 }));
   const closing = new AbortController();
   let gap: string | undefined;
@@ -51,7 +46,7 @@ export async function openWitness(kafka: KafkaLogOptions): Promise<LogWitness> {
     const before = seqs[slot]?.[lane] ?? 0;
     if (record.seq !== before + 1) gap ??= `records ${before + 1} to ${record.seq - 1} of ${lane}/${slot}`;
     if (record.damaged !== undefined) throw new Error(`expected a whole record, got: ${record.damaged}`);
-    const { batch } = JSON.parse(gunzipSync(record.body).toString()) as { batch: SentEvent[] };
+    const { batch } = JSON.parse(gunzipSync(record.body).toString()) as { batch: StormEvent[] };
     count(batch, seenOf(seen, record.header.projectId));
   };
   const readOn = async (reader: EventLogReader, slot: number, own: Record<Lane, number>): Promise<void> => {
@@ -94,14 +89,17 @@ export function keptLine(id: string, times: number, sum: number): string {
 }
 
 function seenOf(seen: Map<number, Seen>, projectId: number): Seen {
-  const known = seen.get(projectId) ?? { ids: new Map(), batches: new Set(), repeated: 0 };
+  const known = seen.get(projectId) ?? { ids: new Map(), batches: new Set(), repeated: { batches: 0, ids: new Set() } };
   seen.set(projectId, known);
   return known;
 }
 
-function count(batch: readonly SentEvent[], seen: Seen): void {
+function count(batch: readonly StormEvent[], seen: Seen): void {
   const first = batch[0]?.uuid ?? '';
-  if (seen.batches.has(first)) seen.repeated += 1;
+  if (seen.batches.has(first)) {
+    seen.repeated.batches += 1;
+    for (const { distinct_id: id } of batch) seen.repeated.ids.add(id);
+  }
   seen.batches.add(first);
   for (const { distinct_id: id, properties } of batch) {
     const own = seen.ids.get(id) ?? { times: 0, sum: 0 };

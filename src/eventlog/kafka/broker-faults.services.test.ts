@@ -70,16 +70,20 @@ describe.skipIf(kafkaBrokers === '')('a broker that ends and comes back', () => 
         }
       }
     });
+    // However slow the machine is: some are on their way at every end.
+    const someMore = async (): Promise<void> => {
+      const before = acknowledged.size;
+      await vi.waitFor(() => expect(acknowledged.size).toBeGreaterThan(before + 50), 60_000);
+    };
     for (let round = 0; round < 3; round += 1) {
-      await sleep(400);
+      await someMore();
       await broker.restart();
     }
-    await sleep(400);
+    await someMore();
     over.abort();
     await Promise.all(senders);
     const readers = await openKafkaLogReaders(options, {});
     const found = [...(await readAll(readers, 0)), ...(await readAll(readers, 1))];
-    expect(acknowledged.size).toBeGreaterThan(200);
     expect(refused).toBeLessThan(acknowledged.size);
     expect(new Set(found).size).toBe(found.length);
     expect([...acknowledged].filter((text) => !found.includes(text))).toEqual([]);
