@@ -7,6 +7,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { exitCodes } from '../../src/cli/exit-codes.ts';
+import { ageFiles } from './age-files.ts';
 import { runCommand } from './command.ts';
 
 const client = fileURLToPath(new URL('./command-client.mjs', import.meta.url));
@@ -45,6 +46,8 @@ export async function openCommandShell(): Promise<CommandShell> {
 
 async function answer(connection: Socket): Promise<void> {
   const { args, cwd } = JSON.parse(await text(connection)) as { args: string[]; cwd: string };
+  // As for a person, who reads on before the next command.
+  await ageFiles(cwd);
   const home = process.cwd();
   process.chdir(cwd);
   try {

@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { ageFile } from './age-files.ts';
 import { runCommand, spawnCommand, type Finished, type RunOptions, type SpawnOptions } from './command.ts';
 
 export const count = 5000;
@@ -37,6 +38,7 @@ export async function newImport(lines: readonly string[] = mixpanelLines()): Pro
   const dir = await mkdtemp(join(tmpdir(), 'millrace-import-'));
   const file = join(dir, 'export.ndjson.gz');
   await writeFile(file, gzipSync(`${lines.join('\n')}\n`));
+  await ageFile(file);
   const state = join(dir, 'state');
   const command = (url: string): string[] => {
     const words = ['import', 'mixpanel', file, '--to', url, '--api-key', 'phc_test'];

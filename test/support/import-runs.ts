@@ -8,6 +8,7 @@ import { findFormat } from '../../src/imports/formats/registry.ts';
 import type { ReportResult } from '../../src/imports/stages/report/report.ts';
 import type { VerifyResult } from '../../src/imports/run/results.ts';
 import { readAllEvents } from './ledger.ts';
+import { ageFile } from './age-files.ts';
 import { apiGet, personalKey, type TestServer } from './server.ts';
 
 /** An import run as the API shows it. */
@@ -49,6 +50,7 @@ export async function writeRecords(dataDir: string, name: string, records: reado
   const path = join(dataDir, 'import-files', name);
   await mkdir(dirname(path), { recursive: true });
   await writeFile(path, gzipSync(records.map((record) => `${JSON.stringify(record)}\n`).join('')));
+  await ageFile(path);
   return path;
 }
 

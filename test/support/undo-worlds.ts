@@ -9,6 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { findFormat } from '../../src/imports/formats/registry.ts';
 import { mixpanelRecords } from '../../src/imports/formats/mixpanel/records.fixture.ts';
 import type { WireEvent } from '../../src/contract/wire-event.ts';
+import { ageFile } from './age-files.ts';
 
 /** A service that runs, and how to ask it. */
 export interface UndoServer {
@@ -154,6 +155,7 @@ export async function createUndoConfigs(
     const copy = join(server.dataDir, 'import-files', `export-${index}.ndjson`);
     await mkdir(join(server.dataDir, 'import-files'), { recursive: true });
     await writeFile(copy, createReadStream(file));
+    await ageFile(copy);
     const { id } = await client.post<{ id: number }>(configs, { plugin });
     await client.patch(`${configs}${id}/settings/`, { paths: copy, format: 'mixpanel' });
     paths.push(`${configs}${id}/`);
