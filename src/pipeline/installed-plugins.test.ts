@@ -11,6 +11,7 @@ import {
   type Sandbox,
   type SandboxEvent,
 } from '../sandbox/sandbox.ts';
+import type { StepDeps } from '../transform/make-step.ts';
 import { createBench, receivedAt, uuid, type Bench } from '../../test/support/pipeline.ts';
 
 const installed = definePlugin({
@@ -59,12 +60,14 @@ const services: InstanceServices = {
   metric: () => {},
 };
 
+let loadProgram: StepDeps['loadProgram'];
 let bench: Bench;
 let configId: number;
 beforeEach(async () => {
   Object.assign(play, { opened: 0, closed: 0, open: async () => {}, process: tagging });
-  const loadProgram = async () => ({ pluginName: 'Installed', code: '' });
-  bench = await createBench({ plugins: [installed], steps: { sandbox, loadProgram, servicesOf: () => services } });
+  loadProgram = async () => ({ pluginName: 'Installed', code: '' });
+  const steps: Partial<StepDeps> = { sandbox, loadProgram: (id) => loadProgram(id), servicesOf: () => services };
+  bench = await createBench({ plugins: [installed], steps });
   configId = await bench.addTransformation('installed');
   await change({ plugin_version_id: 1 });
 });
@@ -106,6 +109,20 @@ const errorOf = async () =>
 const stored = () => bench.recording.rows.map(({ properties }) => JSON.parse(properties) as Record<string, unknown>);
 
 describe('an installed plugin in the pipeline', () => {
+  it('sees every event, also when its code could not be read from the store at first', async () => {
+    const load = loadProgram;
+    let failures = 0;
+    loadProgram = async (id) => {
+      failures += 1;
+      if (failures <= 3) throw new Error('the database is away');
+      return await load(id);
+    };
+    await send(3);
+    await send(2);
+    expect(stored().map(({ tagged }) => tagged)).toEqual([true, true, true, true, true]);
+    expect(await errorOf()).toBe('');
+  });
+
   it('runs on all events of a window together, and its text is what is stored', async () => {
     const sizes: number[] = [];
     play.process = async (events) => {

@@ -2,6 +2,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Lane } from '../eventlog/eventlog.ts';
 import { definePlugin } from '../plugins/plugin.ts';
+import type { Metadata } from '../metadata/database.ts';
+import { whileThere } from '../../test/support/slot-world.ts';
 import { createBench, receivedAt, uuid, type Bench } from '../../test/support/pipeline.ts';
 
 /** Numbers the events that it sees, across windows. */
@@ -22,8 +24,11 @@ const counter = definePlugin({
 });
 
 let bench: Bench;
+let isStoreThere: () => boolean;
 beforeEach(async () => {
-  bench = await createBench({ plugins: [counter], windowEventsMax: 4 });
+  isStoreThere = () => true;
+  const storageDb = (db: Metadata): Metadata => whileThere(db, () => isStoreThere());
+  bench = await createBench({ plugins: [counter], windowEventsMax: 4, storageDb });
   await bench.addTransformation('counter');
 });
 afterEach(() => bench[Symbol.asyncDispose]());
@@ -57,6 +62,19 @@ describe('a counter of a transformation', () => {
       expect(times).toBeGreaterThan(3);
     },
   );
+
+  it('sees every event, also when the store is away while it is asked', async () => {
+    let asked = 0;
+    // Of a key that is in no window's memory it is asked once a window.
+    isStoreThere = () => (asked += 1) % 3 === 0;
+    for (let record = 0; record < 10; record++) {
+      await append(3);
+      await bench.drain();
+    }
+    expect(numbers().toSorted((a, b) => Number(a) - Number(b))).toEqual(Array.from({ length: 30 }, (_, n) => n + 1));
+    expect(await kept()).toEqual([{ key: 'n', value: '30' }]);
+    expect(asked).toBeGreaterThan(10);
+  });
 
   it('goes on where it was after a new start', async () => {
     await append(3);

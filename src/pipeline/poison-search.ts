@@ -3,6 +3,7 @@ import type { EventLogReader, Lane, StoredRecord } from '../eventlog/eventlog.ts
 import { StoreUnavailableError, type EventStore } from '../eventstore/eventstore.ts';
 import type { Metadata } from '../metadata/database.ts';
 import { SlotLostError, type SlotHold } from '../metadata/slots.ts';
+import { MetadataUnreadError } from '../metadata/unread-error.ts';
 import type { Log } from '../telemetry/log.ts';
 import { bisect } from './bisect.ts';
 import { writeWindow } from './store-window.ts';
@@ -61,7 +62,7 @@ export function createPoisonSearch(deps: SearchDeps): PoisonSearch {
   let suspect: Suspect | undefined;
 
   const suspectRange = (lane: Lane, from: number, to: number, error: unknown): void => {
-    if (error instanceof StoreUnavailableError || error instanceof SlotLostError) return;
+    if (isOfStores(error)) return;
     const isSame = suspect?.lane === lane && suspect.from === from;
     suspect = { lane, from, to, failures: (isSame ? (suspect?.failures ?? 0) : 0) + 1 };
   };
@@ -136,7 +137,7 @@ async function searchRange(deps: SearchDeps, { lane, from, to }: Suspect, known:
       await tryWindow(deps, window, `${window.token}:try-${first}-${end}`);
       return true;
     } catch (error) {
-      if (error instanceof StoreUnavailableError || error instanceof SlotLostError) throw error;
+      if (isOfStores(error)) throw error;
       return false;
     } finally {
       builder.reset();
@@ -147,6 +148,13 @@ async function searchRange(deps: SearchDeps, { lane, from, to }: Suspect, known:
   await builder.build({ ...input, selection: note });
   const poison = await bisect(places.length, probe);
   return { found: poison.flatMap((at) => places[at] ?? []), events: places.length };
+}
+
+/** Whatever is in the range, it is not to blame. */
+function isOfStores(error: unknown): boolean {
+  return (
+    error instanceof StoreUnavailableError || error instanceof MetadataUnreadError || error instanceof SlotLostError
+  );
 }
 
 class RolledBack extends Error {}

@@ -1,3 +1,4 @@
+import { MetadataUnreadError } from '../metadata/unread-error.ts';
 import { SandboxError } from '../sandbox/sandbox.ts';
 import type { TransformConfig } from './transform-configs.ts';
 import type { Step } from './step.ts';
@@ -27,6 +28,8 @@ export class Instance {
   /** Resolves when it is ready or refused; never rejects. */
   made: Promise<void>;
   wasAwaited = false;
+  /** The store could not be read for it: nothing is known of the config, and no event may pass it. */
+  unread: MetadataUnreadError | undefined = undefined;
   /** The error on record, so that only the first failure is written. */
   reported: string;
   /** An error of the chain that dates from before this process: it is over once enough events have passed without failing. */
@@ -51,6 +54,8 @@ export class Instance {
   make(): void {
     this.state = 'making';
     this.#retryAt = Infinity;
+    if (this.unread !== undefined) this.wasAwaited = false;
+    this.unread = undefined;
     this.made = this.#make();
   }
 
@@ -88,6 +93,11 @@ export class Instance {
       this.#news = '';
     } catch (error) {
       this.state = 'refused';
+      if (error instanceof MetadataUnreadError) {
+        this.unread = error;
+        this.#retryAt = -Infinity;
+        return;
+      }
       this.#news = this.#deps.sentence(error);
       this.#retryAt = this.#deps.now() + this.#retryDelay(error);
       this.#attempts += 1;

@@ -1,4 +1,5 @@
 import { missingRequired, withDefaults } from '../plugins/check-settings.ts';
+import { MetadataUnreadError } from '../metadata/unread-error.ts';
 import type { Attachment, TransformationHost } from '../plugins/host.ts';
 import {
   SettingsError,
@@ -33,15 +34,26 @@ export interface StepDeps extends Pick<InstanceSpec, 'callCharsMax' | 'requestsR
 
 const noClose = async (): Promise<void> => {};
 
-/** A config ready to run. Throws SettingsError or SandboxError when it cannot, with a sentence for its `error`. */
+/**
+ * A config ready to run. Throws SettingsError or SandboxError when it cannot, with a sentence for its `error`, and
+ * MetadataUnreadError.
+ */
 export async function makeStep(config: StepConfig, deps: StepDeps): Promise<Step> {
   const missing = missingRequired(config.fields, config.settings, config.attached).map((key) => `"${key}"`);
   if (missing.length > 0) {
     throw new SettingsError(`missing required setting${missing.length > 1 ? 's' : ''} ${missing.join(', ')}`);
   }
-  const files = config.attached.size === 0 ? new Map<string, Attachment>() : await deps.loadFiles(config.id);
+  const files = config.attached.size === 0 ? new Map<string, Attachment>() : await fromStore(deps.loadFiles(config.id));
   if (config.pluginVersionId !== null) return openInstance(config, config.pluginVersionId, files, deps);
   return builtInStep(config, deps.findPlugin(config.slug), deps.hostOf(config, files));
+}
+
+async function fromStore<T>(read: Promise<T>): Promise<T> {
+  try {
+    return await read;
+  } catch (cause) {
+    throw new MetadataUnreadError('the store could not be read for a transformation; it is asked again', { cause });
+  }
 }
 
 function builtInStep(config: StepConfig, plugin: Plugin | undefined, host: TransformationHost): Step {
@@ -95,7 +107,7 @@ async function openInstance(
   attachments: ReadonlyMap<string, Attachment>,
   { sandbox, loadProgram, servicesOf, callCharsMax, requestsRefused }: StepDeps,
 ): Promise<Step> {
-  const program = await loadProgram(versionId);
+  const program = await fromStore(loadProgram(versionId));
   if (program === undefined)
     throw new SettingsError('its plugin was deleted; choose another plugin, or remove the config');
   const services = servicesOf(config);

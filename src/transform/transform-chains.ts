@@ -81,7 +81,7 @@ export class TransformChains {
     this.#ways = new EventWays((step, error) => this.#sentenceOf(step, error));
   }
 
-  /** Takes up changed configuration. Returns the revision, which changes with every such change. */
+  /** Takes up changed configuration. Returns the revision, which changes with every such change. Errors: the store is away. */
   async refresh(): Promise<number> {
     const revision = await this.#reads.revision();
     const isNew = revision !== this.#revision;
@@ -212,6 +212,8 @@ export class TransformChains {
     const fresh = all.filter((instance) => instance.state === 'making' && !instance.wasAwaited);
     if (fresh.length > 0) await atMost(this.#deps.readyMs ?? readyMsMax, Promise.all(fresh.map(({ made }) => made)));
     for (const instance of fresh) instance.wasAwaited = true;
+    const { unread } = all.find((instance) => instance.unread !== undefined) ?? {};
+    if (unread !== undefined) throw unread;
     let any = fresh.length > 0;
     for (const instance of all) {
       const news = instance.takeNews();

@@ -31,6 +31,8 @@ interface BenchOptions {
   /** Empty and migrated; stays the caller's. */
   readonly db?: Metadata;
   readonly live?: LiveReaders;
+  /** Where plugins read what they keep. Default: the store of everything else. */
+  readonly storageDb?: (db: Metadata) => Metadata;
   /** Of the event log. Default: like no other. */
   readonly logId?: string;
   /** Default: a new, empty one. */
@@ -47,7 +49,7 @@ export async function createBench(options: BenchOptions = {}) {
   const recording = options.recording ?? createRecordingStore();
   const metrics = createMetrics();
   const plugins = options.plugins ?? [];
-  const storage = new WindowStorage(db);
+  const storage = new WindowStorage(options.storageDb?.(db) ?? db);
   const runner = createRunner(log, {
     hold: { slot: 0, epoch: 0 },
     reader: log.reader,

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import * as fc from 'fast-check';
 import type { PluginStorage } from '../host.ts';
 import type { JsonValue } from '../../base/json.ts';
+import { whileThere } from '../../../test/support/slot-world.ts';
 import { createStorage } from './storage.ts';
 import { addConfigs, type OpenStore, type ServicesStore } from './store.fixture.ts';
 import { WindowStorage } from './window-storage.ts';
@@ -179,6 +180,19 @@ export function testWindowStorage(open: OpenStore): void {
       expect((await Promise.all(sums)).sort((a, b) => a - b)).toEqual(Array.from({ length: 30 }, (_, n) => 101 + n));
       await commit(windows.takeChanges());
       expect(await direct().get('n')).toBe(130);
+    });
+
+    it('a window in which the store could not be read is given up, whatever the plugin makes of it', async () => {
+      let isThere = false;
+      windows = new WindowStorage(whileThere(store.db, () => isThere));
+      await of().set('written', 1);
+      await expect(of().get('k')).rejects.toThrow('the database is away');
+      isThere = true;
+      expect(await of(1).get('k')).toBeUndefined();
+      expect(() => windows.takeChanges()).toThrow('storage: the store could not be read');
+      windows.reset();
+      expect(await of().get('k')).toBeUndefined();
+      expect(windows.takeChanges().rows).toEqual([]);
     });
 
     it('what is stored while a read is under way is not missed', async () => {

@@ -1,5 +1,6 @@
 import { assert } from '../../base/assert.ts';
 import type { Queries } from '../../metadata/queries.ts';
+import { MetadataUnreadError } from '../../metadata/unread-error.ts';
 import type { PluginStorage } from '../host.ts';
 import type { StorageChange, StorageChanges } from './storage-changes.ts';
 import { readValues } from './storage-rows.ts';
@@ -28,7 +29,8 @@ const readsMax = 100;
 /**
  * Storage of transformations in the pipeline. What a window writes stays in memory, in front of the store, until
  * `committed` says that it is stored; later windows see it at once. After any failure, and once nothing computes any more,
- * `reset` forgets it, and the store is the truth again: the same events do the same work once more.
+ * `reset` forgets it, and the store is the truth again: the same events do the same work once more. A store that cannot be read
+ * fails the window, and not only the plugin that asked: its events would pass as if the plugin had refused them.
  */
 export class WindowStorage {
   readonly #db: Queries;
@@ -36,6 +38,7 @@ export class WindowStorage {
   #generation = 1;
   #commits = 0;
   #resets = 0;
+  #unread: unknown;
 
   constructor(db: Queries) {
     this.#db = db;
@@ -82,8 +85,13 @@ export class WindowStorage {
     };
   }
 
-  /** What was written since the last time; later writes do not reach into it. */
+  /** What was written since the last time; later writes do not reach into it. Throws when the store could not be read. */
   takeChanges(): StorageChanges {
+    if (this.#unread !== undefined) {
+      throw new MetadataUnreadError('storage: the store could not be read; the events of the window are retried', {
+        cause: this.#unread,
+      });
+    }
     const rows: StorageChange[] = [];
     for (const [configId, { projectId, entries }] of this.#overlays) {
       for (const [key, { text, generation, added }] of entries) {
@@ -111,6 +119,7 @@ export class WindowStorage {
   reset(): void {
     this.#overlays = new Map();
     this.#resets += 1;
+    this.#unread = undefined;
   }
 
   /**
@@ -127,7 +136,7 @@ export class WindowStorage {
     for (let reads = 0; reads < readsMax; reads += 1) {
       const commits = this.#commits;
       const missing = keys.filter((key) => this.#entry(configId, key) === undefined);
-      if (missing.length > 0) stored = await readValues(this.#db, configId, missing);
+      if (missing.length > 0) stored = await this.#read(configId, missing);
       if (resets !== this.#resets) throw new Error('storage: the window was given up; its events are retried');
       // What was stored while it was read has left the memory, and the answer may not have it.
       if (missing.length > 0 && commits !== this.#commits) continue;
@@ -137,6 +146,17 @@ export class WindowStorage {
       });
     }
     throw new Error(`storage: expected to read between two commits, got none in ${readsMax} attempts; try again`);
+  }
+
+  async #read(configId: number, keys: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const resets = this.#resets;
+    try {
+      return await readValues(this.#db, configId, keys);
+    } catch (error) {
+      // Of a window that was given up meanwhile: the next one may be well.
+      if (resets === this.#resets) this.#unread = error;
+      throw error;
+    }
   }
 
   #entry(configId: number, key: string): Entry | undefined {
