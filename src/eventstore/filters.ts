@@ -45,26 +45,31 @@ export interface EventFilter {
 export interface Conditions {
   readonly sql: readonly string[];
   readonly params: Readonly<Record<string, QueryParam>>;
+  /** The one of `sql` that leaves few rows of many: read its column first, where duplicates are not to be merged before. */
+  readonly narrow?: string | undefined;
 }
 
 /** Times are bounds of their own, so that a reader can narrow them; see timeConditions. */
 export function filterConditions(projectId: number, filter: EventFilter): Conditions {
   const sql = ['project_id = {project:Int32}'];
   const params: Record<string, QueryParam> = { project: projectId };
+  let narrow: string | undefined;
   if (filter.event !== undefined) {
     sql.push('event = {event:String}');
     params['event'] = filter.event;
   }
   if (filter.distinctId !== undefined) {
+    narrow = 'distinct_id = {distinct_id:String}';
     // The hash is in the sorting key, the text is not.
-    sql.push('cityHash64(distinct_id) = cityHash64({distinct_id:String})', 'distinct_id = {distinct_id:String}');
+    sql.push('indexHint(cityHash64(distinct_id) = cityHash64({distinct_id:String}))', narrow);
     params['distinct_id'] = filter.distinctId;
   }
   if (filter.distinctIds !== undefined) {
     // Subqueries: the engine computes a set once, and an array function for every row.
+    narrow = 'distinct_id IN (SELECT arrayJoin({distinct_ids:Array(String)}))';
     sql.push(
-      'cityHash64(distinct_id) IN (SELECT cityHash64(arrayJoin({distinct_ids:Array(String)})))',
-      'distinct_id IN (SELECT arrayJoin({distinct_ids:Array(String)}))',
+      'indexHint(cityHash64(distinct_id) IN (SELECT cityHash64(arrayJoin({distinct_ids:Array(String)}))))',
+      narrow,
     );
     params['distinct_ids'] = filter.distinctIds;
   }
@@ -81,7 +86,7 @@ export function filterConditions(projectId: number, filter: EventFilter): Condit
     params[`key_${i}`] = property.key;
     if (operatorValues[property.operator] !== 'none') params[`values_${i}`] = property.values;
   });
-  return { sql, params };
+  return { sql, params, narrow };
 }
 
 /** From `after` (inclusive) to `before` (exclusive), µs; an open end where one is missing. */

@@ -62,8 +62,15 @@ function listTests(store: () => EventStore): void {
     times.push(micros('1900-01-01'), micros('2299-12-31T23:59:59.999990Z'));
     const rows = times.map((time) => rowAt(project, time));
     await insertRows(store(), `pages-${project}`, rows);
-    for (const limit of [7, 93, 1000]) {
-      const events = await listAll(store(), project, {}, limit);
+    const looks: readonly [number, EventFilter][] = [
+      [7, {}],
+      [93, {}],
+      [1000, {}],
+      // One person's are looked for in longer spans.
+      [20, { distinctIds: ['user-1', 'nobody'] }],
+    ];
+    for (const [limit, filter] of looks) {
+      const events = await listAll(store(), project, filter, limit);
       expect(new Set(events.map((event) => event.uuid))).toEqual(new Set(rows.map((row) => row.uuid)));
       expect(events).toHaveLength(rows.length);
       const shown = events.map((event) => event.timestampMicros);
@@ -96,8 +103,13 @@ function listTests(store: () => EventStore): void {
     }));
     await insertRows(store(), `late-${project}`, later);
     await insertRows(store(), `base-${project}`, base);
-    for (const limit of [9, 50, 51]) {
-      const events = await listAll(store(), project, {}, limit);
+    const looks: readonly [number, EventFilter][] = [
+      [9, {}],
+      [50, {}],
+      [51, { distinctId: 'user-1' }],
+    ];
+    for (const [limit, filter] of looks) {
+      const events = await listAll(store(), project, filter, limit);
       expect(events.map((event) => Number(event.timestampMicros))).toEqual(
         base.map((row) => row.timestampMicros).toReversed(),
       );

@@ -1,5 +1,5 @@
 import type { EventStore, QueryParam } from './eventstore.ts';
-import { filterConditions, timeConditions, type EventFilter } from './filters.ts';
+import { filterConditions, timeConditions, type Conditions, type EventFilter } from './filters.ts';
 
 /** Reading events back. A row that a later merge will remove is never shown: every answer goes through FINAL. */
 export interface StoredEvent {
@@ -32,6 +32,8 @@ export interface EventPage {
 const dayMicros = 86_400_000_000n;
 /** A first look at the newest day is enough for most projects; the last span stands for everything before. */
 export const spans = [1n * dayMicros, 7n * dayMicros, 31n * dayMicros, 366n * dayMicros, null] as const;
+/** One person's events are few: a look at a month costs hardly more than one at a day, and finds more. */
+const narrowSpans = [31n * dayMicros, 124n * dayMicros, 496n * dayMicros, null] as const;
 
 const keyColumns = `toString(uuid) AS uuid_text, event, distinct_id, toInt32(day) AS day_number,
   toUnixTimestamp64Micro(timestamp) AS micros`;
@@ -72,32 +74,66 @@ export async function listEvents(
   page: { readonly limit: number; readonly cursor?: EventKey; readonly nowMicros: bigint },
 ): Promise<EventPage> {
   const found: FoundEvent[] = [];
-  let cursor = page.cursor;
-  let before = filter.before;
-  let from = cursor?.timestampMicros ?? before ?? page.nowMicros;
-  let span = 0;
-  while (found.length <= page.limit) {
-    const after = spanStart(from, spans[span] ?? null, filter.after);
-    const wanted = page.limit + 1 - found.length;
-    const keys = await keysIn(store, projectId, filter, { after, before }, cursor, wanted);
+  let place: Place | undefined = {
+    cursor: page.cursor,
+    before: filter.before,
+    from: page.cursor?.timestampMicros ?? filter.before ?? page.nowMicros,
+    span: 0,
+  };
+  // More than once where duplicates among the keys have left the page short.
+  while (found.length <= page.limit && place !== undefined) {
+    const { keys, next }: Gathered = await gatherKeys(store, projectId, filter, place, page.limit + 1 - found.length);
     found.push(...(await eventsOf(store, projectId, filter, keys)));
-    if (keys.length === wanted) {
-      // The span may hold more: duplicates among the keys may have left the page short.
-      cursor = keys.at(-1);
-      continue;
-    }
-    if (after === filter.after) break;
-    before = after;
-    cursor = undefined;
-    span = Math.min(span + 1, spans.length - 1);
-    const next =
-      keys.length > 0 ? after : await newestMicros(store, projectId, filter, { after: filter.after, before });
-    if (next === undefined) break;
-    from = next;
+    place = next;
   }
   const events = found.slice(0, page.limit);
   const last = events.at(-1);
   return { events, next: found.length > page.limit && last ? last.key : null };
+}
+
+/** Where looking backwards goes on. */
+interface Place {
+  /** Within the span that ends at `before`. */
+  readonly cursor: EventKey | undefined;
+  readonly before: bigint | undefined;
+  /** Nothing is newer. */
+  readonly from: bigint;
+  /** Which span comes next. */
+  readonly span: number;
+}
+
+interface Gathered {
+  readonly keys: readonly EventKey[];
+  /** Undefined: there is nothing more. */
+  readonly next: Place | undefined;
+}
+
+async function gatherKeys(
+  store: EventStore,
+  projectId: number,
+  filter: EventFilter,
+  place: Place,
+  wanted: number,
+): Promise<Gathered> {
+  const isNarrow = filter.distinctId !== undefined || filter.distinctIds !== undefined;
+  const lengths = isNarrow ? narrowSpans : spans;
+  const keys: EventKey[] = [];
+  let { cursor, before, from, span } = place;
+  for (;;) {
+    const after = spanStart(from, lengths[span] ?? null, filter.after);
+    const more = await keysIn(store, projectId, filter, { after, before }, cursor, wanted - keys.length);
+    keys.push(...more);
+    // The span may hold more.
+    if (keys.length === wanted) return { keys, next: { cursor: keys.at(-1), before, from, span } };
+    if (after === filter.after) return { keys, next: undefined };
+    before = after;
+    cursor = undefined;
+    span = Math.min(span + 1, lengths.length - 1);
+    const next =
+      more.length > 0 ? after : await newestMicros(store, projectId, filter, { after: filter.after, before });
+    if (next === undefined) return { keys, next: undefined };
+    from = next;
+  }
 }
 
 /** Where a span that ends just after `from` begins; undefined: no bound. */
@@ -107,23 +143,25 @@ function spanStart(from: bigint, span: bigint | null, after: bigint | undefined)
   return after !== undefined && after > start ? after : start;
 }
 
-/** Time of the newest row that may match: duplicates and properties are left out of account, which costs little. */
+/**
+ * Time of the newest row that may match: duplicates and properties are left out of account, which costs little. Asked for as the
+ * first in an order, for which the engine leaves out what its index of times says is older.
+ */
 async function newestMicros(
   store: EventStore,
   projectId: number,
   filter: EventFilter,
   range: Range,
 ): Promise<bigint | undefined> {
-  const { sql, params } = joined(
+  const { sql, params, prewhere } = joined(
     filterConditions(projectId, { ...filter, properties: [], run: undefined }),
     timeConditions('timestamp', range.after, range.before),
   );
-  const rows = await store.query<{ found: string; micros: string }>(
-    `SELECT count() AS found, toUnixTimestamp64Micro(max(timestamp)) AS micros FROM events WHERE ${sql}`,
+  const [row] = await store.query<{ micros: string }>(
+    `SELECT toUnixTimestamp64Micro(timestamp) AS micros FROM events ${prewhere}WHERE ${sql} ORDER BY timestamp DESC LIMIT 1`,
     params,
   );
-  const [row] = rows;
-  return row && row.found !== '0' ? BigInt(row.micros) : undefined;
+  return row && BigInt(row.micros);
 }
 
 /** Keys of the first rows in the order, duplicates included. */
@@ -136,13 +174,13 @@ export async function keysIn(
   limit: number,
   order: EventOrder = 'newest_first',
 ): Promise<EventKey[]> {
-  const { sql, params } = joined(
+  const { sql, params, prewhere } = joined(
     filterConditions(projectId, filter),
     timeConditions('timestamp', range.after, range.before),
     cursor ? beyond(cursor, order) : { sql: [], params: {} },
   );
   const rows = await store.query<KeyRow>(
-    `SELECT ${keyColumns} FROM events WHERE ${sql}
+    `SELECT ${keyColumns} FROM events ${prewhere}WHERE ${sql}
 ${order === 'newest_first' ? newestFirst : oldestFirst} LIMIT {limit:UInt32}`,
     { ...params, limit },
   );
@@ -210,7 +248,7 @@ WHERE ${sql}`,
 /** The event of this uuid; of several with the same one, the newest. Undefined when there is none. */
 export async function getEvent(store: EventStore, projectId: number, uuid: string): Promise<StoredEvent | undefined> {
   const rows = await store.query<KeyRow>(
-    `SELECT ${keyColumns} FROM events WHERE project_id = {project:Int32} AND uuid = {uuid:UUID}
+    `SELECT ${keyColumns} FROM events PREWHERE uuid = {uuid:UUID} WHERE project_id = {project:Int32}
 ${newestFirst} LIMIT 1000`,
     { project: projectId, uuid },
   );
@@ -230,13 +268,17 @@ export async function historicalTotal(store: EventStore, projectId: number): Pro
   return Number(rows[0]?.events ?? 0);
 }
 
-function joined(...parts: readonly { sql: readonly string[]; params: Readonly<Record<string, QueryParam>> }[]): {
-  sql: string;
-  params: Record<string, QueryParam>;
+function joined(...parts: readonly Conditions[]): {
+  readonly sql: string;
+  readonly params: Record<string, QueryParam>;
+  /** To stand before WHERE: nothing, or the condition to begin with. */
+  readonly prewhere: string;
 } {
+  const narrow = parts.map((part) => part.narrow).find((condition) => condition !== undefined);
   const params: Record<string, QueryParam> = {};
   for (const part of parts) Object.assign(params, part.params);
-  return { sql: parts.flatMap((part) => part.sql).join(' AND '), params };
+  const sql = parts.flatMap((part) => part.sql).join(' AND ');
+  return { sql, params, prewhere: narrow === undefined ? '' : `PREWHERE ${narrow} ` };
 }
 
 function keyOf(row: KeyRow): EventKey {

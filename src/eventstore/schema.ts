@@ -1,4 +1,5 @@
 import { events } from './migrations/0001-events.ts';
+import { uuidFilter } from './migrations/0002-uuid-filter.ts';
 import { singleForm, type SchemaForm } from './schema-form.ts';
 
 export interface StoreMigration {
@@ -7,7 +8,10 @@ export interface StoreMigration {
 }
 
 /** Numbered from 1, forward only, never changed once landed. Every statement may run twice: a crash may fall between two. */
-export const migrations: readonly StoreMigration[] = [{ name: 'events', statements: events }];
+export const migrations: readonly StoreMigration[] = [
+  { name: 'events', statements: events },
+  { name: 'uuid filter', statements: uuidFilter },
+];
 
 /** What a transport offers to bring the schema up to date. */
 export interface SchemaConnection {

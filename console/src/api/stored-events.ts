@@ -6,10 +6,12 @@ import type { Query } from './request.ts';
 export type StoredEvent = Static<typeof eventSchema>;
 
 const pageSize = 100;
+/** More than a screen shows. One person's events lie far apart, so that the store reads much for each of them. */
+export const personPageSize = 30;
 
 /** Newest first. `filter`: as the API takes it. */
-export function eventPages(projectId: number, filter: Query) {
-  return apiPages<StoredEvent>(projectPath(projectId, 'events'), { ...filter, limit: pageSize });
+export function eventPages(projectId: number, filter: Query, limit = pageSize) {
+  return apiPages<StoredEvent>(projectPath(projectId, 'events'), { ...filter, limit });
 }
 
 export function eventQuery(projectId: number, uuid: string) {

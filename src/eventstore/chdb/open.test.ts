@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
+import { getEvent } from '../reads.ts';
 import { countRows, insertRows, newProject, testRow } from '../conformance.ts';
 import { alive, tempChdb, until, type TempChdb } from '../../../test/support/chdb.ts';
 
@@ -59,6 +60,33 @@ describe('opening the embedded engine', () => {
     const [, path] = /\(([^)]*)\)/.exec(health.detail) ?? [];
     await rm(path ?? '', { recursive: true });
     expect(await second.store.health()).toEqual({ ok: true, detail: '' });
+  });
+
+  it('a store of the first schema is taken along: its events get the filter of uuids, and are found by theirs', async () => {
+    const root = await tempRoot();
+    const project = newProject();
+    const row = testRow(project);
+    const first = await tempChdb({}, root);
+    await first.close();
+    const { Session } = await import('chdb');
+    const session = new Session(join(root, 'events'));
+    await session.queryAsync('ALTER TABLE millrace.events DROP INDEX uuid_filter SETTINGS mutations_sync = 1');
+    await session.queryAsync(
+      'ALTER TABLE millrace.schema_version DELETE WHERE version > 1 SETTINGS mutations_sync = 1',
+    );
+    await session.queryAsync(`INSERT INTO millrace.events (project_id, day, event, uuid, distinct_id, timestamp, properties,
+  historical_migration, received_at) SELECT ${project}, toDate32('2024-01-01'), 'old', '${row.uuid}', 'a', now64(6), '{}', false, now64(6)`);
+    session.close();
+    const { store } = await open({}, root);
+    const filled = async (): Promise<boolean> => {
+      const [index] = await store.query<{ bytes: string }>(
+        "SELECT data_compressed_bytes AS bytes FROM system.data_skipping_indices WHERE name = 'uuid_filter'",
+      );
+      return Number(index?.bytes ?? 0) > 0;
+    };
+    await until(filled, 'the filter to be there for the old event');
+    expect(await getEvent(store, project, row.uuid)).toMatchObject({ event: 'old' });
+    expect(await getEvent(store, project, testRow(project).uuid)).toBeUndefined();
   });
 
   it('refuses a schema of a newer program with a sentence', async () => {

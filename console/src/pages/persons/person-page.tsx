@@ -19,7 +19,7 @@ import { UserText } from '../../components/user-text.tsx';
 import { useProject } from '../../shell/project-context.tsx';
 import { eventColumns } from '../../components/event-columns.tsx';
 import { EventPanel } from '../../components/event-panel.tsx';
-import { eventPages } from '../../api/stored-events.ts';
+import { eventPages, personPageSize } from '../../api/stored-events.ts';
 import { personQuery, type Person } from './persons-query.ts';
 
 const route = getRouteApi('/projects/$projectId/persons/$distinctId');
@@ -109,7 +109,7 @@ function PersonEvents({ person, distinctId }: PersonEventsProps) {
   const { uuid } = route.useSearch();
   const navigate = route.useNavigate();
   const filter = person === undefined ? { distinct_id: distinctId } : { person_id: person.uuid };
-  const pages = useInfiniteQuery(eventPages(id, filter));
+  const pages = useInfiniteQuery(eventPages(id, filter, personPageSize));
   const table = usePageRows(pages);
   const columns = useMemo(
     () =>
