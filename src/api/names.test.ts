@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestApp, type TestApp } from '../../test/support/app.ts';
 import { tempChdb, type TempChdb } from '../../test/support/chdb.ts';
-import { insertRows, testRow } from '../eventstore/conformance.ts';
+import { insertRows, newProject, testRow } from '../eventstore/conformance.ts';
 import type { EventStore } from '../eventstore/eventstore.ts';
+import { propertyNames } from '../eventstore/names.ts';
 import { nameRoutes } from './names.ts';
 
 // Real: HTTP server, keys and scopes, the embedded engine; its queries are counted.
@@ -62,6 +63,22 @@ describe('names for pickers', () => {
       ["o'hara", 1],
     ]);
     expect(body).toMatchObject({ count: 3, results: [{ last_seen: '2025-06-15T15:06:40.000000Z' }, {}, {}] });
+  });
+
+  it('of properties: of the newest 10,000 events, wherever those lie in time', async () => {
+    const project = newProject();
+    const at = (days: number, properties: string) =>
+      testRow(project, { properties, timestampMicros: newest - days * 86_400 * second });
+    const rows = Array.from({ length: 10_050 }, (_, index) => at(index / 2_000, '{"new":1}'));
+    await insertRows(chdb.store, 'sample-near', [...rows, at(20, '{"old":1}')]);
+    const names = async () => await propertyNames(chdb.store, project, undefined);
+    expect(await names()).toMatchObject({ sampledEvents: 10_000, properties: [{ name: 'new', count: 10_000 }] });
+    // The newest of all is alone in its month.
+    await insertRows(chdb.store, 'sample-far', [at(-400, '{"far":1}')]);
+    expect((await names()).properties.map(({ name, count }) => [name, count])).toEqual([
+      ['new', 9_999],
+      ['far', 1],
+    ]);
   });
 
   it('of properties: with the types of their values, also beside a number that no double holds', async () => {

@@ -1,5 +1,5 @@
-import type { StoreReader } from './eventstore.ts';
-import { readableProperties } from './filters.ts';
+import type { QueryParam, StoreReader } from './eventstore.ts';
+import { readableProperties, timeConditions } from './filters.ts';
 
 export interface EventName {
   readonly name: string;
@@ -21,6 +21,8 @@ export interface PropertySample {
 const namesMax = 10_000;
 /** Of the newest events: enough to meet every property that is in use, and a fraction of a second of work. */
 const sampleMax = 10_000;
+const sampleDays = [1n, 7n, 31n];
+const dayMicros = 86_400_000_000n;
 
 /** Where the engine cannot read them otherwise, numbers that no double holds are texts. */
 const readable = `if(isValidJSON(properties), properties, ${readableProperties})`;
@@ -48,12 +50,18 @@ export async function propertyNames(
   projectId: number,
   event: string | undefined,
 ): Promise<PropertySample> {
-  const params = { project: projectId, ...(event === undefined ? {} : { event }) };
-  const sample = `SELECT timestamp, properties FROM events
-  WHERE project_id = {project:Int32}${event === undefined ? '' : ' AND event = {event:String}'}
-  ORDER BY timestamp DESC LIMIT ${sampleMax}`;
+  const isAsked = `project_id = {project:Int32}${event === undefined ? '' : ' AND event = {event:String}'}`;
+  const asked = { project: projectId, ...(event === undefined ? {} : { event }) };
+  const after = await sampleStart(store, isAsked, asked);
+  const range = timeConditions('timestamp', after);
+  const where = [isAsked, ...range.sql].join(' AND ');
+  const params = { ...asked, ...range.params };
+  const sample = `SELECT timestamp, properties FROM events WHERE ${where} ORDER BY timestamp DESC LIMIT ${sampleMax}`;
   const [counted, rows] = await Promise.all([
-    store.query<{ found: string }>(`SELECT count() AS found FROM (${sample})`, params),
+    store.query<{ found: string }>(
+      `SELECT count() AS found FROM (SELECT 1 FROM events WHERE ${where} LIMIT ${sampleMax})`,
+      params,
+    ),
     store.query<NameRow & { readonly types: readonly string[] }>(
       `SELECT tupleElement(pair, 1) AS name, count() AS found, toUnixTimestamp64Micro(max(timestamp)) AS micros,
   arraySort(groupUniqArray(${typeSql('tupleElement(pair, 2)')})) AS types
@@ -64,6 +72,33 @@ GROUP BY name ORDER BY count() DESC, name LIMIT ${namesMax}`,
   ]);
   const properties = rows.map((row) => Object.assign(nameOf(row), { types: row.types }));
   return { sampledEvents: Number(counted[0]?.found ?? 0), properties };
+}
+
+/**
+ * A time after which there are enough events for the sample, so that no older ones are read: some days before the newest.
+ * Undefined: there are not enough in a month, or none at all.
+ */
+async function sampleStart(
+  store: StoreReader,
+  where: string,
+  params: Readonly<Record<string, QueryParam>>,
+): Promise<bigint | undefined> {
+  const [newest] = await store.query<{ micros: string }>(
+    `SELECT toUnixTimestamp64Micro(timestamp) AS micros FROM events WHERE ${where} ORDER BY timestamp DESC LIMIT 1`,
+    params,
+  );
+  if (newest === undefined) return undefined;
+  for (const days of sampleDays) {
+    const start = BigInt(newest.micros) - days * dayMicros;
+    const range = timeConditions('timestamp', start);
+    const sql = `SELECT 1 FROM events WHERE ${[where, ...range.sql].join(' AND ')} LIMIT ${sampleMax}`;
+    const [counted] = await store.query<{ found: string }>(`SELECT count() AS found FROM (${sql})`, {
+      ...params,
+      ...range.params,
+    });
+    if (Number(counted?.found) === sampleMax) return start;
+  }
+  return undefined;
 }
 
 function nameOf({ name, found, micros }: NameRow): EventName {
