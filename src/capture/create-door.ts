@@ -1,21 +1,33 @@
 import type { Settings } from '../config/settings.ts';
 import { LogUnavailableError, type EventLogWriter, type RecordHeader } from '../eventlog/eventlog.ts';
-import { slotOf } from '../eventlog/slot-of.ts';
+import { slotOfPart } from '../eventlog/slot-of.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { AcceptedBatch, Door } from '../batch/door.ts';
 import { unavailable } from './project-key.ts';
+import { splitBatch, type BatchPart, type SplitLimits } from './split-batch.ts';
+import type { Spreads } from './spreads.ts';
 
 export interface DoorDeps {
   readonly log: EventLogWriter;
-  readonly settings: Pick<Settings, 'backlogEventsMax' | 'backlogBytesMax'>;
+  readonly settings: Pick<Settings, 'backlogEventsMax' | 'backlogBytesMax'> & SplitLimits;
   readonly metrics: Metrics;
+  /** Absent: no project is spread, as in a log of one slot. */
+  readonly spreads?: Spreads;
 }
 
 const retryAfterSeconds = 5;
 
 /** The one door into the event log. It refuses (503) while a lane holds more than it may, before anything is written. */
-export function createDoor({ log, settings, metrics }: DoorDeps): Door {
+export function createDoor({ log, settings, metrics, spreads }: DoorDeps): Door {
   const component = 'capture';
+  /**
+   * All parts, or an error: then some of them may be in the log, as may be a batch whose answer got lost. The sender sends all of it
+   * again, and what is there is recognised by the ids of its events.
+   */
+  const append = async ({ part, batch }: BatchPart): Promise<void> => {
+    const slot = slotOfPart(batch.projectId, part, log.slots);
+    await log.append(batch.lane, { header: headerOf(batch, part), body: batch.body }, slot);
+  };
   return {
     accept: async (batch) => {
       const { lane } = batch;
@@ -29,9 +41,13 @@ export function createDoor({ log, settings, metrics }: DoorDeps): Door {
           retryAfterSeconds,
         );
       }
-      try {
-        await log.append(lane, { header: headerOf(batch), body: batch.body }, slotOf(batch.projectId, log.slots));
-      } catch (cause) {
+      const spread = log.slots === 1 ? 1 : await (spreads?.of(batch.projectId) ?? 1);
+      const parts =
+        spread === 1 ? [{ part: 0, batch }] : await splitBatch(batch, Math.min(spread, log.slots), settings);
+      const ends = await Promise.allSettled(parts.map(append));
+      const failed = ends.find((end) => end.status === 'rejected');
+      if (failed !== undefined) {
+        const cause: unknown = failed.reason;
         if (!(cause instanceof LogUnavailableError)) throw cause;
         metrics.count('millrace_component_errors_total', { component, error_type: 'log_unavailable' });
         throw unavailable('The events could not be stored durably; try again.', retryAfterSeconds, cause);
@@ -42,7 +58,7 @@ export function createDoor({ log, settings, metrics }: DoorDeps): Door {
   };
 }
 
-function headerOf(batch: AcceptedBatch): RecordHeader {
+function headerOf(batch: AcceptedBatch, part: number): RecordHeader {
   const { projectId, receivedAt, encoding, events, requestId, sentAt, ip } = batch;
   return {
     projectId,
@@ -52,5 +68,6 @@ function headerOf(batch: AcceptedBatch): RecordHeader {
     requestId,
     ...(sentAt === undefined ? {} : { sentAt }),
     ...(ip === undefined ? {} : { ip }),
+    ...(part === 0 ? {} : { part }),
   };
 }

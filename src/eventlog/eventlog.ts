@@ -4,8 +4,8 @@
  * Terms
  * - lane: live and historical requests queue apart, so that years of history never delay what happens now.
  * - record: one accepted request, its body as it was received, with what is needed to process it the same way twice.
- * - slot: a log is cut into slots, 0 … slots - 1; all records of a project are in one (slot-of.ts). The files of one machine
- *   are one slot.
+ * - slot: a log is cut into slots, 0 … slots - 1; all records of a project are in one, or those of a distinct id where the project
+ *   is spread (slot-of.ts). The files of one machine are one slot.
  * - seq: position of a record in its slot and lane; strictly increasing, never reused.
  *
  * Promises (checked by conformance.ts for every adapter)
@@ -33,6 +33,8 @@ export interface RecordHeader {
   readonly events: number;
   /** Id of the HTTP request, to find it in the log. */
   readonly requestId: string;
+  /** Of a project that is spread: which part of it these events are, and so which slot; absent: the first. */
+  readonly part?: number;
 }
 
 export interface LogRecord {

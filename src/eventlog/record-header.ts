@@ -13,7 +13,7 @@ export function parseRecordHeader(text: string): RecordHeader | undefined {
 
 function isHeader(value: unknown): value is RecordHeader {
   if (typeof value !== 'object' || value === null) return false;
-  const { projectId, receivedAt, sentAt, ip, encoding, events, requestId } = value as Partial<
+  const { projectId, receivedAt, sentAt, ip, encoding, events, requestId, part } = value as Partial<
     Record<keyof RecordHeader, unknown>
   >;
   return (
@@ -23,6 +23,7 @@ function isHeader(value: unknown): value is RecordHeader {
     (ip === undefined || typeof ip === 'string') &&
     bodyEncodings.some((each) => each === encoding) &&
     Number.isInteger(events) &&
-    typeof requestId === 'string'
+    typeof requestId === 'string' &&
+    (part === undefined || Number.isInteger(part))
   );
 }

@@ -64,6 +64,14 @@ export interface Database extends DeadLetterTables, ImportTables, ProcessTables 
     timezone: string;
     created_at: string;
     updated_at: string;
+    /** Slots that its events are spread over; 1: all of them are in one. */
+    spread: Generated<number>;
+    /** What `spread` was until `spread_at`. */
+    spread_before: Generated<number>;
+    /** By the clock of the database, ms since the epoch. */
+    spread_at: Generated<number>;
+    /** The most that it ever was: events may wait in so many slots. Above 1 its persons and groups are shared between slots. */
+    spread_max: Generated<number>;
   };
   personal_api_keys: {
     id: string;
@@ -299,6 +307,8 @@ export interface Database extends DeadLetterTables, ImportTables, ProcessTables 
     is_identified: Flag;
     /** JSON object: property → register {v: value, t: µs, k: 'set'|'once'|'unset'}; see persons/registers.ts. */
     registers: string;
+    /** Goes up with every change in a project that is spread: what was computed from another one is computed again. */
+    version: Generated<number>;
   };
   person_distinct_ids: {
     project_id: number;

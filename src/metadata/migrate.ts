@@ -16,6 +16,7 @@ import { slots } from './migrations/0012-slots.ts';
 import { sharedImports } from './migrations/0013-shared-imports.ts';
 import { processes } from './migrations/0014-processes.ts';
 import { slotLogs } from './migrations/0015-slot-logs.ts';
+import { spreadProjects } from './migrations/0016-spread-projects.ts';
 import { columnTypes, type Dialect, type Migration } from './migrations/migration.ts';
 import type { Queries } from './queries.ts';
 
@@ -36,6 +37,7 @@ const migrations: readonly Migration[] = [
   sharedImports,
   processes,
   slotLogs,
+  spreadProjects,
 ];
 
 /** The schema version that this program needs. */

@@ -1,6 +1,14 @@
 import type { Queries } from '../metadata/queries.ts';
 import type { JsonObject } from '../base/json.ts';
-import { loadGroups, loadGroupTypes, type GroupChanges, type GroupRow, type GroupTypeRow } from './group-rows.ts';
+import {
+  loadGroups,
+  loadGroupTypes,
+  lockGroups,
+  type GroupChanges,
+  type GroupRow,
+  type GroupTypeRow,
+  type SharedGroupChanges,
+} from './group-rows.ts';
 import { applyChanges, formatRegisters, parseRegisters, type Registers } from './registers.ts';
 
 /** Group types that a project keeps. */
@@ -15,6 +23,8 @@ interface Group {
   createdAt: number;
   readonly registers: Registers;
   changedIn: number;
+  /** Read from the store, or in the changes of an earlier window. */
+  isStored: boolean;
 }
 
 /** Asked for before the index of the type is known to exist. */
@@ -34,6 +44,7 @@ export const groupsMaxDefault = 50_000;
 export class GroupStore {
   readonly #db: Queries;
   readonly #groupsMax: () => number;
+  readonly #load: typeof loadGroups;
   #types = new Map<number, Map<string, number>>();
   #groups = new Map<string, Group>();
   #wantedTypes = new Set<number>();
@@ -43,9 +54,15 @@ export class GroupStore {
   #newTypes: GroupTypeRow[] = [];
   #changed: Group[] = [];
 
-  constructor(db: Queries, groupsMax: () => number = () => groupsMaxDefault) {
+  constructor(db: Queries, groupsMax: () => number = () => groupsMaxDefault, load = loadGroups) {
     this.#db = db;
     this.#groupsMax = groupsMax;
+    this.#load = load;
+  }
+
+  /** For one transaction, of groups that other slots change, too. */
+  static shared(tx: Queries): GroupStore {
+    return new GroupStore(tx, undefined, lockGroups);
   }
 
   begin(window: number): void {
@@ -78,8 +95,10 @@ export class GroupStore {
       for (const projectId of projectIds) this.#types.set(projectId, new Map());
       for (const row of rows) this.#types.get(row.project_id)?.set(row.name, row.type_index);
     }
-    for (const wanted of this.#missingByType().values()) {
-      const rows = await loadGroups(this.#db, wanted.projectId, wanted.typeIndex, [...wanted.keys]);
+    // In one order for all, where they are locked.
+    const missing = [...this.#missingByType().values()];
+    for (const wanted of missing.sort((a, b) => a.projectId - b.projectId || a.typeIndex - b.typeIndex)) {
+      const rows = await this.#load(this.#db, wanted.projectId, wanted.typeIndex, [...wanted.keys]);
       for (const row of rows) this.#groups.set(mapKey(row.project_id, row.type_index, row.group_key), groupOf(row));
     }
     this.#wantedTypes.clear();
@@ -108,7 +127,7 @@ export class GroupStore {
     let group = this.#groups.get(at);
     let changed = false;
     if (group === undefined) {
-      group = { projectId, typeIndex, key, createdAt: micros, registers: new Map(), changedIn: 0 };
+      group = { projectId, typeIndex, key, createdAt: micros, registers: new Map(), changedIn: 0, isStored: false };
       this.#groups.set(at, group);
       changed = true;
     }
@@ -125,9 +144,21 @@ export class GroupStore {
   takeChanges(): GroupChanges {
     const types = this.#newTypes;
     const groups = this.#changed.map(toRow);
+    for (const group of this.#changed) group.isStored = true;
     this.#newTypes = [];
     this.#changed = [];
     return { types, groups };
+  }
+
+  /** As takeChanges, with those apart that the store does not have. */
+  takeSharedChanges(): SharedGroupChanges {
+    const isNew = this.#changed.map(({ isStored }) => !isStored);
+    const { types, groups } = this.takeChanges();
+    return {
+      types,
+      groups: groups.filter((_, index) => isNew[index] !== true),
+      added: groups.filter((_, index) => isNew[index] === true),
+    };
   }
 
   committed(window: number): void {
@@ -167,6 +198,7 @@ function groupOf(row: GroupRow): Group {
     createdAt: row.created_at_micros,
     registers: parseRegisters(row.registers),
     changedIn: 0,
+    isStored: true,
   };
 }
 

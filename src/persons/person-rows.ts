@@ -2,10 +2,11 @@ import type { Database } from '../metadata/database.ts';
 import type { Queries } from '../metadata/queries.ts';
 import { chunks, paddedChunks } from './chunks.ts';
 
-const idsPerQuery = 512;
-const rowsPerInsert = 256;
+export const idsPerQuery = 512;
+export const rowsPerInsert = 256;
 
-export type PersonRow = Readonly<Database['persons']>;
+export type PersonRow = Readonly<Omit<Database['persons'], 'version'>>;
+type LoadedPerson = PersonRow & { readonly version: number; readonly distinct_id: string };
 export type DistinctIdRow = Readonly<Database['person_distinct_ids']>;
 
 /** `from` has become part of `to`: its ids move, it goes. */
@@ -27,8 +28,8 @@ export async function loadPersons(
   db: Queries,
   projectId: number,
   distinctIds: readonly string[],
-): Promise<(PersonRow & { readonly distinct_id: string })[]> {
-  const found = new Map<string, PersonRow & { readonly distinct_id: string }>();
+): Promise<LoadedPerson[]> {
+  const found = new Map<string, LoadedPerson>();
   for (const ids of paddedChunks(distinctIds, idsPerQuery)) {
     const rows = await db
       .selectFrom('person_distinct_ids as d')
@@ -36,6 +37,7 @@ export async function loadPersons(
         join.onRef('p.project_id', '=', 'd.project_id').onRef('p.uuid', '=', 'd.person_uuid'),
       )
       .select(['d.distinct_id', 'p.project_id', 'p.uuid', 'p.created_at_micros', 'p.is_identified', 'p.registers'])
+      .select('p.version')
       .where('d.project_id', '=', projectId)
       .where('d.distinct_id', 'in', ids)
       .execute();
@@ -80,11 +82,11 @@ export async function writePersonChanges(tx: Queries, changes: PersonChanges): P
 }
 
 /** In the order of the table's key: rows that lie on one page are written one after the other. The stores keep no other order. */
-function inOrder<T>(rows: readonly T[], keyOf: (row: T) => string): readonly T[] {
+export function inOrder<T>(rows: readonly T[], keyOf: (row: T) => string): readonly T[] {
   return rows.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : Number(keyOf(a) > keyOf(b))));
 }
 
-async function writeMerge(tx: Queries, { projectId, from, to }: MergeRow): Promise<void> {
+export async function writeMerge(tx: Queries, { projectId, from, to }: MergeRow): Promise<void> {
   await tx
     .updateTable('person_distinct_ids')
     .set({ person_uuid: to })

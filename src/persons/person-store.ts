@@ -1,5 +1,6 @@
 import type { Queries } from '../metadata/queries.ts';
 import { loadPersons, type DistinctIdRow, type MergeRow, type PersonChanges } from './person-rows.ts';
+import type { SeenPerson, SharedPersonChanges } from './shared-person-rows.ts';
 import { current, Person, personUuid } from './person.ts';
 import { RecentIds } from './recent-ids.ts';
 import { formatRegisters, noChanges, type PropertyChanges } from './registers.ts';
@@ -54,6 +55,7 @@ export class PersonStore {
   #changed: Person[] = [];
   #newIds: NewId[] = [];
   #merges: { readonly from: Person; readonly into: Person }[] = [];
+  #consulted = new Set<Person>();
 
   /** `idsMax`: distinct ids to keep in memory; more only while they are not stored yet. */
   constructor(db: Queries, idsMax: () => number = () => idsMaxDefault) {
@@ -120,6 +122,7 @@ export class PersonStore {
         createdAt: micros,
         isIdentified: false,
         isStored: false,
+        version: 0,
         registersJson: '{}',
       }),
     );
@@ -176,6 +179,19 @@ export class PersonStore {
     return { persons, distinctIds, merges };
   }
 
+  /** Where others write the same persons: what happens next depends on what the person with this id is now. */
+  consult(projectId: number, distinctId: string): void {
+    const person = this.find(projectId, distinctId);
+    if (person?.isStored === true) this.#consulted.add(person);
+  }
+
+  /** As takeChanges, with every stored person that was changed or consulted. */
+  takeSharedChanges(): SharedPersonChanges {
+    const seen = new Set([...this.#consulted, ...this.#changed.filter(({ isStored }) => isStored)]);
+    this.#consulted = new Set();
+    return { ...this.takeChanges(), seen: [...seen].map(toSeen) };
+  }
+
   committed(window: number): void {
     this.#committed = window;
   }
@@ -189,6 +205,7 @@ export class PersonStore {
     this.#changed = [];
     this.#newIds = [];
     this.#merges = [];
+    this.#consulted = new Set();
   }
 
   #remember(person: Person): Person {
@@ -245,8 +262,13 @@ function personOf(row: Awaited<ReturnType<typeof loadPersons>>[number]): Person 
     createdAt: row.created_at_micros,
     isIdentified: row.is_identified === 1,
     isStored: true,
+    version: row.version,
     registersJson: row.registers,
   });
+}
+
+function toSeen({ projectId, uuid, version }: Person): SeenPerson {
+  return { projectId, uuid, version };
 }
 
 function toRow(person: Person) {

@@ -10,6 +10,8 @@ export class Person {
   isIdentified: boolean;
   /** In the store, or in the changes of a window that commits before the present one. */
   isStored: boolean;
+  /** As it was loaded, see person-rows.ts; 0 of a new one. */
+  readonly version: number;
   /** Set once this person has become part of another; ids that still point here mean that one. */
   mergedInto: Person | null = null;
   /** Number of the last window that changed it; 0: none since it was loaded. */
@@ -23,6 +25,7 @@ export class Person {
     readonly createdAt: number;
     readonly isIdentified: boolean;
     readonly isStored: boolean;
+    readonly version: number;
     /** Read only when somebody needs them. */
     readonly registersJson: string;
   }) {
@@ -31,6 +34,7 @@ export class Person {
     this.createdAt = fields.createdAt;
     this.isIdentified = fields.isIdentified;
     this.isStored = fields.isStored;
+    this.version = fields.version;
     this.#registersJson = fields.registersJson;
   }
 

@@ -4,7 +4,8 @@ import { RecentIds } from './recent-ids.ts';
 
 function person(projectId: number, id: string): Person {
   const uuid = personUuid(projectId, id);
-  return new Person({ projectId, uuid, createdAt: 0, isIdentified: false, isStored: true, registersJson: '{}' });
+  const fields = { createdAt: 0, isIdentified: false, isStored: true, version: 0, registersJson: '{}' };
+  return new Person({ projectId, uuid, ...fields });
 }
 
 function at(id: string): [Buffer, number, number] {

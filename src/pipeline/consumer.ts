@@ -5,6 +5,7 @@ import { scanLimits } from '../batch/limits.ts';
 import type { Failpoint } from '../base/failpoint.ts';
 import type { Settings } from '../config/settings.ts';
 import { lanes, type EventLogReader, type Lane } from '../eventlog/eventlog.ts';
+import type { SpreadProject } from '../eventlog/slot-of.ts';
 import { StoreUnavailableError, type EventStore } from '../eventstore/eventstore.ts';
 import type { RowMemory } from '../eventstore/rows.ts';
 import { Tap } from '../live/tap.ts';
@@ -63,8 +64,10 @@ export interface Fellows {
   /** How many consumers there are, with this one. */
   readonly count: () => number;
   readonly rowMemory: RowMemory;
-  /** Projects of the slot. */
+  /** Projects of the slot: here their persons are made anew, and one that is spread has its first part. */
   readonly owns: (projectId: number) => boolean;
+  /** Projects of which the slot has events. */
+  readonly serves: (project: SpreadProject) => boolean;
   readonly configs: ConfigReads;
   readonly dueRebuilds: () => ReturnType<typeof dueRebuilds>;
   /** How far the lane lags behind, s; the process shows the worst of its slots. */
@@ -151,7 +154,7 @@ class Consumer {
       log: deps.log,
       hold: (tx) => holdSlot(tx, hold),
       ...(deps.logFailure && { logFailure: deps.logFailure }),
-      ...(fellows && { reads: fellows.configs, owns: fellows.owns }),
+      ...(fellows && { reads: fellows.configs, serves: fellows.serves }),
     });
     const limits = {
       scan: scanLimits(settings.captureEventBytesMax),
@@ -178,7 +181,8 @@ class Consumer {
       ...(deps.rebuildLookMs && { lookMs: deps.rebuildLookMs }),
       ...(fellows && { dueRebuilds: fellows.dueRebuilds, owns: fellows.owns }),
     });
-    this.#storeDeps = { db, hold, reader, clock, failpoint, insert: (window) => this.#insert(window) };
+    const onConflict = (): void => deps.metrics.count('millrace_profile_conflicts_total', {});
+    this.#storeDeps = { db, hold, reader, clock, failpoint, onConflict, insert: (window) => this.#insert(window) };
   }
 
   stop(): void {

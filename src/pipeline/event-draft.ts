@@ -10,6 +10,8 @@ export interface RecordContext {
   readonly lane: Lane;
   readonly seq: number;
   readonly projectId: number;
+  /** Of a project that is spread, see RecordHeader; 0: the first, or the only one. */
+  readonly part: number;
   /** Arrival, ms since the epoch. */
   readonly receivedAt: number;
   /** When the sender says that it sent the body, ms since the epoch. */

@@ -1,16 +1,18 @@
 import type { Queries } from '../metadata/queries.ts';
 
-/** Which projects exist. Creating and deleting one changes the config revision, which empties the memory. */
+/** Which projects exist. Creating, deleting and spreading one changes the config revision, which empties the memory. */
 export interface KnownProjects {
   /** Looks up what is not known for this revision. */
   load(revision: number, projectIds: Iterable<number>): Promise<void>;
   has(projectId: number): boolean;
+  /** Whether its persons and groups are changed by several slots: it is spread, or was. */
+  isShared(projectId: number): boolean;
 }
 
 const idsPerQuery = 500;
 
 export function createKnownProjects(db: Queries): KnownProjects {
-  let known = new Map<number, boolean>();
+  let known = new Map<number, { readonly exists: boolean; readonly isShared: boolean }>();
   let loadedFor = -1;
   return {
     load: async (revision, projectIds) => {
@@ -19,11 +21,12 @@ export function createKnownProjects(db: Queries): KnownProjects {
       const missing = [...new Set(projectIds)].filter((id) => !known.has(id));
       for (let from = 0; from < missing.length; from += idsPerQuery) {
         const ids = missing.slice(from, from + idsPerQuery);
-        const rows = await db.selectFrom('projects').select('id').where('id', 'in', ids).execute();
-        const found = new Set(rows.map((row) => row.id));
-        for (const id of ids) known.set(id, found.has(id));
+        const rows = await db.selectFrom('projects').select(['id', 'spread_max']).where('id', 'in', ids).execute();
+        const found = new Map(rows.map((row) => [row.id, row.spread_max]));
+        for (const id of ids) known.set(id, { exists: found.has(id), isShared: (found.get(id) ?? 1) > 1 });
       }
     },
-    has: (projectId) => known.get(projectId) === true,
+    has: (projectId) => known.get(projectId)?.exists === true,
+    isShared: (projectId) => known.get(projectId)?.isShared === true,
   };
 }

@@ -1,9 +1,9 @@
+import { inflateBody } from '../batch/inflate-body.ts';
 import type { ScanLimits } from '../batch/limits.ts';
 import { scanBatch } from '../batch/scan.ts';
 import type { ScannedBatch } from '../batch/scanned-batch.ts';
 import type { IntactRecord, Lane } from '../eventlog/eventlog.ts';
 import type { EventDraft, RecordContext } from './event-draft.ts';
-import { inflateBody } from './steps/inflate-body.ts';
 import { createSplicer, type Splicer } from './splicer.ts';
 import type { Selection } from './window.ts';
 
@@ -51,12 +51,14 @@ export function draftsInOrder({ drafts }: OpenRecord): (index: number) => EventD
 
 /** Throws when the body cannot be read, which was checked on arrival. */
 export function openRecord(lane: Lane, record: IntactRecord, limits: BodyLimits, selection?: Selection): OpenRecord {
-  const scan = scanBatch(inflateBody(record, limits.inflatedBytesMax), limits.scan);
-  const { header, seq } = record;
+  const { header, body, seq } = record;
+  const { encoding } = header;
+  const scan = scanBatch(inflateBody({ encoding, body }, limits.inflatedBytesMax), limits.scan);
   const context: RecordContext = {
     lane,
     seq,
     projectId: header.projectId,
+    part: header.part ?? 0,
     receivedAt: header.receivedAt,
     sentAt: header.sentAt,
     ip: lane === 'live' ? header.ip : undefined,

@@ -2,6 +2,7 @@ import { formatProperties } from './event-draft.ts';
 import type { Step, StepDeps } from './step.ts';
 import { createEachDraft, createEachRaw } from './steps/each-event.ts';
 import { noteClientWarning } from './steps/note-client-warning.ts';
+import { noteProfiles } from './steps/note-profiles.ts';
 import { readEvents } from './steps/read-events.ts';
 import { readGroups } from './steps/read-groups.ts';
 import { refuseUnknownProject } from './steps/refuse-unknown-project.ts';
@@ -28,9 +29,14 @@ export interface Order {
  * later ones do not see. Of the events of a record, each step takes all before the next one begins.
  */
 export function createOrder(deps: StepDeps): Order {
-  const { observers, results } = deps;
+  const { observers, projects, results } = deps;
   const eachRaw = createEachRaw(deps);
   const eachDraft = createEachDraft(deps);
+  // Of projects whose persons and groups are this slot's own.
+  const eachOwn: typeof eachDraft = (act) => {
+    const step = eachDraft(act);
+    return (record) => (projects.isShared(record.context.projectId) ? undefined : step(record));
+  };
   return {
     read: [
       // First: while a range is bisected, an event that is not selected is not even counted.
@@ -52,14 +58,15 @@ export function createOrder(deps: StepDeps): Order {
       eachDraft(readGroups),
       eachDraft(noteClientWarning),
       wantForSpliced(deps),
-      eachDraft(wantForDraft(deps)),
+      eachOwn(wantForDraft(deps)),
     ],
     // Here the persons and groups are loaded that the events of several records want.
     store: [
       // Before anything is changed: an event that cannot be written must not leave traces.
       eachDraft(formatProperties),
       updatePersons(deps),
-      eachDraft(updateGroups(deps)),
+      eachOwn(updateGroups(deps)),
+      noteProfiles(deps),
       // Rows hold no person, so that it does not matter that persons go on changing.
       writeRows(deps),
       tellStored(deps),

@@ -4,11 +4,13 @@ import { StoreUnavailableError, type EventStore } from '../eventstore/eventstore
 import type { Metadata } from '../metadata/database.ts';
 import { SlotLostError, type SlotHold } from '../metadata/slots.ts';
 import { MetadataUnreadError } from '../metadata/unread-error.ts';
+import { ProfileConflictError } from '../persons/profile-conflict.ts';
 import type { Log } from '../telemetry/log.ts';
 import { bisect } from './bisect.ts';
 import { writeWindow } from './store-window.ts';
 import type { WindowBuilder } from './window-builder.ts';
 import type { Selection, Window } from './window.ts';
+import { ProjectSpreadError } from './window-projects.ts';
 
 /** Failures of one range in a row after which its events are suspected. */
 const failuresMax = 3;
@@ -152,9 +154,8 @@ async function searchRange(deps: SearchDeps, { lane, from, to }: Suspect, known:
 
 /** Whatever is in the range, it is not to blame. */
 function isOfStores(error: unknown): boolean {
-  return (
-    error instanceof StoreUnavailableError || error instanceof MetadataUnreadError || error instanceof SlotLostError
-  );
+  const others = [StoreUnavailableError, MetadataUnreadError, SlotLostError, ProfileConflictError, ProjectSpreadError];
+  return others.some((each) => error instanceof each);
 }
 
 class RolledBack extends Error {}

@@ -6,6 +6,7 @@ import type { KnownProjects } from './known-projects.ts';
 import type { LiveNotes } from './live-notes.ts';
 import type { Observers } from './observers.ts';
 import type { OpenRecord } from './open-record.ts';
+import type { ProfileNotes } from './profile-notes.ts';
 import type { WindowResults } from './window-results.ts';
 import type { WindowRows } from './window-rows.ts';
 
@@ -16,6 +17,7 @@ export interface StepDeps {
   readonly queue: ChainQueue;
   readonly persons: PersonStore;
   readonly groups: GroupStore;
+  readonly notes: ProfileNotes;
   readonly rows: WindowRows;
   readonly observers: Observers;
   readonly results: WindowResults;

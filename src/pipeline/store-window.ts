@@ -8,6 +8,7 @@ import type { Queries } from '../metadata/queries.ts';
 import { holdSlot, type SlotHold } from '../metadata/slots.ts';
 import { writeGroupChanges } from '../persons/group-rows.ts';
 import { writePersonChanges } from '../persons/person-rows.ts';
+import { ProfileConflictError } from '../persons/profile-conflict.ts';
 import { writeStorageChanges } from '../plugins/services/storage-changes.ts';
 import { writeChainChanges } from '../transform/transform-chains.ts';
 import { addConfigCounts } from '../plugins/services/config-metrics.ts';
@@ -16,6 +17,7 @@ import { addDeadLetters } from './dead-letters.ts';
 import { addWarnings } from './warning-tally.ts';
 import { changesToWrite } from './window-projects.ts';
 import type { Window } from './window.ts';
+import { writeNotedProfiles } from './write-noted-profiles.ts';
 
 export interface StoreDeps {
   readonly db: Metadata;
@@ -26,7 +28,12 @@ export interface StoreDeps {
   readonly failpoint: Failpoint;
   /** Inserts, trying again while the store is away. */
   readonly insert: (window: Window) => Promise<void>;
+  /** Told of each time that another slot had changed the same persons or groups. */
+  readonly onConflict?: () => void;
 }
+
+/** Tries of a transaction beside other slots; the next one has its projects alone. */
+const sharedTriesMax = 3;
 
 /**
  * Stores one window so that a crash at any point leaves its events stored once and counted once:
@@ -42,10 +49,24 @@ export async function storeWindow(deps: StoreDeps, window: Window): Promise<void
   failpoint('before_insert');
   for (const part of rowParts(window)) if (part.rows.rows > 0) await deps.insert(part);
   failpoint('after_insert');
-  await db.transaction().execute((tx) => writeWindow(tx, hold, window, deps.clock.now()));
+  await commitWindow(deps, window);
   failpoint('after_metadata_commit');
   deps.reader.commit(window.lane, window.to);
   failpoint('after_log_commit');
+}
+
+/** Where another slot has changed persons meanwhile the transaction is done again, and nothing else. */
+async function commitWindow({ db, hold, clock, onConflict }: StoreDeps, window: Window): Promise<void> {
+  for (let tries = 0; ; tries++) {
+    const alone = tries >= sharedTriesMax;
+    try {
+      await db.transaction().execute((tx) => writeWindow(tx, hold, window, clock.now(), alone));
+      return;
+    } catch (error) {
+      if (!(error instanceof ProfileConflictError) || alone) throw error;
+      onConflict?.();
+    }
+  }
 }
 
 /** One insert each, under tokens of their own: a part that is inserted again is dropped like a whole window. */
@@ -57,16 +78,24 @@ function* rowParts(window: Window): Generator<Window> {
   yield earlierRows.length === 0 ? window : { ...window, token: `${token}:last-of-${earlierRows.length + 1}` };
 }
 
-/** Everything of a window but its rows, without what belongs to projects that are gone. `now` in ms. */
-export async function writeWindow(tx: Queries, hold: SlotHold, window: Window, now: number): Promise<void> {
+/** Everything of a window but its rows, without what belongs to projects that are gone. `now` in ms; `alone`: see changesToWrite. */
+export async function writeWindow(
+  tx: Queries,
+  hold: SlotHold,
+  window: Window,
+  now: number,
+  alone = false,
+): Promise<void> {
   await holdSlot(tx, hold);
-  const { persons, groups, chains, warnings, deadLetters, observed } = await changesToWrite(tx, window);
+  const changes = await changesToWrite(tx, window, alone);
+  const { persons, groups, notes, chains, warnings, deadLetters, observed } = changes;
   await writePersonChanges(tx, persons);
   await writeGroupChanges(tx, groups);
+  const noted = await writeNotedProfiles(tx, notes);
   await writeChainChanges(tx, chains, now);
   await writeStorageChanges(tx, window.storage);
   await writeDeliveries(tx, observed, now);
-  await addWarnings(tx, warnings);
+  await addWarnings(tx, [...warnings, ...noted]);
   await addDeadLetters(tx, deadLetters);
   await advanceCursor(tx, { slot: hold.slot, lane: window.lane }, window.from, window.to);
 }

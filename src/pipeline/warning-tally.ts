@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { hourMs } from '../base/time.ts';
 import { isoMicros } from '../base/clock.ts';
 import type { WarningOccurrence, WarningType } from '../contract/warnings.ts';
@@ -43,26 +44,40 @@ export function createWarningTally(): WarningTally {
   };
 }
 
-/** Adds to what is counted; the latest samples stay. Belongs into the transaction that moves the cursor. */
+/**
+ * Adds to what is counted; the latest samples stay. Belongs into the transaction that moves the cursor. Other slots may add to the
+ * same warnings: in one order for all, so that two transactions cannot deadlock.
+ */
 export async function addWarnings(tx: Queries, counts: readonly WarningCount[]): Promise<void> {
-  for (const { projectId, type, hour, count, lastSeen, samples } of counts) {
-    const known = await tx
-      .selectFrom('ingestion_warnings')
-      .select(['count', 'last_seen', 'samples'])
+  for (const { projectId, type, hour, count, lastSeen, samples } of counts.toSorted(byKey)) {
+    const { samples: known } = await tx
+      .insertInto('ingestion_warnings')
+      .values({ project_id: projectId, type, hour, count, last_seen: lastSeen, samples: '[]' })
+      .onConflict((conflict) =>
+        conflict.columns(['project_id', 'type', 'hour']).doUpdateSet((eb) => ({
+          count: eb('ingestion_warnings.count', '+', eb.ref('excluded.count')),
+          last_seen: sql<string>`case when excluded.last_seen > ingestion_warnings.last_seen
+            then excluded.last_seen else ingestion_warnings.last_seen end`,
+        })),
+      )
+      .returning('samples')
+      .executeTakeFirstOrThrow();
+    const merged = [...samples, ...(JSON.parse(known) as unknown[])].slice(0, samplesMax);
+    await tx
+      .updateTable('ingestion_warnings')
+      .set({ samples: JSON.stringify(merged) })
       .where('project_id', '=', projectId)
       .where('type', '=', type)
       .where('hour', '=', hour)
-      .executeTakeFirst();
-    const before = known === undefined ? [] : (JSON.parse(known.samples) as unknown[]);
-    const merged = {
-      count: count + (known?.count ?? 0),
-      last_seen: known !== undefined && known.last_seen > lastSeen ? known.last_seen : lastSeen,
-      samples: JSON.stringify([...samples, ...before].slice(0, samplesMax)),
-    };
-    await tx
-      .insertInto('ingestion_warnings')
-      .values({ project_id: projectId, type, hour, ...merged })
-      .onConflict((conflict) => conflict.columns(['project_id', 'type', 'hour']).doUpdateSet(merged))
       .execute();
   }
+}
+
+function byKey(a: WarningCount, b: WarningCount): number {
+  const order = a.projectId - b.projectId || compareText(a.type, b.type);
+  return order || compareText(a.hour, b.hour);
+}
+
+function compareText(a: string, b: string): number {
+  return a < b ? -1 : Number(a > b);
 }

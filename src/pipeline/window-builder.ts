@@ -16,6 +16,7 @@ import { Observers } from './observers.ts';
 import { openRecord, type BodyLimits, type OpenRecord } from './open-record.ts';
 import { createOrder, type Order } from './order.ts';
 import { deadLetter, failure } from './outcome.ts';
+import { ProfileNotes } from './profile-notes.ts';
 import type { Step } from './step.ts';
 import { WindowResults } from './window-results.ts';
 import { WindowRows } from './window-rows.ts';
@@ -58,6 +59,7 @@ export class WindowBuilder {
   readonly #deps: WindowBuilderDeps;
   readonly #persons: PersonStore;
   readonly #groups: GroupStore;
+  readonly #notes = new ProfileNotes();
   readonly #projects: ReturnType<typeof createKnownProjects>;
   readonly #rows: WindowRows;
   readonly #observers = new Observers();
@@ -88,6 +90,7 @@ export class WindowBuilder {
       queue: this.#queue,
       persons: this.#persons,
       groups: this.#groups,
+      notes: this.#notes,
       rows: this.#rows,
       observers: this.#observers,
       results: this.#results,
@@ -119,6 +122,7 @@ export class WindowBuilder {
       ...this.#rows.take(),
       persons: this.#persons.takeChanges(),
       groups: this.#groups.takeChanges(),
+      notes: this.#notes.take(),
       chains: chains.takeChanges(),
       storage: storage.takeChanges(),
       observed: this.#observers.take(),
@@ -145,6 +149,7 @@ export class WindowBuilder {
   reset(): void {
     this.#persons.reset();
     this.#groups.reset();
+    this.#notes.take();
     this.#deps.chains.reset();
     this.#deps.storage.reset();
     this.#observers.take();

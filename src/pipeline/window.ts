@@ -5,6 +5,7 @@ import type { PersonChanges } from '../persons/person-rows.ts';
 import type { ChainChanges } from '../transform/transform-chains.ts';
 import type { WarningType } from '../contract/warnings.ts';
 import type { StorageChanges } from '../plugins/services/storage-changes.ts';
+import type { ProfileNote } from './profile-notes.ts';
 import type { DeadLetterRow } from './dead-letters.ts';
 import type { Sightings } from '../live/watch.ts';
 import type { Delivery } from '../jobs/deliveries.ts';
@@ -42,6 +43,8 @@ export interface Window {
   readonly earlierRows: readonly RowBatch[];
   readonly persons: PersonChanges;
   readonly groups: GroupChanges;
+  /** What is to be done to persons and groups that other slots change, too. */
+  readonly notes: readonly ProfileNote[];
   readonly chains: ChainChanges;
   /** What plugins keep. */
   readonly storage: StorageChanges;

@@ -5,8 +5,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Answers, Call } from '../base/calls.ts';
 import type { EventLogWriter } from '../eventlog/eventlog.ts';
-import { slotOf } from '../eventlog/slot-of.ts';
+import { slotOfPart } from '../eventlog/slot-of.ts';
 import type { Metadata } from '../metadata/database.ts';
+import { getProject } from '../metadata/projects.ts';
 import { readCursor } from '../pipeline/cursors.ts';
 
 interface LogEnd {
@@ -20,8 +21,8 @@ const lookMs = 100;
 /** What the main thread, which has the log, answers. */
 export function answersOfEnds(log: Pick<EventLogWriter, 'slots' | 'end'>): Answers {
   return {
-    historicalEnd: async (projectId: number): Promise<LogEnd> => {
-      const slot = slotOf(projectId, log.slots);
+    historicalEnd: async (projectId: number, part: number): Promise<LogEnd> => {
+      const slot = slotOfPart(projectId, part, log.slots);
       return { slot, seq: await log.end('historical', slot) };
     },
   };
@@ -35,6 +36,10 @@ export interface StoredSoFarDeps {
 
 /** Resolves when everything that the project has in the historical lane now is in the event store. */
 export async function waitUntilStored({ db, call }: StoredSoFarDeps, projectId: number, signal: AbortSignal) {
-  const { slot, seq } = (await call('historicalEnd', projectId)) as LogEnd;
-  while ((await readCursor(db, { slot, lane: 'historical' })).seq < seq) await delay(lookMs, undefined, { signal });
+  const parts = (await getProject(db, projectId))?.spreadMax ?? 1;
+  const ends: LogEnd[] = [];
+  for (let part = 0; part < parts; part++) ends.push((await call('historicalEnd', projectId, part)) as LogEnd);
+  for (const { slot, seq } of ends) {
+    while ((await readCursor(db, { slot, lane: 'historical' })).seq < seq) await delay(lookMs, undefined, { signal });
+  }
 }

@@ -57,6 +57,11 @@ export const metricDefinitions = {
     labels: [],
     help: 'With Kafka: slots that this process held longer than their leases; what it had not stored is stored by another.',
   },
+  millrace_profile_conflicts_total: {
+    kind: 'counter',
+    labels: [],
+    help: 'Transactions done again because another slot of a project that is spread had changed the same persons or groups.',
+  },
   millrace_log_append_seconds: {
     kind: 'histogram',
     labels: ['lane'],

@@ -51,8 +51,8 @@ interface ChainDeps {
   readonly readyMs?: number;
   /** Default: the store is asked each time. */
   readonly reads?: ConfigReads;
-  /** Projects whose events come by here. Default: all. */
-  readonly owns?: (projectId: number) => boolean;
+  /** Projects of which events come by here. Default: all. */
+  readonly serves?: (project: Pick<TransformConfig, 'projectId' | 'spread'>) => boolean;
   /** Belongs first into a transaction: rejects when somebody else works on these events now. Default: nobody does. */
   readonly hold?: (tx: Queries) => Promise<void>;
 }
@@ -173,9 +173,9 @@ export class TransformChains {
 
   /** Makes the running instances those of the store. */
   async #load(revision: number): Promise<void> {
-    const { owns } = this.#deps;
+    const { serves } = this.#deps;
     const configs = await this.#reads.configs(revision);
-    this.#configs = owns === undefined ? configs : configs.filter(({ projectId }) => owns(projectId));
+    this.#configs = serves === undefined ? configs : configs.filter(serves);
     const instances = new Map<number, Instance>();
     const gone = new Map(this.#instances);
     for (const config of this.#configs) {

@@ -7,6 +7,8 @@ import { chainSource } from '../plugins/configs/set-config-error.ts';
 export interface TransformConfig {
   readonly id: number;
   readonly projectId: number;
+  /** The most slots that the project was ever spread over. */
+  readonly spread: number;
   readonly slug: string;
   readonly pluginId: number;
   readonly pluginName: string;
@@ -52,6 +54,7 @@ export async function loadTransformConfigs(db: Queries): Promise<TransformConfig
       {
         id: row.id,
         projectId: row.project_id,
+        spread: row.spread_max,
         slug: row.slug,
         pluginId: row.plugin_id,
         pluginName: row.name,
@@ -62,7 +65,14 @@ export async function loadTransformConfigs(db: Queries): Promise<TransformConfig
         attached: attachedTo.get(row.id) ?? new Set<string>(),
         isStep,
         updatedAt: row.updated_at,
-        version: JSON.stringify([row.slug, row.version, row.plugin_version_id, row.updated_at, row.settings]),
+        version: JSON.stringify([
+          row.slug,
+          row.version,
+          row.plugin_version_id,
+          row.updated_at,
+          row.settings,
+          row.spread_max > 1,
+        ]),
         error: row.error,
         isErrorOfChain: row.error_source === chainSource,
       },
@@ -74,9 +84,10 @@ function selectEnabled(db: Queries) {
   return db
     .selectFrom('plugin_configs as c')
     .innerJoin('plugins as p', 'p.id', 'c.plugin_id')
+    .innerJoin('projects as o', 'o.id', 'c.project_id')
     .leftJoin('plugin_versions as v', 'v.id', 'c.plugin_version_id')
     .select(['c.id', 'c.project_id', 'c.family', 'c.plugin_id', 'c.plugin_version_id', 'c.settings', 'c.updated_at'])
-    .select(['c.error', 'c.error_source', 'p.slug', 'p.name', 'p.version'])
+    .select(['c.error', 'c.error_source', 'p.slug', 'p.name', 'p.version', 'o.spread_max'])
     .select((eb) => [
       eb.fn.coalesce('v.config_schema', 'p.config_schema').as('config_schema'),
       eb.fn.coalesce('v.capabilities', 'p.capabilities').as('capabilities'),

@@ -2,10 +2,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newId } from '../../src/base/ids.ts';
 import type { EventLogReader, Lane } from '../../src/eventlog/eventlog.ts';
-import { slotOf } from '../../src/eventlog/slot-of.ts';
+import { partOf, slotOfPart } from '../../src/eventlog/slot-of.ts';
 import type { Metadata } from '../../src/metadata/database.ts';
 import { createOrganization } from '../../src/metadata/organizations.ts';
-import { createProject } from '../../src/metadata/projects.ts';
+import { createProject, spreadProject } from '../../src/metadata/projects.ts';
 import { makeSlots } from '../../src/metadata/slot-leases.ts';
 import type { SlotHold } from '../../src/metadata/slots.ts';
 import type { Plugin } from '../../src/plugins/plugin.ts';
@@ -51,17 +51,15 @@ export async function createSlotWorld({ db, slots, projects = 1, plugins = [] }:
   for (let n = 0; n < projects; n++) {
     projectIds.push((await createProject(db, { organizationId: organization.id, name: `p${n}` }, receivedAt)).id);
   }
-  const logs = Array.from({ length: slots }, (_, slot) => createMemoryLog(`log-${slot}`));
   const recording = createRecordingStore();
-  const last = new Map<string, number>();
   const workers = new Set<SlotWorker>();
 
-  const append = async (projectId: number, lane: Lane, batch: readonly unknown[]): Promise<void> => {
-    const slot = slotOf(projectId, slots);
-    const body = Buffer.from(JSON.stringify({ batch }));
-    const header = { projectId, receivedAt, encoding: 'identity', events: batch.length, requestId: 'r' } as const;
-    const seq = await (logs[slot] as MemoryLog).writer.append(lane, { header, body });
-    last.set(`${slot} ${lane}`, seq);
+  const log = createSlotLogs(slots);
+  const { logs } = log;
+  const spread = async (projectId: number, over: number): Promise<void> => {
+    await db.transaction().execute((tx) => spreadProject(tx, projectId, over, receivedAt));
+    await sleep(settledMs);
+    log.spread(projectId, over);
   };
   const start = (options: WorkerOptions = {}): SlotWorker => {
     const consumers = consumersOf({ db, slots, logs, recording, plugins }, options);
@@ -83,14 +81,18 @@ export async function createSlotWorld({ db, slots, projects = 1, plugins = [] }:
   const left = async (): Promise<string[]> => {
     const cursors = await db.selectFrom('log_cursors').select(['slot', 'lane', 'seq']).execute();
     return cursors
-      .filter(({ slot, lane, seq }) => seq < (last.get(`${slot} ${lane}`) ?? 0))
-      .map(({ slot, lane, seq }) => `${slot} ${lane}: ${seq} of ${last.get(`${slot} ${lane}`)}`);
+      .filter(({ slot, lane, seq }) => seq < log.end(slot, lane))
+      .map(({ slot, lane, seq }) => `${slot} ${lane}: ${seq} of ${log.end(slot, lane)}`);
   };
   return {
     projectIds,
     recording,
     logs,
-    append,
+    /** By `<slot> <lane> <seq>`. */
+    appended: log.appended,
+    append: log.append,
+    /** Over so many slots, for what is appended from then on. */
+    spread,
     start,
     addTransformation: (projectId: number, slug: string) => addTransformation(db, projectId, plugins, slug, {}),
     /** Until everything appended is stored. */
@@ -112,6 +114,40 @@ export async function createSlotWorld({ db, slots, projects = 1, plugins = [] }:
     },
   };
 }
+
+/** The logs of all slots, and what the door does: a project that is spread goes into several of them. */
+function createSlotLogs(slots: number) {
+  const logs = Array.from({ length: slots }, (_, slot) => createMemoryLog(`log-${slot}`));
+  const last = new Map<string, number>();
+  const appended = new Map<string, Appended>();
+  const spreads = new Map<number, number>();
+  return {
+    logs,
+    appended,
+    end: (slot: number, lane: string): number => last.get(`${slot} ${lane}`) ?? 0,
+    spread: (projectId: number, over: number): void => void spreads.set(projectId, over),
+    append: async (projectId: number, lane: Lane, batch: readonly object[]): Promise<void> => {
+      const spread = spreads.get(projectId) ?? 1;
+      const parts = Map.groupBy(batch, (event) => partOf((event as { distinct_id: string }).distinct_id, spread));
+      for (const [part, events] of parts) {
+        const slot = slotOfPart(projectId, part, slots);
+        const body = Buffer.from(JSON.stringify({ batch: events }));
+        const about = { projectId, receivedAt, encoding: 'identity', events: events.length, requestId: 'r' } as const;
+        const seq = await (logs[slot] as MemoryLog).writer.append(lane, { header: { ...about, part }, body });
+        last.set(`${slot} ${lane}`, seq);
+        appended.set(`${slot} ${lane} ${seq}`, { projectId, events });
+      }
+    },
+  };
+}
+
+interface Appended {
+  readonly projectId: number;
+  readonly events: readonly object[];
+}
+
+/** Consumers have seen by then that a project is spread. */
+const settledMs = 500;
 
 const noWait = async (): Promise<void> => undefined;
 
@@ -186,7 +222,13 @@ export async function profilesOf(db: Metadata) {
     .orderBy('project_id')
     .orderBy('distinct_id')
     .execute();
-  const groups = await db.selectFrom('groups').selectAll().orderBy('project_id').orderBy('group_key').execute();
+  const groups = await db
+    .selectFrom('groups')
+    .selectAll()
+    .orderBy('project_id')
+    .orderBy('type_index')
+    .orderBy('group_key')
+    .execute();
   const storage = await db.selectFrom('plugin_storage').selectAll().orderBy('config_id').orderBy('key').execute();
   // Without the hour, which each process takes from its own clock.
   const usage = await db

@@ -13,6 +13,7 @@ export function windowOf(project_id: number): Window {
     earlierRows: [],
     persons: { persons: [person], distinctIds: [], merges: [] },
     groups: { types: [], groups: [] },
+    notes: [],
     chains: { counts: [], failures: [], errors: new Map() },
     storage: { generation: 1, rows: [] },
     observed: [],

@@ -20,7 +20,7 @@ import { loadGroupTypes, writeGroupChanges } from '../../persons/group-rows.ts';
 import { writePersonChanges } from '../../persons/person-rows.ts';
 import { removeGroups, removeGroupTypes, removePersons } from '../../persons/rebuild-rows.ts';
 import type { Log } from '../../telemetry/log.ts';
-import { lockProjects } from '../window-projects.ts';
+import { lockProjects, ProjectSpreadError } from '../window-projects.ts';
 import { findTies } from './find-ties.ts';
 import { replayGroups, type GroupName } from './replay-groups.ts';
 import { replayPersons, type ReplayDeps } from './replay-persons.ts';
@@ -103,13 +103,32 @@ export class ProfileRebuilder {
     for (const kind of rebuildKinds) {
       const keys = await rebuildKeys(db, rebuild.id, kind, keysPerStep);
       if (keys.length === 0) continue;
-      const made = await this.#make(rebuild, kind, keys);
-      failpoint('rebuild_computed');
-      await this.#write((tx) => commit(tx, rebuild, kind, made));
+      if (await this.#isShared(rebuild.projectId)) await this.#makeAlone(rebuild, kind, keys);
+      else {
+        const made = await this.#make(this.#deps, rebuild, kind, keys);
+        failpoint('rebuild_computed');
+        await this.#write((tx) => commit(tx, rebuild, kind, made));
+      }
       failpoint('rebuild_committed');
       return;
     }
     await this.#save(rebuild, { state: 'done', error: '' });
+  }
+
+  /** Whether other slots change persons and groups of the project, too. */
+  async #isShared(projectId: number): Promise<boolean> {
+    const query = this.#deps.db.selectFrom('projects').select('spread_max').where('id', '=', projectId);
+    return ((await query.executeTakeFirst())?.spread_max ?? 1) > 1;
+  }
+
+  /** While it reads the events and writes what they make, no other slot writes persons or groups of the project. */
+  async #makeAlone(rebuild: Rebuild, kind: RebuildKind, keys: readonly string[]): Promise<void> {
+    await this.#write(async (tx) => {
+      await lockProjects(tx, [rebuild.projectId], true);
+      const made = await this.#make({ ...this.#deps, db: tx }, rebuild, kind, keys);
+      this.#deps.failpoint('rebuild_computed');
+      await commit(tx, rebuild, kind, made, true);
+    });
   }
 
   async #save({ id }: Rebuild, change: Partial<Rebuild>): Promise<void> {
@@ -124,8 +143,13 @@ export class ProfileRebuilder {
     });
   }
 
-  #make({ projectId, arrivals }: Rebuild, kind: RebuildKind, keys: readonly string[]): Promise<Made> {
-    const deps = { ...this.#deps, arrivals };
+  #make(
+    { db, store }: Omit<ReplayDeps, 'arrivals'>,
+    { projectId, arrivals }: Rebuild,
+    kind: RebuildKind,
+    keys: readonly string[],
+  ): Promise<Made> {
+    const deps = { db, store, arrivals };
     switch (kind) {
       case 'person':
         return makePersons(deps, projectId, keys);
@@ -137,10 +161,12 @@ export class ProfileRebuilder {
   }
 }
 
-async function commit(tx: Queries, rebuild: Rebuild, kind: RebuildKind, made: Made): Promise<void> {
+async function commit(tx: Queries, rebuild: Rebuild, kind: RebuildKind, made: Made, alone = false): Promise<void> {
+  const project = (await lockProjects(tx, [rebuild.projectId], alone)).get(rebuild.projectId);
   // A project that is being deleted has nobody left who would remove its rows.
-  const projects = await lockProjects(tx, [rebuild.projectId]);
-  if (projects.size === 0) return;
+  if (project === undefined) return;
+  if (project.isShared && !alone)
+    throw new ProjectSpreadError('the project was spread meanwhile; the piece is made again');
   const counts = sum(rebuild.counts, await made.write(tx));
   await removeRebuildKeys(tx, rebuild.id, kind, made.keys);
   await saveRebuild(tx, rebuild.id, { counts, error: '' });
@@ -151,11 +177,7 @@ function sum(counts: RebuildCounts, more: Partial<RebuildCounts>): RebuildCounts
   return Object.fromEntries(names.map((name) => [name, counts[name] + (more[name] ?? 0)])) as unknown as RebuildCounts;
 }
 
-async function makePersons(
-  deps: RebuilderDeps & ReplayDeps,
-  projectId: number,
-  keys: readonly string[],
-): Promise<Made> {
+async function makePersons(deps: ReplayDeps, projectId: number, keys: readonly string[]): Promise<Made> {
   const { ids, personUuids, notFollowed } = await findTies({ ...deps, idsMax }, projectId, keys);
   const changes = await replayPersons(deps, projectId, ids);
   return {
@@ -191,7 +213,7 @@ async function makeGroups(deps: ReplayDeps, projectId: number, keys: readonly st
 }
 
 /** Types that no event mentions any more make room for others. */
-async function makeGroupTypes({ store }: RebuilderDeps, projectId: number, keys: readonly string[]): Promise<Made> {
+async function makeGroupTypes({ store }: ReplayDeps, projectId: number, keys: readonly string[]): Promise<Made> {
   const mentioned = await mentionedGroupTypes(store, projectId, keys);
   const gone = keys.filter((name) => !mentioned.has(name));
   return {

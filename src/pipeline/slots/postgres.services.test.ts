@@ -1,5 +1,6 @@
 import { describeOnPostgres, emptied } from '../../../test/support/postgres-database.ts';
 import { migrate } from '../../metadata/migrate.ts';
+import { testSpread } from './spread-conformance.ts';
 import { testFence } from './fence-conformance.ts';
 import { testSlotStorm, testUnfencedStorm } from './storm-conformance.ts';
 import { testSlotWorkers } from './worker-conformance.ts';
@@ -14,4 +15,5 @@ describeOnPostgres('slots on PostgreSQL', (database) => {
   testSlotWorkers(open);
   testSlotStorm(open);
   testUnfencedStorm(open);
+  testSpread(open, [3, 4]);
 });

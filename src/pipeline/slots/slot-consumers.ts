@@ -1,13 +1,14 @@
 import { lanes, type EventLogReader, type Lane } from '../../eventlog/eventlog.ts';
-import { slotOf } from '../../eventlog/slot-of.ts';
+import { hasPart, slotOf } from '../../eventlog/slot-of.ts';
 import { sharedAnswer } from '../../base/shared-answer.ts';
 import { RowMemory } from '../../eventstore/rows.ts';
 import { Tap } from '../../live/tap.ts';
 import type { Sightings, Watch } from '../../live/watch.ts';
 import { dueRebuilds } from '../../metadata/profile-rebuilds.ts';
 import type { SlotHold } from '../../metadata/slots.ts';
+import { refusedStorage } from '../../plugins/services/refused-storage.ts';
 import { WindowStorage } from '../../plugins/services/window-storage.ts';
-import { sharedConfigReads } from '../../transform/config-reads.ts';
+import { sharedConfigReads, type ConfigReads } from '../../transform/config-reads.ts';
 import { gapMsDefault, startPipeline, type Fellows, type Pipeline, type PipelineDeps } from '../consumer.ts';
 import { keepLog } from './keep-log.ts';
 import { createTurns, readInTurns } from './large-reads.ts';
@@ -80,6 +81,7 @@ export function createSlotConsumers(deps: SlotConsumersDeps): SlotConsumers {
       return { done, stop, status: pipeline.status };
     },
     storageOf: (configId, projectId) => {
+      if (shared?.isSpread(projectId) === true) return refusedStorage;
       const member = members.get(slotOf(projectId, slots));
       if (member === undefined) throw new Error('storage: the slot of the project has gone to another process');
       return member.storage.of(configId, projectId);
@@ -110,7 +112,16 @@ function readerOpener({ db, slots, openReader }: SlotConsumersDeps): (hold: Slot
 function sharedBy({ db, metrics, slots }: SlotConsumersDeps, members: ReadonlyMap<number, Member>) {
   // Of each large window one batch is written while another is inserted.
   const rowMemory = new RowMemory(largeWindowsMax * 2);
-  const configs = sharedConfigReads(db, staleMs);
+  const reads = sharedConfigReads(db, staleMs);
+  let spread: ReadonlySet<number> = new Set();
+  const configs: ConfigReads = {
+    ...reads,
+    configs: async (revision) => {
+      const found = await reads.configs(revision);
+      spread = new Set(found.filter((config) => config.spread > 1).map(({ projectId }) => projectId));
+      return found;
+    },
+  };
   const due = sharedAnswer(rebuildLookMs, () => dueRebuilds(db));
   const count = (): number => Math.max(1, members.size);
   const showLag = (lane: Lane): void => {
@@ -119,11 +130,14 @@ function sharedBy({ db, metrics, slots }: SlotConsumersDeps, members: ReadonlyMa
   };
   return {
     gapMs: (): number => gapMsDefault * Math.ceil(count() / slotsAtFullPace),
+    /** A project with transformations, as they were last read. */
+    isSpread: (projectId: number): boolean => spread.has(projectId),
     showLags: (): void => lanes.forEach(showLag),
     fellowsOf: (slot: number, { lags }: Member): Fellows => ({
       count,
       rowMemory,
       owns: (projectId) => slotOf(projectId, slots) === slot,
+      serves: (project) => hasPart(slot, project, slots),
       configs,
       dueRebuilds: due,
       lags: (lane, seconds) => {

@@ -14,8 +14,11 @@ export function assignUuid(context: RecordContext, scan: ScannedBatch, index: nu
   return contentUuid(context, scan, index);
 }
 
-function placeUuid({ lane, seq, projectId, receivedAt }: RecordContext, index: number, micros: number): string {
-  const bytes = createHash('sha1').update(`${projectId}:${lane}:${seq}:${index}:${receivedAt}`).digest();
+function placeUuid(context: RecordContext, index: number, micros: number): string {
+  const { lane, seq, projectId, part, receivedAt } = context;
+  // Parts of a project lie in different slots, where the same numbers are given out.
+  const place = `${projectId}:${lane}:${seq}:${index}:${receivedAt}${part === 0 ? '' : `:${part}`}`;
+  const bytes = createHash('sha1').update(place).digest();
   const ms = Math.max(0, Math.floor(micros / 1000));
   bytes.writeUIntBE(ms, 0, 6);
   return formatUuid(bytes, 7);

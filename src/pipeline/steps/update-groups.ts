@@ -1,9 +1,9 @@
-import type { EventDraft } from '../event-draft.ts';
+import type { ProfileDraft } from '../profile-notes.ts';
 import type { StepDeps } from '../step.ts';
 
 /** Does to groups what a draft says. */
 export function updateGroups({ groups }: Pick<StepDeps, 'groups'>) {
-  return (draft: EventDraft): void => {
+  return (draft: ProfileDraft): void => {
     if (draft.groups === null) return;
     const { projectId, micros, uuid } = draft;
     const { typeNames, update } = draft.groups;

@@ -1,14 +1,19 @@
 import { mergePersons } from '../../persons/merge-persons.ts';
 import type { PersonStore } from '../../persons/person-store.ts';
-import type { EventDraft } from '../event-draft.ts';
 import { draftsInOrder, state } from '../open-record.ts';
+import type { ProfileDraft } from '../profile-notes.ts';
 import type { Step, StepDeps } from '../step.ts';
 import { failure } from '../outcome.ts';
 
 /** Does to persons what the events say, in their order. */
-export function updatePersons({ persons, results }: Pick<StepDeps, 'persons' | 'results'>): Step {
+export function updatePersons({
+  persons,
+  results,
+  projects,
+}: Pick<StepDeps, 'persons' | 'results' | 'projects'>): Step {
   return (record) => {
     const { states, splicer, context } = record;
+    if (projects.isShared(context.projectId)) return;
     const draftOf = draftsInOrder(record);
     for (let index = 0; index < states.length; index++) {
       if (states[index] === state.spliced) {
@@ -25,7 +30,7 @@ export function updatePersons({ persons, results }: Pick<StepDeps, 'persons' | '
 }
 
 /** First the merge: what follows belongs to the person that results. */
-export function updatePerson(persons: PersonStore, draft: EventDraft): void {
+export function updatePerson(persons: PersonStore, draft: ProfileDraft): void {
   const { person: intent, projectId, distinctId, micros, uuid } = draft;
   if (intent === null) return;
   if (intent.merge !== null) {

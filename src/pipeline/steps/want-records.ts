@@ -1,13 +1,14 @@
 import { span, spanStride } from '../../batch/scanned-batch.ts';
-import type { EventDraft } from '../event-draft.ts';
 import { state, type OpenRecord } from '../open-record.ts';
+import type { ProfileDraft } from '../profile-notes.ts';
 import type { Step, StepDeps } from '../step.ts';
 import type { PersonStore } from '../../persons/person-store.ts';
 
-/** Announces the persons that the events need. A spliced event whose person is known and no younger only needs its row. */
-export function wantForSpliced({ persons }: Pick<StepDeps, 'persons'>): Step {
+/** Announces the persons that the events need, where these are this slot's own. A spliced event whose person is known and no younger only needs its row. */
+export function wantForSpliced({ persons, projects }: Pick<StepDeps, 'persons' | 'projects'>): Step {
   return (record) => {
-    const { states, splicer } = record;
+    const { states, splicer, context } = record;
+    if (projects.isShared(context.projectId)) return;
     for (let index = 0; index < states.length; index++) {
       if (states[index] !== state.spliced) continue;
       const createdAt = createdAtOf(persons, record, index);
@@ -37,7 +38,7 @@ function createdAtOf(persons: PersonStore, { context, scan, splicer }: OpenRecor
 
 /** Announces the persons and groups that a draft needs. */
 export function wantForDraft({ persons, groups }: Pick<StepDeps, 'persons' | 'groups'>) {
-  return (draft: EventDraft): void => {
+  return (draft: Omit<ProfileDraft, 'warnings'>): void => {
     const { projectId, distinctId, person, groups: intent } = draft;
     if (person !== null) {
       persons.want(projectId, distinctId);

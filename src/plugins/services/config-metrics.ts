@@ -124,9 +124,13 @@ export interface ConfigCounts extends MetricCounts {
 
 const columns = ['succeeded', 'failed', 'dropped', 'skipped', 'micros'] as const;
 
-/** Adds to what is counted. Belongs into the transaction that moves the cursor, so that nothing counts twice. */
+/**
+ * Adds to what is counted. Belongs into the transaction that moves the cursor, so that nothing counts twice. Other slots may count the
+ * same configs: in one order for all, so that two transactions cannot deadlock.
+ */
 export async function addConfigCounts(tx: Queries, counts: readonly ConfigCounts[]): Promise<void> {
-  for (const { configId, projectId, ...values } of counts) {
+  const ordered = counts.toSorted((a, b) => a.configId - b.configId || (a.hour < b.hour ? -1 : 1));
+  for (const { configId, projectId, ...values } of ordered) {
     await tx
       .insertInto('plugin_metrics')
       .values({ config_id: configId, project_id: projectId, ...values, micros: Math.round(values.micros) })

@@ -1,10 +1,10 @@
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import type { BodyEncoding, IntactRecord } from '../../eventlog/eventlog.ts';
-import { inflateBody } from './inflate-body.ts';
+import type { BodyEncoding } from '../eventlog/eventlog.ts';
+import { inflateBody, type KeptBody } from './inflate-body.ts';
 
-function record(encoding: BodyEncoding, body: Uint8Array): IntactRecord {
-  return { seq: 1, header: { projectId: 1, receivedAt: 0, encoding, events: 2, requestId: 'r' }, body };
+function record(encoding: BodyEncoding, body: Uint8Array): KeptBody {
+  return { encoding, body };
 }
 
 const events = [{ event: 'a', text: 'two\nlines' }, { event: 'b' }];

@@ -1,7 +1,7 @@
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
-import { freeMemory } from '../../base/free-memory.ts';
-import { arrayOfLines } from '../../base/json-lines.ts';
-import type { IntactRecord } from '../../eventlog/eventlog.ts';
+import { freeMemory } from '../base/free-memory.ts';
+import { arrayOfLines } from '../base/json-lines.ts';
+import type { BodyEncoding } from '../eventlog/eventlog.ts';
 
 const chunkMax = 64 * 1024 * 1024;
 /** What a frame of an import usually holds. */
@@ -9,11 +9,17 @@ const linesChunk = 2 * 1024 * 1024;
 /** A frame of an import holds less: a few megabytes, or one event of the largest size that the settings allow. */
 const linesMax = 64 * 1024 * 1024;
 
-/** The JSON text of a record; `bytesMax` is the limit of bodies that came from outside. Throws when the bytes are not what the header says: they were checked on arrival. */
-export function inflateBody({ header, body }: IntactRecord, bytesMax: number): Buffer {
+/** A body as the log keeps it. */
+export interface KeptBody {
+  readonly encoding: BodyEncoding;
+  readonly body: Uint8Array;
+}
+
+/** The JSON text of a body; `bytesMax` is the limit of bodies that came from outside. Throws when the bytes are not what the header says: they were checked on arrival. */
+export function inflateBody({ encoding, body }: KeptBody, bytesMax: number): Buffer {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
-  if (header.encoding === 'identity') return bytes;
-  if (header.encoding === 'zstd-ndjson') {
+  if (encoding === 'identity') return bytes;
+  if (encoding === 'zstd-ndjson') {
     const lines = zstdDecompressSync(bytes, { maxOutputLength: linesMax, chunkSize: linesChunk });
     const array = arrayOfLines(lines);
     freeMemory(lines);
