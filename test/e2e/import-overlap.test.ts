@@ -139,10 +139,10 @@ describe('imports at the same time', () => {
 });
 
 const people = 60;
-const historyCount = 6000;
+const historyCount = 3000;
 const historyStart = Date.UTC(2021, 0, 1);
 /** Forty days, evenly. */
-const historyStepMs = 576_000;
+const historyStepMs = 1_152_000;
 
 interface LiveEvent {
   readonly uuid: string;
@@ -210,7 +210,7 @@ const copies = {
   before: Array.from({ length: 200 }, (_, index) => historyEvent(index * 3)),
   /** From a machine whose clock is two minutes slow, so that other times are stored. */
   skewed: Array.from({ length: 100 }, (_, index) => historyEvent(1000 + index * 3)),
-  during: Array.from({ length: 400 }, (_, index) => historyEvent(2000 + index * 9)),
+  during: Array.from({ length: 400 }, (_, index) => historyEvent(1400 + index * 4)),
   after: Array.from({ length: 200 }, (_, index) => historyEvent(1 + index * 3)),
 };
 
@@ -235,13 +235,13 @@ describe('an import over live data', () => {
 
     const paths = await writeRecords(dataDir.path, 'history.json.gz', history);
     const config = await createFilesConfig(server, { paths, format: 'posthog' });
-    const run = await startImport(server, config, { events_per_second: 2000 });
+    const run = await startImport(server, config, { events_per_second: 1000 });
     await untilRun(server, run, ({ stage }) => stage === 'load');
     let round = 0;
     for (let isLoading = true; isLoading; isLoading = (await apiGet<{ stage: string }>(server, run)).stage === 'load') {
       await sendLive(copies.during.slice((round % 40) * 10, (round % 40) * 10 + 10));
       await sendSeen((round += 1));
-      await delay(50);
+      await delay(150);
     }
     const { verify } = await expectExactRun(server, run);
     await sendSeen((round += 1));

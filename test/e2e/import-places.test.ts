@@ -22,7 +22,7 @@ import {
 import { apiGet, freePort, personalKey, projectKey, startServer, tempDataDir } from '../support/server.ts';
 
 const filesCount = 3;
-const recordsPerFile = 3000;
+const recordsPerFile = 1500;
 
 /** Files below the data directory of the service that imports, and what must come of them. */
 async function writeExport(dataDir: string, seed: number): Promise<{ paths: string; events: ImportedEvent[] }> {
@@ -94,13 +94,13 @@ describe('an import into another service', () => {
       target_api_key: projectKey,
       target_personal_api_key: personalKey,
     });
-    const run = await startImport(source, config, { events_per_second: 3000 });
-    await untilRun(source, run, ({ totals }) => Number(totals['loaded']) > 1000);
+    const run = await startImport(source, config, { events_per_second: 1500 });
+    await untilRun(source, run, ({ totals }) => Number(totals['loaded']) > 500);
     await target.kill();
     const waiting = await untilRun(source, run, (each) => each.waiting !== null);
     expect(waiting).toMatchObject({ state: 'running', stage: 'load' });
     expect(waiting.waiting?.reason).toMatch(/^http:.*\/batch\/ gives no answer \([A-Z_]+\); trying again at/);
-    await delay(2000);
+    await delay(1200);
     expect((await apiGet<RunAnswer>(source, run)).state).toBe('running');
 
     target = await startServer(targetDir.path, port);

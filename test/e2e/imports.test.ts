@@ -14,6 +14,7 @@ import {
   expectExactRun,
   expectStored,
   startImport,
+  untilRun,
   writeRecords,
   type ImportedEvent,
   type RunAnswer,
@@ -91,16 +92,16 @@ it('a run is paused at once, stays so over a restart, goes on where it was, and 
   const expected = await writeExport(dataDir.path);
   let server = await startServer(dataDir.path);
   const config = await createConfig(server);
-  const run = await startImport(server, config, { events_per_second: 2000 });
-  for (let stage = ''; stage !== 'load'; stage = (await apiGet<RunAnswer>(server, run)).stage) await delay(50);
-  await delay(1500);
+  const run = await startImport(server, config, { events_per_second: 1000 });
+  await untilRun(server, run, ({ totals }) => Number(totals['loaded']) > 0);
   expect(await apiSend<RunAnswer>(server, 'POST', `${run}pause/`)).toMatchObject({ state: 'paused', stage: 'load' });
   const { code } = await server.terminate();
   expect(code).toBe(0);
   server = await startServer(dataDir.path);
   const before = await apiGet<RunAnswer>(server, run);
   expect(before.totals['loaded']).toBeLessThan(expected.length);
-  await delay(1500);
+  // Longer than a worker waits before it looks for a run.
+  await delay(1200);
   expect(await apiGet<RunAnswer>(server, run)).toEqual(before);
   await apiSend<RunAnswer>(server, 'POST', `${run}resume/`, { events_per_second: 0 });
   await expectExact(server, run, expected);
