@@ -1,6 +1,6 @@
 /**
- * Every page of the console, open while the event store stops and while the session ends: it says so, recovers without being
- * loaded anew, and keeps what was typed. Skips without Chromium.
+ * Every page of the console, open while the event store stops and while the session ends, and one of each kind while the service is
+ * killed: it says so, recovers without being loaded anew, and keeps what was typed. Skips without Chromium.
  */
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -24,6 +24,9 @@ interface OpenPage {
   /** Part of the path of what the page asked for before something was typed, and no more since. */
   readonly replaced?: string;
 }
+
+/** A stream, a list, what is polled, forms. More of them leave the service little of two processors when it starts. */
+const kinds = new Set(['live', 'events', 'status', 'transformations/$configId', 'imports/new', 'agreements']);
 
 const typed = 'typed before';
 /** Required ones have a star behind the name. */
@@ -116,7 +119,8 @@ describe.skipIf(!chromiumPath)('every page of the console', () => {
   let dataDir: Awaited<ReturnType<typeof tempDataDir>>;
   let made: FilledProject;
   let tabs: Tabs<OpenPage>;
-  const start = (): Promise<TestServer> => startServer(dataDir.path, { MILLRACE_PORT: String(port) });
+  const start = (): Promise<TestServer> =>
+    startServer(dataDir.path, { MILLRACE_PORT: String(port) }, { readyMs: 90_000 });
 
   beforeAll(async () => {
     dataDir = await tempDataDir();
@@ -171,6 +175,16 @@ describe.skipIf(!chromiumPath)('every page of the console', () => {
     });
     await expectWhole(tabs);
     expect(tabs.problems(/status of 401/)).toEqual([]);
+  });
+
+  it('is whole again by itself after kill -9 of the service, with what was typed', async () => {
+    await tabs.keep(({ route }) => kinds.has(route));
+    tabs.forget();
+    await server.kill();
+    await tabs.each(({ page }) => page.getByText('The service does not answer').first().waitFor({ timeout: 60_000 }));
+    server = await start();
+    await expectWhole(tabs);
+    expect(tabs.problems(/ERR_|status of 50[023]/)).toEqual([]);
   });
 });
 

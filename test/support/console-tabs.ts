@@ -18,6 +18,8 @@ export interface Tabs<Of> extends AsyncDisposable {
   readonly all: readonly Tab<Of>[];
   /** Does the same in all of them at once, and tells where it failed. */
   each(work: (tab: Tab<Of>) => Promise<unknown>): Promise<void>;
+  /** Closes the others. */
+  keep(isKept: (of: Of) => boolean): Promise<void>;
   /** From here on: what was answered and what went wrong before no longer counts. */
   forget(): void;
   /** Errors in the consoles, exceptions and violations of the content security policy, but those expected. */
@@ -50,7 +52,7 @@ export async function openTabs<Of>(
     return context;
   };
   const shared = apart ? undefined : await newContext();
-  const opened: OpenTab<Of>[] = [];
+  let opened: OpenTab<Of>[] = [];
   for (let from = 0; from < all.length; from += loadingMax) {
     const some = all.slice(from, from + loadingMax).map(async (of) => {
       return openTab(server, shared ?? (await newContext()), { of, path: pathOf(of) });
@@ -59,10 +61,17 @@ export async function openTabs<Of>(
   }
   const owned = cleanup.move();
   return {
-    all: opened.map(({ tab }) => tab),
+    get all() {
+      return opened.map(({ tab }) => tab);
+    },
     each: async (work) => {
       const faults = await Promise.all(opened.map(({ tab }) => faultOf(tab.name, work(tab))));
       expect(faults.flat()).toEqual([]);
+    },
+    keep: async (isKept) => {
+      const others = opened.filter(({ tab }) => !isKept(tab.of));
+      opened = opened.filter((each) => !others.includes(each));
+      await Promise.all(others.map(({ tab }) => tab.page.close()));
     },
     forget: () => {
       for (const tab of opened) tab.forget();
