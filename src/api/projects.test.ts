@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startTestApp, type TestApp } from '../../test/support/app.ts';
+import { addApp } from '../../test/support/jobs.ts';
 import { createProject } from '../metadata/projects.ts';
+import { readSpread, refuseKeeping } from '../metadata/spread-project.ts';
 import { projectRoutes } from './projects.ts';
 
 let app: TestApp;
@@ -68,7 +70,16 @@ describe('projects', () => {
       201,
       `http://localhost:80/api/projects/${project.id}/`,
     ]);
-    expect(Object.keys(project)).toEqual(['id', 'uuid', 'name', 'organization', 'api_token', 'timezone', 'created_at']);
+    expect(Object.keys(project)).toEqual([
+      'id',
+      'uuid',
+      'name',
+      'organization',
+      'api_token',
+      'timezone',
+      'spread',
+      'created_at',
+    ]);
     expect(project).toMatchObject({
       name: 'Shop',
       timezone: 'Europe/Paris',
@@ -107,5 +118,54 @@ describe('projects', () => {
   ])('refuses to create with %s', async (_name, payload, code, attr) => {
     const answer = await app.inject({ method: 'POST', url: '/api/projects/', headers, payload });
     expect([answer.statusCode, answer.json().code, answer.json().attr]).toEqual([400, code, attr]);
+  });
+});
+
+describe('a project that is spread over slots', () => {
+  const spread = (over: unknown) =>
+    app.inject({ method: 'PATCH', url: `/api/projects/${app.project.id}/`, headers, payload: { spread: over } });
+  const addSlots = (count: number) =>
+    app.db
+      .insertInto('slots')
+      .values(Array.from({ length: count - 1 }, (_, n) => ({ slot: n + 1, epoch: 0, owner: null, lease_until: 0 })))
+      .execute();
+
+  it('is spread over as many slots as there are, which capture hears of with what held before', async () => {
+    await addSlots(8);
+    expect((await spread(4)).json()).toMatchObject({ id: app.project.id, spread: 4 });
+    expect(await readSpread(app.db, app.project.id)).toMatchObject({ spread: 4, before: 1 });
+    expect((await spread(1)).json().spread).toBe(1);
+    const row = await app.db.selectFrom('projects').selectAll().where('id', '=', app.project.id).executeTakeFirst();
+    // Events may wait in four slots, and what several slots once changed is not taken for one slot's own again.
+    expect(row).toMatchObject({ spread: 1, spread_before: 4, spread_max: 4 });
+  });
+
+  it('is refused more slots than there are, and anything but a number', async () => {
+    const refused = await spread(2);
+    expect([refused.statusCode, refused.json().attr, refused.json().code]).toEqual([400, 'spread', 'max_value']);
+    expect(refused.json().detail).toContain('only a cluster spreads projects');
+    for (const odd of [0, -1, 1.5, '4', null]) expect((await spread(odd)).statusCode).toBe(400);
+  });
+
+  it.each([
+    ['first-time-events', null],
+    ['counter', 'exports.processEvent = (event, { storage }) => storage.get(event.event)'],
+  ])('and %s, which keeps values between events, exclude each other by name', async (slug, code) => {
+    await addSlots(4);
+    const config = await addApp(app.db, app.project.id, { code: code ?? '' });
+    await app.db.updateTable('plugins').set({ slug, latest_version_id: null }).where('slug', 'like', 'app-%').execute();
+    const version = code === null ? { plugin_version_id: null } : {};
+    await app.db
+      .updateTable('plugin_configs')
+      .set({ family: 'transformation', ...version })
+      .execute();
+    const refused = await spread(2);
+    expect([refused.statusCode, refused.json().code]).toEqual([409, 'conflict']);
+    expect(refused.json().detail).toContain(`(config ${config})`);
+    await app.db.updateTable('plugin_configs').set({ enabled: 0 }).execute();
+    expect((await spread(2)).statusCode).toBe(200);
+    await app.db.updateTable('plugin_configs').set({ enabled: 1 }).execute();
+    await expect(refuseKeeping(app.db, app.project.id)).rejects.toThrow(`(config ${config})`);
+    await expect(refuseKeeping(app.db, app.otherProject.id)).resolves.toBeUndefined();
   });
 });

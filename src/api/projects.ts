@@ -17,7 +17,9 @@ import {
   updateProject,
   type Project,
 } from '../metadata/projects.ts';
+import type { Queries } from '../metadata/queries.ts';
 import { recordProject } from '../metadata/record-project.ts';
+import { spreadProject, SpreadRefusedError } from '../metadata/spread-project.ts';
 
 export interface ProjectRouteDeps {
   readonly db: Metadata;
@@ -94,7 +96,7 @@ function recordRoutes({ db, clock, forgetProject }: ProjectRouteDeps): ApiRoute[
       ...common,
       method: 'PATCH',
       scope: 'project:write',
-      summary: 'Update name or timezone of a project',
+      summary: 'Update name, timezone or spread of a project',
       body: projectUpdateSchema,
       responses: { 200: projectSchema },
       handler: async (request) => {
@@ -110,8 +112,10 @@ function recordRoutes({ db, clock, forgetProject }: ProjectRouteDeps): ApiRoute[
           if (before === undefined) return undefined;
           const same =
             before.name === (changes.name ?? before.name) && before.timezone === (timezone ?? before.timezone);
-          if (same) return before;
-          const after = await updateProject(tx, id, changes, now);
+          const isSpread = before.spread !== (request.body.spread ?? before.spread);
+          if (same && !isSpread) return before;
+          const spread = isSpread ? await spreadAs(tx, id, request.body.spread, now) : before;
+          const after = same ? spread : await updateProject(tx, id, changes, now);
           if (after !== undefined)
             await recordProject(tx, actorOf(request), { activity: 'updated', before, after, now });
           return after;
@@ -190,8 +194,18 @@ function toRecord(row: Project): ProjectRecord {
     organization: row.organizationId,
     api_token: row.apiToken,
     timezone: row.timezone,
+    spread: row.spread,
     created_at: row.createdAt,
   };
+}
+
+async function spreadAs(tx: Queries, id: number, spread = 1, now: number): Promise<Project | undefined> {
+  try {
+    return await spreadProject(tx, id, spread, now);
+  } catch (error) {
+    if (!(error instanceof SpreadRefusedError)) throw error;
+    throw new ApiError(error.code, error.message, { attr: 'spread' });
+  }
 }
 
 function nameOf(name: string): string {

@@ -27,16 +27,16 @@ describe('over how many slots a project is spread', () => {
     expect(await Promise.all([spreads.of(), spreads.of()])).toEqual([1, 1]);
     expect(spreads.asked()).toBe(1);
     spread = 4;
-    spreads.pass(4000);
+    spreads.pass(2501);
     expect(await spreads.of()).toBe(4);
   });
 
-  it('is what it was for a second after it changed: consumers must have seen it before', async () => {
-    let ageMs = 300;
+  it('is what it was for two seconds after it changed: consumers must have seen it before', async () => {
+    let ageMs = 1300;
     const spreads = spreadsOf(() => ({ spread: 4, before: 2, ageMs }));
     expect(await spreads.of()).toBe(2);
     spreads.pass(701);
-    ageMs = 1001;
+    ageMs = 2001;
     expect(await spreads.of()).toBe(4);
   });
 

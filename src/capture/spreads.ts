@@ -26,9 +26,9 @@ export interface SpreadsDeps {
 
 /**
  * A new spread waits so long: a slot must not get events of a project before its consumer has seen that it has a share in it, or
- * they would pass the transformations. Consumers look after they have read, and what they see is at most a quarter of this old.
+ * they would pass the transformations. Consumers look after they have read, and what they see is at most a quarter of a second old.
  */
-const settleMs = 1000;
+const settleMs = 2000;
 const projectsMax = 10_000;
 
 interface Entry {

@@ -139,3 +139,6 @@ export function kindOf(capabilities: Capabilities): PluginKind {
   const [first, ...others] = familiesOf(capabilities);
   return others.length > 0 ? 'both' : (first ?? 'none');
 }
+
+/** Built-in transformations that keep values between events, which those of a project that is spread may not. */
+export const keepingSlugs: ReadonlySet<string> = new Set(['first-time-events', 'sequence-timer']);

@@ -9,6 +9,7 @@ export const projectSchema = Type.Object({
   organization: Type.String({ format: 'uuid', description: 'Id of the organisation.' }),
   api_token: Type.String({ description: 'Project key (phc_…): public, good for sending events only.' }),
   timezone: Type.String({ description: 'IANA name, e.g. Europe/Paris.' }),
+  spread: Type.Integer({ description: 'Slots of the event log that its events are spread over; 1: all are in one.' }),
   created_at: Type.String({ format: 'date-time' }),
 });
 export type ProjectRecord = Static<typeof projectSchema>;
@@ -27,4 +28,16 @@ const timezone = Type.String({
 });
 
 export const projectCreateSchema = Type.Object({ name, timezone: Type.Optional(timezone) });
-export const projectUpdateSchema = Type.Object({ name: Type.Optional(name), timezone: Type.Optional(timezone) });
+const spread = Type.Integer({
+  minimum: 1,
+  maximum: 10_000,
+  description:
+    'Slots of the event log that its events are spread over by distinct_id, at most as many as the cluster has; for a project that is ' +
+    'too much for one. Refused (409) while transformations are enabled that keep values between events.',
+});
+
+export const projectUpdateSchema = Type.Object({
+  name: Type.Optional(name),
+  timezone: Type.Optional(timezone),
+  spread: Type.Optional(spread),
+});

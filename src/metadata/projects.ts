@@ -3,9 +3,8 @@ import { isoMicros } from '../base/clock.ts';
 import { newId, newKey } from '../base/ids.ts';
 import { bumpConfigRevision } from './config-revision.ts';
 import type { Database } from './database.ts';
-import { databaseTime } from './database-clock.ts';
 import { deleteProjectRows } from './delete-project-rows.ts';
-import { hasStoreAlone, inTransaction, type Queries } from './queries.ts';
+import { inTransaction, type Queries } from './queries.ts';
 
 export interface Project {
   readonly id: number;
@@ -119,50 +118,6 @@ export async function updateProject(
     .returningAll()
     .executeTakeFirst();
   return row && toProject(row);
-}
-
-/**
- * Spreads the project over so many slots, from now on. Undefined when there is no such project. The lock waits for every window of the
- * project that is being committed, and lets none be committed that was computed before: from here on several slots may change its
- * persons and groups (pipeline/window-projects.ts).
- */
-export async function spreadProject(
-  tx: Queries,
-  id: number,
-  spread: number,
-  now: number,
-): Promise<Project | undefined> {
-  const query = tx.selectFrom('projects').select('spread_max').where('id', '=', id);
-  const before = await (hasStoreAlone(tx) ? query : query.forUpdate()).executeTakeFirst();
-  if (before === undefined) return undefined;
-  const row = await tx
-    .updateTable('projects')
-    .set((eb) => ({
-      spread,
-      spread_before: eb.ref('spread'),
-      spread_at: databaseTime(tx),
-      spread_max: Math.max(spread, before.spread_max),
-      updated_at: isoMicros(now),
-    }))
-    .where('id', '=', id)
-    .returningAll()
-    .executeTakeFirst();
-  await bumpConfigRevision(tx);
-  return row && toProject(row);
-}
-
-/** Over how many slots the project is spread; undefined when there is no such project. */
-export async function readSpread(
-  db: Queries,
-  id: number,
-): Promise<{ readonly spread: number; readonly before: number; readonly ageMs: number } | undefined> {
-  const row = await db
-    .selectFrom('projects')
-    .select(['spread', 'spread_before', 'spread_at'])
-    .select(databaseTime(db).as('now'))
-    .where('id', '=', id)
-    .executeTakeFirst();
-  return row && { spread: row.spread, before: row.spread_before, ageMs: Number(row.now) - Number(row.spread_at) };
 }
 
 /** The old token stops at once. Undefined when there is no such project. */

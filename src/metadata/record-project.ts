@@ -34,6 +34,7 @@ export async function recordProject(
   });
 }
 
-function logged({ name, timezone, apiToken }: Project): Fields {
-  return { name, timezone, api_token: `${apiToken.slice(0, 4)}...${apiToken.slice(-4)}` };
+function logged({ name, timezone, apiToken, spread }: Project): Fields {
+  const token = `${apiToken.slice(0, 4)}...${apiToken.slice(-4)}`;
+  return { name, timezone, api_token: token, ...(spread > 1 && { spread: String(spread) }) };
 }

@@ -17,7 +17,7 @@ import type { HealthChecks } from '../http/health.ts';
 import { siteUrlOf } from '../http/request-origin.ts';
 import { buildServer } from '../http/server.ts';
 import { firstLoginToken } from '../metadata/bootstrap.ts';
-import { readSpread } from '../metadata/projects.ts';
+import { readSpread } from '../metadata/spread-project.ts';
 import { prepareDataDir } from './data-dir.ts';
 import { moveProblem } from '../move/move-state.ts';
 import { healthChecks } from './health.ts';

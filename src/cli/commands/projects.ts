@@ -7,8 +7,10 @@ import {
   rotateProjectToken,
   type Project,
 } from '../../metadata/projects.ts';
+import type { Queries } from '../../metadata/queries.ts';
 import { systemActor } from '../../metadata/record-change.ts';
 import { recordProject } from '../../metadata/record-project.ts';
+import { spreadProject, SpreadRefusedError } from '../../metadata/spread-project.ts';
 import { confirm } from '../confirm.ts';
 import { withMetadata } from '../with-metadata.ts';
 import { CommandError } from '../exit-codes.ts';
@@ -55,6 +57,37 @@ export function projectsCommand(parent: Command, terminal: Terminal): void {
     });
 
   changeCommands(projects, terminal);
+  spreadCommand(projects, terminal);
+}
+
+function spreadCommand(projects: Command, terminal: Terminal): void {
+  addStoreOptions(projects.command('spread'))
+    .description('spread the events of a project over several slots of a cluster, by distinct_id; 1: all in one')
+    .argument('<id>', 'number of the project')
+    .argument('<slots>', 'how many slots')
+    .action(async (id: string, slots: string, options: ProjectOptions) => {
+      const over = slotsOf(slots);
+      const spread = await withMetadata(storeOf(options, terminal.process), (db) =>
+        db.transaction().execute(async (tx) => {
+          const now = Date.now();
+          const before = await getProject(tx, numberOf(id));
+          const after = before && (await spreadAs(tx, before.id, over, now));
+          if (before === undefined || after === undefined) throw noProject(id);
+          await recordProject(tx, systemActor(after.organizationId), { activity: 'updated', before, after, now });
+          return after;
+        }),
+      );
+      show(terminal, spread, options);
+    });
+}
+
+async function spreadAs(tx: Queries, id: number, over: number, now: number): Promise<Project | undefined> {
+  try {
+    return await spreadProject(tx, id, over, now);
+  } catch (error) {
+    if (!(error instanceof SpreadRefusedError)) throw error;
+    throw new CommandError('usage', error.message);
+  }
 }
 
 function changeCommands(projects: Command, terminal: Terminal): void {
@@ -105,10 +138,17 @@ function show(terminal: Terminal, project: Project, options: ProjectOptions): vo
   else terminal.table(headings, [row(project)]);
 }
 
-const headings = ['ID', 'NAME', 'PROJECT KEY', 'TIMEZONE', 'CREATED'];
+const headings = ['ID', 'NAME', 'PROJECT KEY', 'TIMEZONE', 'SLOTS', 'CREATED'];
 
 function row(project: Project): string[] {
-  return [String(project.id), project.name, project.apiToken, project.timezone, project.createdAt];
+  return [
+    String(project.id),
+    project.name,
+    project.apiToken,
+    project.timezone,
+    String(project.spread),
+    project.createdAt,
+  ];
 }
 
 /** As the API shows a project. */
@@ -120,6 +160,7 @@ function shown(project: Project): Record<string, unknown> {
     organization: project.organizationId,
     api_token: project.apiToken,
     timezone: project.timezone,
+    spread: project.spread,
     created_at: project.createdAt,
   };
 }
@@ -127,6 +168,11 @@ function shown(project: Project): Record<string, unknown> {
 function numberOf(id: string): number {
   if (/^\d{1,9}$/.test(id)) return Number(id);
   throw new CommandError('usage', `expected the number of a project, got: ${id}`);
+}
+
+function slotsOf(text: string): number {
+  if (/^[1-9]\d{0,3}$/.test(text)) return Number(text);
+  throw new CommandError('usage', `expected a number of slots from 1 on, got: ${text}`);
 }
 
 function checkedZone(zone: string): string {

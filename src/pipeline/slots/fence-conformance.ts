@@ -8,6 +8,7 @@ import {
   addRebuildKeys,
   beginRebuild,
   findRebuild,
+  rebuildKeys,
   saveRebuild,
   type Rebuild,
 } from '../../metadata/profile-rebuilds.ts';
@@ -42,6 +43,10 @@ const writes: Readonly<Record<string, Write>> = {
   'take a log for that of the slot': ({ db }, hold) => keepLog(db, hold, 'log'),
   'take a step of a rebuild of persons': async (scene, hold) =>
     rebuilderOf(scene, hold).step(await rebuild(scene, 'of one')),
+  'take a step of a rebuild in a project that is spread': async (scene, hold) => {
+    await scene.db.updateTable('projects').set({ spread_max: 2 }).execute();
+    await rebuilderOf(scene, hold).step(await rebuild(scene, 'of one'));
+  },
   'end a rebuild of persons': async (scene, hold) => rebuilderOf(scene, hold).step(await rebuild(scene, 'of nobody')),
   'note why a rebuild cannot go on': async (scene, hold) =>
     rebuilderOf(scene, hold, new Error('the store is away')).step(await rebuild(scene, 'of one')),
@@ -120,6 +125,14 @@ export function testFence(open: OpenStore): void {
       await scene.db.updateTable('log_cursors').set({ seq: 1 }).where('lane', '=', 'historical').execute();
       await keepLog(scene.db, hold, 'second');
       await expect(keepLog(scene.db, hold, 'third')).rejects.toBeInstanceOf(OtherLogError);
+    });
+
+    it('a rebuild of persons works where the project is spread', async () => {
+      await scene.db.updateTable('projects').set({ spread_max: 2 }).execute();
+      const due = await rebuild(scene, 'of one');
+      await rebuilderOf(scene, hold).step(due);
+      expect(await findRebuild(scene.db, due.id)).toMatchObject({ error: '', counts: { persons_before: 0 } });
+      expect(await rebuildKeys(scene.db, due.id, 'person', 10)).toEqual([]);
     });
 
     it.each(Object.entries(writes))('could %s before', async (_, write) => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { keepingSlugs } from '../../contract/plugins.ts';
 import { checkSettings, missingRequired, withDefaults } from '../check-settings.ts';
 import type { TransformationHost } from '../host.ts';
 import { notBuiltIn } from './not-built-in.ts';
@@ -115,4 +116,19 @@ describe('the example of a transformation', () => {
       expect(() => plugin.create(withDefaults(plugin.fields, plugin.example.settings), host)).not.toThrow();
     },
   );
+});
+
+it('every built-in transformation that keeps values between events is known as such', () => {
+  const keeping = transformations.filter((plugin) => {
+    let asked = false;
+    const host = new Proxy(exampleHost(), {
+      get: (target, name): unknown => {
+        asked ||= name === 'storage';
+        return Reflect.get(target, name, target);
+      },
+    });
+    plugin.create(withDefaults(plugin.fields, plugin.example.settings), host);
+    return asked;
+  });
+  expect(keeping.map(({ slug }) => slug).toSorted()).toEqual([...keepingSlugs].toSorted());
 });

@@ -5,7 +5,9 @@ import type { PluginConfigRecord } from '../../contract/plugin-configs.ts';
 import type { Family } from '../../contract/plugins.ts';
 import type { Database } from '../../metadata/database.ts';
 import { bumpConfigRevision, lockConfig } from '../../metadata/config-revision.ts';
+import { ApiError } from '../../contract/errors.ts';
 import type { Queries } from '../../metadata/queries.ts';
+import { refuseKeeping, SpreadRefusedError } from '../../metadata/spread-project.ts';
 import { writeActivities, type Actor, type NewActivity } from '../../metadata/activity.ts';
 import { activityOf, changesBetween, changesOfDeletion } from './config-changes.ts';
 import { shownName, toRecord } from './config-record.ts';
@@ -54,6 +56,7 @@ export async function saveChanges(work: Work, changes: readonly Change[]): Promi
     entries.push(entryOf(work, config, activity ?? activityOf(before, config, differences), differences));
   }
   if (entries.length === 0) return saved;
+  await refuseKeepingHere(work);
   await writeActivities(work.tx, work.actor, entries);
   await bumpConfigRevision(work.tx);
   return saved;
@@ -71,11 +74,21 @@ export async function insertConfig(work: Work, config: Omit<StoredConfig, 'id'>)
     .values({ project_id: config.projectId, family: config.family, ...columnsOf(config), created_at: config.createdAt })
     .returning('id')
     .executeTakeFirstOrThrow();
+  await refuseKeepingHere(work);
   const created = { ...config, id };
   const changes = changesBetween(undefined, created).filter(({ after }) => after !== '');
   await writeActivities(work.tx, work.actor, [entryOf(work, created, 'created', changes)]);
   await bumpConfigRevision(work.tx);
   return created;
+}
+
+async function refuseKeepingHere({ tx, projectId }: Work): Promise<void> {
+  try {
+    await refuseKeeping(tx, projectId);
+  } catch (error) {
+    if (!(error instanceof SpreadRefusedError)) throw error;
+    throw new ApiError(error.code, error.message, { attr: 'enabled' });
+  }
 }
 
 /** Rows about a config that no foreign key removes. */

@@ -2,7 +2,7 @@ import type { PluginStorage } from '../host.ts';
 
 /**
  * What transformations of a project that is spread find in the place of storage: several slots work on its events at once, and what
- * one of them reads another has changed. To switch one on there is refused before (plugins/configs/keeps-values.ts).
+ * one of them reads another has changed. To switch one on there is refused before (metadata/spread-project.ts).
  */
 export const refusedStorage: PluginStorage = {
   get: refuse,
