@@ -28,7 +28,14 @@ export default defineConfig({
         },
       },
       { test: { name: 'console', include: ['console/src/**/*.test.ts'], isolate: false } },
-      { test: { name: 'services', include: ['src/**/*.services.test.ts'], ...slow } },
+      {
+        test: {
+          name: 'services',
+          include: ['src/**/*.services.test.ts'],
+          globalSetup: ['test/support/servers.ts'],
+          ...slow,
+        },
+      },
       {
         test: {
           name: 'e2e',
