@@ -133,7 +133,11 @@ describe('the house is tidy', () => {
   });
 
   it('no support of tests is dead: a test, a script or a suite uses it', () => {
-    const users = [...byPath.keys()].filter((path) => isTest(path) || /^(scripts|\.ci)\//.test(path));
+    const setups = read('vitest.config.ts').matchAll(/globalSetup: \['([^']+)'\]/g);
+    const called = new Set(Array.from(setups, ([, path]) => path));
+    const users = [...byPath.keys()].filter(
+      (path) => isTest(path) || /^(scripts|\.ci)\//.test(path) || called.has(path),
+    );
     const support = [...byPath.keys()].filter((path) => path.startsWith('test/') || isFixture(path) || isSuite(path));
     const reached = reachedFrom(users);
     expect(support.filter((path) => !reached.has(path))).toEqual([]);
