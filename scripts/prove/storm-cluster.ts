@@ -171,8 +171,8 @@ async function keepRunning(
       stdio: ['ignore', 'ignore', 'pipe'],
     });
     child.stderr?.on('data', (chunk: Buffer) => {
-      said.push(chunk.toString());
-      if (said.length > linesKept) said.shift();
+      for (const line of chunk.toString().split('\n')) if (line !== '') said.push(shortened(line));
+      said.splice(0, said.length - linesKept);
     });
     child.once('exit', () => {
       if (!isOver) setTimeout(() => isOver || start(), restMs);
@@ -197,10 +197,21 @@ async function keepRunning(
   };
 }
 
+/** Of a line of the log what is said and why, without the stack. */
+function shortened(line: string): string {
+  try {
+    const { time, level, msg, err } = JSON.parse(line) as Record<string, string> & { err?: { message: string } };
+    return `${time} ${level} ${msg}${err === undefined ? '' : `: ${err.message}`}`;
+  } catch {
+    // A word of the program to whoever started it, or a line that came in two pieces.
+    return line;
+  }
+}
+
 export async function untilReady({ url, name, said }: StormProcess, withinMs: number): Promise<void> {
   for (const end = Date.now() + withinMs; Date.now() < end; await sleep(100)) {
     const answer = await fetch(`${url}/readyz`).catch(() => undefined);
     if (answer?.status === 200) return;
   }
-  throw new Error(`expected ${name} to be ready within ${withinMs / 1000} s; it said:\n${said.join('').slice(-3000)}`);
+  throw new Error(`expected ${name} to be ready within ${withinMs / 1000} s; it said:\n${said.slice(-20).join('\n')}`);
 }

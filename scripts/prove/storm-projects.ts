@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { keptKey } from './storm-witness.ts';
 import { stormKeys, type StormProcess } from './storm-cluster.ts';
 
 export interface StormProject {
@@ -8,16 +9,14 @@ export interface StormProject {
   readonly label: string;
 }
 
-/**
- * Counts in its storage how often it saw each id, and adds up the numbers of the events: whatever is applied twice or not at all
- * shows there.
- */
+/** Counts the events that it sees in its storage and adds up their numbers: whatever is applied twice or not at all shows there. */
 const counting = `
-  export async function processEvent(event, { storage }) {
-    const { times, sum } = await storage.get(event.distinct_id, { times: 0, sum: 0 });
-    await storage.set(event.distinct_id, { times: times + 1, sum: sum + event.properties.n });
-    event.properties.marked = true;
-    return event;
+  export async function processEventBatch(events, { storage }) {
+    const { times, sum } = await storage.get('${keptKey}', { times: 0, sum: 0 });
+    const more = events.reduce((all, { properties }) => all + properties.n, 0);
+    await storage.set('${keptKey}', { times: times + events.length, sum: sum + more });
+    for (const event of events) event.properties.marked = true;
+    return events;
   }`;
 const pluginName = 'counts';
 /** Until every process has seen what is new. */

@@ -45,7 +45,7 @@ export interface Storm extends AsyncDisposable {
 
 const roles = ['capture', 'capture', 'pipeline', 'pipeline', 'pipeline', 'api', 'jobs'];
 const readyMs = 180_000;
-const linesEach = 5;
+const linesEach = 12;
 
 export async function openStorm(options: StormOptions): Promise<Storm> {
   await using cleanup = new AsyncDisposableStack();
@@ -79,7 +79,7 @@ export async function openStorm(options: StormOptions): Promise<Storm> {
   return {
     round: (plan, weather) => runRound(parts, options, plan, weather),
     differences: ({ events }, calm, storm) => differences({ ...parts, events }, calm, storm),
-    said: () => processes.flatMap(({ name, said }) => said.slice(-linesEach).map((text) => `${name}: ${text.trim()}`)),
+    said: () => processes.flatMap(({ name, said }) => said.slice(-linesEach).map((text) => `${name}: ${text}`)),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }

@@ -6,6 +6,8 @@ import type { StormProject } from './storm-projects.ts';
 
 const answerMs = 30_000;
 const retryMs = 200;
+/** Beside 5xx, as by client libraries; a process that stood still in the middle of a body answers 408. */
+const retried: ReadonlySet<number> = new Set([408, 429]);
 
 export interface SendOptions {
   readonly captures: readonly StormProcess[];
@@ -53,7 +55,7 @@ async function isTaken(url: string, body: Buffer<ArrayBuffer>): Promise<boolean>
     });
     await answer.arrayBuffer();
     if (answer.status === 200) return true;
-    if (answer.status < 500 && answer.status !== 429) throw new RefusedError(answer.status);
+    if (answer.status < 500 && !retried.has(answer.status)) throw new RefusedError(answer.status);
     return false;
   } catch (error) {
     if (error instanceof RefusedError) throw error;

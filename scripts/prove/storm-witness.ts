@@ -18,7 +18,7 @@ import type { StormEvent } from './storm-events.ts';
 export interface LogWitness {
   /** Last seq that was read. */
   seq(lane: Lane, slot: number): number;
-  /** What the transformation of the project must have kept, `id {"times":2,"sum":14}`, sorted. */
+  /** What the transformation of the project must have kept, `kept {"times":2,"sum":14}`. */
   kept(projectId: number): string[];
   /** Batches of the project that lie in the log once more, and the ids of their events. */
   repeated(projectId: number): { readonly batches: number; readonly ids: ReadonlySet<string> };
@@ -26,11 +26,14 @@ export interface LogWitness {
 }
 
 interface Seen {
-  readonly ids: Map<string, { times: number; sum: number }>;
+  readonly kept: { times: number; sum: number };
   /** Of each batch the id of its first event. */
   readonly batches: Set<string>;
   readonly repeated: { batches: number; readonly ids: Set<string> };
 }
+
+/** Under which a transformation keeps what it counts. */
+export const keptKey = 'kept';
 
 const atOnce = { events: 20_000, bytes: 16 * 1024 * 1024 };
 const retryMs = 50;
@@ -73,7 +76,8 @@ export async function openWitness(kafka: KafkaLogOptions): Promise<LogWitness> {
     seq: (lane, slot) => seqs[slot]?.[lane] ?? 0,
     kept: (projectId) => {
       if (gap !== undefined) throw new Error(`expected to read along in the whole log, ${gap} were deleted before`);
-      return [...seenOf(seen, projectId).ids].map(([id, { times, sum }]) => keptLine(id, times, sum)).sort();
+      const { times, sum } = seenOf(seen, projectId).kept;
+      return [keptLine(keptKey, times, sum)];
     },
     repeated: (projectId) => seenOf(seen, projectId).repeated,
     close: async () => {
@@ -84,12 +88,16 @@ export async function openWitness(kafka: KafkaLogOptions): Promise<LogWitness> {
   };
 }
 
-export function keptLine(id: string, times: number, sum: number): string {
-  return `${id} ${JSON.stringify({ times, sum })}`;
+export function keptLine(key: string, times: number, sum: number): string {
+  return `${key} ${JSON.stringify({ times, sum })}`;
 }
 
 function seenOf(seen: Map<number, Seen>, projectId: number): Seen {
-  const known = seen.get(projectId) ?? { ids: new Map(), batches: new Set(), repeated: { batches: 0, ids: new Set() } };
+  const known = seen.get(projectId) ?? {
+    kept: { times: 0, sum: 0 },
+    batches: new Set(),
+    repeated: { batches: 0, ids: new Set() },
+  };
   seen.set(projectId, known);
   return known;
 }
@@ -101,10 +109,6 @@ function count(batch: readonly StormEvent[], seen: Seen): void {
     for (const { distinct_id: id } of batch) seen.repeated.ids.add(id);
   }
   seen.batches.add(first);
-  for (const { distinct_id: id, properties } of batch) {
-    const own = seen.ids.get(id) ?? { times: 0, sum: 0 };
-    own.times += 1;
-    own.sum += properties.n;
-    seen.ids.set(id, own);
-  }
+  seen.kept.times += batch.length;
+  for (const { properties } of batch) seen.kept.sum += properties.n;
 }
