@@ -142,9 +142,9 @@ describe('a project that is spread over slots', () => {
 
   it('is refused more slots than there are, and anything but a number', async () => {
     const refused = await spread(2);
-    expect([refused.statusCode, refused.json().attr, refused.json().code]).toEqual([400, 'spread', 'max_value']);
+    expect([refused.statusCode, refused.json().attr, refused.json().code]).toEqual([409, 'spread', 'conflict']);
     expect(refused.json().detail).toContain('only a cluster spreads projects');
-    for (const odd of [0, -1, 1.5, '4', null]) expect((await spread(odd)).statusCode).toBe(400);
+    for (const odd of [0, -1, 1.5, 'four', null]) expect((await spread(odd)).statusCode).toBe(400);
   });
 
   it.each([

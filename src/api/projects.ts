@@ -204,7 +204,7 @@ async function spreadAs(tx: Queries, id: number, spread = 1, now: number): Promi
     return await spreadProject(tx, id, spread, now);
   } catch (error) {
     if (!(error instanceof SpreadRefusedError)) throw error;
-    throw new ApiError(error.code, error.message, { attr: 'spread' });
+    throw new ApiError('conflict', error.message, { attr: 'spread' });
   }
 }
 

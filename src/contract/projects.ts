@@ -33,7 +33,7 @@ const spread = Type.Integer({
   maximum: 10_000,
   description:
     'Slots of the event log that its events are spread over by distinct_id, at most as many as the cluster has; for a project that is ' +
-    'too much for one. Refused (409) while transformations are enabled that keep values between events.',
+    'too much for one. Refused (409) beyond that, and while transformations are enabled that keep values between events.',
 });
 
 export const projectUpdateSchema = Type.Object({

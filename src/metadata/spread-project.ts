@@ -8,12 +8,6 @@ import { hasStoreAlone, type Queries } from './queries.ts';
 /** Why a project cannot be spread so far; the message says what to change. */
 export class SpreadRefusedError extends Error {
   override name = 'SpreadRefusedError';
-  readonly code: 'max_value' | 'conflict';
-
-  constructor(code: SpreadRefusedError['code'], message: string) {
-    super(message);
-    this.code = code;
-  }
 }
 
 /**
@@ -69,7 +63,7 @@ async function refuseAboveSlots(tx: Queries, spread: number): Promise<void> {
     .executeTakeFirstOrThrow();
   if (spread <= Number(slots)) return;
   const why = Number(slots) === 1 ? 'this service has one: only a cluster spreads projects' : `there are ${slots}`;
-  throw new SpreadRefusedError('max_value', `expected at most as many slots as there are, got ${spread}; ${why}`);
+  throw new SpreadRefusedError(`expected at most as many slots as there are, got ${spread}; ${why}`);
 }
 
 /**
@@ -94,7 +88,6 @@ export async function refuseKeeping(tx: Queries, projectId: number): Promise<voi
   if (keeping.length === 0) return;
   const names = keeping.map(({ id, name }) => `"${name}" (config ${id})`).join(', ');
   throw new SpreadRefusedError(
-    'conflict',
     `expected no transformation that keeps values between events (storage) in a project that is, or was, spread over several slots, ` +
       `got: ${names}; several slots work on its events at once, and would keep different values`,
   );

@@ -87,7 +87,7 @@ async function refuseKeepingHere({ tx, projectId }: Work): Promise<void> {
     await refuseKeeping(tx, projectId);
   } catch (error) {
     if (!(error instanceof SpreadRefusedError)) throw error;
-    throw new ApiError(error.code, error.message, { attr: 'enabled' });
+    throw new ApiError('conflict', error.message, { attr: 'enabled' });
   }
 }
 
