@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { StoreUnavailableError } from '../eventstore/eventstore.ts';
+import { tempMetadata } from '../../test/support/metadata.ts';
+import { whileThere } from '../../test/support/slot-world.ts';
 import { createBench, receivedAt, uuid, type Bench } from '../../test/support/pipeline.ts';
 
 let bench: Bench;
@@ -161,6 +163,26 @@ describe('from the log to the store', () => {
     expect(await bench.db.selectFrom('log_cursors').selectAll().where('lane', '=', 'historical').execute()).toEqual([
       { slot: 0, lane: 'historical', seq: 20, pending: '[]' },
     ]);
+  });
+
+  it('a range ends where it ended before, however often the metadata store goes away in the middle of it', async () => {
+    await using store = await tempMetadata();
+    let isThere = true;
+    await using own = await createBench({ db: whileThere(store.db, () => isThere), windowEventsMax: 6 });
+    let times = 0;
+    own.setFailpoint((name) => {
+      if (name !== 'after_insert' || times === 5) return;
+      times += 1;
+      isThere = false;
+      setTimeout(() => (isThere = true), 20);
+    });
+    for (let n = 0; n < 6; n += 1) await own.append('live', { batch: [plain(2 * n), plain(2 * n + 1)] }, { events: 2 });
+    await own.drain();
+    expect(times).toBe(5);
+    expect(own.recording.read()).toHaveLength(12);
+    expect(new Set(own.recording.inserts.map(({ token }) => token.replace(/^.*:live:/, '')))).toEqual(
+      new Set(['0-3', '3-6']),
+    );
   });
 
   it('a single request that is too much at once is stored in parts, once, with its persons', async () => {

@@ -63,8 +63,7 @@ export function createPoisonSearch(deps: SearchDeps): PoisonSearch {
   const halves: Partial<Record<Lane, { readonly from: number; readonly events: number }>> = {};
   let suspect: Suspect | undefined;
 
-  const suspectRange = (lane: Lane, from: number, to: number, error: unknown): void => {
-    if (isOfStores(error)) return;
+  const suspectRange = (lane: Lane, from: number, to: number): void => {
     const isSame = suspect?.lane === lane && suspect.from === from;
     suspect = { lane, from, to, failures: (isSame ? (suspect?.failures ?? 0) : 0) + 1 };
   };
@@ -72,7 +71,7 @@ export function createPoisonSearch(deps: SearchDeps): PoisonSearch {
     try {
       return await work();
     } catch (error) {
-      suspectRange(lane, from, to, error);
+      if (!(await isOfStores(deps.db, error))) suspectRange(lane, from, to);
       throw error;
     }
   };
@@ -139,7 +138,7 @@ async function searchRange(deps: SearchDeps, { lane, from, to }: Suspect, known:
       await tryWindow(deps, window, `${window.token}:try-${first}-${end}`);
       return true;
     } catch (error) {
-      if (isOfStores(error)) throw error;
+      if (await isOfStores(deps.db, error)) throw error;
       return false;
     } finally {
       builder.reset();
@@ -152,10 +151,23 @@ async function searchRange(deps: SearchDeps, { lane, from, to }: Suspect, known:
   return { found: poison.flatMap((at) => places[at] ?? []), events: places.length };
 }
 
-/** Whatever is in the range, it is not to blame. */
-function isOfStores(error: unknown): boolean {
+/**
+ * Whether the range, whatever is in it, is not to blame. What a driver says of a connection that it lost has many forms; but right
+ * after such a failure the metadata store does not answer.
+ */
+async function isOfStores(db: Metadata, error: unknown): Promise<boolean> {
   const others = [StoreUnavailableError, MetadataUnreadError, SlotLostError, ProfileConflictError, ProjectSpreadError];
-  return others.some((each) => error instanceof each);
+  return others.some((each) => error instanceof each) || !(await isThere(db));
+}
+
+async function isThere(db: Metadata): Promise<boolean> {
+  try {
+    await db.selectFrom('slots').select('slot').limit(1).execute();
+    return true;
+  } catch {
+    // Whoever asked has an error of its own to tell.
+    return false;
+  }
 }
 
 class RolledBack extends Error {}
