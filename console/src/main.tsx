@@ -21,7 +21,7 @@ function start(container: HTMLElement): void {
     onSignedOut: () => session.expire(),
     onTrouble: () => lookAtConnection(client),
   });
-  const router = createConsoleRouter();
+  const router = createConsoleRouter(client);
   // Every page waits for these three: they are asked for side by side, before anything is drawn.
   void client.prefetchQuery(meQuery);
   void client.prefetchQuery(projectsQuery);

@@ -1,8 +1,18 @@
-import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Outlet } from '@tanstack/react-router';
+import type { QueryClient } from '@tanstack/react-query';
+import {
+  createRootRouteWithContext,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  Outlet,
+} from '@tanstack/react-router';
+import { loadAhead } from './api/queries.ts';
+import { eventPages } from './api/stored-events.ts';
 import { Loading } from './components/loading.tsx';
 import { activitySearch } from './pages/activity/activity-search.ts';
 import { agreementsSearch } from './pages/agreements/agreements-search.ts';
 import { deadLettersSearch } from './pages/dead-letters/dead-letters-search.ts';
+import { filterOf } from './pages/events/events-query.ts';
 import { eventsSearch } from './pages/events/events-search.ts';
 import { groupsSearch } from './pages/groups/groups-search.ts';
 import { homeSearch } from './pages/home/home-search.ts';
@@ -13,6 +23,7 @@ import { keysSearch } from './pages/keys/keys-search.ts';
 import { liveSearch } from './pages/live/live-search.ts';
 import { newImportSearch } from './pages/imports/new-import-search.ts';
 import { personSearch } from './pages/persons/person-search.ts';
+import { loadPersonAhead } from './pages/persons/persons-query.ts';
 import { personsSearch } from './pages/persons/persons-search.ts';
 import { settingsSearch } from './pages/settings/settings-search.ts';
 import { statusSearch } from './pages/status/status-search.ts';
@@ -26,7 +37,11 @@ import { Frame } from './shell/frame.tsx';
 import { NotFound } from './shell/not-found.tsx';
 import { PageError } from './shell/page-error.tsx';
 
-const rootRoute = createRootRoute({ component: Outlet, notFoundComponent: NotFound, errorComponent: PageError });
+const rootRoute = createRootRouteWithContext<{ readonly client: QueryClient }>()({
+  component: Outlet,
+  notFoundComponent: NotFound,
+  errorComponent: PageError,
+});
 const indexRoute = createRoute({ getParentRoute: () => rootRoute, path: '/', component: FirstProject });
 const projectRoute = createRoute({ getParentRoute: () => rootRoute, path: 'projects/$projectId', component: Frame });
 
@@ -90,6 +105,9 @@ const pages = [
     getParentRoute: () => projectRoute,
     path: 'events',
     validateSearch: eventsSearch,
+    loaderDeps: ({ search }) => search,
+    loader: ({ context: { client }, params: { projectId }, deps: search }) =>
+      loadAhead(client, eventPages(Number(projectId), filterOf(search, Date.now()))),
     component: lazyRouteComponent(() => import('./pages/events/events-page.tsx'), 'EventsPage'),
   }),
   createRoute({
@@ -102,6 +120,8 @@ const pages = [
     getParentRoute: () => projectRoute,
     path: 'persons/$distinctId',
     validateSearch: personSearch,
+    loader: ({ context: { client }, params: { projectId, distinctId } }) =>
+      void loadPersonAhead(client, Number(projectId), distinctId),
     component: lazyRouteComponent(() => import('./pages/persons/person-page.tsx'), 'PersonPage'),
   }),
   createRoute({
@@ -167,9 +187,10 @@ const pages = [
 ] as const;
 
 /** The routes below /console/. */
-export function createConsoleRouter() {
+export function createConsoleRouter(client: QueryClient) {
   return createRouter({
     routeTree: rootRoute.addChildren([indexRoute, projectRoute.addChildren(pages)]),
+    context: { client },
     basepath: '/console',
     defaultPreload: 'intent',
     defaultErrorComponent: PageError,

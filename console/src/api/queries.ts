@@ -38,6 +38,11 @@ export function apiPages<Item, Page extends NextPage<Item> = NextPage<Item>>(pat
   });
 }
 
+/** Begins to load the first page of a list while what shows it is still loaded; what is there already stays as it is. */
+export function loadAhead<Item>(client: QueryClient, pages: ReturnType<typeof apiPages<Item>>): void {
+  if (client.getQueryState(pages.queryKey) === undefined) void client.prefetchInfiniteQuery(pages);
+}
+
 /** All rows of the pages so far. */
 export function rowsOf<Item>(data: { readonly pages: readonly NextPage<Item>[] } | undefined): readonly Item[] {
   return data?.pages.flatMap((page) => page.results) ?? [];

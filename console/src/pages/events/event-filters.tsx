@@ -10,6 +10,8 @@ interface EventFiltersProps {
   readonly search: EventsSearch;
   /** Whose clocks show `after` and `before`. */
   readonly zone: string;
+  /** Whether names are asked for already. */
+  readonly suggests: boolean;
   readonly onChange: (change: Partial<EventsSearch>) => void;
 }
 
@@ -35,10 +37,10 @@ const choices: readonly Filter<FilterName>[] = [
 type FilterName = 'event' | 'distinct_id' | 'person_id' | 'period' | 'historical' | 'import_run' | 'after' | 'before';
 
 /** Which events: all of it stands in the address. */
-export function EventFilters({ search, zone, onChange }: EventFiltersProps) {
+export function EventFilters({ search, zone, suggests, onChange }: EventFiltersProps) {
   const { id } = useProject();
-  const names = useQuery(eventNamesQuery(id));
-  const properties = useQuery(propertyNamesQuery(id, search.event));
+  const names = useQuery({ ...eventNamesQuery(id), enabled: suggests });
+  const properties = useQuery({ ...propertyNamesQuery(id, search.event), enabled: suggests });
   const filters: readonly Filter<FilterName>[] = [
     { kind: 'text', name: 'event', label: 'Event', suggestions: names.data?.results.map(({ name }) => name) ?? [] },
     { kind: 'text', name: 'distinct_id', label: 'Distinct id' },

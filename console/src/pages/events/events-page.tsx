@@ -34,6 +34,8 @@ export function EventsPage() {
   const filter = useMemo(() => filterOf(search, now), [search, now]);
   const pages = useInfiniteQuery(eventPages(id, filter));
   const table = usePageRows(pages);
+  // The rows first: what stands around them asks the same store.
+  const isListed = pages.isFetched;
   const zone = zoneOf(search.zone, timezone);
   const columnsKey = JSON.stringify(search.columns ?? []);
   const columns = useMemo(
@@ -54,10 +56,11 @@ export function EventsPage() {
         description="Stored events, newest first. Each stands here once, however often it was sent."
         actions={<ExportMenu rows={table.rows ?? []} />}
       />
-      <EventFilters search={search} zone={zone} onChange={change} />
-      <VolumeChart projectId={id} filter={filter} interval={intervalOf(search, now)} zone={zone} />
+      <EventFilters search={search} zone={zone} suggests={isListed} onChange={change} />
+      <VolumeChart projectId={id} filter={filter} interval={intervalOf(search, now)} zone={zone} counts={isListed} />
       <Toolbar
         search={search}
+        suggests={isListed}
         onChange={change}
         isRefreshing={pages.isRefetching}
         onRefresh={() => {
@@ -86,15 +89,17 @@ export function EventsPage() {
 
 interface ToolbarProps {
   readonly search: EventsSearch;
+  /** Whether names are asked for already. */
+  readonly suggests: boolean;
   readonly onChange: (change: Partial<EventsSearch>) => void;
   readonly isRefreshing: boolean;
   readonly onRefresh: () => void;
 }
 
 /** How the events are shown. */
-function Toolbar({ search, onChange, isRefreshing, onRefresh }: ToolbarProps) {
+function Toolbar({ search, suggests, onChange, isRefreshing, onRefresh }: ToolbarProps) {
   const { id, timezone } = useProject();
-  const names = useQuery(propertyNamesQuery(id, search.event));
+  const names = useQuery({ ...propertyNamesQuery(id, search.event), enabled: suggests });
   return (
     <div className="flex flex-wrap items-center justify-end gap-2 py-3">
       <ZoneSelect value={search.zone} projectZone={timezone} onChange={(next) => onChange({ zone: next })} />

@@ -12,11 +12,13 @@ interface VolumeChartProps {
   readonly filter: Query;
   readonly interval: Interval;
   readonly zone: string;
+  /** Whether it counts already. */
+  readonly counts: boolean;
 }
 
 /** How many events fit the filters over time, by event and by live or historical. */
-export function VolumeChart({ projectId, filter, interval, zone }: VolumeChartProps) {
-  const counts = useQuery(countsQuery(projectId, filter, interval, zone));
+export function VolumeChart({ projectId, filter, interval, zone, counts: isAsked }: VolumeChartProps) {
+  const counts = useQuery({ ...countsQuery(projectId, filter, interval, zone), enabled: isAsked });
   const { times, series } = volumeOf(counts.data?.results ?? [], interval);
   const total = counts.data?.total;
   return (

@@ -19,8 +19,7 @@ import { UserText } from '../../components/user-text.tsx';
 import { useProject } from '../../shell/project-context.tsx';
 import { eventColumns } from '../../components/event-columns.tsx';
 import { EventPanel } from '../../components/event-panel.tsx';
-import { eventPages, personPageSize } from '../../api/stored-events.ts';
-import { personQuery, type Person } from './persons-query.ts';
+import { eventsFilter, personEvents, personQuery, type Person } from './persons-query.ts';
 
 const route = getRouteApi('/projects/$projectId/persons/$distinctId');
 
@@ -103,13 +102,12 @@ interface PersonEventsProps {
   readonly distinctId: string;
 }
 
-/** Of all ids that the person goes by: events keep the one they were sent with. */
+/** What the person did. */
 function PersonEvents({ person, distinctId }: PersonEventsProps) {
   const { id, timezone } = useProject();
   const { uuid } = route.useSearch();
   const navigate = route.useNavigate();
-  const filter = person === undefined ? { distinct_id: distinctId } : { person_id: person.uuid };
-  const pages = useInfiniteQuery(eventPages(id, filter, personPageSize));
+  const pages = useInfiniteQuery(personEvents(id, distinctId, person));
   const table = usePageRows(pages);
   const columns = useMemo(
     () =>
@@ -139,7 +137,7 @@ function PersonEvents({ person, distinctId }: PersonEventsProps) {
         <Link
           to="/projects/$projectId/events"
           params={params}
-          search={filter}
+          search={eventsFilter(distinctId, person)}
           className={buttonStyle('plain', 'small')}
         >
           Explore
