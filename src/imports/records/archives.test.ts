@@ -9,6 +9,7 @@ import { SourceError, SourceWaitError } from '../source.ts';
 import { makeTar } from '../../../test/support/archives.ts';
 import { packBzip2 } from '../../../test/support/pack-bzip2.ts';
 import { packXz } from '../../../test/support/pack-xz.ts';
+import { containerOf } from './detect.ts';
 import { cutAt, readBack, type ReadBack } from './record-files.fixture.ts';
 import type { ReadHints } from './piece.ts';
 
@@ -56,6 +57,8 @@ describe('archives and packed files', () => {
       fc.asyncProperty(altered, async ([at, by]) => {
         const bytes = Buffer.from(sound);
         bytes[at] = (bytes[at] ?? 0) ^ by;
+        // Its first bytes no longer say what it is: its lines are judged as those of a text, each by itself.
+        if (containerOf(bytes) === 'text') return;
         const result = await read(bytes).catch((error: unknown) => error);
         if (result instanceof SourceWaitError || result instanceof SourceError) return;
         expect((result as ReadBack).lines).toEqual(lines);
