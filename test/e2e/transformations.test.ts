@@ -144,8 +144,10 @@ describe('an installed plugin', () => {
     expect((await storedOne(back)).properties).toMatchObject({ greeting: 'ciao 4' });
 
     const logs = (): Promise<{ results: { message: string }[] }> => apiGet(server, `${family}${id}/logs/`);
-    await expect.poll(async () => (await logs()).results.map(({ message }) => message)).toContain('counted 4');
-    await expect.poll(async () => (await retrieve(id)).delivery_rate_24h).toBe('1');
+    // Logs and counts are written within a second.
+    const written = { timeout: 10_000 };
+    await expect.poll(async () => (await logs()).results.map(({ message }) => message), written).toContain('counted 4');
+    await expect.poll(async () => (await retrieve(id)).delivery_rate_24h, written).toBe('1');
     await withoutConfigs();
   });
 
