@@ -298,8 +298,8 @@ export const settingDefinitions = {
   npmRegistry: {
     env: 'MILLRACE_NPM_REGISTRY',
     type: 'string',
-    default: 'https://registry.npmjs.org',
-    help: 'npm registry that plugins are installed from.',
+    default: '',
+    help: 'npm registry that plugins are installed from; empty: the one that npm is configured with.',
   },
   sandboxMemoryBytesMax: {
     env: 'MILLRACE_SANDBOX_MEMORY_BYTES_MAX',

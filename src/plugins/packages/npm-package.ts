@@ -2,6 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { OutboundFetch } from '../../outbound/outbound.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
 import { download, downloadTimeoutMs } from './download.ts';
+import { registryOfNpm } from './npm-registry.ts';
 import { PluginPackageError } from './plugin-package-error.ts';
 
 export interface NpmTarball {
@@ -11,7 +12,6 @@ export interface NpmTarball {
 }
 
 const nameForm = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-zA-Z0-9~-][a-zA-Z0-9._~-]*$/;
-const publicRegistry = 'registry.npmjs.org';
 /** Strongest first. */
 const hashes = ['sha512', 'sha384', 'sha256', 'sha1'] as const;
 
@@ -27,21 +27,21 @@ export function parseNpmName(text: string): { readonly name: string; readonly ve
 }
 
 /**
- * Fetches a package of the registry and checks that its bytes are those that the registry promised. `wanted`: version,
- * range or tag; undefined: the tag `latest`. Throws PluginPackageError.
+ * Fetches a package of the registry and checks that its bytes are those that the registry promised. `npmRegistry`: its address;
+ * empty: the one npm is configured with. `wanted`: version, range or tag; undefined: the tag `latest`. Throws PluginPackageError.
  */
 export async function fetchNpmPackage(
   { fetch, npmRegistry }: { readonly fetch: OutboundFetch; readonly npmRegistry: string },
   { name, version: wanted }: { readonly name: string; readonly version?: string | undefined },
 ): Promise<NpmTarball> {
-  const registry = npmRegistry.replace(/\/+$/, '');
+  const registry = (npmRegistry === '' ? await registryOfNpm() : npmRegistry).replace(/\/+$/, '');
   const document = await fetchDocument(fetch, registry, name);
   const { version, release } = await chooseVersion(document, name, wanted);
   const { tarball, integrity, shasum } = isObject(release['dist']) ? release['dist'] : {};
   if (typeof tarball !== 'string' || !URL.canParse(tarball)) {
     throw faulty(`the registry names no tarball for ${name}@${version}`);
   }
-  const bytes = await download(fetch, atRegistry(tarball, registry), 'npm');
+  const bytes = await download(fetch, atRegistry(tarball, registry, name), 'npm');
   checkIntegrity(bytes, expectedHashes(integrity, shasum), `${name}@${version}`);
   return { version, bytes };
 }
@@ -87,10 +87,10 @@ async function bestMatch(versions: readonly string[], wanted: string): Promise<s
   return semver.maxSatisfying(versions, wanted) ?? undefined;
 }
 
-/** A mirror repeats the public registry's addresses; what is configured is where packages are fetched. */
-function atRegistry(tarball: string, registry: string): string {
+/** A mirror repeats the addresses of the registry it copies; what is configured is where packages are fetched. */
+function atRegistry(tarball: string, registry: string, name: string): string {
   const url = new URL(tarball);
-  if (url.hostname !== publicRegistry || new URL(registry).hostname === publicRegistry) return url.href;
+  if (url.origin === new URL(registry).origin || !url.pathname.startsWith(`/${name}/-/`)) return url.href;
   return registry + url.pathname;
 }
 

@@ -28,7 +28,7 @@ export interface PluginPackage {
 
 export interface FetchDeps {
   readonly fetch: OutboundFetch;
-  /** Address of the npm registry. */
+  /** Address of the npm registry; empty: the one that npm is configured with. */
   readonly npmRegistry: string;
 }
 
