@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { insertError, queryError } from './engine-errors.ts';
-import { StoreUnavailableError } from './eventstore.ts';
+import { StoreDeniedError, StoreUnavailableError } from './eventstore.ts';
 
 describe('errors of the engine', () => {
   const inserts: readonly [string, boolean][] = [
@@ -26,5 +26,10 @@ describe('errors of the engine', () => {
   ];
   it.each(queries)('of a query, "%.40s" is trouble of the store: %s', (message, unavailable) => {
     expect(queryError(message) instanceof StoreUnavailableError).toBe(unavailable);
+  });
+
+  it('of a query that the user has no right to is named as such', () => {
+    const message = 'Code: 497. DB::Exception: reader: Not enough privileges. (ACCESS_DENIED)';
+    expect(queryError(message)).toBeInstanceOf(StoreDeniedError);
   });
 });

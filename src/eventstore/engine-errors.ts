@@ -1,4 +1,4 @@
-import { ServerAwayError, StoreUnavailableError } from './eventstore.ts';
+import { ServerAwayError, StoreDeniedError, StoreUnavailableError } from './eventstore.ts';
 
 /**
  * Error codes of the engine that are the fault of the rows themselves: trying again cannot help. Everything else that goes
@@ -36,6 +36,8 @@ const cutOffCodes = new Set([
   999, // KEEPER_EXCEPTION
 ]);
 
+const accessDenied = 497;
+
 /** The code in the engine's own message form `Code: 241. DB::Exception: …`; 0 when there is none. */
 export function engineCode(message: string): number {
   return Number(/\bCode: (\d+)\./.exec(message)?.[1] ?? 0);
@@ -51,6 +53,7 @@ export function insertError(message: string, cause?: unknown): Error {
 export function queryError(message: string, cause?: unknown): Error {
   const code = engineCode(message);
   if (cutOffCodes.has(code)) return new ServerAwayError(`The event store is cut off: ${message}`, { cause });
+  if (code === accessDenied) return new StoreDeniedError(`The event store denied a query: ${message}`, { cause });
   return overloadCodes.has(code)
     ? new StoreUnavailableError(`The event store gave up on a query: ${message}`, { cause })
     : new Error(`The event store refused a query: ${message}`, { cause });

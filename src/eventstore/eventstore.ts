@@ -56,3 +56,8 @@ export class StoreUnavailableError extends Error {
 export class ServerAwayError extends StoreUnavailableError {
   override name = 'ServerAwayError';
 }
+
+/** The user that we are at the store may not do this. */
+export class StoreDeniedError extends Error {
+  override name = 'StoreDeniedError';
+}

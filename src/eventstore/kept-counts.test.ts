@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { QueryParam, StoreReader } from './eventstore.ts';
+import { StoreDeniedError, type QueryParam, type StoreReader } from './eventstore.ts';
 import { KeptCounts, type CountQuestion } from './kept-counts.ts';
 
 /** A part of the engine: day → events that it holds; every one of them is another event. */
@@ -32,12 +32,12 @@ function engineOf(parts: Part[], before: (kind: 'list' | 'ranges' | 'plain' | 'f
       events: String(parts.reduce((sum, part) => sum + (part.days[day] ?? 0), 0)),
     }));
   const store: StoreReader = {
-    query: <Row>(sql: string, params: Readonly<Record<string, QueryParam>> = {}): Promise<Row[]> => {
+    query: async <Row>(sql: string, params: Readonly<Record<string, QueryParam>> = {}): Promise<Row[]> => {
       const kind = kindOf(sql);
       asked.push(kind);
       before(kind);
       const rows = kind === 'list' || kind === 'ranges' ? answers[kind]() : cells(params as never);
-      return Promise.resolve(rows as Row[]);
+      return rows as Row[];
     },
   };
   return { store, asked };
@@ -105,6 +105,16 @@ describe('counts that are kept', () => {
 
   it('a cluster, which has no parts of its own, is not counted by days', async () => {
     expect(await new KeptCounts(engineOf([]).store).count(all)).toBeUndefined();
+  });
+
+  it('a store whose user may not read the list of parts is not counted by days; other trouble is told', async () => {
+    let trouble: Error = new StoreDeniedError('expected the right to read system.parts');
+    const { store } = engineOf([{ name: 'old', level: 1, days: { 1: 10 } }], (kind) => {
+      if (kind === 'list') throw trouble;
+    });
+    expect(await new KeptCounts(store).count(all)).toBeUndefined();
+    trouble = new Error('out of order');
+    await expect(new KeptCounts(store).count(all)).rejects.toThrow('out of order');
   });
 
   it('only days that a bound of time cuts are read with it', async () => {

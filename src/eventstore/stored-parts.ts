@@ -1,4 +1,4 @@
-import type { StoreReader } from './eventstore.ts';
+import { StoreDeniedError, type StoreReader } from './eventstore.ts';
 
 /** A part of the table, which the engine writes once and never changes: merges and deletes replace it by another one. */
 export interface StoredPart {
@@ -23,7 +23,7 @@ export interface TimeRange {
 
 /**
  * The table's parts that hold rows, as they are at the moment of the call. Undefined where they cannot be told: the store is a cluster
- * or empty, or they change faster than they are read.
+ * or empty, its user may not look, or they change faster than they are read.
  */
 export type PartsReader = (column?: TimeColumn) => Promise<readonly StoredPart[] | undefined>;
 
@@ -82,7 +82,7 @@ export function createPartsReader(store: StoreReader): PartsReader {
     const unseen = new Set<string>();
     let found = new Map<string, StoredPart | null>();
     for (let attempt = 0; attempt < attempts; attempt++) {
-      const listed = await store.query<ListedPart>(listSql);
+      const listed = await list(store);
       if (listed.length === 0) return undefined;
       const seen = new Map([...known, ...found]);
       found = new Map();
@@ -107,6 +107,15 @@ export function createPartsReader(store: StoreReader): PartsReader {
     }
     return undefined;
   };
+}
+
+async function list(store: StoreReader): Promise<readonly ListedPart[]> {
+  try {
+    return await store.query<ListedPart>(listSql);
+  } catch (error) {
+    if (error instanceof StoreDeniedError) return [];
+    throw error;
+  }
 }
 
 async function look(
