@@ -1,0 +1,76 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runCommand, type Finished } from '../../../test/support/command.ts';
+import { addApp } from '../../../test/support/jobs.ts';
+import { bootstrap } from '../../metadata/bootstrap.ts';
+import type { Metadata } from '../../metadata/database.ts';
+import { migrate } from '../../metadata/migrate.ts';
+import { makeSlots } from '../../metadata/slot-leases.ts';
+import { readSpread } from '../../metadata/spread-project.ts';
+import { openMetadata } from '../../service/stores.ts';
+import { createLog } from '../../telemetry/log.ts';
+import { exitCodes } from '../exit-codes.ts';
+
+const slots = 4;
+let db: Metadata;
+let dataDir: string;
+beforeAll(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'millrace-cli-'));
+  ({ db } = await openMetadata({ dataDir, databaseUrl: '' }, createLog('silent')));
+  await migrate(db, 'sqlite');
+  await bootstrap(db, { now: Date.now() });
+  await makeSlots(db, slots);
+});
+afterAll(async () => {
+  await db.destroy();
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+const run = (...args: string[]): Promise<Finished> => runCommand(args, { env: { MILLRACE_DATA_DIR: dataDir } });
+
+describe('millrace projects spread', () => {
+  it('spreads a project over slots and takes it back, shows it, and leaves it in the activity log', async () => {
+    const { code, stdout } = await run('projects', 'spread', '1', '3', '--json');
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ id: 1, spread: 3 });
+    expect(await readSpread(db, 1)).toMatchObject({ spread: 3, before: 1 });
+    expect((await run('projects', 'list')).stdout).toMatch(/^ID .*SLOTS.*\n1 .* 3 /);
+    expect((await run('projects', 'spread', '1', '1')).stdout).toMatch(/^ID .*SLOTS.*\n1 .* 1 /);
+    expect(await readSpread(db, 1)).toMatchObject({ spread: 1, before: 3 });
+    const entries = await db.selectFrom('activity_log').selectAll().where('activity', '=', 'updated').execute();
+    expect(entries.map(({ scope, item_id, is_system }) => [scope, item_id, is_system])).toEqual([
+      ['Project', '1', 1],
+      ['Project', '1', 1],
+    ]);
+    // One slot is no news to whoever never spread anything.
+    expect(entries.flatMap(({ changes }) => JSON.parse(changes))).toEqual([
+      { field: 'spread', action: 'created', before: null, after: '3' },
+      { field: 'spread', action: 'deleted', before: '3', after: null },
+    ]);
+  });
+
+  it.each([
+    ['more slots than there are', ['1', '5'], exitCodes.usage, 'got 5; there are 4'],
+    ['no slot', ['1', '0'], exitCodes.usage, 'expected a number of slots from 1 on, got: 0'],
+    ['what is no number of slots', ['1', '2.5'], exitCodes.usage, 'expected a number of slots from 1 on, got: 2.5'],
+    ['what is no number of a project', ['shop', '2'], exitCodes.usage, 'expected the number of a project, got: shop'],
+    ['a project that is not there', ['77', '2'], exitCodes.notFound, 'no project 77'],
+  ])('is refused %s, and changes nothing', async (_, args, { code }, message) => {
+    const before = await readSpread(db, 1);
+    const finished = await run('projects', 'spread', ...args);
+    expect(finished.stderr).toContain(message);
+    expect(finished.code).toBe(code);
+    expect(await readSpread(db, 1)).toMatchObject({ spread: before?.spread, before: before?.before });
+  });
+
+  it('is refused beside a transformation that keeps values, by name', async () => {
+    const config = await addApp(db, 1, { code: 'exports.processEvent = (event, { storage }) => storage.get("a")' });
+    await db.updateTable('plugin_configs').set({ family: 'transformation' }).where('id', '=', config).execute();
+    const { code, stderr } = await run('projects', 'spread', '1', '2');
+    expect(stderr).toContain(`(config ${config})`);
+    expect(code).toBe(exitCodes.usage.code);
+    expect(await readSpread(db, 1)).toMatchObject({ spread: 1 });
+  });
+});
