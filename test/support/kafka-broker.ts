@@ -3,19 +3,38 @@
  *
  * The jars come from Maven Central by `mvn` and are kept in the user's cache directory.
  */
-import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { execFile, execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { freePort } from '../../scripts/with-server.ts';
 
 const version = '4.1.0';
 const javaMin = 17;
 const downloadMs = 240_000;
-const startMs = 60_000;
+const startMs = 120_000;
+const clusterId = 'bWlsbHJhY2UtdGVzdC1rZg';
+/** Of every process. */
+const nodeSettings = {
+  'process.roles': 'broker,controller',
+  'controller.listener.names': 'CONTROLLER',
+  'inter.broker.listener.name': 'PLAINTEXT',
+  'auto.create.topics.enable': 'false',
+  'offsets.topic.replication.factor': '1',
+  'offsets.topic.num.partitions': '1',
+  'transaction.state.log.replication.factor': '1',
+  'transaction.state.log.min.isr': '1',
+  'transaction.state.log.num.partitions': '1',
+  'group.initial.rebalance.delay.ms': '0',
+  'message.max.bytes': String(32 * 1024 * 1024),
+  'log.cleaner.backoff.ms': '200',
+  // By default what is older than a week goes within minutes, by the time that its sender gave it.
+  'log.retention.ms': '-1',
+};
 export const kafkaUser = 'reader';
 export const kafkaPassword = 'reader-secret';
 
@@ -94,13 +113,10 @@ interface Ports {
   readonly controller: number;
 }
 
-export interface KafkaBroker {
-  /** `host:port` without encryption and user. */
-  readonly plain: string;
-  /** TLS and SASL (PLAIN, SCRAM-SHA-256, SCRAM-SHA-512) with kafkaUser and kafkaPassword. */
-  readonly tls: string;
-  /** The certificate, which is its own authority. */
-  readonly caFile: string;
+/** A process of Kafka. */
+export interface KafkaNode {
+  /** Of the one that runs now. */
+  pid(): number;
   /** SIGKILL; does nothing when it is down. */
   kill(): Promise<void>;
   /** After kill: with the same data and ports, ready when it resolves. */
@@ -111,20 +127,41 @@ export interface KafkaBroker {
   resume(): void;
 }
 
+export interface KafkaBroker extends KafkaNode {
+  /** `host:port` without encryption and user. */
+  readonly plain: string;
+  /** TLS and SASL (PLAIN, SCRAM-SHA-256, SCRAM-SHA-512) with kafkaUser and kafkaPassword. */
+  readonly tls: string;
+  /** The certificate, which is its own authority. */
+  readonly caFile: string;
+}
+
 /** A broker of its own, formatted and started. `directory` must be empty; whoever made it removes it after `kill`. */
 export async function startKafkaBroker(jars: KafkaJars, directory: string): Promise<KafkaBroker> {
   const ports: Ports = { plain: await freePort(), tls: await freePort(), controller: await freePort() };
   const caFile = makeCertificate(directory);
-  const settings = join(directory, 'server.properties');
-  await writeFile(settings, serverSettings(directory, ports));
   const scram = ['SCRAM-SHA-256', 'SCRAM-SHA-512'].flatMap((kind) => [
     '--add-scram',
     `${kind}=[name=${kafkaUser},password=${kafkaPassword}]`,
   ]);
-  const format = ['format', '--standalone', '-t', 'bWlsbHJhY2UtdGVzdC1rZg', '-c', settings, ...scram];
-  execFileSync('java', javaArgs(jars, 'kafka.tools.StorageTool', format), { cwd: directory, stdio: 'ignore' });
+  const node = await startKafkaNode(jars, directory, serverSettings(directory, ports), ['--standalone', ...scram]);
+  return { ...node, plain: `127.0.0.1:${ports.plain}`, tls: `localhost:${ports.tls}`, caFile };
+}
+
+/** Formats the directory and starts a process with these settings; ready when it resolves. */
+export async function startKafkaNode(
+  jars: KafkaJars,
+  directory: string,
+  settings: Readonly<Record<string, string>>,
+  formatOptions: readonly string[],
+): Promise<KafkaNode> {
+  const file = join(directory, 'server.properties');
+  const lines = Object.entries({ ...nodeSettings, 'log.dirs': join(directory, 'data'), ...settings });
+  await writeFile(file, lines.map(([key, value]) => `${key}=${value}\n`).join(''));
+  const format = ['format', '-t', clusterId, '-c', file, ...formatOptions];
+  await promisify(execFile)('java', javaArgs(jars, 'kafka.tools.StorageTool', format), { cwd: directory });
   const start = async (): Promise<ChildProcess> => {
-    const broker = startBroker(jars, directory, settings);
+    const broker = startBroker(jars, directory, file);
     try {
       await untilStarted(broker, join(directory, 'log'));
       return broker;
@@ -135,9 +172,7 @@ export async function startKafkaBroker(jars: KafkaJars, directory: string): Prom
   };
   let broker = await start();
   return {
-    plain: `127.0.0.1:${ports.plain}`,
-    tls: `localhost:${ports.tls}`,
-    caFile,
+    pid: () => broker.pid ?? 0,
     kill: () => kill(broker),
     restart: async () => {
       await kill(broker);
@@ -185,38 +220,21 @@ function makeCertificate(directory: string): string {
   return file;
 }
 
-function serverSettings(directory: string, { plain, tls, controller }: Ports): string {
+function serverSettings(directory: string, { plain, tls, controller }: Ports): Record<string, string> {
   const plainUser = `org.apache.kafka.common.security.plain.PlainLoginModule required user_${kafkaUser}="${kafkaPassword}";`;
   const scram = 'org.apache.kafka.common.security.scram.ScramLoginModule required;';
-  return Object.entries({
-    'process.roles': 'broker,controller',
+  return {
     'node.id': '1',
     'controller.quorum.bootstrap.servers': `127.0.0.1:${controller}`,
-    'controller.listener.names': 'CONTROLLER',
     listeners: `PLAINTEXT://127.0.0.1:${plain},SASL_SSL://localhost:${tls},CONTROLLER://127.0.0.1:${controller}`,
     'listener.security.protocol.map': 'PLAINTEXT:PLAINTEXT,SASL_SSL:SASL_SSL,CONTROLLER:PLAINTEXT',
-    'inter.broker.listener.name': 'PLAINTEXT',
     'ssl.keystore.location': join(directory, 'keys.p12'),
     'ssl.keystore.password': 'changeit',
     'sasl.enabled.mechanisms': 'PLAIN,SCRAM-SHA-256,SCRAM-SHA-512',
     'listener.name.sasl_ssl.plain.sasl.jaas.config': plainUser,
     'listener.name.sasl_ssl.scram-sha-256.sasl.jaas.config': scram,
     'listener.name.sasl_ssl.scram-sha-512.sasl.jaas.config': scram,
-    'log.dirs': join(directory, 'data'),
-    'auto.create.topics.enable': 'false',
-    'offsets.topic.replication.factor': '1',
-    'offsets.topic.num.partitions': '1',
-    'transaction.state.log.replication.factor': '1',
-    'transaction.state.log.min.isr': '1',
-    'transaction.state.log.num.partitions': '1',
-    'group.initial.rebalance.delay.ms': '0',
-    'message.max.bytes': String(32 * 1024 * 1024),
-    'log.cleaner.backoff.ms': '200',
-    // By default what is older than a week goes within minutes, by the time that its sender gave it.
-    'log.retention.ms': '-1',
-  })
-    .map(([key, value]) => `${key}=${value}\n`)
-    .join('');
+  };
 }
 
 function javaArgs({ directory }: KafkaJars, main: string, args: readonly string[]): string[] {
