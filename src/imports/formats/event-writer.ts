@@ -1,7 +1,7 @@
 import { canonicalJson } from './canonical-json.ts';
 import { fastId } from './derived-uuids.ts';
 import type { NameTable, RecordResult } from './format.ts';
-import { createOccurrences } from './occurrences.ts';
+import { createReaderMemory, type Links, type ReaderMemory } from './reader-memory.ts';
 import { setMember, type Json, type Properties } from './read-values.ts';
 import { settleProperties } from './settle-properties.ts';
 import type { WireEvent } from '../../contract/wire-event.ts';
@@ -41,7 +41,7 @@ export interface EventWriter {
 /** Pairs of user and device that are known without deriving an id; more are remembered in less memory. */
 const recentPairsMax = 50_000;
 
-export function createEventWriter(slug: string, names: NameTable): EventWriter {
+export function createEventWriter(slug: string, names: NameTable, memory = createReaderMemory()): EventWriter {
   const eventNames = new Map(Object.entries(names.events));
   const writer: Omit<EventWriter, 'identify' | 'put' | 'putAll' | 'putPerson'> = {
     eventName: (sourceName) => {
@@ -55,9 +55,9 @@ export function createEventWriter(slug: string, names: NameTable): EventWriter {
     generated: (idParts, event, distinctId, timestamp, properties) =>
       marked(slug, fastId(slug, ...idParts), event, distinctId, timestamp, properties),
     id: (...parts) => fastId(slug, ...parts),
-    ...createCountedIds(slug),
+    ...createCountedIds(slug, memory),
   };
-  return { ...writer, ...createPutters(names), identify: createIdentify(writer) };
+  return { ...writer, ...createPutters(names), identify: createIdentify(writer, memory.links) };
 }
 
 function marked(
@@ -92,8 +92,8 @@ function createPutters(names: NameTable): Pick<EventWriter, 'put' | 'putAll' | '
   };
 }
 
-function createCountedIds(slug: string): Pick<EventWriter, 'countedId' | 'contentId'> {
-  const occurrences = createOccurrences();
+function createCountedIds(slug: string, memory: ReaderMemory): Pick<EventWriter, 'countedId' | 'contentId'> {
+  const occurrences = memory.occurrences();
   const countedId = (...parts: readonly string[]): string => {
     const first = fastId(...parts);
     const occurrence = occurrences.next(first);
@@ -105,8 +105,7 @@ function createCountedIds(slug: string): Pick<EventWriter, 'countedId' | 'conten
   };
 }
 
-function createIdentify(writer: Pick<EventWriter, 'generated'>): EventWriter['identify'] {
-  const occurrences = createOccurrences();
+function createIdentify(writer: Pick<EventWriter, 'generated'>, links: Links): EventWriter['identify'] {
   const recent = new Set<string>();
   return (user, device, timestamp) => {
     if (user === device) return [];
@@ -116,7 +115,7 @@ function createIdentify(writer: Pick<EventWriter, 'generated'>): EventWriter['id
     recent.add(pair);
     const properties = { $anon_distinct_id: device };
     const event = writer.generated(['identify', device, user], '$identify', user, timestamp, properties);
-    return occurrences.next(event.uuid) === 1 ? [event] : [];
+    return links.isNew(event.uuid) ? [event] : [];
   };
 }
 

@@ -1,3 +1,4 @@
+import type { ReaderMemory } from './reader-memory.ts';
 import type { OddValue } from '../../contract/odd-values.ts';
 import type { JsonObject } from '../../base/json.ts';
 import type { WireEvent } from '../../contract/wire-event.ts';
@@ -24,8 +25,8 @@ export interface Format {
     readonly records: readonly unknown[];
     readonly events: readonly WireEvent[];
   };
-  /** One reader per file or run; it may remember what it has seen. Throws FormatOptionsError. */
-  readonly createReader: (options: FormatOptions, names: NameTable) => RecordReader;
+  /** One reader per file or run; it may remember what it has seen, in `memory` alone. Throws FormatOptionsError. */
+  readonly createReader: (options: FormatOptions, names: NameTable, memory?: ReaderMemory) => RecordReader;
 }
 
 /** Paths such as `properties.time`; the first at which something stands counts. */

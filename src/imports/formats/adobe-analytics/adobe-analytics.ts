@@ -1,3 +1,4 @@
+import type { ReaderMemory } from '../reader-memory.ts';
 import { createEventWriter, imported, leftOut, skipped, unreadable, type EventWriter } from '../event-writer.ts';
 import { FormatOptionsError, type Format, type NameTable, type RecordReader, type RecordResult } from '../format.ts';
 import { personId } from '../person-id.ts';
@@ -65,11 +66,11 @@ interface Context {
   readonly zone: Zone;
 }
 
-function createReader(given: Readonly<Record<string, string>>, names: NameTable): RecordReader {
+function createReader(given: Readonly<Record<string, string>>, names: NameTable, memory?: ReaderMemory): RecordReader {
   const options = readOptions(slug, adobeAnalytics.options, given);
   const columns = columnsOf(options['columns'] ?? '');
   const context: Context = {
-    writer: createEventWriter(slug, names),
+    writer: createEventWriter(slug, names, memory),
     eventNames: lookupOf(options['events'] ?? ''),
     userColumn: (options['user_id'] ?? '').replace(/^post_/, ''),
     splitsEvents: options['success_events'] === 'events',

@@ -1,3 +1,4 @@
+import { createReaderMemory } from '../reader-memory.ts';
 import { isObject } from '../../../base/json.ts';
 import { createColumns } from './columns.ts';
 import { amplitudeExample } from './example.ts';
@@ -49,13 +50,13 @@ export const amplitude: Format = {
   createReader,
 };
 
-function createReader(given: FormatOptions, names: NameTable): RecordReader {
+function createReader(given: FormatOptions, names: NameTable, memory = createReaderMemory()): RecordReader {
   const options = readOptions('amplitude', amplitude.options, given);
-  const writer = createEventWriter('amplitude', names);
+  const writer = createEventWriter('amplitude', names, memory);
   const propertyNames = namesOf(names.properties);
   const personNames = options['user_properties'] === 'yes' ? namesOf(names.person_properties) : undefined;
   const addColumns = createColumns(names);
-  const readGroups = createGroupReader(writer);
+  const readGroups = createGroupReader(writer, memory.contents);
   const sessionId = createSessionIds();
   return readObjects((given) => {
     const record = exportedRecord(given);

@@ -1,6 +1,7 @@
 import { isObject } from '../../../base/json.ts';
 import { canonicalJson } from '../canonical-json.ts';
 import type { EventWriter } from '../event-writer.ts';
+import type { Contents } from '../reader-memory.ts';
 import { idOf, setMember, type Json, type Properties } from '../read-values.ts';
 import type { WireEvent } from '../../../contract/wire-event.ts';
 
@@ -23,11 +24,11 @@ export function addGroups(record: Json, properties: Properties): void {
   if (several) properties['amplitude_groups'] = groups;
 }
 
-const groupsMax = 50_000;
-
 /** `$groupidentify` for each group whose properties are not those of its last record. */
-export function createGroupReader(writer: EventWriter): (record: Json, timestamp: string) => readonly WireEvent[] {
-  const last = new Map<string, string>();
+export function createGroupReader(
+  writer: EventWriter,
+  contents: Contents,
+): (record: Json, timestamp: string) => readonly WireEvent[] {
   return (record, timestamp) => {
     const types = record['group_properties'];
     if (!isObject(types)) return [];
@@ -45,10 +46,7 @@ export function createGroupReader(writer: EventWriter): (record: Json, timestamp
   function changed(type: string, key: string, values: Json, timestamp: string): WireEvent | undefined {
     const content = canonicalJson(values) ?? '';
     if (content === '{}') return undefined;
-    const group = `${type}\u001f${key}`;
-    if (last.get(group) === content) return undefined;
-    if (last.size >= groupsMax) last.clear();
-    last.set(group, content);
+    if (!contents.isChange(`${type}\u001f${key}`, content)) return undefined;
     const properties = { $group_type: type, $group_key: key, $group_set: values, $groups: { [type]: key } };
     // Values that come back after others are a change again, which must not be taken for the first one.
     const uuid = writer.countedId('$groupidentify', type, key, content);

@@ -87,9 +87,9 @@ export const ga4: Format = {
   ],
   names,
   example: ga4Example,
-  createReader: (given, names) => {
+  createReader: (given, names, memory) => {
     const options = readOptions(slug, ga4.options, given);
-    return createReader(createEventWriter(slug, names), options['without_user'] === 'anonymous');
+    return createReader(createEventWriter(slug, names, memory), options['without_user'] === 'anonymous');
   },
 };
 

@@ -75,9 +75,9 @@ export const heap: Format = {
   times: { own: ['time'], received: [] },
   names,
   example: heapExample,
-  createReader: (given, names) => {
+  createReader: (given, names, memory) => {
     const options = readOptions(slug, heap.options, given);
-    return createReader(createEventWriter(slug, names), options['event']);
+    return createReader(createEventWriter(slug, names, memory), options['event']);
   },
 };
 

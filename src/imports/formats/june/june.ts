@@ -68,9 +68,9 @@ export const june: Format = {
   times: { own: ['timestamp'], received: [] },
   names,
   example: juneExample,
-  createReader: (given, names) => {
+  createReader: (given, names, memory) => {
     const options = readOptions(slug, june.options, given);
-    return createReader(createEventWriter(slug, names), options['group_type'] || 'company');
+    return createReader(createEventWriter(slug, names, memory), options['group_type'] || 'company');
   },
 };
 

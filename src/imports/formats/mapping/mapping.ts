@@ -1,3 +1,4 @@
+import type { ReaderMemory } from '../reader-memory.ts';
 import { isObject } from '../../../base/json.ts';
 import type { WireEvent } from '../../../contract/wire-event.ts';
 import { isUuid } from '../derived-uuids.ts';
@@ -51,11 +52,11 @@ interface Context {
   readonly person: Names;
 }
 
-function createReader(given: FormatOptions, names: NameTable): RecordReader {
+function createReader(given: FormatOptions, names: NameTable, memory?: ReaderMemory): RecordReader {
   const options = readOptions('mapping', mapping.options, given);
   const context: Context = {
     rules: parseRules(options['mapping'] ?? ''),
-    writer: createEventWriter('mapping', names),
+    writer: createEventWriter('mapping', names, memory),
     properties: namesOf(names.properties),
     person: namesOf(names.person_properties),
   };

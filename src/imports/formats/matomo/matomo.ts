@@ -26,9 +26,9 @@ export const matomo: Format = {
   options: [],
   names: matomoNames,
   example: matomoExample,
-  createReader: (given, names) => {
+  createReader: (given, names, memory) => {
     readOptions(slug, matomo.options, given);
-    return createReader(createEventWriter(slug, names));
+    return createReader(createEventWriter(slug, names, memory));
   },
 };
 

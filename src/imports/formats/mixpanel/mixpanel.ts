@@ -1,3 +1,4 @@
+import type { ReaderMemory } from '../reader-memory.ts';
 import { createUuids } from '../derived-uuids.ts';
 import { createEventWriter, imported, leftOut, unreadable, type EventWriter } from '../event-writer.ts';
 import type { Format, FormatOptions, NameTable, RecordReader, RecordResult } from '../format.ts';
@@ -76,10 +77,10 @@ export const mixpanel: Format = {
   createReader,
 };
 
-function createReader(given: FormatOptions, names: NameTable): RecordReader {
+function createReader(given: FormatOptions, names: NameTable, memory?: ReaderMemory): RecordReader {
   const options = readOptions('mixpanel', mixpanel.options, given);
   const zone = zoneOption('time_zone', options['time_zone'] ?? 'UTC');
-  const writer = createEventWriter('mixpanel', names);
+  const writer = createEventWriter('mixpanel', names, memory);
   const context: Context = {
     writer,
     // These two stand beside the properties in an event.

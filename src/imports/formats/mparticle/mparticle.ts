@@ -64,9 +64,9 @@ export const mparticle: Format = {
   ],
   names,
   example: mparticleExample,
-  createReader: (given, names) => {
+  createReader: (given, names, memory) => {
     const options = readOptions(slug, mparticle.options, given);
-    return createReader(createEventWriter(slug, names), options['user_identity'] || 'customer_id');
+    return createReader(createEventWriter(slug, names, memory), options['user_identity'] || 'customer_id');
   },
 };
 

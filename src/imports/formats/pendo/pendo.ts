@@ -50,9 +50,9 @@ export const pendo: Format = {
   times: { own: ['browserTimestamp'], received: [] },
   names,
   example: pendoExample,
-  createReader: (given, names) => {
+  createReader: (given, names, memory) => {
     const options = readOptions(slug, pendo.options, given);
-    return createReader(createEventWriter(slug, names), options['group_type'] || 'account');
+    return createReader(createEventWriter(slug, names, memory), options['group_type'] || 'account');
   },
 };
 

@@ -36,7 +36,7 @@ export const plausible: Format = {
   ],
   names: { events: { pageview: '$pageview' }, properties: { url: '$current_url' }, person_properties: {} },
   example: plausibleExample,
-  createReader: (given, names) => {
+  createReader: (given, names, memory) => {
     const options = readOptions(slug, plausible.options, given);
     if (options['synthesise'] !== 'yes') {
       throw new FormatOptionsError(
@@ -44,7 +44,7 @@ export const plausible: Format = {
           'views that add up to the totals (marked $synthetic), give the option synthesise=yes',
       );
     }
-    return createReader(createEventWriter(slug, names), zoneOption('time_zone', options['time_zone'] || 'UTC'));
+    return createReader(createEventWriter(slug, names, memory), zoneOption('time_zone', options['time_zone'] || 'UTC'));
   },
 };
 

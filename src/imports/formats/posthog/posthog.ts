@@ -1,10 +1,10 @@
+import { createReaderMemory, type Links } from '../reader-memory.ts';
 import { isObject } from '../../../base/json.ts';
 import { canonicalJson } from '../canonical-json.ts';
 import { isUuid } from '../derived-uuids.ts';
 import { createEventWriter, imported, leftOut, unreadable, type EventWriter } from '../event-writer.ts';
 import type { Format, FormatOptions, NameTable, RecordReader, RecordResult } from '../format.ts';
 import { namesOf, rename, type Names } from '../names.ts';
-import { createOccurrences, type Occurrences } from '../occurrences.ts';
 import { addElements } from './elements.ts';
 import { createGroupReader, groupTypesOf, isGroup } from './groups.ts';
 import { posthogExample } from './example.ts';
@@ -74,19 +74,19 @@ interface Context {
   readonly zone: Zone;
   readonly setsPerson: boolean;
   /** Links that were made already; undefined: none are made. */
-  readonly links: Occurrences | undefined;
+  readonly links: Links | undefined;
 }
 
-function createReader(given: FormatOptions, names: NameTable): RecordReader {
+function createReader(given: FormatOptions, names: NameTable, memory = createReaderMemory()): RecordReader {
   const options = readOptions('posthog', posthog.options, given);
   const context: Context = {
-    writer: createEventWriter('posthog', names),
+    writer: createEventWriter('posthog', names, memory),
     properties: namesOf(names.properties),
     person: namesOf(names.person_properties),
     columns: columnNames(names),
     zone: zoneOption('time_zone', options['time_zone'] ?? 'UTC'),
     setsPerson: options['person_properties'] === 'set',
-    links: options['link_persons'] === 'yes' ? createOccurrences() : undefined,
+    links: options['link_persons'] === 'yes' ? memory.links : undefined,
   };
   const readGroup = createGroupReader(context.writer, groupTypesOf(options['group_types'] ?? ''), context.zone);
   return readObjects((record) => {
@@ -212,7 +212,7 @@ function readPerson(record: Json, { writer, person, zone, links }: Context): Rec
     created ?? written,
     { alias: personId },
   );
-  const isNew = links !== undefined && distinctId !== personId && links.next(link.uuid) === 1;
+  const isNew = links !== undefined && distinctId !== personId && links.isNew(link.uuid);
   return imported([
     ...(isNew ? [link] : []),
     writer.generated(['$set', distinctId, canonicalJson(set) ?? ''], '$set', distinctId, written, { $set: set }),

@@ -5,7 +5,7 @@ import type { WireEvent } from '../../../contract/wire-event.ts';
 import { leftOut } from '../event-writer.ts';
 import type { Format, FormatOptions, NameTable, RecordReader, RecordResult } from '../format.ts';
 import { namesOf, rename } from '../names.ts';
-import { createOccurrences } from '../occurrences.ts';
+import { createReaderMemory, type ReaderMemory } from '../reader-memory.ts';
 import { readOptions } from '../read-options.ts';
 import { readObjects } from '../read-objects.ts';
 import { contextPaths } from './context.ts';
@@ -64,11 +64,11 @@ export const segment: Format = {
   createReader,
 };
 
-function createReader(given: FormatOptions, names: NameTable): RecordReader {
+function createReader(given: FormatOptions, names: NameTable, memory = createReaderMemory()): RecordReader {
   const options = readOptions('segment', segment.options, given);
-  const read = createSegmentReader(options['duplicates'] === 'drop' ? 'drop' : 'keep');
+  const read = createSegmentReader(options['duplicates'] === 'drop' ? 'drop' : 'keep', memory);
   // In a warehouse the id of a message stands once in a table: another row of it is of the table of all events beside it.
-  const readRow = createSegmentReader('drop');
+  const readRow = createSegmentReader('drop', memory);
   const translate = createTranslation(names);
   const table = options['table'] ?? 'auto';
   const readMessage = (message: Json, from: 'archive' | 'warehouse'): RecordResult =>
@@ -125,8 +125,11 @@ function createTranslation(names: NameTable): (event: WireEvent) => WireEvent | 
 }
 
 /** Converts one message after the other; `duplicates` says what to do with the second message of the same messageId. */
-export function createSegmentReader(duplicates: 'keep' | 'drop'): (message: unknown) => FormatResult {
-  const occurrences = createOccurrences();
+export function createSegmentReader(
+  duplicates: 'keep' | 'drop',
+  memory: Pick<ReaderMemory, 'occurrences'> = createReaderMemory(),
+): (message: unknown) => FormatResult {
+  const occurrences = memory.occurrences();
   return (message) => {
     const mapped = mapSegmentMessage(message);
     if (typeof mapped === 'string') return { kind: 'unreadable', reason: mapped };

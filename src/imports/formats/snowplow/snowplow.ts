@@ -79,9 +79,9 @@ export const snowplow: Format = {
   times: { own: ['true_tstamp', 'derived_tstamp', 'collector_tstamp'], received: ['collector_tstamp'] },
   names,
   example: snowplowExample,
-  createReader: (given, names) => {
+  createReader: (given, names, memory) => {
     readOptions(slug, snowplow.options, given);
-    return createReader(createEventWriter(slug, names));
+    return createReader(createEventWriter(slug, names, memory));
   },
 };
 

@@ -53,9 +53,9 @@ export const statsig: Format = {
   times: { own: ['timestamp'], received: [] },
   names,
   example: statsigExample,
-  createReader: (given, names) => {
+  createReader: (given, names, memory) => {
     readOptions(slug, statsig.options, given);
-    return createReader(createEventWriter(slug, names));
+    return createReader(createEventWriter(slug, names, memory));
   },
 };
 

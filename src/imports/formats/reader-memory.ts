@@ -1,0 +1,44 @@
+import { createOccurrences, type Occurrences } from './occurrences.ts';
+
+/**
+ * What a reader remembers of the records before: all by which its answers depend on their order. Whoever reads records in pieces,
+ * side by side, gives each piece a memory that can be added up (stages/check/segment-memory.ts).
+ */
+export interface ReaderMemory {
+  /** Each call makes a table of its own. */
+  occurrences(): Occurrences;
+  /** Links between ids that were made already. */
+  readonly links: Links;
+  /** What was said last. */
+  readonly contents: Contents;
+}
+
+export interface Links {
+  /** Whether it is the first one with this UUID, which follows from what it ties together. */
+  isNew(uuid: string): boolean;
+}
+
+export interface Contents {
+  /** Whether it is not what was said last of the same thing. */
+  isChange(thing: string, content: string): boolean;
+}
+
+const thingsMax = 50_000;
+
+/** Of all records that the reader gets. */
+export function createReaderMemory(): ReaderMemory {
+  const links = createOccurrences();
+  const last = new Map<string, string>();
+  return {
+    occurrences: () => createOccurrences(),
+    links: { isNew: (uuid) => links.next(uuid) === 1 },
+    contents: {
+      isChange: (thing, content) => {
+        if (last.get(thing) === content) return false;
+        if (last.size >= thingsMax) last.clear();
+        last.set(thing, content);
+        return true;
+      },
+    },
+  };
+}
