@@ -9,7 +9,7 @@ import {
 } from '../contract/imported-events.ts';
 import { isUuid } from '../eventstore/cursor.ts';
 import type { EventStore } from '../eventstore/eventstore.ts';
-import { importedDayCounts, importedEvents, importedProperties, type IdentityKey } from '../eventstore/import-reads.ts';
+import { importedCounts, importedEvents, importedProperties, type IdentityKey } from '../eventstore/import-reads.ts';
 import { isoOfMicros, parseMicros } from '../eventstore/micros.ts';
 import { apiRoute, type ApiRoute } from '../http/api-route.ts';
 import { fromStore } from './events.ts';
@@ -23,6 +23,7 @@ export interface ImportedEventsRouteDeps {
 const base = '/api/projects/:project_id/events';
 const common = { method: 'GET', scope: 'query:read', tag: 'events' } as const;
 const pageEvents = 10_000;
+const contentsDefault = 'md5';
 const dayForm = /^\d{4}-\d\d-\d\d$/;
 
 /** What another service that loads history into this one needs to see whether all of it arrived. */
@@ -42,12 +43,14 @@ function countsRoute({ store, activeTransformations }: ImportedEventsRouteDeps):
     responses: { 200: importedCountsSchema },
     handler: async ({ project, query }) => {
       const day = existingDay(query.day);
-      const counts = await fromStore(() => importedDayCounts(store, project().id, query.run, day));
+      const contents = query.contents ?? contentsDefault;
+      const of = { run: query.run, from: day, to: day };
+      const counts = await fromStore(() => importedCounts(store, project().id, of, contents));
       const results = counts.map(({ event, count, checksum, content }) => {
         return { event, count, checksum, content_checksum: content };
       });
       const active = await activeTransformations(project().id);
-      return { status: 200, body: { active_transformations: active, results } };
+      return { status: 200, body: { active_transformations: active, contents, results } };
     },
   });
 }
@@ -63,7 +66,8 @@ function eventsRoute({ store }: ImportedEventsRouteDeps): ApiRoute {
     handler: async ({ project, query }) => {
       const day = query.day === undefined ? undefined : existingDay(query.day);
       const where = { day, event: query.event, after: readCursor(query.cursor) };
-      const page = await fromStore(() => importedEvents(store, project().id, where, query.limit ?? pageEvents));
+      const { limit = pageEvents, contents = contentsDefault } = query;
+      const page = await fromStore(() => importedEvents(store, project().id, where, { limit, contents }));
       const results = page.events.map(({ day: on, uuid, distinctId, timestampMicros, runId, content }) => ({
         day: on,
         uuid,
@@ -72,7 +76,7 @@ function eventsRoute({ store }: ImportedEventsRouteDeps): ApiRoute {
         import_run_id: runId,
         content_checksum: content,
       }));
-      return { status: 200, body: { next: page.next === undefined ? null : cursorOf(page.next), results } };
+      return { status: 200, body: { next: page.next === undefined ? null : cursorOf(page.next), contents, results } };
     },
   });
 }

@@ -9,15 +9,29 @@ const day = Type.String({
   examples: ['2024-03-01'],
 });
 
+const kinds = ['crc32', 'md5'] as const;
+
+const contents = Type.Enum([...kinds], { description: 'How `content_checksum` is made.' });
+
+/** Left out: as earlier versions of the service answer. */
+const contentsAsked = Type.Optional(
+  Type.Enum([...kinds], {
+    default: 'md5',
+    description: 'How `content_checksum` is made; `crc32` costs the service less.',
+  }),
+);
+
 export const importedCountsQuerySchema = Type.Object({
   day,
   run: Type.String({ minLength: 1, maxLength: 200, description: 'Id of the import run (`$import_run_id`).' }),
+  contents: contentsAsked,
 });
 
 export const importedCountsSchema = Type.Object({
   active_transformations: Type.Integer({
     description: 'How many transformations of the project may change events on their way into the store now.',
   }),
+  contents,
   results: Type.Array(
     Type.Object({
       event: Type.String(),
@@ -29,8 +43,10 @@ export const importedCountsSchema = Type.Object({
       }),
       content_checksum: Type.String({
         description:
-          'The same over `uuid NUL properties`: their text as it is stored, without `,"$import_run_id":"…"` where it ends ' +
-          'with that.',
+          '`md5`: the same over `uuid NUL properties`, their text as it is stored, without `,"$import_run_id":"…"` where it ends ' +
+          'with that. `crc32`: XOR of 64 bits for each event. With `crc` the CRC-32 of the properties without that end and ' +
+          'without the last brace, and `low` and `high` the halves of what the event adds to `checksum`: the lower half is that of ' +
+          '(crc XOR low) × (high OR 1), the upper half the lower half of (crc XOR high) × (low OR 1).',
       }),
     }),
   ),
@@ -47,10 +63,12 @@ export const importedEventsQuerySchema = Type.Object({
     }),
   ),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000, default: 10_000, description: 'Events per page.' })),
+  contents: contentsAsked,
 });
 
 export const importedEventsSchema = Type.Object({
   next: orNull(Type.String(), '`cursor` of the next page; null: there is none.'),
+  contents,
   results: Type.Array(
     Type.Object({
       day: Type.String({ description: 'UTC day that is part of its identity.' }),

@@ -1,5 +1,4 @@
 import type { QueryParam } from './eventstore.ts';
-import { runIdSql } from './run-id.ts';
 
 /** By what an operator needs: texts of which any will do, one number, or nothing. */
 export const operatorValues = {
@@ -78,7 +77,7 @@ export function filterConditions(projectId: number, filter: EventFilter): Condit
     params['historical'] = filter.historical;
   }
   if (filter.run !== undefined) {
-    sql.push(`${runIdSql} = {run:String}`);
+    sql.push('import_run = {run:String}');
     params['run'] = filter.run;
   }
   (filter.properties ?? []).forEach((property, i) => {

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
+import { crc32 } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   identityKey,
-  importedDayCounts,
+  importedCounts,
   importedEvents,
   placesWithoutRuns,
   storedOnDay,
@@ -61,8 +62,21 @@ function checksumOf(rows: readonly Row[]): string {
   return sum.toString(16).padStart(16, '0');
 }
 
+/** Without the mark of the run, which ends the properties, and without their last brace. */
+function crcContentOf(rows: readonly Row[]): string {
+  let sum = 0n;
+  const crc = BigInt(crc32('{"a":1'));
+  const lower = (value: bigint): bigint => BigInt.asUintN(32, value);
+  for (const row of rows) {
+    const identity = BigInt(`0x${checksumOf([row])}`);
+    const [low, high] = [lower(identity), identity >> 32n];
+    sum ^= lower((crc ^ low) * (high | 1n)) | (lower((crc ^ high) * (low | 1n)) << 32n);
+  }
+  return sum.toString(16).padStart(16, '0');
+}
+
 /** Without the mark of the run, which ends the properties. */
-function contentOf(rows: readonly Row[]): string {
+function md5ContentOf(rows: readonly Row[]): string {
   let sum = 0n;
   for (const { n } of rows)
     sum ^= createHash('md5')
@@ -90,24 +104,32 @@ describe('what an import stored, read back', () => {
     );
   });
 
-  it('counts and sums up the events of one run, day and project, each once', async () => {
-    const counts = await importedDayCounts(chdb.store, 1, 'run-a', day);
+  it('counts and sums up the events of one run, some days and a project, each once', async () => {
+    const counts = await importedCounts(chdb.store, 1, { run: 'run-a', from: day, to: day }, 'crc32');
     expect(counts.map(({ event, count }) => [event, count])).toEqual([
       ['left', 1],
       ['paid', 50],
     ]);
-    expect(counts.find(({ event }) => event === 'paid')?.checksum).toBe(checksumOf(mine));
-    expect(counts.find(({ event }) => event === 'paid')?.content).toBe(contentOf(mine));
-    expect(await importedDayCounts(chdb.store, 1, 'run-a', '2024-03-03')).toEqual([]);
+    expect(counts[1]?.checksum).toBe(checksumOf(mine));
+    expect(counts[1]?.content).toBe(crcContentOf(mine));
+    const [, earlier] = await importedCounts(chdb.store, 1, { run: 'run-a', from: day, to: day }, 'md5');
+    expect(earlier).toEqual({ ...counts[1], content: md5ContentOf(mine) });
+    const both = await importedCounts(chdb.store, 1, { run: 'run-a', from: '2024-02-01', to: '2024-03-02' }, 'crc32');
+    const [next] = [{ n: 104, run: 'run-a' }];
+    const nextDay = { day: '2024-03-02', event: 'paid', count: 1, checksum: checksumOf([next]) };
+    expect(both).toEqual([...counts, { ...nextDay, content: crcContentOf([next]) }]);
+    expect(
+      await importedCounts(chdb.store, 1, { run: 'run-a', from: '2024-03-03', to: '2024-03-04' }, 'crc32'),
+    ).toEqual([]);
   });
 
   it('knows the run of an event whose numbers the engine cannot read', async () => {
     const run = 'run-huge';
     const properties = `{"a":1e400,"$import_run_id":"${run}"}`;
     await store([{ n: 200, event: 'huge', properties }], 'huge');
-    const [count] = await importedDayCounts(chdb.store, 1, run, day);
+    const [count] = await importedCounts(chdb.store, 1, { run, from: day, to: day }, 'crc32');
     expect(count).toMatchObject({ event: 'huge', count: 1 });
-    const { events } = await importedEvents(chdb.store, 1, { day, event: 'huge' }, 10);
+    const { events } = await importedEvents(chdb.store, 1, { day, event: 'huge' }, { limit: 10, contents: 'crc32' });
     expect(events.map(({ runId }) => runId)).toEqual([run]);
   });
 
@@ -115,7 +137,7 @@ describe('what an import stored, read back', () => {
     const seen: string[] = [];
     let after: IdentityKey | undefined;
     do {
-      const page = await importedEvents(chdb.store, 1, { day, event: 'paid', after }, 7);
+      const page = await importedEvents(chdb.store, 1, { day, event: 'paid', after }, { limit: 7, contents: 'crc32' });
       seen.push(...page.events.map(({ uuid, runId }) => `${uuid} ${runId}`));
       expect(page.events.length).toBeLessThanOrEqual(7);
       after = page.next;
@@ -128,7 +150,7 @@ describe('what an import stored, read back', () => {
     const seen: string[] = [];
     let after: IdentityKey | undefined;
     do {
-      const page = await importedEvents(chdb.store, 1, { event: 'paid', after }, 7);
+      const page = await importedEvents(chdb.store, 1, { event: 'paid', after }, { limit: 7, contents: 'crc32' });
       seen.push(...page.events.map(({ uuid, day: on }) => `${uuid} ${on}`));
       after = page.next;
     } while (after !== undefined);

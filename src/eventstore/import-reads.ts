@@ -1,8 +1,9 @@
-import { runIdSql } from './run-id.ts';
 import type { EventStore } from './eventstore.ts';
 
 /** Reading back what an import stored. Every answer goes through FINAL: a row that a later merge will remove never counts. */
 export interface ImportedCount {
+  /** UTC day of their own time. */
+  readonly day: string;
   readonly event: string;
   readonly count: number;
   /**
@@ -11,9 +12,12 @@ export interface ImportedCount {
    * computes the same.
    */
   readonly checksum: string;
-  /** The same over `uuid \0 properties`, the properties as stored without the mark of their run at the end. */
+  /** 16 hex digits over what the events say, without the mark of their run; src/imports/checksum.ts says how, for both kinds. */
   readonly content: string;
 }
+
+/** Of the checksum over contents. */
+export type ContentsKind = 'crc32' | 'md5';
 
 export interface ImportedIdentity {
   /** UTC day of its identity: that of the event's own time. */
@@ -22,7 +26,7 @@ export interface ImportedIdentity {
   readonly distinctId: string;
   /** µs since the epoch. */
   readonly timestampMicros: bigint;
-  /** `$import_run_id`; empty: not imported. */
+  /** Run that stored it; empty: not imported. */
   readonly runId: string;
   /** What it adds to `content` of the count. */
   readonly content: string;
@@ -35,9 +39,23 @@ const identityHash = wordOf(
 const ofProject = 'project_id = {project:Int32}';
 const ofDay = `${ofProject} AND day = toDate32({day:String})`;
 /** Ours end with it; what does not is taken as it is. */
-const mark = `concat(',"$import_run_id":"', ${runIdSql}, '"}')`;
+const mark = `concat(',"$import_run_id":"', import_run, '"}')`;
 const unmarked = `if(endsWith(properties, ${mark}), concat(substring(properties, 1, length(properties) - length(${mark})), '}'), properties)`;
-const contentHash = wordOf(`concat(toString(uuid), '\\0', ${unmarked})`);
+const markChars = ',"$import_run_id":""}'.length;
+/** Without their mark or last brace: the length of the id says where to cut, without looking for the mark. */
+const cut = `substring(properties, 1, length(properties) - if(import_run = '', 1, length(import_run) + ${markChars}))`;
+const contentHashes: Readonly<Record<ContentsKind, string>> = {
+  crc32: crcWord(`CRC32(${cut})`),
+  md5: wordOf(`concat(toString(uuid), '\\0', ${unmarked})`),
+};
+
+/** Of the CRC-32 of the properties, by the halves of the identity's hash. */
+function crcWord(crc: string): string {
+  const [low, high] = [`toUInt32(${identityHash})`, `toUInt32(bitShiftRight(${identityHash}, 32))`];
+  const half = (one: string, other: string): string =>
+    `toUInt32(toUInt64(bitXor(${crc}, ${one})) * toUInt64(bitOr(${other}, 1)))`;
+  return `bitOr(toUInt64(${half(low, high)}), bitShiftLeft(toUInt64(${half(high, low)}), 32))`;
+}
 
 /** The first 8 bytes of the MD5 as a number. */
 function wordOf(text: string): string {
@@ -48,24 +66,26 @@ function hex(number: string): string {
   return `leftPad(lower(hex(${number})), 16, '0')`;
 }
 
-/** Events of one UTC day (`2024-03-01`, the day of their own time) that one run stored, by name. */
-export async function importedDayCounts(
+/** Events of some UTC days (`2024-03-01`, the days of their own time; both ends included) that one run stored, by day and name. */
+export async function importedCounts(
   store: EventStore,
   projectId: number,
-  run: string,
-  day: string,
+  of: { readonly run: string; readonly from: string; readonly to: string },
+  contents: ContentsKind,
 ): Promise<ImportedCount[]> {
-  const rows = await store.query<{ event: string; events: string; checksum: string; content: string }>(
-    `SELECT event, count() AS events, ${hex(`groupBitXor(${identityHash})`)} AS checksum,
-  ${hex(`groupBitXor(${contentHash})`)} AS content
+  const rows = await store.query<Omit<ImportedCount, 'day' | 'count'> & { day_text: string; events: string }>(
+    `SELECT toString(day) AS day_text, event, count() AS events, ${hex(`groupBitXor(${identityHash})`)} AS checksum,
+  ${hex(`groupBitXor(${contentHashes[contents]})`)} AS content
 FROM events FINAL
-PREWHERE ${ofDay}
-WHERE ${runIdSql} = {run:String}
-GROUP BY event
-ORDER BY event`,
-    { project: projectId, day, run },
+PREWHERE ${ofProject} AND day >= toDate32({from:String}) AND day <= toDate32({to:String})
+WHERE import_run = {run:String}
+GROUP BY day, event
+ORDER BY day, event`,
+    { project: projectId, ...of },
   );
-  return rows.map(({ event, events, checksum, content }) => ({ event, count: Number(events), checksum, content }));
+  return rows.map(({ day_text: day, event, events, checksum, content }) => {
+    return { day, event, count: Number(events), checksum, content };
+  });
 }
 
 export interface IdentityPage<Event = ImportedIdentity> {
@@ -86,12 +106,12 @@ export async function importedEvents(
   store: EventStore,
   projectId: number,
   where: { readonly day?: string | undefined; readonly event: string; readonly after?: IdentityKey | undefined },
-  limit: number,
+  { limit, contents }: { readonly limit: number; readonly contents: ContentsKind },
 ): Promise<IdentityPage> {
   const { day, event, after } = where;
   const rows = await store.query<IdentityRow>(
     `SELECT toString(day) AS day_text, toString(uuid) AS uuid_text, distinct_id,
-  toUnixTimestamp64Micro(timestamp) AS micros, ${runIdSql} AS run, ${hex(contentHash)} AS content
+  toUnixTimestamp64Micro(timestamp) AS micros, import_run AS run, ${hex(contentHashes[contents])} AS content
 FROM events FINAL
 PREWHERE ${day === undefined ? ofProject : ofDay} AND event = {event:String} ${beyond(after)}
 ORDER BY day, cityHash64(distinct_id), uuid, distinct_id
@@ -141,7 +161,7 @@ export async function placesWithoutRuns(
     `SELECT toString(day) AS day_text, toString(uuid) AS uuid_text, distinct_id
 FROM events
 PREWHERE ${ofProject} AND event = {event:String} ${beyond(after)}
-WHERE ${runIdSql} NOT IN (SELECT arrayJoin({runs:Array(String)}))
+WHERE import_run NOT IN (SELECT arrayJoin({runs:Array(String)}))
 GROUP BY day, distinct_id, uuid
 ORDER BY day, cityHash64(distinct_id), uuid, distinct_id
 LIMIT {limit:UInt32}`,

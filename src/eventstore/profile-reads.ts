@@ -1,5 +1,4 @@
 import type { StoreReader } from './eventstore.ts';
-import { runIdSql } from './run-id.ts';
 
 /**
  * What the stored events say of persons and groups, in the order in which they arrived; for making those anew. Every read is
@@ -54,7 +53,7 @@ const arrivalOrder = 'received, micros, rank, uuid_text, distinct_id, event, day
 function receivedSql(arrivals: RunArrivals): string {
   const own = 'toUnixTimestamp64Micro(received_at)';
   if (Object.keys(arrivals).length === 0) return own;
-  return `transform(${runIdSql}, {runs:Array(String)}, {arrivals:Array(Int64)}, ${own})`;
+  return `transform(import_run, {runs:Array(String)}, {arrivals:Array(Int64)}, ${own})`;
 }
 
 function paramsOf(arrivals: RunArrivals) {

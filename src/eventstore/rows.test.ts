@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { RowBatch } from './eventstore.ts';
+import { runOfProperties } from './run-marker.ts';
 import { EventRowWriter, RowMemory, type EventRow, type SplicedRow } from './rows.ts';
 
 interface Decoded {
@@ -24,6 +25,7 @@ const columnHeads = [
   ['event', 'String'],
   ['distinct_id', 'String'],
   ['properties', 'String'],
+  ['import_run', 'String'],
 ];
 
 /** One block of the Native format as ClickHouse's documentation states it, written apart from the encoder. */
@@ -54,7 +56,7 @@ function decode(batch: RowBatch): Decoded[] {
   const uuids = column(() => (half() + half()).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5'));
   const times = [column(() => bytes(8).readBigInt64LE()), column(() => bytes(8).readBigInt64LE())];
   const flags = column(() => bytes(1).readUInt8());
-  const texts = [column(text), column(text), column(text)];
+  const texts = [column(text), column(text), column(text), column(text)];
   expect(at).toBe(buffer.length);
   return uuids.map((uuid, row) => ({
     projectId: Number(numbers[0]?.[row]),
@@ -88,7 +90,9 @@ function decoded(row: EventRow): Decoded {
     timestamp: BigInt(row.timestampMicros),
     receivedAt: BigInt(row.receivedAtMicros),
     historical: row.historical ? 1 : 0,
-    texts: [row.event, row.distinctId, row.properties].map((text) => Buffer.from(text)),
+    texts: [row.event, row.distinctId, row.properties, runOfProperties(row.properties, row.historical)].map((text) =>
+      Buffer.from(text),
+    ),
   };
 }
 
@@ -139,6 +143,14 @@ describe('EventRowWriter', () => {
       }),
       { numRuns: 300 },
     );
+  });
+
+  it.each([true, false])('keeps the run of an imported event (history: %s) in a column of its own', (historical) => {
+    const writer = new EventRowWriter();
+    const row = { ...sample, historical, properties: '{"a":1,"$import_run_id":"run-1"}' };
+    writer.write(row);
+    writer.splice(spliced(row));
+    expect(decode(writer.take()).map(({ texts }) => String(texts[3]))).toEqual(['run-1', 'run-1']);
   });
 
   it('puts a prefix behind the opening brace', () => {

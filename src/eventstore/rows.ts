@@ -1,9 +1,10 @@
 import type { RowBatch } from './eventstore.ts';
 import { blockHead, columnHead, FixedColumn, TextColumn } from './native-columns.ts';
+import { findRun, runOfProperties } from './run-marker.ts';
 
 /**
- * Columns of an insert, in the order in which EventRowWriter writes them. `event` is a dictionary in the table; plain
- * strings cost the engine no more than a ready dictionary would.
+ * Columns of an insert, in the order in which EventRowWriter writes them. `event` and `import_run` are dictionaries in the table;
+ * plain strings cost the engine no more than a ready dictionary would.
  */
 const columnTypes = {
   project_id: 'Int32',
@@ -15,6 +16,7 @@ const columnTypes = {
   event: 'String',
   distinct_id: 'String',
   properties: 'String',
+  import_run: 'String',
 } as const;
 
 type ColumnName = keyof typeof columnTypes;
@@ -97,6 +99,7 @@ class Columns {
   readonly event = new TextColumn(firstTextBytes);
   readonly distinctId = new TextColumn(firstTextBytes);
   readonly properties = new TextColumn(firstTextBytes);
+  readonly importRun = new TextColumn(firstTextBytes);
 
   grow(rows: number): void {
     this.capacity *= 2;
@@ -108,6 +111,7 @@ class Columns {
     this.event.clear();
     this.distinctId.clear();
     this.properties.clear();
+    this.importRun.clear();
   }
 
   /** In the order of eventColumns. */
@@ -122,6 +126,7 @@ class Columns {
       this.event.bytes(),
       this.distinctId.bytes(),
       this.properties.bytes(),
+      this.importRun.bytes(),
     ];
   }
 }
@@ -173,8 +178,8 @@ export class EventRowWriter {
 
   /** Bytes encoded so far. */
   get size(): number {
-    const { event, distinctId, properties } = this.#columns;
-    return this.#rows * fixedBytes + event.size + distinctId.size + properties.size;
+    const { event, distinctId, properties, importRun } = this.#columns;
+    return this.#rows * fixedBytes + event.size + distinctId.size + properties.size + importRun.size;
   }
 
   write(row: EventRow): void {
@@ -184,6 +189,7 @@ export class EventRowWriter {
     columns.event.addText(row.event);
     columns.distinctId.addText(row.distinctId);
     columns.properties.addText(row.properties);
+    columns.importRun.addText(runOfProperties(row.properties, row.historical));
     this.#rows++;
   }
 
@@ -195,6 +201,9 @@ export class EventRowWriter {
     columns.distinctId.addBytes(json, row.idFrom, row.idTo);
     if (propsPrefix.length === 0) columns.properties.addBytes(json, propsFrom, propsTo);
     else columns.properties.addWithPrefix(json, propsFrom, propsTo, propsPrefix);
+    const run = findRun(json, propsFrom, propsTo, row.historical);
+    if (typeof run === 'number') columns.importRun.addBytes(json, run, propsTo - 2);
+    else columns.importRun.addText(run);
     this.#rows++;
   }
 

@@ -1,4 +1,3 @@
-import { runIdSql } from './run-id.ts';
 import type { RunRef, StoreReader } from './eventstore.ts';
 
 /**
@@ -28,7 +27,7 @@ export interface RunMonth extends RunRef {
 }
 
 const ofMonth = 'project_id = {project:Int32} AND toYYYYMM(day) = {month:UInt32}';
-const ofRun = `${runIdSql} = {run:String}`;
+const ofRun = 'import_run = {run:String}';
 
 function paramsOf({ projectId, runId, month }: RunMonth) {
   return { project: projectId, run: runId, month };

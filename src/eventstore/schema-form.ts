@@ -12,6 +12,8 @@ export interface SchemaForm {
   readonly tokenWindow: string;
   /** Statements that make the table through which all shards are read; none on one server. */
   readonly readThrough: (table: string, columns: string) => readonly string[];
+  /** Statements that change that table; none on one server. */
+  readonly alterReadThrough: (table: string, change: string) => readonly string[];
   /** What a cluster has besides. */
   readonly extra: readonly string[];
 }
@@ -26,6 +28,7 @@ export const singleForm: SchemaForm = {
   wholeEngine: () => 'MergeTree',
   tokenWindow: `non_replicated_deduplication_window = ${tokens}`,
   readThrough: () => [],
+  alterReadThrough: () => [],
   extra: [],
 };
 
@@ -61,6 +64,7 @@ export function clusterForm({ cluster, database, weights }: ClusterPlace, shardK
 )
 ENGINE = Distributed('${cluster}', '${database}', '${table}_local', ${shardKeySql})`,
     ],
+    alterReadThrough: (table, change) => [`ALTER TABLE ${table}${everywhere} ${change}`],
     extra: [
       `CREATE TABLE IF NOT EXISTS cluster_layout${everywhere} (
   weights Array(UInt32),

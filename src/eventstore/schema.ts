@@ -1,5 +1,6 @@
 import { events } from './migrations/0001-events.ts';
 import { uuidFilter } from './migrations/0002-uuid-filter.ts';
+import { importRun } from './migrations/0003-import-run.ts';
 import { singleForm, type SchemaForm } from './schema-form.ts';
 
 export interface StoreMigration {
@@ -11,6 +12,7 @@ export interface StoreMigration {
 export const migrations: readonly StoreMigration[] = [
   { name: 'events', statements: events },
   { name: 'uuid filter', statements: uuidFilter },
+  { name: 'import run', statements: importRun },
 ];
 
 /** What a transport offers to bring the schema up to date. */

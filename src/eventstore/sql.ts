@@ -1,4 +1,3 @@
-import { runIdSql } from './run-id.ts';
 import type { RunDays, StoreHealth } from './eventstore.ts';
 import { eventColumns } from './rows.ts';
 
@@ -55,7 +54,7 @@ export function deleteRunSql({ projectId, runId, from, to }: RunDays, table = 'e
   }
   return `DELETE FROM ${table}
 WHERE project_id = ${projectId} AND day >= toDate32('${from}') AND day <= toDate32('${to}')
-  AND ${runIdSql} = '${runId}'
+  AND import_run = '${runId}'
 SETTINGS lightweight_deletes_sync = 2`;
 }
 

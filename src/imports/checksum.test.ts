@@ -1,7 +1,16 @@
 import { createHash } from 'node:crypto';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createChecksum, createContentChecksum, emptyChecksum, runMark, withoutRunMark } from './checksum.ts';
+import {
+  contentKindOf,
+  contentKinds,
+  createChecksum,
+  createContentChecksum,
+  emptyChecksum,
+  runMark,
+  withoutRunMark,
+  xorChecksums,
+} from './checksum.ts';
 
 interface Identity {
   readonly uuid: string;
@@ -59,14 +68,22 @@ describe('checksum of stored events', () => {
     expect(one.digits()).toBe(other.digits());
   });
 
-  it('of contents tells which event says what, and not which run brought it', () => {
+  it.each(contentKinds)('of contents (%s) tells which event says what, and not which run brought it', (kind) => {
+    const event = (uuid: string) => ({ uuid, distinctId: 'a', micros: 1 });
     const digits = (...events: readonly (readonly [uuid: string, properties: string])[]): string => {
-      const checksum = createContentChecksum();
-      for (const [uuid, properties] of events) checksum.add(uuid, properties);
+      const checksum = createContentChecksum(kind);
+      for (const [uuid, properties] of events) checksum.add(event(uuid), properties);
       return checksum.digits();
     };
     expect(digits(['u', '{"a":1}'], ['v', '{"a":2}'])).toBe(digits(['v', '{"a":2}'], ['u', '{"a":1}']));
     expect(digits(['u', '{"a":1}'], ['v', '{"a":2}'])).not.toBe(digits(['u', '{"a":2}'], ['v', '{"a":1}']));
+    expect(contentKindOf(digits(['u', '{}']))).toBe(kind);
+    expect(xorChecksums(digits(['u', '{"a":1}']), digits(['v', '{"a":2}']))).toBe(
+      digits(['u', '{"a":1}'], ['v', '{"a":2}']),
+    );
+  });
+
+  it('leaves out the mark of the run, which ends the properties', () => {
     const stored = `{"a":1${runMark('run-1')}`;
     expect(JSON.parse(stored)).toEqual({ a: 1, $import_run_id: 'run-1' });
     expect(withoutRunMark(stored, 'run-1')).toBe('{"a":1}');

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { crc32 } from 'node:zlib';
 
 /**
  * Checksum over the events of one day and name, the same in whatever order they come: XOR over all of them of the first
@@ -16,13 +17,29 @@ export interface Checksum {
 }
 
 /**
- * The second checksum, of what the events say: the same over `md5(uuid \0 properties)`, where properties are the text that is
- * stored, byte for byte, without the mark of the run that ends it (see `runMark`).
+ * The second checksum, of what the events say. `crc32`: XOR of two words for each event, which are made of the CRC-32 of its
+ * properties, as they are stored but without their last brace or the mark of the run that ends them (see `runMark`), and of the
+ * halves of what the event adds to the first checksum, so that two events that change their properties with each other change it:
+ *
+ *     lower half: lower 32 bits of (crc XOR low) * (high OR 1); upper half: those of (crc XOR high) * (low OR 1)
+ *
+ * Its digits have `crc32:` before them. `md5`: runs and services of earlier versions have the XOR of the first 8 bytes of
+ * `md5(uuid \0 properties)`, the last brace included.
  */
 export interface ContentChecksum {
-  add(uuid: string, properties: string): void;
+  /** `properties`: without the mark of the run. */
+  add(event: ChecksumEvent, properties: string): void;
   digits(): string;
 }
+
+export interface ChecksumEvent {
+  readonly uuid: string;
+  readonly distinctId: string;
+  readonly micros: number | bigint;
+}
+
+export const contentKinds = ['crc32', 'md5'] as const;
+export type ContentKind = (typeof contentKinds)[number];
 
 /** XOR of nothing. */
 export const emptyChecksum = '0000000000000000';
@@ -44,30 +61,65 @@ export function createChecksum(): Checksum {
 /** What one event adds to the checksum: the lower half in `words[0]`, the upper half in `words[1]`. */
 export function identityWords(uuid: string, distinctId: string, micros: number | bigint, words: Uint32Array): void {
   // As text of one character per byte: several times cheaper than a Buffer per event.
-  const bytes = hash('md5', `${uuid}\0${distinctId}\0${micros}`, 'binary');
+  md5Words(`${uuid}\0${distinctId}\0${micros}`, words);
+}
+
+/** The first eight bytes of the MD5 of a text or its UTF-8. */
+export function md5Words(text: string | Uint8Array, words: Uint32Array): void {
+  const bytes = hash('md5', text, 'binary');
   words[0] = wordAt(bytes, 0);
   words[1] = wordAt(bytes, 4);
 }
 
-export function createContentChecksum(): ContentChecksum {
+export function createContentChecksum(kind: ContentKind = 'crc32'): ContentChecksum {
   let low = 0;
   let high = 0;
   const words = new Uint32Array(2);
   return {
-    add: (uuid, properties) => {
-      contentWords(uuid, properties, words);
+    add: ({ uuid, distinctId, micros }, properties) => {
+      if (kind === 'md5') md5Words(`${uuid}\0${properties}`, words);
+      else {
+        identityWords(uuid, distinctId, micros, words);
+        contentWords(properties, words[0] as number, words[1] as number, words);
+      }
       low ^= words[0] as number;
       high ^= words[1] as number;
     },
-    digits: () => checksumDigits(low, high),
+    digits: () => (kind === 'md5' ? checksumDigits(low, high) : contentDigits(low, high)),
   };
 }
 
-/** What the properties of one event add to the second checksum. */
-export function contentWords(uuid: string, properties: string, words: Uint32Array): void {
-  const bytes = hash('md5', `${uuid}\0${properties}`, 'binary');
-  words[0] = wordAt(bytes, 0);
-  words[1] = wordAt(bytes, 4);
+/** What the properties of one event add to the second checksum; `low` and `high`: what it adds to the first. */
+export function contentWords(properties: string, low: number, high: number, words: Uint32Array): void {
+  crcWords(crc32(properties.slice(0, -1)), low, high, words);
+}
+
+/** The same of the CRC-32 of the properties without their last brace. */
+export function crcWords(crc: number, low: number, high: number, words: Uint32Array): void {
+  words[0] = Math.imul(crc ^ low, high | 1);
+  words[1] = Math.imul(crc ^ high, low | 1);
+}
+
+const crcPrefix = 'crc32:';
+
+export function contentDigits(low: number, high: number): string {
+  return crcPrefix + checksumDigits(low, high);
+}
+
+/** `digits`: 16 hexadecimal ones of that kind. */
+export function contentText(kind: ContentKind, digits: string): string {
+  return kind === 'md5' ? digits : crcPrefix + digits;
+}
+
+export function contentKindOf(content: string): ContentKind {
+  return content.startsWith(crcPrefix) ? 'crc32' : 'md5';
+}
+
+/** Of two checksums of one kind. */
+export function xorChecksums(one: string, other: string): string {
+  const prefix = one.startsWith(crcPrefix) ? crcPrefix : '';
+  const [a, b] = [one, other].map((each) => BigInt(`0x${each.slice(prefix.length)}`)) as [bigint, bigint];
+  return prefix + (a ^ b).toString(16).padStart(16, '0');
 }
 
 /** How the properties of an imported event end; what is before it does not depend on the run. */

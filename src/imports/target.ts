@@ -1,3 +1,5 @@
+import type { ContentKind } from './checksum.ts';
+
 /** Port: where events are loaded: the own project through the door (targets/project.ts), or `/batch/` (targets/http.ts). */
 export interface Target {
   /** `project 3`, `https://eu.example.com/batch/`. */
@@ -71,10 +73,23 @@ export interface Delivered {
 
 /** What is stored, for verify. */
 export interface TargetReader {
-  /** Of the events of one day: how many there are by name, and the checksum (see checksum.ts) over them. */
-  dayCounts(day: string, signal: AbortSignal): Promise<ReadonlyMap<string, StoredCount>>;
+  /** Of the events of one day: how many there are by name, and the checksums (see checksum.ts) over them. */
+  dayCounts(day: string, signal: AbortSignal, contents: ContentKind): Promise<ReadonlyMap<string, StoredCount>>;
+  /** The same of all days from one to another, both included, at once; undefined: the target is asked day by day. */
+  readonly daysCounts?:
+    | ((
+        days: { readonly from: string; readonly to: string },
+        signal: AbortSignal,
+        contents: ContentKind,
+      ) => Promise<ReadonlyMap<string, ReadonlyMap<string, StoredCount>>>)
+    | undefined;
   /** Identities of the events with this name on this day, in any order. */
-  dayEvents(day: string, event: string, signal: AbortSignal): AsyncIterable<readonly StoredIdentity[]>;
+  dayEvents(
+    day: string,
+    event: string,
+    signal: AbortSignal,
+    contents: ContentKind,
+  ): AsyncIterable<readonly StoredIdentity[]>;
   /** Text of the properties of some events of one name and day, by `uuid distinct_id`; undefined: the target does not tell. */
   readonly dayProperties?: (
     day: string,
@@ -94,7 +109,7 @@ export interface TargetReader {
 export interface StoredCount {
   readonly count: number;
   readonly checksum: string;
-  /** The checksum of contents (see checksum.ts); undefined: it is not known, the reader or the run is of an older version. */
+  /** The checksum of contents (see checksum.ts), of the kind asked for where the target knows it; undefined: it knows none. */
   readonly content?: string | undefined;
 }
 
@@ -112,7 +127,7 @@ export interface StoredIdentity {
   readonly timestamp: bigint;
   /** `$import_run_id`; empty: not imported. */
   readonly runId: string;
-  /** What it adds to the checksum of contents; undefined: the target does not tell. */
+  /** What it adds to the checksum of contents, of the kind asked for; undefined: the target does not tell. */
   readonly content?: string | undefined;
 }
 

@@ -11,6 +11,8 @@ export interface StoredRow {
   readonly event: string;
   readonly distinctId: string;
   readonly properties: string;
+  /** Of the import that stored it; empty for none. */
+  readonly importRun: string;
 }
 
 /** Reads back what EventRowWriter wrote: one block in the Native format, columns in the order of eventColumns. */
@@ -37,14 +39,14 @@ export function decodeRows({ chunks, rows }: RowBatch): StoredRow[] {
   };
   const micros = (): number => Number(take(8).readBigInt64LE());
   const shape = [number(), number()];
-  if (shape.join() !== `9,${rows}`) throw new Error(`expected 9 columns of ${rows} rows, got: ${shape.join()}`);
+  if (shape.join() !== `10,${rows}`) throw new Error(`expected 10 columns of ${rows} rows, got: ${shape.join()}`);
   const projectIds = column(() => take(4).readInt32LE());
   const days = column(() => take(4).readInt32LE());
   const uuids = column(() => uuidText(take(16)));
   const times = column(micros);
   const receivedAts = column(micros);
   const historicals = column(() => take(1).readUInt8() === 1);
-  const [events, ids, properties] = [column(text), column(text), column(text)];
+  const [events, ids, properties, runs] = [column(text), column(text), column(text), column(text)];
   if (at !== buffer.length) throw new Error(`expected rows to end at ${buffer.length}, got: ${at}`);
   return Array.from({ length: rows }, (_, row) => ({
     projectId: projectIds[row] as number,
@@ -56,15 +58,12 @@ export function decodeRows({ chunks, rows }: RowBatch): StoredRow[] {
     event: events[row] as string,
     distinctId: ids[row] as string,
     properties: properties[row] as string,
+    importRun: runs[row] as string,
   }));
 }
 
 function dayText(day: number): string {
   return new Date(day * 86_400_000).toISOString().slice(0, 10);
-}
-
-function runOf({ properties }: StoredRow): unknown {
-  return (JSON.parse(properties) as { readonly $import_run_id?: unknown }).$import_run_id;
 }
 
 /** Kept as two little-endian halves. */
@@ -91,7 +90,7 @@ export function createRecordingStore() {
     },
     deleteRun: async ({ projectId, runId, from, to }) => {
       const isIn = ({ day }: StoredRow): boolean => dayText(day) >= from && dayText(day) <= to;
-      const kept = rows.filter((row) => row.projectId !== projectId || !isIn(row) || runOf(row) !== runId);
+      const kept = rows.filter((row) => row.projectId !== projectId || !isIn(row) || row.importRun !== runId);
       rows.splice(0, rows.length, ...kept);
     },
     query: async () => [],

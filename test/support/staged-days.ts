@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { zstdCompressSync } from 'node:zlib';
-import { createChecksum, createContentChecksum, withoutRunMark } from '../../src/imports/checksum.ts';
+import { createChecksum, createContentChecksum, withoutRunMark, type ContentKind } from '../../src/imports/checksum.ts';
 import type { CheckResult } from '../../src/imports/run/results.ts';
 import { noTotals } from '../../src/imports/run/run.ts';
 import { openDirStaging } from '../../src/imports/staging/dir-staging.ts';
@@ -108,16 +108,19 @@ async function stageDay(
 
 export function expectedOf(
   events: readonly TestEvent[],
+  contents?: ContentKind,
 ): Record<string, { count: number; checksum: string; content: string }> {
   const names = [...new Set(events.map(({ event }) => event))];
   return Object.fromEntries(
     names.map((name) => {
       const checksum = createChecksum();
       const named = events.filter(({ event }) => event === name);
-      const content = createContentChecksum();
+      const content = createContentChecksum(contents);
       for (const { uuid, distinct_id, timestamp, properties } of named) {
-        checksum.add(uuid, distinct_id, microsOf(timestamp));
-        content.add(uuid, withoutRunMark(JSON.stringify(properties), String(properties['$import_run_id'])));
+        const micros = microsOf(timestamp);
+        checksum.add(uuid, distinct_id, micros);
+        const identity = { uuid, distinctId: distinct_id, micros };
+        content.add(identity, withoutRunMark(JSON.stringify(properties), String(properties['$import_run_id'])));
       }
       return [name, { count: named.length, checksum: checksum.digits(), content: content.digits() }];
     }),

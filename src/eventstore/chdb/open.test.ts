@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
+import { importedCounts } from '../import-reads.ts';
 import { getEvent } from '../reads.ts';
 import { countRows, insertRows, newProject, testRow } from '../conformance.ts';
 import { alive, tempChdb, until, type TempChdb } from '../../../test/support/chdb.ts';
@@ -87,6 +88,34 @@ describe('opening the embedded engine', () => {
     await until(filled, 'the filter to be there for the old event');
     expect(await getEvent(store, project, row.uuid)).toMatchObject({ event: 'old' });
     expect(await getEvent(store, project, testRow(project).uuid)).toBeUndefined();
+  });
+
+  it('a store of before runs had a column is taken along: what a run stored is counted, and taken back', async () => {
+    const root = await tempRoot();
+    const project = newProject();
+    const first = await tempChdb({}, root);
+    await first.close();
+    const { Session } = await import('chdb');
+    const session = new Session(join(root, 'events'));
+    await session.queryAsync('ALTER TABLE millrace.events DROP COLUMN import_run SETTINGS mutations_sync = 1');
+    await session.queryAsync(
+      'ALTER TABLE millrace.schema_version DELETE WHERE version > 2 SETTINGS mutations_sync = 1',
+    );
+    const stored = (uuid: string, properties: string): string =>
+      `(${project}, toDate32('2024-01-01'), 'old', '${uuid}', 'a', '2024-01-01 00:00:00', '${properties}', true, now64(6))`;
+    await session.queryAsync(`INSERT INTO millrace.events (project_id, day, event, uuid, distinct_id, timestamp, properties,
+  historical_migration, received_at) VALUES
+  ${stored(testRow(project).uuid, '{"a":1,"$import_run_id":"run-1"}')}, ${stored(testRow(project).uuid, '{"a":1}')}`);
+    session.close();
+    const { store } = await open({}, root);
+    await insertRows(store, `later-${project}`, [
+      testRow(project, { keyDay: 19_723, event: 'old', properties: '{"a":2,"$import_run_id":"run-1"}' }),
+    ]);
+    const ofRun = { run: 'run-1', from: '2024-01-01', to: '2024-01-01' };
+    expect(await importedCounts(store, project, ofRun, 'crc32')).toMatchObject([{ event: 'old', count: 2 }]);
+    await store.deleteRun({ projectId: project, runId: 'run-1', from: '2024-01-01', to: '2024-01-01' });
+    expect(await importedCounts(store, project, ofRun, 'crc32')).toEqual([]);
+    expect(await countRows(store, project)).toEqual({ all: 1, shown: 1 });
   });
 
   it('refuses a schema of a newer program with a sentence', async () => {

@@ -93,6 +93,7 @@ const widths: Readonly<Record<(typeof eventColumns)[number], number>> = {
   event: 0,
   distinct_id: 0,
   properties: 0,
+  import_run: 0,
 };
 
 function readColumns(block: Buffer, rows: number): Column[] {

@@ -1,3 +1,4 @@
+import { contentText, type ContentKind } from '../checksum.ts';
 import { isObject, objectIn } from '../../base/json.ts';
 import { parseMicros } from '../../eventstore/micros.ts';
 import {
@@ -35,9 +36,9 @@ export function createHttpReader(options: HttpReaderOptions): TargetReader {
     );
   };
   return {
-    dayCounts: async (day, signal) => {
-      const answer = await events('imported_counts', { day, run: options.runId }, signal);
-      return new Map(listOf(answer).map(countOf));
+    dayCounts: async (day, signal, contents) => {
+      const answer = await events('imported_counts', { day, run: options.runId, contents }, signal);
+      return new Map(listOf(answer).map((row) => countOf(row, answeredKind(answer))));
     },
     dayProperties: async (day, event, uuids, signal) => {
       const answer = await events('imported_properties', { day, event, uuids: uuids.join(',') }, signal);
@@ -48,23 +49,25 @@ export function createHttpReader(options: HttpReaderOptions): TargetReader {
       const answer = await events('imported_counts', { day: '2000-01-01', run: options.runId }, signal);
       return Number(answer['active_transformations'] ?? 0);
     },
-    dayEvents: async function* (day, event, signal) {
-      for await (const rows of pages({ day, event }, signal)) yield rows.map(identityOf);
+    dayEvents: async function* (day, event, signal, contents) {
+      for await (const { rows, kind } of pages({ day, event, contents }, signal)) {
+        yield rows.map((row) => identityOf(row, kind === contents ? kind : undefined));
+      }
     },
     eventsNamed: async function* (event, signal) {
-      for await (const rows of pages({ event }, signal)) yield rows.map(placeOf);
+      for await (const { rows } of pages({ event }, signal)) yield rows.map(placeOf);
     },
   };
 
   async function* pages(
     where: Readonly<Record<string, string>>,
     signal: AbortSignal,
-  ): AsyncGenerator<readonly JsonRecord[]> {
+  ): AsyncGenerator<{ readonly rows: readonly JsonRecord[]; readonly kind: ContentKind }> {
     let cursor: string | undefined;
     do {
       const query = { ...where, ...(cursor === undefined ? {} : { cursor }) };
       const answer = await events('imported_events', query, signal);
-      yield listOf(answer);
+      yield { rows: listOf(answer), kind: answeredKind(answer) };
       cursor = typeof answer['next'] === 'string' ? answer['next'] : undefined;
     } while (cursor !== undefined);
   }
@@ -109,12 +112,13 @@ function unreadable(origin: string, place: string, status: number, text: string)
   );
 }
 
-function countOf(row: JsonRecord): [string, StoredCount] {
+function countOf(row: JsonRecord, kind: ContentKind): [string, StoredCount] {
   const { event, count, checksum, content_checksum: content } = row;
-  return [String(event), { count: Number(count), checksum: String(checksum), content: digitsOf(content) }];
+  return [String(event), { count: Number(count), checksum: String(checksum), content: contentOf(content, kind) }];
 }
 
-function identityOf(row: JsonRecord): StoredIdentity {
+/** `kind`: undefined when the checksum of contents is of no use. */
+function identityOf(row: JsonRecord, kind: ContentKind | undefined): StoredIdentity {
   const timestamp = parseMicros(String(row['timestamp']));
   if (timestamp === undefined) {
     throw new TargetUnreadableError(
@@ -123,13 +127,18 @@ function identityOf(row: JsonRecord): StoredIdentity {
     );
   }
   const { uuid, distinct_id: distinctId, import_run_id: runId, content_checksum: content } = row;
-  const by = { runId: String(runId), content: digitsOf(content) };
+  const by = { runId: String(runId), content: kind && contentOf(content, kind) };
   return { uuid: String(uuid), distinctId: String(distinctId), timestamp, ...by };
 }
 
-/** Services of an older version do not tell it. */
-function digitsOf(content: unknown): string | undefined {
-  return typeof content === 'string' ? content : undefined;
+/** Services of an older version do not know what they are asked for, and answer as ever. */
+function answeredKind(answer: JsonRecord): ContentKind {
+  return answer['contents'] === 'crc32' ? 'crc32' : 'md5';
+}
+
+/** Services of a still older version do not tell it. */
+function contentOf(content: unknown, kind: ContentKind): string | undefined {
+  return typeof content === 'string' ? contentText(kind, content) : undefined;
 }
 
 function propertiesOf({ uuid, distinct_id: distinctId, properties }: JsonRecord): [string, string] {

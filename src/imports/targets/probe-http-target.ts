@@ -125,7 +125,7 @@ async function probeProjectKey({ base, apiKey, request }: ProbeOptions, signal: 
 async function probeReader(reader: TargetReader | undefined, signal: AbortSignal): Promise<ReaderFacts> {
   if (reader === undefined) return { kind: 'no_key' };
   try {
-    await reader.dayCounts(emptyDay, signal);
+    await reader.dayCounts(emptyDay, signal, 'crc32');
     return { kind: 'reads' };
   } catch (error) {
     if (error instanceof TargetUnreadableError) return { kind: error.code, detail: error.message };

@@ -2,7 +2,7 @@ import { zstdCompressSync } from 'node:zlib';
 import { StoreUnavailableError, type EventStore } from '../../eventstore/eventstore.ts';
 import {
   identityKey,
-  importedDayCounts,
+  importedCounts,
   importedEvents,
   importedProperties,
   placesWithoutRuns,
@@ -10,11 +10,13 @@ import {
   type IdentityKey,
   type ImportedIdentity,
 } from '../../eventstore/import-reads.ts';
+import { contentText, type ContentKind } from '../checksum.ts';
 import { storedId } from '../../batch/stored-id.ts';
 import {
   TargetError,
   TargetWaitError,
   type LoadBatch,
+  type StoredCount,
   type StoredPlace,
   type Target,
   type TargetReader,
@@ -78,15 +80,13 @@ function identityOf(line: string): { uuid: string; event: string; distinctId: st
 
 function storeReader({ projectId, runId, store }: ProjectTargetOptions): TargetReader {
   return {
-    dayCounts: async (day, signal) => {
-      signal.throwIfAborted();
-      const rows = await read(() => importedDayCounts(store, projectId, runId, day));
-      return new Map(rows.map(({ event, count, checksum, content }) => [event, { count, checksum, content }]));
-    },
-    dayEvents: async function* (day, event, signal) {
-      for await (const events of pages({ day, event }, signal)) {
+    dayCounts: async (day, signal, contents) =>
+      (await daysCounts({ from: day, to: day }, signal, contents)).get(day) ?? new Map<string, StoredCount>(),
+    daysCounts,
+    dayEvents: async function* (day, event, signal, contents) {
+      for await (const events of pages({ day, event }, signal, contents)) {
         yield events.map(({ uuid, distinctId, timestampMicros: timestamp, runId: by, content }) => {
-          return { uuid, distinctId, timestamp, runId: by, content };
+          return { uuid, distinctId, timestamp, runId: by, content: contentText(contents, content) };
         });
       }
     },
@@ -98,6 +98,21 @@ function storeReader({ projectId, runId, store }: ProjectTargetOptions): TargetR
     eventsNamed: (event, signal, without = []) =>
       without.length === 0 ? pages({ event }, signal) : placesWithout(event, without, signal),
   };
+
+  async function daysCounts(
+    days: { readonly from: string; readonly to: string },
+    signal: AbortSignal,
+    contents: ContentKind,
+  ): Promise<Map<string, Map<string, StoredCount>>> {
+    signal.throwIfAborted();
+    const rows = await read(() => importedCounts(store, projectId, { run: runId, ...days }, contents));
+    const byDay = new Map<string, Map<string, StoredCount>>();
+    for (const { day, event, count, checksum, content } of rows) {
+      const counts = byDay.get(day) ?? new Map<string, StoredCount>();
+      byDay.set(day, counts.set(event, { count, checksum, content: contentText(contents, content) }));
+    }
+    return byDay;
+  }
 
   async function* placesWithout(
     event: string,
@@ -116,12 +131,13 @@ function storeReader({ projectId, runId, store }: ProjectTargetOptions): TargetR
   async function* pages(
     where: { readonly day?: string; readonly event: string },
     signal: AbortSignal,
+    contents: ContentKind = 'crc32',
   ): AsyncGenerator<readonly ImportedIdentity[]> {
     let after: IdentityKey | undefined;
     do {
       signal.throwIfAborted();
       const asked = { ...where, after };
-      const page = await read(() => importedEvents(store, projectId, asked, identitiesPerPage));
+      const page = await read(() => importedEvents(store, projectId, asked, { limit: identitiesPerPage, contents }));
       yield page.events;
       after = page.next;
     } while (after !== undefined);

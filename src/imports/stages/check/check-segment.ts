@@ -287,7 +287,7 @@ function createPut(buffer: SpillBuffer, tally: SegmentTally): Put {
     row.keyHigh = key.high;
     row.sumLow = sum[0] as number;
     row.sumHigh = sum[1] as number;
-    contentWords(event.uuid, event.stored, sum);
+    contentWords(event.stored, row.sumLow, row.sumHigh, sum);
     row.contentLow = sum[0] as number;
     row.contentHigh = sum[1] as number;
     row.name = index;

@@ -141,7 +141,8 @@ describe('the check', () => {
         sum.add(uuid, id, microsOf(timestamp));
         sums.set(event, sum);
         const content = contents.get(event) ?? createContentChecksum();
-        content.add(uuid, withoutRunMark(JSON.stringify(properties), String(properties['$import_run_id'])));
+        const identity = { uuid, distinctId: id, micros: microsOf(timestamp) };
+        content.add(identity, withoutRunMark(JSON.stringify(properties), String(properties['$import_run_id'])));
         contents.set(event, content);
         counts[event] = (counts[event] ?? 0) + 1;
       }

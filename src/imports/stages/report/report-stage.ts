@@ -5,7 +5,7 @@ import type { StoredDay } from '../../run/import-day.ts';
 import type { Run } from '../../run/run.ts';
 import type { UndoResult } from '../../run/results.ts';
 import { stagingKeys, type Staging } from '../../staging.ts';
-import { refusedAtLoad } from '../verify/expected.ts';
+import { expectedContents, refusedAtLoad } from '../verify/expected.ts';
 import type { RefusedCounts } from './balance.ts';
 import { buildReport } from './build-report.ts';
 import { readCheck, readReport, readUndo, readVerify } from './read-results.ts';
@@ -90,10 +90,11 @@ function withoutCells(result: UndoResult): ReplacedRun['undo'] {
 
 async function readRefused(staging: Staging, run: string, days: readonly StoredDay[]): Promise<RefusedCounts> {
   const refused = new Map<string, ReadonlyMap<string, number>>();
-  for (const { day, rejected } of days) {
+  for (const { day, rejected, expected } of days) {
     if (rejected === 0) continue;
     const counts = new Map<string, number>();
-    for (const { event } of await refusedAtLoad(staging, run, day)) counts.set(event, (counts.get(event) ?? 0) + 1);
+    const events = await refusedAtLoad(staging, run, day, expectedContents({ expected }));
+    for (const { event } of events) counts.set(event, (counts.get(event) ?? 0) + 1);
     refused.set(day, counts);
   }
   return refused;

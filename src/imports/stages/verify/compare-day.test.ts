@@ -44,6 +44,7 @@ describe('comparing a day to the record', () => {
       mayBeTransformed: false,
       differences,
       signal: new AbortController().signal,
+      contents: 'crc32',
       identitiesMax,
     });
     expect([...found.counts]).toEqual([

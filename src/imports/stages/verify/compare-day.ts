@@ -1,5 +1,6 @@
 import { compareContents } from './compare-contents.ts';
 import { readDayFrames, readDayIndex } from '../load/read-day.ts';
+import type { ContentKind } from '../../checksum.ts';
 import type { Staging } from '../../staging.ts';
 import type { TargetReader } from '../../target.ts';
 import { splitLines } from '../../targets/lines.ts';
@@ -21,6 +22,8 @@ export interface CompareDay {
   readonly mayBeTransformed: boolean;
   readonly differences: Differences;
   readonly signal: AbortSignal;
+  /** How properties are compared. */
+  readonly contents: ContentKind;
   /** Tests make it small. */
   readonly identitiesMax?: number;
 }
@@ -121,13 +124,13 @@ function keepStray(options: CompareDay, strays: StoredEvent[], stray: StoredEven
 }
 
 async function expectedByUuid(options: CompareDay, inPart: InPart): Promise<Map<string, Expected[]>> {
-  const { staging, run, day, refused, signal } = options;
+  const { staging, run, day, refused, signal, contents } = options;
   const names = new Set(options.events);
   const byUuid = new Map<string, Expected[]>();
   for await (const { lines } of readDayFrames(staging, run, await readDayIndex(staging, run, day))) {
     signal.throwIfAborted();
     for (const line of splitLines(lines)) {
-      const identity = expectedEvent(line, run);
+      const identity = expectedEvent(line, run, contents);
       if (!names.has(identity.event) || !inPart(identity.uuid) || refused.has(expectedKey(identity))) continue;
       const same = byUuid.get(identity.uuid);
       if (same === undefined) byUuid.set(identity.uuid, [{ identity, matched: false }]);
@@ -138,9 +141,9 @@ async function expectedByUuid(options: CompareDay, inPart: InPart): Promise<Map<
 }
 
 async function* storedEvents(options: CompareDay, inPart: InPart): AsyncGenerator<StoredEvent> {
-  const { reader, day, events, signal } = options;
+  const { reader, day, events, signal, contents } = options;
   for (const event of events) {
-    for await (const page of reader.dayEvents(day, event, signal)) {
+    for await (const page of reader.dayEvents(day, event, signal, contents)) {
       for (const identity of page) if (inPart(identity.uuid)) yield { ...identity, event };
     }
   }

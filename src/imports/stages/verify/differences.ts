@@ -18,6 +18,8 @@ export interface Differences {
   readonly earlier: () => number;
   /** How many of one name and kind. */
   readonly of: (event: string, kind: VerifyDifference['kind']) => number;
+  /** Whether events are not there. */
+  readonly areMissing: () => boolean;
   /** Names of the events with a fault. */
   readonly events: () => ReadonlySet<string>;
 }
@@ -28,6 +30,7 @@ export function createDifferences(max: number): Differences {
   const events = new Set<string>();
   let faults = 0;
   let earlier = 0;
+  let missing = 0;
   const keep = (difference: VerifyDifference): void => {
     const list = difference.kind === 'earlier' ? kept.earlier : kept.fault;
     if (list.length < max) list.push(difference);
@@ -36,6 +39,7 @@ export function createDifferences(max: number): Differences {
     kept: () => [...kept.fault, ...kept.earlier].slice(0, max),
     faults: () => faults,
     earlier: () => earlier,
+    areMissing: () => missing > 0,
     of: (event, kind) => counts.get(`${kind} ${event}`) ?? 0,
     events: () => events,
     add: (difference) => {
@@ -45,6 +49,7 @@ export function createDifferences(max: number): Differences {
         faults += 1;
         events.add(event);
       }
+      if (kind === 'missing') missing += 1;
       counts.set(`${kind} ${event}`, (counts.get(`${kind} ${event}`) ?? 0) + 1);
       keep(difference);
     },

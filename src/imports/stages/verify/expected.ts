@@ -1,7 +1,15 @@
 import { promisify } from 'node:util';
 import { zstdDecompress } from 'node:zlib';
 import { parseMicros } from '../../../eventstore/micros.ts';
-import { createChecksum, createContentChecksum, emptyChecksum, withoutRunMark } from '../../checksum.ts';
+import {
+  contentKindOf,
+  createChecksum,
+  createContentChecksum,
+  emptyChecksum,
+  withoutRunMark,
+  xorChecksums,
+  type ContentKind,
+} from '../../checksum.ts';
 import { parseExact } from '../../../base/exact-json.ts';
 import type { JsonObject } from '../../../base/json.ts';
 import { storedId } from '../../../batch/stored-id.ts';
@@ -28,10 +36,10 @@ export interface ExpectedEvent extends ExpectedIdentity {
 }
 
 /** An event of a run in a line of a day's file. */
-export function expectedEvent(line: string, run: string): ExpectedEvent {
+export function expectedEvent(line: string, run: string, contents: ContentKind): ExpectedEvent {
   const identity = expectedIdentity(line);
-  const sum = createContentChecksum();
-  sum.add(identity.uuid, expectedProperties(line, identity.event, run));
+  const sum = createContentChecksum(contents);
+  sum.add({ ...identity, micros: identity.timestamp }, expectedProperties(line, identity.event, run));
   return { ...identity, content: sum.digits() };
 }
 
@@ -70,7 +78,12 @@ export function expectedKey({ event, uuid, distinctId }: Omit<ExpectedIdentity, 
 }
 
 /** Events of a day that the target refused while loading. */
-export async function refusedAtLoad(staging: Staging, run: string, day: string): Promise<ExpectedEvent[]> {
+export async function refusedAtLoad(
+  staging: Staging,
+  run: string,
+  day: string,
+  contents: ContentKind,
+): Promise<ExpectedEvent[]> {
   const refused: ExpectedEvent[] = [];
   for (const { key } of await staging.list(loadRejectedPrefix(run, day))) {
     const chunks: Buffer[] = [];
@@ -78,7 +91,7 @@ export async function refusedAtLoad(staging: Staging, run: string, day: string):
     const text = (await decompress(Buffer.concat(chunks))).toString('utf8').trimEnd();
     // What the load wrote, a line per event.
     const records = text.split('\n').map((line) => JSON.parse(line) as RejectedRecord);
-    refused.push(...records.map(({ original }) => expectedEvent(original, run)));
+    refused.push(...records.map(({ original }) => expectedEvent(original, run, contents)));
   }
   return refused;
 }
@@ -88,17 +101,28 @@ export function expectedCounts(
   day: Pick<StoredDay, 'expected'>,
   refused: readonly ExpectedEvent[],
 ): ReadonlyMap<string, StoredCount> {
-  // What the check stored.
-  const staged = Object.entries(JSON.parse(day.expected === '' ? '{}' : day.expected) as Record<string, StoredCount>);
+  const staged = stagedCounts(day);
   return new Map(
     staged.flatMap(([event, { count, checksum, content }]): [string, StoredCount][] => {
       const without = refused.filter((each) => each.event === event);
       const left = count - without.length;
       if (left === 0) return [];
-      const rest = content === undefined ? undefined : without.reduce((sum, each) => xor(sum, each.content), content);
-      return [[event, { count: left, checksum: xor(checksum, checksumOf(without)), content: rest }]];
+      const rest =
+        content === undefined ? undefined : without.reduce((sum, each) => xorChecksums(sum, each.content), content);
+      return [[event, { count: left, checksum: xorChecksums(checksum, checksumOf(without)), content: rest }]];
     }),
   );
+}
+
+/** Of which kind the checksum of contents is that the check wrote. */
+export function expectedContents(day: Pick<StoredDay, 'expected'>): ContentKind {
+  const content = stagedCounts(day).find(([, each]) => each.content !== undefined)?.[1].content;
+  return content === undefined ? 'crc32' : contentKindOf(content);
+}
+
+function stagedCounts({ expected }: Pick<StoredDay, 'expected'>): [event: string, count: StoredCount][] {
+  // What the check stored.
+  return Object.entries(JSON.parse(expected === '' ? '{}' : expected) as Record<string, StoredCount>);
 }
 
 function checksumOf(identities: readonly ExpectedIdentity[]): string {
@@ -106,10 +130,6 @@ function checksumOf(identities: readonly ExpectedIdentity[]): string {
   const checksum = createChecksum();
   for (const { uuid, distinctId, timestamp } of identities) checksum.add(uuid, distinctId, timestamp);
   return checksum.digits();
-}
-
-function xor(a: string, b: string): string {
-  return (BigInt(`0x${a}`) ^ BigInt(`0x${b}`)).toString(16).padStart(16, '0');
 }
 
 /** Names of which count or a checksum differ, in both directions; contents where both sides know them. */
@@ -125,10 +145,20 @@ export function differingEvents(
 }
 
 function haveOtherContents(one: StoredCount | undefined, other: StoredCount | undefined): boolean {
-  return one?.content !== undefined && other?.content !== undefined && one.content !== other.content;
+  return one !== undefined && other !== undefined && areComparable(one, other) && one.content !== other.content;
 }
 
-/** Whether contents can be compared at all: an older target, or a run of an older version, does not know them. */
-export function haveContents(counts: ReadonlyMap<string, StoredCount>): boolean {
-  return [...counts.values()].every(({ content }) => content !== undefined);
+function areComparable({ content: one }: StoredCount, { content: other }: StoredCount): boolean {
+  return one !== undefined && other !== undefined && contentKindOf(one) === contentKindOf(other);
+}
+
+/** Whether contents can be compared at all: an older target, or a run of an older version, does not know them, or by another kind. */
+export function haveContents(
+  expected: ReadonlyMap<string, StoredCount>,
+  stored: ReadonlyMap<string, StoredCount>,
+): boolean {
+  return [...expected].every(([event, count]) => {
+    const other = stored.get(event);
+    return count.content !== undefined && (other === undefined || areComparable(count, other));
+  });
 }

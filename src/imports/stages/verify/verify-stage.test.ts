@@ -7,12 +7,19 @@ import { systemClock } from '../../../base/clock.ts';
 import { createPick, exactValue } from '../../../../test/support/exact-values.ts';
 import { tempChdb, type TempChdb } from '../../../../test/support/chdb.ts';
 import { createLoadStage } from '../load/load-stage.ts';
-import { eventsOf, stageDays, tempStaging, uuidOf, type TestEvent } from '../../../../test/support/staged-days.ts';
+import {
+  eventsOf,
+  expectedOf,
+  stageDays,
+  tempStaging,
+  uuidOf,
+  type TestEvent,
+} from '../../../../test/support/staged-days.ts';
 import { createTestRun, type TestRun } from '../../../../test/support/leased-run.ts';
 import type { VerifyResult } from '../../run/results.ts';
 import { stagingKeys, type Staging } from '../../staging.ts';
 import { exactNumberFrom, parseExactValues } from '../../../base/exact-json.ts';
-import { TargetWaitError, type Target } from '../../target.ts';
+import { TargetWaitError, type StoredCount, type Target } from '../../target.ts';
 import { openHttpTarget } from '../../targets/http-target.ts';
 import type { HttpRequest } from '../../targets/http-request.ts';
 import { openProjectTarget } from '../../targets/project-target.ts';
@@ -341,9 +348,10 @@ describe('verifying what a project stored', () => {
       ...loaded.target,
       reader: {
         ...reader,
-        dayCounts: async (day, signal) =>
+        daysCounts: undefined,
+        dayCounts: async (day, signal, contents) =>
           new Map(
-            [...(await reader.dayCounts(day, signal))].map(([event, { count, checksum }]) => [
+            [...(await reader.dayCounts(day, signal, contents))].map(([event, { count, checksum }]) => [
               event,
               { count, checksum },
             ]),
@@ -354,6 +362,33 @@ describe('verifying what a project stored', () => {
     expect(result).toMatchObject({ verdict: 'exact_by_id', found: 320, differences: [] });
     expect(result.detail).toContain('their properties were not compared');
     expect([...loaded.test.days.values()].map(({ verified }) => verified)).toEqual([false, false]);
+  });
+
+  it('a run that an earlier version checked is exact, too, by the checksum that it has', async () => {
+    await using loaded = await load();
+    for (const [day, state] of loaded.test.days) {
+      const events = loaded.events.filter(({ timestamp }) => timestamp.startsWith(day));
+      loaded.test.days.set(day, { ...state, expected: JSON.stringify(expectedOf(events, 'md5')) });
+    }
+    expect(await loaded.verify()).toMatchObject({ verdict: 'exact', found: 320 });
+    const [first] = loaded.test.days.values();
+    if (first === undefined) throw new Error('expected a day');
+    const { viewed, ...others } = JSON.parse(first.expected) as Record<string, StoredCount>;
+    const wrong = { ...others, viewed: { ...viewed, content: '0123456789abcdef' } };
+    loaded.test.days.set(first.day, { ...first, verified: false, expected: JSON.stringify(wrong) });
+    // The checksum is wrong, and each event is right.
+    expect(await loaded.verify()).toMatchObject({ verdict: 'exact', found: 320, differences: [] });
+  });
+
+  it('does not wait for events that are there under the mark of another run', async () => {
+    const there = eventsOf('run-1', '2024-03-01', 40).map((event) =>
+      Object.assign({}, event, { properties: { $import_run_id: 'run-0' } }),
+    );
+    await using loaded = await load(undefined, (insert) => insert(there));
+    const target = { ...loaded.target, lagMs: 60_000 };
+    const result = await loaded.verify({ target });
+    expect(result).toMatchObject({ verdict: 'exact', found: 320, stored_by_others: 40 });
+    expect(loaded.test.waits).toEqual([]);
   });
 
   it('waits while the store cannot be read, and reads again what lags behind', async () => {
@@ -372,11 +407,12 @@ describe('verifying what a project stored', () => {
       lagMs: 20_000,
       reader: {
         ...reader,
-        dayCounts: async (day, signal) => {
+        daysCounts: undefined,
+        dayCounts: async (day, signal, contents) => {
           reads += 1;
           if (reads === 1) throw new TargetWaitError('the event store is busy');
           if (reads === 4) await insert(late);
-          return reader.dayCounts(day, signal);
+          return reader.dayCounts(day, signal, contents);
         },
       },
     };

@@ -12,7 +12,15 @@ import { compareDay, type FoundOnDay } from './compare-day.ts';
 import { createDifferences, type Differences } from './differences.ts';
 import { storedBy } from './stored-by.ts';
 import type { EarlierRuns } from '../../run/same-records.ts';
-import { differingEvents, expectedCounts, expectedKey, haveContents, refusedAtLoad } from './expected.ts';
+import {
+  differingEvents,
+  expectedContents,
+  expectedCounts,
+  expectedKey,
+  haveContents,
+  refusedAtLoad,
+} from './expected.ts';
+import { createCountsReader, type CountsReader } from './read-counts.ts';
 import { unreadableResult, verifyResult, type ActiveTransformations, type VerifiedDay } from './verify-result.ts';
 
 export interface VerifyDeps {
@@ -35,6 +43,7 @@ interface Verify extends VerifyDeps {
   readonly sleep: Sleep;
   readonly failpoint: Failpoint;
   readonly transformations: ActiveTransformations;
+  readonly counts: CountsReader;
   /** When what the target shows last changed; ms since the epoch. */
   changedAt: number;
 }
@@ -66,7 +75,9 @@ async function verifyDays(deps: VerifyDeps, leased: LeasedRun, days: readonly St
     await retry(() => target.settled(leased.signal));
     const transformations = await retry(() => activeTransformations(deps, reader, leased.signal));
     const failpoint = deps.failpoint ?? (() => {});
-    const verify = { sleep, ...deps, leased, reader, retry, failpoint, transformations, changedAt: clock.now() };
+    const counts = createCountsReader({ reader, retry, signal: leased.signal }, days);
+    const found = { leased, reader, retry, failpoint, transformations, counts };
+    const verify = { sleep, ...deps, ...found, changedAt: clock.now() };
     return await compareDays(verify, days, progress);
   } catch (error) {
     if (error instanceof TargetUnreadableError) return unreadableResult(target, expected, error.message);
@@ -117,34 +128,16 @@ const plainDay = { byOthers: new Map<string, number>(), otherProperties: 0, tran
 
 async function verifyDay(verify: Verify, day: StoredDay, all: Differences): Promise<VerifiedDay> {
   const { leased, staging } = verify;
-  const refused = day.rejected === 0 ? [] : await refusedAtLoad(staging, leased.run.id, day.day);
+  const contents = expectedContents(day);
+  const refused = day.rejected === 0 ? [] : await refusedAtLoad(staging, leased.run.id, day.day, contents);
   const expected = expectedCounts(day, refused);
   const total = sumOf(expected);
   if (day.verified) return { ...plainDay, expected: total, found: total, isWhole: true };
-  const stored = await settledCounts(verify, day.day, expected);
-  const events = differingEvents(expected, stored);
-  const isWhole = haveContents(expected) && haveContents(stored);
-  const differing = new Set(events);
-  const agreeing = total - sumOf(new Map([...expected].filter(([event]) => differing.has(event))));
-  if (events.length === 0) return { ...plainDay, expected: total, found: agreeing, isWhole };
   const refusedKeys = new Set(refused.map(expectedKey));
-  const compare = (differences: Differences): Promise<FoundOnDay> =>
-    compareDay({
-      staging,
-      reader: verify.reader,
-      run: leased.run.id,
-      day: day.day,
-      events,
-      expected: total - agreeing,
-      refused: refusedKeys,
-      mayBeTransformed: verify.transformations.count > 0,
-      differences,
-      signal: leased.signal,
-    });
-  const { found, differences } = await verify.retry(async () => {
-    const differences = createDifferences(differencesMax);
-    return { found: await compare(differences), differences };
-  });
+  const { stored, compared } = await settle(verify, { day, expected, refused: refusedKeys });
+  const isWhole = haveContents(expected, stored);
+  if (compared === undefined) return { ...plainDay, expected: total, found: total, isWhole };
+  const { differences, found, agreeing } = compared;
   all.merge(differences);
   const cells = [...differences.events()].toSorted().map((event): VerifyCell => {
     const expectedCount = expected.get(event)?.count ?? 0;
@@ -155,26 +148,78 @@ async function verifyDay(verify: Verify, day: StoredDay, all: Differences): Prom
   return { expected: total, found: agreeing + sum(counts.values()), ...others, isWhole, cells };
 }
 
-/** What the target shows of a day; where it may lag behind, read again until it agrees or has not changed for long. */
-async function settledCounts(
+interface DayToCompare {
+  readonly day: StoredDay;
+  readonly expected: ReadonlyMap<string, StoredCount>;
+  readonly refused: ReadonlySet<string>;
+}
+
+/** Of the names of which the counts differ. */
+interface ComparedDay {
+  readonly found: FoundOnDay;
+  readonly differences: Differences;
+  /** Events of the other names. */
+  readonly agreeing: number;
+}
+
+/**
+ * What the target shows of a day, compared event by event where the counts differ. A target that may lag behind is looked at again
+ * until nothing is missing, or nothing has changed for long: what is there, under the mark of another run too, stays as it is.
+ */
+async function settle(
   verify: Verify,
-  day: string,
-  expected: ReadonlyMap<string, StoredCount>,
-): Promise<ReadonlyMap<string, StoredCount>> {
-  const { leased, reader, retry, clock, sleep, target } = verify;
+  of: DayToCompare,
+): Promise<{ readonly stored: ReadonlyMap<string, StoredCount>; readonly compared: ComparedDay | undefined }> {
+  const { leased, clock, sleep, target } = verify;
+  const { day } = of.day;
   const lagMs = target.lagMs ?? 0;
-  let counts = await retry(() => reader.dayCounts(day, leased.signal));
-  while (differingEvents(expected, counts).length > 0) {
+  let stored = await verify.counts.first(of.day);
+  // While it changes it is not looked at event by event: it would be in vain.
+  for (let isAtRest = true, isCompared = false; ;) {
+    const differing = differingEvents(of.expected, stored);
+    if (differing.length === 0) return { stored, compared: undefined };
     const restMs = verify.changedAt + lagMs - clock.now();
-    if (restMs <= 0) break;
+    if (restMs <= 0 || (isAtRest && !isCompared)) {
+      const compared = await compareNames(verify, of, differing);
+      isCompared = true;
+      if (restMs <= 0 || !compared.differences.areMissing()) return { stored, compared };
+    }
     const reason = `looking again at ${day}, of which the target may not show everything yet`;
     leased.waiting({ reason, until: clock.now() + restMs });
     await sleep(Math.min(lookAgainMs, restMs), leased.signal);
-    const again = await retry(() => reader.dayCounts(day, leased.signal));
-    if (differingEvents(counts, again).length > 0) verify.changedAt = clock.now();
-    counts = again;
+    const again = await verify.counts.again(of.day);
+    isAtRest = differingEvents(stored, again).length === 0;
+    if (isAtRest) continue;
+    verify.changedAt = clock.now();
+    isCompared = false;
+    stored = again;
   }
-  return counts;
+}
+
+async function compareNames(
+  { leased, staging, reader, retry, transformations }: Verify,
+  { day, expected, refused }: DayToCompare,
+  events: readonly string[],
+): Promise<ComparedDay> {
+  const differing = new Set(events);
+  const agreeing = sumOf(new Map([...expected].filter(([event]) => !differing.has(event))));
+  return await retry(async () => {
+    const differences = createDifferences(differencesMax);
+    const found = await compareDay({
+      staging,
+      reader,
+      run: leased.run.id,
+      day: day.day,
+      events,
+      expected: sumOf(expected) - agreeing,
+      refused,
+      mayBeTransformed: transformations.count > 0,
+      differences,
+      signal: leased.signal,
+      contents: expectedContents(day),
+    });
+    return { found, differences, agreeing };
+  });
 }
 
 interface VerifyProgress {
