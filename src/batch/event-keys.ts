@@ -15,7 +15,16 @@ export const eventKey = {
 } as const;
 export type EventKey = (typeof eventKey)[keyof typeof eventKey];
 
-export const propertyKey = { other: 0, distinctId: 1, token: 2, ip: 3, special: 4 } as const;
+export const propertyKey = {
+  other: 0,
+  distinctId: 1,
+  token: 2,
+  ip: 3,
+  special: 4,
+  set: 5,
+  setOnce: 6,
+  unset: 7,
+} as const;
 export type PropertyKey = (typeof propertyKey)[keyof typeof propertyKey];
 
 /**
@@ -61,9 +70,9 @@ const propertyKeys = keyTable<PropertyKey>({
   $distinct_id: propertyKey.distinctId,
   token: propertyKey.token,
   $ip: propertyKey.ip,
-  $set: propertyKey.special,
-  $set_once: propertyKey.special,
-  $unset: propertyKey.special,
+  $set: propertyKey.set,
+  $set_once: propertyKey.setOnce,
+  $unset: propertyKey.unset,
   $groups: propertyKey.special,
   $process_person_profile: propertyKey.special,
   $anon_distinct_id: propertyKey.special,

@@ -19,7 +19,7 @@ export function scanLimits(eventBytesMax: number): ScanLimits {
   return { eventBytesMax, depthMax: eventDepthMax, keysMax: eventKeysMax };
 }
 
-/** Events of one body. Keeps the span table below 44 MB whatever is sent: `[{},{},…]` inflates a thousandfold. */
+/** Events of one body. Keeps the span table below 56 MB whatever is sent: `[{},{},…]` inflates a thousandfold. */
 export const bodyEventsMax = 500_000;
 /** Characters of an event's name. */
 export const nameCharsMax = 200;

@@ -22,7 +22,7 @@ const colon = 0x3a;
 export class SpanTable {
   count = 0;
   /** One object for all events of the body: each clears it first. */
-  readonly found: PropertyFindings = { idFrom: -1, idTo: -1, tokenFrom: -1, tokenTo: -1, flags: 0 };
+  readonly found = noFindings();
   #cells: Int32Array;
 
   /** `bodyBytes` only guides the first allocation. */
@@ -112,11 +112,34 @@ interface PropertyFindings {
   idTo: number;
   tokenFrom: number;
   tokenTo: number;
+  setFrom: number;
+  setTo: number;
+  setOnceFrom: number;
+  setOnceTo: number;
+  unsetFrom: number;
+  unsetTo: number;
   flags: number;
 }
 
+function noFindings(): PropertyFindings {
+  const none = -1;
+  return {
+    idFrom: none,
+    idTo: none,
+    tokenFrom: none,
+    tokenTo: none,
+    setFrom: none,
+    setTo: none,
+    setOnceFrom: none,
+    setOnceTo: none,
+    unsetFrom: none,
+    unsetTo: none,
+    flags: 0,
+  };
+}
+
 function clear(found: PropertyFindings, flags: number): void {
-  found.idFrom = found.idTo = found.tokenFrom = found.tokenTo = -1;
+  found.idFrom = found.tokenFrom = found.setFrom = found.setOnceFrom = found.unsetFrom = -1;
   found.flags = flags;
 }
 
@@ -171,14 +194,32 @@ function scanProperties(json: Buffer, start: number, meter: Meter, found: Proper
 }
 
 function keepFinding(found: PropertyFindings, key: number, from: number, to: number): void {
-  if (key === propertyKey.special) found.flags |= eventFlag.special;
-  else if (key === propertyKey.ip) found.flags |= eventFlag.hasIp;
-  else if (key === propertyKey.distinctId) {
-    found.idFrom = from;
-    found.idTo = to;
-  } else {
-    found.tokenFrom = from;
-    found.tokenTo = to;
+  switch (key) {
+    case propertyKey.special:
+      found.flags |= eventFlag.special;
+      break;
+    case propertyKey.ip:
+      found.flags |= eventFlag.hasIp;
+      break;
+    case propertyKey.distinctId:
+      found.idFrom = from;
+      found.idTo = to;
+      break;
+    case propertyKey.token:
+      found.tokenFrom = from;
+      found.tokenTo = to;
+      break;
+    case propertyKey.set:
+      found.setFrom = from;
+      found.setTo = to;
+      break;
+    case propertyKey.setOnce:
+      found.setOnceFrom = from;
+      found.setOnceTo = to;
+      break;
+    default:
+      found.unsetFrom = from;
+      found.unsetTo = to;
   }
 }
 
@@ -186,6 +227,9 @@ function keepFinding(found: PropertyFindings, key: number, from: number, to: num
 function settle(json: Buffer, table: SpanTable, row: number): void {
   const { found } = table;
   let { flags } = found;
+  if (found.setFrom >= 0) table.put(row + span.ownSet, found.setFrom, found.setTo);
+  if (found.setOnceFrom >= 0) table.put(row + span.ownSetOnce, found.setOnceFrom, found.setOnceTo);
+  if (found.unsetFrom >= 0) table.put(row + span.ownUnset, found.unsetFrom, found.unsetTo);
   if (found.idFrom >= 0 && isAbsent(json, table.get(row + span.distinctId))) {
     table.put(row + span.distinctId, found.idFrom, found.idTo);
     flags |= eventFlag.idInProperties;

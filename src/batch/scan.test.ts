@@ -154,19 +154,27 @@ describe('the fields of an event', () => {
   it('knows a key that is written with escapes', () => {
     const scan = scanText('[{"ev\\u0065nt":"\\u0024a","properties":{"\\u0024set":{}}}]');
     expect(valueOf(scan, 0, 'name')).toBe('$a');
-    expect(flagsOf(scan, 0)).toBe(eventFlag.dollarName | eventFlag.special);
+    expect(flagsOf(scan, 0)).toBe(eventFlag.dollarName);
+    expect(valueOf(scan, 0, 'ownSet')).toEqual({});
   });
 
   it('lets the last properties count, with nothing left of the first', () => {
     const scan = scanText('[{"event":"a","properties":{"$set":{},"$ip":"1","distinct_id":"x"},"properties":{}}]');
     expect(flagsOf(scan, 0)).toBe(eventFlag.emptyProperties);
     expect(valueOf(scan, 0, 'distinctId')).toBeUndefined();
+    expect(valueOf(scan, 0, 'ownSet')).toBeUndefined();
+  });
+
+  it('finds what the properties say of the person, of a repeated key the last', () => {
+    const properties = '{"$set":{"a":1},"$unset":["b"],"$set_once":{"c":[{}]},"x":{"$set":{"inner":1}},"$set":null}';
+    const scan = scanText(`[{"event":"a","$set":{"top":1},"properties":${properties}},{"event":"b","properties":{}}]`);
+    const fields = ['set', 'ownSet', 'ownSetOnce', 'ownUnset'] as const;
+    expect(fields.map((field) => valueOf(scan, 0, field))).toEqual([{ top: 1 }, null, { c: [{}] }, ['b']]);
+    expect(fields.map((field) => valueOf(scan, 1, field))).toEqual([undefined, undefined, undefined, undefined]);
+    expect(flagsOf(scan, 0)).toBe(0);
   });
 
   it.each([
-    '$set',
-    '$set_once',
-    '$unset',
     '$groups',
     '$process_person_profile',
     '$anon_distinct_id',

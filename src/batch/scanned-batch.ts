@@ -16,14 +16,17 @@ export const span = {
   set: 14, // top-level "$set"
   setOnce: 16,
   token: 18, // "token", "$token" or "api_key" of the event, else properties.token
-  flags: 20, // not a span: bits below
-  problem: 21, // not a span: 0, or 1 + index into scanProblems
+  ownSet: 20, // properties.$set
+  ownSetOnce: 22,
+  ownUnset: 24,
+  flags: 26, // not a span: bits below
+  problem: 27, // not a span: 0, or 1 + index into scanProblems
 } as const;
-export const spanStride = 22;
+export const spanStride = 28;
 
 /** Bits of `span.flags`: what the properties hold that keeps an event off the fast path, and what they lack. */
 export const eventFlag = {
-  /** A property that decides about persons, groups or time: $set, $set_once, $unset, $groups, $process_person_profile, $anon_distinct_id, alias, $group_type, $ignore_sent_at, $cookieless_mode. */
+  /** A property that decides about persons, groups or time and has no span: $groups, $process_person_profile, $anon_distinct_id, alias, $group_type, $ignore_sent_at, $cookieless_mode. */
   special: 1,
   /** properties.$ip is there. */
   hasIp: 2,

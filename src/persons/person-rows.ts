@@ -1,4 +1,5 @@
 import type { Database } from '../metadata/database.ts';
+import { compiledSql, parametersOfRows, placesOfRows, textPlaces } from '../metadata/compiled-sql.ts';
 import type { Queries } from '../metadata/queries.ts';
 import { chunks, paddedChunks } from './chunks.ts';
 
@@ -23,6 +24,52 @@ export interface PersonChanges {
   readonly merges: readonly MergeRow[];
 }
 
+const personColumns = [
+  'project_id',
+  'uuid',
+  'created_at_micros',
+  'is_identified',
+  'registers',
+] as const satisfies readonly (keyof PersonRow)[];
+const distinctIdColumns = ['project_id', 'distinct_id', 'person_uuid'] as const;
+
+/** Parameters: the project, and ids. */
+const selectPersons = compiledSql<LoadedPerson>((db, [projectId = 0, ...ids]) =>
+  db
+    .selectFrom('person_distinct_ids as d')
+    .innerJoin('persons as p', (join) =>
+      join.onRef('p.project_id', '=', 'd.project_id').onRef('p.uuid', '=', 'd.person_uuid'),
+    )
+    .select(['d.distinct_id', 'p.project_id', 'p.uuid', 'p.created_at_micros', 'p.is_identified', 'p.registers'])
+    .select('p.version')
+    .where('d.project_id', '=', projectId)
+    .where('d.distinct_id', 'in', textPlaces(ids)),
+);
+
+const upsertPersons = compiledSql((tx, places) =>
+  tx
+    .insertInto('persons')
+    .values(placesOfRows<PersonRow>(places, personColumns))
+    .onConflict((conflict) =>
+      conflict.columns(['project_id', 'uuid']).doUpdateSet((eb) => ({
+        created_at_micros: eb.ref('excluded.created_at_micros'),
+        is_identified: eb.ref('excluded.is_identified'),
+        registers: eb.ref('excluded.registers'),
+      })),
+    ),
+);
+
+const upsertDistinctIds = compiledSql((tx, places) =>
+  tx
+    .insertInto('person_distinct_ids')
+    .values(placesOfRows<DistinctIdRow>(places, distinctIdColumns))
+    .onConflict((conflict) =>
+      conflict
+        .columns(['project_id', 'distinct_id'])
+        .doUpdateSet((eb) => ({ person_uuid: eb.ref('excluded.person_uuid') })),
+    ),
+);
+
 /** Persons by distinct id; ids that nobody has are left out. */
 export async function loadPersons(
   db: Queries,
@@ -31,17 +78,7 @@ export async function loadPersons(
 ): Promise<LoadedPerson[]> {
   const found = new Map<string, LoadedPerson>();
   for (const ids of paddedChunks(distinctIds, idsPerQuery)) {
-    const rows = await db
-      .selectFrom('person_distinct_ids as d')
-      .innerJoin('persons as p', (join) =>
-        join.onRef('p.project_id', '=', 'd.project_id').onRef('p.uuid', '=', 'd.person_uuid'),
-      )
-      .select(['d.distinct_id', 'p.project_id', 'p.uuid', 'p.created_at_micros', 'p.is_identified', 'p.registers'])
-      .select('p.version')
-      .where('d.project_id', '=', projectId)
-      .where('d.distinct_id', 'in', ids)
-      .execute();
-    for (const row of rows) found.set(row.distinct_id, row);
+    for (const row of await selectPersons(db, [projectId, ...ids])) found.set(row.distinct_id, row);
   }
   return [...found.values()];
 }
@@ -52,31 +89,13 @@ export async function writePersonChanges(tx: Queries, changes: PersonChanges): P
     inOrder(changes.persons, (row) => row.uuid),
     rowsPerInsert,
   )) {
-    await tx
-      .insertInto('persons')
-      .values([...rows])
-      .onConflict((conflict) =>
-        conflict.columns(['project_id', 'uuid']).doUpdateSet((eb) => ({
-          created_at_micros: eb.ref('excluded.created_at_micros'),
-          is_identified: eb.ref('excluded.is_identified'),
-          registers: eb.ref('excluded.registers'),
-        })),
-      )
-      .execute();
+    await upsertPersons(tx, parametersOfRows(rows, personColumns));
   }
   for (const rows of chunks(
     inOrder(changes.distinctIds, (row) => row.distinct_id),
     rowsPerInsert,
   )) {
-    await tx
-      .insertInto('person_distinct_ids')
-      .values([...rows])
-      .onConflict((conflict) =>
-        conflict
-          .columns(['project_id', 'distinct_id'])
-          .doUpdateSet((eb) => ({ person_uuid: eb.ref('excluded.person_uuid') })),
-      )
-      .execute();
+    await upsertDistinctIds(tx, parametersOfRows(rows, distinctIdColumns));
   }
   for (const merge of changes.merges) await writeMerge(tx, merge);
 }

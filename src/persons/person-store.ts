@@ -1,6 +1,7 @@
 import type { Queries } from '../metadata/queries.ts';
 import { loadPersons, type DistinctIdRow, type MergeRow, type PersonChanges } from './person-rows.ts';
 import type { SeenPerson, SharedPersonChanges } from './shared-person-rows.ts';
+import { KeptBytes, type Saying } from './pending-changes.ts';
 import { current, Person, personUuid } from './person.ts';
 import { RecentIds } from './recent-ids.ts';
 import { formatRegisters, noChanges, type PropertyChanges } from './registers.ts';
@@ -53,6 +54,8 @@ export class PersonStore {
   #window = 0;
   #committed = 0;
   #changed: Person[] = [];
+  #learning: Person[] = [];
+  readonly #kept = new KeptBytes();
   #newIds: NewId[] = [];
   #merges: { readonly from: Person; readonly into: Person }[] = [];
   #consulted = new Set<Person>();
@@ -152,6 +155,15 @@ export class PersonStore {
     if (changes !== noChanges && person.apply(changes, micros)) this.#mark(person);
   }
 
+  /** As `update`, of one thing that an event says of the person, in the bytes that came: [from, to) of `json`. */
+  learn(person: Person, saying: Saying, micros: number, json: Buffer, from: number, to: number): void {
+    if (person.learnedIn !== this.#window) {
+      person.learnedIn = this.#window;
+      this.#learning.push(person);
+    }
+    person.learn(this.#kept, saying, micros, json, from, to);
+  }
+
   /** `from` becomes part of `into`, which the caller has given what it should have of it. */
   absorb(into: Person, from: Person): void {
     from.mergedInto = into;
@@ -162,6 +174,7 @@ export class PersonStore {
 
   /** What the window changed, as rows of its own: later changes do not reach into it. */
   takeChanges(): PersonChanges {
+    this.#settle();
     const merges: MergeRow[] = [];
     for (const { from, into } of this.#merges) {
       if (from.isStored) merges.push({ projectId: from.projectId, from: from.uuid, to: current(into).uuid });
@@ -187,6 +200,7 @@ export class PersonStore {
 
   /** As takeChanges, with every stored person that was changed or consulted. */
   takeSharedChanges(): SharedPersonChanges {
+    this.#settle();
     const seen = new Set([...this.#consulted, ...this.#changed.filter(({ isStored }) => isStored)]);
     this.#consulted = new Set();
     return { ...this.takeChanges(), seen: [...seen].map(toSeen) };
@@ -203,9 +217,18 @@ export class PersonStore {
     this.#byUuid = new Map();
     this.#wanted = new Map();
     this.#changed = [];
+    this.#learning = [];
+    this.#kept.clear();
     this.#newIds = [];
     this.#merges = [];
     this.#consulted = new Set();
+  }
+
+  /** Looks into what was learned. */
+  #settle(): void {
+    for (const person of this.#learning) if (person.takeLearned()) this.#mark(person);
+    this.#learning = [];
+    this.#kept.clear();
   }
 
   #remember(person: Person): Person {

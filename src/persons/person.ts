@@ -1,4 +1,5 @@
 import { derivedId } from '../base/ids.ts';
+import { PendingChanges, type KeptBytes, type Saying } from './pending-changes.ts';
 import { applyChanges, parseRegisters, type PropertyChanges, type Registers } from './registers.ts';
 
 /** A person in memory, ahead of the store until the window that changed it is committed. */
@@ -16,8 +17,12 @@ export class Person {
   mergedInto: Person | null = null;
   /** Number of the last window that changed it; 0: none since it was loaded. */
   changedIn = 0;
+  /** Number of the last window in which it learned something that is not looked into at once. */
+  learnedIn = 0;
   #registersJson: string;
   #registers: Registers | null = null;
+  #pending: PendingChanges | null = null;
+  #hasLearned = false;
 
   constructor(fields: {
     readonly projectId: number;
@@ -39,8 +44,31 @@ export class Person {
   }
 
   get registers(): Registers {
-    this.#registers ??= parseRegisters(this.#registersJson);
-    return this.#registers;
+    if (this.#registers !== null && this.#pending === null) return this.#registers;
+    return this.#settle();
+  }
+
+  /** As `apply`, of what stands at [from, to) of `json`; looked into when somebody asks for the registers. `t` in µs. */
+  learn(kept: KeptBytes, saying: Saying, t: number, json: Buffer, from: number, to: number): void {
+    this.#pending ??= new PendingChanges();
+    this.#pending.add(kept, saying, t, json, from, to);
+    if (this.#pending.isFull) this.#settle();
+  }
+
+  /** Whether what it has learned since the last call has changed a register. */
+  takeLearned(): boolean {
+    if (this.#pending !== null) this.#settle();
+    const hasLearned = this.#hasLearned;
+    this.#hasLearned = false;
+    return hasLearned;
+  }
+
+  #settle(): Registers {
+    const registers = (this.#registers ??= parseRegisters(this.#registersJson));
+    const pending = this.#pending;
+    this.#pending = null;
+    if (pending?.applyTo(registers) === true) this.#hasLearned = true;
+    return registers;
   }
 
   /** Registers as stored, when nobody has read them into memory. */

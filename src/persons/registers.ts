@@ -1,5 +1,5 @@
 import { parseExact } from '../base/exact-json.ts';
-import type { JsonObject, JsonValue } from '../base/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../base/json.ts';
 
 /**
  * What is known of one property, so that the same events give the same value in whatever order they arrive.
@@ -31,6 +31,12 @@ export interface PropertyChanges {
 }
 
 export const noChanges: PropertyChanges = { set: null, setOnce: null, unset: [] };
+
+/** The names in an `$unset`: a list of them, or an object whose keys they are. */
+export function unsetNames(value: JsonValue | undefined): readonly string[] {
+  if (Array.isArray(value)) return value.filter((name) => typeof name === 'string');
+  return isObject(value) ? Object.keys(value) : [];
+}
 
 /** Applies the changes of an event at time `t` (µs). Returns whether a register changed. */
 export function applyChanges(registers: Registers, changes: PropertyChanges, t: number): boolean {

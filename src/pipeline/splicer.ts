@@ -4,6 +4,8 @@ import { dayMicros, parseIsoBytes } from '../batch/timestamps.ts';
 import type { EventRowWriter } from '../eventstore/rows.ts';
 import type { RecordContext } from './event-draft.ts';
 import { distinctIdCharsMax } from '../batch/limits.ts';
+import { saysOfPerson } from './spliced-person.ts';
+import { saysNothing } from './steps/settle-profile.ts';
 
 /**
  * The fast path: an event of which nobody needs the properties goes into its row as the bytes that came, without an
@@ -102,7 +104,8 @@ export function createSplicer(context: RecordContext, scan: ScannedBatch): Splic
 }
 
 /** Name, id and uuid are texts without escapes, within their limits; properties is an object. The event is known to be valid. */
-function hasPlainFields({ json, spans }: ScannedBatch, index: number, flags: number): boolean {
+function hasPlainFields(scan: ScannedBatch, index: number, flags: number): boolean {
+  const { json, spans } = scan;
   const base = index * spanStride;
   const props = spans[base + span.properties] as number;
   if (props < 0 || json[props] !== openObject) return false;
@@ -114,7 +117,9 @@ function hasPlainFields({ json, spans }: ScannedBatch, index: number, flags: num
   const name = spans[base + span.name] as number;
   const nameTo = spans[base + span.name + 1] as number;
   if (!isPlain(json, name + 1, nameTo - 1)) return false;
-  return (flags & eventFlag.dollarName) === 0 || !meaningful.has(plainText(json, name + 1, nameTo - 1));
+  if ((flags & eventFlag.dollarName) === 0) return true;
+  const text = plainText(json, name + 1, nameTo - 1);
+  return !meaningful.has(text) && !(saysNothing.has(text) && saysOfPerson(scan, index));
 }
 
 function isPlain(json: Buffer, from: number, to: number): boolean {

@@ -1,4 +1,4 @@
-import { noChanges, type PropertyChanges } from '../../persons/registers.ts';
+import { noChanges, unsetNames, type PropertyChanges } from '../../persons/registers.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
 import type { EventDraft, PersonIntent } from '../event-draft.ts';
 import { deadLetter, type Outcome } from '../outcome.ts';
@@ -8,7 +8,7 @@ import { profileFlag, unstoredKeys, withoutKeys } from '../../batch/stored-prope
 /** Events that are about nothing but a person or a group. */
 const needsProfile = new Set(['$identify', '$create_alias', '$merge_dangerously', '$groupidentify', '$group_identify']);
 /** Events that technical code sends in a person's name: they say nothing about the person. */
-const saysNothing = new Set(['$exception', '$$heatmap']);
+export const saysNothing: ReadonlySet<string> = new Set(['$exception', '$$heatmap']);
 
 /** What the event does to persons, after `$process_person_profile` has had its say. */
 export function settleProfile(draft: EventDraft): Outcome {
@@ -55,13 +55,7 @@ function mergeWith(id: JsonValue | undefined, force: boolean): PersonIntent['mer
 function readChanges(properties: JsonObject): PropertyChanges {
   const set = properties['$set'];
   const setOnce = properties['$set_once'];
-  const unset = readUnset(properties['$unset']);
+  const unset = unsetNames(properties['$unset']);
   if (!isObject(set) && !isObject(setOnce) && unset.length === 0) return noChanges;
   return { set: isObject(set) ? set : null, setOnce: isObject(setOnce) ? setOnce : null, unset };
-}
-
-/** A list of names, or an object whose keys are the names. */
-function readUnset(value: JsonValue | undefined): readonly string[] {
-  if (Array.isArray(value)) return value.filter((name) => typeof name === 'string');
-  return isObject(value) ? Object.keys(value) : [];
 }

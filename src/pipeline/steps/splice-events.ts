@@ -1,12 +1,20 @@
 import { state } from '../open-record.ts';
+import { saysOfPerson } from '../spliced-person.ts';
 import type { Step, StepDeps } from '../step.ts';
 
 /** Takes the events of projects in which nobody looks into events: neither transformations nor observers. */
-export function spliceEvents({ chains, observers }: Pick<StepDeps, 'chains' | 'observers'>): Step {
-  return ({ context, states, splicer }) => {
+export function spliceEvents({
+  chains,
+  observers,
+  projects,
+}: Pick<StepDeps, 'chains' | 'observers' | 'projects'>): Step {
+  return ({ context, scan, states, splicer }) => {
     if (chains.has(context.projectId) || observers.has(context.projectId)) return;
+    // What is said of persons whom other slots change, too, is noted as an object: see profile-notes.ts.
+    const isShared = projects.isShared(context.projectId);
     for (let index = 0; index < states.length; index++) {
-      if (states[index] === state.raw && splicer.accepts(index)) states[index] = state.spliced;
+      if (states[index] !== state.raw || (isShared && saysOfPerson(scan, index))) continue;
+      if (splicer.accepts(index)) states[index] = state.spliced;
     }
   };
 }

@@ -2,6 +2,7 @@ import { mergePersons } from '../../persons/merge-persons.ts';
 import type { PersonStore } from '../../persons/person-store.ts';
 import { draftsInOrder, state } from '../open-record.ts';
 import type { ProfileDraft } from '../profile-notes.ts';
+import { updateSpliced } from '../spliced-person.ts';
 import type { Step, StepDeps } from '../step.ts';
 import { failure } from '../outcome.ts';
 
@@ -12,12 +13,12 @@ export function updatePersons({
   projects,
 }: Pick<StepDeps, 'persons' | 'results' | 'projects'>): Step {
   return (record) => {
-    const { states, splicer, context } = record;
+    const { states, context } = record;
     if (projects.isShared(context.projectId)) return;
     const draftOf = draftsInOrder(record);
     for (let index = 0; index < states.length; index++) {
       if (states[index] === state.spliced) {
-        persons.touch(context.projectId, splicer.distinctId(index), splicer.micros[index] as number);
+        updateSpliced(persons, record, index);
       } else if (states[index] === state.draft) {
         try {
           updatePerson(persons, draftOf(index));

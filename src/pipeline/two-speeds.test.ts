@@ -1,0 +1,165 @@
+/** Persons, groups, rows and warnings are the same, whether events are looked into or copied as bytes. */
+import * as fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { createBench, receivedAt, uuid, type Bench } from '../../test/support/pipeline.ts';
+import { fetchImport } from '../../test/support/plugin-rows.ts';
+import { scanLimits } from '../batch/limits.ts';
+import type { Lane } from '../eventlog/eventlog.ts';
+import { bumpConfigRevision } from '../metadata/config-revision.ts';
+import { openRecord } from './open-record.ts';
+import { saysOfPerson } from './spliced-person.ts';
+
+const space = fc.constantFrom('', '', '', ' ', '\n\t');
+const value = fc.constantFrom(
+  '1',
+  '2',
+  '1.0',
+  '12345678901234567890',
+  '1e999',
+  '-0',
+  'null',
+  '"x"',
+  '"\\u0041\\n\\"}"',
+  '"größe, 😀"',
+  '{"n":[1,{"m":null}],"n":2}',
+  '[]',
+  'true',
+);
+const keys = fc.constantFrom(
+  ['"a"', '"b"'],
+  ['"b"', '"c"'],
+  ['"b"', '"a"'],
+  ['"a"', '"\\u0061"'],
+  ['"10"', '"2"'],
+  ['"a"', '"a"'],
+  ['"__proto__"', '"constructor"', '"é"'],
+  [],
+);
+const object = fc
+  .tuple(keys, fc.array(value, { minLength: 3, maxLength: 3 }), space)
+  .map(
+    ([names, values, gap]) => `{${names.map((name, at) => `${gap}${name}${gap}:${gap}${values[at]}`).join(',')}${gap}}`,
+  );
+const names = fc.oneof(object, fc.constantFrom('["a"]', '["b",1,"c"]', '[]', '"a"'));
+const said = fc.oneof({ weight: 6, arbitrary: object }, fc.constantFrom('null', '"text"', '7', '[1]'));
+const id = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'Jürgen 😀', 'null', '"0"', 'x'.repeat(201));
+
+function property(key: string, of: fc.Arbitrary<string>) {
+  return of.map((text) => `"${key}":${text}`);
+}
+const idText = id.map((text) => JSON.stringify(text));
+const properties = fc
+  .array(
+    fc.oneof(
+      { weight: 6, arbitrary: property('$set', said) },
+      { weight: 4, arbitrary: property('$set_once', said) },
+      { weight: 3, arbitrary: property('$unset', names) },
+      { weight: 1, arbitrary: property('\\u0024set', said) },
+      { weight: 2, arbitrary: property('$ip', fc.constant('"1.2.3.4"')) },
+      { weight: 2, arbitrary: property('plain', value) },
+      { weight: 1, arbitrary: fc.constantFrom('"$process_person_profile":false', '"$process_person_profile":"yes"') },
+      { weight: 1, arbitrary: property('$groups', fc.constant('{"company":"acme"}')) },
+    ),
+    { maxLength: 3 },
+  )
+  .map((members) => members);
+const event = fc
+  .record({
+    name: fc.oneof(
+      { weight: 8, arbitrary: fc.constantFrom('seen', '$pageview') },
+      fc.constantFrom('$identify', '$create_alias', '$merge_dangerously', '$exception', '$groupidentify'),
+    ),
+    id,
+    other: idText,
+    // Few different ones, so that equal times are frequent.
+    second: fc.nat(6),
+    properties,
+    beside: fc.option(said, { freq: 8 }),
+  })
+  .map(({ name, id: distinctId, other, second, properties: members, beside }) => {
+    const merging =
+      name === '$identify' ? [`"$anon_distinct_id":${other}`] : name.startsWith('$') ? [`"alias":${other}`] : [];
+    const group = name === '$groupidentify' ? ['"$group_type":"company","$group_key":"acme","$group_set":{"a":1}'] : [];
+    const isMerging = name === '$identify' || name === '$create_alias' || name === '$merge_dangerously';
+    const all = [...members, ...(isMerging ? merging : []), ...group].join(',');
+    const time = new Date(receivedAt - 60_000 - second * 1000).toISOString();
+    const top = beside === null ? '' : `,"$set":${beside}`;
+    return `{"event":"${name}","distinct_id":${JSON.stringify(distinctId)},"timestamp":"${time}","uuid":"UUID"${top},"properties":{${all}}}`;
+  });
+
+interface Delivery {
+  readonly lane: Lane;
+  readonly ip: boolean;
+  readonly records: readonly (readonly string[])[];
+}
+const delivery: fc.Arbitrary<Delivery> = fc.record({
+  lane: fc.constantFrom<Lane>('live', 'historical'),
+  ip: fc.boolean(),
+  records: fc.array(fc.array(event, { minLength: 1, maxLength: 12 }), { minLength: 1, maxLength: 3 }),
+});
+
+/** A plugin that wants to be told of each event has all of them looked into, and changes nothing. */
+async function lookIntoAll(bench: Bench): Promise<void> {
+  await bench.addTransformation('test-fetch');
+  await bench.db.updateTable('plugin_configs').set({ family: 'import-app' }).execute();
+  const capabilities = JSON.stringify({ methods: ['onEvent'], scheduled_tasks: [], jobs: [] });
+  await bench.db.updateTable('plugins').set({ capabilities }).execute();
+  await bumpConfigRevision(bench.db);
+}
+
+async function stateOf({ db, recording, deadLetters }: Bench) {
+  const table = (name: 'persons' | 'person_distinct_ids' | 'groups' | 'group_types') => db.selectFrom(name).selectAll();
+  return {
+    persons: await table('persons').orderBy('uuid').execute(),
+    ids: await table('person_distinct_ids').orderBy('distinct_id').execute(),
+    groups: await table('groups').execute(),
+    types: await table('group_types').execute(),
+    warnings: await db.selectFrom('ingestion_warnings').selectAll().orderBy('type').execute(),
+    dead: (await deadLetters()).map(({ reason, event_uuid: at }) => ({ reason, at })),
+    rows: recording.rows,
+  };
+}
+
+const limits = { scan: scanLimits(100_000), inflatedBytesMax: 1_000_000 };
+
+/** Events that go the fast way although they say something of a person. */
+function countTaught(body: string, { lane, ip }: Delivery): number {
+  const header = { projectId: 1, receivedAt, encoding: 'identity', events: 1, requestId: 'r' } as const;
+  const from = ip ? { ...header, ip: '10.0.0.1' } : header;
+  const { splicer, scan } = openRecord(lane, { seq: 1, header: from, body: Buffer.from(body) }, limits);
+  let count = 0;
+  for (let index = 0; index < scan.count; index++) {
+    if (splicer.accepts(index) && saysOfPerson(scan, index)) count += 1;
+  }
+  return count;
+}
+
+it('whether events are looked into or copied as bytes: persons, ids, groups, rows and warnings are the same', async () => {
+  let made = 0;
+  let sent = 0;
+  let taught = 0;
+  await fc.assert(
+    fc.asyncProperty(fc.array(delivery, { minLength: 1, maxLength: 4 }), async (deliveries) => {
+      const options = { plugins: [fetchImport()], windowEventsMax: 15 };
+      await using fast = await createBench(options);
+      await using slow = await createBench(options);
+      await lookIntoAll(slow);
+      for (const each of deliveries) {
+        for (const record of each.records) {
+          const batch = record.map((text) => text.replace('UUID', uuid(++made)));
+          const body = `{"batch":[${batch.join(',')}]}`;
+          sent += batch.length;
+          taught += countTaught(body, each);
+          const header = { events: batch.length, ...(each.ip ? { ip: '10.0.0.1' } : {}) };
+          await fast.append(each.lane, body, header);
+          await slow.append(each.lane, body, header);
+        }
+        await fast.drain();
+        await slow.drain();
+      }
+      expect(await stateOf(fast)).toEqual(await stateOf(slow));
+    }),
+    { numRuns: 40 },
+  );
+  expect(taught).toBeGreaterThan(sent / 5);
+}, 120_000);
