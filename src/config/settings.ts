@@ -170,6 +170,14 @@ export const settingDefinitions = {
     max: 1_000_000,
     help: 'Events taken from the log in one go.',
   },
+  personCacheBytes: {
+    env: 'MILLRACE_PERSON_CACHE_BYTES',
+    type: 'integer',
+    default: 268_435_456,
+    min: 1_048_576,
+    max: 1_099_511_627_776,
+    help: 'Memory for persons that events came of lately, about 400 bytes for one without properties. The others are read again when they return.',
+  },
   storeMemoryBytesMax: {
     env: 'MILLRACE_STORE_MEMORY_BYTES_MAX',
     type: 'integer',

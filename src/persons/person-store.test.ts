@@ -20,8 +20,8 @@ function act(store: PersonStore, projectId: number, { id, other, force, set }: A
 }
 
 /** Runs windows of actions; the changes of each are written only after the next one is computed, as the pipeline does. */
-async function run(db: Metadata, projectId: number, windows: readonly (readonly Action[])[], idsMax: number) {
-  const store = new PersonStore(db, () => idsMax);
+async function run(db: Metadata, projectId: number, windows: readonly (readonly Action[])[], bytesMax: number) {
+  const store = new PersonStore(db, () => bytesMax);
   let waiting: { number: number; changes: PersonChanges } | undefined;
   const commit = async (): Promise<void> => {
     if (waiting === undefined) return;
@@ -80,16 +80,16 @@ const action: fc.Arbitrary<Action> = fc.record({
 });
 
 describe('persons in memory, in front of the store', () => {
-  it('a memory of two ids gives the same persons as one of all, and as no windows at all', async () => {
+  it('a memory of two or three persons gives the same persons as one of all, and as no windows at all', async () => {
     await using metadata = await tempMetadata();
     const { db } = metadata;
     let project = 0;
     await fc.assert(
       fc.asyncProperty(fc.array(fc.array(action, { maxLength: 6 }), { maxLength: 8 }), async (windows) => {
         project += 3;
-        await run(db, project, windows, 2);
-        await run(db, project + 1, windows, 1000);
-        await run(db, project + 2, [windows.flat()], 1000);
+        await run(db, project, windows, 1000);
+        await run(db, project + 1, windows, 1e6);
+        await run(db, project + 2, [windows.flat()], 1e6);
         const [small, large, single] = [
           await stateOf(db, project),
           await stateOf(db, project + 1),
@@ -107,7 +107,7 @@ describe('persons in memory, in front of the store', () => {
     await using metadata = await tempMetadata();
     const store = new PersonStore(metadata.db);
     const plain = { id: 'a', other: null, force: false, set: null };
-    await run(metadata.db, 1, [[plain, { ...plain, set: 1 }]], 10);
+    await run(metadata.db, 1, [[plain, { ...plain, set: 1 }]], 1e6);
     store.begin(1);
     store.want(1, 'a');
     await store.load();

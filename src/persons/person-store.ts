@@ -1,5 +1,5 @@
 import type { Queries } from '../metadata/queries.ts';
-import { loadPersons, type DistinctIdRow, type MergeRow, type PersonChanges } from './person-rows.ts';
+import { loadPersons, type DistinctIdRow, type MergeRow, type PersonChanges, type PersonRow } from './person-rows.ts';
 import type { SeenPerson, SharedPersonChanges } from './shared-person-rows.ts';
 import { KeptBytes, type Saying } from './pending-changes.ts';
 import { current, Person, personUuid } from './person.ts';
@@ -22,13 +22,17 @@ export class ProjectIds {
     if (found !== undefined) return found.mergedInto === null ? found : current(found);
     const known = this.old.get(distinctId);
     if (known === undefined) return undefined;
+    this.old.delete(distinctId);
     this.young.set(distinctId, known);
     return current(known);
   }
 }
 
-/** Distinct ids in memory, of all who share it. */
-export const idsMaxDefault = 200_000;
+/** Of the memory for persons: bytes, as the setting has them by default. */
+export const bytesMaxDefault = 268_435_456;
+/** What an id takes in memory besides its characters, and a person besides its registers: bytes, as measured. */
+const idBytes = 130;
+const personBytes = 270;
 
 interface NewId {
   readonly projectId: number;
@@ -45,7 +49,9 @@ interface NewId {
  */
 export class PersonStore {
   readonly #db: Queries;
-  readonly #idsMax: () => number;
+  readonly #bytesMax: () => number;
+  /** What is in memory takes about so much. */
+  #bytes = 0;
   /** In front of everything, by the bytes of the id. Cleared whenever persons are let go of. */
   readonly recent = new RecentIds();
   #projects = new Map<number, ProjectIds>();
@@ -60,16 +66,16 @@ export class PersonStore {
   #merges: { readonly from: Person; readonly into: Person }[] = [];
   #consulted = new Set<Person>();
 
-  /** `idsMax`: distinct ids to keep in memory; more only while they are not stored yet. */
-  constructor(db: Queries, idsMax: () => number = () => idsMaxDefault) {
+  /** `bytesMax`: memory for persons and their ids, bytes; more only for those that are not stored yet. */
+  constructor(db: Queries, bytesMax: () => number = () => bytesMaxDefault) {
     this.#db = db;
-    this.#idsMax = idsMax;
+    this.#bytesMax = bytesMax;
   }
 
   begin(window: number): void {
     this.#window = window;
     this.#wanted.clear();
-    if (this.#youngIds() > this.#idsMax() / 2) this.#rotate();
+    if (this.#isFull()) this.#rotate();
   }
 
   /** The ids of a project, for many look-ups in a row. */
@@ -99,7 +105,7 @@ export class PersonStore {
       for (const row of await loadPersons(this.#db, projectId, [...wanted])) {
         // Somebody known by another id, perhaps changed since: memory is ahead of the store.
         const known = this.#byUuid.get(row.uuid);
-        ids.young.set(row.distinct_id, known ?? this.#remember(personOf(row)));
+        this.#put(ids, row.distinct_id, known ?? this.#remember(personOf(row)));
       }
     }
     this.#wanted.clear();
@@ -140,7 +146,7 @@ export class PersonStore {
 
   /** One more id for a person. */
   attach(person: Person, distinctId: string): void {
-    this.project(person.projectId).young.set(distinctId, person);
+    this.#put(this.project(person.projectId), distinctId, person);
     this.#newIds.push({ projectId: person.projectId, distinctId, person });
     this.#mark(person);
   }
@@ -184,7 +190,7 @@ export class PersonStore {
       distinct_id: distinctId,
       person_uuid: current(person).uuid,
     }));
-    const persons = this.#changed.filter((person) => person.mergedInto === null).map(toRow);
+    const persons = this.#changed.filter((person) => person.mergedInto === null).map((person) => this.#toRow(person));
     for (const person of this.#changed) person.isStored = true;
     this.#changed = [];
     this.#newIds = [];
@@ -213,6 +219,7 @@ export class PersonStore {
   /** Forgets everything, also what is not stored: it will be computed again. */
   reset(): void {
     this.recent.clear();
+    this.#bytes = 0;
     this.#projects = new Map();
     this.#byUuid = new Map();
     this.#wanted = new Map();
@@ -233,7 +240,21 @@ export class PersonStore {
 
   #remember(person: Person): Person {
     this.#byUuid.set(person.uuid, person);
+    this.#bytes += bytesOf(person);
     return person;
+  }
+
+  #put(ids: ProjectIds, distinctId: string, person: Person): void {
+    ids.young.set(distinctId, person);
+    this.#bytes += idBytes + distinctId.length;
+  }
+
+  #toRow(person: Person): PersonRow {
+    const row = toRow(person);
+    this.#bytes -= bytesOf(person);
+    person.registersChars = row.registers.length;
+    this.#bytes += bytesOf(person);
+    return row;
   }
 
   #mark(person: Person): void {
@@ -242,10 +263,17 @@ export class PersonStore {
     this.#changed.push(person);
   }
 
-  #youngIds(): number {
-    let count = 0;
-    for (const { young } of this.#projects.values()) count += young.size;
-    return count;
+  /** Whether it is time for a new generation: nearly all the memory is taken, and what was asked for lately makes a good part of it. */
+  #isFull(): boolean {
+    const bytesMax = this.#bytesMax();
+    if (this.#bytes <= (bytesMax * 2) / 3) return false;
+    let young = 0;
+    let old = 0;
+    for (const ids of this.#projects.values()) {
+      young += ids.young.size;
+      old += ids.old.size;
+    }
+    return (this.#bytes * young) / (young + old) > bytesMax / 3;
   }
 
   /** Lets go of what nobody asked for lately, except what is not stored yet. */
@@ -263,11 +291,22 @@ export class PersonStore {
       if (ids.old.size + ids.young.size === 0) this.#projects.delete(projectId);
     }
     this.#byUuid = kept;
+    this.#bytes = 0;
+    for (const person of kept.values()) this.#bytes += bytesOf(person);
+    for (const { old, young } of this.#projects.values()) {
+      for (const id of old.keys()) this.#bytes += idBytes + id.length;
+      for (const id of young.keys()) this.#bytes += idBytes + id.length;
+    }
   }
 
   #isUnstored(person: Person): boolean {
     return person.changedIn > this.#committed;
   }
+}
+
+/** Registers in memory take twice as much as their text. */
+function bytesOf({ registersChars }: Person): number {
+  return personBytes + 2 * registersChars;
 }
 
 function keepChain(kept: Map<string, Person>, person: Person): void {
@@ -294,7 +333,7 @@ function toSeen({ projectId, uuid, version }: Person): SeenPerson {
   return { projectId, uuid, version };
 }
 
-function toRow(person: Person) {
+function toRow(person: Person): PersonRow {
   return {
     project_id: person.projectId,
     uuid: person.uuid,

@@ -15,6 +15,8 @@ export class Person {
   readonly version: number;
   /** Set once this person has become part of another; ids that still point here mean that one. */
   mergedInto: Person | null = null;
+  /** Length of its registers as text, when they were last loaded or written. */
+  registersChars: number;
   /** Number of the last window that changed it; 0: none since it was loaded. */
   changedIn = 0;
   /** Number of the last window in which it learned something that is not looked into at once. */
@@ -41,6 +43,7 @@ export class Person {
     this.isStored = fields.isStored;
     this.version = fields.version;
     this.#registersJson = fields.registersJson;
+    this.registersChars = fields.registersJson.length;
   }
 
   get registers(): Registers {

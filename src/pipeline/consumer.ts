@@ -37,7 +37,10 @@ export interface PipelineDeps {
   readonly hold: SlotHold;
   readonly store: EventStore;
   readonly db: Metadata;
-  readonly settings: Pick<Settings, 'windowEventsMax' | 'captureEventBytesMax' | 'captureInflatedBytesMax'>;
+  readonly settings: Pick<
+    Settings,
+    'windowEventsMax' | 'captureEventBytesMax' | 'captureInflatedBytesMax' | 'personCacheBytes'
+  >;
   readonly metrics: Metrics;
   readonly log: Log;
   readonly clock: Clock;
@@ -169,6 +172,7 @@ class Consumer {
       storage,
       clock,
       limits,
+      personCacheBytes: settings.personCacheBytes,
       tap,
       ...(fellows && { builders: fellows.count, rowMemory: fellows.rowMemory }),
     });

@@ -141,7 +141,7 @@ it('whether events are looked into or copied as bytes: persons, ids, groups, row
   await fc.assert(
     fc.asyncProperty(fc.array(delivery, { minLength: 1, maxLength: 4 }), async (deliveries) => {
       const options = { plugins: [fetchImport()], windowEventsMax: 15 };
-      await using fast = await createBench(options);
+      await using fast = await createBench({ ...options, personCacheBytes: 3000 });
       await using slow = await createBench(options);
       await lookIntoAll(slow);
       for (const each of deliveries) {

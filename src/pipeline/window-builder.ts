@@ -5,7 +5,7 @@ import type { DamagedRecord, IntactRecord } from '../eventlog/eventlog.ts';
 import type { RowMemory } from '../eventstore/rows.ts';
 import type { Queries } from '../metadata/queries.ts';
 import { GroupStore, groupsMaxDefault } from '../persons/group-store.ts';
-import { idsMaxDefault, PersonStore } from '../persons/person-store.ts';
+import { PersonStore } from '../persons/person-store.ts';
 import type { WindowStorage } from '../plugins/services/window-storage.ts';
 import type { TransformChains } from '../transform/transform-chains.ts';
 import { ChainQueue } from './chain-queue.ts';
@@ -43,6 +43,8 @@ export interface WindowBuilderDeps {
   readonly storage: WindowStorage;
   readonly clock: Clock;
   readonly limits: BodyLimits;
+  /** Memory for persons, bytes, of all builders. */
+  readonly personCacheBytes: number;
   /** Where readers of the live stream look on. */
   readonly tap: Tap;
   /** How many builders share the memory for persons and groups. Default: none but this one. */
@@ -77,7 +79,7 @@ export class WindowBuilder {
   constructor(deps: WindowBuilderDeps) {
     const { db, chains, clock, builders = () => 1 } = deps;
     this.#deps = deps;
-    this.#persons = new PersonStore(db, () => idsMaxDefault / builders());
+    this.#persons = new PersonStore(db, () => deps.personCacheBytes / builders());
     this.#groups = new GroupStore(db, () => groupsMaxDefault / builders());
     this.#rows = new WindowRows(deps.rowMemory);
     this.#projects = createKnownProjects(db);

@@ -7,6 +7,7 @@ import { bumpConfigRevision } from '../../src/metadata/config-revision.ts';
 import type { Metadata } from '../../src/metadata/database.ts';
 import { createOrganization } from '../../src/metadata/organizations.ts';
 import { createProject } from '../../src/metadata/projects.ts';
+import { bytesMaxDefault } from '../../src/persons/person-store.ts';
 import { personsByDistinctIds } from '../../src/persons/read-persons.ts';
 import { WindowStorage } from '../../src/plugins/services/window-storage.ts';
 import type { Plugin } from '../../src/plugins/plugin.ts';
@@ -28,6 +29,7 @@ interface BenchOptions {
   /** E.g. a sandbox; without one, installed plugins cannot run. */
   readonly steps?: Partial<StepDeps>;
   readonly windowEventsMax?: number;
+  readonly personCacheBytes?: number;
   /** Empty and migrated; stays the caller's. */
   readonly db?: Metadata;
   readonly live?: LiveReaders;
@@ -59,6 +61,7 @@ export async function createBench(options: BenchOptions = {}) {
       windowEventsMax: options.windowEventsMax ?? 1000,
       captureEventBytesMax: 1_000_000,
       captureInflatedBytesMax: 100_000_000,
+      personCacheBytes: options.personCacheBytes ?? bytesMaxDefault,
     },
     metrics,
     log: createLog('silent'),

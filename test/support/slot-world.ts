@@ -175,7 +175,12 @@ function consumersOf(parts: Parts, options: WorkerOptions): () => SlotConsumers 
         await recording.store.insertBatch(rows, token);
       },
     },
-    settings: { windowEventsMax, captureEventBytesMax: 1_000_000, captureInflatedBytesMax: 100_000_000 },
+    settings: {
+      windowEventsMax,
+      captureEventBytesMax: 1_000_000,
+      captureInflatedBytesMax: 100_000_000,
+      personCacheBytes: 1e8,
+    },
     metrics: createMetrics(),
     log: createLog('silent'),
     clock: { now: () => receivedAt + 1000 + clockMs },
