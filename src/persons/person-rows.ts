@@ -20,6 +20,8 @@ export interface MergeRow {
 /** What a window changes, ready to be written. */
 export interface PersonChanges {
   readonly persons: readonly PersonRow[];
+  /** Those of `persons` that are stored with the same creation: to leave it alone saves its index, which is more than half of the work. */
+  readonly sameCreation: ReadonlySet<PersonRow>;
   readonly distinctIds: readonly DistinctIdRow[];
   readonly merges: readonly MergeRow[];
 }
@@ -47,17 +49,27 @@ const selectPersons = compiledSql<LoadedPerson>((db, [projectId = 0, ...ids]) =>
 );
 
 const upsertPersons = compiledSql((tx, places) =>
-  tx
-    .insertInto('persons')
-    .values(placesOfRows<PersonRow>(places, personColumns))
-    .onConflict((conflict) =>
-      conflict.columns(['project_id', 'uuid']).doUpdateSet((eb) => ({
-        created_at_micros: eb.ref('excluded.created_at_micros'),
-        is_identified: eb.ref('excluded.is_identified'),
-        registers: eb.ref('excluded.registers'),
-      })),
-    ),
+  insertPersons(tx, places).onConflict((conflict) =>
+    conflict.columns(['project_id', 'uuid']).doUpdateSet((eb) => ({
+      created_at_micros: eb.ref('excluded.created_at_micros'),
+      is_identified: eb.ref('excluded.is_identified'),
+      registers: eb.ref('excluded.registers'),
+    })),
+  ),
 );
+
+const upsertSameCreation = compiledSql((tx, places) =>
+  insertPersons(tx, places).onConflict((conflict) =>
+    conflict.columns(['project_id', 'uuid']).doUpdateSet((eb) => ({
+      is_identified: eb.ref('excluded.is_identified'),
+      registers: eb.ref('excluded.registers'),
+    })),
+  ),
+);
+
+function insertPersons(tx: Queries, places: readonly number[]) {
+  return tx.insertInto('persons').values(placesOfRows<PersonRow>(places, personColumns));
+}
 
 const upsertDistinctIds = compiledSql((tx, places) =>
   tx
@@ -85,12 +97,13 @@ export async function loadPersons(
 
 /** Writes the changes of one window. Belongs into the transaction that moves the cursor. */
 export async function writePersonChanges(tx: Queries, changes: PersonChanges): Promise<void> {
-  for (const rows of chunks(
-    inOrder(changes.persons, (row) => row.uuid),
-    rowsPerInsert,
-  )) {
-    await upsertPersons(tx, parametersOfRows(rows, personColumns));
+  const persons = byUuid(changes.persons);
+  const isSame = (row: PersonRow): boolean => changes.sameCreation.has(row);
+  for (const rows of chunks(persons.filter(isSame), rowsPerInsert)) {
+    await upsertSameCreation(tx, parametersOfRows(rows, personColumns));
   }
+  const others = persons.filter((row) => !isSame(row));
+  for (const rows of chunks(others, rowsPerInsert)) await upsertPersons(tx, parametersOfRows(rows, personColumns));
   for (const rows of chunks(
     inOrder(changes.distinctIds, (row) => row.distinct_id),
     rowsPerInsert,
@@ -103,6 +116,16 @@ export async function writePersonChanges(tx: Queries, changes: PersonChanges): P
 /** In the order of the table's key: rows that lie on one page are written one after the other. The stores keep no other order. */
 export function inOrder<T>(rows: readonly T[], keyOf: (row: T) => string): readonly T[] {
   return rows.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : Number(keyOf(a) > keyOf(b))));
+}
+
+/** Bits of a row's place beside the first 32 of its uuid: together a whole number. */
+const placeBits = 21;
+
+/** As `inOrder` by uuid, as good as: numbers are sorted many times faster than texts. */
+function byUuid(rows: readonly PersonRow[]): readonly PersonRow[] {
+  if (rows.length >= 2 ** placeBits) return inOrder(rows, (row) => row.uuid);
+  const keys = Float64Array.from(rows, ({ uuid }, at) => Number.parseInt(uuid.slice(0, 8), 16) * 2 ** placeBits + at);
+  return Array.from(keys.sort(), (key) => rows[key % 2 ** placeBits] as PersonRow);
 }
 
 export async function writeMerge(tx: Queries, { projectId, from, to }: MergeRow): Promise<void> {

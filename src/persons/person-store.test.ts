@@ -116,6 +116,6 @@ describe('persons in memory, in front of the store', () => {
     expect(store.takeChanges().persons).toHaveLength(1);
     store.begin(2);
     act(store, 1, plain, 1000);
-    expect(store.takeChanges()).toEqual({ persons: [], distinctIds: [], merges: [] });
+    expect(store.takeChanges()).toEqual({ persons: [], sameCreation: new Set(), distinctIds: [], merges: [] });
   });
 });

@@ -190,12 +190,20 @@ export class PersonStore {
       distinct_id: distinctId,
       person_uuid: current(person).uuid,
     }));
-    const persons = this.#changed.filter((person) => person.mergedInto === null).map((person) => this.#toRow(person));
+    const sameCreation = new Set<PersonRow>();
+    const persons: PersonRow[] = [];
+    for (const person of this.#changed) {
+      if (person.mergedInto !== null) continue;
+      const row = this.#toRow(person);
+      persons.push(row);
+      if (person.isStored && person.storedCreatedAt === person.createdAt) sameCreation.add(row);
+      person.storedCreatedAt = person.createdAt;
+    }
     for (const person of this.#changed) person.isStored = true;
     this.#changed = [];
     this.#newIds = [];
     this.#merges = [];
-    return { persons, distinctIds, merges };
+    return { persons, sameCreation, distinctIds, merges };
   }
 
   /** Where others write the same persons: what happens next depends on what the person with this id is now. */

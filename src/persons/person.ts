@@ -8,6 +8,8 @@ export class Person {
   readonly uuid: string;
   /** µs since the epoch. */
   createdAt: number;
+  /** `createdAt` in the store, or in the changes of a window that commits before the present one; of a new one nothing. */
+  storedCreatedAt: number;
   isIdentified: boolean;
   /** In the store, or in the changes of a window that commits before the present one. */
   isStored: boolean;
@@ -39,6 +41,7 @@ export class Person {
     this.projectId = fields.projectId;
     this.uuid = fields.uuid;
     this.createdAt = fields.createdAt;
+    this.storedCreatedAt = fields.isStored ? fields.createdAt : Number.NaN;
     this.isIdentified = fields.isIdentified;
     this.isStored = fields.isStored;
     this.version = fields.version;

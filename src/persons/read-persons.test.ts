@@ -22,7 +22,9 @@ async function addPersons(db: Metadata, count: number): Promise<void> {
   const distinctIds = all.flatMap((n) =>
     [`z${n}`, `a${n}`].map((distinct_id) => ({ project_id: projectId, distinct_id, person_uuid: uuidOf(n) })),
   );
-  await db.transaction().execute((tx) => writePersonChanges(tx, { persons, distinctIds, merges: [] }));
+  await db
+    .transaction()
+    .execute((tx) => writePersonChanges(tx, { persons, sameCreation: new Set(), distinctIds, merges: [] }));
 }
 
 /** How the database would run each of the queries that `work` makes. */

@@ -15,6 +15,9 @@ export interface Register {
   readonly o?: { readonly v: JsonValue; readonly t: number };
 }
 
+/** A register belongs to one owner, who writes into it: most changes are of people that are in memory for long. */
+type OwnRegister = { -readonly [Key in keyof Register]: Register[Key] };
+
 /** By property. A Map, not an object: `__proto__` is a property like any other. */
 export type Registers = Map<string, Register>;
 
@@ -48,30 +51,25 @@ export function applyChanges(registers: Registers, changes: PropertyChanges, t: 
   }
   if (changes.set !== null) {
     for (const key of Object.keys(changes.set)) {
-      if (write(registers, key, { v: changes.set[key] ?? null, t, k: 'set' })) changed = true;
+      if (write(registers, key, changes.set[key] ?? null, t, 'set')) changed = true;
     }
   }
-  for (const key of changes.unset) if (write(registers, key, { v: null, t, k: 'unset' })) changed = true;
+  for (const key of changes.unset) if (write(registers, key, null, t, 'unset')) changed = true;
   return changed;
 }
 
-function write(registers: Registers, key: string, next: Register): boolean {
-  const known = registers.get(key);
+function write(registers: Registers, key: string, v: JsonValue, t: number, k: 'set' | 'unset'): boolean {
+  const known: OwnRegister | undefined = registers.get(key);
   if (known === undefined) {
-    registers.set(key, next);
+    registers.set(key, { v, t, k });
     return true;
   }
-  if (known.k === 'once') {
-    registers.set(key, { ...next, o: { v: known.v, t: known.t } });
-    return true;
-  }
-  if (next.t < known.t || sameWrite(known, next)) return false;
-  registers.set(key, known.o === undefined ? next : { ...next, o: known.o });
+  if (known.k === 'once') known.o = { v: known.v, t: known.t };
+  else if (t < known.t || (known.t === t && known.k === k && sameValue(known.v, v))) return false;
+  known.v = v;
+  known.t = t;
+  known.k = k;
   return true;
-}
-
-function sameWrite(a: Register, b: Register): boolean {
-  return a.t === b.t && a.k === b.k && sameValue(a.v, b.v);
 }
 
 function setOnce(registers: Registers, key: string, v: JsonValue, t: number): boolean {
@@ -116,7 +114,8 @@ export function mergeRegisters(target: Registers, other: Registers): boolean {
   for (const [key, register] of other) {
     const own = target.get(key);
     if (own !== undefined && (liveValue(own) !== undefined || liveValue(register) === undefined)) continue;
-    target.set(key, register);
+    // A copy: see OwnRegister.
+    target.set(key, { ...register });
     changed = true;
   }
   return changed;

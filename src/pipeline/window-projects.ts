@@ -36,6 +36,7 @@ export async function changesToWrite(tx: Queries, window: ProjectChanges, alone 
   return {
     persons: {
       persons: persons.persons.filter(ofRow),
+      sameCreation: persons.sameCreation,
       distinctIds: persons.distinctIds.filter(ofRow),
       merges: persons.merges.filter(ofChange),
     },

@@ -11,7 +11,7 @@ export function windowOf(project_id: number): Window {
     token: 'live:0-1',
     rows: { chunks: [], rows: 0 },
     earlierRows: [],
-    persons: { persons: [person], distinctIds: [], merges: [] },
+    persons: { persons: [person], sameCreation: new Set(), distinctIds: [], merges: [] },
     groups: { types: [], groups: [] },
     notes: [],
     chains: { counts: [], failures: [], errors: new Map() },
