@@ -12,6 +12,7 @@ import { receivedAt, uuid } from '../../test/support/pipeline.ts';
 import { decodeRows } from '../../test/support/event-store-double.ts';
 import { readEvent } from './read-event.ts';
 import { readGroups } from './steps/read-groups.ts';
+import { saysOfPerson } from './spliced-person.ts';
 import { settleProfile } from './steps/settle-profile.ts';
 
 const limits = { scan: scanLimits(100_000), inflatedBytesMax: 1_000_000 };
@@ -48,7 +49,9 @@ function rowsOf(event: string, sender: Sender) {
     fast = { id: splicer.distinctId(0), row: decodeRows(writer.take())[0] };
   }
   const draft = readEvent(context, scan, 0, parseExact);
-  if (settleProfile(draft) !== undefined || readGroups(draft) !== undefined) return { fast, slow: undefined, draft };
+  const says = saysOfPerson(scan, 0);
+  if (settleProfile(draft) !== undefined || readGroups(draft) !== undefined)
+    return { fast, slow: undefined, draft, says };
   writer.write({
     projectId: 7,
     historical: sender.lane === 'historical',
@@ -60,7 +63,7 @@ function rowsOf(event: string, sender: Sender) {
     distinctId: draft.distinctId,
     properties: draft.propertiesText ?? JSON.stringify(draft.properties),
   });
-  return { fast, slow: { id: draft.distinctId, row: decodeRows(writer.take())[0] }, draft };
+  return { fast, slow: { id: draft.distinctId, row: decodeRows(writer.take())[0] }, draft, says };
 }
 
 const space = fc.constantFrom('', ' ', '\n\t');
@@ -156,7 +159,8 @@ describe('two speeds, one result', () => {
         if (rows?.fast === undefined) return;
         taken += 1;
         expect(rows.fast).toEqual(rows.slow);
-        expect(rows.draft).toMatchObject({ person: { merge: null, changes: noChanges }, groups: null, warnings: [] });
+        expect(rows.draft).toMatchObject({ person: { merge: null }, groups: null, warnings: [] });
+        expect(rows.draft.person?.changes !== noChanges).toBe(rows.says);
       }),
       { numRuns: 5000 },
     );
