@@ -17,6 +17,20 @@ describe('numbers that pass through', () => {
     expect(through(text)).toBe(text);
   });
 
+  it.each(['1795175940000000', '8999999999999999', '9007199254740993', '9999999999999999', '1234567890123456.5'])(
+    'and %s does, wherever it stands',
+    (number) => {
+      for (const text of [`{"t":${number}}`, `[${number},1]`, `{"a":{"b":[${number}]}}`, `{"t":${number},"k":"set"}`]) {
+        expect(through(text)).toBe(text);
+      }
+    },
+  );
+
+  it.each(['{"a":1.0,"b":-1.50,"c":[2.00]}', '[1.10,0.0]'])('%s is the same beside a number that is kept', (text) => {
+    const beside = `[${text},12345678901234567890]`;
+    expect(through(beside)).toBe(`[${through(text)},12345678901234567890]`);
+  });
+
   it('a text that looks like a number stays a text', () => {
     const text = '{"a":"12345678901234567890","b":":1e999","c":12345678901234567890}';
     expect(through(text)).toBe(text);
