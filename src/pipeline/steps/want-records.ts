@@ -2,7 +2,6 @@ import { state } from '../open-record.ts';
 import { findPerson, saysOfPerson } from '../spliced-person.ts';
 import type { ProfileDraft } from '../profile-notes.ts';
 import type { Step, StepDeps } from '../step.ts';
-import type { PersonStore } from '../../persons/person-store.ts';
 
 /** Announces the persons that the events need, where these are this slot's own. A spliced event whose person is known, no younger, and learns nothing only needs its row. */
 export function wantForSpliced({ persons, projects }: Pick<StepDeps, 'persons' | 'projects'>): Step {
