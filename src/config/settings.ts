@@ -1,4 +1,5 @@
 import { clickhouseClusterSettings } from './clickhouse-cluster-settings.ts';
+import { processingSettings } from './processing-settings.ts';
 
 /**
  * Every setting, declared once. Types, validation, `--help`, `millrace config show` and docs/reference/settings.md follow
@@ -162,38 +163,7 @@ export const settingDefinitions = {
     max: 1_099_511_627_776,
     help: 'Body bytes that may wait per lane before capture answers 503.',
   },
-  windowEventsMax: {
-    env: 'MILLRACE_WINDOW_EVENTS_MAX',
-    type: 'integer',
-    default: 100_000,
-    min: 1,
-    max: 1_000_000,
-    help: 'Events taken from the log in one go.',
-  },
-  personCacheBytes: {
-    env: 'MILLRACE_PERSON_CACHE_BYTES',
-    type: 'integer',
-    default: 268_435_456,
-    min: 1_048_576,
-    max: 1_099_511_627_776,
-    help: 'Memory for persons that events came of lately, about 400 bytes for one without properties. The others are read again when they return.',
-  },
-  storeMemoryBytesMax: {
-    env: 'MILLRACE_STORE_MEMORY_BYTES_MAX',
-    type: 'integer',
-    default: 1_073_741_824,
-    min: 268_435_456,
-    max: 1_099_511_627_776,
-    help: 'Memory that the embedded event store may take.',
-  },
-  queryTimeoutMs: {
-    env: 'MILLRACE_QUERY_TIMEOUT_MS',
-    type: 'integer',
-    default: 30_000,
-    min: 100,
-    max: 600_000,
-    help: 'Longest time of one query of stored events.',
-  },
+  ...processingSettings,
   slots: {
     env: 'MILLRACE_SLOTS',
     type: 'integer',
