@@ -11,7 +11,7 @@ import { toRecord } from '../plugins/configs/config-record.ts';
 import { recordAt } from '../plugins/configs/record-at.ts';
 import { restoreConfig } from '../plugins/configs/restore-config.ts';
 import { saveChange } from '../plugins/configs/save-changes.ts';
-import { changing, requireConfig, type PluginConfigDeps } from './plugin-configs-deps.ts';
+import { changingConfig, type PluginConfigDeps } from './plugin-configs-deps.ts';
 
 /** A config becomes again what it was: see `…/activity?at=`. */
 export function pluginConfigRestoreRoutes(deps: PluginConfigDeps, family: Family): ApiRoute[] {
@@ -28,9 +28,8 @@ export function pluginConfigRestoreRoutes(deps: PluginConfigDeps, family: Family
       params: pluginConfigIdSchema,
       body: pluginConfigRestoreSchema,
       responses: { 200: pluginConfigSchema },
-      handler: changing(deps, async (work, { params, body }) => {
-        const config = await requireConfig(work.tx, { ...work, family, id: params.id });
-        const then = await recordAt(work.tx, { projectId: work.projectId, family, id: params.id, at: body.at });
+      handler: changingConfig(deps, family, async (work, config, { body }) => {
+        const then = await recordAt(work.tx, { projectId: work.projectId, family, id: config.id, at: body.at });
         if (then === undefined) {
           throw new ApiError('does_not_exist', `The config did not exist at ${body.at}.`, { attr: 'at' });
         }

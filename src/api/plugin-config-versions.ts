@@ -4,7 +4,7 @@ import { familyPaths, type Family } from '../contract/plugins.ts';
 import { apiRoute, type ApiRoute } from '../http/api-route.ts';
 import { rollBackConfig, upgradeConfig } from '../plugins/configs/change-version.ts';
 import { toRecord } from '../plugins/configs/config-record.ts';
-import { changing, requireConfig, type PluginConfigDeps } from './plugin-configs-deps.ts';
+import { changingConfig, type PluginConfigDeps } from './plugin-configs-deps.ts';
 
 const upgradeSchema = Type.Object({
   version: Type.Optional(Type.String({ maxLength: 200, description: 'One that is kept here. Default: the latest.' })),
@@ -29,20 +29,20 @@ export function pluginConfigVersionRoutes(deps: PluginConfigDeps, family: Family
         'The one named, else the latest. Settings that it does not take are kept aside; those that it would refuse go. ' +
         'Honours Idempotency-Key.',
       body: upgradeSchema,
-      handler: changing(deps, async (work, { params, body }) => {
-        const config = await requireConfig(work.tx, { ...work, family, id: params.id });
-        return { status: 200, body: toRecord(await upgradeConfig(work, config, body.version)) };
-      }),
+      handler: changingConfig(deps, family, async (work, config, { body }) => ({
+        status: 200,
+        body: toRecord(await upgradeConfig(work, config, body.version)),
+      })),
     }),
     apiRoute({
       ...common,
       path: `${base}/rollback`,
       summary: 'Run the version from before the last change of version',
       description: 'Doing it twice leads back to where it began. Honours Idempotency-Key.',
-      handler: changing(deps, async (work, { params }) => {
-        const config = await requireConfig(work.tx, { ...work, family, id: params.id });
-        return { status: 200, body: toRecord(await rollBackConfig(work, config)) };
-      }),
+      handler: changingConfig(deps, family, async (work, config) => ({
+        status: 200,
+        body: toRecord(await rollBackConfig(work, config)),
+      })),
     }),
   ];
 }

@@ -23,6 +23,7 @@ const operations = [
   ['GET', '/1/settings', 'plugin:read'],
   ['PUT', '/1/settings', 'plugin:write'],
   ['PATCH', '/1/settings', 'plugin:write'],
+  ['POST', '/1/settings/compare', 'plugin:write'],
 ] as const;
 
 describe.each(pluginFamilies)('access to %s configs', (family) => {

@@ -1,6 +1,7 @@
 import type { Transaction } from 'kysely';
 import type { Clock } from '../base/clock.ts';
-import { orNotFound } from '../contract/errors.ts';
+import { ApiError, orNotFound } from '../contract/errors.ts';
+import type { Family } from '../contract/plugins.ts';
 import { actorOf } from '../http/actor.ts';
 import type { ApiReply, ApiRequest } from '../http/api-route.ts';
 import type { Database, Metadata } from '../metadata/database.ts';
@@ -36,4 +37,28 @@ export function changing<P, Q, B>(
 /** @throws ApiError not_found */
 export async function requireConfig(db: Queries, at: ConfigPlace & { readonly id: number }): Promise<StoredConfig> {
   return orNotFound(await findConfig(db, at));
+}
+
+/**
+ * As `changing`, of the config that the path names. With `If-Match` only while its `updated_at` is the one named, so that nobody
+ * writes over what they have not seen. @throws ApiError not_found, precondition_failed
+ */
+export function changingConfig<P extends IdParams, Q, B>(
+  deps: PluginConfigDeps,
+  family: Family,
+  act: (work: Work, config: StoredConfig, request: ApiRequest<P, Q, B>) => Promise<ApiReply>,
+): (request: ApiRequest<P, Q, B>) => Promise<ApiReply> {
+  return changing(deps, async (work, request: ApiRequest<P, Q, B>) => {
+    const config = await requireConfig(work.tx, { ...work, family, id: request.params.id });
+    refuseUnseen(config, request.headers['if-match']);
+    return act(work, config, request);
+  });
+}
+
+function refuseUnseen({ updatedAt }: StoredConfig, ifMatch: string | string[] | undefined): void {
+  if (ifMatch === undefined || ifMatch === '*' || ifMatch === `"${updatedAt}"`) return;
+  throw new ApiError(
+    'precondition_failed',
+    `The config was changed at ${updatedAt}, after it was read: read it again.`,
+  );
 }

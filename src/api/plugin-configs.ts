@@ -31,7 +31,7 @@ import { frontendModule } from '../plugins/packages/versions.ts';
 import { pluginConfigRestoreRoutes } from './plugin-config-restore.ts';
 import { pluginConfigVersionRoutes } from './plugin-config-versions.ts';
 import { frontendForm } from './plugin-configs-accept.ts';
-import { changing, requireConfig, type IdParams, type PluginConfigDeps } from './plugin-configs-deps.ts';
+import { changing, changingConfig, type IdParams, type PluginConfigDeps } from './plugin-configs-deps.ts';
 import { pluginSettingsRoutes } from './plugin-settings.ts';
 
 /** What a module says for a plugin that brings no front end of its own. */
@@ -141,12 +141,13 @@ function recordRoutes(deps: ReadingDeps, family: Family): ApiRoute[] {
       method: 'PATCH',
       scope: 'plugin:write',
       summary: `Update ${article(word)}`,
-      description: '`deleted: true` moves it to the bin and disables it; `deleted: false` restores it.',
+      description:
+        '`deleted: true` moves it to the bin and disables it; `deleted: false` restores it. This and all else that changes a config ' +
+        'honours If-Match: `"<updated_at>"`, as it was read, has the change refused (412) when somebody was faster.',
       body: pluginConfigUpdateSchema,
-      handler: changing(deps, async (work, { params, body }) => {
-        const config = await requireConfig(work.tx, { ...work, family, id: params.id });
-        return answer(await updateConfig(work, config, body));
-      }),
+      handler: changingConfig(deps, family, async (work, config, { body }) =>
+        answer(await updateConfig(work, config, body)),
+      ),
     }),
     apiRoute({
       ...one,
@@ -155,10 +156,9 @@ function recordRoutes(deps: ReadingDeps, family: Family): ApiRoute[] {
       summary: `Replace ${article(word)}`,
       description: 'Fields left out go back to their defaults; only the position and the settings stay.',
       body: pluginConfigCreateSchema,
-      handler: changing(deps, async (work, { params, body }) => {
-        const config = await requireConfig(work.tx, { ...work, family, id: params.id });
-        return answer(await updateConfig(work, config, allFields(body)));
-      }),
+      handler: changingConfig(deps, family, async (work, config, { body }) =>
+        answer(await updateConfig(work, config, allFields(body))),
+      ),
     }),
     apiRoute({
       ...one,
@@ -167,8 +167,8 @@ function recordRoutes(deps: ReadingDeps, family: Family): ApiRoute[] {
       summary: `Delete ${article(word)}`,
       description: 'For good. The last state stays in the activity log. For the bin: update with `deleted: true`.',
       responses: { 204: null },
-      handler: changing(deps, async (work, { params }) => {
-        await deleteConfig(work, await requireConfig(work.tx, { ...work, family, id: params.id }));
+      handler: changingConfig(deps, family, async (work, config) => {
+        await deleteConfig(work, config);
         return { status: 204 };
       }),
     }),
@@ -215,9 +215,8 @@ function extraRoutes(deps: ReadingDeps, family: Family): ApiRoute[] {
         '`X-Job-Id` names the job; see /api/projects/:project_id/jobs. The jobs of an import source (run, check, pause, ' +
         'resume, cancel, verify) steer its runs and are done at once; see …/runs. Honours Idempotency-Key.',
       body: pluginConfigJobSchema,
-      handler: changing(deps, async (work, { params, body }) => {
+      handler: changingConfig(deps, family, async (work, config, { body }) => {
         const { job, ...fields } = body;
-        const config = await requireConfig(work.tx, { ...work, family, id: params.id });
         const started = await startJob(work, config, fields, job as JobOrder | undefined, steer);
         return { ...answer(started.config), headers: { 'x-job-id': started.jobId } };
       }),

@@ -128,6 +128,60 @@ describe.each(pluginFamilies)('settings of %s configs', (family: Family) => {
     expect(await rows.execute()).toEqual([]);
   });
 
+  it('what cannot be read can be compared: secrets and files too, and nothing changes', async () => {
+    const id = await configs.create(family);
+    const up = multipart({ bucket: 'b', token: secret, map: ['map.csv', 'text/csv', 'a,b\n'] });
+    await call('PUT', id, up.payload, up.headers);
+    const revision = await configs.revision();
+    const compare = async (payload: object | string, headers = {}) =>
+      (await configs.call('POST', family, `/${id}/settings/compare/`, payload, headers)).body;
+    expect(await compare({ bucket: 'c', token: secret, region: '' })).toEqual({
+      same: ['token', 'region'],
+      different: ['bucket'],
+    });
+    expect(await compare({ token: 'other', table: { a: 1 }, map: '' })).toEqual({
+      same: [],
+      different: ['token', 'table', 'map'],
+    });
+    expect(await compare({ token: '' })).toEqual({ same: [], different: ['token'] });
+    for (const [content, expected] of [
+      ['a,b\n', { same: ['map'], different: ['key_file'] }],
+      ['a,c\n', { same: [], different: ['map', 'key_file'] }],
+    ] as const) {
+      const files = multipart({ map: ['other.csv', 'text/csv', content], key_file: ['k', 'text/plain', 'k'] });
+      expect(await compare(files.payload, files.headers)).toEqual(expected);
+    }
+    expect(await compare({ token: secretMask, nothing: 1 })).toMatchObject({
+      errors: [{ attr: 'settings.token' }, { attr: 'settings.nothing' }],
+    });
+    expect(await configs.revision()).toBe(revision);
+  });
+
+  it('with If-Match nobody writes over what they have not seen', async () => {
+    const id = await configs.create(family);
+    const seen = async (): Promise<Record<string, string>> => {
+      const { body } = await configs.call('GET', family, `/${id}/`);
+      return { 'if-match': `"${String(body['updated_at'])}"` };
+    };
+    const first = await seen();
+    expect((await call('PUT', id, { bucket: 'b' }, first)).status).toBe(200);
+    const late = await call('PUT', id, { bucket: 'c' }, first);
+    expect([late.status, late.body['code']]).toEqual([412, 'precondition_failed']);
+    for (const [method, path, payload] of [
+      ['PATCH', `/${id}/`, { enabled: true }],
+      ['PUT', `/${id}/`, { plugin: configs.pluginOf(family) }],
+      ['POST', `/${id}/upgrade/`, {}],
+      ['POST', `/${id}/job/`, {}],
+      ['DELETE', `/${id}/`, undefined],
+    ] as const) {
+      expect((await configs.call(method, family, path, payload, first)).status, `${method} ${path}`).toBe(412);
+    }
+    expect(await stored(id)).toEqual({ bucket: 'b' });
+    expect((await call('PATCH', id, { bucket: 'd' }, await seen())).status).toBe(200);
+    expect((await call('PATCH', id, { bucket: 'e' }, { 'if-match': '*' })).status).toBe(200);
+    expect((await configs.call('DELETE', family, `/${id}/`, undefined, await seen())).status).toBe(204);
+  });
+
   it('a file for a setting that takes none is refused', async () => {
     const id = await configs.create(family);
     const { payload, headers } = multipart({ bucket: ['b.txt', 'text/plain', 'b'] });
@@ -142,6 +196,7 @@ describe.each(pluginFamilies)('settings of %s configs', (family: Family) => {
       await call('PATCH', id, payload, headers),
       await call('PATCH', id, { token: `${secret}-two` }),
       await call('PATCH', id, { token: [secret] }),
+      await configs.call('POST', family, `/${id}/settings/compare/`, { token: `${secret}-two`, bucket: secret }),
       await call('GET', id),
       await configs.call('POST', family, `/${id}/job/`, {}),
       await configs.call('GET', family, '/?limit=1000'),

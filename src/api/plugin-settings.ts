@@ -1,13 +1,17 @@
-import { pluginConfigIdSchema, pluginSettingsSchema } from '../contract/plugin-configs.ts';
+import { comparedSettingsSchema, pluginConfigIdSchema, pluginSettingsSchema } from '../contract/plugin-configs.ts';
 import { familyPaths, type Family } from '../contract/plugins.ts';
 import { apiRoute, type ApiRequest, type ApiRoute, type UploadedFile } from '../http/api-route.ts';
+import { compareSettings } from '../plugins/configs/compare-settings.ts';
 import { shownSettings } from '../plugins/configs/config-record.ts';
+import { loadFiles } from '../plugins/configs/load-files.ts';
 import { writeSettings, type SettingsInput } from '../plugins/configs/write-settings.ts';
 import type { SettingValues } from '../plugins/fields.ts';
 import type { JsonValue } from '../base/json.ts';
-import { changing, requireConfig, type PluginConfigDeps } from './plugin-configs-deps.ts';
+import { changingConfig, requireConfig, type IdParams, type PluginConfigDeps } from './plugin-configs-deps.ts';
 
 const attachmentName = /^(add|remove)_attachment\[(.+)\]$/;
+
+type SettingsRequest = ApiRequest<IdParams, unknown, Record<string, unknown>>;
 
 /** Settings have a resource of their own, since `config` of the record is response only. */
 export function pluginSettingsRoutes(deps: PluginConfigDeps, family: Family): ApiRoute[] {
@@ -21,8 +25,7 @@ export function pluginSettingsRoutes(deps: PluginConfigDeps, family: Family): Ap
     ...common,
     scope: 'plugin:write' as const,
     body: pluginSettingsSchema,
-    handler: changing(deps, async (work, request: ApiRequest<{ id: number }, unknown, Record<string, unknown>>) => {
-      const config = await requireConfig(work.tx, { ...work, family, id: request.params.id });
+    handler: changingConfig(deps, family, async (work, config, request: SettingsRequest) => {
       const saved = await writeSettings(work, config, settingsInput(request.body, request.files), mode);
       return { status: 200, body: shownSettings(saved) };
     }),
@@ -50,6 +53,25 @@ export function pluginSettingsRoutes(deps: PluginConfigDeps, family: Family): Ap
       method: 'PATCH',
       summary: 'Change some settings',
       description: 'Keys left out keep their value; "" clears. Files go up as multipart/form-data.',
+    }),
+    apiRoute({
+      ...common,
+      method: 'POST',
+      path: `${common.path}/compare`,
+      // Who may read may not try values.
+      scope: 'plugin:write',
+      summary: 'Compare settings with those stored',
+      description:
+        'Which of the settings given are stored just so, secrets and files included; nothing is changed. "" stands for what ' +
+        'is not set. Files go up as multipart/form-data.',
+      body: pluginSettingsSchema,
+      responses: { 200: comparedSettingsSchema },
+      handler: async (request: SettingsRequest) => {
+        const at = { projectId: request.project().id, family, id: request.params.id, now: deps.clock.now() };
+        const config = await requireConfig(deps.db, at);
+        const input = settingsInput(request.body, request.files);
+        return { status: 200, body: compareSettings(config, await loadFiles(deps.db, config.id), input) };
+      },
     }),
   ];
 }

@@ -22,6 +22,11 @@ export const apiErrors = {
   method_not_allowed: { status: 405, type: 'invalid_request', meaning: 'The path does not take this method.' },
   request_timeout: { status: 408, type: 'invalid_request', meaning: 'The body did not arrive in time.' },
   conflict: { status: 409, type: 'invalid_request', meaning: 'The request contradicts the present state.' },
+  precondition_failed: {
+    status: 412,
+    type: 'invalid_request',
+    meaning: 'The record was changed since the client saw it: it is not the one that `If-Match` names.',
+  },
   request_too_large: { status: 413, type: 'invalid_request', meaning: 'The body or an event in it is too large.' },
   unsupported_media_type: { status: 415, type: 'invalid_request', meaning: 'The media type or encoding is not taken.' },
   invalid_host: { status: 421, type: 'invalid_request', meaning: 'The Host header names another server.' },

@@ -111,6 +111,11 @@ export const pluginSettingsSchema = Type.Record(Type.String(), Type.Unknown(), {
   description: "Settings by key, as the plugin's config_schema lists them. Secrets are write-only.",
 });
 
+export const comparedSettingsSchema = Type.Object({
+  same: Type.Array(Type.String(), { description: 'Keys that are stored as given.' }),
+  different: Type.Array(Type.String(), { description: 'The other keys.' }),
+});
+
 /** How the family is called in a sentence. */
 export const familyNames = {
   'import-app': 'an import app',

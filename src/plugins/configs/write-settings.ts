@@ -43,12 +43,17 @@ export function applySettings(
   const settings = nextSettings({ fields, settings: config.settings }, values, mode);
   const attachments = nextAttachments(config, { values, files: input.files }, keptFiles, mode);
   if (mode === 'replace') errors.push(...requiredErrors(fields, settings, attachments, errors));
-  const [first, ...others] = errors.slice(0, errorsMax);
-  if (first !== undefined) throw fieldErrors([first, ...others]);
+  refuse(errors);
   const changed = { ...config, settings, attachments };
   const same = JSON.stringify(settings) === JSON.stringify(config.settings) && input.files.size === 0;
   // New settings are a new start: trouble of the old ones is no longer news.
   return same ? changed : { ...changed, error: work.trial(changed) };
+}
+
+/** Throws ApiError with the first of the errors, if there are any. */
+export function refuse(errors: readonly FieldError[]): void {
+  const [first, ...others] = errors.slice(0, errorsMax);
+  if (first !== undefined) throw fieldErrors([first, ...others]);
 }
 
 /** The settings as `writeSettings` would store them. */
@@ -103,7 +108,7 @@ export function splitFileReferences(
   };
 }
 
-function checkFiles(fields: readonly PluginField[], files: SettingsInput['files']): FieldError[] {
+export function checkFiles(fields: readonly PluginField[], files: SettingsInput['files']): FieldError[] {
   return [...files].flatMap(([key, { fileName }]): FieldError[] => {
     const attr = `settings.${key}`;
     const field = fields.find((each) => each.key === key);
