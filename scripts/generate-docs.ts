@@ -2,6 +2,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { cliPage } from './reference/cli-page.ts';
+import { configurationFileSchemaText } from '../src/cli/files/json-schema.ts';
 import { formatPages, formatsPage } from './reference/formats-page.ts';
 import { openApiDocument } from './reference/openapi-document.ts';
 import { pluginPages, pluginsPage } from './reference/plugins-page.ts';
@@ -22,6 +23,7 @@ export const docPages: Readonly<Record<string, () => string>> = {
   'docs/reference/formats.md': formatsPage,
   ...formatPages,
   'docs/reference/cli.md': cliPage,
+  'docs/reference/configuration-file.schema.json': configurationFileSchemaText,
   'docs/reference/openapi.json': openApiDocument,
 };
 

@@ -3,12 +3,17 @@ import { CommandError } from './exit-codes.ts';
 
 export type ApiQuery = Readonly<Record<string, string | undefined>>;
 
+export interface SendOptions {
+  /** `updated_at` of the config as it was seen: refused when somebody has changed it since. */
+  readonly ifMatch?: string | undefined;
+}
+
 /** The management API as the commands use it. Errors: CommandError with the exit code that fits. */
 export interface ApiClient {
   readonly url: string;
   get<T>(path: string, query?: ApiQuery): Promise<T>;
   /** `undefined` when the answer has no body. A form goes out as multipart, anything else as JSON. */
-  send<T>(method: 'POST' | 'PATCH' | 'PUT' | 'DELETE', path: string, body?: unknown): Promise<T>;
+  send<T>(method: 'POST' | 'PATCH' | 'PUT' | 'DELETE', path: string, body?: unknown, more?: SendOptions): Promise<T>;
   /** An answer that is no JSON or has no end, as it comes. `signal` ends it. */
   open(path: string, accept: string, signal: AbortSignal): Promise<Response>;
 }
@@ -18,9 +23,10 @@ const answerMsMax = 60_000;
 /** `url`: of the service, with or without a trailing slash. `apiKey`: personal (phx_…); absent: only public paths work. */
 export function createApiClient(url: string, apiKey: string | undefined): ApiClient {
   const base = checkedUrl(url);
-  const call = async <T>(method: string, path: string, body?: unknown): Promise<T> => {
+  const call = async <T>(method: string, path: string, body?: unknown, { ifMatch }: SendOptions = {}): Promise<T> => {
     const headers: Record<string, string> = { accept: 'application/json' };
     if (apiKey !== undefined) headers['authorization'] = `Bearer ${apiKey}`;
+    if (ifMatch !== undefined) headers['if-match'] = `"${ifMatch}"`;
     const isForm = body instanceof FormData;
     if (body !== undefined && !isForm) headers['content-type'] = 'application/json';
     const request = { method, headers, redirect: 'manual' as const, signal: AbortSignal.timeout(answerMsMax) };
@@ -35,7 +41,7 @@ export function createApiClient(url: string, apiKey: string | undefined): ApiCli
   return {
     url: base,
     get: (path, query = {}) => call('GET', `${path}${queryString(query)}`),
-    send: (method, path, body) => call(method, path, body),
+    send: (method, path, body, more) => call(method, path, body, more),
     open: async (path, accept, signal) => {
       const headers = { accept, ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }) };
       const response = await reach(`${base}${path}`, { headers, redirect: 'manual', signal });
@@ -97,7 +103,9 @@ function errorOf(response: Response, text: string, withKey: boolean): CommandErr
   if (response.status === 404) return new CommandError('notFound', `${detail}${where}`);
   if (response.status === 429) {
     const wait = response.headers.get('retry-after');
-    return new CommandError('rateLimited', `${detail}${wait === null ? '' : ` Try again in ${wait} s.`}${where}`);
+    const seconds = wait !== null && /^\d{1,6}$/.test(wait) ? Number(wait) : undefined;
+    const sentence = `${detail}${wait === null ? '' : ` Try again in ${wait} s.`}${where}`;
+    return new CommandError('rateLimited', sentence, { waitSeconds: seconds });
   }
   if (response.status >= 500) return new CommandError('unreachable', `${response.status}: ${detail}${where}`);
   return new CommandError('failed', `${response.status}: ${detail}${where}`);

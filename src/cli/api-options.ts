@@ -13,10 +13,18 @@ export const defaultUrl = 'http://127.0.0.1:8000';
 
 /** `--url`, `--api-key`, `--project` and `--json`, for commands that talk to a running service. */
 export function addApiOptions(command: Command): Command {
+  return addServiceOptions(
+    command,
+    new Option('--project <id>', 'number of the project, or @current').default('@current'),
+  );
+}
+
+/** The same, for commands to which no project, or another meaning of it, is the default. */
+export function addServiceOptions(command: Command, project: Option): Command {
   return command
     .addOption(new Option('--url <url>', 'address of the service').env('MILLRACE_URL').default(defaultUrl))
     .addOption(new Option('--api-key <key>', 'personal API key (phx_…)').env('MILLRACE_API_KEY'))
-    .option('--project <id>', 'number of the project, or @current', '@current')
+    .addOption(project)
     .option('--json', 'print JSON');
 }
 

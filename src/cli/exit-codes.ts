@@ -2,6 +2,10 @@
 export const exitCodes = {
   ok: { code: 0, meaning: 'Done.' },
   failed: { code: 1, meaning: 'Failed; the message says why.' },
+  differences: {
+    code: 2,
+    meaning: 'Of `diff` alone: there are differences. A `diff` that was not understood ends with 1.',
+  },
   usage: { code: 2, meaning: 'The command was not understood, or needs `--yes`.' },
   rejected: { code: 3, meaning: 'Finished, but some records were rejected or could not be read.' },
   auth: { code: 4, meaning: 'The key is missing, wrong, or lacks a scope.' },
@@ -35,8 +39,15 @@ export type ExitReason = keyof typeof exitCodes;
 export class CommandError extends Error {
   override name = 'CommandError';
   readonly reason: ExitReason;
-  constructor(reason: ExitReason, message: string, options: { cause?: unknown } = {}) {
+  /** After how many seconds another attempt makes sense, where the server has said so. */
+  readonly waitSeconds: number | undefined;
+  constructor(
+    reason: ExitReason,
+    message: string,
+    { waitSeconds, ...options }: { readonly cause?: unknown; readonly waitSeconds?: number | undefined } = {},
+  ) {
     super(message, options);
     this.reason = reason;
+    this.waitSeconds = waitSeconds;
   }
 }

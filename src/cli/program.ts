@@ -3,6 +3,7 @@ import { Command, type OutputConfiguration } from 'commander';
 import type { CommandProcess } from './command-process.ts';
 import { completionCommand } from './commands/completion.ts';
 import { configCommand } from './commands/config.ts';
+import { configurationFileCommands } from './commands/configuration-files.ts';
 import { configsCommand } from './commands/configs.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { eventsCommand } from './commands/events.ts';
@@ -31,6 +32,7 @@ const commands = [
   configsCommand,
   pluginsCommand,
   transformationCommand,
+  configurationFileCommands,
   loginCommand,
   usersCommand,
   keysCommand,

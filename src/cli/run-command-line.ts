@@ -12,20 +12,22 @@ export async function runCommandLine(args: readonly string[], process: CommandPr
     await buildProgram(terminal).parseAsync(args, { from: 'user' });
     return exitCodes.ok.code;
   } catch (error) {
-    return exitCodeOf(error, terminal);
+    return exitCodeOf(error, terminal, args);
   }
 }
 
-/** A pause is what somebody asked for, and no fault. */
+/** A pause is what somebody asked for, and differences are what somebody looked for: no faults. */
 function say({ reason, message }: CommandError, terminal: Terminal): void {
-  if (reason === 'paused') terminal.note(message);
+  if (reason === 'paused' || reason === 'differences') terminal.note(message);
   else if (reason !== 'interrupted' && reason !== 'terminated') terminal.problem(message);
 }
 
-function exitCodeOf(error: unknown, terminal: Terminal): number {
+function exitCodeOf(error: unknown, terminal: Terminal, [command]: readonly string[]): number {
   if (error instanceof CommanderError) {
     // Commander has said already what is wrong, or shown the help that was asked for.
-    return error.exitCode === 0 ? exitCodes.ok.code : exitCodes.usage.code;
+    if (error.exitCode === 0) return exitCodes.ok.code;
+    // Of `diff`, 2 says that there are differences, as of every other program of that name.
+    return command === 'diff' ? exitCodes.failed.code : exitCodes.usage.code;
   }
   if (error instanceof CommandError) {
     say(error, terminal);

@@ -11,4 +11,4 @@ connect(socket)
     process.stderr.write(stderr);
     process.exitCode = code;
   })
-  .end(JSON.stringify({ args, cwd: process.cwd() }));
+  .end(JSON.stringify({ args, cwd: process.cwd(), env: process.env }));

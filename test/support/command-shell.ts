@@ -44,14 +44,21 @@ export async function openCommandShell(): Promise<CommandShell> {
   };
 }
 
+/** What the client hands over: what the command line finds in its process. */
+interface Request {
+  readonly args: string[];
+  readonly cwd: string;
+  readonly env: Record<string, string>;
+}
+
 async function answer(connection: Socket): Promise<void> {
-  const { args, cwd } = JSON.parse(await text(connection)) as { args: string[]; cwd: string };
+  const { args, cwd, env } = JSON.parse(await text(connection)) as Request;
   // As for a person, who reads on before the next command.
   await ageFiles(cwd);
   const home = process.cwd();
   process.chdir(cwd);
   try {
-    connection.end(JSON.stringify(await runCommand(args)));
+    connection.end(JSON.stringify(await runCommand(args, { env })));
   } finally {
     process.chdir(home);
   }

@@ -10,6 +10,8 @@ import { activityLogRoutes } from '../../src/api/activity-log.ts';
 import { jobRoutes } from '../../src/api/jobs.ts';
 import { pluginConfigRoutes } from '../../src/api/plugin-configs.ts';
 import { pluginRoutes } from '../../src/api/plugins.ts';
+import { projectRoutes } from '../../src/api/projects.ts';
+import type { Plugin } from '../../src/plugins/plugin.ts';
 
 export interface Answer {
   readonly status: number;
@@ -80,17 +82,21 @@ const noPackages: PrepareDeps = {
   },
 };
 
-/** The real server with the routes of plugin configs, and one plugin per family that has a setting of every type. */
-export async function startConfigsApp(more: { readonly packages?: PrepareDeps } = {}): Promise<ConfigsApp> {
-  const registry = createRegistry(testPlugins);
-  const routes = (db: Metadata, { clock }: RouteContext): ApiRoute[] => [
+/** The real server with the routes of plugin configs and projects; unless `plugins` says otherwise, with one plugin per family that has a setting of every type. */
+export async function startConfigsApp(
+  more: { readonly packages?: PrepareDeps; readonly plugins?: readonly Plugin[] } = {},
+): Promise<ConfigsApp> {
+  const { plugins = testPlugins } = more;
+  const registry = createRegistry(plugins);
+  const routes = (db: Metadata, { clock, auth: { forgetProject } }: RouteContext): ApiRoute[] => [
+    ...projectRoutes({ db, clock, forgetProject }),
     ...pluginConfigRoutes({ db, clock, registry }),
     ...pluginRoutes({ db, clock, packages: more.packages ?? noPackages }),
     ...activityLogRoutes({ db }),
     ...jobRoutes({ db, clock }),
   ];
   const app = await startTestApp(routes, { settings: { siteUrl: `${siteUrl}/` } });
-  await syncPlugins(app.db, testPlugins, app.clock.now());
+  await syncPlugins(app.db, plugins, app.clock.now());
   const authorization = `Bearer ${await app.key()}`;
   const ids = await app.db.selectFrom('plugins').select(['id', 'kind']).execute();
   const pluginOf = (family: Family): number => ids.find(({ kind }) => kind === family)?.id ?? 0;

@@ -1,0 +1,147 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { Option, type Command } from 'commander';
+import { addApiOptions, addServiceOptions, type ApiOptions } from '../api-options.ts';
+import { confirm } from '../confirm.ts';
+import { CommandError } from '../exit-codes.ts';
+import { printable, type Terminal } from '../terminal.ts';
+
+// Reading YAML and knowing every built-in plugin takes longer than most commands: only these load it.
+const loadFiles = () => import('../files/configuration-files.ts');
+
+const fileNameDefault = 'millrace.yaml';
+
+interface FileOptions extends Omit<ApiOptions, 'project'> {
+  readonly file: string;
+  readonly project?: string;
+  readonly prune?: boolean;
+  readonly keepSecrets?: boolean;
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+}
+
+interface ExportOptions extends ApiOptions {
+  readonly allProjects?: boolean;
+  readonly output?: string;
+}
+
+interface ValidateOptions {
+  readonly file: string;
+  readonly json?: boolean;
+  readonly printSchema?: boolean;
+}
+
+/** What is set up in a service, as a file: written, compared, applied, checked. */
+export function configurationFileCommands(parent: Command, terminal: Terminal): void {
+  exportCommand(parent, terminal);
+  diffCommand(parent, terminal);
+  applyCommand(parent, terminal);
+  validateCommand(parent, terminal);
+}
+
+function exportCommand(parent: Command, terminal: Terminal): void {
+  addApiOptions(parent.command('export'))
+    .description(
+      'write transformations and import apps of a project as a configuration file; secrets become references',
+    )
+    .option('--all-projects', 'every project that the key may see')
+    .option('--output <file>', 'write this file, the sources of own plugins and a schema for editors beside it')
+    .action(async (options: ExportOptions) => {
+      const { exportConfiguration } = await loadFiles();
+      const { text, variables, files, beside } = await exportConfiguration(options, (line) => terminal.note(line));
+      const { output } = options;
+      if (output !== undefined) {
+        await writeAll(output, text, beside);
+        terminal.note(`wrote ${[output, ...beside.keys()].join(', ')}`);
+      }
+      if (options.json) terminal.json({ file: text, variables, files });
+      else if (output === undefined) terminal.data(text.trimEnd());
+      if (variables.length > 0) terminal.note(`secrets are read from the variables ${variables.join(', ')}`);
+      if (files.length > 0) terminal.note(`files of settings are not given away; put them at ${files.join(', ')}`);
+    });
+}
+
+/** `beside`: by path from the folder of the file. */
+async function writeAll(output: string, text: string, beside: ReadonlyMap<string, string>): Promise<void> {
+  const folder = dirname(resolve(output));
+  const all = new Map([
+    [resolve(output), text],
+    ...[...beside].map(([path, content]) => [join(folder, path), content] as const),
+  ]);
+  for (const [path, content] of all) {
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, content);
+  }
+}
+
+function diffCommand(parent: Command, terminal: Terminal): void {
+  onService(parent.command('diff'))
+    .description('compare a configuration file with a service: what apply would do; ends with 2 when that is something')
+    .action(async (options: FileOptions) => {
+      const { planFile, planRecord, planSentence, showPlan, isEmptyPlan } = await loadFiles();
+      const { plan } = await planFile(options, terminal).catch(notUsage);
+      if (options.json) terminal.json(planRecord(plan));
+      else showPlan(terminal, plan);
+      if (isEmptyPlan(plan)) return terminal.note(planSentence(plan));
+      throw new CommandError('differences', planSentence(plan));
+    });
+}
+
+/** 2 says that there are differences, and nothing else. */
+function notUsage(error: unknown): never {
+  if (!(error instanceof CommandError) || error.reason !== 'usage') throw error;
+  throw new CommandError('failed', error.message, { cause: error });
+}
+
+function applyCommand(parent: Command, terminal: Terminal): void {
+  onService(parent.command('apply'))
+    .description('make a service what a configuration file says; twice is once')
+    .option('--dry-run', 'say what would be done, and do nothing')
+    .option('--yes', 'do not ask')
+    .action(async (options: FileOptions) => {
+      const { planFile, planRecord, planSentence, showPlan, isEmptyPlan, applyPlan } = await loadFiles();
+      const { plan, missing, input } = await planFile(options, terminal);
+      if (options.json) terminal.json(planRecord(plan));
+      else showPlan(terminal, plan);
+      terminal.note(planSentence(plan));
+      if (options.dryRun === true) return terminal.note('nothing was changed; without --dry-run it is done');
+      if (missing.length > 0) throw notThere(missing);
+      if (isEmptyPlan(plan)) return;
+      await confirm(terminal.process, 'Do it?', options);
+      await applyPlan({ ...input, note: (line) => terminal.note(`done: ${printable(line)}`) }, plan);
+    });
+}
+
+function notThere(missing: readonly string[]): CommandError {
+  const list = missing.map((each) => `\n  ${each}`).join('');
+  const message = `nothing was changed: what these name is not there, or empty (--keep-secrets leaves secrets that are set as they are)${list}`;
+  return new CommandError('invalidConfig', message);
+}
+
+function validateCommand(parent: Command, terminal: Terminal): void {
+  withFile(parent.command('validate').option('--json', 'print JSON'))
+    .description('check a configuration file without a service, without secrets')
+    .option('--print-schema', 'print the JSON Schema of such files instead, for editors')
+    .action(async (options: ValidateOptions) => {
+      const { configurationFileJsonSchema, validateFile } = await loadFiles();
+      if (options.printSchema === true) return terminal.json(configurationFileJsonSchema());
+      const { notes, configs, projects } = await validateFile(options.file, terminal.process.stdin);
+      if (options.json) terminal.json({ valid: true, notes, projects, configs });
+      for (const note of notes) terminal.note(note);
+      terminal.note(`valid: ${projects} projects, ${configs} configs`);
+    });
+}
+
+function onService(command: Command): Command {
+  // Without it the file says by name which projects it is about.
+  const project = new Option('--project <id>', 'the one project of the file is this one: its number, or @current');
+  return withFile(addServiceOptions(command, project))
+    .option('--prune', 'put configs that the file does not list into the bin')
+    .option('--keep-secrets', 'do not look for secrets: those that are set stay as they are');
+}
+
+function withFile(command: Command): Command {
+  return command.addOption(
+    new Option('-f, --file <file>', 'the configuration file; - for stdin').default(fileNameDefault),
+  );
+}

@@ -1,0 +1,111 @@
+import { isDeepStrictEqual } from 'node:util';
+import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
+import { isGiven, ownValue, settingText, withDefaults } from '../../plugins/check-settings.ts';
+import type { PluginField } from '../../plugins/fields.ts';
+import type { ConfigEntry } from './configuration-file.ts';
+import type { Setting, Settings } from './settle-settings.ts';
+import type { PresentConfig } from './target.ts';
+
+/** One field that is to be another; without `before` it is new, without `after` it goes. */
+export interface Change {
+  readonly field: string;
+  readonly before?: JsonValue;
+  readonly after?: JsonValue;
+  /** Before and after are words about a value that nobody may see. */
+  readonly hidden?: true;
+}
+
+/** What the service says of values that nobody can read; by key. Keys that are in neither could not be compared. */
+export interface Compared {
+  readonly same: ReadonlySet<string>;
+  readonly different: ReadonlySet<string>;
+}
+
+/** Keys of secrets and files that are set on both sides, so that only the service can compare them. */
+export function keysToCompare(settings: Settings, present: PresentConfig): string[] {
+  return [...settings].flatMap(([key, setting]) => (isBlind(setting) && isSet(present, key) ? [key] : []));
+}
+
+function isBlind(setting: Setting): boolean {
+  return setting.kind === 'secret' || setting.kind === 'file';
+}
+
+function isSet({ settings }: PresentConfig, key: string): boolean {
+  return isGiven(ownValue(settings, key));
+}
+
+/** Fields beside the settings. */
+export function fieldChanges(
+  entry: ConfigEntry,
+  present: PresentConfig,
+  { name, version }: { readonly name: string; readonly version: string | undefined },
+): Change[] {
+  const pairs: [string, JsonValue, JsonValue][] = [
+    ['name', present.name, name],
+    ['version', present.version, version ?? present.version],
+    ['enabled', present.enabled, entry.enabled ?? true],
+    ['description', present.description, entry.description ?? present.pluginDescription],
+  ];
+  return pairs.flatMap(([field, before, after]) => (before === after ? [] : [{ field, before, after }]));
+}
+
+/** Settings of a config that is there. */
+export function settingChanges(
+  settings: Settings,
+  { settings: stored, fields }: Pick<PresentConfig, 'settings' | 'fields'>,
+  { different }: Pick<Compared, 'different'>,
+): Change[] {
+  const left = fields.filter(({ key }) => !settings.has(key)).flatMap((field) => leftOut(field, stored));
+  const given = [...settings].flatMap(([key, setting]): Change[] => {
+    const field = fields.find((each) => each.key === key);
+    const before = ownValue(stored, key);
+    const name = `settings.${key}`;
+    switch (setting.kind) {
+      case 'value':
+        return valueChange(name, field, before, setting.value);
+      case 'unset':
+        return setting.isSecret || field?.type === 'attachment'
+          ? hiddenRemoval(name, before)
+          : valueChange(name, field, before);
+      case 'secret':
+      case 'file':
+        if (!isGiven(before)) return [{ field: name, after: setting.place, hidden: true }];
+        return different.has(key) ? [{ field: name, before: 'another value', after: setting.place, hidden: true }] : [];
+    }
+  });
+  return [...given, ...left];
+}
+
+/** Settings of a config that is not there yet. */
+export function newSettings(settings: Settings): Change[] {
+  return [...settings].flatMap(([key, setting]): Change[] => {
+    const field = `settings.${key}`;
+    if (setting.kind === 'value') return [{ field, after: setting.value }];
+    return setting.kind === 'unset' ? [] : [{ field, after: setting.place, hidden: true }];
+  });
+}
+
+/** What the file does not name goes back to its default; a secret stays. */
+function leftOut(field: PluginField, stored: JsonObject): Change[] {
+  if (field.secret === true) return [];
+  const before = ownValue(stored, field.key);
+  const name = `settings.${field.key}`;
+  return field.type === 'attachment' ? hiddenRemoval(name, before) : valueChange(name, field, before);
+}
+
+/** None, where what the plugin gets is the same: a default counts as given. */
+function valueChange(name: string, field: PluginField | undefined, before?: JsonValue, after?: JsonValue): Change[] {
+  const effective = (value: JsonValue | undefined): JsonValue | undefined => {
+    if (field === undefined) return isGiven(value) ? value : undefined;
+    const found = withDefaults([field], value === undefined ? {} : { [field.key]: value })[field.key];
+    return found === undefined || field.type === 'json' ? found : settingText(found);
+  };
+  if (isDeepStrictEqual(effective(before), effective(after))) return [];
+  return [{ field: name, ...(isGiven(before) && { before }), ...(isGiven(after) && { after }) } as Change];
+}
+
+function hiddenRemoval(field: string, before: JsonValue | undefined): Change[] {
+  if (!isGiven(before)) return [];
+  const name = isObject(before) && typeof before['name'] === 'string' ? `file ${before['name']}` : 'a value';
+  return [{ field, before: name, hidden: true }];
+}

@@ -1,0 +1,55 @@
+import { readFileSync } from 'node:fs';
+import { basename, resolve } from 'node:path';
+import { isObject, type JsonValue } from '../../base/json.ts';
+import type { CommandProcess } from '../command-process.ts';
+
+/** Where the value of a setting is found instead of in the file. */
+export type Reference = { readonly env: string } | { readonly file: string };
+
+/** Reads what references name. Undefined: it is not there. */
+export interface References {
+  /** A variable, or a file without the line break at its end. An empty variable is not there. */
+  text(reference: Reference): string | undefined;
+  bytes(path: string): Uint8Array | undefined;
+}
+
+/** `folder`: relative paths begin there. */
+export function createReferences(env: CommandProcess['env'], folder: string): References {
+  const bytes = (path: string): Uint8Array | undefined => {
+    try {
+      return readFileSync(resolve(folder, path));
+    } catch {
+      // Whoever needs it says that it is missing, together with all others.
+      return undefined;
+    }
+  };
+  return {
+    bytes,
+    text(reference) {
+      if ('env' in reference) return env[reference.env] === '' ? undefined : env[reference.env];
+      const content = bytes(reference.file);
+      return content === undefined
+        ? undefined
+        : Buffer.from(content)
+            .toString('utf8')
+            .replace(/\r?\n$/, '');
+    },
+  };
+}
+
+/** Undefined for any other value. */
+export function referenceIn(value: JsonValue | undefined): Reference | undefined {
+  if (!isObject(value) || Object.keys(value).length !== 1) return undefined;
+  const { env, file } = value;
+  if (typeof env === 'string' && /^[A-Za-z_]\w*$/.test(env)) return { env };
+  return typeof file === 'string' && file !== '' ? { file } : undefined;
+}
+
+/** `variable TOKEN`, `file secrets/token`. */
+export function placeOf(reference: Reference): string {
+  return 'env' in reference ? `variable ${reference.env}` : `file ${reference.file}`;
+}
+
+export function fileNameOf(path: string): string {
+  return basename(path);
+}

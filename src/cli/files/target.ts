@@ -1,0 +1,127 @@
+import type { JsonObject } from '../../base/json.ts';
+import type { PluginConfigRecord } from '../../contract/plugin-configs.ts';
+import { familyPaths, type Family, type PluginRecord } from '../../contract/plugins.ts';
+import type { ProjectRecord } from '../../contract/projects.ts';
+import { isField, type PluginField, type SchemaEntry } from '../../plugins/fields.ts';
+import type { ApiClient } from '../api-client.ts';
+import { listAll, projectApi, type ApiOptions, type ProjectApi } from '../api-options.ts';
+import { CommandError } from '../exit-codes.ts';
+
+/** A config as the service has it. */
+export interface PresentConfig {
+  readonly id: number;
+  readonly family: Family;
+  /** Slug. */
+  readonly plugin: string;
+  readonly name: string;
+  readonly description: string;
+  readonly enabled: boolean;
+  /** As stored; secrets are masks, files objects that describe them. */
+  readonly settings: JsonObject;
+  /** Of the version that it runs, with what the plugin itself is called. */
+  readonly version: string;
+  readonly fields: readonly PluginField[];
+  readonly pluginName: string;
+  readonly pluginDescription: string;
+  /** Changes with every change that somebody makes. */
+  readonly updatedAt: string;
+}
+
+export interface PresentProject {
+  readonly id: number;
+  readonly name: string;
+  readonly timezone: string;
+  /** In order, without those in the bin. */
+  readonly configs: Readonly<Record<Family, readonly PresentConfig[]>>;
+}
+
+export function configsPath(root: string, family: Family): string {
+  return `${root}/${familyPaths[family]}/`;
+}
+
+/** Those that the key may see. */
+export function listProjects(api: ProjectApi): Promise<ProjectRecord[]> {
+  return listAll<ProjectRecord>(api, '/api/projects/');
+}
+
+/** The plugins that the projects of the organisation can use. */
+export function listPlugins(api: ProjectApi): Promise<PluginRecord[]> {
+  return listAll<PluginRecord>(api, `${api.root}/plugins/`);
+}
+
+export async function readProject(
+  api: ProjectApi,
+  { id, name, timezone }: Pick<ProjectRecord, 'id' | 'name' | 'timezone'>,
+  plugins: readonly PluginRecord[],
+): Promise<PresentProject> {
+  const slugs = new Map(plugins.map((plugin) => [plugin.id, plugin.slug]));
+  const read = async (family: Family): Promise<PresentConfig[]> => {
+    const records = await listAll<PluginConfigRecord>(api, configsPath(rootOf(id), family));
+    return records.map((record) => presentConfig(record, family, slugs.get(record.plugin)));
+  };
+  const [transformation, imports] = [await read('transformation'), await read('import-app')];
+  return { id, name, timezone, configs: { transformation, 'import-app': imports } };
+}
+
+/** A project that is not there yet. */
+export function emptyConfigs(): PresentProject['configs'] {
+  return { transformation: [], 'import-app': [] };
+}
+
+export function rootOf(projectId: number): string {
+  return `/api/projects/${projectId}`;
+}
+
+/** `plugin`: its slug. */
+export function presentConfig(record: PluginConfigRecord, family: Family, plugin: string | undefined): PresentConfig {
+  if (plugin === undefined) {
+    throw new CommandError('failed', `config ${record.id} has a plugin that is not listed; try again`);
+  }
+  const info = JSON.parse(record.plugin_info) as {
+    readonly name: string;
+    readonly description: string;
+    readonly version: string;
+    readonly config_schema: readonly SchemaEntry[];
+  };
+  return {
+    id: record.id,
+    family,
+    plugin,
+    name: record.name,
+    description: record.description,
+    enabled: record.enabled,
+    settings: JSON.parse(record.config) as JsonObject,
+    version: info.version,
+    fields: info.config_schema.filter(isField),
+    pluginName: info.name,
+    pluginDescription: info.description,
+    updatedAt: record.updated_at,
+  };
+}
+
+export function fieldsOfPlugin({ config_schema }: PluginRecord): readonly PluginField[] {
+  return (config_schema as readonly SchemaEntry[]).filter(isField);
+}
+
+/** Waits where the service limits the rate: a file of many configs takes more calls than it allows in a minute. */
+export function patientApi(options: ApiOptions, note: (line: string) => void): ProjectApi {
+  const api = projectApi(options);
+  const patiently = async <T>(call: () => Promise<T>): Promise<T> => {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await call();
+      } catch (error) {
+        if (!(error instanceof CommandError) || error.reason !== 'rateLimited' || attempt === attemptsMax) throw error;
+        const waitSeconds = Math.min(error.waitSeconds ?? 5, waitSecondsMax);
+        note(`the service limits the rate; going on in ${waitSeconds} s`);
+        await new Promise((resolve) => setTimeout(resolve, waitSeconds * 1000));
+      }
+    }
+  };
+  const get: ApiClient['get'] = (path, query) => patiently(() => api.get(path, query));
+  const send: ApiClient['send'] = (...request) => patiently(() => api.send(...request));
+  return { ...api, get, send };
+}
+
+const attemptsMax = 20;
+const waitSecondsMax = 60;
