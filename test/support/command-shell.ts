@@ -21,13 +21,18 @@ export interface CommandShell extends AsyncDisposable {
   run(script: string, cwd: string): Promise<string>;
 }
 
-export async function openCommandShell(): Promise<CommandShell> {
+export interface ShellOptions {
+  /** Whether the command line finds what the script exports, as a process does. */
+  readonly exports?: boolean;
+}
+
+export async function openCommandShell({ exports = false }: ShellOptions = {}): Promise<CommandShell> {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-shell-'));
   const socket = join(folder, 'socket');
   // A process has one working directory: one command after the other.
   let last: Promise<unknown> = Promise.resolve();
   const server = createServer({ allowHalfOpen: true }, (connection) => {
-    last = last.then(() => answer(connection));
+    last = last.then(() => answer(connection, exports));
   });
   await new Promise<void>((resolve) => server.listen(socket, resolve));
   return {
@@ -44,21 +49,21 @@ export async function openCommandShell(): Promise<CommandShell> {
   };
 }
 
-/** What the client hands over: what the command line finds in its process. */
+/** What the client hands over. */
 interface Request {
   readonly args: string[];
   readonly cwd: string;
   readonly env: Record<string, string>;
 }
 
-async function answer(connection: Socket): Promise<void> {
+async function answer(connection: Socket, exports: boolean): Promise<void> {
   const { args, cwd, env } = JSON.parse(await text(connection)) as Request;
   // As for a person, who reads on before the next command.
   await ageFiles(cwd);
   const home = process.cwd();
   process.chdir(cwd);
   try {
-    connection.end(JSON.stringify(await runCommand(args, { env })));
+    connection.end(JSON.stringify(await runCommand(args, exports ? { env } : {})));
   } finally {
     process.chdir(home);
   }

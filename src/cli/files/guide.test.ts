@@ -15,7 +15,7 @@ let shell: CommandShell;
 let service: string;
 beforeAll(async () => {
   configs = await startConfigsApp({ plugins: builtInPlugins });
-  shell = await openCommandShell();
+  shell = await openCommandShell({ exports: true });
   await configs.app.app.listen({ host: '127.0.0.1', port: 0 });
   const { port } = configs.app.app.server.address() as AddressInfo;
   service = `export MILLRACE_URL=http://127.0.0.1:${port} MILLRACE_API_KEY=${await configs.app.key()}\n`;
