@@ -56,7 +56,7 @@ export interface PipelineDeps {
   /** Stops the pipeline when aborted, as stop() does. */
   readonly signal?: AbortSignal;
   /** Least time between two small inserts of a lane, ms. Default 100. */
-  readonly gapMs?: number | (() => number);
+  readonly gapMs?: number;
   /** How often to look whether persons are to be made anew, ms. Default 1,000. */
   readonly rebuildLookMs?: number;
   /** What it shares with the consumers of other slots in its process. Default: it is alone. */
@@ -385,7 +385,7 @@ class Consumer {
   /** A lane rests after a small insert, so that events gather: every insert costs the store a part. */
   #restMs(lane: Lane): number {
     const { gapMs = gapMsDefault } = this.#deps;
-    return this.#smallInsertAt[lane] + (typeof gapMs === 'number' ? gapMs : gapMs()) - performance.now();
+    return this.#smallInsertAt[lane] + gapMs - performance.now();
   }
 
   #lags(lane: Lane, seconds: number): void {

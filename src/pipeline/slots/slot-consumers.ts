@@ -38,7 +38,10 @@ const staleMs = 250;
 const rebuildLookMs = 1000;
 /** Large windows of all slots in memory. */
 const largeWindowsMax = 4;
-/** While a process holds more slots than this, each rests longer between small inserts, so that the store gets no more of them. */
+/**
+ * Where there are more slots than this, each rests longer between small inserts, so that the store gets no more of them. It counts all
+ * slots, not those of the process: how many inserts come, and what an event costs, does not depend on how many processes there are.
+ */
 const slotsAtFullPace = 8;
 
 interface Member {
@@ -129,7 +132,7 @@ function sharedBy({ db, metrics, slots }: SlotConsumersDeps, members: ReadonlyMa
     metrics.set('millrace_source_lag_seconds', { lane }, worst);
   };
   return {
-    gapMs: (): number => gapMsDefault * Math.ceil(count() / slotsAtFullPace),
+    gapMs: gapMsDefault * Math.ceil(slots / slotsAtFullPace),
     /** A project with transformations, as they were last read. */
     isSpread: (projectId: number): boolean => spread.has(projectId),
     showLags: (): void => lanes.forEach(showLag),
