@@ -9,6 +9,8 @@ export interface BatchShape {
   /** The timestamps spread evenly over so many months back from `endMs`. */
   readonly months: number;
   readonly historical: boolean;
+  /** Every event sets properties of its person. Default: none does. */
+  readonly sets?: boolean;
 }
 
 const endMs = Date.UTC(2025, 5, 28);
@@ -46,6 +48,9 @@ function event(random: () => number, shape: BatchShape): object {
       width: 1440,
       returning: random() < 0.5,
       locale: 'en-GB',
+      ...(shape.sets === true && {
+        $set: { plan: random() < 0.2 ? 'paid' : 'free', visits: Math.floor(random() * 1000) },
+      }),
     },
   };
 }

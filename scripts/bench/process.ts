@@ -1,7 +1,10 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { readFileSync, readdirSync } from 'node:fs';
 
-/** CPU seconds (user and system, every thread) of a process and all its living descendants. Linux only. */
+/**
+ * CPU seconds (user and system, every thread) of a process and all its descendants, also of those that have ended and were waited
+ * for. Linux only.
+ */
 export function cpuSecondsOfTree(pid: number): number {
   return processTree(pid).reduce((sum, member) => sum + cpuSeconds(member), 0);
 }
@@ -19,11 +22,13 @@ export function residentBytes(pid: number): number {
 const ticksPerSecond = 100;
 
 function cpuSeconds(pid: number): number {
-  // Fields after the command name, which may hold spaces: state is number 3, utime 14, stime 15.
+  // Fields after the command name, which may hold spaces: state is number 3, utime 14, stime 15; 16 and 17 are those of children
+  // that have ended.
   const fields = readProc(pid, 'stat')
     .replace(/^.*\) /s, '')
     .split(' ');
-  return (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) / ticksPerSecond;
+  const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
+  return ticks / ticksPerSecond;
 }
 
 function processTree(root: number): number[] {

@@ -16,7 +16,7 @@ import { freePort } from '../../scripts/with-server.ts';
 const version = '4.1.0';
 const javaMin = 17;
 const downloadMs = 240_000;
-const startMs = 120_000;
+const startMs = 300_000;
 const clusterId = 'bWlsbHJhY2UtdGVzdC1rZg';
 /** Of every process. */
 const nodeSettings = {

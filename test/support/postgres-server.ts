@@ -1,6 +1,6 @@
 /** A PostgreSQL server for tests: on loopback only, its data in a directory that is given. */
 import { execFileSync } from 'node:child_process';
-import { existsSync, globSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { chmod, chown, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { freePort } from '../../scripts/with-server.ts';
@@ -22,6 +22,8 @@ export function findPostgres(): string | undefined {
 
 export interface PostgresServer {
   readonly url: string;
+  /** The process whose children serve the connections. */
+  pid(): number;
   /** Ends it as a crash would, and starts it again: ready when it returns. */
   restart(): void;
   stop(): void;
@@ -55,7 +57,9 @@ export async function startPostgres(binaries: string, directory: string): Promis
     stop();
     start();
   };
-  return { url: `postgres://postgres@127.0.0.1:${port}/postgres`, restart, stop };
+  // Its first line.
+  const pid = (): number => Number.parseInt(readFileSync(join(data, 'postmaster.pid'), 'utf8'), 10);
+  return { url: `postgres://postgres@127.0.0.1:${port}/postgres`, pid, restart, stop };
 }
 
 /** Durability costs time and proves nothing here: the data is thrown away. */
