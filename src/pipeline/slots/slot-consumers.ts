@@ -39,8 +39,8 @@ const rebuildLookMs = 1000;
 /** Large windows of all slots in memory. */
 const largeWindowsMax = 4;
 /**
- * Where there are more slots than this, each rests longer between small inserts, so that the store gets no more of them. It counts all
- * slots, not those of the process: how many inserts come, and what an event costs, does not depend on how many processes there are.
+ * Where there are more slots than this, each rests longer between small inserts, so that the store gets no more of them. All slots
+ * count, not those of the process: how many inserts come does not depend on how many processes there are.
  */
 const slotsAtFullPace = 8;
 
