@@ -14,6 +14,7 @@ const entries = {
   millrace: 'cli/main.ts',
   'pipeline-thread': 'service/pipeline-thread.ts',
   'import-thread': 'service/import-thread.ts',
+  'check-thread': 'imports/stages/check/check-thread.ts',
   'log-writer-thread': 'eventlog/sqlite/writer-thread.ts',
   'store-process': 'eventstore/chdb/process.ts',
   'plugin-process': 'sandbox/child/main.ts',

@@ -1,5 +1,5 @@
 import { fork } from 'node:child_process';
-import { createWriteStream, mkdirSync } from 'node:fs';
+import { createWriteStream, linkSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -34,6 +34,8 @@ export async function benchImports(records: number): Promise<string> {
   const file = join(dir.path, 'import-files', 'mixpanel.ndjson');
   mkdirSync(join(dir.path, 'import-files'));
   await pipeline(Readable.from(lines(records)), createWriteStream(file));
+  const single = await inThreads(file, 1);
+  const double = await inThreads(file, 2);
   const ours = await wholeRun(dir.path);
   const raw = await insertRaw(events(records));
   const packaged = await throughPackage(file);
@@ -49,9 +51,34 @@ export async function benchImports(records: number): Promise<string> {
     row('(a) raw insert of the same rows', raw.perCpuSecond, raw.perSecond),
     ...(packaged === undefined ? [] : besidePackage(records, ours, packaged, row)),
     '',
+    '(i) An import with 1 and 2 threads:',
+    '',
+    '| threads | export and check, records/s | of one | µs of CPU a record | the run, events/s |',
+    '|---|---|---|---|---|',
+    ...[single, double].map((run, index) => threadsRow(index + 1, records, run, single)),
+    '',
     `Peak memory: the service ${megabytes(ours.ownPeakBytes)}, with its store ${megabytes(ours.peakBytes)}${packaged === undefined ? '' : `, mixpanel-import ${megabytes(packaged.peakBytes)}`}.`,
     `Seconds by stage (of CPU): ${ours.stages}.`,
   ].join('\n');
+}
+
+/** The same file once more, in a service of its own. */
+async function inThreads(file: string, threads: number): Promise<WholeRun> {
+  const dir = benchDataDir();
+  mkdirSync(join(dir.path, 'import-files'));
+  linkSync(file, join(dir.path, 'import-files', 'mixpanel.ndjson'));
+  try {
+    return await wholeRun(dir.path, threads);
+  } finally {
+    dir.remove();
+  }
+}
+
+function threadsRow(threads: number, records: number, run: WholeRun, single: WholeRun): string {
+  const perSecond = records / run.unsent.seconds;
+  const ratio = single.unsent.seconds / run.unsent.seconds;
+  const micros = (run.unsent.cpuSeconds / records) * 1e6;
+  return `| ${threads} | ${thousands(perSecond)} | **${ratio.toFixed(2)}** | ${micros.toFixed(1)} | ${thousands(run.perSecond)} |`;
 }
 
 type Row = (name: string, perCpu: number, perSecond: number) => string;
@@ -107,8 +134,8 @@ interface WholeRun {
   readonly stages: string;
 }
 
-async function wholeRun(dataDir: string): Promise<WholeRun> {
-  const server = await startMillrace(dataDir);
+async function wholeRun(dataDir: string, threads = 0): Promise<WholeRun> {
+  const server = await startMillrace(dataDir, { MILLRACE_IMPORT_THREADS: String(threads) });
   try {
     return await runOn(server);
   } finally {

@@ -24,7 +24,11 @@ export function benchDataDir(): { path: string; remove: () => void } {
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-export async function startMillrace(dataDir: string): Promise<MillraceProcess> {
+/** `more`: further variables of its environment. */
+export async function startMillrace(
+  dataDir: string,
+  more: Readonly<Record<string, string>> = {},
+): Promise<MillraceProcess> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const started = performance.now();
@@ -37,6 +41,7 @@ export async function startMillrace(dataDir: string): Promise<MillraceProcess> {
       MILLRACE_BOOTSTRAP_PERSONAL_API_KEY: benchPersonalKey,
       MILLRACE_API_RATE_LIMIT: 'off',
       MILLRACE_LOG_LEVEL: 'error',
+      ...more,
     },
     stdio: ['ignore', 'ignore', 'inherit'],
   });

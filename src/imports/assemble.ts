@@ -38,6 +38,8 @@ export interface AssembleDeps {
   readonly failpoint: Failpoint;
   /** Of JSON, one event: what the target takes. */
   readonly eventBytesMax: number;
+  /** In which records are checked. */
+  readonly threads: number;
   readonly openSource: () => Promise<Source>;
   /** Undefined: there is no key to load with. */
   readonly openTarget: () => Promise<Target | undefined>;
@@ -90,7 +92,7 @@ export function assembleStages(deps: AssembleDeps): RunStages {
 }
 
 function stagesOn(deps: AssembleDeps): RunStages {
-  const { db, staging, quota, clock, failpoint, words, eventBytesMax } = deps;
+  const { db, staging, quota, clock, failpoint, words, eventBytesMax, threads } = deps;
   const earlier = deps.earlier ?? earlierRunsIn(db);
   const target = async (): Promise<Target> => {
     const opened = await deps.openTarget();
@@ -120,6 +122,7 @@ function stagesOn(deps: AssembleDeps): RunStages {
         project,
         earlier,
         eventBytesMax,
+        threads,
         clock,
         failpoint,
         words,

@@ -38,6 +38,8 @@ export const stagingKeys = {
   /** Events of one segment, by day: frames of zstd, one day each; and where they are (JSON). */
   spill: (run: string, part: number, segment: number) => `${run}/spills/${pad(part)}-${pad(segment)}.zst`,
   spillIndex: (run: string, part: number, segment: number) => `${run}/spills/${pad(part)}-${pad(segment)}.json`,
+  /** What a segment tells the check of the others, beside its spill. */
+  handOver: (run: string, part: number, segment: number) => `${run}/spills/${pad(part)}-${pad(segment)}.bin`,
   /** Events of one day as they are sent: frames of zstd, one batch each; and where they are (JSON, DayIndex). */
   day: (run: string, day: string) => `${run}/days/${day}.zst`,
   dayIndex: (run: string, day: string) => `${run}/days/${day}.json`,

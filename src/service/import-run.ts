@@ -14,6 +14,7 @@ import { agreementFacts, freeStoreBytes } from './historical-limits.ts';
 import { assembleStages } from '../imports/assemble.ts';
 import type { DiskQuota } from '../imports/stages/export/disk-quota.ts';
 import { fieldWords } from '../imports/run/advice-words.ts';
+import { threadCount } from '../imports/stages/check/thread-count.ts';
 import { knownEventNames } from '../imports/targets/known-event-names.ts';
 import { getRunSecrets } from '../imports/run/run-store.ts';
 import type { OpenStages } from '../imports/run/run-worker.ts';
@@ -61,6 +62,7 @@ export function createImportStages(deps: ImportRunDeps, run: Run): OpenStages {
   const stages = assembleStages({
     ...deps,
     eventBytesMax: deps.settings.captureEventBytesMax,
+    threads: threadCount(deps.settings.importThreads),
     openSource: async () => {
       await mkdir(tempDir, { recursive: true, mode: 0o700 });
       return await openImportSource(deps, run, tempDir);

@@ -57,6 +57,7 @@ await startRunWorker({
       quota: createDiskQuota({ staging, budgetBytes: 0, freeBytes: async () => undefined }),
       clock,
       failpoint: () => {},
+      threads: 1,
       eventBytesMax: 1_000_000,
       openSource: async () =>
         files.createSource(

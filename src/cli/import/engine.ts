@@ -6,6 +6,7 @@ import { flagWords } from '../../imports/run/advice-words.ts';
 import type { RunStages } from '../../imports/run/leased-run.ts';
 import { startRunWorker } from '../../imports/run/run-worker.ts';
 import type { Source } from '../../imports/source.ts';
+import { threadCount } from '../../imports/stages/check/thread-count.ts';
 import { openHttpTarget } from '../../imports/targets/http-target.ts';
 import { directRequest } from '../../imports/targets/http-request.ts';
 import type { OpenRunTransform } from '../../imports/stages/check/run-transform.ts';
@@ -80,6 +81,7 @@ async function stagesFor({ db, dir, request, openTransform }: EngineDeps, source
     openTable: async (path) => tableSource(request, path, dir.temp),
     failpoint: () => {},
     eventBytesMax,
+    threads: threadCount(request.threads),
     targetMissing: 'expected a project key to load with; give --api-key',
   });
 }

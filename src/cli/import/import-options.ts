@@ -28,6 +28,7 @@ export interface ImportOptions extends RunScopeOptions {
   readonly transformSetting?: readonly string[];
   readonly stateDir: string;
   readonly again?: boolean;
+  readonly threads?: string;
   /** Refused: an import of the command line went to another service. */
   readonly replace?: string | boolean;
   /** False: `--no-preflight`. */
@@ -101,6 +102,7 @@ export function addRunOptions(command: Command): Command {
       '--rejected-max <share>',
       'share of the records that may be rejected, 1% or 0.01; with more nothing is sent. Otherwise none may be',
     )
+    .option('--threads <count>', 'threads in which records are checked; otherwise one for each core, 8 at most')
     .option('--no-preflight', 'begin without a look at target, keys, disk and source')
     .option('--again', 'start anew although the same import is done, or the same records were loaded under other names')
     .option('--rejected <file>', 'write records that did not get in, with the reason, as NDJSON')

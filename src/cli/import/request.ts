@@ -32,6 +32,8 @@ export interface ImportRequest {
   /** Undefined where nothing is sent. */
   readonly apiKey: string | undefined;
   readonly personalApiKey: string | undefined;
+  /** In which records are checked; 0: as many as fit the machine. */
+  readonly threads: number;
 }
 
 export type RequestOptions = Omit<ImportOptions, 'stateDir' | 'progress' | 'preflight'>;
@@ -78,6 +80,7 @@ export function requestOf(slug: string, paths: readonly string[], given: Request
     },
     transform: transformOf(given, cwd),
     apiKey: given.apiKey,
+    threads: countOf('--threads', given.threads ?? '0', 0),
     personalApiKey:
       given.personalApiKey === undefined ? undefined : textOrFile('--personal-api-key', given.personalApiKey),
   };

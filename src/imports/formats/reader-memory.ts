@@ -1,4 +1,4 @@
-import { createOccurrences, type Occurrences } from './occurrences.ts';
+import { createOccurrences, type IdCounter } from './occurrences.ts';
 
 /**
  * What a reader remembers of the records before: all by which its answers depend on their order. Whoever reads records in pieces,
@@ -6,7 +6,7 @@ import { createOccurrences, type Occurrences } from './occurrences.ts';
  */
 export interface ReaderMemory {
   /** Each call makes a table of its own. */
-  occurrences(): Occurrences;
+  occurrences(): IdCounter;
   /** Links between ids that were made already. */
   readonly links: Links;
   /** What was said last. */

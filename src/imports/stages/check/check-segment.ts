@@ -10,6 +10,8 @@ import { createConverter, type ReadyEvent, type RefusedEvent } from './convert-e
 import type { HeldLines } from './add-faults.ts';
 import { hashIdentity, hashText } from './event-keys.ts';
 import type { UnmappedNames } from './find-unmapped.ts';
+import { emptyResult } from './findings.ts';
+import type { SegmentLinks } from './repeated-links.ts';
 import { createRejectedFile, type RejectedFile } from './rejected-file.ts';
 import { segmentLines, type SegmentLine } from './segment-lines.ts';
 import { createSegmentTally, type SegmentTally } from './segment-tally.ts';
@@ -18,12 +20,14 @@ import { emptyBlockEvent } from './spill-block.ts';
 import type { SpillBuffer, SpillFile } from './spill-buffer.ts';
 import { transformRecords, type ReadRecord } from './transform-records.ts';
 
-/** What the segments of a run have in common; one at a time is checked. */
+/** What a segment is checked with; one at a time. */
 export interface SegmentCheckDeps {
   readonly runId: string;
   readonly read: RecordReader;
+  /** Links that the reader makes once in the segment; undefined: it makes them once in the run. */
+  readonly links: SegmentLinks | undefined;
   readonly buffer: SpillBuffer;
-  readonly devices: SharedDevices;
+  readonly devices: Pick<SharedDevices, 'add'>;
   readonly unmapped: UnmappedNames;
   /** Where the time of a record stands; undefined: the format does not say. */
   readonly times: RecordTimes | undefined;
@@ -54,7 +58,6 @@ export interface SegmentCheck {
 
 /** Records between two looks at the signal; also how long others in the thread have to wait. */
 const recordsPerTurn = 500;
-const emptyResult = 'nothing to import in the record';
 
 export function checkSegment(deps: SegmentCheckDeps, place: SegmentPlace): SegmentCheck {
   const tally = createSegmentTally(deps.unmapped, deps.sampled, deps.now);
@@ -158,7 +161,8 @@ function createCounter(
     now,
     names: { onKey: tally.property, onNestedKey: tally.odd.property },
   });
-  const put = createPut(deps.buffer, tally);
+  const put = createPut(deps, tally);
+  let isAlone = false;
   const held = deps.held.get(place.part);
   const reject = (
     { code, reason }: Pick<RejectedRecord, 'code' | 'reason'>,
@@ -188,6 +192,7 @@ function createCounter(
       else {
         tally.convert(place.part, line, text, result.events);
         noteDevices(deps.devices, result.events);
+        isAlone = result.events.length === 1;
         return result.events;
       }
       return [];
@@ -195,8 +200,10 @@ function createCounter(
     refuse,
     take: (event, line, text) => {
       const converted = convert(event);
-      tally.odd.event(event);
-      if (converted.kind === 'ready') return put(converted);
+      // The event that it comes with says the same.
+      const isLink = deps.links?.has(event) === true;
+      if (!isLink) tally.odd.event(event);
+      if (converted.kind === 'ready') return put(converted, isLink ? { isAlone } : undefined);
       if (converted.code === 'invalid_event_timestamp') tally.odd.time(event.timestamp);
       refuse(converted, line, text);
       return true;
@@ -256,7 +263,7 @@ function readSafely(read: RecordReader, record: unknown): RecordResult {
   }
 }
 
-function noteDevices(devices: SharedDevices, events: readonly WireEvent[]): void {
+function noteDevices(devices: Pick<SharedDevices, 'add'>, events: readonly WireEvent[]): void {
   for (const { event, distinct_id: id, properties } of events) {
     if (event !== '$identify') continue;
     const anonymous = properties['$anon_distinct_id'];
@@ -265,22 +272,23 @@ function noteDevices(devices: SharedDevices, events: readonly WireEvent[]): void
 }
 
 interface Put {
-  /** False: the buffer is full; flush it, then call `again`. */
-  (event: ReadyEvent): boolean;
+  /** `link`: it is one. False: the buffer is full; flush it, then call `again`. */
+  (event: ReadyEvent, link: { readonly isAlone: boolean } | undefined): boolean;
   again(): void;
 }
 
 /** Counts an event and puts it into the buffer. */
-function createPut(buffer: SpillBuffer, tally: SegmentTally): Put {
+function createPut({ buffer, links }: Pick<SegmentCheckDeps, 'buffer' | 'links'>, tally: SegmentTally): Put {
   const id = { low: 0, high: 0 };
   const key = { low: 0, high: 0 };
   const sum = new Uint32Array(2);
   const row = emptyBlockEvent();
   let json = '';
-  const put = (event: ReadyEvent): boolean => {
+  const put = (event: ReadyEvent, link: { readonly isAlone: boolean } | undefined): boolean => {
     hashText(event.distinctId, id);
-    const { index, hash } = tally.event(event, id);
+    const { index, hash } = link === undefined ? tally.event(event, id) : tally.link(event, id);
     hashIdentity(event.uuid, hash, id, key);
+    if (link !== undefined) links?.add(key, { micros: event.micros, name: index, ...link });
     identityWords(event.uuid, event.distinctId, event.micros, sum);
     row.micros = event.micros;
     row.keyLow = key.low;

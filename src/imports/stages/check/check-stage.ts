@@ -1,14 +1,8 @@
 import type { Clock } from '../../../base/clock.ts';
 import type { Failpoint } from '../../../base/failpoint.ts';
-import { freeMemory } from '../../../base/free-memory.ts';
-import { createChosenReader } from '../../choosing/chosen-reader.ts';
-import type { JoinTable } from '../../choosing/join-table.ts';
 import { readTables, type TableDeps } from './read-tables.ts';
-import { FormatOptionsError, type Format, type NameTable, type RecordReader } from '../../formats/format.ts';
-import { parseNames } from '../../formats/names.ts';
-import { findFormat, formats } from '../../formats/registry.ts';
 import { fieldWords, type AdviceWords } from '../../run/advice-words.ts';
-import { RunFailedError, type LeasedRun, type RunStage, type StoredPart } from '../../run/leased-run.ts';
+import type { LeasedRun, RunStage, StoredPart } from '../../run/leased-run.ts';
 import { readLeftOut } from '../export/left-out-files.ts';
 import { createTargetRetry } from '../stage-retry.ts';
 import { readSegment as standardReadSegment, type ReadSegment } from './read-segment.ts';
@@ -17,22 +11,29 @@ import type { Run, RunTotals } from '../../run/run.ts';
 import type { EarlierRuns } from '../../run/same-records.ts';
 import { stagingKeys, type Staging } from '../../staging.ts';
 import { TargetUnreadableError, type TargetReader } from '../../target.ts';
-import { createCheckProgress, type CheckProgress } from './check-progress.ts';
+import { createCheckProgress } from './check-progress.ts';
 import { runsToReplace } from './assert-check-passed.ts';
 import { checkResult } from './check-result.ts';
-import { checkSegment, replaySegment, type SegmentCheckDeps } from './check-segment.ts';
+import { checkInOrder } from './check-in-order.ts';
+import { checkSideBySide, lackHandOver } from './check-side-by-side.ts';
 import { addFaults, readHeldLines } from './add-faults.ts';
 import { addFindings, createSum, type Sum } from './findings.ts';
-import { findUnmapped } from './find-unmapped.ts';
+import { openReader } from './open-reader.ts';
+import { createRepeatedLinks } from './repeated-links.ts';
 import type { DayRun } from './merge-runs.ts';
-import { prepareDays, type DayLimits, type SpilledDays } from './prepare-days.ts';
+import type { DayLimits } from './merge-day.ts';
+import { prepareDays, type SpilledDays } from './prepare-days.ts';
+import { openCheckWorkers, type CheckWorkers } from './check-workers.ts';
 import { createSharedDevices } from './shared-devices.ts';
 import { runTransform, type OpenRunTransform } from './run-transform.ts';
-import { createSpillBuffer, type SpillLimits } from './spill-buffer.ts';
+import type { SpillLimits } from './spill-buffer.ts';
 import { noStoredEvents, readStoredEvents, type StoredEvents } from './stored-events.ts';
-import { readSpillIndex, writeSpillIndex } from './spill-index.ts';
+import { readSpillIndex } from './spill-index.ts';
 
-export interface CheckLimits extends SpillLimits, DayLimits {}
+export interface CheckLimits extends SpillLimits, DayLimits {
+  /** Of records before compression, for which it is worth it to start a thread. */
+  readonly threadBytesMin: number;
+}
 
 const standardLimits: CheckLimits = {
   bufferBytes: 64 << 20,
@@ -41,6 +42,7 @@ const standardLimits: CheckLimits = {
   readAheadBytes: 16 << 20,
   frameEvents: 1000,
   frameBytes: 4 << 20,
+  threadBytesMin: 16 << 20,
 };
 
 export interface CheckDeps {
@@ -60,6 +62,8 @@ export interface CheckDeps {
   /** Of JSON, one event: what the door takes. */
   readonly eventBytesMax: number;
   readonly clock: Clock;
+  /** Segments that are checked side by side, each in a thread of its own from two on; default 1. */
+  readonly threads?: number;
   readonly readSegment?: ReadSegment;
   /**
    * `import_spill_written`, `import_segment_checked`, `import_day_written`, `import_day_index_written`,
@@ -72,7 +76,10 @@ export interface CheckDeps {
   readonly words?: AdviceWords;
 }
 
-type Ready = Required<Omit<CheckDeps, 'project' | 'reader' | 'earlier' | 'openTable' | 'openTransform' | 'limits'>> & {
+/** With every default. */
+export type Ready = Required<
+  Omit<CheckDeps, 'project' | 'reader' | 'earlier' | 'openTable' | 'openTransform' | 'limits'>
+> & {
   readonly openTable: CheckDeps['openTable'];
   readonly openTransform: CheckDeps['openTransform'];
   readonly earlier: CheckDeps['earlier'];
@@ -99,39 +106,47 @@ export function createCheckStage(deps: CheckDeps): RunStage {
     readSegment: deps.readSegment ?? standardReadSegment,
     failpoint: deps.failpoint ?? (() => {}),
     words: deps.words ?? fieldWords,
+    threads: deps.threads ?? 1,
     limits: { ...standardLimits, ...deps.limits },
   };
   return async (leased) => {
-    openReader(leased.run, []);
+    openReader(leased.run);
     if (await isDone(ready, leased)) return;
     const tables = await readTables(ready, leased);
     const read = openReader(leased.run, tables);
     const transform = await runTransform(ready, leased.run);
-    const parts = await leased.parts();
+    // Choosing and transforming remember what they have seen, and go through the segments one after the other.
+    const isAlone = transform === undefined && leased.run.options.choice === undefined;
+    const parts = await partsOf(ready, leased, isAlone);
     const progress = createCheckProgress(leased, ready.clock, sizeOf(parts));
     const held = await readHeldLines(ready.staging, leased.run.id);
-    const checking = startParts(ready, leased, read, { held, transform });
-    for (const part of parts) {
-      await checkPart(ready, leased, checking, part, progress);
-      progress.part();
-    }
+    const devices = createSharedDevices();
+    const links = createRepeatedLinks();
+    const checking = { deps: ready, leased, parts, progress, held, devices };
+    await using workers = openWorkers(ready, leased, parts);
+    if (isAlone) await checkSideBySide({ ...checking, links, workers });
+    else await checkInOrder({ ...checking, reader: read, transform });
     const sum = createSum();
     const spilled = await readSpills(ready.staging, leased.run.id, parts, sum);
+    links.addTo(sum, ready.clock.now());
     const faults = await addFaults(ready.staging, leased.run.id, parts, sum.errors);
     const onDay = progress.day;
     const replaced = await replacedRuns(ready, leased, parts);
     const stored = await storedEvents(ready, leased, sum, replaced);
-    const repeated = await prepareDays({ ...ready, onDay, stored }, leased, spilled);
+    const repeated = await prepareDays({ ...ready, onDay, stored, links, workers }, leased, {
+      ...spilled,
+      events: sum.counts.events,
+    });
     const days = await leased.days();
     const result = checkResult({
       sum,
       days,
-      devices: checking.devices,
+      devices,
       faults,
       repeated,
       options: { ...leased.run.options, ...alreadyReplaced(leased.run) },
       words: ready.words,
-      times: checking.times,
+      times: read.format.times,
       tables,
       sameRecords: (await ready.earlier?.sameRecords({ run: leased.run, parts, days })) ?? [],
       replaces: replaced.length === 0 ? [] : ((await ready.planReplace?.(replaced)) ?? []),
@@ -144,6 +159,34 @@ export function createCheckStage(deps: CheckDeps): RunStage {
     progress.finish(result.totals);
     await leased.flush();
   };
+}
+
+/** As many as are asked for and worth their start. */
+function openWorkers(
+  { staging, limits, threads, eventBytesMax }: Ready,
+  { run, signal }: LeasedRun,
+  parts: readonly StoredPart[],
+): CheckWorkers {
+  const { format, formatOptions, names } = run.options;
+  const options = { format, formatOptions, ...(names !== undefined && { names }) };
+  const { bufferBytes, blockBytes, threadBytesMin } = limits;
+  const { bytes } = sizeOf(parts);
+  return openCheckWorkers(
+    {
+      setup: { runId: run.id, reader: { options, createdAt: run.createdAt }, eventBytesMax },
+      limits: { bufferBytes, blockBytes },
+      staging,
+      signal,
+    },
+    Math.max(1, Math.min(threads, Math.ceil(bytes / threadBytesMin))),
+  );
+}
+
+async function partsOf({ staging }: Ready, leased: LeasedRun, isAlone: boolean): Promise<readonly StoredPart[]> {
+  const parts = await leased.parts();
+  if (!isAlone || !(await lackHandOver(staging, leased.run.id, parts))) return parts;
+  await startAnew(staging, leased, parts);
+  return await leased.parts();
 }
 
 /** What these have stored will be gone when this run loads. */
@@ -178,29 +221,6 @@ async function storedEvents(
   }
 }
 
-/** A new reader by the options of the run. Throws RunFailedError. */
-function openReader(
-  run: Run,
-  tables: readonly JoinTable[],
-): { readonly format: Format; readonly names: NameTable; readonly read: RecordReader } {
-  const { format: slug, formatOptions, names: given, choice } = run.options;
-  const format = findFormat(slug);
-  if (format === undefined) {
-    const known = formats.map((each) => each.slug).join(', ');
-    throw new RunFailedError(`expected a format that is known (${known}), got: ${slug}; name one of them`, {
-      advice: 'startAnew',
-    });
-  }
-  try {
-    const names = given === undefined ? format.names : parseNames(format.names, given);
-    const rules = { tables, times: format.times, now: run.createdAt };
-    return { format, names, read: createChosenReader(() => format.createReader(formatOptions, names), choice, rules) };
-  } catch (cause) {
-    if (!(cause instanceof FormatOptionsError)) throw cause;
-    throw new RunFailedError(`${cause.message}; correct the format options`, { advice: 'startAnew', cause });
-  }
-}
-
 /**
  * A result with everything checked: the run was interrupted between the stages. A result with something that is not: a
  * check anew, which begins by removing what the one before has left, the result last.
@@ -223,11 +243,16 @@ async function isDone({ staging, clock }: Ready, leased: LeasedRun): Promise<boo
     await leased.flush();
     return true;
   }
-  for (const part of parts) await leased.savePart(part.seq, { checked: 0, checkState: '' });
-  await leased.resetDays('days');
-  for (const what of ['spills/', 'days/', 'rejected/check-']) await staging.remove(`${id}/${what}`);
+  await startAnew(staging, leased, parts);
   await staging.remove(key);
   return false;
+}
+
+/** Forgets what was checked. */
+async function startAnew(staging: Staging, leased: LeasedRun, parts: readonly StoredPart[]): Promise<void> {
+  for (const part of parts) await leased.savePart(part.seq, { checked: 0, checkState: '' });
+  await leased.resetDays('days');
+  for (const what of ['spills/', 'days/', 'rejected/check-']) await staging.remove(`${leased.run.id}/${what}`);
 }
 
 /** With the days and the result written they are needed no more, and they are as large as the days. */
@@ -246,91 +271,11 @@ function sizeOf(parts: readonly StoredPart[]): { parts: number; records: number;
   return size;
 }
 
-function startParts(
-  { limits, eventBytesMax, clock }: Ready,
-  leased: LeasedRun,
-  reader: ReturnType<typeof openReader>,
-  { held, transform }: Pick<SegmentCheckDeps, 'held' | 'transform'>,
-): SegmentCheckDeps {
-  const { format, names, read } = reader;
-  return {
-    runId: leased.run.id,
-    read,
-    buffer: createSpillBuffer(limits),
-    devices: createSharedDevices(),
-    times: format.times,
-    unmapped: findUnmapped(format.slug, format.names, names),
-    sampled: new Set(),
-    eventBytesMax,
-    now: clock.now,
-    signal: leased.signal,
-    held,
-    transform,
-  };
-}
-
-async function checkPart(
-  deps: Ready,
-  leased: LeasedRun,
-  checking: SegmentCheckDeps,
-  part: StoredPart,
-  progress: CheckProgress,
-): Promise<void> {
-  const { staging, readSegment } = deps;
-  const read = (index: number): Promise<Buffer> => readSegment(staging, leased.run.id, part, index);
-  let linesBefore = 0;
-  for (const [index, { records, rawBytes }] of part.segments.entries()) {
-    leased.signal.throwIfAborted();
-    const lines = await read(index);
-    if (index < part.checked) await replaySegment(checking, lines);
-    else await spillSegment(deps, leased, checking, { part, index, linesBefore, lines });
-    freeMemory(lines);
-    linesBefore += records;
-    progress.segment(records, rawBytes);
-  }
-}
-
-interface SegmentTask {
-  readonly part: StoredPart;
-  readonly index: number;
-  readonly linesBefore: number;
-  readonly lines: Buffer;
-}
-
-async function spillSegment(
-  deps: Ready,
-  leased: LeasedRun,
-  checking: SegmentCheckDeps,
-  task: SegmentTask,
-): Promise<void> {
-  const { staging, failpoint } = deps;
-  const { part, index, lines } = task;
-  const { id } = leased.run;
-  const segment = checkSegment(checking, { part: part.key, linesBefore: task.linesBefore });
-  await staging.write(stagingKeys.spill(id, part.seq, index), segment.chunks(lines));
-  const { tally, file, rejected } = segment;
-  await writeSpillIndex(staging, id, part.seq, index, {
-    names: tally.names,
-    runs: file.runs,
-    findings: tally.findings(),
-  });
-  const rejectedKey = stagingKeys.rejected(id, `check-${pad(part.seq)}-${pad(index)}`);
-  if (rejected.count > 0) await staging.write(rejectedKey, rejected.finish());
-  // Where a check was interrupted, the one before may have left a file that this one does not need.
-  else if (index === part.checked) await staging.remove(rejectedKey);
-  failpoint('import_spill_written');
-  await leased.savePart(part.seq, { checked: index + 1 });
-  failpoint('import_segment_checked');
-}
-
-function pad(index: number): string {
-  return String(index).padStart(5, '0');
-}
-
 /** What all segments left behind: findings added up in `sum`, runs by day in the order of the source. */
 async function readSpills(staging: Staging, run: string, parts: readonly StoredPart[], sum: Sum): Promise<SpilledDays> {
   const runs = new Map<string, DayRun[]>();
   const names = new Map<string, number>();
+  let segment = 0;
   for (const { seq, segments } of parts) {
     for (const index of segments.keys()) {
       const spill = await readSpillIndex(staging, run, seq, index);
@@ -339,9 +284,10 @@ async function readSpills(staging: Staging, run: string, parts: readonly StoredP
       const key = stagingKeys.spill(run, seq, index);
       for (const { day, blocks } of spill.runs) {
         const known = runs.get(day) ?? [];
-        known.push({ key, blocks, names: own });
+        known.push({ key, blocks, names: own, segment });
         runs.set(day, known);
       }
+      segment += 1;
     }
   }
   return { runs, names: [...names.keys()], events: sum.counts.events };

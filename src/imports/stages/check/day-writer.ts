@@ -1,6 +1,7 @@
 import type { DayIndex } from '../../staging.ts';
 import { createKeySet } from './key-set.ts';
 import type { Stretch } from './merge-runs.ts';
+import type { IsRepeated } from './repeated-links.ts';
 import { compress, type Block } from './spill-block.ts';
 
 /** Makes the frames of a day from its events in order: leaves out duplicates, counts, and adds up the checksums. */
@@ -39,12 +40,13 @@ export interface DayWriterOptions {
   readonly onKey: (low: number, high: number) => void;
   /** Whether the target has the event already, on another day; `name` is its index. */
   readonly isElsewhere: (name: number, low: number, high: number) => boolean;
+  readonly isRepeated: IsRepeated;
 }
 
 const level = 1;
 
 export function createDayWriter(options: DayWriterOptions): DayWriter {
-  const { frameEvents, frameBytes, onKey, isElsewhere } = options;
+  const { frameEvents, frameBytes, onKey, isElsewhere, isRepeated } = options;
   const keys = createKeySet(options.eventsMax);
   const frames: DayIndex['frames'][number][] = [];
   const expected = new Map<number, ExpectedSum>();
@@ -74,7 +76,7 @@ export function createDayWriter(options: DayWriterOptions): DayWriter {
   };
 
   return {
-    take: ({ block, names, from: first, to }) => {
+    take: ({ block, names, segment, from: first, to }) => {
       const done: Buffer[] = [];
       // What lies side by side is copied in one piece.
       let from = first;
@@ -82,8 +84,9 @@ export function createDayWriter(options: DayWriterOptions): DayWriter {
         const low = block.keyLow[at] as number;
         const high = block.keyHigh[at] as number;
         const name = nameAt(block, at, names);
-        onKey(low, high);
-        const isNew = keys.add(low, high) && !isElsewhere(name, low, high);
+        const isLeftOut = segment !== undefined && isRepeated(segment, name, low, high);
+        if (!isLeftOut) onKey(low, high);
+        const isNew = !isLeftOut && keys.add(low, high) && !isElsewhere(name, low, high);
         const size = (block.start[at + 1] as number) - (block.start[at] as number);
         const isFull = events === frameEvents || bytes + size > frameBytes;
         if (!isNew || isFull) {
@@ -91,7 +94,7 @@ export function createDayWriter(options: DayWriterOptions): DayWriter {
           from = isNew ? at : at + 1;
         }
         if (!isNew) {
-          totals.duplicates += 1;
+          if (!isLeftOut) totals.duplicates += 1;
           continue;
         }
         if (isFull) makeRoom(size, done);
@@ -108,7 +111,8 @@ export function createDayWriter(options: DayWriterOptions): DayWriter {
   };
 }
 
-function nameAt(block: Block, at: number, names: Uint32Array | undefined): number {
+/** Index of an event's name in the run of the import. */
+export function nameAt(block: Block, at: number, names: Uint32Array | undefined): number {
   const index = block.name[at] as number;
   return names === undefined ? index : (names[index] as number);
 }

@@ -41,6 +41,8 @@ export interface NameFinding {
   readonly last: number;
 }
 
+/** Reason of a record that is left out, since it has nothing to say. */
+export const emptyResult = 'nothing to import in the record';
 export const samplesMax = 20;
 const unmappedMax = 200;
 const reasonsMax = 200;

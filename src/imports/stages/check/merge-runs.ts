@@ -9,12 +9,18 @@ export interface DayRun {
   readonly blocks: readonly SpillBlock[];
   /** Index in the block → index of the name in the run of the import; undefined: the same. */
   readonly names: Uint32Array | undefined;
+  /** Number of the segment in the run of the import; undefined: of several, of which nothing is repeated. */
+  readonly segment: number | undefined;
 }
+
+/** What is read of staging, and its name for messages. */
+type ReadStaging = Pick<Staging, 'read' | 'description'>;
 
 /** Neighbours in the order of the day that lie side by side in a block as well. The same object at every call. */
 export interface Stretch {
   block: Block;
   names: Uint32Array | undefined;
+  segment: number | undefined;
   from: number;
   to: number;
 }
@@ -23,14 +29,18 @@ export interface Stretch {
  * Events of several runs as one sequence: by time, those of the same time in the order of the runs. A block of each run
  * is in memory at a time; a stretch is empty once the next one is asked for.
  */
-export async function* mergeRuns(staging: Staging, runs: readonly DayRun[], bytesMax: number): AsyncGenerator<Stretch> {
+export async function* mergeRuns(
+  staging: ReadStaging,
+  runs: readonly DayRun[],
+  bytesMax: number,
+): AsyncGenerator<Stretch> {
   const readAhead = Math.max(1, Math.floor(bytesMax / Math.max(1, runs.length)));
   const heap: Cursor[] = [];
   for (const [order, run] of runs.entries()) {
     const cursor = createCursor(staging, run, order, readAhead);
     if (await cursor.load()) push(heap, cursor);
   }
-  const stretch: Stretch = { block: noBlock, names: undefined, from: 0, to: 0 };
+  const stretch: Stretch = { block: noBlock, names: undefined, segment: undefined, from: 0, to: 0 };
   for (let top = heap[0]; top !== undefined; top = heap[0]) {
     takeStretch(heap, top, stretch);
     yield stretch;
@@ -42,6 +52,7 @@ export async function* mergeRuns(staging: Staging, runs: readonly DayRun[], byte
 interface Cursor {
   readonly order: number;
   readonly names: Uint32Array | undefined;
+  readonly segment: number | undefined;
   block: Block;
   /** Next event. */
   at: number;
@@ -64,12 +75,13 @@ const noBlock: Block = {
   json: Buffer.alloc(0),
 };
 
-function createCursor(staging: Staging, run: DayRun, order: number, readAhead: number): Cursor {
+function createCursor(staging: ReadStaging, run: DayRun, order: number, readAhead: number): Cursor {
   let next = 0;
   let ahead: { start: number; bytes: Buffer } = { start: 0, bytes: Buffer.alloc(0) };
   const cursor: Cursor = {
     order,
     names: run.names,
+    segment: run.segment,
     block: noBlock,
     at: 0,
     load: async () => {
@@ -108,13 +120,13 @@ function aheadOf(
   return { start, end };
 }
 
-async function readRange(staging: Staging, key: string, start: number, end: number): Promise<Buffer> {
+async function readRange(staging: ReadStaging, key: string, start: number, end: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of staging.read(key, { start, end })) chunks.push(chunk);
   return Buffer.concat(chunks);
 }
 
-function openBlock(staging: Staging, key: string, bytes: Buffer, { events, bytes: jsonBytes }: SpillBlock): Block {
+function openBlock(staging: ReadStaging, key: string, bytes: Buffer, { events, bytes: jsonBytes }: SpillBlock): Block {
   try {
     const block = readBlock(bytes, blockBytes(events, jsonBytes));
     if (block.count === events) return block;
@@ -144,6 +156,7 @@ function takeStretch(heap: readonly Cursor[], top: Cursor, stretch: Stretch): vo
   }
   stretch.block = block;
   stretch.names = top.names;
+  stretch.segment = top.segment;
   stretch.from = top.at;
   stretch.to = to;
   top.at = to;

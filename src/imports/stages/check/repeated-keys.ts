@@ -12,16 +12,26 @@ export interface RepeatedKeys {
   readonly count: number;
 }
 
+const sizeMaxDefault = 2_000_000;
+
+/** One key of so many is in the sample. */
+export function sampledShare(eventsTotal: number, sizeMax = sizeMaxDefault): number {
+  return 2 ** Math.max(0, Math.ceil(Math.log2(eventsTotal / sizeMax)));
+}
+
+export function isSampled(high: number, share: number): boolean {
+  return high % share === 0;
+}
+
 /** `eventsTotal`: how many events the run has; decides how large the sample is. */
-export function createRepeatedKeys(eventsTotal: number, sizeMax = 2_000_000): RepeatedKeys {
-  const level = Math.max(0, Math.ceil(Math.log2(eventsTotal / sizeMax)));
-  const share = 2 ** level;
+export function createRepeatedKeys(eventsTotal: number, sizeMax = sizeMaxDefault): RepeatedKeys {
+  const share = sampledShare(eventsTotal, sizeMax);
   // The sample may be a little larger than its share.
   const days = createFirstValues(sizeMax * 2);
   let found = 0;
   return {
     add: (low, high, day) => {
-      if (level > 0 && high % share !== 0) return;
+      if (!isSampled(high, share)) return;
       const first = days.firstOf(low, high, day);
       if (first !== undefined && first !== day) found += 1;
     },

@@ -23,6 +23,8 @@ export interface SegmentTally {
   property(name: string): void;
   /** The entry of its name, with the index that stands for it in the spill. `id` is the hash of its distinct_id. */
   event(event: ReadyEvent, id: Words): NameEntry;
+  /** The same of a link that other segments may have made, too: counted is what stays of them (repeated-links.ts). */
+  link(event: ReadyEvent, id: Words): NameEntry;
   readonly names: readonly string[];
   findings(): Findings;
 }
@@ -43,7 +45,6 @@ const year2000 = Date.UTC(2000, 0, 1) * 1000;
 /** `sampled`: combinations of names that the run has samples of. */
 export function createSegmentTally(unmapped: UnmappedNames, sampled: Set<string>, now: () => number): SegmentTally {
   const counts = { records: 0, converted: 0, unreadable: 0, refused: 0, events: 0 };
-  const marks = { identifies: 0, groupIdentifies: 0, inFuture: 0 };
   const odd = createOddTally();
   const skipped = new Map<string, number>();
   const choice = createChoiceTally();
@@ -54,12 +55,7 @@ export function createSegmentTally(unmapped: UnmappedNames, sampled: Set<string>
   const unmappedProperties = new Map<string, number>();
   const ids = createIdSample();
   const perId = new Map<string, number>();
-  const mark = ({ event, micros }: ReadyEvent): void => {
-    if (event === '$identify') marks.identifies += 1;
-    else if (event === '$groupidentify') marks.groupIdentifies += 1;
-    if (micros < year2000) odd.time(isoOfMicros(micros));
-    else if (micros > now() * 1000) marks.inFuture += 1;
-  };
+  const { marks, mark } = createMarks(odd, now);
   return {
     record: () => {
       counts.records += 1;
@@ -93,13 +89,17 @@ export function createSegmentTally(unmapped: UnmappedNames, sampled: Set<string>
       perId.set(event.distinctId, (perId.get(event.distinctId) ?? 0) + 1);
       return entry;
     },
+    link: ({ event }, id) => {
+      ids.add(id);
+      return byName.get(event) ?? addName(names, byName, event);
+    },
     names,
     findings: () => ({
       ...counts,
       ...marks,
       skipped: Object.fromEntries(skipped),
       ...choice.found(),
-      byName: [...byName].map(([name, { count, first, last }]) => ({ name, count, first, last })),
+      byName: counted(byName),
       errors: errors.list(),
       samples,
       unmappedEvents: unmappedIn(byName, unmapped),
@@ -109,6 +109,24 @@ export function createSegmentTally(unmapped: UnmappedNames, sampled: Set<string>
       ...odd.found(),
     }),
   };
+}
+
+function createMarks(odd: OddTally, now: () => number) {
+  const marks = { identifies: 0, groupIdentifies: 0, inFuture: 0 };
+  const mark = ({ event, micros }: ReadyEvent): void => {
+    if (event === '$identify') marks.identifies += 1;
+    else if (event === '$groupidentify') marks.groupIdentifies += 1;
+    if (micros < year2000) odd.time(isoOfMicros(micros));
+    else if (micros > now() * 1000) marks.inFuture += 1;
+  };
+  return { marks, mark };
+}
+
+/** Names of more than links. */
+function counted(byName: ReadonlyMap<string, NameEntry>): Findings['byName'] {
+  return [...byName]
+    .filter(([, { count }]) => count > 0)
+    .map(([name, { count, first, last }]) => ({ name, count, first, last }));
 }
 
 function countEntry(entry: NameEntry, micros: number): void {

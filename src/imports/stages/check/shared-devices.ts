@@ -13,6 +13,30 @@ export interface SharedDevices {
   readonly isIncomplete: boolean;
 }
 
+/** Anonymous ids and persons that were tied together, each pair once: two texts each. */
+export interface Pairs {
+  add(anonymousId: string, distinctId: string): void;
+  list(): readonly string[];
+}
+
+export function createPairs(): Pairs {
+  const persons = new Map<string, Set<string>>();
+  const pairs: string[] = [];
+  return {
+    add: (anonymousId, distinctId) => {
+      const known = persons.get(anonymousId) ?? new Set();
+      if (known.has(distinctId)) return;
+      persons.set(anonymousId, known.add(distinctId));
+      pairs.push(anonymousId, distinctId);
+    },
+    list: () => pairs,
+  };
+}
+
+export function addPairs(devices: Pick<SharedDevices, 'add'>, pairs: readonly string[]): void {
+  for (let at = 0; at + 1 < pairs.length; at += 2) devices.add(pairs[at] ?? '', pairs[at + 1] ?? '');
+}
+
 export interface SharedDevicesLimits {
   /** Anonymous ids in all, and of several persons; persons of one. */
   readonly ids: number;

@@ -2,7 +2,7 @@ import { dayMicros } from '../../../batch/timestamps.ts';
 import { parseMicros } from '../../../eventstore/micros.ts';
 import type { StoredPlace } from '../../target.ts';
 import { hashIdentity, hashText } from './event-keys.ts';
-import { createFirstValues, type FirstValues } from './first-values.ts';
+import { createFirstValues, openValues, type FirstValues, type SharedValues } from './first-values.ts';
 
 /**
  * Where the target has the events that formats add at the first record that calls for them: an `$identify` stands on another day
@@ -21,6 +21,12 @@ const addedOnce = { identifies: '$identify', groupIdentifies: '$groupidentify' }
 const eventsMax = 16_000_000;
 /** Days before 1970 have numbers above zero, too. */
 const dayOffset = 1_000_000;
+
+/** For the threads that merge days. */
+export interface SharedStored {
+  readonly names: readonly string[];
+  readonly days: SharedValues;
+}
 
 export const noStoredEvents: StoredEvents = { names: [], days: createFirstValues(0) };
 
@@ -53,11 +59,12 @@ export async function readStoredEvents(
 /** `names`: of the indices. */
 export function elsewhereThan(
   day: string,
-  { names: asked, days }: StoredEvents,
+  { names: asked, days: shared }: SharedStored,
   names: readonly string[],
 ): (name: number, low: number, high: number) => boolean {
   const isAsked = names.map((name) => asked.includes(name));
   const own = dayNumber(day);
+  const days = openValues(shared);
   return (name, low, high) => isAsked[name] === true && (days.get(low, high) ?? own) !== own;
 }
 

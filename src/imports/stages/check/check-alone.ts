@@ -1,0 +1,105 @@
+import { freeMemory } from '../../../base/free-memory.ts';
+import type { RejectedRecord } from '../../staging.ts';
+import { checkSegment } from './check-segment.ts';
+import { findUnmapped } from './find-unmapped.ts';
+import type { Findings } from './findings.ts';
+import { openReader, type ReaderOptions } from './open-reader.ts';
+import { createSegmentLinks } from './repeated-links.ts';
+import {
+  beforeOf,
+  createSegmentMemory,
+  type Before,
+  type KnownBefore,
+  type SegmentMemories,
+} from './segment-memory.ts';
+import { createPairs } from './shared-devices.ts';
+import type { SpillBuffer, SpillRun } from './spill-buffer.ts';
+
+/** What all segments of a run have in common; structured clone. */
+export interface AloneSetup {
+  readonly runId: string;
+  readonly reader: ReaderOptions;
+  readonly eventBytesMax: number;
+}
+
+/** Structured clone. */
+export interface SegmentTask {
+  /** Key of the part. */
+  readonly part: string;
+  /** Lines of the part before this segment. */
+  readonly linesBefore: number;
+  readonly lines: Buffer;
+  /** Lines of the part that stand for what could not be staged. */
+  readonly held: ReadonlyMap<number, RejectedRecord> | undefined;
+  /** ms since the epoch. */
+  readonly now: number;
+  /** What the segments before have counted, where this one is checked again for that; undefined: nothing that matters. */
+  readonly before: KnownBefore | undefined;
+}
+
+/** A checked segment; structured clone. */
+export interface CheckedSegment {
+  /** Blocks of the spill. */
+  readonly chunks: readonly Buffer[];
+  readonly names: readonly string[];
+  readonly runs: readonly SpillRun[];
+  readonly findings: Findings;
+  /** File of rejected records; empty: there are none. */
+  readonly rejected: readonly Buffer[];
+  readonly handOver: HandOver;
+}
+
+/** What a segment tells the run besides its findings: it has to be added up in the order of segments. */
+export interface HandOver {
+  readonly memories: SegmentMemories;
+  /** As `SegmentLinks.save`. */
+  readonly links: Float64Array;
+  /** Names that links mean. */
+  readonly names: readonly string[];
+  /** Anonymous ids and persons that were tied together, each pair once: two texts each. */
+  readonly devices: readonly string[];
+}
+
+/**
+ * Checks one segment without looking at any other, so that it does not matter which thread does it, or when. `buffer` is used by
+ * one at a time. `before`: in place of the task's.
+ */
+export async function checkAlone(
+  { runId, reader, eventBytesMax }: AloneSetup,
+  task: SegmentTask,
+  { buffer, signal, before }: { readonly buffer: SpillBuffer; readonly signal: AbortSignal; readonly before?: Before },
+): Promise<CheckedSegment> {
+  const memory = createSegmentMemory(before ?? (task.before && beforeOf(task.before)));
+  const links = createSegmentLinks(memory.made);
+  const devices = createPairs();
+  const { format, names, read } = openReader(reader, [], memory);
+  const deps = {
+    runId,
+    read,
+    links,
+    buffer,
+    devices,
+    times: format.times,
+    unmapped: findUnmapped(format.slug, format.names, names),
+    sampled: new Set<string>(),
+    eventBytesMax,
+    now: () => task.now,
+    signal,
+    held: new Map(task.held === undefined ? [] : [[task.part, task.held]]),
+    transform: undefined,
+  };
+  const { part, linesBefore } = task;
+  const segment = checkSegment(deps, { part, linesBefore });
+  const chunks: Buffer[] = [];
+  for await (const chunk of segment.chunks(task.lines)) chunks.push(chunk);
+  freeMemory(task.lines);
+  const { tally, file, rejected } = segment;
+  return {
+    chunks,
+    names: tally.names,
+    runs: file.runs,
+    findings: tally.findings(),
+    rejected: rejected.count > 0 ? rejected.finish() : [],
+    handOver: { memories: memory.handOver(), links: links.save(), names: tally.names, devices: devices.list() },
+  };
+}

@@ -1,0 +1,105 @@
+import { freeMemory } from '../../../base/free-memory.ts';
+import type { LeasedRun, StoredPart } from '../../run/leased-run.ts';
+import { stagingKeys } from '../../staging.ts';
+import type { Transform } from '../../transform.ts';
+import type { HeldLines } from './add-faults.ts';
+import type { CheckProgress } from './check-progress.ts';
+import { checkSegment, replaySegment, type SegmentCheckDeps } from './check-segment.ts';
+import type { Ready } from './check-stage.ts';
+import { findUnmapped } from './find-unmapped.ts';
+import type { OpenedReader } from './open-reader.ts';
+import type { SharedDevices } from './shared-devices.ts';
+import { createSpillBuffer } from './spill-buffer.ts';
+import { writeChecked } from './write-checked.ts';
+
+/** Checking the segments of a run. */
+export interface Checking {
+  readonly deps: Ready;
+  readonly leased: LeasedRun;
+  readonly parts: readonly StoredPart[];
+  readonly progress: CheckProgress;
+  readonly held: HeldLines;
+  /** Gets the ids that are tied together. */
+  readonly devices: SharedDevices;
+}
+
+/**
+ * One segment after the other, through one reader, which remembers all of them: for runs whose choice or transform does so, too. What
+ * was checked before an interruption is read again for that.
+ */
+export async function checkInOrder(
+  checking: Checking & { readonly reader: OpenedReader; readonly transform: Transform | undefined },
+): Promise<void> {
+  const { deps, leased, parts, progress } = checking;
+  const segmentDeps = depsOf(checking);
+  for (const part of parts) {
+    let linesBefore = 0;
+    for (const [index, { records, rawBytes }] of part.segments.entries()) {
+      leased.signal.throwIfAborted();
+      const lines = await deps.readSegment(deps.staging, leased.run.id, part, index);
+      if (index < part.checked) await replaySegment(segmentDeps, lines);
+      else await spillSegment(checking, segmentDeps, { part, index, linesBefore, lines });
+      freeMemory(lines);
+      linesBefore += records;
+      progress.segment(records, rawBytes);
+    }
+    progress.part();
+  }
+}
+
+function depsOf({
+  deps: { limits, eventBytesMax, clock },
+  leased,
+  held,
+  devices,
+  reader: { format, names, read },
+  transform,
+}: Parameters<typeof checkInOrder>[0]): SegmentCheckDeps {
+  return {
+    runId: leased.run.id,
+    read,
+    links: undefined,
+    buffer: createSpillBuffer(limits),
+    devices,
+    times: format.times,
+    unmapped: findUnmapped(format.slug, format.names, names),
+    sampled: new Set(),
+    eventBytesMax,
+    now: clock.now,
+    signal: leased.signal,
+    held,
+    transform,
+  };
+}
+
+async function spillSegment(
+  { deps, leased }: Checking,
+  segmentDeps: SegmentCheckDeps,
+  {
+    part,
+    index,
+    linesBefore,
+    lines,
+  }: {
+    readonly part: StoredPart;
+    readonly index: number;
+    readonly linesBefore: number;
+    readonly lines: Buffer;
+  },
+): Promise<void> {
+  const segment = checkSegment(segmentDeps, { part: part.key, linesBefore });
+  await deps.staging.write(stagingKeys.spill(leased.run.id, part.seq, index), segment.chunks(lines));
+  const { tally, file, rejected } = segment;
+  await writeChecked(
+    deps,
+    leased,
+    { part, index },
+    {
+      names: tally.names,
+      runs: file.runs,
+      findings: tally.findings(),
+      rejected: rejected.count > 0 ? rejected.finish() : [],
+      handOver: undefined,
+    },
+  );
+}

@@ -1,0 +1,113 @@
+import type { StoredPart } from '../../run/leased-run.ts';
+import { stagingKeys, type Staging } from '../../staging.ts';
+import { inOrder } from '../load/in-order.ts';
+import type { CheckedSegment, HandOver, SegmentTask } from './check-alone.ts';
+import type { Checking } from './check-in-order.ts';
+import type { CheckWorkers } from './check-workers.ts';
+import { readHandOver } from './hand-over-file.ts';
+import type { RepeatedLinks } from './repeated-links.ts';
+import { createMemorySum, type MemorySum } from './segment-memory.ts';
+import { addPairs } from './shared-devices.ts';
+import { writeChecked, type SegmentRef } from './write-checked.ts';
+
+interface CheckingSideBySide extends Checking {
+  /** Gets the links that segments made. */
+  readonly links: RepeatedLinks;
+  readonly workers: CheckWorkers;
+}
+
+interface SegmentPlace extends SegmentRef {
+  /** In the run, from 0. */
+  readonly number: number;
+  readonly linesBefore: number;
+}
+
+/**
+ * Each segment is checked alone, several of them at a time; what they found is put on record in the order of the source. So the
+ * results do not depend on how many there are at a time, and a check that was interrupted goes on with any number.
+ */
+export async function checkSideBySide(checking: CheckingSideBySide): Promise<void> {
+  const { deps, leased, parts, progress, workers } = checking;
+  const sum = createMemorySum();
+  const left: SegmentPlace[] = [];
+  for (const part of parts) if (part.segments.length === 0) progress.part();
+  for (const place of placesOf(parts)) {
+    const { part, index } = place;
+    if (index >= part.checked) left.push(place);
+    else add(checking, sum, place, await handOverOf(deps.staging, leased.run.id, place));
+  }
+  const stop = new AbortController();
+  const signal = AbortSignal.any([leased.signal, stop.signal]);
+  const check = async (place: SegmentPlace, before?: SegmentTask['before']): Promise<CheckedSegment> => {
+    signal.throwIfAborted();
+    const lines = await deps.readSegment(deps.staging, leased.run.id, place.part, place.index);
+    return await workers.check(taskOf(checking, place, lines, before), sum);
+  };
+  await inOrder(inTurn(left), {
+    // One more, so that no thread waits while something is written.
+    max: workers.threads === 1 ? 1 : workers.threads + 1,
+    work: async (place) => ({ place, found: await check(place) }),
+    done: async ({ place, found }) => {
+      const before = workers.threads === 1 ? undefined : sum.known(found.handOver.memories);
+      const settled = before === undefined ? found : await check(place, before);
+      const { part, index } = place;
+      await deps.staging.write(stagingKeys.spill(leased.run.id, part.seq, index), settled.chunks);
+      await writeChecked(deps, leased, place, settled);
+      add(checking, sum, place, settled.handOver);
+    },
+    onFailure: () => stop.abort(new Error('another segment could not be checked')),
+  });
+}
+
+function placesOf(parts: readonly StoredPart[]): readonly SegmentPlace[] {
+  const places: SegmentPlace[] = [];
+  for (const part of parts) {
+    let linesBefore = 0;
+    for (const [index, { records }] of part.segments.entries()) {
+      places.push({ part, index, number: places.length, linesBefore });
+      linesBefore += records;
+    }
+  }
+  return places;
+}
+
+async function* inTurn<Item>(items: readonly Item[]): AsyncGenerator<Item> {
+  yield* items;
+}
+
+function taskOf(
+  { deps, held }: Checking,
+  { part, linesBefore }: SegmentPlace,
+  lines: Buffer,
+  before: SegmentTask['before'],
+): SegmentTask {
+  return { part: part.key, linesBefore, lines, held: held.get(part.key), now: deps.clock.now(), before };
+}
+
+function add(
+  { links, devices, progress }: CheckingSideBySide,
+  sum: MemorySum,
+  { part, index, number }: SegmentPlace,
+  handOver: HandOver,
+): void {
+  sum.add(handOver.memories);
+  links.add(number, handOver.links, handOver.names);
+  addPairs(devices, handOver.devices);
+  const { records = 0, rawBytes = 0 } = part.segments[index] ?? {};
+  progress.segment(records, rawBytes);
+  if (index === part.segments.length - 1) progress.part();
+}
+
+async function handOverOf(staging: Staging, run: string, { part, index }: SegmentRef): Promise<HandOver> {
+  const handOver = await readHandOver(staging, run, { seq: part.seq, index });
+  if (handOver !== undefined) return handOver;
+  throw new Error(`expected what the segment ${index} of the part ${part.key} handed over, got no such file`);
+}
+
+/** Whether segments were checked by an earlier version, which goes through them in another way. */
+export async function lackHandOver(staging: Staging, run: string, parts: readonly StoredPart[]): Promise<boolean> {
+  const keys = new Set((await staging.list(`${run}/spills/`)).map(({ key }) => key));
+  return placesOf(parts).some(
+    ({ part, index }) => index < part.checked && !keys.has(stagingKeys.handOver(run, part.seq, index)),
+  );
+}

@@ -1,0 +1,52 @@
+/** A thread that checks segments and merges days of one run, each alone, as it is asked to. */
+import { parentPort, workerData } from 'node:worker_threads';
+import { answerOver, callOver, type Answers } from '../../../base/calls.ts';
+import { checkAlone, type CheckedSegment, type SegmentTask } from './check-alone.ts';
+import type { CheckThreadData } from './check-thread-host.ts';
+import { asBuffer, lentStaging, wholeMemory } from './lent-staging.ts';
+import { mergeDay, type MergeTask } from './merge-day.ts';
+import { createSpillBuffer, type SpillBuffer } from './spill-buffer.ts';
+
+const parent = parentPort;
+if (parent === null) throw new Error('expected to run as a thread of the check');
+// What check-thread-host.ts gives.
+const { setup, limits } = workerData as CheckThreadData;
+const port = {
+  postMessage: (message: unknown) => parent.postMessage(message, memoryOf(message)),
+  on: (event: 'message', listener: (message: unknown) => void) => parent.on(event, listener),
+};
+const staging = lentStaging(callOver(port), 'staging');
+// It is ended from outside.
+const { signal } = new AbortController();
+answerOver(port, createTasks());
+
+function createTasks(): Answers {
+  let buffer: SpillBuffer | undefined;
+  return {
+    check: (task: SegmentTask) => {
+      buffer ??= createSpillBuffer(limits);
+      return checkAlone(setup, { ...task, lines: asBuffer(task.lines) }, { buffer, signal });
+    },
+    merge: (task: MergeTask) => {
+      // Segments are done by then.
+      buffer = undefined;
+      return mergeDay({ staging, signal }, task);
+    },
+  };
+}
+
+/** Blocks, frames and numbers move back instead of being copied. */
+function memoryOf(message: unknown): ArrayBuffer[] {
+  const { call, answer } = message as {
+    readonly call?: { readonly args: readonly unknown[] };
+    readonly answer?: { readonly value?: unknown };
+  };
+  const { chunks = [], rejected = [], handOver } = (answer?.value ?? {}) as Partial<CheckedSegment>;
+  const numbers = handOver === undefined ? [] : [handOver.links, ...handOver.memories.counted].map(bytesOf);
+  const frames = (call?.args ?? []).filter((each) => each instanceof Uint8Array);
+  return wholeMemory([...chunks, ...rejected, ...numbers, ...frames]);
+}
+
+function bytesOf({ buffer: memory, byteOffset, byteLength }: Float64Array | Uint32Array): Uint8Array {
+  return new Uint8Array(memory, byteOffset, byteLength);
+}

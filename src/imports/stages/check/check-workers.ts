@@ -1,0 +1,90 @@
+import { CallError } from '../../../base/calls.ts';
+import { RunFailedError } from '../../run/leased-run.ts';
+import type { Staging } from '../../staging.ts';
+import { checkAlone, type AloneSetup, type CheckedSegment, type SegmentTask } from './check-alone.ts';
+import { startCheckThread, type CheckThread } from './check-thread-host.ts';
+import { mergeDay, type MergedDay, type MergeTask } from './merge-day.ts';
+import type { Before } from './segment-memory.ts';
+import { createSpillBuffer, type SpillBuffer, type SpillLimits } from './spill-buffer.ts';
+
+/** Who checks segments and merges days: this thread, or several beside it. */
+export interface CheckWorkers extends AsyncDisposable {
+  /** Tasks that are done side by side. */
+  readonly threads: number;
+  /** The lines of the task are given away. `before`: what is known when it begins, for one thread, which does them in order. */
+  check(task: SegmentTask, before: Before): Promise<CheckedSegment>;
+  merge(task: MergeTask): Promise<MergedDay>;
+}
+
+export interface WorkersOptions {
+  readonly setup: AloneSetup;
+  readonly limits: SpillLimits;
+  readonly staging: Staging;
+  readonly signal: AbortSignal;
+}
+
+export function openCheckWorkers(options: WorkersOptions, threads: number): CheckWorkers {
+  return threads === 1 ? ownWorker(options) : threadWorkers(options, threads);
+}
+
+function ownWorker({ setup, limits, staging, signal }: WorkersOptions): CheckWorkers {
+  let buffer: SpillBuffer | undefined;
+  return {
+    threads: 1,
+    check: (task, before) => {
+      buffer ??= createSpillBuffer(limits);
+      return checkAlone(setup, task, { buffer, signal, before });
+    },
+    merge: (task) => {
+      // Segments are done by then.
+      buffer = undefined;
+      return mergeDay({ staging, signal }, task);
+    },
+    [Symbol.asyncDispose]: async () => {},
+  };
+}
+
+/** A thread that ends by itself makes what it has in hand fail. */
+function threadWorkers({ setup, limits, staging, signal }: WorkersOptions, count: number): CheckWorkers {
+  const threads = Array.from({ length: count }, () => startCheckThread({ setup, limits }, staging));
+  const free = [...threads];
+  const waiting: ((thread: CheckThread) => void)[] = [];
+  const aborted = rejectedBy(signal);
+  const withThread = async <Result>(work: (thread: CheckThread) => Promise<Result>): Promise<Result> => {
+    const thread = free.pop() ?? (await Promise.race([new Promise<CheckThread>((get) => waiting.push(get)), aborted]));
+    try {
+      return await Promise.race([work(thread), thread.ended, aborted]);
+    } catch (error) {
+      throw thread.failure() ?? known(error);
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) free.push(thread);
+      else next(thread);
+    }
+  };
+  return {
+    threads: count,
+    check: (task) => withThread((thread) => thread.check(task)),
+    merge: (task) => withThread((thread) => thread.merge(task)),
+    [Symbol.asyncDispose]: async () => {
+      await Promise.all(threads.map((thread) => thread.close()));
+    },
+  };
+}
+
+/** The only failure of a thread that is no fault of the program: a file in staging that is damaged. */
+function known(error: unknown): unknown {
+  if (!(error instanceof CallError) || error.name !== 'RunFailedError') return error;
+  return new RunFailedError(error.message, { advice: 'startAnew', cause: error });
+}
+
+function rejectedBy(signal: AbortSignal): Promise<never> {
+  const aborted = new Promise<never>((_, reject) => {
+    const abort = (): void =>
+      reject(signal.reason instanceof Error ? signal.reason : new Error('the check was stopped'));
+    if (signal.aborted) abort();
+    else signal.addEventListener('abort', abort, { once: true });
+  });
+  aborted.catch(() => undefined);
+  return aborted;
+}

@@ -1,0 +1,41 @@
+import { createChosenReader } from '../../choosing/chosen-reader.ts';
+import type { JoinTable } from '../../choosing/join-table.ts';
+import { FormatOptionsError, type Format, type NameTable, type RecordReader } from '../../formats/format.ts';
+import { parseNames } from '../../formats/names.ts';
+import type { ReaderMemory } from '../../formats/reader-memory.ts';
+import { findFormat, formats } from '../../formats/registry.ts';
+import { RunFailedError } from '../../run/leased-run.ts';
+import type { Run } from '../../run/run.ts';
+
+export interface OpenedReader {
+  readonly format: Format;
+  readonly names: NameTable;
+  readonly read: RecordReader;
+}
+
+/** What of a run decides how its records are read; structured clone. */
+export interface ReaderOptions {
+  readonly options: Pick<Run['options'], 'format' | 'formatOptions' | 'names' | 'choice'>;
+  readonly createdAt: number;
+}
+
+/** A new reader by the options of the run. `memory`: for one without a choice; left out: one of its own. Throws RunFailedError. */
+export function openReader(run: ReaderOptions, tables: readonly JoinTable[] = [], memory?: ReaderMemory): OpenedReader {
+  const { format: slug, formatOptions, names: given, choice } = run.options;
+  const format = findFormat(slug);
+  if (format === undefined) {
+    const known = formats.map((each) => each.slug).join(', ');
+    throw new RunFailedError(`expected a format that is known (${known}), got: ${slug}; name one of them`, {
+      advice: 'startAnew',
+    });
+  }
+  try {
+    const names = given === undefined ? format.names : parseNames(format.names, given);
+    const rules = { tables, times: format.times, now: run.createdAt };
+    const create = (): RecordReader => format.createReader(formatOptions, names, memory);
+    return { format, names, read: createChosenReader(create, choice, rules) };
+  } catch (cause) {
+    if (!(cause instanceof FormatOptionsError)) throw cause;
+    throw new RunFailedError(`${cause.message}; correct the format options`, { advice: 'startAnew', cause });
+  }
+}

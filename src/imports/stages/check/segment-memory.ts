@@ -1,0 +1,122 @@
+import { hash } from 'node:crypto';
+import { createOccurrences, uuidAt, wordsPerId, type Occurrences } from '../../formats/occurrences.ts';
+import type { ReaderMemory } from '../../formats/reader-memory.ts';
+
+/**
+ * What a reader remembers while it reads one segment alone, beside those that read the others, so that it can be added up in the
+ * order of segments. Links are made once in each segment; which of them stay is found afterwards (repeated-links.ts). Counted ids
+ * and contents are taken for the first ones unless it is known otherwise (`Before`).
+ */
+export interface SegmentMemory extends ReaderMemory {
+  /** UUIDs of the links that were made. */
+  readonly made: ReadonlySet<string>;
+  handOver(): SegmentMemories;
+}
+
+/** Structured clone. */
+export interface SegmentMemories {
+  /** Of each table that the reader made, what it counted (`Occurrences.save`). */
+  readonly counted: readonly Uint32Array[];
+  /** Digest of what was said last, by thing. */
+  readonly contents: ReadonlyMap<string, string>;
+}
+
+/** What the segments before have counted and said. */
+export interface Before {
+  count(table: number, uuid: string): number;
+  /** Digest of what was said last. */
+  content(thing: string): string | undefined;
+}
+
+/** The same for what one segment asks; structured clone. */
+export interface KnownBefore {
+  readonly counts: readonly ReadonlyMap<string, number>[];
+  readonly contents: ReadonlyMap<string, string>;
+}
+
+const nothing: Before = { count: () => 0, content: () => undefined };
+
+export function createSegmentMemory(before = nothing): SegmentMemory {
+  const tables: Occurrences[] = [];
+  const made = new Set<string>();
+  const last = new Map<string, string>();
+  return {
+    made,
+    occurrences: () => {
+      const own = createOccurrences();
+      const table = tables.push(own) - 1;
+      return { next: (uuid) => before.count(table, uuid) + own.next(uuid) };
+    },
+    links: {
+      isNew: (uuid) => {
+        if (made.has(uuid)) return false;
+        made.add(uuid);
+        return true;
+      },
+    },
+    contents: {
+      isChange: (thing, content) => {
+        const known = last.get(thing);
+        if (known === content) return false;
+        last.set(thing, content);
+        return known !== undefined || before.content(thing) !== digestOf(content);
+      },
+    },
+    handOver: () => ({
+      counted: tables.map((table) => table.save()),
+      contents: new Map([...last].map(([thing, content]) => [thing, digestOf(content)])),
+    }),
+  };
+}
+
+function digestOf(content: string): string {
+  return hash('sha1', content, 'base64');
+}
+
+export function beforeOf({ counts, contents }: KnownBefore): Before {
+  return {
+    count: (table, uuid) => counts[table]?.get(uuid) ?? 0,
+    content: (thing) => contents.get(thing),
+  };
+}
+
+/** What all segments so far have counted and said. */
+export interface MemorySum extends Before {
+  /** What of it a segment would have had to know; undefined: nothing. */
+  known(memories: SegmentMemories): KnownBefore | undefined;
+  add(memories: SegmentMemories): void;
+}
+
+/** Things of which the last content is kept; more are forgotten, and said once more. */
+const thingsMax = 500_000;
+
+export function createMemorySum(): MemorySum {
+  const tables: Occurrences[] = [];
+  const contents = new Map<string, string>();
+  return {
+    count: (table, uuid) => tables[table]?.countOf(uuid) ?? 0,
+    content: (thing) => contents.get(thing),
+    known: (memories) => {
+      const counts = memories.counted.map((saved, index) => countsOf(tables[index], saved));
+      const things = [...memories.contents.keys()].filter((thing) => contents.has(thing));
+      if (things.length === 0 && counts.every(({ size }) => size === 0)) return undefined;
+      return { counts, contents: new Map(things.map((thing) => [thing, contents.get(thing) ?? ''])) };
+    },
+    add: (memories) => {
+      for (const [index, saved] of memories.counted.entries()) (tables[index] ??= createOccurrences()).merge(saved);
+      if (contents.size + memories.contents.size > thingsMax) contents.clear();
+      for (const [thing, digest] of memories.contents) contents.set(thing, digest);
+    },
+  };
+}
+
+/** Of the ids that were saved, those that have come before. */
+function countsOf(table: Occurrences | undefined, saved: Uint32Array): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  if (table === undefined) return counts;
+  for (let at = 0; at < saved.length; at += wordsPerId) {
+    const count = table.countAt(saved, at);
+    if (count > 0) counts.set(uuidAt(saved, at), count);
+  }
+  return counts;
+}
