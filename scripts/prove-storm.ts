@@ -1,17 +1,21 @@
 /**
  * Proves that a cluster loses and doubles nothing: `node scripts/prove-storm.ts [--events 4000] [--seeds 1] [--rounds 1]
- * [--projects 3] [--slots 4] [--window 137] [--seed 1] [--seconds 40] [--every 2.5] [--settle 180] [--without-fence]`.
+ * [--projects 4] [--slots 4] [--spread 4] [--windows 137,89,211] [--seed <random>] [--seconds 40] [--every 2.5] [--settle 180]
+ * [--without-fence]`.
  *
  * Two processes that capture, three pipelines, one API and one for jobs. For each seed the same events go into new projects once
  * undisturbed and then in every round of a storm: while they are sent, over so many seconds, and at most as long again until they are
  * stored, random processes get SIGKILL, SIGTERM and SIGSTOP, and Kafka and PostgreSQL are killed and started again, something every
- * so many seconds. Afterwards events, persons, groups and usage must be the same, plugins must have kept what follows from the log,
+ * so many seconds. Half of the pipelines that are stopped are stopped within a transaction, until another has their slot. One project
+ * is spread over several slots. Afterwards events, persons, groups and usage must be the same, plugins must have kept what follows from the log,
  * and no range of the log may have been stored with two ends. With --without-fence processes go on writing after they have lost their
  * slot; a difference is then what is expected, and the exit code is 0 when there was one in some round.
  *
  * Real: the program, Kafka (a JDK 17 and mvn are needed), PostgreSQL. ClickHouse is chDB behind HTTP, the bucket a stand-in.
  */
+import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
+import type { StormResult } from './prove/storm-result.ts';
 import { openStorm, type Storm } from './prove/storm-run.ts';
 
 const { values } = parseArgs({
@@ -19,10 +23,11 @@ const { values } = parseArgs({
     events: { type: 'string', default: '4000' },
     seeds: { type: 'string', default: '1' },
     rounds: { type: 'string', default: '1' },
-    projects: { type: 'string', default: '3' },
+    projects: { type: 'string', default: '4' },
     slots: { type: 'string', default: '4' },
-    window: { type: 'string', default: '137' },
-    seed: { type: 'string', default: '1' },
+    spread: { type: 'string', default: '4' },
+    windows: { type: 'string', default: '137,89,211' },
+    seed: { type: 'string', default: String(randomInt(1_000_000)) },
     seconds: { type: 'string', default: '40' },
     every: { type: 'string', default: '2.5' },
     settle: { type: 'string', default: '180' },
@@ -45,7 +50,7 @@ function say(text: string): void {
 async function main(): Promise<number> {
   await using storm = await openStorm({
     slots: Number(values.slots),
-    windowEvents: Number(values.window),
+    windows: values.windows.split(',').map(Number),
     settleSeconds: Number(values.settle),
     fence,
     say,
@@ -61,7 +66,12 @@ async function main(): Promise<number> {
 
 /** How many rounds with the same events ended otherwise than the undisturbed one. */
 async function tryEvents(storm: Storm, seed: number): Promise<number> {
-  const plan = { events: Number(values.events), projects: Number(values.projects), seed };
+  const plan = {
+    events: Number(values.events),
+    projects: Number(values.projects),
+    spread: Number(values.spread),
+    seed,
+  };
   say(`${plan.events} events with seed ${seed}, undisturbed`);
   const calm = await storm.round(plan);
   const unexpected = await storm.differences(plan, calm, calm);
@@ -70,14 +80,30 @@ async function tryEvents(storm: Storm, seed: number): Promise<number> {
   for (let round = 1; round <= rounds; round += 1) {
     say(`round ${round}: the same in a storm`);
     const weather = { seed: seed * 1000 + round, seconds: Number(values.seconds), everySeconds: Number(values.every) };
+    const began = performance.now();
     const stormy = await storm.round(plan, weather);
-    if (report(await storm.differences(plan, calm, stormy), storm)) different += 1;
+    const found = await storm.differences(plan, calm, stormy);
+    const took = `${((performance.now() - began) / 1000).toFixed(0)} s`;
+    say(
+      `seed ${seed}, round ${round}: ${plan.events} events, ${took}; ${summary(stormy)}; ${found.length} differences`,
+    );
+    if (report(found, storm)) different += 1;
   }
   return different;
 }
 
+/** What happened in a round, in words. */
+function summary({ mishaps, claims, repeated, failures }: StormResult): string {
+  for (const each of failures) say(each);
+  if (mishaps === undefined) return 'nothing happened';
+  const { SIGKILL, SIGTERM, SIGSTOP, inside, broker, postgres } = mishaps;
+  const signals = `${SIGKILL} SIGKILL, ${SIGTERM} SIGTERM, ${SIGSTOP + inside} SIGSTOP (${inside} inside a transaction)`;
+  const servers = `${broker} restarts of Kafka, ${postgres} of PostgreSQL`;
+  return `${signals}, ${servers}; slots taken ${claims} times, ${repeated} batches sent twice`;
+}
+
 function report(found: readonly string[], storm: Storm): boolean {
-  for (const each of found.length > 0 ? found : ['no difference']) say(each);
+  for (const each of found) say(each);
   if (found.length > 0 && fence) for (const each of storm.said()) console.log(each.slice(0, saidMax));
   return found.length > 0;
 }

@@ -29,8 +29,20 @@ export interface StormProcess {
   readonly url: string;
   signal(signal: NodeJS.Signals): void;
   end(): Promise<void>;
+  /** Puts what happens to it among what it says. */
+  note(text: string): void;
   /** Warnings and errors, the last ones. */
   readonly said: readonly string[];
+  /** What it said last each time that it ended by itself, or did not end well when it was asked to. */
+  readonly failures: string[];
+}
+
+/** What differs from process to process. */
+export interface StormRole {
+  readonly name: string;
+  readonly roles: string;
+  /** Events of one window. No two processes cut the log in the same places. */
+  readonly windowEvents: number;
 }
 
 export interface StormCluster extends AsyncDisposable {
@@ -41,13 +53,11 @@ export interface StormCluster extends AsyncDisposable {
   readonly postgres: PostgresServer;
   /** How its event log is reached. */
   readonly kafka: KafkaLogOptions;
-  start(name: string, roles: string): Promise<StormProcess>;
+  start(role: StormRole): Promise<StormProcess>;
 }
 
 export interface StormClusterOptions {
   readonly slots: number;
-  /** Events of one window; odd, so that ranges do not fall in with batches. */
-  readonly windowEvents: number;
   readonly fence: boolean;
 }
 
@@ -64,7 +74,7 @@ export async function openStormCluster(options: StormClusterOptions): Promise<St
   const clickhouseUrl = await clickhouse.listen();
   const bucket = cleanup.use(await testBucketServer({ bucket: 'millrace', accessKeyId: 'millrace' }));
   const kafka = kafkaOptions(broker.plain, options.slots);
-  const env = processEnv(options, { kafka, broker: broker.plain, databaseUrl: postgres.url, clickhouseUrl, bucket });
+  const env = processEnv(options, { kafka, broker: broker.plain, clickhouseUrl, bucket });
   const owned = cleanup.move();
   return {
     clickhouse,
@@ -73,9 +83,15 @@ export async function openStormCluster(options: StormClusterOptions): Promise<St
     postgres,
     databaseUrl: postgres.url,
     kafka,
-    start: async (name, roles) => {
-      const own = { MILLRACE_ROLES: roles, MILLRACE_DATA_DIR: makeDir(dir, name) };
-      const started = await keepRunning(name, roles, { ...env, ...own });
+    start: async (role) => {
+      const own = {
+        MILLRACE_ROLES: role.roles,
+        MILLRACE_DATA_DIR: makeDir(dir, role.name),
+        MILLRACE_WINDOW_EVENTS_MAX: String(role.windowEvents),
+        // So that its transactions can be told from those of others.
+        DATABASE_URL: `${postgres.url}?application_name=${role.name}`,
+      };
+      const started = await keepRunning(role, { ...env, ...own });
       owned.defer(() => started.end());
       return started;
     },
@@ -127,12 +143,11 @@ function kafkaOptions(address: string, slots: number): KafkaLogOptions {
 interface Servers {
   readonly kafka: KafkaLogOptions;
   readonly broker: string;
-  readonly databaseUrl: string;
   readonly clickhouseUrl: string;
   readonly bucket: TestBucketServer;
 }
 
-function processEnv({ windowEvents, fence }: StormClusterOptions, servers: Servers) {
+function processEnv({ fence }: StormClusterOptions, servers: Servers) {
   return {
     PATH: process.env['PATH'],
     KAFKA_BROKERS: servers.broker,
@@ -140,8 +155,6 @@ function processEnv({ windowEvents, fence }: StormClusterOptions, servers: Serve
     MILLRACE_KAFKA_REPLICATION: '1',
     MILLRACE_KAFKA_MIN_INSYNC: '1',
     MILLRACE_SLOTS: String(servers.kafka.slots),
-    MILLRACE_WINDOW_EVENTS_MAX: String(windowEvents),
-    DATABASE_URL: servers.databaseUrl,
     MILLRACE_DATABASE_CONNECTIONS: '9',
     CLICKHOUSE_URL: servers.clickhouseUrl,
     MILLRACE_IMPORT_STAGING: 's3://millrace/staging',
@@ -157,12 +170,12 @@ function processEnv({ windowEvents, fence }: StormClusterOptions, servers: Serve
 }
 
 async function keepRunning(
-  name: string,
-  roles: string,
+  { name, roles }: StormRole,
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<StormProcess> {
   const port = await freePort();
   const said: string[] = [];
+  const failures: string[] = [];
   let isOver = false;
   let child: ChildProcess;
   const start = (): void => {
@@ -174,7 +187,8 @@ async function keepRunning(
       for (const line of chunk.toString().split('\n')) if (line !== '') said.push(shortened(line));
       said.splice(0, said.length - linesKept);
     });
-    child.once('exit', () => {
+    child.once('exit', (code) => {
+      if (!isOver && code !== null && code !== 0) failures.push(`${name} ended with ${code}: ${said.at(-1) ?? ''}`);
       if (!isOver) setTimeout(() => isOver || start(), restMs);
     });
   };
@@ -186,6 +200,8 @@ async function keepRunning(
     roles,
     url: `http://127.0.0.1:${port}`,
     said,
+    failures,
+    note: (text) => void said.push(`${new Date().toISOString()} ${text}`),
     signal: (signal) => void child.kill(signal),
     end: async () => {
       isOver = true;

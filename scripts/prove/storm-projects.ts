@@ -1,12 +1,22 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { keptKey } from './storm-witness.ts';
 import { stormKeys, type StormProcess } from './storm-cluster.ts';
+import { spreadProject, type StormPlan } from './storm-events.ts';
 
 export interface StormProject {
   readonly id: number;
   readonly key: string;
   /** How its transformation signs events. */
   readonly label: string;
+  /** Whether its transformation keeps what it counts. */
+  readonly isCounted: boolean;
+}
+
+/** Ids of what is installed. */
+export interface StormPlugins {
+  readonly counting: number;
+  /** For a project that is spread, whose transformations may keep nothing. */
+  readonly marking: number;
 }
 
 /** Counts the events that it sees in its storage and adds up their numbers: whatever is applied twice or not at all shows there. */
@@ -18,25 +28,40 @@ const counting = `
     for (const event of events) event.properties.marked = true;
     return events;
   }`;
-const pluginName = 'counts';
+const marking = `
+  export function processEvent(event) {
+    event.properties.marked = true;
+    return event;
+  }`;
+const codes = { counting, marking } as const;
 /** Until every process has seen what is new. */
 const seenMs = 6000;
 
-/** The plugin that counts; gives its id. */
-export async function installCounting(api: StormProcess): Promise<number> {
-  const files = { 'plugin.json': JSON.stringify({ name: pluginName }), 'index.js': counting };
-  return (await call<{ id: number }>(api, 'POST', '/api/projects/@current/plugins/', { files })).id;
+export async function installPlugins(api: StormProcess): Promise<StormPlugins> {
+  const install = async (name: keyof typeof codes): Promise<number> => {
+    const files = { 'plugin.json': JSON.stringify({ name }), 'index.js': codes[name] };
+    return (await call<{ id: number }>(api, 'POST', '/api/projects/@current/plugins/', { files })).id;
+  };
+  return { counting: await install('counting'), marking: await install('marking') };
 }
 
-/** New ones, each with a transformation that counts. */
-export async function makeProjects(api: StormProcess, plugin: number, count: number): Promise<StormProject[]> {
+/** New ones, each with a transformation that counts, but the one that is spread. */
+export async function makeProjects(
+  api: StormProcess,
+  plugins: StormPlugins,
+  { projects, spread }: Pick<StormPlan, 'projects' | 'spread'>,
+): Promise<StormProject[]> {
   const made: StormProject[] = [];
-  while (made.length < count) {
+  while (made.length < projects) {
+    const isSpread = made.length === spreadProject && spread > 1;
     const project = await call<{ id: number; api_token: string }>(api, 'POST', '/api/projects/', { name: 'storm' });
+    if (isSpread) await call(api, 'PATCH', `/api/projects/${project.id}/`, { spread });
+    const kind = isSpread ? 'marking' : 'counting';
     const family = `/api/projects/${project.id}/pipeline_transformation_configs/`;
-    const config = await call<{ id: number }>(api, 'POST', family, { plugin });
+    const config = await call<{ id: number }>(api, 'POST', family, { plugin: plugins[kind] });
     await call(api, 'PATCH', `${family}${config.id}/`, { enabled: true });
-    made.push({ id: project.id, key: project.api_token, label: `${pluginName} (${config.id})` });
+    const label = `${kind} (${config.id})`;
+    made.push({ id: project.id, key: project.api_token, label, isCounted: !isSpread });
   }
   await sleep(seenMs);
   return made;

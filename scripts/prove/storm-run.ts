@@ -1,12 +1,14 @@
 /** A cluster through which the same events go again and again, each time into new projects, with mishaps or without. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { sql } from 'kysely';
 import { openKafkaLogWriter, type KafkaLogWriter } from '../../src/eventlog/kafka/writer.ts';
 import { lanes } from '../../src/eventlog/eventlog.ts';
 import { connectClickhouse } from '../../src/eventstore/clickhouse/connect-clickhouse.ts';
+import type { Metadata } from '../../src/metadata/database.ts';
 import { openPostgres } from '../../src/metadata/postgres.ts';
 import { readCursors } from '../../src/pipeline/cursors.ts';
 import { createDraw } from '../../test/support/draw.ts';
-import { startChaos } from './storm-chaos.ts';
+import { startChaos, type Chaos } from './storm-chaos.ts';
 import {
   openStormCluster,
   untilReady,
@@ -15,12 +17,14 @@ import {
   type StormProcess,
 } from './storm-cluster.ts';
 import { stormBatches, type StormPlan } from './storm-events.ts';
-import { installCounting, makeProjects } from './storm-projects.ts';
+import { installPlugins, makeProjects, type StormPlugins } from './storm-projects.ts';
 import { differences, twoEnds, type StormResult, type StormStores } from './storm-result.ts';
 import { sendAll } from './storm-senders.ts';
 import { openWitness, type LogWitness } from './storm-witness.ts';
 
 export interface StormOptions extends StormClusterOptions {
+  /** Events of one window, by pipeline in turn. */
+  readonly windows: readonly number[];
   /** Time for the rest to be stored once the storm is over, s. */
   readonly settleSeconds: number;
   readonly say: (text: string) => void;
@@ -50,13 +54,16 @@ const linesEach = 12;
 export async function openStorm(options: StormOptions): Promise<Storm> {
   await using cleanup = new AsyncDisposableStack();
   const cluster = cleanup.use(await openStormCluster(options));
-  const processes = await Promise.all(roles.map((role, index) => cluster.start(`${index}-${role}`, role)));
+  const windowEvents = (index: number): number => options.windows[index % options.windows.length] ?? 1009;
+  const start = (name: string, index: number): Promise<StormProcess> =>
+    cluster.start({ name: `${index}-${name}`, roles: name, windowEvents: windowEvents(index) });
+  const processes = await Promise.all(roles.map(start));
   await Promise.all(processes.map((each) => untilReady(each, readyMs)));
   options.say(`${processes.length} processes are ready`);
   const withRole = (role: string): StormProcess[] => processes.filter((each) => each.roles === role);
   const [api] = withRole('api');
   if (api === undefined) throw new Error('expected a process with the role api');
-  const plugin = await installCounting(api);
+  const plugins = await installPlugins(api);
   const db = openPostgres(cluster.databaseUrl, { onConnectionLost: () => undefined });
   cleanup.defer(() => db.destroy());
   const store = await connectClickhouse(cluster.clickhouseUrl, { queryTimeoutMs: 60_000, migrates: false });
@@ -69,7 +76,7 @@ export async function openStorm(options: StormOptions): Promise<Storm> {
     cluster,
     processes,
     api,
-    plugin,
+    plugins,
     captures: withRole('capture'),
     stores: { db, store },
     log,
@@ -89,8 +96,7 @@ interface Parts {
   readonly processes: readonly StormProcess[];
   readonly captures: readonly StormProcess[];
   readonly api: StormProcess;
-  /** That counts. */
-  readonly plugin: number;
+  readonly plugins: StormPlugins;
   readonly stores: StormStores;
   readonly log: KafkaLogWriter;
   readonly witness: LogWitness;
@@ -102,16 +108,16 @@ async function runRound(
   plan: StormPlan,
   weather: Weather | undefined,
 ): Promise<StormResult> {
-  const { cluster, processes, captures, witness } = parts;
-  const projects = await makeProjects(parts.api, parts.plugin, plan.projects);
-  const chaos = weather && startChaos(cluster, processes, { ...weather, draw: createDraw(weather.seed) });
+  const { cluster, processes, captures, witness, stores } = parts;
+  const projects = await makeProjects(parts.api, parts.plugins, plan);
+  const claims = await claimsOf(stores.db);
+  const chaos = weather && startStormChaos(parts, weather);
   const seconds = weather?.seconds ?? 0;
   await sendAll({ captures, projects, batches: stormBatches(plan), seconds });
-  const repeated = projects.reduce((sum, { id }) => sum + witness.repeated(id).batches, 0);
-  say(`all is taken, ${repeated} batches twice`);
+  say(`all is taken, ${await waitingRecords(parts).catch(() => '?')} requests wait`);
   await untilProcessed(parts, chaos ? seconds : settleSeconds);
   await chaos?.stop();
-  if (chaos) say(`the storm is over: ${JSON.stringify(chaos.counts)}`);
+  if (chaos) say(`the storm is over, ${await waitingRecords(parts).catch(() => '?')} requests wait`);
   await Promise.all(processes.map((each) => untilReady(each, readyMs)));
   const waiting = await untilProcessed(parts, settleSeconds);
   const statements = cluster.clickhouse.statements.splice(0);
@@ -119,7 +125,28 @@ async function runRound(
     projects,
     rangesWithTwoEnds: twoEnds(statements),
     waiting,
+    repeated: projects.reduce((sum, { id }) => sum + witness.repeated(id).batches, 0),
+    claims: (await claimsOf(stores.db)) - claims,
+    mishaps: chaos?.counts,
+    failures: processes.flatMap(({ failures }) => failures.splice(0)),
   };
+}
+
+function startStormChaos({ cluster, processes, stores }: Parts, weather: Weather): Chaos {
+  const isInside = async ({ name }: StormProcess): Promise<boolean> => {
+    const query = sql<{ pid: number }>`select pid from pg_stat_activity where application_name = ${name}
+      and state = 'idle in transaction' and query like '%log_cursors%'`;
+    // Nobody is, while the server is away.
+    const found = await query.execute(stores.db).catch(() => ({ rows: [] }));
+    return found.rows.length > 0;
+  };
+  return startChaos(cluster, processes, { ...weather, draw: createDraw(weather.seed), isInside });
+}
+
+/** How often slots were taken so far: every claim raises the epoch of its slot. */
+async function claimsOf(db: Metadata): Promise<number> {
+  const query = db.selectFrom('slots').select((eb) => eb.fn.sum<number>('epoch').as('claims'));
+  return Number((await query.executeTakeFirstOrThrow()).claims);
 }
 
 /** How many records of the log wait when none does, or when time is up. */

@@ -4,7 +4,8 @@ import type { StormProcess } from './storm-cluster.ts';
 import type { StormBatch } from './storm-events.ts';
 import type { StormProject } from './storm-projects.ts';
 
-const answerMs = 30_000;
+/** Below the time that stopped processes stand still, so that some batches are sent to another one while the first has them. */
+const answerMs = 5000;
 const retryMs = 200;
 /** Beside 5xx, as by client libraries; a process that stood still in the middle of a body answers 408. */
 const retried: ReadonlySet<number> = new Set([408, 429]);
