@@ -88,7 +88,9 @@ async function tryEvents(storm: Storm, seed: number): Promise<number> {
       `seed ${seed}, round ${round}: ${plan.events} events, ${took}; ${summary(stormy)}; ${found.length} differences`,
     );
     if (report(found, storm)) different += 1;
+    await storm.retire(stormy);
   }
+  await storm.retire(calm);
   return different;
 }
 

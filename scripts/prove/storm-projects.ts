@@ -6,6 +6,8 @@ import { spreadProject, type StormPlan } from './storm-events.ts';
 export interface StormProject {
   readonly id: number;
   readonly key: string;
+  /** Its transformation's config. */
+  readonly config: number;
   /** How its transformation signs events. */
   readonly label: string;
   /** Whether its transformation keeps what it counts. */
@@ -57,14 +59,22 @@ export async function makeProjects(
     const project = await call<{ id: number; api_token: string }>(api, 'POST', '/api/projects/', { name: 'storm' });
     if (isSpread) await call(api, 'PATCH', `/api/projects/${project.id}/`, { spread });
     const kind = isSpread ? 'marking' : 'counting';
-    const family = `/api/projects/${project.id}/pipeline_transformation_configs/`;
-    const config = await call<{ id: number }>(api, 'POST', family, { plugin: plugins[kind] });
-    await call(api, 'PATCH', `${family}${config.id}/`, { enabled: true });
-    const label = `${kind} (${config.id})`;
-    made.push({ id: project.id, key: project.api_token, label, isCounted: !isSpread });
+    const { id: config } = await call<{ id: number }>(api, 'POST', configs(project.id), { plugin: plugins[kind] });
+    await call(api, 'PATCH', `${configs(project.id)}${config}/`, { enabled: true });
+    const label = `${kind} (${config})`;
+    made.push({ id: project.id, key: project.api_token, config, label, isCounted: !isSpread });
   }
   await sleep(seenMs);
   return made;
+}
+
+/** No process sets up their transformations any more. */
+export async function retireProjects(api: StormProcess, projects: readonly StormProject[]): Promise<void> {
+  for (const { id, config } of projects) await call(api, 'PATCH', `${configs(id)}${config}/`, { enabled: false });
+}
+
+function configs(projectId: number): string {
+  return `/api/projects/${projectId}/pipeline_transformation_configs/`;
 }
 
 async function call<T>(api: StormProcess, method: string, path: string, body: object): Promise<T> {

@@ -17,7 +17,7 @@ import {
   type StormProcess,
 } from './storm-cluster.ts';
 import { stormBatches, type StormPlan } from './storm-events.ts';
-import { installPlugins, makeProjects, type StormPlugins } from './storm-projects.ts';
+import { installPlugins, makeProjects, retireProjects, type StormPlugins } from './storm-projects.ts';
 import { differences, twoEnds, type StormResult, type StormStores } from './storm-result.ts';
 import { sendAll } from './storm-senders.ts';
 import { openWitness, type LogWitness } from './storm-witness.ts';
@@ -43,6 +43,8 @@ export interface Storm extends AsyncDisposable {
   round(plan: StormPlan, weather?: Weather): Promise<StormResult>;
   /** In what a round with the same events ended otherwise. */
   differences(plan: StormPlan, calm: StormResult, storm: StormResult): Promise<string[]>;
+  /** Of a round that is not compared any more. */
+  retire(result: StormResult): Promise<void>;
   /** What the processes have said last. */
   said(): string[];
 }
@@ -86,6 +88,7 @@ export async function openStorm(options: StormOptions): Promise<Storm> {
   return {
     round: (plan, weather) => runRound(parts, options, plan, weather),
     differences: ({ events }, calm, storm) => differences({ ...parts, events }, calm, storm),
+    retire: ({ projects }) => retireProjects(api, projects),
     said: () => processes.flatMap(({ name, said }) => said.slice(-linesEach).map((text) => `${name}: ${text}`)),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };

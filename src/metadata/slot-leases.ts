@@ -12,7 +12,7 @@ import { sql } from 'kysely';
 import { databaseTime } from './database-clock.ts';
 import type { Metadata } from './database.ts';
 import { hasStoreAlone, type Queries } from './queries.ts';
-import type { SlotHold } from './slots.ts';
+import { idleLimit, type SlotHold } from './slots.ts';
 
 /** The store was made for another number of slots. */
 export class SlotCountError extends Error {
@@ -85,7 +85,10 @@ export async function leaveWorkers(db: Metadata, owner: string): Promise<void> {
   await db.deleteFrom('pipeline_workers').where('id', '=', owner).execute();
 }
 
-/** Takes at most `limit` slots that nobody holds. One whose last worker is still within a transaction is passed over. */
+/**
+ * Takes at most `limit` slots that nobody holds. One whose last worker is still within a transaction is passed over. Who stands still in
+ * the middle of it keeps the slots from the others for no longer than its lease would.
+ */
 export async function claimSlots(
   db: Metadata,
   { owner, leaseMs }: LeaseOptions,
@@ -95,7 +98,8 @@ export async function claimSlots(
   const now = databaseTime(db);
   return await db.transaction().execute(async (tx) => {
     const query = tx.selectFrom('slots').select('slot').where('lease_until', '<', now).orderBy('slot').limit(limit);
-    const free = await (hasStoreAlone(tx) ? query : query.forUpdate().skipLocked()).execute();
+    const locked = query.select(idleLimit(leaseMs).as('limit')).forUpdate().skipLocked();
+    const free = await (hasStoreAlone(tx) ? query : locked).execute();
     if (free.length === 0) return [];
     const slots = free.map(({ slot }) => slot);
     return await tx

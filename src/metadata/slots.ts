@@ -44,8 +44,12 @@ export async function holdSlot(tx: Queries, { slot, epoch, unfenced }: SlotHold)
  * from everybody: the server ends its connection instead.
  */
 function lockedEpoch(query: SelectQueryBuilder<Database, 'slots', { epoch: number }>) {
-  const limit = sql`set_config('idle_in_transaction_session_timeout', ${String(slotLeaseMs)}, true)`;
-  return query.select(limit.as('limit')).forKeyShare();
+  return query.select(idleLimit(slotLeaseMs).as('limit')).forKeyShare();
+}
+
+/** To be selected in a transaction of PostgreSQL: for how long the server waits for the client inside it, ms. Then it lets go its locks. */
+export function idleLimit(ms: number) {
+  return sql`set_config('idle_in_transaction_session_timeout', ${String(ms)}, true)`;
 }
 
 /**
