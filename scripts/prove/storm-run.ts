@@ -50,7 +50,7 @@ export interface Storm extends AsyncDisposable {
 }
 
 const roles = ['capture', 'capture', 'pipeline', 'pipeline', 'pipeline', 'api', 'jobs'];
-const readyMs = 180_000;
+const readyMs = 600_000;
 const linesEach = 12;
 
 export async function openStorm(options: StormOptions): Promise<Storm> {

@@ -57,6 +57,8 @@ export interface PipelineDeps {
   readonly signal?: AbortSignal;
   /** Least time between two small inserts of a lane, ms. Default 100. */
   readonly gapMs?: number;
+  /** How long events wait for a plugin that sets itself up, ms. Default 5,000. */
+  readonly readyMs?: number;
   /** How often to look whether persons are to be made anew, ms. Default 1,000. */
   readonly rebuildLookMs?: number;
   /** What it shares with the consumers of other slots in its process. Default: it is alone. */
@@ -156,6 +158,8 @@ class Consumer {
       clock,
       log: deps.log,
       hold: (tx) => holdSlot(tx, hold),
+      signal: this.#stopping.signal,
+      ...(deps.readyMs && { readyMs: deps.readyMs }),
       ...(deps.logFailure && { logFailure: deps.logFailure }),
       ...(fellows && { reads: fellows.configs, serves: fellows.serves }),
     });

@@ -1,4 +1,6 @@
 /** Installed plugins in the pipeline, with a sandbox of the test's own: when they run, what is counted, what is kept. */
+import { readFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { bumpConfigRevision } from '../metadata/config-revision.ts';
 import { memoryStorage } from '../../test/support/transformation-host.ts';
@@ -31,13 +33,17 @@ const installed = definePlugin({
 const play = {
   opened: 0,
   closed: 0,
+  /** Before the plugin's own code. */
+  load: async (): Promise<void> => {},
   open: async (_spec: InstanceSpec): Promise<void> => {},
   process: async (_events: readonly SandboxEvent[]): Promise<EventOutcome[]> => [],
 };
 const sandbox: Sandbox = {
   describe: async () => ({ methods: [], scheduledTasks: [], jobs: [], metrics: {} }),
-  open: async (spec) => {
+  open: async (spec, onSetup) => {
     play.opened += 1;
+    await play.load();
+    onSetup?.();
     await play.open(spec);
     return {
       described: { methods: ['processEvent'], scheduledTasks: [], jobs: [], metrics: {} },
@@ -60,14 +66,15 @@ const services: InstanceServices = {
   metric: () => {},
 };
 
+const readyMs = 300;
 let loadProgram: StepDeps['loadProgram'];
 let bench: Bench;
 let configId: number;
 beforeEach(async () => {
-  Object.assign(play, { opened: 0, closed: 0, open: async () => {}, process: tagging });
+  Object.assign(play, { opened: 0, closed: 0, load: async () => {}, open: async () => {}, process: tagging });
   loadProgram = async () => ({ pluginName: 'Installed', code: '' });
   const steps: Partial<StepDeps> = { sandbox, loadProgram: (id) => loadProgram(id), servicesOf: () => services };
-  bench = await createBench({ plugins: [installed], steps });
+  bench = await createBench({ plugins: [installed], steps, readyMs });
   configId = await bench.addTransformation('installed');
   await change({ plugin_version_id: 1 });
 });
@@ -150,7 +157,7 @@ describe('an installed plugin in the pipeline', () => {
     expect(stored().map((each) => each['tagged'])).toEqual([true, true, true, undefined]);
   });
 
-  it('that is long in setting up holds events for 5 s, then they pass as skipped, until it is ready', async () => {
+  it('that is long in setting up holds events for a while, then they pass as skipped, until it is ready', async () => {
     const ready = Promise.withResolvers<void>();
     play.open = () => ready.promise;
     await send(3);
@@ -159,6 +166,32 @@ describe('an installed plugin in the pipeline', () => {
     ready.resolve();
     await send(1);
     expect(stored().at(-1)).toMatchObject({ tagged: true });
+  });
+
+  it('that waits for the process of the plugins to start holds events for as long as that takes', async () => {
+    play.load = () => sleep(3 * readyMs);
+    await send(3);
+    expect(stored().map((each) => each['tagged'])).toEqual([true, true, true]);
+  });
+
+  it('that is set up while the service stands still is waited for', async () => {
+    play.open = async () => {
+      await sleep(readyMs / 3);
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2 * readyMs);
+      // What came meanwhile is read after the timers that are due.
+      await readFile(import.meta.filename);
+    };
+    await send(3);
+    expect(stored().map((each) => each['tagged'])).toEqual([true, true, true]);
+  });
+
+  it('that is long in setting up does not hold up a pipeline that is told to stop', async () => {
+    play.open = () => new Promise(() => undefined);
+    await bench.append('live', { batch: [{ event: 'seen', distinct_id: 'p' }] });
+    const pipeline = bench.start();
+    await expect.poll(() => play.opened).toBe(1);
+    await pipeline.stop();
+    expect(stored()).toEqual([]);
   });
 
   it('whose setup fails says why, stays enabled, and lets events pass as skipped', async () => {

@@ -100,7 +100,7 @@ class Isolated implements IsolatedSandbox {
     }
   }
 
-  async open(spec: InstanceSpec): Promise<ConfigInstance> {
+  async open(spec: InstanceSpec, onSetup: () => void = () => undefined): Promise<ConfigInstance> {
     const instance: ConfigInstance = new ConfigInstance({
       spec,
       supervisor: this.#supervisor,
@@ -109,6 +109,7 @@ class Isolated implements IsolatedSandbox {
       nextNumber: () => ++this.#lastNumber,
       makeRoom: (more) => this.#makeRoom(more),
       now: () => this.#clock.now(),
+      onSetup,
       onClosed: () => this.#instances.delete(instance),
     });
     this.#instances.add(instance);

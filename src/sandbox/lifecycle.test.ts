@@ -131,6 +131,15 @@ describe('the process of the plugins', () => {
 });
 
 describe('configs that come and go', () => {
+  it('says when setupPlugin begins: not before the code is loaded', async () => {
+    let begun = 0;
+    const open = (code: string) => shared.open(specOf(code), () => (begun += 1));
+    await expect(open('throw new Error("no code")')).rejects.toThrow('no code');
+    expect(begun).toBe(0);
+    await expect(open('exports.setupPlugin = () => { throw new Error("no setup") }')).rejects.toThrow('no setup');
+    expect(begun).toBe(1);
+  });
+
   it('setup failures say what the plugin said', async () => {
     const failing = shared.open(specOf('exports.setupPlugin = async () => { throw new RetryError("no answer yet") }'));
     await expect(failing).rejects.toMatchObject({

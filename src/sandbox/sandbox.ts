@@ -11,8 +11,11 @@ import type { JsonObject, JsonValue } from '../base/json.ts';
 export interface Sandbox {
   /** Loads a program without setting it up, to learn what it can do. Throws SandboxError. */
   describe(program: SandboxProgram): Promise<Described>;
-  /** Loads a config's program and runs its setupPlugin. Throws SandboxError. */
-  open(spec: InstanceSpec): Promise<SandboxInstance>;
+  /**
+   * Loads a config's program and runs its setupPlugin. `onSetup` is told when that begins: what comes before is the machine's time, what
+   * follows the plugin's. Throws SandboxError.
+   */
+  open(spec: InstanceSpec, onSetup?: () => void): Promise<SandboxInstance>;
   /** Tears every instance down and ends the process. */
   close(): Promise<void>;
 }

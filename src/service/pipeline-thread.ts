@@ -31,7 +31,7 @@ const consumers = createSlotConsumers({
   slots: readers.slots,
   openReader: async (slot) => readers.reader(slot),
   store,
-  makeStep: (config) => makeStep(config, plugins.steps),
+  makeStep: (config, onSetup) => makeStep(config, plugins.steps, onSetup),
   logFailure: plugins.logFailure,
   failpoint: createFailpoint(settings.failAt, settings.allowFailpoints),
   publish: publishOver(call, log),

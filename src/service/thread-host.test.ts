@@ -1,5 +1,18 @@
 import { describe, expect, it } from 'vitest';
-import { deathsBefore } from './thread-host.ts';
+import { createLog } from '../telemetry/log.ts';
+import { createMetrics } from '../telemetry/metrics.ts';
+import { deathsBefore, hostThread } from './thread-host.ts';
+import type { ThreadData } from './thread.ts';
+
+it('a thread that has not begun yet does not hold up the stop', async () => {
+  // As one whose stores are away.
+  const entry = new URL('data:text/javascript,setInterval(() => {}, 1000); await new Promise(() => {})');
+  const deps = { metrics: createMetrics(), log: createLog('silent'), answers: {} };
+  const host = hostThread({ name: 'pipeline', entry, data: {} as ThreadData }, deps);
+  host.start();
+  await host.stop();
+  expect(await host.health()).toMatchObject({ ok: false });
+});
 
 describe('the count of deaths that the wait before a restart grows with', () => {
   it.each([

@@ -14,7 +14,7 @@ export interface ThreadHost {
   start(): void;
   /** Whether the thread is there, answers, and is well by its own account. */
   health(): Promise<HealthResult>;
-  /** Lets the thread finish what it has in hand and close its stores. */
+  /** Lets the thread finish what it has in hand and close its stores; one that has not begun is ended at once. */
   stop(): Promise<void>;
 }
 
@@ -97,8 +97,11 @@ export function hostThread(
       stopping = true;
       clearTimeout(restart);
       if (running === undefined) return;
-      const ended = once(running.thread, 'exit');
-      running.thread.postMessage({ stop: true }, []);
+      const { thread, ready } = running;
+      const ended = once(thread, 'exit');
+      // Stores that are away, or a machine that is busy, would keep it starting for longer than it may take to stop.
+      if (ready) thread.postMessage({ stop: true }, []);
+      else await thread.terminate();
       await ended;
     },
   };

@@ -3,7 +3,8 @@ import { SandboxError } from '../sandbox/sandbox.ts';
 import type { TransformConfig } from './transform-configs.ts';
 import type { Step } from './step.ts';
 
-export type MakeStep = (config: TransformConfig) => Promise<Step>;
+/** `onSetup` is told when the plugin's own set-up begins. */
+export type MakeStep = (config: TransformConfig, onSetup: () => void) => Promise<Step>;
 
 /** As the published service does, for a setup that asks to be tried again. */
 const retryDelaysMs = [5000, 10_000, 20_000, 40_000, 80_000] as const;
@@ -27,6 +28,8 @@ export class Instance {
   step: Step | undefined = undefined;
   /** Resolves when it is ready or refused; never rejects. */
   made: Promise<void>;
+  /** Resolves when the plugin's own set-up begins; until then it waits for the machine. */
+  setUp: Promise<void>;
   wasAwaited = false;
   /** The store could not be read for it: nothing is known of the config, and no event may pass it. */
   unread: MetadataUnreadError | undefined = undefined;
@@ -48,7 +51,7 @@ export class Instance {
     this.#deps = deps;
     this.reported = config.error;
     this.isStale = deps.isStale;
-    this.made = this.#make();
+    ({ made: this.made, setUp: this.setUp } = this.#begin());
   }
 
   make(): void {
@@ -56,7 +59,7 @@ export class Instance {
     this.#retryAt = Infinity;
     if (this.unread !== undefined) this.wasAwaited = false;
     this.unread = undefined;
-    this.made = this.#make();
+    ({ made: this.made, setUp: this.setUp } = this.#begin());
   }
 
   isRetryDue(): boolean {
@@ -79,15 +82,20 @@ export class Instance {
     return this;
   }
 
+  /** What is still being made is closed when it is there; nobody waits for that. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    await this.made;
-    await this.#closeStep();
+    if (this.state !== 'making') await this.#closeStep();
   }
 
-  async #make(): Promise<void> {
+  #begin(): { readonly made: Promise<void>; readonly setUp: Promise<void> } {
+    const { promise: setUp, resolve } = Promise.withResolvers<void>();
+    return { made: this.#make(resolve), setUp };
+  }
+
+  async #make(onSetup: () => void): Promise<void> {
     try {
-      this.step = await this.#makeStep(this.config);
+      this.step = await this.#makeStep(this.config, onSetup);
       this.state = 'ready';
       this.#attempts = 0;
       this.#news = '';

@@ -8,7 +8,7 @@ import {
   type Transformation,
   type TransformEvent,
 } from '../plugins/plugin.ts';
-import type { InstanceServices, InstanceSpec, Sandbox, SandboxProgram } from '../sandbox/sandbox.ts';
+import type { InstanceServices, InstanceSpec, Sandbox, SandboxInstance, SandboxProgram } from '../sandbox/sandbox.ts';
 import type { ChainEvent } from './chain-event.ts';
 import { checkResult, InvalidResultError } from './run-chain.ts';
 import { labelOf, type TransformConfig } from './transform-configs.ts';
@@ -35,16 +35,19 @@ export interface StepDeps extends Pick<InstanceSpec, 'callCharsMax' | 'requestsR
 const noClose = async (): Promise<void> => {};
 
 /**
- * A config ready to run. Throws SettingsError or SandboxError when it cannot, with a sentence for its `error`, and
+ * A config ready to run. `onSetup` is told when the code of an installed plugin begins to set itself up. Throws SettingsError or SandboxError when it cannot, with a sentence for its `error`, and
  * MetadataUnreadError.
  */
-export async function makeStep(config: StepConfig, deps: StepDeps): Promise<Step> {
+export async function makeStep(config: StepConfig, deps: StepDeps, onSetup?: () => void): Promise<Step> {
   const missing = missingRequired(config.fields, config.settings, config.attached).map((key) => `"${key}"`);
   if (missing.length > 0) {
     throw new SettingsError(`missing required setting${missing.length > 1 ? 's' : ''} ${missing.join(', ')}`);
   }
   const files = config.attached.size === 0 ? new Map<string, Attachment>() : await fromStore(deps.loadFiles(config.id));
-  if (config.pluginVersionId !== null) return openInstance(config, config.pluginVersionId, files, deps);
+  if (config.pluginVersionId !== null) {
+    const open = (spec: InstanceSpec): Promise<SandboxInstance> => deps.sandbox.open(spec, onSetup);
+    return openInstance(config, config.pluginVersionId, files, { ...deps, open });
+  }
   return builtInStep(config, deps.findPlugin(config.slug), deps.hostOf(config, files));
 }
 
@@ -105,14 +108,14 @@ async function openInstance(
   config: StepConfig,
   versionId: number,
   attachments: ReadonlyMap<string, Attachment>,
-  { sandbox, loadProgram, servicesOf, callCharsMax, requestsRefused }: StepDeps,
+  { open, loadProgram, servicesOf, callCharsMax, requestsRefused }: StepDeps & Pick<Sandbox, 'open'>,
 ): Promise<Step> {
   const program = await fromStore(loadProgram(versionId));
   if (program === undefined)
     throw new SettingsError('its plugin was deleted; choose another plugin, or remove the config');
   const services = servicesOf(config);
   const label = labelOf(config);
-  const instance = await sandbox.open({
+  const instance = await open({
     ...program,
     configId: config.id,
     projectId: config.projectId,

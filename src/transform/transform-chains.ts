@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../base/clock.ts';
 import type { Metadata } from '../metadata/database.ts';
 import type { Queries } from '../metadata/queries.ts';
@@ -20,8 +21,12 @@ import type { DirectStep, Step } from './step.ts';
 /** Events without a failure after which old trouble is over. */
 const passedMin = 100;
 const errorLengthMax = 500;
-/** How long events wait for a config that is being set up, before they pass it. */
+/** How long events wait for a plugin that sets itself up, before they pass it. */
 const readyMsMax = 5000;
+/** And before that for the machine, which has to start the process of the plugins. */
+const startMsMax = 60_000;
+/** The waits are cut into pieces, so that the time in which this process stands still is not the plugin's. */
+const pieceMs = 250;
 
 /** What a window did with the chains, to be written in its transaction. */
 export interface ChainChanges {
@@ -49,6 +54,8 @@ interface ChainDeps {
   readonly logFailure?: (config: TransformConfig, message: string) => void;
   /** Default 5,000. */
   readonly readyMs?: number;
+  /** Aborted: the work ends, and waits for nothing any more. */
+  readonly signal?: AbortSignal;
   /** Default: the store is asked each time. */
   readonly reads?: ConfigReads;
   /** Projects of which events come by here. Default: all. */
@@ -210,7 +217,7 @@ export class TransformChains {
   async #awaitNew(): Promise<boolean> {
     const all = [...this.#instances.values()];
     const fresh = all.filter((instance) => instance.state === 'making' && !instance.wasAwaited);
-    if (fresh.length > 0) await atMost(this.#deps.readyMs ?? readyMsMax, Promise.all(fresh.map(({ made }) => made)));
+    await Promise.all(fresh.map((instance) => this.#awaitMade(instance)));
     for (const instance of fresh) instance.wasAwaited = true;
     const { unread } = all.find((instance) => instance.unread !== undefined) ?? {};
     if (unread !== undefined) throw unread;
@@ -222,6 +229,12 @@ export class TransformChains {
       await this.#record(instance, news);
     }
     return any;
+  }
+
+  async #awaitMade({ made, setUp }: Instance): Promise<void> {
+    const { readyMs = readyMsMax, signal } = this.#deps;
+    await atMost(startMsMax, Promise.race([made, setUp]), signal);
+    await atMost(readyMs, made, signal);
   }
 
   /** Puts the chains together from what can run now. */
@@ -336,9 +349,16 @@ function sentence(error: unknown, { fields, settings }: TransformConfig): string
   return withoutSecrets(text, fields, settings).slice(0, errorLengthMax) || 'failed without a message';
 }
 
-async function atMost(ms: number, work: Promise<unknown>): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
-  await Promise.race([work, promise]);
-  clearTimeout(timer);
+/** Until the work is done, but no longer than so long. Rejects when aborted. */
+async function atMost(ms: number, work: Promise<unknown>, aborted: AbortSignal | undefined): Promise<void> {
+  const over = new AbortController();
+  const signal = aborted === undefined ? over.signal : AbortSignal.any([aborted, over.signal]);
+  const wait = async (): Promise<void> => {
+    for (let left = ms; left > 0; left -= pieceMs) await delay(Math.min(left, pieceMs), undefined, { signal });
+  };
+  try {
+    await Promise.race([work, wait()]);
+  } finally {
+    over.abort();
+  }
 }

@@ -30,6 +30,7 @@ interface BenchOptions {
   readonly steps?: Partial<StepDeps>;
   readonly windowEventsMax?: number;
   readonly personCacheBytes?: number;
+  readonly readyMs?: number;
   /** Empty and migrated; stays the caller's. */
   readonly db?: Metadata;
   readonly live?: LiveReaders;
@@ -66,10 +67,11 @@ export async function createBench(options: BenchOptions = {}) {
     metrics,
     log: createLog('silent'),
     clock: { now: () => startedAt },
-    makeStep: (config) => makeStep(config, { ...stepDeps(db, plugins, storage), ...options.steps }),
+    makeStep: (config, onSetup) => makeStep(config, { ...stepDeps(db, plugins, storage), ...options.steps }, onSetup),
     pluginStorage: storage,
     ...(options.live && { live: options.live }),
     gapMs: 0,
+    ...(options.readyMs && { readyMs: options.readyMs }),
   });
   return {
     ...runner,

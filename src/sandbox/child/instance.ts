@@ -198,6 +198,7 @@ export class Instance {
 
   #setUp(id: number, { config, attachments }: OpenBody, described: string): void {
     this.#become('setting up');
+    this.#deps.send({ kind: 'setup', id });
     this.#addTask(id, this.#deps.limits.taskMs, (ok, json) => {
       if (!ok) return this.#endWith(id, false, json);
       this.#become('ready');

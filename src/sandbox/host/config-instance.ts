@@ -29,6 +29,8 @@ export interface ConfigInstanceDeps {
   /** Room is needed for so many isolates more. Never rejects. */
   readonly makeRoom: (more: number) => Promise<void>;
   readonly now: () => number;
+  /** Told each time that setupPlugin begins. */
+  readonly onSetup: () => void;
   readonly onClosed: () => void;
 }
 
@@ -196,14 +198,15 @@ export class ConfigInstance implements SandboxInstance {
 
   /** Again when the isolate is lost while another config was at work, up to a limit. */
   async #openIsolate(): Promise<void> {
-    const { supervisor, nextNumber } = this.#deps;
+    const { supervisor, nextNumber, onSetup } = this.#deps;
     let ownCrashes = 0;
     for (let losses = 0; ; losses++) {
       await supervisor.ready();
       const number = nextNumber();
       this.number = number;
       this.instanceId = newId();
-      const { answer } = supervisor.ask({ kind: 'open', instance: number }, JSON.stringify(openBody(this.spec)));
+      const request = { kind: 'open', instance: number } as const;
+      const { answer } = supervisor.ask(request, JSON.stringify(openBody(this.spec)), { setup: onSetup });
       const end = await answer;
       if (end.kind === 'done') {
         if (!end.ok) {
@@ -237,7 +240,7 @@ export class ConfigInstance implements SandboxInstance {
     const { id, answer } = this.#deps.supervisor.ask(
       { kind: 'events', instance: this.number, count: events.length, isFirst },
       encodeEvents(events),
-      onResults,
+      { results: onResults },
     );
     const end = await this.#finish(id, events, answer);
     if (end.kind === 'done') return { kind: 'done', poisonInRow: end.poisonInRow, nonsense };

@@ -28,8 +28,14 @@ type WithoutId<M> = M extends unknown ? Omit<M, 'id'> : never;
 
 interface Request {
   readonly instance: number;
-  readonly onResults: ((text: string) => void) | undefined;
+  readonly hear: Hear;
   readonly resolve: (answer: Answer) => void;
+}
+
+/** What comes of a request before its answer. */
+export interface Hear {
+  readonly results?: (text: string) => void;
+  readonly setup?: () => void;
 }
 
 export interface SupervisorEvents {
@@ -103,21 +109,17 @@ export class Supervisor {
   }
 
   /**
-   * Sends a request; the answer tells when it was lost, too. `onResults` gets what is there already.
+   * Sends a request; the answer tells when it was lost, too. `hear` gets what comes before.
    * The process is the one of now: an instance that was opened in an earlier one is lost.
    */
-  ask(
-    message: WithoutId<Asking>,
-    body: string,
-    onResults?: (text: string) => void,
-  ): { id: number; answer: Promise<Answer> } {
+  ask(message: WithoutId<Asking>, body: string, hear: Hear = {}): { id: number; answer: Promise<Answer> } {
     const id = ++this.#lastId;
     const process = this.#process;
     if (!process) {
       return { id, answer: Promise.resolve({ kind: 'lost', cause: 'crashed', suspect: false }) };
     }
     const answer = new Promise<Answer>((resolve) => {
-      this.#requests.set(id, { instance: message.instance, onResults, resolve });
+      this.#requests.set(id, { instance: message.instance, hear, resolve });
     });
     process.send({ ...message, id } as ToChild, body);
     this.#watch();
@@ -186,8 +188,11 @@ export class Supervisor {
       case 'ready':
         this.#bundle = body.toString('utf8');
         break;
+      case 'setup':
+        this.#requests.get(header.id)?.hear.setup?.();
+        break;
       case 'results': {
-        this.#requests.get(header.id)?.onResults?.(body.toString('utf8'));
+        this.#requests.get(header.id)?.hear.results?.(body.toString('utf8'));
         const { poisonInRow } = header;
         if (poisonInRow !== undefined) this.#resolve(header.id, { kind: 'done', ok: true, text: '', poisonInRow });
         break;

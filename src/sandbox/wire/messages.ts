@@ -59,6 +59,8 @@ export type WireTarget =
 export type FromChild =
   /** [the guest's bundle] */
   | { readonly kind: 'ready' }
+  /** The isolate of an `open` is there, its code is loaded: setupPlugin runs from now on. */
+  | { readonly kind: 'setup'; readonly id: number }
   /** [results-text] Some of the events of a request; with `poisonInRow` the last of them. */
   | { readonly kind: 'results'; readonly id: number; readonly poisonInRow?: number }
   /** End of any other request. [JSON value, or WireError] */
