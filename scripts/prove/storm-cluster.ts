@@ -19,6 +19,9 @@ import { freePort } from '../with-server.ts';
 const program = fileURLToPath(new URL('../../bin/millrace.js', import.meta.url));
 const restMs = 300;
 const linesKept = 500;
+/** Of a process that ended by itself. */
+const linesOfEnd = 6;
+const charsOfEnd = 600;
 
 export const stormKeys = { project: 'phc_stormProjectKey0123456789', personal: 'phx_stormPersonalKey0123456789' };
 
@@ -188,7 +191,7 @@ async function keepRunning(
       said.splice(0, said.length - linesKept);
     });
     child.once('exit', (code) => {
-      if (!isOver && code !== null && code !== 0) failures.push(`${name} ended with ${code}: ${said.at(-1) ?? ''}`);
+      if (!isOver && code !== null && code !== 0) failures.push(`${name} ended with ${code}: ${lastOf(said)}`);
       if (!isOver) setTimeout(() => isOver || start(), restMs);
     });
   };
@@ -211,6 +214,10 @@ async function keepRunning(
       await once(child, 'exit');
     },
   };
+}
+
+function lastOf(said: readonly string[]): string {
+  return said.slice(-linesOfEnd).join('; ').slice(-charsOfEnd);
 }
 
 /** Of a line of the log what is said and why, without the stack. */
