@@ -330,7 +330,7 @@ describe('refusals', () => {
 
   it('a body whose memory has moved already is refused rather than stored empty', async () => {
     const { writer } = await open();
-    const body = new Uint8Array(100);
+    const body = new Uint8Array(100_000);
     await writer.append('live', { header: header('a'), body });
     await expect(writer.append('live', { header: header('b'), body })).rejects.toThrow('expected a body of its own');
     expect(writer.backlog('live').records).toBe(1);

@@ -18,6 +18,9 @@ import type { SharedPositions } from './shared-positions.ts';
 /** Rows deleted in one commit at most, so that draining a backlog never delays an append for long. */
 const deletedRowsMax = 4096;
 
+/** A segment grows beyond its limit by no more than this part of it. */
+const measuredPerSegment = 64;
+
 export interface LaneWriterOptions {
   readonly dir: string;
   readonly lane: Lane;
@@ -52,6 +55,8 @@ export class LaneWriter {
   #nextSeq: number;
   #deletedThrough: number;
   #isFull = false;
+  /** Body bytes written since the size of the file was looked at. */
+  #unmeasuredBytes = 0;
   /** Segments whose damage was told. */
   readonly #toldDamaged = new Set<number>();
   /** A failure other than a full disk: the handle is not to be trusted before repair. */
@@ -83,6 +88,7 @@ export class LaneWriter {
     this.#write(firstSeq, rows, firstSeq - 1);
     // Nothing below may throw: the rows are durable.
     this.#options.positions.setAppended(this.#options.lane, this.#nextSeq - 1);
+    for (const { body } of rows) this.#unmeasuredBytes += body.byteLength;
     this.#isFull = this.#usesTooMuch();
     return firstSeq;
   }
@@ -143,7 +149,7 @@ export class LaneWriter {
   #write(firstSeq: number, rows: readonly NewRow[], newestDeletable: number): number {
     const through = this.#deletable(newestDeletable);
     try {
-      const deleted = this.#current.write(through, firstSeq, rows);
+      const deleted = this.#current.write(through > this.#deletedThrough ? through : undefined, firstSeq, rows);
       this.#deletedThrough = Math.max(this.#deletedThrough, through);
       return deleted;
     } catch (error) {
@@ -158,7 +164,7 @@ export class LaneWriter {
       this.#tellDamage(this.#current.firstSeq, error);
       this.#rotate(firstSeq);
       this.#needsRepair = true;
-      this.#current.write(firstSeq - 1, firstSeq, rows);
+      this.#current.write(undefined, firstSeq, rows);
       this.#needsRepair = false;
       return;
     }
@@ -175,6 +181,9 @@ export class LaneWriter {
   }
 
   #usesTooMuch(): boolean {
+    // To look takes as long as a small commit.
+    if (this.#unmeasuredBytes * measuredPerSegment < this.#options.segmentBytes) return false;
+    this.#unmeasuredBytes = 0;
     try {
       return this.#current.usedBytes() >= this.#options.segmentBytes;
     } catch {
@@ -260,6 +269,7 @@ export class LaneWriter {
     this.#current = segment;
     this.#deletedThrough = segment.firstSeq - 1;
     this.#isFull = false;
+    this.#unmeasuredBytes = 0;
   }
 
   #unlinkConsumed(): void {

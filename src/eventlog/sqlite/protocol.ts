@@ -1,7 +1,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { Lane } from '../eventlog.ts';
 import type { LogOpenErrorCode, PerLane } from './format.ts';
-import type { NewRow } from './segment.ts';
+import type { PackedRows } from './packed-rows.ts';
 
 /** What the writer thread starts with. */
 export interface WriterThreadData {
@@ -15,7 +15,7 @@ export interface WriterThreadData {
 
 /** To the thread. Appends of a lane are answered in the order in which they came. */
 export type ToWriterThread =
-  | { readonly kind: 'append'; readonly lane: Lane; readonly rows: readonly NewRow[] }
+  | { readonly kind: 'append'; readonly lane: Lane; readonly rows: PackedRows }
   | { readonly kind: 'close' };
 
 /** Sizes of waiting records, three numbers each: seq, events, bytes. */

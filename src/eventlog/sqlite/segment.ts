@@ -25,10 +25,10 @@ export interface NewRow {
 export interface Segment {
   readonly firstSeq: number;
   /**
-   * In one transaction, durable on return: deletes rows through `deleteThrough`, adds `rows` from `seq` on.
+   * In one transaction, durable on return: deletes rows through `deleteThrough` (undefined: none), adds `rows` from `seq` on.
    * Gives the number deleted.
    */
-  write(deleteThrough: number, seq: number, rows: readonly NewRow[]): number;
+  write(deleteThrough: number | undefined, seq: number, rows: readonly NewRow[]): number;
   /** Highest seq in the file, undefined when it holds none. */
   lastSeq(): number | undefined;
   minSeq(): number | undefined;
@@ -144,7 +144,7 @@ function segmentOf(path: string, firstSeq: number, db: DatabaseSync): Segment {
     write: (through, firstNewSeq, rows) => {
       begin.run();
       try {
-        const deleted = Number(deleteThrough.run(through).changes);
+        const deleted = through === undefined ? 0 : Number(deleteThrough.run(through).changes);
         let seq = firstNewSeq;
         for (const { header, events, body } of rows) {
           insert.run(seq, recordChecksum(header, body), events, header, body);

@@ -6,6 +6,7 @@ import { LogOpenError, messageOf } from './format.ts';
 import { makeLogId } from './identity.ts';
 import { LaneWriter } from './lane-writer.ts';
 import { lockDirectory } from './lock.ts';
+import { unpackRows } from './packed-rows.ts';
 import type { FromWriterThread, ToWriterThread, WriterThreadData } from './protocol.ts';
 import type { NewRow } from './segment.ts';
 import { sharedPositions } from './shared-positions.ts';
@@ -33,7 +34,7 @@ function send(message: FromWriterThread, transfer: ArrayBuffer[] = []): void {
 
 function take(message: ToWriterThread): void {
   if (message.kind === 'close') state.closing = true;
-  else for (const row of message.rows) queues[message.lane].push(row);
+  else for (const row of unpackRows(message.rows)) queues[message.lane].push(row);
 }
 
 function takeAll(): void {

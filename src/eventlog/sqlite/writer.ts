@@ -1,16 +1,10 @@
 import { mkdirSync } from 'node:fs';
-import {
-  isMarkedAsUntransferable,
-  MessageChannel,
-  receiveMessageOnPort,
-  Worker,
-  type MessagePort,
-} from 'node:worker_threads';
+import { MessageChannel, receiveMessageOnPort, Worker, type MessagePort } from 'node:worker_threads';
 import { createBacklogQueue, type BacklogQueue } from '../backlog-queue.ts';
 import { lanes, LogUnavailableError, type EventLogWriter, type Lane, type LogRecord } from '../eventlog.ts';
 import { LogOpenError, type PerLane } from './format.ts';
+import { RowPacker } from './packed-rows.ts';
 import type { FromWriterThread, ToWriterThread, WriterThreadData } from './protocol.ts';
-import type { NewRow } from './segment.ts';
 import { createSharedMemory, sharedPositions } from './shared-positions.ts';
 
 export interface SqliteLogOptions {
@@ -42,9 +36,6 @@ interface Pending {
   readonly resolve: (seq: number) => void;
   readonly reject: (error: LogUnavailableError) => void;
 }
-
-/** A row whose body's memory belongs to this side alone. */
-type OwnRow = NewRow & { readonly body: Uint8Array<ArrayBuffer> };
 
 const mebibyte = 1024 * 1024;
 
@@ -82,7 +73,9 @@ class MainThreadWriter implements SqliteLogWriter {
   readonly #backlogs: PerLane<BacklogQueue> = { live: createBacklogQueue(), historical: createBacklogQueue() };
   /** Sent or to be sent, unanswered, oldest first. */
   readonly #pending: PerLane<Pending[]> = { live: [], historical: [] };
-  readonly #unsent: Record<Lane, OwnRow[]> = { live: [], historical: [] };
+  readonly #unsent: PerLane<RowPacker> = { live: new RowPacker(), historical: new RowPacker() };
+  /** Rows that the thread has and has not answered. */
+  readonly #sent: Record<Lane, number> = { live: 0, historical: 0 };
   readonly #ended: Promise<void>;
   readonly #settleOpened: { resolve: () => void; reject: (error: Error) => void };
   #inFlightBytes = 0;
@@ -118,12 +111,11 @@ class MainThreadWriter implements SqliteLogWriter {
       throw new LogUnavailableError(`the disk is too slow: ${limit}; try again later`);
     }
     const { events } = record.header;
-    const row = { header: JSON.stringify(record.header), events, body: ownBytes(record.body) };
+    this.#unsent[lane].add(JSON.stringify(record.header), events, record.body);
     const { promise, resolve, reject } = Promise.withResolvers<number>();
     this.#pending[lane].push({ events, bytes, resolve, reject });
-    this.#unsent[lane].push(row);
     this.#inFlightBytes += bytes;
-    this.#scheduleSend();
+    if (this.#sent[lane] === 0) this.#scheduleSend();
     return promise;
   }
 
@@ -140,34 +132,31 @@ class MainThreadWriter implements SqliteLogWriter {
   async close(): Promise<void> {
     if (this.#endedBecause === undefined) {
       this.#endedBecause = 'the event log is closed';
-      this.#send();
+      for (const lane of lanes) this.#send(lane);
       this.#post({ kind: 'close' }, []);
     }
     await this.#ended;
     this.#port.close();
   }
 
-  /** Appends of one turn of the event loop travel in one message. */
+  /** Group commit: appends of one turn of the event loop travel together, and with them what came during a commit. */
   #scheduleSend(): void {
     if (this.#sendScheduled) return;
     this.#sendScheduled = true;
-    setImmediate(() => this.#send());
+    setImmediate(() => {
+      this.#sendScheduled = false;
+      for (const lane of lanes) if (this.#sent[lane] === 0) this.#send(lane);
+    });
   }
 
-  #send(): void {
-    this.#sendScheduled = false;
-    for (const lane of lanes) {
-      const rows = this.#unsent[lane];
-      if (rows.length === 0) continue;
-      this.#unsent[lane] = [];
-      this.#post(
-        { kind: 'append', lane, rows },
-        rows.map(({ body }) => body.buffer),
-      );
-    }
+  #send(lane: Lane): void {
+    if (this.#unsent[lane].count === 0) return;
+    this.#sent[lane] += this.#unsent[lane].count;
+    const { rows, transfer } = this.#unsent[lane].take();
+    this.#post({ kind: 'append', lane, rows }, transfer);
   }
 
-  #post(message: ToWriterThread, transfer: ArrayBuffer[]): void {
+  #post(message: ToWriterThread, transfer: readonly ArrayBuffer[]): void {
     this.#port.postMessage(message, transfer);
   }
 
@@ -190,6 +179,7 @@ class MainThreadWriter implements SqliteLogWriter {
   }
 
   #appended(lane: Lane, count: number, firstSeq: number): void {
+    this.#answered(lane, count);
     const queue = this.#backlogs[lane];
     queue.dropThrough(this.#positions.consumed(lane));
     let seq = firstSeq;
@@ -201,9 +191,16 @@ class MainThreadWriter implements SqliteLogWriter {
   }
 
   #failed(lane: Lane, count: number, reason: string): void {
+    this.#answered(lane, count);
     for (const { reject } of this.#settle(lane, count)) {
       reject(new LogUnavailableError(`the event log could not be written: ${reason}; nothing was taken, try again`));
     }
+  }
+
+  /** What waits for the disk goes first; the answers to clients follow while the thread is at work. */
+  #answered(lane: Lane, count: number): void {
+    this.#sent[lane] -= count;
+    if (this.#sent[lane] === 0) this.#send(lane);
   }
 
   #settle(lane: Lane, count: number): Pending[] {
@@ -234,13 +231,4 @@ class MainThreadWriter implements SqliteLogWriter {
     }
     this.#port.close();
   }
-}
-
-/** The given memory when nobody else's data lies in it and it can be moved, else a copy. */
-function ownBytes(body: Uint8Array): Uint8Array<ArrayBuffer> {
-  const { buffer } = body;
-  if (!(buffer instanceof ArrayBuffer) || buffer.byteLength !== body.byteLength) return new Uint8Array(body);
-  if (buffer.detached)
-    throw new TypeError('expected a body of its own for each append, got one that was appended before');
-  return isMarkedAsUntransferable(buffer) ? new Uint8Array(body) : new Uint8Array(buffer.transfer());
 }
