@@ -1,4 +1,6 @@
-import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, Gauge, Registry } from 'prom-client';
+import { createHistogram, type Histogram } from './histogram.ts';
+import { createLabelCells, type LabelCells } from './label-cells.ts';
 
 /**
  * Every metric, declared once: name, kind, labels, meaning. docs/reference/metrics.md follows from this table.
@@ -191,31 +193,53 @@ export interface MetricsRegistry extends Metrics {
 export function createMetrics(): MetricsRegistry {
   const registry = new Registry();
   const refreshers: (() => void | Promise<void>)[] = [];
-  const counters = new Map<MetricName, Counter>();
+  const counters = new Map<MetricName, LabelCells<Count>>();
   const gauges = new Map<MetricName, Gauge>();
   const histograms = new Map<MetricName, Histogram>();
-  for (const name of Object.keys(metricDefinitions) as MetricName[]) {
+  const names = Object.keys(metricDefinitions) as MetricName[];
+  for (const name of names) {
     const definition: MetricDefinition = metricDefinitions[name];
     const base = { name, help: definition.help, labelNames: definition.labels, registers: [registry] };
-    if (definition.kind === 'counter') counters.set(name, new Counter(base));
+    if (definition.kind === 'counter') counters.set(name, registerCounter(base));
     else if (definition.kind === 'gauge') gauges.set(name, new Gauge(base));
-    else histograms.set(name, new Histogram({ ...base, buckets: [...(definition.buckets ?? [])] }));
+    else histograms.set(name, createHistogram({ buckets: [], ...definition, name }));
   }
   return {
-    count: (name, labels, by = 1) => counters.get(name)?.inc(labels, by),
+    count: (name, labels, by = 1) => {
+      if (!(by >= 0 && by < Infinity)) throw new TypeError(`expected ${name} to grow by a number, got: ${by}`);
+      const count = counters.get(name)?.of(labels);
+      if (count !== undefined) count.value += by;
+    },
     set: (name, labels, value) => gauges.get(name)?.set(labels, value),
     observe: (name, labels, seconds) => histograms.get(name)?.observe(labels, seconds),
     beforeText: (refresh) => void refreshers.push(refresh),
     values: async (name) => {
-      const metric = counters.get(name) ?? gauges.get(name);
-      const { values } = (await metric?.get()) ?? { values: [] };
+      const { values = [] } = (await registry.getSingleMetric(name)?.get()) ?? {};
       return values.map(({ labels, value }) => ({ labels: textsOf(labels), value }));
     },
     text: async () => {
       await Promise.allSettled(refreshers.map(async (refresh) => refresh()));
-      return registry.metrics();
+      const texts = names.map((name) => histograms.get(name)?.text() ?? registry.getSingleMetricAsString(name));
+      return `${(await Promise.all(texts)).join('\n\n')}\n`;
     },
   };
+}
+
+interface Count {
+  value: number;
+}
+
+/** Counted in cells of our own, several times a request; the registry is told when it is asked. */
+function registerCounter(base: ConstructorParameters<typeof Counter>[0]): LabelCells<Count> {
+  const cells = createLabelCells<Count>(base.labelNames ?? [], () => ({ value: 0 }));
+  const counter: Counter = new Counter({
+    ...base,
+    collect: () => {
+      counter.reset();
+      for (const { labels, cell } of cells.all()) counter.inc(labels, cell.value);
+    },
+  });
+  return cells;
 }
 
 function textsOf(labels: Partial<Record<string, string | number>>): Readonly<Record<string, string>> {
