@@ -23,6 +23,7 @@ import { rearrange } from '../plugins/configs/rearrange.ts';
 import { recordAt } from '../plugins/configs/record-at.ts';
 import { toRecord } from '../plugins/configs/config-record.ts';
 import { deleteConfig } from '../plugins/configs/save-changes.ts';
+import { createRenderedConfigs, type RenderedConfigs } from '../plugins/configs/rendered-configs.ts';
 import { searchConfigs } from '../plugins/configs/search-configs.ts';
 import { createConfigFinder, type FindConfig, type StoredConfig } from '../plugins/configs/stored-config.ts';
 import { createPluginReader, type ReadPlugin } from '../plugins/configs/stored-plugin.ts';
@@ -40,7 +41,12 @@ const noFrontendModule = 'export function getFrontendApp () { return {"no_fronte
 /** The same operations for both families: the table is written once. */
 export function pluginConfigRoutes(given: PluginConfigDeps): ApiRoute[] {
   const readPlugin = createPluginReader();
-  const deps = { ...given, readPlugin, findConfig: createConfigFinder(given.db, readPlugin) };
+  const deps = {
+    ...given,
+    readPlugin,
+    findConfig: createConfigFinder(given.db, readPlugin),
+    rendered: createRenderedConfigs(given.db),
+  };
   const parts = [
     collectionRoutes,
     recordRoutes,
@@ -55,6 +61,7 @@ export function pluginConfigRoutes(given: PluginConfigDeps): ApiRoute[] {
 interface ReadingDeps extends PluginConfigDeps {
   readonly readPlugin: ReadPlugin;
   readonly findConfig: FindConfig;
+  readonly rendered: RenderedConfigs;
 }
 
 const tags = {
@@ -86,12 +93,18 @@ function collectionRoutes(deps: ReadingDeps, family: Family): ApiRoute[] {
       query: pluginConfigListQuerySchema,
       responses: { 200: pluginConfigPageSchema },
       handler: async (request) => {
-        const page = pageOf(request.query);
         const of = { projectId: request.project().id, family, now: deps.clock.now() };
         const { search, enabled, failing, deleted, plugin: pluginId } = request.query;
         const filter = { search, enabled, failing, deleted, pluginId };
-        const { count, configs } = await searchConfigs(deps.db, of, filter, page, deps.readPlugin);
-        return { status: 200, body: toPage(request.url, request.rawQuery, page, count, configs.map(toRecord)) };
+        const render = async () => {
+          const page = pageOf(request.query);
+          const { count, configs } = await searchConfigs(deps.db, of, filter, page, deps.readPlugin);
+          return { configs, body: toPage(request.url, request.rawQuery, page, count, configs.map(toRecord)) };
+        };
+        // Which configs fail can change without those of the page.
+        if (failing !== undefined) return { status: 200, body: (await render()).body };
+        const key = `${of.projectId} ${family} ${request.url}?${request.rawQuery}`;
+        return rendered(await deps.rendered.through(key, of.now, render));
       },
     }),
     apiRoute({
@@ -134,7 +147,14 @@ function recordRoutes(deps: ReadingDeps, family: Family): ApiRoute[] {
       method: 'GET',
       scope: 'plugin:read',
       summary: `Retrieve ${article(word)}`,
-      handler: async (request) => answer(await configOf(deps, family, request)),
+      handler: async (request) => {
+        const key = `${request.project().id} ${family} ${request.params.id}`;
+        const render = async () => {
+          const config = await configOf(deps, family, request);
+          return { configs: [config], body: toRecord(config) };
+        };
+        return rendered(await deps.rendered.through(key, deps.clock.now(), render));
+      },
     }),
     apiRoute({
       ...one,
@@ -222,6 +242,12 @@ function extraRoutes(deps: ReadingDeps, family: Family): ApiRoute[] {
       }),
     }),
   ];
+}
+
+const jsonHeaders = { 'content-type': 'application/json; charset=utf-8' };
+
+function rendered(text: string): ApiReply {
+  return { status: 200, body: text, headers: jsonHeaders };
 }
 
 function answer(config: StoredConfig): ApiReply {

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { isoMicros } from '../../base/clock.ts';
 import type { Capabilities } from '../../contract/plugins.ts';
+import { bumpConfigRevision } from '../../metadata/config-revision.ts';
 import type { Metadata } from '../../metadata/database.ts';
 import { fieldsOf } from '../../imports/run/run-settings.ts';
 import type { Plugin } from '../plugin.ts';
@@ -12,6 +13,8 @@ import type { Plugin } from '../plugin.ts';
 export async function syncPlugins(db: Metadata, plugins: readonly Plugin[], now: number): Promise<void> {
   const time = isoMicros(now);
   await db.transaction().execute(async (tx) => {
+    // Records of configs show their plugins. First, as everybody does who changes configuration.
+    await bumpConfigRevision(tx);
     await makeRoom(tx, plugins);
     for (const plugin of plugins) {
       const columns = columnsOf(plugin);

@@ -154,7 +154,7 @@ interface ConfigRow extends PluginColumns {
 }
 
 /** Hours that count for the delivery rate. */
-function sinceOf(now: number): string {
+export function sinceOf(now: number): string {
   return isoMicros(now - dayMs);
 }
 
