@@ -197,10 +197,9 @@ class MainThreadWriter implements SqliteLogWriter {
     }
   }
 
-  /** What waits for the disk goes first; the answers to clients follow while the thread is at work. */
   #answered(lane: Lane, count: number): void {
     this.#sent[lane] -= count;
-    if (this.#sent[lane] === 0) this.#send(lane);
+    if (this.#unsent[lane].count > 0) this.#scheduleSend();
   }
 
   #settle(lane: Lane, count: number): Pending[] {
