@@ -20,13 +20,18 @@ const retryAfterSeconds = 5;
 /** The one door into the event log. It refuses (503) while a lane holds more than it may, before anything is written. */
 export function createDoor({ log, settings, metrics, spreads }: DoorDeps): Door {
   const component = 'capture';
+  const append = async ({ part, batch }: BatchPart): Promise<void> => {
+    const slot = slotOfPart(batch.projectId, part, log.slots);
+    await log.append(batch.lane, { header: headerOf(batch, part), body: batch.body }, slot);
+  };
   /**
    * All parts, or an error: then some of them may be in the log, as may be a batch whose answer got lost. The sender sends all of it
    * again, and what is there is recognised by the ids of its events.
    */
-  const append = async ({ part, batch }: BatchPart): Promise<void> => {
-    const slot = slotOfPart(batch.projectId, part, log.slots);
-    await log.append(batch.lane, { header: headerOf(batch, part), body: batch.body }, slot);
+  const appendAll = async (parts: readonly BatchPart[]): Promise<void> => {
+    const ends = await Promise.allSettled(parts.map(append));
+    const failed = ends.find((end) => end.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
   };
   return {
     accept: async (batch) => {
@@ -42,12 +47,10 @@ export function createDoor({ log, settings, metrics, spreads }: DoorDeps): Door 
         );
       }
       const spread = log.slots === 1 ? 1 : await (spreads?.of(batch.projectId) ?? 1);
-      const parts =
-        spread === 1 ? [{ part: 0, batch }] : await splitBatch(batch, Math.min(spread, log.slots), settings);
-      const ends = await Promise.allSettled(parts.map(append));
-      const failed = ends.find((end) => end.status === 'rejected');
-      if (failed !== undefined) {
-        const cause: unknown = failed.reason;
+      try {
+        if (spread === 1) await append({ part: 0, batch });
+        else await appendAll(await splitBatch(batch, Math.min(spread, log.slots), settings));
+      } catch (cause) {
         if (!(cause instanceof LogUnavailableError)) throw cause;
         metrics.count('millrace_component_errors_total', { component, error_type: 'log_unavailable' });
         throw unavailable('The events could not be stored durably; try again.', retryAfterSeconds, cause);

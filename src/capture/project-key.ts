@@ -57,6 +57,9 @@ export function createProjectKeys(options: ProjectKeysDeps): ProjectKeys {
 
   return {
     projectOf: async (sent) => {
+      // Whoever is known under exactly these letters needs no look at their form.
+      const hit = known.get(sent);
+      if (hit?.projectId !== undefined && isFresh(hit.at, ttlMs, clock.now())) return hit.projectId;
       const token = checkToken(sent);
       const entry = known.get(token) ?? unknown.get(token);
       if (entry !== undefined && isFresh(entry.at, entry.projectId === undefined ? unknownTtlMs : ttlMs, clock.now())) {

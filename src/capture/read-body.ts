@@ -6,6 +6,18 @@ import { unavailable } from './project-key.ts';
 export interface BodyBudget {
   bytes: number;
   readonly bytesMax: number;
+  /** Resolves when everything that has arrived so far is parsed. */
+  readonly parsed: () => Promise<void>;
+}
+
+export function createBodyBudget(bytesMax: number): BodyBudget {
+  // One for all bodies of a turn of the event loop.
+  let turn: Promise<void> | undefined;
+  const end = (resolve: () => void): void => {
+    turn = undefined;
+    resolve();
+  };
+  return { bytes: 0, bytesMax, parsed: () => (turn ??= new Promise((resolve) => setImmediate(end, resolve))) };
 }
 
 export interface ReadLimits {
@@ -22,9 +34,29 @@ const closing = { connection: 'close' } as const;
  * stays usable and the client sees the answer), 408 when it stalls or takes too long, 503 when the budget is spent,
  * 400 when the client goes away.
  */
-export function readBody(raw: IncomingMessage, limits: ReadLimits, budget: BodyBudget): Promise<Buffer> {
+export async function readBody(raw: IncomingMessage, limits: ReadLimits, budget: BodyBudget): Promise<Buffer> {
   const declared = Number(raw.headers['content-length'] ?? 0);
-  if (declared > 2 * limits.bytesMax) return Promise.reject(tooLarge(limits, closing));
+  if (declared > 2 * limits.bytesMax) throw tooLarge(limits, closing);
+  // A small body comes with its headers. Once Node has parsed all of what came, it lies there whole: no timer, no listener.
+  await budget.parsed();
+  if (raw.complete && !raw.destroyed) return takeWhole(raw, limits, budget);
+  if (raw.destroyed) throw goneAway();
+  return collect(raw, limits, budget);
+}
+
+function goneAway(): ApiError {
+  return new ApiError('parse_error', 'The client went away before the body was complete.');
+}
+
+function takeWhole(raw: IncomingMessage, limits: ReadLimits, budget: BodyBudget): Buffer {
+  const body = (raw.read() as Buffer | null) ?? Buffer.alloc(0);
+  if (body.length > limits.bytesMax) throw tooLarge(limits, body.length > 2 * limits.bytesMax ? closing : {});
+  if (budget.bytes + body.length > budget.bytesMax) throw noRoom();
+  budget.bytes += body.length;
+  return body;
+}
+
+function collect(raw: IncomingMessage, limits: ReadLimits, budget: BodyBudget): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let received = 0;
@@ -54,8 +86,7 @@ export function readBody(raw: IncomingMessage, limits: ReadLimits, budget: BodyB
       return undefined;
     };
     const onEnd = (): void => finish(refusal);
-    const onClose = (): void =>
-      finish(new ApiError('parse_error', 'The client went away before the body was complete.'));
+    const onClose = (): void => finish(goneAway());
     const finish = (error: ApiError | undefined): void => {
       clearTimeout(total);
       clearTimeout(stall);

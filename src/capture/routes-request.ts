@@ -1,4 +1,4 @@
-import type { FastifyRequest } from 'fastify';
+import type { DirectRequest } from '../http/direct.ts';
 import type { BodyHints } from './decode.ts';
 import { noRoom, readBody, type BodyBudget } from './read-body.ts';
 import type { CaptureDeps } from './take-request.ts';
@@ -10,7 +10,7 @@ export type Hold = (bytes: number) => void;
 export async function withBody<T>(
   deps: Pick<CaptureDeps, 'settings'>,
   budget: BodyBudget,
-  request: FastifyRequest,
+  request: Pick<DirectRequest, 'raw'>,
   work: (body: Buffer, hold: Hold) => Promise<T>,
 ): Promise<T> {
   const limits = { bytesMax: deps.settings.captureBodyBytesMax, timeoutMs: deps.settings.captureBodyTimeoutMs };
@@ -28,12 +28,14 @@ export async function withBody<T>(
   }
 }
 
-export function queryOf(request: FastifyRequest): URLSearchParams {
-  const at = request.url.indexOf('?');
-  return new URLSearchParams(at < 0 ? '' : request.url.slice(at + 1));
+const noQuery: Pick<URLSearchParams, 'get'> = { get: () => null };
+
+export function queryOf({ url }: Pick<DirectRequest, 'url'>): Pick<URLSearchParams, 'get'> {
+  const at = url.indexOf('?');
+  return at < 0 ? noQuery : new URLSearchParams(url.slice(at + 1));
 }
 
-export function hintsOf(request: FastifyRequest, query: URLSearchParams): BodyHints {
+export function hintsOf(request: DirectRequest, query: Pick<URLSearchParams, 'get'>): BodyHints {
   return {
     contentType: request.headers['content-type'],
     contentEncoding: request.headers['content-encoding'],

@@ -3,11 +3,12 @@ import type { Settings } from '../config/settings.ts';
 import { capturePaths, captureV1Path } from '../contract/capture.ts';
 import { ApiError } from '../contract/errors.ts';
 import { allowOrigin } from '../http/cors.ts';
+import { answerDirectly, type DirectAnswer, type DirectRequest, type DirectRoutes } from '../http/direct.ts';
 import { refuseOtherMethods } from '../http/refuse-methods.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createGunzipper } from './gunzip.ts';
 import { createEncodingInflater } from './inflate-encoding.ts';
-import type { BodyBudget } from './read-body.ts';
+import { createBodyBudget, type BodyBudget } from './read-body.ts';
 import { hintsOf, queryOf, withBody } from './routes-request.ts';
 import { registerStartup } from './routes-startup.ts';
 import { takeRequest, type CaptureDeps } from './take-request.ts';
@@ -28,27 +29,30 @@ const bodiesInMemory = 16;
  */
 export function registerCapture(app: FastifyInstance, given: CaptureRouteDeps): void {
   const deps = { ...given, gunzip: createGunzipper(), inflate: createEncodingInflater() };
-  const budget: BodyBudget = { bytes: 0, bytesMax: memoryFor(deps.settings) };
+  const budget = createBodyBudget(memoryFor(deps.settings));
   // Leaves every body unread for the handlers below.
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
   app.addHook('onRequest', (request, reply, done) => {
     allowOrigin(request, reply);
     done();
   });
-  for (const url of capturePaths.flatMap((path) => [path, `${path}/`])) {
+  const paths = [...capturePaths, captureV1Path].flatMap((path) => [path, `${path}/`]);
+  const handle: DirectRoutes['handle'] = (request, also) =>
+    request.url.startsWith(captureV1Path) ? captureV1(deps, budget, request, also) : capture(deps, budget, request);
+  const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const also = {};
+    // A reply that is returned is waited for.
+    const { status, headers, body } = await handle(request, also).finally(() => void reply.headers(also));
+    return reply.code(status).headers(headers).send(body);
+  };
+  for (const url of paths) {
+    const isV1 = url.startsWith(captureV1Path);
     // A probe takes no event, whatever its query holds.
-    app.head(url, async (_request, reply) => reply.send());
-    app.route({
-      method: ['GET', 'POST'],
-      url,
-      handler: async (request, reply) => capture(deps, budget, request, reply),
-    });
-    answerOptions(app, url, ['GET', 'HEAD', 'POST']);
+    if (!isV1) app.head(url, async (_request, reply) => reply.send());
+    app.route({ method: isV1 ? ['POST'] : ['GET', 'POST'], url, handler });
+    answerOptions(app, url, isV1 ? ['POST'] : ['GET', 'HEAD', 'POST']);
   }
-  for (const url of [captureV1Path, `${captureV1Path}/`]) {
-    app.post(url, async (request, reply) => captureV1(deps, budget, request, reply));
-    answerOptions(app, url, ['POST']);
-  }
+  answerDirectly(app, { ...deps, paths, handle, trustsProxy: deps.settings.trustProxy });
   registerRecordings(app);
   registerStartup(app, deps, budget);
 }
@@ -60,17 +64,15 @@ function memoryFor({ captureBodyBytesMax, captureInflatedBytesMax }: Settings): 
 
 type Served = CaptureV1Deps & CaptureRouteDeps;
 
-async function capture(
-  deps: Served,
-  budget: BodyBudget,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<FastifyReply> {
+const json = { 'content-type': 'application/json; charset=utf-8' };
+
+async function capture(deps: Served, budget: BodyBudget, request: DirectRequest): Promise<DirectAnswer> {
   const ip = senderOf(request);
   return withBody(deps, budget, request, async (body, hold) => {
     const completeAt = performance.now();
     const query = queryOf(request);
-    const strict = /\bhandling\s*=\s*"?strict\b/i.test(String(request.headers.prefer ?? ''));
+    const { prefer } = request.headers;
+    const strict = prefer !== undefined && /\bhandling\s*=\s*"?strict\b/i.test(String(prefer));
     const answer = await takeRequest(deps, {
       body,
       hold,
@@ -83,42 +85,42 @@ async function capture(
       receivedAt: deps.clock.now(),
       completeAt,
     });
-    if (strict) void reply.header('preference-applied', 'handling=strict');
-    if (query.get('beacon') === '1') return reply.code(204).send();
-    return reply.send(answer);
+    const applied = strict ? { 'preference-applied': 'handling=strict' } : {};
+    if (query.get('beacon') === '1') return { status: 204, headers: applied };
+    return { status: 200, headers: { ...applied, ...json }, body: JSON.stringify(answer) };
   });
 }
 
 async function captureV1(
   deps: Served,
   budget: BodyBudget,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<FastifyReply> {
-  const echoed = request.headers['posthog-request-id'];
-  if (typeof echoed === 'string' && /^[\x21-\x7e]{1,64}$/.test(echoed)) void reply.header('posthog-request-id', echoed);
+  request: DirectRequest,
+  also: Record<string, string>,
+): Promise<DirectAnswer> {
+  const given = request.headers['posthog-request-id'];
+  if (typeof given === 'string' && /^[\x21-\x7e]{1,64}$/.test(given)) also['posthog-request-id'] = given;
   const ip = senderOf(request);
   try {
     return await withBody(deps, budget, request, async (body, hold) => {
       const completeAt = performance.now();
-      const headers = readV1Headers(request.headers);
       const answer = await takeV1(deps, {
         body,
         hold,
         contentEncoding: request.headers['content-encoding'],
-        headers,
+        headers: readV1Headers(request.headers),
         ip,
         requestId: request.id,
         receivedAt: deps.clock.now(),
         completeAt,
       });
-      return reply.send(answer);
+      return { status: 200, headers: json, body: JSON.stringify(answer) };
     });
   } catch (error) {
     const refusal = toV1Error(error);
     if (refusal === undefined) throw error;
     if (refusal.status >= 500) deps.log.error({ err: error, requestId: request.id }, refusal.message);
-    return reply.code(refusal.status).headers(refusal.headers).send(refusal.body());
+    const headers = { ...json, ...refusal.headers };
+    return { status: refusal.status, headers, body: JSON.stringify(refusal.body()) };
   }
 }
 
@@ -126,7 +128,7 @@ async function captureV1(
  * The sender's address without the port that some proxies add to IPv4, and without the IPv6 wrapping of one. To be asked
  * before the body is awaited: a connection that was reset since has none, unless it was asked before.
  */
-function senderOf({ ip }: FastifyRequest): string | undefined {
+function senderOf({ ip }: DirectRequest): string | undefined {
   // Fastify's type knows nothing of closed connections.
   const address = (ip as string | undefined) ?? '';
   const plain = address.replace(/^::ffff:(?=\d+\.)/i, '').replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, '$1');

@@ -1,5 +1,7 @@
+import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import type { FastifyRequest } from 'fastify';
+import { LRUCache } from 'lru-cache';
 import type { Settings } from '../config/settings.ts';
 import { ApiError } from '../contract/errors.ts';
 
@@ -28,11 +30,17 @@ export function createHostCheck(
     name.endsWith('.localhost') ||
     (isIP(name) === 4 && name.startsWith('127.')) ||
     (everywhere.has(settings.host) && isIP(name.replaceAll(/[[\]]/g, '')) !== 0);
+  /** Those that were let in last: clients come again under the same name. */
+  const letIn = new LRUCache<string, true>({ max: 100 });
   return (request) => {
     // Behind a proxy that is trusted the second is the host as the client named it.
-    for (const host of new Set([request.headers.host ?? '', request.host])) {
+    for (const host of hostsOf(request)) {
+      if (letIn.has(host)) continue;
       const name = hostForm.exec(host)?.[1]?.toLowerCase();
-      if (name !== undefined && isKnown(name)) continue;
+      if (name !== undefined && isKnown(name)) {
+        letIn.set(host, true);
+        continue;
+      }
       throw new ApiError(
         'invalid_host',
         `Expected a host that is this service, got: ${JSON.stringify(host.slice(0, 100))}. ` +
@@ -42,13 +50,23 @@ export function createHostCheck(
   };
 }
 
-/**
- * Two Host headers mean one server to a proxy and another to us; HTTP before 1.0 has none.
- * @throws ApiError parse_error
- */
-export function refuseUnclearHost({ raw }: FastifyRequest): void {
+function hostsOf({ headers, host }: FastifyRequest): readonly string[] {
+  const { host: sent = '' } = headers;
+  return sent === host ? [sent] : [sent, host];
+}
+
+/** Two Host headers mean one server to a proxy and another to us; HTTP before 1.0 has none. */
+export function isHostClear({ rawHeaders, httpVersionMajor }: IncomingMessage): boolean {
   let hosts = 0;
-  for (let i = 0; i < raw.rawHeaders.length; i += 2) if (raw.rawHeaders[i]?.toLowerCase() === 'host') hosts += 1;
-  if (hosts <= 1 && raw.httpVersionMajor > 0) return;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i];
+    if (name?.length === 4 && name.toLowerCase() === 'host') hosts += 1;
+  }
+  return hosts <= 1 && httpVersionMajor > 0;
+}
+
+/** @throws ApiError parse_error */
+export function refuseUnclearHost({ raw }: FastifyRequest): void {
+  if (isHostClear(raw)) return;
   throw new ApiError('parse_error', 'The request is not valid HTTP: expected HTTP/1 with one Host header.');
 }

@@ -1,13 +1,22 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 /** Browsers ask from the pages of our users: any origin may ask, and errors must be readable too. */
 export function allowOrigin(request: FastifyRequest, reply: FastifyReply): void {
-  const { origin } = request.headers;
-  if (typeof origin !== 'string') return;
-  void reply.header('access-control-allow-origin', origin);
-  void reply.header('access-control-allow-credentials', 'true');
-  void reply.header('access-control-allow-methods', 'GET, POST, OPTIONS');
-  void reply.header('vary', 'origin');
-  const asked = request.headers['access-control-request-headers'];
-  if (typeof asked === 'string') void reply.header('access-control-allow-headers', asked);
+  const headers = originHeaders(request.headers);
+  if (headers !== undefined) void reply.headers(headers);
+}
+
+/** Undefined: no page asks. */
+export function originHeaders(asked: IncomingHttpHeaders): Readonly<Record<string, string>> | undefined {
+  const { origin } = asked;
+  if (typeof origin !== 'string') return undefined;
+  const wanted = asked['access-control-request-headers'];
+  return {
+    'access-control-allow-origin': origin,
+    'access-control-allow-credentials': 'true',
+    'access-control-allow-methods': 'GET, POST, OPTIONS',
+    vary: 'origin',
+    ...(typeof wanted === 'string' && { 'access-control-allow-headers': wanted }),
+  };
 }

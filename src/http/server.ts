@@ -16,8 +16,9 @@ import { createHostCheck, refuseUnclearHost } from './check-host.ts';
 import { serveConsole } from './console/serve-console.ts';
 import { allowOrigin } from './cors.ts';
 import { drainOnClose } from './drain.ts';
-import { toApiError } from './errors.ts';
+import { errorAnswer } from './error-answer.ts';
 import { serveHealth, type HealthChecks } from './health.ts';
+import { createNoteAnswer } from './note-answer.ts';
 import { servePages } from './pages.ts';
 import type { RateLimiter } from './rate-limit.ts';
 import { requestIdOf } from './request-id.ts';
@@ -85,8 +86,12 @@ function serveApi(app: FastifyInstance, deps: ServerDeps, { routes, rateLimiter,
   const { db, clock, settings, auth } = deps;
   const siteUrl = siteUrlOf(settings);
   const checkHost = createHostCheck(settings);
+  const checkingHost = (request: FastifyRequest, _reply: FastifyReply, done: () => void): void => {
+    checkHost(request);
+    done();
+  };
   void app.register(async (scope) => {
-    scope.addHook('onRequest', async (request) => checkHost(request));
+    scope.addHook('onRequest', checkingHost);
     registerBodyParsers(scope);
     serveRoutes(scope, routes, { auth, rateLimiter, siteUrl });
     const { isBuilt } = serveConsole(scope, deps.consoleDir ?? consoleDir);
@@ -94,7 +99,7 @@ function serveApi(app: FastifyInstance, deps: ServerDeps, { routes, rateLimiter,
   });
   if (registerPages === undefined) return;
   void app.register(async (scope) => {
-    scope.addHook('onRequest', async (request) => checkHost(request));
+    scope.addHook('onRequest', checkingHost);
     registerPages(scope);
   });
 }
@@ -131,54 +136,31 @@ function createFastify(settings: Settings, log: Log): FastifyInstance {
   }) as unknown as FastifyInstance;
 }
 
-/** Request id on every answer; metrics by route pattern; access log without query strings, which may hold keys. */
-function observe(app: FastifyInstance, { log, metrics }: ServerDeps): void {
+/** Request id on every answer; what became of it is noted. */
+function observe(app: FastifyInstance, deps: ServerDeps): void {
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
     refuseUnclearHost(request);
     done();
   });
-  const logsAccess = log.isLevelEnabled('debug');
+  const noteAnswer = createNoteAnswer(deps);
   app.addHook('onResponse', (request, reply, done) => {
-    const route = routeOf(request);
-    const { method } = request;
-    const ms = reply.elapsedTime;
-    metrics.count('millrace_http_requests_total', { route, method, status: String(reply.statusCode) });
-    metrics.observe('millrace_http_request_seconds', { route, method }, ms / 1000);
-    if (logsAccess) log.debug({ requestId: request.id, method, route, status: reply.statusCode, ms }, 'request');
+    const { id: requestId, method } = request;
+    noteAnswer({ requestId, method, route: routeOf(request), status: reply.statusCode, ms: reply.elapsedTime });
     done();
   });
 }
 
-/** The pattern, never the path: paths of strangers would make endless series, and may hold secrets. */
 function routeOf(request: FastifyRequest): string {
   const url = request.routeOptions.url ?? 'unknown';
   return url.length > 1 && url.endsWith('/') ? url.slice(0, -1) : url;
 }
 
 function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply, log: Log): void {
-  const apiError = isCutOff(request) ? cutOff(error) : toApiError(error);
-  if (apiError.status >= 500) {
-    const err = apiError.cause ?? apiError;
-    log.error({ err, requestId: request.id, method: request.method, route: routeOf(request) }, apiError.detail);
-  }
-  reply.code(apiError.status).headers(errorHeaders).headers(apiError.headers).send(JSON.stringify(apiError.body()));
+  const { raw, id, method } = request;
+  const { status, headers, body } = errorAnswer(error, { raw, id, method, route: routeOf(request) }, log);
+  reply.code(status).headers(headers).send(body);
 }
-
-/** Whether the client left in the middle of its request: what fails then is its doing, not a fault of a store. */
-function isCutOff({ raw }: FastifyRequest): boolean {
-  return raw.errored !== null && raw.errored !== undefined && !raw.complete;
-}
-
-function cutOff(cause: unknown): ApiError {
-  return new ApiError('parse_error', 'The client went away before its request was complete.', { cause });
-}
-
-const errorHeaders = {
-  'content-type': 'application/json; charset=utf-8',
-  'cache-control': 'no-store',
-  'x-content-type-options': 'nosniff',
-};
 
 /** For what is no HTTP, too large in its headers, or too slow: there is no request and no reply yet. */
 function answerBrokenConnection(error: Error & { code?: string }, socket: Socket): void {

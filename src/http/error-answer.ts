@@ -1,0 +1,44 @@
+import type { IncomingMessage } from 'node:http';
+import { ApiError } from '../contract/errors.ts';
+import type { Log } from '../telemetry/log.ts';
+import { toApiError } from './errors.ts';
+
+/** What a client is told of any error. */
+export interface ErrorAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+export interface FailedRequest {
+  readonly raw: IncomingMessage;
+  readonly id: string;
+  readonly method: string;
+  /** Its pattern, see `routeOf` in server.ts. */
+  readonly route: string;
+}
+
+const errorHeaders = {
+  'content-type': 'application/json; charset=utf-8',
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+};
+
+/** Also logs it, if it is ours. */
+export function errorAnswer(error: unknown, { raw, id, method, route }: FailedRequest, log: Log): ErrorAnswer {
+  const apiError = isCutOff(raw) ? cutOff(error) : toApiError(error);
+  if (apiError.status >= 500) {
+    log.error({ err: apiError.cause ?? apiError, requestId: id, method, route }, apiError.detail);
+  }
+  const headers = { ...errorHeaders, ...apiError.headers };
+  return { status: apiError.status, headers, body: JSON.stringify(apiError.body()) };
+}
+
+/** Whether the client left in the middle of its request: what fails then is its doing, not a fault of a store. */
+function isCutOff(raw: IncomingMessage): boolean {
+  return raw.errored !== null && raw.errored !== undefined && !raw.complete;
+}
+
+function cutOff(cause: unknown): ApiError {
+  return new ApiError('parse_error', 'The client went away before its request was complete.', { cause });
+}
