@@ -1,4 +1,4 @@
-import { createHash, hash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { parse, v7 } from 'uuid';
 
 const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -36,5 +36,5 @@ export function newKey(prefix: 'phx_' | 'phc_'): string {
 
 /** How a secret key is stored: the key has enough entropy for one fast hash. */
 export function keyHash(key: string): string {
-  return `sha256$${createHash('sha256').update(key).digest('hex')}`;
+  return `sha256$${hash('sha256', key)}`;
 }

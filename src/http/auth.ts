@@ -54,6 +54,8 @@ export interface Auth {
   close(): Promise<void>;
 }
 
+type FindPrincipal = (db: Metadata, secret: string, now: number) => Promise<KnownPrincipal | undefined>;
+
 export interface AuthDeps {
   readonly db: Metadata;
   readonly clock: Clock;
@@ -69,13 +71,17 @@ export function createAuth(deps: AuthDeps): Auth {
   const principals = createTtlCache<KnownPrincipal>({ clock, ttlMs: cacheMs, max: cacheMax });
   const projects = createTtlCache<ProjectRef>({ clock, ttlMs: cacheMs, max: cacheMax });
   const usage = createPrincipalUsage({ db, clock, log });
+  const findSame = async (find: FindPrincipal, secret: string, hash: string): Promise<KnownPrincipal | undefined> => {
+    const found = await find(db, secret, clock.now());
+    return found !== undefined && sameHash(found.hash, hash) ? found : undefined;
+  };
   const known = async (
     secret: string,
-    find: (db: Metadata, secret: string, now: number) => Promise<KnownPrincipal | undefined>,
+    find: FindPrincipal,
     hash = keyHash(secret),
   ): Promise<KnownPrincipal | undefined> => {
-    const found = await principals.through(hash, () => find(db, secret, clock.now()));
-    return found !== undefined && sameHash(found.hash, hash) && clock.now() < found.expiresAt ? found : undefined;
+    const found = principals.get(hash) ?? (await principals.through(hash, () => findSame(find, secret, hash)));
+    return found !== undefined && clock.now() < found.expiresAt ? found : undefined;
   };
   const findProject = async (principal: Principal, id: string): Promise<ProjectRef | undefined> => {
     if (id === '@current') {
@@ -94,7 +100,8 @@ export function createAuth(deps: AuthDeps): Auth {
         return session.principal;
       }
       const hash = keyHash(credentials.key);
-      const trial = proven.has(hash) ? undefined : wrongKeys.look(address);
+      const isProven = proven.get(hash) === true;
+      const trial = isProven ? undefined : wrongKeys.look(address);
       if (trial?.allowed === false) throw throttled(trial);
       const key = await known(credentials.key, findKey, hash);
       if (key?.principal.kind !== 'key') {
@@ -102,7 +109,7 @@ export function createAuth(deps: AuthDeps): Auth {
         const detail = `Personal API key found in request ${credentials.place} is invalid.`;
         throw new ApiError('authentication_failed', detail);
       }
-      proven.set(hash, true);
+      if (!isProven) proven.set(hash, true);
       usage.used(key.principal, key.lastUsedAt);
       return key.principal;
     },
