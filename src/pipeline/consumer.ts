@@ -75,6 +75,8 @@ export interface Fellows {
   readonly serves: (project: SpreadProject) => boolean;
   readonly configs: ConfigReads;
   readonly dueRebuilds: () => ReturnType<typeof dueRebuilds>;
+  /** A window could not be stored: what it holds that others wait for is free. */
+  readonly letGo: () => void;
   /** How far the lane lags behind, s; the process shows the worst of its slots. */
   readonly lags: (lane: Lane, seconds: number) => void;
 }
@@ -259,7 +261,7 @@ class Consumer {
   /** The promise is awaited after the next window is computed; until then its failure must not count as unhandled. */
   #startStoring(window: Window): Promise<void> {
     const storing = this.#store(window);
-    storing.catch(() => {});
+    storing.catch(() => this.#deps.fellows?.letGo());
     return storing;
   }
 
@@ -303,6 +305,8 @@ class Consumer {
       ...limits,
       events: eventsMax ?? limits.events,
     });
+    // It may have had to wait for its turn.
+    if (this.#isStopping) return undefined;
     if (records.length === 0) {
       // A range that was begun and is gone from the log: there is nothing to repeat.
       if (exactEnd !== undefined) position.pending.shift();

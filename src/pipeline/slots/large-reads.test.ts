@@ -64,3 +64,32 @@ it('a reader that is closed gives its turns back; a range read again needs no ot
   await reader.close();
   expect(turns.underWay()).toBe(0);
 });
+
+it('what is stored while a reader waits for its turn takes no turn away for good', async () => {
+  const turns = countedTurns();
+  const readers = [];
+  for (let n = 0; n < 3; n++) readers.push(readInTurns((await logWith(large, large, large)).reader, turns));
+  const [own, ...others] = readers;
+  const one = { events: 1, bytes: large };
+  await own?.read('historical', 0, one);
+  await others[0]?.read('historical', 0, one);
+  // Both turns are taken: the next window is computed while the one before is stored.
+  const next = own?.read('historical', 1, one);
+  own?.commit('historical', 1);
+  expect(await next).toHaveLength(1);
+  own?.commit('historical', 2);
+  others[0]?.commit('historical', 1);
+  expect(turns.underWay()).toBe(0);
+});
+
+it('readers that each wait for a second turn go on when what they have read cannot be stored', async () => {
+  const turns = countedTurns();
+  const readers = [];
+  for (let n = 0; n < 2; n++) readers.push(readInTurns((await logWith(large, large)).reader, turns));
+  const one = { events: 1, bytes: large };
+  for (const reader of readers) await reader.read('historical', 0, one);
+  const next = readers.map((reader) => reader.read('historical', 1, one));
+  for (const reader of readers) reader.letGo();
+  expect((await Promise.all(next)).map((records) => records.length)).toEqual([1, 1]);
+  expect(turns.underWay()).toBe(2);
+});

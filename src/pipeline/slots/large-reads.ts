@@ -37,11 +37,19 @@ interface Turn {
   readonly end: () => void;
 }
 
+export interface TurnReader extends EventLogReader {
+  /**
+   * Ends its turns before what it read is stored: that could not be done, and will be read again. Who waits for the next turn while it
+   * has one would otherwise wait for itself.
+   */
+  letGo(): void;
+}
+
 /**
  * A reader beside many others in one process: a large read waits for its turn, which lasts until the events are stored, so that
  * the memory is that of a few large windows, however many slots lag behind.
  */
-export function readInTurns(reader: EventLogReader, turns: Turns): EventLogReader {
+export function readInTurns(reader: EventLogReader, turns: Turns): TurnReader {
   const open: Record<Lane, Turn[]> = { live: [], historical: [] };
   const isLarge: Record<Lane, boolean> = { live: false, historical: false };
 
@@ -49,10 +57,15 @@ export function readInTurns(reader: EventLogReader, turns: Turns): EventLogReade
     for (const turn of open[lane]) if (isOver(turn)) turn.end();
     open[lane] = open[lane].filter((turn) => !isOver(turn));
   };
+  const endAll = (): void => {
+    for (const lane of lanes) endTurns(lane, () => true);
+  };
   const takeTurn = async (lane: Lane, from: number): Promise<void> => {
     // The same range once more.
     if (open[lane].some((turn) => turn.from === from)) return;
-    open[lane].push({ from, end: await turns.take() });
+    const end = await turns.take();
+    // Only now: others may have ended meanwhile, and the list is a new one then.
+    open[lane].push({ from, end });
   };
 
   return {
@@ -75,8 +88,9 @@ export function readInTurns(reader: EventLogReader, turns: Turns): EventLogReade
       reader.commit(lane, seq);
     },
     waitForAppend: (timeoutMs) => reader.waitForAppend(timeoutMs),
+    letGo: endAll,
     close: async () => {
-      for (const lane of lanes) endTurns(lane, () => true);
+      endAll();
       await reader.close();
     },
   };

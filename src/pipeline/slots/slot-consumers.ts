@@ -60,7 +60,7 @@ export function createSlotConsumers(deps: SlotConsumersDeps): SlotConsumers {
 
   return {
     start: async (hold) => {
-      const reader = await open(hold);
+      const { reader, letGo } = await open(hold);
       const member: Member = { storage: new WindowStorage(db), tap: new Tap(), lags: { live: 0, historical: 0 } };
       member.tap.watch(watches);
       members.set(hold.slot, member);
@@ -69,7 +69,7 @@ export function createSlotConsumers(deps: SlotConsumersDeps): SlotConsumers {
         hold,
         reader,
         pluginStorage: member.storage,
-        ...(shared && { gapMs: shared.gapMs, fellows: shared.fellowsOf(hold.slot, member) }),
+        ...(shared && { gapMs: shared.gapMs, fellows: shared.fellowsOf(hold.slot, member, letGo) }),
         ...(deps.publish && { live: { tap: member.tap, publish: deps.publish } }),
       });
       const done = pipeline.done.finally(async () => {
@@ -96,18 +96,25 @@ export function createSlotConsumers(deps: SlotConsumersDeps): SlotConsumers {
   };
 }
 
-function readerOpener({ db, slots, openReader }: SlotConsumersDeps): (hold: SlotHold) => Promise<EventLogReader> {
+interface OpenedReader {
+  readonly reader: EventLogReader;
+  /** Others may read. */
+  readonly letGo: () => void;
+}
+
+function readerOpener({ db, slots, openReader }: SlotConsumersDeps): (hold: SlotHold) => Promise<OpenedReader> {
   const turns = createTurns(largeWindowsMax);
   return async (hold) => {
     const reader = await openReader(hold.slot);
-    if (slots === 1) return reader;
+    if (slots === 1) return { reader, letGo: () => undefined };
     try {
       await keepLog(db, hold, reader.id);
     } catch (error) {
       await reader.close();
       throw error;
     }
-    return readInTurns(reader, turns);
+    const inTurns = readInTurns(reader, turns);
+    return { reader: inTurns, letGo: () => inTurns.letGo() };
   };
 }
 
@@ -136,13 +143,14 @@ function sharedBy({ db, metrics, slots }: SlotConsumersDeps, members: ReadonlyMa
     /** A project with transformations, as they were last read. */
     isSpread: (projectId: number): boolean => spread.has(projectId),
     showLags: (): void => lanes.forEach(showLag),
-    fellowsOf: (slot: number, { lags }: Member): Fellows => ({
+    fellowsOf: (slot: number, { lags }: Member, letGo: () => void): Fellows => ({
       count,
       rowMemory,
       owns: (projectId) => slotOf(projectId, slots) === slot,
       serves: (project) => hasPart(slot, project, slots),
       configs,
       dueRebuilds: due,
+      letGo,
       lags: (lane, seconds) => {
         lags[lane] = seconds;
         showLag(lane);
