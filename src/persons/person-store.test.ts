@@ -103,6 +103,28 @@ describe('persons in memory, in front of the store', () => {
     );
   });
 
+  it('a creation that falls event by event is written once a window, and a later window starts from it', async () => {
+    await using metadata = await tempMetadata();
+    const { db } = metadata;
+    const store = new PersonStore(db);
+    for (const [window, times] of [
+      [1, [9000, 8000]],
+      [2, [7000, 6500, 7500, 6000]],
+      [3, [6400, 6000]],
+    ] as const) {
+      store.begin(window);
+      store.want(1, 'a');
+      await store.load();
+      for (const micros of times) store.touch(1, 'a', micros);
+      const changes = store.takeChanges();
+      expect(changes.persons.map((row) => row.created_at_micros)).toEqual(window === 3 ? [] : [Math.min(...times)]);
+      await db.transaction().execute((tx) => writePersonChanges(tx, changes));
+      store.committed(window);
+    }
+    const stored = await db.selectFrom('persons').select('created_at_micros').execute();
+    expect(stored).toEqual([{ created_at_micros: 6000 }]);
+  });
+
   it('a person that nothing changes is not written', async () => {
     await using metadata = await tempMetadata();
     const store = new PersonStore(metadata.db);
