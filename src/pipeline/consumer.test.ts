@@ -34,6 +34,7 @@ describe('from the log to the store', () => {
         event: 'seen',
         distinctId: 'p1',
         properties: '{"n":1}',
+        importRun: '',
       },
     ]);
     expect(await bench.person('p1')).toMatchObject({ distinct_ids: ['p1'], properties: {}, is_identified: false });
