@@ -1,31 +1,31 @@
 import { Option, type Command } from 'commander';
 import { createApiClient, type ApiClient, type ApiQuery } from './api-client.ts';
 import { CommandError } from './exit-codes.ts';
+import { addOutputOptions, type OutputOptions } from './output.ts';
 
-export interface ApiOptions {
+export interface ApiOptions extends OutputOptions {
   readonly url: string;
   readonly apiKey?: string;
   readonly project: string;
-  readonly json?: boolean;
 }
 
 export const defaultUrl = 'http://127.0.0.1:8000';
+const pageSizeMax = 1000;
 
-/** `--url`, `--api-key`, `--project` and `--json`, for commands that talk to a running service. */
+/** `--url`, `--api-key`, `--project` and how to print, for commands that talk to a running service. */
 export function addApiOptions(command: Command): Command {
-  return addServiceOptions(
-    command,
-    new Option('--project <id>', 'number of the project, or @current').default('@current'),
-  );
+  return addOutputOptions(addServiceOptions(command));
 }
 
-/** The same, for commands to which no project, or another meaning of it, is the default. */
-export function addServiceOptions(command: Command, project: Option): Command {
+/** The same without how to print. `project`: for commands to which another project, or another meaning of it, is the default. */
+export function addServiceOptions(
+  command: Command,
+  project = new Option('--project <id>', 'number of the project, or @current').default('@current'),
+): Command {
   return command
     .addOption(new Option('--url <url>', 'address of the service').env('MILLRACE_URL').default(defaultUrl))
     .addOption(new Option('--api-key <key>', 'personal API key (phx_…)').env('MILLRACE_API_KEY'))
-    .addOption(project)
-    .option('--json', 'print JSON');
+    .addOption(project);
 }
 
 export interface ProjectApi extends ApiClient {
@@ -45,10 +45,38 @@ export function projectApi({ url, apiKey, project }: ApiOptions): ProjectApi {
 export async function listAll<T>(api: ProjectApi, path: string, query: ApiQuery = {}): Promise<T[]> {
   const all: T[] = [];
   for (;;) {
-    const more = { ...query, limit: '1000', offset: String(all.length) };
+    const more = { ...query, limit: String(pageSizeMax), offset: String(all.length) };
     const page = await api.get<{ next: string | null; results: T[] } | T[]>(path, more);
     if (Array.isArray(page)) return page;
     all.push(...page.results);
     if (page.next === null || page.results.length === 0) return all;
   }
+}
+
+interface Page<T> {
+  readonly next: string | null;
+  readonly results: readonly T[];
+}
+
+/** The first `max` records of a list, a page at a time. */
+export async function* pagesOf<T>(
+  api: ProjectApi,
+  path: string,
+  query: ApiQuery,
+  max: number,
+): AsyncGenerator<readonly T[]> {
+  let wanted: ApiQuery = { ...query, limit: String(Math.min(max, pageSizeMax)) };
+  for (let left = max; left > 0;) {
+    const page = await api.get<Page<T>>(path, wanted);
+    yield page.results.slice(0, left);
+    left -= page.results.length;
+    if (page.next === null || page.results.length === 0) return;
+    // Only the query of the link is used: the service may know itself under another address than ours.
+    wanted = Object.fromEntries(new URL(page.next, api.url).searchParams);
+  }
+}
+
+/** The first `max` records of a list. */
+export async function listUpTo<T>(api: ProjectApi, path: string, query: ApiQuery, max: number): Promise<T[]> {
+  return (await Array.fromAsync(pagesOf<T>(api, path, query, max))).flat();
 }

@@ -28,7 +28,6 @@ describe('the command line as a person and a script meet it', () => {
     ['serve --prot 1', 'Did you mean --port?'],
     ['send', 'expected a file, or - for stdin'],
     ['configs list --family nonsense', 'Allowed choices are import-apps, transformations'],
-    ['configs list', "required option '--family <family>' not specified"],
     ['completion tcsh', 'Allowed choices are bash, zsh, fish'],
     ['events list --url ftp://x', '--url: expected an address'],
     ['events list --project x', '--project: expected the number of a project or @current, got: x'],
@@ -120,7 +119,7 @@ describe('completion', () => {
       return text.toString().trim().split('\n');
     };
     expect(await complete('con')).toEqual(['configs', 'config']);
-    expect(await complete('configs', 're')).toEqual(['reorder']);
+    expect(await complete('configs', 're')).toEqual(['reorder', 'restore']);
     expect(await complete('configs', 'list', '--fam')).toEqual(['--family']);
     expect(await complete('configs', 'list', '--family', 'im')).toEqual(['import-apps']);
     expect(await complete('send', '--from', 'mi')).toEqual(['mixpanel']);

@@ -1,6 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { Command, type OutputConfiguration } from 'commander';
 import type { CommandProcess } from './command-process.ts';
+import { activityCommand } from './commands/activity.ts';
+import { agreementsCommand } from './commands/agreements.ts';
+import { deadLettersCommand } from './commands/dead-letters.ts';
+import { groupsCommand } from './commands/groups.ts';
+import { personsCommand } from './commands/persons.ts';
+import { runsCommand } from './commands/runs.ts';
+import { statusCommand } from './commands/status.ts';
+import { topCommand } from './commands/top.ts';
+import { usageCommand } from './commands/usage.ts';
+import { warningsCommand } from './commands/warnings.ts';
 import { completionCommand } from './commands/completion.ts';
 import { configCommand } from './commands/config.ts';
 import { configurationFileCommands } from './commands/configuration-files.ts';
@@ -28,11 +38,21 @@ const commands = [
   serveCommand,
   sendCommand,
   importCommand,
+  runsCommand,
   eventsCommand,
+  personsCommand,
+  groupsCommand,
+  deadLettersCommand,
+  warningsCommand,
+  usageCommand,
+  statusCommand,
+  topCommand,
   configsCommand,
   pluginsCommand,
   transformationCommand,
   configurationFileCommands,
+  agreementsCommand,
+  activityCommand,
   loginCommand,
   usersCommand,
   keysCommand,

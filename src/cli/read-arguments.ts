@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { JsonObject } from '../base/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../base/json.ts';
 import { CommandError } from './exit-codes.ts';
 
 /** Texts of the command line as values. Errors: usage, naming the option, what was expected and what came. */
@@ -42,17 +42,27 @@ export function textOf(option: string, path: string): string {
   }
 }
 
+/** A JSON object, given as text or as `@file`. */
+export function jsonOf(option: string, text: string): JsonObject {
+  if (text.startsWith('@')) return jsonObjectIn(option, text.slice(1));
+  return parseObject(option, text, 'such as {"key":"value"}, or @FILE with one');
+}
+
 /** The JSON object in a file. */
 export function jsonObjectIn(option: string, path: string): JsonObject {
-  const text = textOf(option, path);
-  let value: unknown;
+  return parseObject(option, textOf(option, path), `in ${path}`);
+}
+
+function parseObject(option: string, text: string, where: string): JsonObject {
+  let value: JsonValue;
   try {
-    value = JSON.parse(text);
+    value = JSON.parse(text) as JsonValue;
   } catch (cause) {
-    throw new CommandError('usage', `${option}: expected JSON in ${path}; ${(cause as Error).message}`, { cause });
+    const message = `${option}: expected a JSON object ${where}; ${(cause as Error).message}`;
+    throw new CommandError('usage', message, { cause });
   }
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as JsonObject;
-  throw new CommandError('usage', `${option}: expected a JSON object in ${path}`);
+  if (isObject(value)) return value;
+  throw new CommandError('usage', `${option}: expected a JSON object ${where}`);
 }
 
 /** `1%`, `0.5 %`, `0.01` or `0` as a share from 0 to 1. A bare 1 could mean either and is refused. */

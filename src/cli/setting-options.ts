@@ -3,6 +3,7 @@ import { ConfigError, flagName, loadSettings, type LoadedSettings } from '../con
 import { settingDefinitions, type SettingDefinition, type SettingName, type Settings } from '../config/settings.ts';
 import type { CommandProcess } from './command-process.ts';
 import { CommandError } from './exit-codes.ts';
+import { addOutputOptions } from './output.ts';
 
 const allSettings = Object.keys(settingDefinitions) as SettingName[];
 
@@ -45,9 +46,9 @@ export function settingsFrom(options: Readonly<Record<string, unknown>>, { env }
   }
 }
 
-/** `--json` and where the metadata store is, for commands that work on the store itself. */
+/** How to print and where the metadata store is, for commands that work on the store itself. */
 export function addStoreOptions(command: Command): Command {
-  return addSettingOptions(command.option('--json', 'print JSON'), ['dataDir', 'databaseUrl']);
+  return addSettingOptions(addOutputOptions(command), ['dataDir', 'databaseUrl']);
 }
 
 export function storeOf(options: object, process: CommandProcess): Settings {

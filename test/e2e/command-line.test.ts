@@ -117,7 +117,7 @@ describe('a first day with the command line', () => {
   it('history goes in once, however often it is sent; configs are managed; the service stays healthy', async () => {
     const service = await serve();
     try {
-      const projects = JSON.parse((await millrace('projects list --json', {})).stdout) as { api_token: string }[];
+      const projects = JSON.parse((await millrace('projects list --output json', {})).stdout) as { api_token: string }[];
       const key = (await millrace('keys create', {})).stdout.trim();
       const access = {
         MILLRACE_URL: service.url,
@@ -147,7 +147,7 @@ describe('a first day with the command line', () => {
       });
       expect((await millrace(`configs delete ${second.id} ${family} --yes`, access)).code).toBe(0);
       expect((await millrace(`configs disable ${second.id} ${family}`, access)).code).toBe(exitCodes.notFound.code);
-      const names = JSON.parse((await millrace(`configs list ${family}`, access)).stdout) as unknown[];
+      const names = JSON.parse((await millrace('configs list --output json', access)).stdout) as unknown[];
       expect(names).toHaveLength(1);
 
       expect((await millrace('events list', { ...access, MILLRACE_API_KEY: 'phx_wrong' })).code).toBe(

@@ -1,27 +1,27 @@
 import type { Command } from 'commander';
 import { fileName } from '../../config/load.ts';
 import { settingDefinitions, type SettingDefinition, type SettingName, type Settings } from '../../config/settings.ts';
+import { addOutputOptions, showRecord, type OutputOptions } from '../output.ts';
 import { addSettingOptions, settingsFrom } from '../setting-options.ts';
 import type { Terminal } from '../terminal.ts';
 
 /** The configuration as `serve` would take it with the same flags. */
 export function configCommand(parent: Command, terminal: Terminal): void {
   const config = parent.command('config').description('the configuration');
-  addSettingOptions(config.command('show').option('--json', 'print JSON'))
+  addSettingOptions(addOutputOptions(config.command('show')))
     .description('show every setting, its value and where it comes from; secrets are hidden')
-    .action((options: Readonly<Record<string, unknown>>) => {
-      const { settings, origins } = settingsFrom(options, terminal.process);
+    .action(async (options: OutputOptions) => {
+      const { settings, origins } = settingsFrom({ ...options }, terminal.process);
       const names = Object.keys(settingDefinitions) as SettingName[];
-      if (options['json'] === true) {
-        const entries = names.map((name) => [
-          fileName(name),
-          { value: jsonValue(name, settings), origin: origins[name] },
-        ]);
-        return terminal.json(Object.fromEntries(entries));
-      }
-      terminal.table(
-        ['SETTING', 'VALUE', 'FROM'],
-        names.map((name) => [fileName(name), shownValue(name, settings), origins[name]]),
+      const entries = names.map((name) => [
+        fileName(name),
+        { value: jsonValue(name, settings), origin: origins[name] },
+      ]);
+      await showRecord(terminal, options, Object.fromEntries(entries), () =>
+        terminal.table(
+          ['SETTING', 'VALUE', 'FROM'],
+          names.map((name) => [fileName(name), shownValue(name, settings), origins[name]]),
+        ),
       );
     });
 }

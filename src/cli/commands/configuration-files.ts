@@ -135,7 +135,7 @@ function validateCommand(parent: Command, terminal: Terminal): void {
 function onService(command: Command): Command {
   // Without it the file says by name which projects it is about.
   const project = new Option('--project <id>', 'the one project of the file is this one: its number, or @current');
-  return withFile(addServiceOptions(command, project))
+  return withFile(addServiceOptions(command, project).option('--json', 'print JSON'))
     .option('--prune', 'put configs that the file does not list into the bin')
     .option('--keep-secrets', 'do not look for secrets: those that are set stay as they are');
 }

@@ -8,6 +8,7 @@ import { networkFault } from '../../base/network-fault.ts';
 import type { Settings } from '../../config/settings.ts';
 import { describeMetadata, type MetadataFacts } from '../with-metadata.ts';
 import { CommandError } from '../exit-codes.ts';
+import { addOutputOptions, showList, type OutputOptions } from '../output.ts';
 import { addSettingOptions, settingsFrom } from '../setting-options.ts';
 import type { Terminal } from '../terminal.ts';
 import { localUrl } from './healthcheck.ts';
@@ -25,13 +26,14 @@ const freeBytesNeeded = 256 * 1024 ** 2;
 
 /** Looks at everything that `serve` needs, changes nothing, and says what to do about each fault. */
 export function doctorCommand(parent: Command, terminal: Terminal): void {
-  addSettingOptions(parent.command('doctor').option('--json', 'print JSON'))
+  addSettingOptions(addOutputOptions(parent.command('doctor')))
     .description('check what the service needs: Node, disk, stores, port, and a running service')
-    .action(async (options: Readonly<Record<string, unknown>>) => {
-      const { settings } = settingsFrom(options, terminal.process);
+    .action(async (options: OutputOptions) => {
+      const { settings } = settingsFrom({ ...options }, terminal.process);
       const findings = await examine(settings);
-      if (options['json'] === true) terminal.json(findings);
-      else for (const finding of findings) terminal.data(line(terminal, finding));
+      await showList(terminal, options, findings, () => {
+        for (const finding of findings) terminal.data(line(terminal, finding));
+      });
       const failed = findings.filter(({ state }) => state === 'failed');
       if (failed.length > 0) {
         throw new CommandError('failed', `${failed.length} of ${findings.length} checks failed: ${names(failed)}`);

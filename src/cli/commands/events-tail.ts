@@ -8,7 +8,7 @@ import {
   type LiveEvent,
   type LiveSkipped,
 } from '../../contract/live-events.ts';
-import { addApiOptions, projectApi, type ApiOptions, type ProjectApi } from '../api-options.ts';
+import { addServiceOptions, projectApi, type ApiOptions, type ProjectApi } from '../api-options.ts';
 import { CommandError } from '../exit-codes.ts';
 import { serverSentEvents } from '../server-sent-events.ts';
 import { untilStopped } from '../stop-signal.ts';
@@ -28,7 +28,8 @@ const ends = ['stored', 'dropped', 'dead_letter'] as const;
 
 /** Events of a running service as they arrive, whatever time they are of. */
 export function eventsTailCommand(events: Command, terminal: Terminal): void {
-  addApiOptions(events.command('tail'))
+  addServiceOptions(events.command('tail'))
+    .option('--json', 'print JSON, one object a line')
     .option('--event <name>', 'only events of this name')
     .option('--distinct-id <id>', 'only events of this person')
     .addOption(
@@ -39,9 +40,7 @@ export function eventsTailCommand(events: Command, terminal: Terminal): void {
       `events a second of each stage, at most ${liveEventsPerSecondMax}; the others are counted`,
       String(liveEventsPerSecondDefault),
     )
-    .description(
-      'print events as they arrive, imported history too, with what became of them; --json prints one a line',
-    )
+    .description('print events as they arrive, imported history too, with what became of them')
     .action((options: TailOptions) => untilStopped(terminal.process, (signal) => tail(terminal, options, signal)));
 }
 

@@ -1,6 +1,7 @@
 import { Option, type Command } from 'commander';
-import { addApiOptions, projectApi, type ApiOptions, type ProjectApi } from '../api-options.ts';
+import { addApiOptions, pagesOf, projectApi, type ApiOptions } from '../api-options.ts';
 import { CommandError } from '../exit-codes.ts';
+import { showList, showRecord } from '../output.ts';
 import { printable, type Terminal } from '../terminal.ts';
 import { eventsTailCommand } from './events-tail.ts';
 
@@ -22,17 +23,10 @@ interface StoredEvent {
   readonly historical_migration?: boolean;
 }
 
-interface EventPage {
-  readonly next: string | null;
-  readonly results: readonly StoredEvent[];
-}
-
 interface Counts {
   readonly results: readonly { time: string; event: string; historical_migration: boolean; count: number | string }[];
   readonly total: { readonly standard: number | string; readonly historical: number | string };
 }
-
-const pageSizeMax = 1000;
 
 /** Events of a running service: stored ones, and those on their way. */
 export function eventsCommand(parent: Command, terminal: Terminal): void {
@@ -45,7 +39,7 @@ export function eventsCommand(parent: Command, terminal: Terminal): void {
     .addOption(
       new Option('--historical <boolean>', 'only imported history, or only the rest').choices(['true', 'false']),
     )
-    .description('list events, newest first; --json prints one object per line')
+    .description('list events, newest first')
     .action((options: EventOptions) => list(terminal, options));
 
   withFilter(addApiOptions(events.command('counts')))
@@ -76,27 +70,16 @@ function filterOf(options: EventOptions): Record<string, string | undefined> {
 
 async function list(terminal: Terminal, options: EventOptions): Promise<void> {
   const api = projectApi(options);
-  let left = positive('--limit', options.limit ?? '20');
-  for await (const page of pages(api, options, Math.min(left, pageSizeMax))) {
-    for (const event of page.slice(0, left)) show(terminal, event, options);
-    left -= page.length;
-    if (left <= 0) return;
+  const max = positive('--limit', options.limit ?? '20');
+  const pages = pagesOf<StoredEvent>(api, `${api.root}/events/`, filterOf(options), max);
+  if (options.output === 'json' || options.output === 'yaml') {
+    return showList(terminal, options, (await Array.fromAsync(pages)).flat(), () => undefined);
   }
+  for await (const page of pages) for (const event of page) show(terminal, event, options);
 }
 
-async function* pages(api: ProjectApi, options: EventOptions, limit: number): AsyncGenerator<readonly StoredEvent[]> {
-  let query: Record<string, string | undefined> = { ...filterOf(options), limit: String(limit) };
-  for (;;) {
-    const page = await api.get<EventPage>(`${api.root}/events/`, query);
-    yield page.results;
-    if (page.next === null || page.results.length === 0) return;
-    // Only the query of the link is used: the service may know itself under another address than ours.
-    query = Object.fromEntries(new URL(page.next, api.url).searchParams);
-  }
-}
-
-function show(terminal: Terminal, event: StoredEvent, { json }: EventOptions): void {
-  if (json) return terminal.data(JSON.stringify(event));
+function show(terminal: Terminal, event: StoredEvent, { json, output }: EventOptions): void {
+  if (output === 'ndjson' || (json && output === undefined)) return terminal.data(JSON.stringify(event));
   const mark = event.historical_migration ? '  (historical)' : '';
   terminal.data(`${event.timestamp}  ${printable(event.event)}  ${printable(event.distinct_id)}${mark}`);
 }
@@ -105,15 +88,16 @@ async function counts(terminal: Terminal, options: EventOptions): Promise<void> 
   const api = projectApi(options);
   const query = { ...filterOf(options), interval: options.interval };
   const found = await api.get<Counts>(`${api.root}/events/counts/`, query);
-  if (options.json) return terminal.json(found);
-  const rows = found.results.map((each) => [
-    each.time,
-    each.event,
-    each.historical_migration ? 'historical' : 'standard',
-    String(each.count),
-  ]);
-  terminal.table(['TIME', 'EVENT', 'KIND', 'COUNT'], rows);
-  terminal.data(`total: ${found.total.standard} standard, ${found.total.historical} historical`);
+  await showRecord(terminal, options, found, () => {
+    const rows = found.results.map((each) => [
+      each.time,
+      each.event,
+      each.historical_migration ? 'historical' : 'standard',
+      String(each.count),
+    ]);
+    terminal.table(['TIME', 'EVENT', 'KIND', 'COUNT'], rows);
+    terminal.data(`total: ${found.total.standard} standard, ${found.total.historical} historical`);
+  });
 }
 
 function positive(option: string, text: string): number {

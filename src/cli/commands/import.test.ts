@@ -82,7 +82,7 @@ describe.concurrent('millrace import', () => {
     await using made = await newImport(mixpanelLines(10));
     const { code, stderr } = await made.start(endpoint.url);
     expect([code, stderr]).toEqual([exitCodes.failed.code, expect.stringContaining('no such project key')]);
-    const { stdout } = await runCommand(['import', 'list', '--state-dir', made.state, '--json']);
+    const { stdout } = await runCommand(['import', 'list', '--state-dir', made.state, '--output', 'json']);
     const [{ id = '' } = {}] = JSON.parse(stdout) as { id: string }[];
     const files = ['import.json', 'metadata.sqlite', 'metadata.sqlite-wal'];
     const texts = await Promise.all(
@@ -128,7 +128,7 @@ describe.concurrent('millrace import', () => {
     const shown = [
       await on('report', '--json'),
       await on('verify', '--json'),
-      await on('list', '--json'),
+      await on('list', '--output', 'json'),
       await runCommand(['config', 'show', '--json']),
     ];
     const values = [resultOf(check), resultOf(done), ...shown.map(({ stdout }) => JSON.parse(stdout) as unknown)];

@@ -2,6 +2,7 @@ import { Option, type Command } from 'commander';
 import type { PreflightResult } from '../../contract/import-preflight.ts';
 import type { ImportRunCreate } from '../../contract/import-runs.ts';
 import { findFormat, formats } from '../../imports/formats/registry.ts';
+import { addApiOptions } from '../api-options.ts';
 import { CommandError } from '../exit-codes.ts';
 import {
   addRangeOptions,
@@ -12,6 +13,8 @@ import {
   type RunScopeOptions,
 } from '../import/import-options.ts';
 import { addChoiceOptions, choiceOf } from '../import/choice-options.ts';
+import type { UploadOptions } from '../import/upload.ts';
+import { showRecord } from '../output.ts';
 import { countOf, shareOf } from '../read-arguments.ts';
 import { limitOf, rangeOf, requestOf } from '../import/request.ts';
 import {
@@ -42,6 +45,7 @@ export function importCommand(parent: Command, terminal: Terminal): void {
     .addHelpText('after', '\nmillrace import help run: the options of an import');
   addHere(imports, terminal);
   addPreflight(imports, terminal);
+  addUpload(imports, terminal);
   addStart(imports, terminal);
   addReadCommands(imports, terminal);
   addActCommands(imports, terminal);
@@ -93,6 +97,19 @@ function addHere(imports: Command, terminal: Terminal): void {
       const { showPlan } = await import('../import/show-plan.ts');
       const request = requestOf(format, paths, { ...options, check: true }, process.cwd());
       await showPlan(terminal, request, options.json === true);
+    });
+}
+
+function addUpload(imports: Command, terminal: Terminal): void {
+  addApiOptions(imports.command('upload'))
+    .argument('<file>', 'a file of this machine')
+    .option('--name <name>', 'what it is called there; default: its own name')
+    .option('--resume', 'go on behind what is there of it; without it what is there is replaced')
+    .description('bring a file to a service, for its import apps')
+    .action(async (path: string, options: UploadOptions) => {
+      const { uploadFile } = await import('../import/upload.ts');
+      const file = await uploadFile(terminal, options, path);
+      await showRecord(terminal, options, file, () => terminal.data(file.path));
     });
 }
 

@@ -123,7 +123,7 @@ describe('projects', () => {
 
 describe('doctor', () => {
   it('says how each part is, and changes nothing', async () => {
-    const { code, stdout } = await run('doctor', '--json', '--port', '0');
+    const { code, stdout } = await run('doctor', '--output', 'json', '--port', '0');
     expect(code).toBe(0);
     const findings = JSON.parse(stdout) as { name: string; state: string; detail: string }[];
     expect(findings.map(({ name }) => name)).toEqual(

@@ -16,11 +16,11 @@ import { recordKey } from '../../metadata/record-key.ts';
 import { confirm } from '../confirm.ts';
 import { withMetadata } from '../with-metadata.ts';
 import { CommandError } from '../exit-codes.ts';
+import { showList, showRecord, type OutputOptions } from '../output.ts';
 import { addStoreOptions, storeOf } from '../setting-options.ts';
 import type { Terminal } from '../terminal.ts';
 
-interface KeyOptions {
-  readonly json?: boolean;
+interface KeyOptions extends OutputOptions {
   readonly yes?: boolean;
   readonly scope?: readonly string[];
   readonly project?: readonly string[];
@@ -39,8 +39,9 @@ export function keysCommand(parent: Command, terminal: Terminal): void {
       const found = await withMetadata(storeOf(options, terminal.process), (db, owner) =>
         listPersonalApiKeys(db, owner.id),
       );
-      if (options.json) terminal.json(found.map(shown));
-      else terminal.table(['ID', 'LABEL', 'KEY', 'SCOPES', 'PROJECTS', 'LAST USED', 'EXPIRES'], found.map(row));
+      await showList(terminal, options, found.map(shown), () =>
+        terminal.table(['ID', 'LABEL', 'KEY', 'SCOPES', 'PROJECTS', 'LAST USED', 'EXPIRES'], found.map(row)),
+      );
     });
 
   addStoreOptions(keys.command('create'))
@@ -62,7 +63,7 @@ export function keysCommand(parent: Command, terminal: Terminal): void {
           return made;
         }),
       );
-      showIssued(terminal, issued, options);
+      await showIssued(terminal, issued, options);
     });
 
   changeCommands(keys, terminal);
@@ -85,7 +86,7 @@ function changeCommands(keys: Command, terminal: Terminal): void {
           return rolled;
         }),
       );
-      showIssued(terminal, issued, options);
+      await showIssued(terminal, issued, options);
     });
 
   addStoreOptions(keys.command('delete'))
@@ -105,10 +106,11 @@ function changeCommands(keys: Command, terminal: Terminal): void {
     });
 }
 
-function showIssued(terminal: Terminal, { key, value }: IssuedKey, options: KeyOptions): void {
-  if (options.json) return terminal.json({ ...shown(key), value });
-  terminal.data(value);
-  terminal.note(`key "${key.label}" (${key.scopes.join(', ')}); keep it now, it is not shown again`);
+async function showIssued(terminal: Terminal, { key, value }: IssuedKey, options: KeyOptions): Promise<void> {
+  await showRecord(terminal, options, { ...shown(key), value }, () => {
+    terminal.data(value);
+    terminal.note(`key "${key.label}" (${key.scopes.join(', ')}); keep it now, it is not shown again`);
+  });
 }
 
 function row(key: PersonalApiKey): string[] {

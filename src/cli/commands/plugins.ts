@@ -3,6 +3,7 @@ import type { PluginRecord, PluginVersionRecord } from '../../contract/plugins.t
 import { addApiOptions, listAll, projectApi, type ApiOptions, type ProjectApi } from '../api-options.ts';
 import { confirm } from '../confirm.ts';
 import { CommandError } from '../exit-codes.ts';
+import { showList, showRecord } from '../output.ts';
 import { packageBody } from '../package-body.ts';
 import type { Terminal } from '../terminal.ts';
 import { changeVersion, listVersions, rollBackVersion } from '../plugin-versions.ts';
@@ -32,8 +33,7 @@ function addRead(plugins: Command, terminal: Terminal): void {
     .option('--search <text>', 'only those with this text in name or description')
     .action(async (options: PluginOptions) => {
       const found = await listPlugins(projectApi(options), options);
-      if (options.json) terminal.json(found);
-      else showPlugins(terminal, found);
+      await showList(terminal, options, found, () => showPlugins(terminal, found));
     });
 
   addApiOptions(plugins.command('show').argument('<plugin>', 'number or slug'))
@@ -42,18 +42,17 @@ function addRead(plugins: Command, terminal: Terminal): void {
       const api = projectApi(options);
       const plugin = await findPlugin(api, name);
       const versions = await listVersions(api, plugin.id);
-      if (options.json) return terminal.json({ ...plugin, all_versions: versions });
-      showPlugins(terminal, [plugin]);
-      if (plugin.description !== '') terminal.note(plugin.description);
-      if (versions.length > 0) showVersions(terminal, versions);
+      await showRecord(terminal, options, { ...plugin, all_versions: versions }, () => {
+        showPlugins(terminal, [plugin]);
+        if (plugin.description !== '') terminal.note(plugin.description);
+        if (versions.length > 0) showVersions(terminal, versions);
+      });
     });
 }
 
 function addChange(plugins: Command, terminal: Terminal): void {
-  const show = (plugin: PluginRecord, options: PluginOptions): void => {
-    if (options.json) terminal.json(plugin);
-    else showPlugins(terminal, [plugin]);
-  };
+  const show = (plugin: PluginRecord, options: PluginOptions): Promise<void> =>
+    showRecord(terminal, options, plugin, () => showPlugins(terminal, [plugin]));
 
   addApiOptions(plugins.command('install').argument('<source>', sourceHelp))
     .description('install a plugin')
@@ -61,7 +60,7 @@ function addChange(plugins: Command, terminal: Terminal): void {
     .action(async (source: string, options: PluginOptions) => {
       const api = projectApi(options);
       const body = await packageBody(source, options.name === undefined ? {} : { name: options.name });
-      show(await api.send<PluginRecord>('POST', `${api.root}/plugins/`, body), options);
+      await show(await api.send<PluginRecord>('POST', `${api.root}/plugins/`, body), options);
     });
 
   addApiOptions(plugins.command('upgrade').argument('<plugin>', 'number or slug').argument('[source]', sourceHelp))
@@ -74,7 +73,7 @@ function addChange(plugins: Command, terminal: Terminal): void {
       const { upgraded, configs } = await changeVersion(api, plugin, { ...options, source });
       if (upgraded.version === plugin.version) terminal.note(`${plugin.slug} is at ${plugin.version} already`);
       noteConfigs(terminal, configs, upgraded.version);
-      show(upgraded, options);
+      await show(upgraded, options);
     });
 
   addApiOptions(plugins.command('rollback').argument('<plugin>', 'number or slug'))
@@ -84,7 +83,7 @@ function addChange(plugins: Command, terminal: Terminal): void {
       const api = projectApi(options);
       const { upgraded, configs } = await rollBackVersion(api, await findPlugin(api, name), options);
       noteConfigs(terminal, configs, upgraded.version);
-      show(upgraded, options);
+      await show(upgraded, options);
     });
 
   addApiOptions(plugins.command('remove').argument('<plugin>', 'number or slug'))

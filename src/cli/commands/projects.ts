@@ -14,11 +14,11 @@ import { spreadProject, SpreadRefusedError } from '../../metadata/spread-project
 import { confirm } from '../confirm.ts';
 import { withMetadata } from '../with-metadata.ts';
 import { CommandError } from '../exit-codes.ts';
+import { showList, showRecord, type OutputOptions } from '../output.ts';
 import { addStoreOptions, storeOf } from '../setting-options.ts';
 import type { Terminal } from '../terminal.ts';
 
-interface ProjectOptions {
-  readonly json?: boolean;
+interface ProjectOptions extends OutputOptions {
   readonly yes?: boolean;
   readonly timezone?: string;
 }
@@ -33,8 +33,9 @@ export function projectsCommand(parent: Command, terminal: Terminal): void {
       const found = await withMetadata(storeOf(options, terminal.process), (db, owner) =>
         listProjects(db, { organizationId: owner.organizationId }),
       );
-      if (options.json) terminal.json(found.projects.map(shown));
-      else terminal.table(headings, found.projects.map(row));
+      await showList(terminal, options, found.projects.map(shown), () =>
+        terminal.table(headings, found.projects.map(row)),
+      );
     });
 
   addStoreOptions(projects.command('create'))
@@ -53,7 +54,7 @@ export function projectsCommand(parent: Command, terminal: Terminal): void {
           return after;
         }),
       );
-      show(terminal, made, options);
+      await show(terminal, made, options);
     });
 
   changeCommands(projects, terminal);
@@ -77,7 +78,7 @@ function spreadCommand(projects: Command, terminal: Terminal): void {
           return after;
         }),
       );
-      show(terminal, spread, options);
+      await show(terminal, spread, options);
     });
 }
 
@@ -111,7 +112,7 @@ function changeCommands(projects: Command, terminal: Terminal): void {
           return after;
         }),
       );
-      show(terminal, rotated, options);
+      await show(terminal, rotated, options);
     });
 
   addStoreOptions(projects.command('delete'))
@@ -133,9 +134,8 @@ function changeCommands(projects: Command, terminal: Terminal): void {
     });
 }
 
-function show(terminal: Terminal, project: Project, options: ProjectOptions): void {
-  if (options.json) terminal.json(shown(project));
-  else terminal.table(headings, [row(project)]);
+function show(terminal: Terminal, project: Project, options: ProjectOptions): Promise<void> {
+  return showRecord(terminal, options, shown(project), () => terminal.table(headings, [row(project)]));
 }
 
 const headings = ['ID', 'NAME', 'PROJECT KEY', 'TIMEZONE', 'SLOTS', 'CREATED'];

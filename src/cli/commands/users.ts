@@ -17,13 +17,13 @@ import {
 import { confirm } from '../confirm.ts';
 import { CommandError } from '../exit-codes.ts';
 import { findUser, noUser } from '../find-user.ts';
+import { addOutputOptions, showList, showRecord, type OutputOptions } from '../output.ts';
 import { addSettingOptions, addStoreOptions, storeOf } from '../setting-options.ts';
 import { linkLifetimes, makeSignInLink } from '../sign-in-link.ts';
 import type { Terminal } from '../terminal.ts';
 import { withMetadata } from '../with-metadata.ts';
 
-interface UserOptions {
-  readonly json?: boolean;
+interface UserOptions extends OutputOptions {
   readonly yes?: boolean;
   readonly name?: string;
   readonly role?: string;
@@ -47,19 +47,14 @@ function listCommand(users: Command, terminal: Terminal): void {
       const found = await withMetadata(storeOf(options, terminal.process), (db, owner) =>
         listUsers(db, owner.organizationId),
       );
-      if (options.json) return terminal.json(found.map(shown));
-      terminal.table(['ID', 'NAME', 'EMAIL', 'ROLE', 'STATE', 'JOINED'], found.map(row));
+      await showList(terminal, options, found.map(shown), () =>
+        terminal.table(['ID', 'NAME', 'EMAIL', 'ROLE', 'STATE', 'JOINED'], found.map(row)),
+      );
     });
 }
 
 function addCommand(users: Command, terminal: Terminal): void {
-  addSettingOptions(users.command('add').option('--json', 'print JSON'), [
-    'dataDir',
-    'databaseUrl',
-    'siteUrl',
-    'host',
-    'port',
-  ])
+  addSettingOptions(addOutputOptions(users.command('add')), ['dataDir', 'databaseUrl', 'siteUrl', 'host', 'port'])
     .description('make a user and print a one-time link to hand over; nothing is sent')
     .argument('<email>', 'address, which tells users apart')
     .option('--name <name>', 'name to show; default: what is before the @')
@@ -79,9 +74,10 @@ function addCommand(users: Command, terminal: Terminal): void {
         });
         return { user: made, url: await makeSignInLink(db, settings, { userId: made.id, purpose: 'invitation' }) };
       });
-      if (options.json) return terminal.json({ ...shown(user), sign_in_url: url });
-      terminal.data(url);
-      terminal.note(`signs in ${email} (${role}); works once, for ${linkLifetimes.invitation.words}`);
+      await showRecord(terminal, options, { ...shown(user), sign_in_url: url }, () => {
+        terminal.data(url);
+        terminal.note(`signs in ${email} (${role}); works once, for ${linkLifetimes.invitation.words}`);
+      });
     });
 }
 
@@ -101,8 +97,9 @@ function roleCommand(users: Command, terminal: Terminal): void {
           return after;
         });
       });
-      if (options.json) return terminal.json(shown(changed));
-      terminal.note(`${changed.email || changed.firstName} is ${changed.role}`);
+      await showRecord(terminal, options, shown(changed), () =>
+        terminal.note(`${changed.email || changed.firstName} is ${changed.role}`),
+      );
     });
 }
 

@@ -6,6 +6,7 @@ import type { ImportRunResume } from '../../contract/import-runs.ts';
 import type { ReportResult } from '../../imports/stages/report/report.ts';
 import { defaultUrl, projectApi } from '../api-options.ts';
 import { confirm } from '../confirm.ts';
+import { addOutputOptions, showList, type OutputOptions } from '../output.ts';
 import { numberText } from '../progress-line.ts';
 import { untilStopped } from '../stop-signal.ts';
 import { printable, type Terminal } from '../terminal.ts';
@@ -41,7 +42,7 @@ interface OneRunOptions extends RunsOptions, ReplaceOptions {
 
 /** Options of commands that act on runs that are there already. */
 export function addRunsOptions(command: Command): Command {
-  return addStateDir(addServerOptions(command).option('--json', 'print JSON'));
+  return addStateDir(addServerOptions(command));
 }
 
 /** `--token`, because `--api-key` is the project's key wherever events are sent. */
@@ -70,17 +71,17 @@ async function runsOf(options: RunsOptions): Promise<ImportRuns> {
 function oneRun(parent: Command, name: string, description: string): Command {
   return addRunsOptions(parent.command(name))
     .description(description)
+    .option('--json', 'print JSON')
     .option('--run <id>', 'the run, as "millrace import list" shows it; the newest otherwise');
 }
 
 /** `list`, `watch`, `report`, `verify`, `rejected`. */
 export function addReadCommands(parent: Command, terminal: Terminal): void {
-  addRunsOptions(parent.command('list'))
+  addOutputOptions(addRunsOptions(parent.command('list')))
     .description('list the runs of a config, or those begun on this machine')
-    .action(async (options: RunsOptions) => {
+    .action(async (options: RunsOptions & OutputOptions) => {
       const found = await (await runsOf(options)).list();
-      if (options.json) terminal.json(found);
-      else showRuns(terminal, found);
+      await showList(terminal, options, found, () => showRuns(terminal, found));
     });
   oneRun(parent, 'watch', 'follow a run until nothing happens any more').action((options: OneRunOptions) =>
     watch(terminal, options),

@@ -1,0 +1,209 @@
+import { Option, type Command } from 'commander';
+import type { Static } from 'typebox';
+import {
+  deadLetterStates,
+  type deadLetterCountsSchema,
+  type DeadLetterRecord,
+  type deadLetterWithOriginalSchema,
+  type discardResultSchema,
+  type replayResultSchema,
+} from '../../contract/dead-letters.ts';
+import { addApiOptions, listUpTo, projectApi, type ApiOptions } from '../api-options.ts';
+import { confirm } from '../confirm.ts';
+import { CommandError } from '../exit-codes.ts';
+import { showFields, showList, showRecord, showTable } from '../output.ts';
+import { numberText } from '../progress-line.ts';
+import { countOf, jsonOf } from '../read-arguments.ts';
+import { printable, type Terminal } from '../terminal.ts';
+
+type DeadLetterCounts = Static<typeof deadLetterCountsSchema>;
+type DeadLetterWithOriginal = Static<typeof deadLetterWithOriginalSchema>;
+type ReplayResult = Static<typeof replayResultSchema>;
+type DiscardResult = Static<typeof discardResultSchema>;
+
+interface Filter {
+  readonly reason?: string;
+  readonly event?: string;
+  readonly distinctId?: string;
+  readonly lane?: string;
+  readonly after?: string;
+  readonly before?: string;
+}
+
+interface Options extends ApiOptions, Filter {
+  readonly state?: string;
+  readonly limit: string;
+  readonly original?: boolean;
+  readonly corrected?: string;
+  readonly all?: boolean;
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+}
+
+/** Events that could not be stored, of a running service. */
+export function deadLettersCommand(parent: Command, terminal: Terminal): void {
+  const letters = parent
+    .command('dead-letters')
+    .description('events of a running service that could not be stored: look, correct, replay, discard');
+  addRead(letters, terminal);
+  addReplay(letters, terminal);
+  addDiscard(letters, terminal);
+}
+
+function addRead(letters: Command, terminal: Terminal): void {
+  withState(withFilter(addApiOptions(letters.command('list'))))
+    .option('--limit <number>', 'how many', '50')
+    .description('list dead letters, newest first')
+    .action(async (options: Options) => {
+      const api = projectApi(options);
+      const query = { ...queryOf(options), state: options.state };
+      const max = countOf('--limit', options.limit, 1);
+      const found = await listUpTo<DeadLetterRecord>(api, `${api.root}/dead_letters/`, query, max);
+      await showList(terminal, options, found, () => showLetters(terminal, found));
+    });
+
+  withState(withFilter(addApiOptions(letters.command('counts'))))
+    .description('count dead letters by reason')
+    .action(async (options: Options) => {
+      const api = projectApi(options);
+      const query = { ...queryOf(options), state: options.state };
+      const counts = await api.get<DeadLetterCounts>(`${api.root}/dead_letters/counts/`, query);
+      await showRecord(terminal, options, counts, () => showCounts(terminal, counts));
+    });
+
+  addApiOptions(letters.command('show'))
+    .argument('<id>', 'the dead letter')
+    .option('--original', 'only the bytes as they were received')
+    .description('show a dead letter with the original event')
+    .action(async (id: string, options: Options) => {
+      const api = projectApi(options);
+      const letter = await api.get<DeadLetterWithOriginal>(`${api.root}/dead_letters/${encodeURIComponent(id)}/`);
+      if (options.original === true) return writeOriginal(terminal, letter);
+      await showRecord(terminal, options, letter, () => showLetter(terminal, letter));
+    });
+}
+
+function addReplay(letters: Command, terminal: Terminal): void {
+  withChoice(addApiOptions(letters.command('replay')))
+    .option('--corrected <json|@file>', 'of one: the event as it should have been')
+    .option('--dry-run', 'only tell what would happen')
+    .description('send open dead letters through again')
+    .action(async (ids: readonly string[], options: Options) => {
+      if (options.corrected !== undefined) return replayCorrected(terminal, ids, options);
+      const api = projectApi(options);
+      const choice = choiceOf(ids, options);
+      if (options.dryRun !== true && ids.length === 0) {
+        await confirm(terminal.process, 'Replay every open dead letter that matches?', options);
+      }
+      const body = { ...choice, dry_run: options.dryRun === true };
+      const result = await api.send<ReplayResult>('POST', `${api.root}/dead_letters/replay/`, body);
+      await showRecord(terminal, options, result, () => showReplay(terminal, result));
+      if (result.failed.length > 0) {
+        throw new CommandError('rejected', `${result.failed.length} are still not acceptable and stay open`);
+      }
+    });
+}
+
+async function replayCorrected(terminal: Terminal, ids: readonly string[], options: Options): Promise<void> {
+  const [id] = ids;
+  if (id === undefined || ids.length > 1) throw new CommandError('usage', '--corrected: expected one dead letter');
+  const api = projectApi(options);
+  const act = options.dryRun === true ? 'dry_run' : 'replay';
+  const path = `${api.root}/dead_letters/${encodeURIComponent(id)}/${act}/`;
+  const result = await api.send('POST', path, { event: jsonOf('--corrected', options.corrected ?? '') });
+  await showRecord(terminal, options, result, () => terminal.json(result));
+}
+
+function addDiscard(letters: Command, terminal: Terminal): void {
+  withChoice(addApiOptions(letters.command('discard')))
+    .option('--dry-run', 'only count them')
+    .description('put open dead letters away for good')
+    .action(async (ids: readonly string[], options: Options) => {
+      const api = projectApi(options);
+      const choice = choiceOf(ids, options);
+      if (options.dryRun !== true) {
+        const which = ids.length > 0 ? `${ids.length} dead letters` : 'every open dead letter that matches';
+        await confirm(terminal.process, `Discard ${which} for good?`, options);
+      }
+      const body = { ...choice, dry_run: options.dryRun === true };
+      const result = await api.send<DiscardResult>('POST', `${api.root}/dead_letters/discard/`, body);
+      await showRecord(terminal, options, result, () =>
+        terminal.data(`${numberText(result.matched)} match, ${numberText(result.discarded)} discarded`),
+      );
+    });
+}
+
+function withFilter(command: Command): Command {
+  return command
+    .option('--reason <type>', 'only of this reason')
+    .option('--event <name>', 'only events of this name')
+    .option('--distinct-id <id>', 'only events of this person')
+    .addOption(new Option('--lane <lane>', 'only of this lane').choices(['live', 'historical']))
+    .option('--after <time>', 'received from this time on (ISO 8601)')
+    .option('--before <time>', 'received before this time');
+}
+
+function withState(command: Command): Command {
+  return command.addOption(
+    new Option('--state <state>', 'only in this state').choices(deadLetterStates).default('open'),
+  );
+}
+
+function withChoice(command: Command): Command {
+  return withFilter(command.argument('[id...]', 'the dead letters; or a filter, or --all'))
+    .option('--all', 'every open one')
+    .option('--yes', 'do not ask');
+}
+
+function queryOf({ reason, event, distinctId, lane, after, before }: Filter) {
+  return { reason, event, distinct_id: distinctId, lane, after, before };
+}
+
+/** Without a word about which nothing is chosen. */
+function choiceOf(ids: readonly string[], options: Options): object {
+  const filter = Object.fromEntries(Object.entries(queryOf(options)).filter(([, value]) => value !== undefined));
+  if (ids.length > 0 && Object.keys(filter).length === 0 && options.all !== true) return { ids };
+  if (ids.length > 0) throw new CommandError('usage', 'expected ids, or a filter, or --all; not several of them');
+  if (Object.keys(filter).length > 0) return { filter };
+  // The earliest time there is: a filter must not be empty.
+  if (options.all === true) return { filter: { after: '1970-01-01T00:00:00Z' } };
+  throw new CommandError('usage', 'expected ids, a filter such as --reason, or --all');
+}
+
+function showLetters(terminal: Terminal, letters: readonly DeadLetterRecord[]): void {
+  showTable(terminal, letters, {
+    ID: ({ id }) => id,
+    RECEIVED: ({ received_at }) => received_at,
+    REASON: ({ reason }) => reason,
+    EVENT: ({ event }) => event ?? '-',
+    'DISTINCT ID': (letter) => letter.distinct_id ?? '-',
+    STATE: ({ state }) => state,
+    DETAIL: ({ detail }) => detail,
+  });
+}
+
+function showLetter(terminal: Terminal, { original, original_encoding: encoding, ...fields }: DeadLetterWithOriginal) {
+  showFields(terminal, Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, value ?? '-'])));
+  terminal.data(encoding === 'text' ? printable(original) : `${original} (base64)`);
+}
+
+function writeOriginal({ process }: Terminal, { original, original_encoding: encoding }: DeadLetterWithOriginal): void {
+  process.stdout.write(encoding === 'base64' ? Buffer.from(original, 'base64') : original);
+}
+
+function showCounts(terminal: Terminal, { count, results }: DeadLetterCounts): void {
+  showTable(terminal, results, {
+    REASON: ({ reason }) => reason,
+    COUNT: (each) => numberText(each.count),
+    OLDEST: ({ oldest }) => oldest,
+    NEWEST: ({ newest }) => newest,
+    EVENTS: ({ events }) => events.map(({ event, count: of }) => `${event ?? '(no name)'} ${of}`).join(', '),
+  });
+  terminal.data(`total: ${numberText(count)}`);
+}
+
+function showReplay(terminal: Terminal, { matched, replayed, failed, remaining }: ReplayResult): void {
+  terminal.data(`${numberText(matched)} match, ${numberText(replayed)} replayed`);
+  for (const { id, code, detail } of failed) terminal.data(`  ${id}  ${code}  ${printable(detail)}`);
+  if (remaining > 0) terminal.note(`${numberText(remaining)} more match: give the command again`);
+}
