@@ -3,11 +3,13 @@ import { createApiClient, type ApiClient, type ApiQuery } from './api-client.ts'
 import { CommandError } from './exit-codes.ts';
 import { addOutputOptions, type OutputOptions } from './output.ts';
 
-export interface ApiOptions extends OutputOptions {
+export interface ServiceOptions {
   readonly url: string;
   readonly apiKey?: string;
   readonly project: string;
 }
+
+export interface ApiOptions extends ServiceOptions, OutputOptions {}
 
 export const defaultUrl = 'http://127.0.0.1:8000';
 const pageSizeMax = 1000;
@@ -34,7 +36,7 @@ export interface ProjectApi extends ApiClient {
 }
 
 /** Errors: usage. */
-export function projectApi({ url, apiKey, project }: ApiOptions): ProjectApi {
+export function projectApi({ url, apiKey, project }: ServiceOptions): ProjectApi {
   if (!/^(\d{1,9}|@current)$/.test(project)) {
     throw new CommandError('usage', `--project: expected the number of a project or @current, got: ${project}`);
   }

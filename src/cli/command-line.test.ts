@@ -27,7 +27,7 @@ describe('the command line as a person and a script meet it', () => {
     ['configs lst', 'Did you mean list?'],
     ['serve --prot 1', 'Did you mean --port?'],
     ['send', 'expected a file, or - for stdin'],
-    ['configs list --family nonsense', 'Allowed choices are import-apps, transformations'],
+    ['configs list --family nonsense', 'Allowed choices are transformations, import-apps'],
     ['completion tcsh', 'Allowed choices are bash, zsh, fish'],
     ['events list --url ftp://x', '--url: expected an address'],
     ['events list --project x', '--project: expected the number of a project or @current, got: x'],

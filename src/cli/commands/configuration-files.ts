@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { Option, type Command } from 'commander';
-import { addApiOptions, addServiceOptions, type ApiOptions } from '../api-options.ts';
+import { addServiceOptions, type ServiceOptions } from '../api-options.ts';
 import { confirm } from '../confirm.ts';
 import { CommandError } from '../exit-codes.ts';
 import { printable, type Terminal } from '../terminal.ts';
@@ -11,7 +11,8 @@ const loadFiles = () => import('../files/configuration-files.ts');
 
 const fileNameDefault = 'millrace.yaml';
 
-interface FileOptions extends Omit<ApiOptions, 'project'> {
+interface FileOptions extends Omit<ServiceOptions, 'project'> {
+  readonly json?: boolean;
   readonly file: string;
   readonly project?: string;
   readonly prune?: boolean;
@@ -20,9 +21,10 @@ interface FileOptions extends Omit<ApiOptions, 'project'> {
   readonly yes?: boolean;
 }
 
-interface ExportOptions extends ApiOptions {
+interface ExportOptions extends ServiceOptions {
+  readonly json?: boolean;
   readonly allProjects?: boolean;
-  readonly output?: string;
+  readonly file?: string;
 }
 
 interface ValidateOptions {
@@ -40,22 +42,23 @@ export function configurationFileCommands(parent: Command, terminal: Terminal): 
 }
 
 function exportCommand(parent: Command, terminal: Terminal): void {
-  addApiOptions(parent.command('export'))
+  addServiceOptions(parent.command('export'))
+    .option('--json', 'print JSON')
     .description(
       'write transformations and import apps of a project as a configuration file; secrets become references',
     )
     .option('--all-projects', 'every project that the key may see')
-    .option('--output <file>', 'write this file, the sources of own plugins and a schema for editors beside it')
+    .option('-f, --file <file>', 'write this file, the sources of own plugins and a schema for editors beside it')
     .action(async (options: ExportOptions) => {
       const { exportConfiguration } = await loadFiles();
       const { text, variables, files, beside } = await exportConfiguration(options, (line) => terminal.note(line));
-      const { output } = options;
-      if (output !== undefined) {
-        await writeAll(output, text, beside);
-        terminal.note(`wrote ${[output, ...beside.keys()].join(', ')}`);
+      const { file } = options;
+      if (file !== undefined) {
+        await writeAll(file, text, beside);
+        terminal.note(`wrote ${[file, ...beside.keys()].join(', ')}`);
       }
       if (options.json) terminal.json({ file: text, variables, files });
-      else if (output === undefined) terminal.data(text.trimEnd());
+      else if (file === undefined) terminal.data(text.trimEnd());
       if (variables.length > 0) terminal.note(`secrets are read from the variables ${variables.join(', ')}`);
       if (files.length > 0) terminal.note(`files of settings are not given away; put them at ${files.join(', ')}`);
     });

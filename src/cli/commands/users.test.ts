@@ -75,7 +75,7 @@ describe('users', () => {
     const added = await run('users', 'add', 'bob@example.com', '--name', 'Bob', '--role', 'editor');
     expect([added.code, added.stderr]).toEqual([0, expect.stringContaining('works once, for 72 hours')]);
     expect(await signedInBy(added.stdout)).toBe(2);
-    const { stdout } = await run('users', 'list', '--json');
+    const { stdout } = await run('users', 'list', '--output', 'json');
     expect(JSON.parse(stdout)).toMatchObject([
       { id: 1, role: 'admin', is_active: true },
       { id: 2, first_name: 'Bob', email: 'bob@example.com', role: 'editor', is_active: true },

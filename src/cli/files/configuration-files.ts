@@ -1,6 +1,6 @@
 import { dirname, resolve } from 'node:path';
 import type { ProjectRecord } from '../../contract/projects.ts';
-import type { ApiOptions } from '../api-options.ts';
+import type { ServiceOptions } from '../api-options.ts';
 import type { CommandProcess } from '../command-process.ts';
 import type { Terminal } from '../terminal.ts';
 import { cleanPath } from '../../plugins/packages/package-files.ts';
@@ -21,7 +21,7 @@ export { planRecord, planSentence, showPlan } from './show-plan.ts';
 
 /** What the commands do with configuration files, so that they load all of it or nothing. */
 
-export interface PlanFileOptions extends Omit<ApiOptions, 'project'> {
+export interface PlanFileOptions extends Omit<ServiceOptions, 'project'> {
   readonly file: string;
   readonly project?: string;
   readonly prune?: boolean;
@@ -68,9 +68,9 @@ export async function validateFile(path: string, stdin: CommandProcess['stdin'])
   return { notes: read.words(notes), projects: projects.length, configs: configs.length };
 }
 
-export interface ExportOptions extends ApiOptions {
+export interface ExportOptions extends ServiceOptions {
   readonly allProjects?: boolean;
-  readonly output?: string;
+  readonly file?: string;
 }
 
 /** `beside`: other files to write, by their path from the folder of the exported one. Errors: CommandError. */
@@ -93,7 +93,7 @@ export async function exportConfiguration(
     beside.set(below, text);
   };
   const sources = new Map<string, string>();
-  if (options.output !== undefined) {
+  if (options.file !== undefined) {
     put(schemaFileName, configurationFileSchemaText());
     for (const plugin of usedPlugins(projects, plugins)) {
       if (plugin.source_url !== null) continue;

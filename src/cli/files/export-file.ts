@@ -131,7 +131,7 @@ function yamlOf(file: ConfigurationFile): string {
   for (const [slug, { source }] of Object.entries(file.plugins ?? {})) {
     const node = document.getIn(['plugins', slug], true);
     if (source !== undefined || !isNode(node)) continue;
-    node.comment = ' sent from files: "millrace export --output" writes them beside this file';
+    node.comment = ' sent from files: "millrace export --file" writes them beside this file';
   }
   return document.toString({ lineWidth: 0 });
 }

@@ -126,7 +126,7 @@ describe('configuration files', () => {
   it('export, wipe, apply, diff: nothing differs, secrets included, and applying again changes nothing', async () => {
     const variables = await fillProject();
     const before = await stored();
-    const exported = await done('export', '--output', file());
+    const exported = await done('export', '--file', file());
     const text = await readFile(file(), 'utf8');
     for (const name of Object.keys(variables)) expect(exported.stderr).toContain(name);
     expect(text).not.toMatch(/hidden|SECRET FIELD/);
@@ -167,7 +167,7 @@ describe('configuration files', () => {
     const a = await create(first, { name: 'A', enabled: true }, { events: '$pageleave' });
     await create(second, { name: 'B', enabled: true }, {});
     const c = await create(hash, { name: 'C', enabled: true }, { propertiesToHash: 'email', salt: 'pepper' });
-    await done('export', '--output', file());
+    await done('export', '--file', file());
     env['C_SALT'] = 'pepper';
     const before = await stored();
 
@@ -239,7 +239,7 @@ projects:
     await create(drop, { name: 'A', enabled: true }, { events: 'a' });
     const b = await create(drop, { name: 'B', enabled: true }, { events: 'b' });
     await create(drop, { name: 'C', enabled: true }, { events: 'c' });
-    await done('export', '--output', file());
+    await done('export', '--file', file());
     await writeFile(file(), (await readFile(file(), 'utf8')).replaceAll(/events: (.)$/gm, 'events: new $1'));
     const note = (): void => undefined;
     const process = { env, stdin: [] } as never;
@@ -322,7 +322,7 @@ projects:
     expect(JSON.parse(record?.plugin_info ?? '')).toMatchObject({ version: '2.0.0' });
 
     const elsewhere = join(folder, 'elsewhere/millrace.yaml');
-    await done('export', '--output', elsewhere);
+    await done('export', '--file', elsewhere);
     expect(await readFile(join(folder, 'elsewhere/plugins/mine/index.js'), 'utf8')).toContain('2.0.0');
     expect((await runCommand(['diff', '-f', elsewhere], { env })).stderr).toBe('no differences\n');
     await writeFile(elsewhere, (await readFile(elsewhere, 'utf8')).replace('word:', 'wort:'));
@@ -395,7 +395,7 @@ projects:
     const hash = builtInPlugins.find(({ slug }) => slug === 'hash-properties');
     if (hash === undefined) throw new Error('expected hash-properties');
     await create(hash, { name: 'H', enabled: true }, { propertiesToHash: 'email', salt: 'pepper' });
-    await done('export', '--output', file());
+    await done('export', '--file', file());
     env['H_SALT'] = 'pepper';
     env['MILLRACE_API_KEY'] = await configs.app.key(['plugin:read', 'project:read']);
     const { stdout, stderr } = await done('diff');

@@ -4,7 +4,7 @@ import { familyPaths, type Family, type PluginRecord } from '../../contract/plug
 import type { ProjectRecord } from '../../contract/projects.ts';
 import { isField, type PluginField, type SchemaEntry } from '../../plugins/fields.ts';
 import type { ApiClient } from '../api-client.ts';
-import { listAll, projectApi, type ApiOptions, type ProjectApi } from '../api-options.ts';
+import { listAll, projectApi, type ServiceOptions, type ProjectApi } from '../api-options.ts';
 import { CommandError } from '../exit-codes.ts';
 
 /** A config as the service has it. */
@@ -104,7 +104,7 @@ export function fieldsOfPlugin({ config_schema }: PluginRecord): readonly Plugin
 }
 
 /** Waits where the service limits the rate: a file of many configs takes more calls than it allows in a minute. */
-export function patientApi(options: ApiOptions, note: (line: string) => void): ProjectApi {
+export function patientApi(options: ServiceOptions, note: (line: string) => void): ProjectApi {
   const api = projectApi(options);
   const patiently = async <T>(call: () => Promise<T>): Promise<T> => {
     for (let attempt = 1; ; attempt += 1) {
