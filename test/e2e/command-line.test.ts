@@ -117,7 +117,9 @@ describe('a first day with the command line', () => {
   it('history goes in once, however often it is sent; configs are managed; the service stays healthy', async () => {
     const service = await serve();
     try {
-      const projects = JSON.parse((await millrace('projects list --output json', {})).stdout) as { api_token: string }[];
+      const projects = JSON.parse((await millrace('projects list --output json', {})).stdout) as {
+        api_token: string;
+      }[];
       const key = (await millrace('keys create', {})).stdout.trim();
       const access = {
         MILLRACE_URL: service.url,

@@ -25,7 +25,7 @@ beforeAll(async () => {
   const body = JSON.stringify({ api_key: projectKey, batch });
   const headers = { 'content-type': 'application/json' };
   const answer = await fetch(`${server.url}/batch/`, { method: 'POST', headers, body });
-  expect(answer.status).toBe(200);
+  if (answer.status !== 200) throw new Error(`expected 200, got ${answer.status}`);
   await untilStored(server, { standard: 3, historical: 0 });
 });
 afterAll(async () => {

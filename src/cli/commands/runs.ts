@@ -38,7 +38,7 @@ async function listRuns({ project = '@current', ...options }: Options): Promise<
   const found = ids.map(async (id) => {
     const path = `/api/projects/${id}/import_runs/`;
     const runs = await listUpTo<ImportRunRecord>(api, path, { state: options.state }, max);
-    return runs.map((run) => ({ project_id: id, ...run }));
+    return runs.map((run): ListedRun => Object.assign(run, { project_id: id }));
   });
   return (await Promise.all(found)).flat().toSorted((a, b) => b.created_at.localeCompare(a.created_at));
 }

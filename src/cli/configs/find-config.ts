@@ -59,7 +59,7 @@ export async function listConfigs(
 ): Promise<(PluginConfigRecord & { readonly family: FamilyName })[]> {
   const found = (family === undefined ? familyNames : [family]).map(async (each) => {
     const records = await listAll<PluginConfigRecord>(api, collectionOf(api, each), query);
-    return records.map((record) => ({ family: each, ...record }));
+    return records.map((record) => Object.assign(record, { family: each }));
   });
   return (await Promise.all(found)).flat();
 }

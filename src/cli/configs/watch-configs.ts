@@ -71,9 +71,7 @@ function logLine({ timestamp, level, source, message }: PluginLogRecord): string
 }
 
 function showMetrics(terminal: Terminal, { series, totals, own }: PluginMetricsRecord): void {
-  const rows = [
-    ...series.filter(({ succeeded, failed, dropped, skipped }) => succeeded + failed + dropped + skipped > 0),
-  ];
+  const rows = series.filter((each) => each.succeeded + each.failed + each.dropped + each.skipped > 0);
   showTable(terminal, [...rows, { time: 'total', ...totals }], {
     TIME: ({ time }) => time,
     SUCCEEDED: ({ succeeded }) => String(succeeded),
