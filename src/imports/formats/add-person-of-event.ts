@@ -1,7 +1,7 @@
 import type { Properties } from './read-values.ts';
 
 /** What an event says about the person now: properties of client libraries that they, too, write into `$set`. */
-const current: readonly string[] = [
+export const currentProperties: readonly string[] = [
   '$browser',
   '$browser_version',
   '$os',
@@ -18,7 +18,7 @@ const current: readonly string[] = [
 ];
 
 /** And about how the person first came, for `$set_once`. */
-const initial: readonly string[] = [
+export const initialProperties: readonly string[] = [
   '$initial_referrer',
   '$initial_referring_domain',
   '$initial_utm_source',
@@ -30,8 +30,8 @@ const initial: readonly string[] = [
 
 /** Copies both into `$set` and `$set_once`, where what is there already stays. */
 export function addPersonOfEvent(properties: Properties, set: Properties = {}, setOnce: Properties = {}): void {
-  copy(properties, current, set);
-  copy(properties, initial, setOnce);
+  copy(properties, currentProperties, set);
+  copy(properties, initialProperties, setOnce);
   if (hasMembers(set)) properties['$set'] ??= set;
   if (hasMembers(setOnce)) properties['$set_once'] ??= setOnce;
 }

@@ -2,6 +2,7 @@ import type { ReaderMemory } from './reader-memory.ts';
 import type { OddValue } from '../../contract/odd-values.ts';
 import type { JsonObject } from '../../base/json.ts';
 import type { WireEvent } from '../../contract/wire-event.ts';
+import type { PlainTable } from './plain-table.ts';
 
 /**
  * How records of another tool become events. A format is code plus a table of names; the table is data that a user can print,
@@ -53,7 +54,11 @@ export interface NameTable {
   readonly person_properties: Readonly<Record<string, string | null>>;
 }
 
-export type RecordReader = (record: unknown) => RecordResult;
+export interface RecordReader {
+  (record: unknown): RecordResult;
+  /** What plain records become, for the check, which then makes no objects of them; left out: all of them are read. */
+  readonly plain?: PlainTable;
+}
 
 export type RecordResult =
   /** In the order in which they belong, e.g. `$identify` before the event that made it known. Empty: nothing to import, on purpose. */

@@ -5,10 +5,11 @@ import type { Properties } from './read-values.ts';
  * of devices, country codes, host and path of the page.
  */
 export function settleProperties(properties: Properties): void {
-  const deviceType = properties['$device_type'];
-  if (typeof deviceType === 'string')
-    properties['$device_type'] = deviceTypes.get(deviceType.toLowerCase()) ?? deviceType;
-  settleCountry(properties);
+  settleCountryName(properties);
+  for (const [name, settled] of settledTexts) {
+    const text = properties[name];
+    if (typeof text === 'string') properties[name] = settled(text);
+  }
   const url = properties['$current_url'];
   if (typeof url === 'string') addUrlParts(properties, url);
 }
@@ -27,15 +28,19 @@ const deviceTypes = new Map(
   }),
 );
 
+/** Texts that are written in another way where they stand. */
+export const settledTexts: ReadonlyMap<string, (text: string) => string> = new Map([
+  ['$device_type', (text: string) => deviceTypes.get(text.toLowerCase()) ?? text],
+  ['$geoip_country_code', (text: string) => text.toUpperCase()],
+]);
+
 /** Sources call both the code and the name of a country `country`; two letters are the code. */
-function settleCountry(properties: Properties): void {
+function settleCountryName(properties: Properties): void {
   const name = properties['$geoip_country_name'];
   if (typeof name === 'string' && name.length === 2) {
     delete properties['$geoip_country_name'];
     properties['$geoip_country_code'] ??= name;
   }
-  const code = properties['$geoip_country_code'];
-  if (typeof code === 'string') properties['$geoip_country_code'] = code.toUpperCase();
 }
 
 function addUrlParts(properties: Properties, url: string): void {

@@ -3,36 +3,23 @@ import { createUuids } from '../derived-uuids.ts';
 import { createEventWriter, imported, leftOut, unreadable, type EventWriter } from '../event-writer.ts';
 import type { Format, FormatOptions, NameTable, RecordReader, RecordResult } from '../format.ts';
 import { mixpanelExample } from './example.ts';
+import { groupProperties, groupsOf } from './groups.ts';
 import { deviceOf, distinctIdOf, userOf } from './ids.ts';
+import type { MixpanelContext } from './mixpanel-context.ts';
 import { mixpanelNames } from './names.ts';
+import { insertIdNamespace, mixpanelPlain } from './plain.ts';
 import { fromWarehouse } from './warehouse.ts';
 import { createProfileReader, isProfile } from './profiles.ts';
 import { mixpanelVerb } from './verbs.ts';
-import { namesOf, rename, type Names } from '../names.ts';
+import { namesOf, rename } from '../names.ts';
 import { addPersonOfEvent } from '../add-person-of-event.ts';
+import { withPlain } from '../plain-table.ts';
 import { readOptions } from '../read-options.ts';
-import { idOf, kindOf, objectOf, setMember, type Json, type Properties } from '../read-values.ts';
+import { idOf, kindOf, objectOf, type Json, type Properties } from '../read-values.ts';
 import { isJunkId, readObjects } from '../read-objects.ts';
 import { epochTime, textTime, zoneOption, type Zone } from '../times.ts';
 
-/** A property of events that holds the key of a group, and the type of that group. */
-interface GroupProperty {
-  readonly property: string;
-  readonly type: string;
-}
-
-/** What a reader works with, made once. */
-interface Context {
-  readonly writer: EventWriter;
-  readonly properties: Names;
-  readonly zone: Zone;
-  readonly groups: readonly GroupProperty[];
-  readonly identify: boolean;
-  readonly countryName: (code: string) => string | undefined;
-}
-
-/** The namespace that PostHog's own importer uses: an event that both bring in is one event. */
-const uuidOfInsertId = createUuids(Buffer.from('posthog_mixpanel', 'latin1'));
+const uuidOfInsertId = createUuids(insertIdNamespace);
 
 export const mixpanel: Format = {
   slug: 'mixpanel',
@@ -81,7 +68,7 @@ function createReader(given: FormatOptions, names: NameTable, memory?: ReaderMem
   const options = readOptions('mixpanel', mixpanel.options, given);
   const zone = zoneOption('time_zone', options['time_zone'] ?? 'UTC');
   const writer = createEventWriter('mixpanel', names, memory);
-  const context: Context = {
+  const context: MixpanelContext = {
     writer,
     // These two stand beside the properties in an event.
     properties: namesOf({ ...names.properties, time: null, distinct_id: null }),
@@ -91,21 +78,11 @@ function createReader(given: FormatOptions, names: NameTable, memory?: ReaderMem
     countryName: createCountryNames(),
   };
   const readProfile = createProfileReader(writer, names, zone, options);
-  return readObjects((record) => (isProfile(record) ? readProfile(record) : readEvent(record, context)));
+  const read = readObjects((record) => (isProfile(record) ? readProfile(record) : readEvent(record, context)));
+  return withPlain(read, mixpanelPlain(context));
 }
 
-function groupProperties(text: string): readonly GroupProperty[] {
-  return text
-    .split(',')
-    .map((each) => each.trim())
-    .filter((each) => each !== '')
-    .map((each) => {
-      const [property = '', type = property] = each.split(':');
-      return { property, type };
-    });
-}
-
-function readEvent(record: Json, context: Context): RecordResult {
+function readEvent(record: Json, context: MixpanelContext): RecordResult {
   const given = fromWarehouse(record) ?? record;
   const name = idOf(given.event);
   if (name === undefined) return unreadable(`expected the name of the event in "event", got ${kindOf(given.event)}`);
@@ -146,7 +123,13 @@ function uuidOf(record: Json, source: Json, writer: EventWriter): string {
     : uuidOfInsertId(insertId);
 }
 
-function plainEvent(event: string, uuid: string, timestamp: string, source: Json, context: Context): RecordResult {
+function plainEvent(
+  event: string,
+  uuid: string,
+  timestamp: string,
+  source: Json,
+  context: MixpanelContext,
+): RecordResult {
   const distinctId = distinctIdOf(source);
   if (distinctId === undefined) return unreadable('expected an id in distinct_id, $user_id or $device_id');
   const properties = ownProperties(source, context);
@@ -165,7 +148,7 @@ function plainEvent(event: string, uuid: string, timestamp: string, source: Json
   return imported([...links, context.writer.event(uuid, event, distinctId, timestamp, properties)]);
 }
 
-function ownProperties(source: Json, { properties: names, countryName }: Context): Properties {
+function ownProperties(source: Json, { properties: names, countryName }: MixpanelContext): Properties {
   const properties: Properties = {};
   rename(source, names, properties);
   const country = properties['$geoip_country_code'];
@@ -176,21 +159,8 @@ function ownProperties(source: Json, { properties: names, countryName }: Context
   return properties;
 }
 
-function groupsOf(source: Json, groups: readonly GroupProperty[]): Properties | undefined {
-  let found: Properties | undefined;
-  for (const { property, type } of groups) {
-    const value = Object.hasOwn(source, property) ? source[property] : undefined;
-    // An event may belong to several groups of a type there, but only to one here.
-    const key = idOf(Array.isArray(value) ? (value as readonly unknown[])[0] : value);
-    if (key === undefined) continue;
-    found ??= {};
-    setMember(found, type, key);
-  }
-  return found;
-}
-
 /** English names by code, remembered: there are at most 676 codes. */
-function createCountryNames(): Context['countryName'] {
+function createCountryNames(): MixpanelContext['countryName'] {
   const countries = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' });
   const known = new Map<string, string | undefined>();
   return (code) => {

@@ -4,6 +4,7 @@ import { checkSegment } from './check-segment.ts';
 import { findUnmapped } from './find-unmapped.ts';
 import type { Findings } from './findings.ts';
 import { openReader, type ReaderOptions } from './open-reader.ts';
+import { createPlainConverter } from './plain/plain-converter.ts';
 import { createSegmentLinks } from './repeated-links.ts';
 import {
   beforeOf,
@@ -73,17 +74,21 @@ export async function checkAlone(
   const links = createSegmentLinks(memory.made);
   const devices = createPairs();
   const { format, names, read } = openReader(reader, [], memory);
-  const deps = {
+  const own = {
     runId,
     read,
+    unmapped: findUnmapped(format.slug, format.names, names),
+    eventBytesMax,
+    now: () => task.now,
+  };
+  const deps = {
+    ...own,
+    plain: createPlainConverter(own),
     links,
     buffer,
     devices,
     times: format.times,
-    unmapped: findUnmapped(format.slug, format.names, names),
     sampled: new Set<string>(),
-    eventBytesMax,
-    now: () => task.now,
     signal,
     held: new Map(task.held === undefined ? [] : [[task.part, task.held]]),
     transform: undefined,

@@ -8,6 +8,7 @@ import { checkSegment, replaySegment, type SegmentCheckDeps } from './check-segm
 import type { Ready } from './check-stage.ts';
 import { findUnmapped } from './find-unmapped.ts';
 import type { OpenedReader } from './open-reader.ts';
+import { createPlainConverter } from './plain/plain-converter.ts';
 import type { SharedDevices } from './shared-devices.ts';
 import { createSpillBuffer } from './spill-buffer.ts';
 import { writeChecked } from './write-checked.ts';
@@ -55,17 +56,21 @@ function depsOf({
   reader: { format, names, read },
   transform,
 }: Parameters<typeof checkInOrder>[0]): SegmentCheckDeps {
-  return {
+  const own = {
     runId: leased.run.id,
     read,
+    unmapped: findUnmapped(format.slug, format.names, names),
+    eventBytesMax,
+    now: clock.now,
+  };
+  return {
+    ...own,
+    plain: createPlainConverter(own),
     links: undefined,
     buffer: createSpillBuffer(limits),
     devices,
     times: format.times,
-    unmapped: findUnmapped(format.slug, format.names, names),
     sampled: new Set(),
-    eventBytesMax,
-    now: clock.now,
     signal: leased.signal,
     held,
     transform,

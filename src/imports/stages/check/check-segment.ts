@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { setImmediate } from 'node:timers/promises';
 import { unreadableTime } from '../../choosing/odd-times.ts';
 import type { RecordReader, RecordResult, RecordTimes } from '../../formats/format.ts';
@@ -13,7 +14,8 @@ import type { UnmappedNames } from './find-unmapped.ts';
 import { emptyResult } from './findings.ts';
 import type { SegmentLinks } from './repeated-links.ts';
 import { createRejectedFile, type RejectedFile } from './rejected-file.ts';
-import { segmentLines, type SegmentLine } from './segment-lines.ts';
+import type { PlainConverter } from './plain/plain-converter.ts';
+import { lineEnd, readLine, segmentLines, type SegmentLine } from './segment-lines.ts';
 import { createSegmentTally, type SegmentTally } from './segment-tally.ts';
 import type { SharedDevices } from './shared-devices.ts';
 import { emptyBlockEvent } from './spill-block.ts';
@@ -26,6 +28,8 @@ export interface SegmentCheckDeps {
   readonly read: RecordReader;
   /** Links that the reader makes once in the segment; undefined: it makes them once in the run. */
   readonly links: SegmentLinks | undefined;
+  /** Takes plain records without making objects of them; undefined: all are read. */
+  readonly plain: PlainConverter | undefined;
   readonly buffer: SpillBuffer;
   readonly devices: Pick<SharedDevices, 'add'>;
   readonly unmapped: UnmappedNames;
@@ -71,7 +75,7 @@ export function checkSegment(deps: SegmentCheckDeps, place: SegmentPlace): Segme
     rejected,
     async *chunks(lines) {
       deps.buffer.clear();
-      if (transform === undefined) yield* direct(deps, place, { counter, file, lines });
+      if (transform === undefined) yield* direct(deps, place, { counter, tally, file, lines });
       else yield* transformed(deps, transform, { counter, file, records: readRecords(deps, place, counter, lines) });
       yield* deps.buffer.flush(file);
     },
@@ -86,22 +90,36 @@ interface Sink {
 async function* direct(
   deps: SegmentCheckDeps,
   { linesBefore }: SegmentPlace,
-  { counter, file, lines }: Sink & { readonly lines: Buffer },
+  { counter, tally, file, lines }: Sink & { readonly tally: SegmentTally; readonly lines: Buffer },
 ): AsyncGenerator<Buffer> {
+  const { plain, buffer, signal } = deps;
+  const isText = isUtf8(lines);
   let line = linesBefore;
-  for (const each of segmentLines(lines)) {
+  for (let at = 0, end = 0; at < lines.length; at = end + 1) {
+    end = lineEnd(lines, at);
     line += 1;
-    if (line % recordsPerTurn === 0) await turn(deps.signal);
+    if (line % recordsPerTurn === 0) await turn(signal);
+    if (isText && plain?.read(lines, at, end, tally) === true) {
+      for (const event of counter.settlePlain(plain.links())) {
+        if (!counter.take(event, line, lines.toString('utf8', at, end))) yield* makeRoom();
+      }
+      while (!plain.put(buffer, tally)) yield* buffer.flush(file);
+      continue;
+    }
+    const each = readLine(lines, at, end, isText);
     if (each.kind !== 'record') {
       counter.noRecord(each, line);
       continue;
     }
     counter.record();
     for (const event of counter.settle(readSafely(deps.read, each.record), line, each.text)) {
-      if (counter.take(event, line, each.text)) continue;
-      yield* deps.buffer.flush(file);
-      counter.again();
+      if (!counter.take(event, line, each.text)) yield* makeRoom();
     }
+  }
+
+  function* makeRoom(): Generator<Buffer> {
+    yield* buffer.flush(file);
+    counter.again();
   }
 }
 
@@ -143,6 +161,8 @@ interface Counter {
   noRecord(line: Exclude<SegmentLine, { kind: 'record' }>, at: number): void;
   /** The events of a record that are to be taken. `refused`: of its events that are refused already. */
   settle(result: RecordResult, line: number, text: string, refused?: number): readonly WireEvent[];
+  /** The same of a record that is converted without objects: `links` come before its event. */
+  settlePlain(links: readonly WireEvent[]): readonly WireEvent[];
   refuse(refused: Pick<RefusedEvent, 'code' | 'reason'>, line: number, text: string): void;
   /** False: the buffer is full; flush it, then call `again`. */
   take(event: WireEvent, line: number, text: string): boolean;
@@ -196,6 +216,12 @@ function createCounter(
         return result.events;
       }
       return [];
+    },
+    settlePlain: (links) => {
+      tally.record();
+      tally.convertPlain();
+      if (links.length > 0) noteDevices(deps.devices, links);
+      return links;
     },
     refuse,
     take: (event, line, text) => {

@@ -17,14 +17,20 @@ const withoutRecordText = lineWithoutRecord.toString().slice(0, -1);
 export function* segmentLines(lines: Buffer): Generator<SegmentLine> {
   const isText = isUtf8(lines);
   for (let at = 0; at < lines.length;) {
-    const found = lines.indexOf(newline, at);
-    const end = found < 0 ? lines.length : found;
+    const end = lineEnd(lines, at);
     yield readLine(lines, at, end, isText);
     at = end + 1;
   }
 }
 
-function readLine(lines: Buffer, from: number, to: number, isText: boolean): SegmentLine {
+/** Where the \n of the line that begins at `from` stands, or would stand. */
+export function lineEnd(lines: Buffer, from: number): number {
+  const found = lines.indexOf(newline, from);
+  return found < 0 ? lines.length : found;
+}
+
+/** `isText`: all of `lines` is UTF-8. */
+export function readLine(lines: Buffer, from: number, to: number, isText: boolean): SegmentLine {
   const text = lines.toString('utf8', from, to);
   if (!isText && !isUtf8(lines.subarray(from, to))) {
     return { kind: 'broken', code: 'invalid_utf8', reason: 'expected UTF-8 text, got: bytes that are not', text };

@@ -27,6 +27,11 @@ export interface SpillFile {
 export interface SpillBuffer {
   /** False: full, `flush` first. An event alone always finds room. */
   add(event: BlockEvent, json: string): boolean;
+  /** Where the JSON of the next event may be written into `arena`, up to so many bytes; -1: full, `flush` first. */
+  place(bytesMax: number): number;
+  readonly arena: Buffer;
+  /** Takes the event whose JSON was written there, up to `end`. */
+  keep(event: BlockEvent, end: number): void;
   /** Compressed blocks, to be written one after the other; a run per day is noted in `file`. Empties the buffer. */
   flush(file: SpillFile): Generator<Buffer>;
   clear(): void;
@@ -79,6 +84,16 @@ export function createSpillBuffer(limits: SpillLimits): SpillBuffer {
       append(stored, event, json);
       return true;
     },
+    place: (bytesMax) => {
+      const room = stored.arena.length - stored.used - 1;
+      if (stored.count === eventsMax || (bytesMax > room && stored.count > 0)) return -1;
+      if (bytesMax > room) stored.arena = Buffer.allocUnsafeSlow(bytesMax + 1);
+      return stored.used;
+    },
+    get arena() {
+      return stored.arena;
+    },
+    keep: (event, end) => keep(stored, event, end),
     flush: function* (file) {
       yield* writeRuns(stored, writer, file);
       empty(stored, limits);
@@ -106,9 +121,12 @@ function hasRoom(stored: Stored, json: string): boolean {
 }
 
 function append(stored: Stored, event: BlockEvent, json: string): void {
+  keep(stored, event, stored.used + stored.arena.write(json, stored.used));
+}
+
+function keep(stored: Stored, event: BlockEvent, end: number): void {
   const { arena, micros, words, count } = stored;
   const at = count * columns;
-  const end = stored.used + arena.write(json, stored.used);
   arena[end] = 0x0a;
   micros[count] = event.micros;
   words[at + column.keyLow] = event.keyLow;

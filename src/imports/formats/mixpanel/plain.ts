@@ -1,0 +1,87 @@
+import { isJunkId } from '../read-objects.ts';
+import type { PlainIdentity, PlainTable } from '../plain-table.ts';
+import { setMember, type Properties } from '../read-values.ts';
+import { groupsOf } from './groups.ts';
+import { deviceOf, distinctIdOf, userOf } from './ids.ts';
+import type { MixpanelContext } from './mixpanel-context.ts';
+
+/** The namespace that PostHog's own importer uses: an event that both bring in is one event. */
+export const insertIdNamespace: Uint8Array = Buffer.from('posthog_mixpanel', 'latin1');
+
+const idKeys = ['distinct_id', '$distinct_id_before_identity', '$user_id', '$device_id'];
+/** Identity events say more than their properties. */
+const verbs: ReadonlySet<string> = new Set(['$identify', '$create_alias', '$merge']);
+
+/** What plain events of the Raw Event Export become. */
+export function mixpanelPlain({
+  writer,
+  properties,
+  zone,
+  groups,
+  identify,
+  countryName,
+}: MixpanelContext): PlainTable {
+  const groupKeys = groups.map(({ property }) => property);
+  return {
+    slug: 'mixpanel',
+    event: 'event',
+    eventName: (source) => (verbs.has(source) ? undefined : (writer.eventName(source) ?? undefined)),
+    time: { path: 'properties.time', zone },
+    ids: { paths: idKeys.map(inProperties), read: readIdentity },
+    uuid: { path: inProperties('$insert_id'), namespace: insertIdNamespace },
+    bags: [{ path: 'properties', names: properties }],
+    derived: [
+      { of: 'properties', from: ['$geoip_country_code', '$geoip_country_name'], make: nameOfCountry },
+      'ids',
+      'person',
+      ...(groups.length === 0
+        ? []
+        : [{ of: 'members', from: groupKeys.map(inProperties), make: groupsOfValues } as const]),
+    ],
+    identify: identify ? writer.identify : undefined,
+  };
+
+  function nameOfCountry([code, given]: readonly unknown[]): Properties {
+    const name = typeof code === 'string' && given === undefined ? countryName(code) : undefined;
+    return name === undefined ? {} : { $geoip_country_name: name };
+  }
+
+  function groupsOfValues(values: readonly unknown[]): Properties | undefined {
+    const found = groupsOf(membersOf(groupKeys, values), groups);
+    if (found === undefined) return {};
+    return Object.values(found).every(isTrimmed) ? { $groups: found } : undefined;
+  }
+}
+
+function inProperties(key: string): string {
+  return `properties.${key}`;
+}
+
+function membersOf(keys: readonly string[], values: readonly unknown[]): Properties {
+  const members: Properties = {};
+  for (const [index, key] of keys.entries()) {
+    if (values[index] !== undefined) setMember(members, key, values[index]);
+  }
+  return members;
+}
+
+function readIdentity(values: readonly unknown[]): PlainIdentity | undefined {
+  const source = membersOf(idKeys, values);
+  const distinctId = distinctIdOf(source);
+  if (distinctId === undefined || isJunkId(distinctId)) return undefined;
+  const user = userOf(source);
+  const device = deviceOf(source);
+  return {
+    distinctId,
+    link: user === undefined || device === undefined ? undefined : { user, device },
+    properties: {
+      ...(user !== undefined && { $mixpanel_user_id: user }),
+      ...(device !== undefined && { $mixpanel_device_id: device }),
+    },
+  };
+}
+
+/** Keys with white space around them are counted. */
+function isTrimmed(key: unknown): boolean {
+  return typeof key === 'string' && key.trim() === key;
+}

@@ -1,0 +1,90 @@
+import { createByteMemo } from './byte-memo.ts';
+import { plainTextEnd, quote } from './canonical-value.ts';
+import { nameNumber, type CompiledTable } from './compiled-table.ts';
+import type { RecordSpans } from './record-spans.ts';
+
+/** Properties that are written as they lie here: `"a":1,"b":"x",`. */
+export interface Fragment {
+  readonly bytes: Buffer;
+  /** The names that they take. */
+  readonly names: readonly number[];
+  /** Those that are looked at again: number of the property, start and end of its value in `bytes`. */
+  readonly looked: readonly (readonly [property: number, from: number, to: number])[];
+}
+
+export function createFragment(properties: Readonly<Record<string, unknown>>, table: CompiledTable): Fragment {
+  const names = Object.keys(properties);
+  const looked: (readonly [number, number, number])[] = [];
+  let text = '';
+  for (const name of names) {
+    const key = `${JSON.stringify(name)}:`;
+    const value = JSON.stringify(properties[name]);
+    const property = table.propertyOf(name);
+    if (property >= 0) {
+      const from = Buffer.byteLength(text + key);
+      looked.push([property, from, from + Buffer.byteLength(value)]);
+    }
+    text += `${key}${value},`;
+  }
+  return { bytes: Buffer.from(text), names: names.map(nameNumber), looked };
+}
+
+/** Answers that follow from some values of a record, remembered by the bytes of these values. */
+export interface Answers<Answer> {
+  /** Undefined: the record is odd. */
+  of(spans: RecordSpans, json: Buffer): Answer | undefined;
+}
+
+const keyBytesMax = 4096;
+const key = Buffer.alloc(keyBytesMax);
+
+/** `numbers`: of members or properties; -1 for one that no record has. */
+export function createAnswers<Answer>(
+  slots: number,
+  { of, numbers }: { readonly of: 'members' | 'properties'; readonly numbers: readonly number[] },
+  make: (values: readonly unknown[]) => Answer | undefined,
+): Answers<Answer> {
+  const memo = createByteMemo<{ readonly answer: Answer | undefined }>(slots);
+  const isMember = of === 'members';
+  const fromOf = (spans: RecordSpans, number: number): number =>
+    number < 0 ? -1 : isMember ? spans.memberFrom(number) : spans.propertyFrom(number);
+  const toOf = (spans: RecordSpans, number: number): number =>
+    isMember ? spans.memberTo(number) : spans.propertyTo(number);
+  /** Length of the key; -1: too long. */
+  const fillKey = (spans: RecordSpans, json: Buffer): number => {
+    let at = 0;
+    for (const number of numbers) {
+      const from = fromOf(spans, number);
+      if (from >= 0) {
+        const to = toOf(spans, number);
+        if (at + to - from >= keyBytesMax) return -1;
+        for (let next = from; next < to; next += 1) key[at++] = json[next] as number;
+      }
+      if (at === keyBytesMax) return -1;
+      // No value holds it.
+      key[at++] = 0;
+    }
+    return at;
+  };
+  return {
+    of: (spans, json) => {
+      const length = fillKey(spans, json);
+      if (length < 0) return undefined;
+      const known = memo.get(key, 0, length);
+      if (known !== undefined) return known.answer;
+      const answer = make(
+        numbers.map((number) => {
+          const from = fromOf(spans, number);
+          return from < 0 ? undefined : valueAt(json, from, toOf(spans, number));
+        }),
+      );
+      memo.set({ answer });
+      return answer;
+    },
+  };
+}
+
+function valueAt(json: Buffer, from: number, to: number): unknown {
+  if (json[from] === quote && plainTextEnd(json, from) === to) return json.toString('utf8', from + 1, to - 1);
+  return JSON.parse(json.toString('utf8', from, to));
+}

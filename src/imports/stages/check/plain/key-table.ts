@@ -1,0 +1,93 @@
+import { nameCharsMax } from '../../../../batch/limits.ts';
+import { hashOf } from './byte-memo.ts';
+import { notCanonical, plainTextEnd, sameBytes } from './canonical-value.ts';
+
+/** What a key of an object means, found out once. */
+export interface KeyEntry {
+  /** With its quotes. */
+  readonly key: Buffer;
+  readonly isOdd: boolean;
+  /** What stands under it is walked: index of the bag; -1: it is a value. */
+  readonly bag: number;
+  /** Number under which its value is looked at, as a member and as a property; -1: nobody does. */
+  readonly member: number;
+  readonly property: number;
+  /** What it becomes: `"name":`; empty: nothing. */
+  readonly output: Buffer;
+  /** The output is the key. */
+  readonly isKept: boolean;
+  /** Names that no other member of the record may take; `second` may be the first again. */
+  readonly first: number;
+  readonly second: number;
+  /** Name of the property when somebody wants to hear it. */
+  readonly heard: string | undefined;
+  /** The one that came next the last time. */
+  next: KeyEntry | undefined;
+}
+
+export type KeyMeaning = Omit<KeyEntry, 'key' | 'next'>;
+
+/** The keys of one object of the records. */
+export interface KeyTable {
+  /** The key whose quote stands there, guessed by the one before it; undefined: it is not written plainly. */
+  find(json: Buffer, at: number, before: KeyEntry): KeyEntry | undefined;
+  /** Stands before the first key. */
+  readonly start: KeyEntry;
+}
+
+/** More of them are names made of data: then all are looked up anew. */
+const entriesMax = 4096;
+const slots = entriesMax * 4;
+const keyBytesMax = 1000;
+
+export function createKeyTable(meaningOf: (key: string) => KeyMeaning): KeyTable {
+  const table: (KeyEntry | undefined)[] = Array.from({ length: slots }, () => undefined);
+  const start: KeyEntry = { ...odd, key: Buffer.alloc(0), next: undefined };
+  let entries = 0;
+  const lookUp = (json: Buffer, from: number, to: number): KeyEntry => {
+    let slot = hashOf(json, from, to) & (slots - 1);
+    for (let found = table[slot]; found !== undefined; found = table[slot]) {
+      if (found.key.length === to - from && sameBytes(found.key, 0, json, from, to - from)) return found;
+      slot = (slot + 1) & (slots - 1);
+    }
+    const key = Buffer.from(json.subarray(from, to));
+    const made = { ...keyMeaning(key.toString('utf8', 1, key.length - 1), meaningOf), key, next: undefined };
+    if (entries < entriesMax) {
+      table[slot] = made;
+      entries += 1;
+      return made;
+    }
+    table.fill(undefined);
+    entries = 0;
+    return made;
+  };
+  return {
+    start,
+    find: (json, at, before) => {
+      const guess = before.next;
+      if (guess !== undefined && sameBytes(guess.key, 0, json, at, guess.key.length)) return guess;
+      const end = plainTextEnd(json, at);
+      if (end === notCanonical || end - at > keyBytesMax) return undefined;
+      const found = lookUp(json, at, end);
+      before.next = found;
+      return found;
+    },
+  };
+}
+
+const odd: KeyMeaning = {
+  isOdd: true,
+  bag: -1,
+  member: -1,
+  property: -1,
+  output: Buffer.alloc(0),
+  isKept: false,
+  first: 0,
+  second: 0,
+  heard: undefined,
+};
+
+/** Objects have numbers in front, whatever came first, and names that are too long are counted. */
+function keyMeaning(key: string, meaningOf: (key: string) => KeyMeaning): KeyMeaning {
+  return /^\d/.test(key) || key === '__proto__' || key.length > nameCharsMax ? odd : meaningOf(key);
+}

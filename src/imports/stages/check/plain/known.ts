@@ -1,0 +1,88 @@
+import { nameCharsMax, distinctIdCharsMax } from '../../../../batch/limits.ts';
+import type { PlainIdentity, PlainTable } from '../../../formats/plain-table.ts';
+import { hashText, type Words } from '../event-keys.ts';
+import type { IdCount, NameEntry } from '../event-tally.ts';
+import type { SegmentTally } from '../segment-tally.ts';
+import type { CompiledTable } from './compiled-table.ts';
+import { createAnswers, createFragment, type Answers, type Fragment } from './fragments.ts';
+
+/** An event's name, with what is known of it. */
+export interface KnownName {
+  readonly name: string;
+  readonly json: Buffer;
+  /** No samples are wanted any more of records that become this event: alone, or with a link before it. */
+  isSampled: boolean;
+  isSampledLinked: boolean;
+  /** Of the segment that was counted in last. */
+  entry: NameEntry | undefined;
+  tally: SegmentTally | undefined;
+}
+
+/** Whom an event belongs to, with what is known of them. */
+export interface KnownIdentity {
+  readonly distinctId: string;
+  readonly json: Buffer;
+  /** As it is stored. */
+  readonly bytes: Buffer;
+  readonly hash: Words;
+  readonly fragment: Fragment;
+  readonly link: PlainIdentity['link'];
+  /** The writer was told of the link. */
+  isLinked: boolean;
+  count: IdCount | undefined;
+  tally: SegmentTally | undefined;
+}
+
+/** Events that say something of persons and groups by their name. */
+const oddEvents: ReadonlySet<string> = new Set([
+  '$create_alias',
+  '$group_identify',
+  '$groupidentify',
+  '$identify',
+  '$merge_dangerously',
+]);
+
+export function createKnownNames({ event, eventName }: PlainTable, table: CompiledTable): Answers<KnownName> {
+  return createAnswers(512, { of: 'members', numbers: [table.memberOf(event)] }, ([source]) => {
+    if (typeof source !== 'string' || source.trim() === '') return undefined;
+    const name = eventName(source);
+    if (name === undefined || oddEvents.has(name) || !isPlainText(name, nameCharsMax)) return undefined;
+    const json = Buffer.from(JSON.stringify(name));
+    return { name, json, isSampled: false, isSampledLinked: false, entry: undefined, tally: undefined };
+  });
+}
+
+export function createKnownIdentities({ ids, identify }: PlainTable, table: CompiledTable): Answers<KnownIdentity> {
+  const numbers = ids.paths.map(table.memberOf);
+  return createAnswers(4096, { of: 'members', numbers }, (values) => {
+    const identity = ids.read(values);
+    if (identity === undefined || !isPlainId(identity.distinctId)) return undefined;
+    const { distinctId, properties } = identity;
+    const link = identify === undefined || identity.link?.user === identity.link?.device ? undefined : identity.link;
+    if (link !== undefined && !(isPlainId(link.user) && isPlainId(link.device))) return undefined;
+    const hash = { low: 0, high: 0 };
+    hashText(distinctId, hash);
+    return {
+      distinctId,
+      json: Buffer.from(JSON.stringify(distinctId)),
+      bytes: Buffer.from(distinctId),
+      hash,
+      fragment: createFragment(properties, table),
+      link,
+      isLinked: false,
+      count: undefined,
+      tally: undefined,
+    };
+  });
+}
+
+/** Neither cut nor trimmed by anybody. */
+function isPlainId(id: string): boolean {
+  const first = id.charCodeAt(0);
+  const last = id.charCodeAt(id.length - 1);
+  return first > 0x20 && first < 0x7f && last > 0x20 && last < 0x7f && isPlainText(id, distinctIdCharsMax);
+}
+
+function isPlainText(text: string, charsMax: number): boolean {
+  return text.length > 0 && text.length <= charsMax && !text.includes('\0') && text.isWellFormed();
+}

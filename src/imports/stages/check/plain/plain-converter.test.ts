@@ -1,0 +1,88 @@
+import { isDeepStrictEqual } from 'node:util';
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { damagedLine, damages } from '../../../../../test/support/damaged-lines.ts';
+import { checkBothWays, type BothWaysOptions } from '../../../../../test/support/plain-check.ts';
+import type { Format, NameTable } from '../../../formats/format.ts';
+import { mixpanel } from '../../../formats/mixpanel/mixpanel.ts';
+import { mixpanelRecords } from '../../../formats/mixpanel/records.fixture.ts';
+
+interface Covered {
+  readonly format: Format;
+  readonly records: (seed: number, count: number) => Iterable<unknown>;
+  /** Of the records that a source writes, at least. */
+  readonly share: number;
+  readonly options: readonly BothWaysOptions[];
+}
+
+/** Several names for one property, and one for several. */
+const crossed = (format: Format): NameTable => ({
+  ...format.names,
+  events: { ...format.names.events, 'Signed Up': 'Joined', 'Item Viewed': null, 'Order Done': '$identify' },
+  properties: {
+    ...format.names.properties,
+    price: '$os',
+    plan: 'price',
+    $lib_version: 'tags',
+    mp_lib: 'ä',
+    $region: '1',
+  },
+});
+
+const covered: readonly Covered[] = [
+  {
+    format: mixpanel,
+    records: (seed, count) => mixpanelRecords(seed, count, 3),
+    share: 0.8,
+    options: [
+      {},
+      { formatOptions: { time_zone: 'America/New_York', groups: 'tags:label,price', identify: 'no' } },
+      { names: crossed(mixpanel), eventBytesMax: 1500, limits: { bufferBytes: 6000, blockBytes: 2000 } },
+    ],
+  },
+];
+
+function linesOf(records: Iterable<unknown>): string[] {
+  return Array.from(records, (record) => JSON.stringify(record));
+}
+
+function segmentsOf(lines: readonly string[]): Buffer[] {
+  const middle = Math.floor(lines.length / 2);
+  return [lines.slice(0, middle), lines.slice(middle)].map((some) =>
+    Buffer.from(some.map((line) => `${line}\n`).join('')),
+  );
+}
+
+/** Lines as a source writes them, some of them damaged, for which the two ways differ; null: none was found. */
+async function findDifference({ format, records }: Covered, given: BothWaysOptions): Promise<unknown> {
+  const property = fc.asyncProperty(fc.integer(), fc.array(damages, { maxLength: 60 }), async (seed, damage) => {
+    const lines = linesOf(records(seed, 40));
+    for (const each of damage) {
+      const at = each.line % lines.length;
+      lines[at] = damagedLine(lines[at] ?? '', each);
+    }
+    const { plain, objects } = await checkBothWays(format, segmentsOf(lines), given);
+    return isDeepStrictEqual(plain, objects);
+  });
+  return (await fc.check(property, { numRuns: 20 })).counterexample;
+}
+
+/** A slow machine may take its time over so many records. */
+const patienceMs = 120_000;
+
+describe.each(covered.map((each) => [each.format.slug, each] as const))('%s', (_slug, each) => {
+  it('most records are converted without objects, and nothing of what they become differs', async () => {
+    const lines = linesOf(each.records(1, 1000));
+    const { plain, objects, taken } = await checkBothWays(each.format, segmentsOf(lines));
+    expect(plain).toEqual(objects);
+    expect(taken).toBeGreaterThan(lines.length * each.share);
+  });
+
+  it.each(each.options.map((given, index) => [index, given] as const))(
+    'whatever is damaged, both ways leave the same behind: options %i',
+    async (_index, given) => {
+      expect(await findDifference(each, given)).toBeNull();
+    },
+    patienceMs,
+  );
+});

@@ -1,0 +1,77 @@
+import { hash } from 'node:crypto';
+import type { PlainUuid } from '../../../formats/plain-table.ts';
+import { quote } from './canonical-value.ts';
+import type { CompiledTable } from './compiled-table.ts';
+import type { RecordSpans } from './record-spans.ts';
+
+/** UUIDs of records as bytes and as numbers; those of src/imports/formats/derived-uuids.ts. */
+export interface PlainUuids {
+  /** False: the record is odd. */
+  prepare(spans: RecordSpans, json: Buffer): boolean;
+  /** Makes the UUID of the record that was prepared. */
+  derive(json: Buffer): void;
+  /** 36 characters, lower case. */
+  readonly text: Buffer;
+  readonly words: Uint32Array;
+}
+
+const idBytesMax = 1024;
+const backslash = 0x5c;
+const dash = 0x2d;
+const hexDigits = Buffer.from('0123456789abcdef');
+const wordsPerUuid = 4;
+
+export function createPlainUuids({ path, namespace }: PlainUuid, { memberOf }: CompiledTable): PlainUuids {
+  const member = memberOf(path);
+  const named = Buffer.alloc(namespace.length + idBytesMax);
+  named.set(namespace);
+  const text = Buffer.alloc(36, dash);
+  const words = new Uint32Array(wordsPerUuid);
+  let from = 0;
+  let to = 0;
+  return {
+    text,
+    words,
+    prepare: (spans, json) => {
+      from = spans.memberFrom(member) + 1;
+      to = spans.memberTo(member) - 1;
+      return from > 0 && json[from - 1] === quote && isPlainId(json, from, to);
+    },
+    derive: (json) => {
+      let end = namespace.length;
+      for (let at = from; at < to; at += 1) named[end++] = json[at] as number;
+      const sum = hash('sha1', named.subarray(0, end), 'binary');
+      for (let word = 0; word < wordsPerUuid; word += 1) words[word] = wordAt(sum, word * 4);
+      // Version 5, variant of RFC 9562.
+      words[1] = ((words[1] as number) & 0xffff0fff) | 0x5000;
+      words[2] = ((words[2] as number) & 0x3fffffff) | 0x80000000;
+      writeUuid(words, text);
+    },
+  };
+}
+
+/** Neither blank nor written with escapes. */
+function isPlainId(json: Buffer, from: number, to: number): boolean {
+  const first = json[from] as number;
+  if (to - from > idBytesMax || to === from || first <= 0x20 || first >= 0x7f) return false;
+  for (let at = from; at < to; at += 1) if (json[at] === backslash) return false;
+  return true;
+}
+
+/** Of a text with one character per byte. */
+function wordAt(sum: string, at: number): number {
+  return (
+    (sum.charCodeAt(at) << 24) | (sum.charCodeAt(at + 1) << 16) | (sum.charCodeAt(at + 2) << 8) | sum.charCodeAt(at + 3)
+  );
+}
+
+function writeUuid(words: Uint32Array, text: Buffer): void {
+  let at = 0;
+  for (let word = 0; word < wordsPerUuid; word += 1) {
+    const value = words[word] as number;
+    for (let shift = 28; shift >= 0; shift -= 4) {
+      if (at === 8 || at === 13 || at === 18 || at === 23) at += 1;
+      text[at++] = hexDigits[(value >>> shift) & 15] as number;
+    }
+  }
+}
