@@ -93,7 +93,7 @@ function numbered(names: readonly string[]): ReadonlyMap<string, number> {
 }
 
 /** Numbers that names may share: two that do are taken for one, and a record with both is odd. */
-export const nameNumbers = 1 << 18;
+export const nameNumbers = 1 << 16;
 
 export function nameNumber(name: string): number {
   const bytes = Buffer.from(name);

@@ -36,7 +36,7 @@ export interface KeyTable {
 }
 
 /** More of them are names made of data: then all are looked up anew. */
-const entriesMax = 4096;
+const entriesMax = 1024;
 const slots = entriesMax * 4;
 const keyBytesMax = 1000;
 

@@ -43,7 +43,7 @@ const oddEvents: ReadonlySet<string> = new Set([
 ]);
 
 export function createKnownNames({ event, eventName }: PlainTable, table: CompiledTable): Answers<KnownName> {
-  return createAnswers(512, { of: 'members', numbers: [table.memberOf(event)] }, ([source]) => {
+  return createAnswers(256, { of: 'members', numbers: [table.memberOf(event)] }, ([source]) => {
     if (typeof source !== 'string' || source.trim() === '') return undefined;
     const name = eventName(source);
     if (name === undefined || oddEvents.has(name) || !isPlainText(name, nameCharsMax)) return undefined;
@@ -54,7 +54,7 @@ export function createKnownNames({ event, eventName }: PlainTable, table: Compil
 
 export function createKnownIdentities({ ids, identify }: PlainTable, table: CompiledTable): Answers<KnownIdentity> {
   const numbers = ids.paths.map(table.memberOf);
-  return createAnswers(4096, { of: 'members', numbers }, (values) => {
+  return createAnswers(2048, { of: 'members', numbers }, (values) => {
     const identity = ids.read(values);
     if (identity === undefined || !isPlainId(identity.distinctId)) return undefined;
     const { distinctId, properties } = identity;

@@ -80,7 +80,7 @@ function stepOf(derived: PlainTable['derived'][number], compiled: CompiledTable)
   if (typeof derived === 'string') return derived;
   const { of, from, make } = derived;
   const numbers = from.map(of === 'members' ? compiled.memberOf : compiled.propertyOf);
-  return createAnswers(512, { of, numbers }, (values) => {
+  return createAnswers(256, { of, numbers }, (values) => {
     const properties = make(values);
     return properties === undefined ? undefined : createFragment(properties, compiled);
   });
@@ -179,7 +179,7 @@ interface Settled {
 function createSettled(compiled: CompiledTable, spans: RecordSpans): Settled {
   const texts = [...settledTexts].map(([name, settled]) => {
     const property = compiled.propertyOf(name);
-    const answers = createAnswers(512, { of: 'properties', numbers: [property] }, ([value]) =>
+    const answers = createAnswers(256, { of: 'properties', numbers: [property] }, ([value]) =>
       Buffer.from(JSON.stringify(typeof value === 'string' ? settled(value) : value)),
     );
     return { property, answers };
