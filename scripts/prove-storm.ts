@@ -6,10 +6,11 @@
  * Two processes that capture, three pipelines, one API and one for jobs. For each seed the same events go into new projects once
  * undisturbed and then in every round of a storm: while they are sent, over so many seconds, and at most as long again until they are
  * stored, random processes get SIGKILL, SIGTERM and SIGSTOP, and Kafka and PostgreSQL are killed and started again, something every
- * so many seconds. Half of the pipelines that are stopped are stopped within a transaction, until another has their slot. One project
- * is spread over several slots. Afterwards events, persons, groups and usage must be the same, plugins must have kept what follows from the log,
- * and no range of the log may have been stored with two ends. With --without-fence processes go on writing after they have lost their
- * slot; a difference is then what is expected, and the exit code is 0 when there was one in some round.
+ * so many seconds. Most pipelines that are stopped are stopped within the transaction that says where a range of the log ends, until
+ * another has their slot. One project is spread over several slots. Afterwards events, persons, groups and usage must be the same,
+ * plugins must have kept what follows from the log, and no range of the log may have been stored with two ends. With --without-fence
+ * processes go on writing after they have lost their slot; a difference is then what is expected, and the exit code is 0 when there was
+ * one in some round.
  *
  * Real: the program, Kafka (a JDK 17 and mvn are needed), PostgreSQL. ClickHouse is chDB behind HTTP, the bucket a stand-in.
  */

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Draw } from '../../test/support/draw.ts';
 import type { StormCluster, StormProcess } from './storm-cluster.ts';
 
-/** `inside`: a SIGSTOP that hit a pipeline within a transaction about a range of the log. */
+/** `inside`: a SIGSTOP that hit a pipeline within the transaction that says where a range of the log ends. */
 export type Mishap = 'SIGKILL' | 'SIGTERM' | 'SIGSTOP' | 'inside' | 'broker' | 'postgres';
 
 export interface Chaos {
@@ -15,7 +15,7 @@ export interface ChaosOptions {
   readonly draw: Draw;
   /** Mean time between two mishaps, s. Every process that ends costs seconds of a processor to start again. */
   readonly everySeconds: number;
-  /** Whether the process, which stands still, is within a transaction about a range of the log. */
+  /** Whether the process, which stands still, is within the transaction that says where a range of the log ends. */
   readonly isInside: (victim: StormProcess) => Promise<boolean>;
 }
 
@@ -23,7 +23,7 @@ export interface ChaosOptions {
  * Short of a lease of a slot; beyond it, so that a process wakes up that has lost what it worked on; and, for one that was hit inside
  * a transaction, so far beyond that another has begun on its slot and has computed a window of its own.
  */
-const naps = { short: [200, 4000], long: [10_500, 14_000], inside: [15_000, 20_000] } as const;
+const naps = { short: [200, 4000], long: [10_500, 14_000], inside: [18_000, 25_000] } as const;
 const aimsMax = 200;
 const aimMs = 15;
 
@@ -34,35 +34,43 @@ export function startChaos(
   { draw, everySeconds, isInside }: ChaosOptions,
 ): Chaos {
   const counts: Record<Mishap, number> = { SIGKILL: 0, SIGTERM: 0, SIGSTOP: 0, inside: 0, broker: 0, postgres: 0 };
-  const paused = new Set<Promise<void>>();
+  const napping = new Map<StormProcess, Promise<void>>();
   const over = new AbortController();
   const pipelines = processes.filter(({ roles }) => roles === 'pipeline');
-  const wakeAfter = (victim: StormProcess, ms: number): void => {
-    const pause = rest(ms, over.signal).then(() => {
+  const sleepFor = (victim: StormProcess, kind: keyof typeof naps): void => {
+    const [min, max] = naps[kind];
+    victim.note('SIGSTOP');
+    const before = napping.get(victim);
+    const nap = rest(min + draw.int(max - min), over.signal).then(async () => {
+      await before;
       victim.signal('SIGCONT');
       victim.note('SIGCONT');
-      paused.delete(pause);
+      if (napping.get(victim) === nap) napping.delete(victim);
     });
-    paused.add(pause);
+    napping.set(victim, nap);
   };
-  /** Stops it again and again until it is inside. */
-  const aim = async (victim: StormProcess): Promise<boolean> => {
+  /** Stops pipelines in turn, for a moment each, until one is inside. */
+  const aim = async (): Promise<StormProcess | undefined> => {
     for (let aims = 0; aims < aimsMax && !over.signal.aborted; aims += 1) {
+      const awake = pipelines.filter((each) => !napping.has(each));
+      if (awake.length === 0) return undefined;
+      const victim = draw.pick(awake);
       victim.signal('SIGSTOP');
-      if (await isInside(victim)) return true;
+      if (await isInside(victim)) return victim;
       victim.signal('SIGCONT');
       await sleep(draw.int(aimMs));
     }
-    victim.signal('SIGSTOP');
-    return false;
+    return undefined;
   };
-  const nap = async (victim: StormProcess): Promise<Mishap> => {
-    const isAimed = victim.roles === 'pipeline' && draw.chance(0.5);
-    if (!isAimed) victim.signal('SIGSTOP');
-    const hit = isAimed && (await aim(victim));
-    const [min, max] = naps[hit ? 'inside' : draw.chance(0.5) ? 'short' : 'long'];
-    wakeAfter(victim, min + draw.int(max - min));
-    return hit ? 'inside' : 'SIGSTOP';
+  const stop = async (victim: StormProcess): Promise<Mishap> => {
+    const hit = victim.roles === 'pipeline' && draw.chance(0.7) ? await aim() : undefined;
+    if (hit !== undefined) {
+      sleepFor(hit, 'inside');
+      return 'inside';
+    }
+    victim.signal('SIGSTOP');
+    sleepFor(victim, draw.chance(0.5) ? 'short' : 'long');
+    return 'SIGSTOP';
   };
   const befall = async (mishap: Exclude<Mishap, 'inside'>): Promise<Mishap> => {
     if (mishap === 'broker') await cluster.broker.restart();
@@ -70,8 +78,8 @@ export function startChaos(
     else {
       // Half of all, since nobody else writes what is compared.
       const victim = draw.pick(draw.chance(0.5) ? pipelines : processes);
+      if (mishap === 'SIGSTOP') return await stop(victim);
       victim.note(mishap);
-      if (mishap === 'SIGSTOP') return await nap(victim);
       victim.signal(mishap);
     }
     return mishap;
@@ -87,15 +95,15 @@ export function startChaos(
     stop: async () => {
       over.abort();
       await working;
-      await Promise.all(paused);
+      await Promise.all(napping.values());
     },
   };
 }
 
 function drawMishap(draw: Draw): Exclude<Mishap, 'inside'> {
   const kind = draw.int(100);
-  if (kind < 27) return 'SIGKILL';
-  if (kind < 42) return 'SIGTERM';
+  if (kind < 24) return 'SIGKILL';
+  if (kind < 37) return 'SIGTERM';
   if (kind < 85) return 'SIGSTOP';
   return kind < 92 ? 'broker' : 'postgres';
 }

@@ -138,7 +138,7 @@ async function runRound(
 function startStormChaos({ cluster, processes, stores }: Parts, weather: Weather): Chaos {
   const isInside = async ({ name }: StormProcess): Promise<boolean> => {
     const query = sql<{ pid: number }>`select pid from pg_stat_activity where application_name = ${name}
-      and state = 'idle in transaction' and query like '%log_cursors%'`;
+      and state = 'idle in transaction' and query like 'update "log_cursors" set "pending"%'`;
     // Nobody is, while the server is away.
     const found = await query.execute(stores.db).catch(() => ({ rows: [] }));
     return found.rows.length > 0;
