@@ -14,8 +14,8 @@ export function newId(): string {
 const namespaceBytes = parse(millraceNamespace);
 
 /**
- * The same parts always give the same id, a UUIDv5. Parts are joined with a byte that no text contains. Made here, since every new
- * person needs one: in a quarter of the time that the library takes.
+ * The same parts always give the same id, a UUIDv5. Parts are joined with a byte that no text contains. Made here with one call
+ * of the hash, since every new person needs one.
  */
 export function derivedId(...parts: readonly string[]): string {
   const hex = hash('sha1', Buffer.concat([namespaceBytes, Buffer.from(parts.join('\u001f'))]), 'hex');
