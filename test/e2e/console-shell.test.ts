@@ -87,12 +87,15 @@ describe.skipIf(!chromiumPath)('the console', () => {
   });
 
   it('shows its first page with less than a second of the processor', async () => {
-    const cpu = await watchCpu(under.page);
     const spent: number[] = [];
     for (let load = 0; load < 3; load += 1) {
-      const before = await cpu();
-      await under.open('warnings');
-      spent.push((await cpu()) - before);
+      // A tab of its own: the count begins anew with every address that one opens.
+      const page = await under.context.newPage();
+      const cpu = await watchCpu(page);
+      await page.goto(`${under.server.url}/console/projects/1/warnings`);
+      await page.getByRole('heading', { level: 1 }).waitFor();
+      spent.push(await cpu());
+      await page.close();
     }
     expect(Math.min(...spent)).toBeGreaterThan(0);
     expect(Math.min(...spent)).toBeLessThan(1000);

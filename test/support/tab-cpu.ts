@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 
-/** Processor time of a tab's main thread, in ms since it was made. What else the machine does is not in it. */
+/** Processor time of a tab's main thread, in ms since it opened its address. What else the machine does is not in it. */
 export async function watchCpu(page: Page): Promise<() => Promise<number>> {
   const session = await page.context().newCDPSession(page);
   await session.send('Performance.enable', { timeDomain: 'threadTicks' });
