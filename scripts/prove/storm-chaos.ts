@@ -34,27 +34,13 @@ export function startChaos(
   { draw, everySeconds, isInside }: ChaosOptions,
 ): Chaos {
   const counts: Record<Mishap, number> = { SIGKILL: 0, SIGTERM: 0, SIGSTOP: 0, inside: 0, broker: 0, postgres: 0 };
-  const napping = new Map<StormProcess, Promise<void>>();
   const over = new AbortController();
+  const sleepers = createSleepers(draw, over.signal);
   const pipelines = processes.filter(({ roles }) => roles === 'pipeline');
-  const sleepFor = (victim: StormProcess, kind: keyof typeof naps): void => {
-    const [min, max] = naps[kind];
-    victim.note('SIGSTOP');
-    const before = napping.get(victim);
-    const nap = rest(min + draw.int(max - min), over.signal).then(async () => {
-      await before;
-      victim.signal('SIGCONT');
-      victim.note('SIGCONT');
-      if (napping.get(victim) === nap) napping.delete(victim);
-    });
-    napping.set(victim, nap);
-  };
   /** Stops pipelines in turn, for a moment each, until one is inside. */
   const aim = async (): Promise<StormProcess | undefined> => {
     for (let aims = 0; aims < aimsMax && !over.signal.aborted; aims += 1) {
-      const awake = pipelines.filter((each) => !napping.has(each));
-      if (awake.length === 0) return undefined;
-      const victim = draw.pick(awake);
+      const victim = draw.pick(sleepers.awake(pipelines));
       victim.signal('SIGSTOP');
       if (await isInside(victim)) return victim;
       victim.signal('SIGCONT');
@@ -65,19 +51,21 @@ export function startChaos(
   const stop = async (victim: StormProcess): Promise<Mishap> => {
     const hit = victim.roles === 'pipeline' && draw.chance(0.7) ? await aim() : undefined;
     if (hit !== undefined) {
-      sleepFor(hit, 'inside');
+      sleepers.add(hit, 'inside');
       return 'inside';
     }
     victim.signal('SIGSTOP');
-    sleepFor(victim, draw.chance(0.5) ? 'short' : 'long');
+    sleepers.add(victim, draw.chance(0.5) ? 'short' : 'long');
     return 'SIGSTOP';
   };
-  const befall = async (mishap: Exclude<Mishap, 'inside'>): Promise<Mishap> => {
+  const befall = async (mishap: Exclude<Mishap, 'inside'>): Promise<Mishap | undefined> => {
     if (mishap === 'broker') await cluster.broker.restart();
     else if (mishap === 'postgres') cluster.postgres.restart();
     else {
-      // Half of all, since nobody else writes what is compared.
-      const victim = draw.pick(draw.chance(0.5) ? pipelines : processes);
+      // Half of all, since nobody else writes what is compared. Who stands still is left to wake up.
+      const some = sleepers.awake(draw.chance(0.5) ? pipelines : processes);
+      if (some.length === 0) return undefined;
+      const victim = draw.pick(some);
       if (mishap === 'SIGSTOP') return await stop(victim);
       victim.note(mishap);
       victim.signal(mishap);
@@ -87,7 +75,8 @@ export function startChaos(
   const working = (async () => {
     while (!over.signal.aborted) {
       await rest(everySeconds * 1000 * (0.4 + draw.int(1200) / 1000), over.signal);
-      if (!over.signal.aborted) counts[await befall(drawMishap(draw))] += 1;
+      const befallen = over.signal.aborted ? undefined : await befall(drawMishap(draw));
+      if (befallen !== undefined) counts[befallen] += 1;
     }
   })();
   return {
@@ -95,8 +84,28 @@ export function startChaos(
     stop: async () => {
       over.abort();
       await working;
-      await Promise.all(napping.values());
+      await sleepers.allAwake();
     },
+  };
+}
+
+/** Processes that stand still; `over` wakes them all. */
+function createSleepers(draw: Draw, over: AbortSignal) {
+  const napping = new Map<StormProcess, Promise<void>>();
+  return {
+    awake: (some: readonly StormProcess[]): StormProcess[] => some.filter((each) => !napping.has(each)),
+    /** One that was stopped, to go on after a while. */
+    add: (victim: StormProcess, kind: keyof typeof naps): void => {
+      const [min, max] = naps[kind];
+      victim.note(kind === 'inside' ? 'SIGSTOP inside a transaction' : 'SIGSTOP');
+      const nap = rest(min + draw.int(max - min), over).then(() => {
+        victim.signal('SIGCONT');
+        victim.note('SIGCONT');
+        napping.delete(victim);
+      });
+      napping.set(victim, nap);
+    },
+    allAwake: async (): Promise<void> => void (await Promise.all(napping.values())),
   };
 }
 
