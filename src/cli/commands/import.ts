@@ -158,7 +158,9 @@ interface StartOptions extends RunsOptions, RunScopeOptions, ReplaceOptions {
 }
 
 function addStart(imports: Command, terminal: Terminal): void {
-  addSameRecordsOptions(addChoiceOptions(addRangeOptions(addRunsOptions(imports.command('start')))))
+  addSameRecordsOptions(
+    addChoiceOptions(addRangeOptions(addRunsOptions(imports.command('start').option('--json', 'print JSON')))),
+  )
     .description("start a run of a server's import app config")
     .option('--check', 'up to the check: nothing is sent')
     .option('--rejected-max <share>', 'share of the records that may be rejected: 1% or 0.01')
