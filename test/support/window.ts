@@ -2,7 +2,13 @@ import type { Window } from '../../src/pipeline/window.ts';
 
 /** A window that changes one person. */
 export function windowOf(project_id: number): Window {
-  const person = { project_id, uuid: '0191d5f0-0000-7000-8000-000000000001', created_at_micros: 0, is_identified: 0, registers: '{}' };
+  const person = {
+    project_id,
+    uuid: '0191d5f0-0000-7000-8000-000000000001',
+    created_at_micros: 0,
+    is_identified: 0,
+    registers: '{}',
+  };
   return {
     number: 1,
     lane: 'live',
