@@ -79,7 +79,7 @@ const vendors: readonly (readonly [name: RegExp, places: RegExp])[] = [
   [/^@duckdb\/node-api$/, /^src\/imports\/sources\/duckdb-(process|rows)\.ts$/],
   [/^(fastify|@fastify\/.*|@scalar\/.*)$/, /^src\/(http\/|api\/|capture\/routes[^/]*\.ts$)/],
   [/^commander$/, /^src\/cli\//],
-  [/^yaml$/, /^src\/cli\/(files\/|output\.ts$)/],
+  [/^yaml$/, /^src\/cli\/(files\/|write-yaml)/],
   [/^pino$/, /^src\/telemetry\/log\.ts$/],
   [/^prom-client$/, /^src\/telemetry\/metrics\.ts$/],
   [/^ajv/, /^src\/(http|plugins)\//],

@@ -66,6 +66,6 @@ function formOf({ json, output }: OutputOptions, jsonForm: 'json' | 'ndjson'): F
 
 async function showYaml(terminal: Terminal, value: unknown): Promise<void> {
   // It is rarely asked for, and takes longer to load than most commands take to run.
-  const { stringify } = await import('yaml');
-  terminal.data(stringify(value).trimEnd());
+  const { yamlOf } = await import('./write-yaml.ts');
+  terminal.data(yamlOf(value).trimEnd());
 }

@@ -68,6 +68,7 @@ const commands = [
 /** The whole command line. Throws CommanderError instead of ending the process. */
 export function buildProgram(terminal: Terminal): Command {
   const program = new Command('millrace');
+  const { env } = terminal.process;
   program
     .description('Self-hosted event pipeline: capture, transformations and historical imports, stored exactly once')
     .version(version(), '-v, --version', 'print the version')
@@ -79,7 +80,7 @@ export function buildProgram(terminal: Terminal): Command {
   // Settings are inherited when a command is made; these two reach every command, whenever it was made.
   forEachCommand(program, (command) => {
     command.exitOverride().showHelpAfterError('(--help shows what there is)');
-    takeEnvironment(command, terminal.process.env);
+    takeEnvironment(command, env);
   });
   return program;
 }

@@ -56,12 +56,15 @@ it('a lane that is full makes the service not ready', async () => {
   await using data = await tempDataDir();
   const server = await startServer(data.path, { MILLRACE_BACKLOG_EVENTS_MAX: '1000' });
   // It is ended and started again after some ten seconds: what is sent until then stays in the log.
-  process.kill(runningStorePid(server), 'SIGSTOP');
+  const store = runningStorePid(server);
+  process.kill(store, 'SIGSTOP');
   await untilReady(server, async () => (await send(server, 200)) === 503);
   const full = await ready(server);
   expect(full).toMatchObject({ httpStatus: 503, checks: { event_log: { ok: false } } });
   expect(full.checks['event_log']?.detail).toMatch(/live lane is full: capture refuses its events/);
   await server.kill();
+  // Standing still it would not notice that the service is gone.
+  process.kill(store, 'SIGKILL');
 });
 
 async function ready(server: TestServer): Promise<Ready> {

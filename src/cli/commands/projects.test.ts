@@ -1,34 +1,24 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runCommand, type Finished } from '../../../test/support/command.ts';
+import type { Finished } from '../../../test/support/command.ts';
+import { openCommandStore, type CommandStore } from '../../../test/support/command-store.ts';
 import { addApp } from '../../../test/support/jobs.ts';
-import { bootstrap } from '../../metadata/bootstrap.ts';
 import type { Metadata } from '../../metadata/database.ts';
-import { migrate } from '../../metadata/migrate.ts';
 import { makeSlots } from '../../metadata/slot-leases.ts';
 import { readSpread } from '../../metadata/spread-project.ts';
-import { openMetadata } from '../../service/stores.ts';
-import { createLog } from '../../telemetry/log.ts';
 import { exitCodes } from '../exit-codes.ts';
 
 const slots = 4;
+let store: CommandStore;
 let db: Metadata;
-let dataDir: string;
+
 beforeAll(async () => {
-  dataDir = await mkdtemp(join(tmpdir(), 'millrace-cli-'));
-  ({ db } = await openMetadata({ dataDir, databaseUrl: '' }, createLog('silent')));
-  await migrate(db, 'sqlite');
-  await bootstrap(db, { now: Date.now() });
+  store = await openCommandStore();
+  ({ db } = store);
   await makeSlots(db, slots);
 });
-afterAll(async () => {
-  await db.destroy();
-  await rm(dataDir, { recursive: true, force: true });
-});
+afterAll(() => store[Symbol.asyncDispose]());
 
-const run = (...args: string[]): Promise<Finished> => runCommand(args, { env: { MILLRACE_DATA_DIR: dataDir } });
+const run = (...args: string[]): Promise<Finished> => store.run(...args);
 
 describe('millrace projects spread', () => {
   it('spreads a project over slots and takes it back, shows it, and leaves it in the activity log', async () => {

@@ -1,33 +1,22 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { runCommand, type Finished } from '../../../test/support/command.ts';
+import type { Finished } from '../../../test/support/command.ts';
+import { openCommandStore, type CommandStore } from '../../../test/support/command-store.ts';
 import { isoMicros } from '../../base/clock.ts';
-import { bootstrap } from '../../metadata/bootstrap.ts';
 import type { Metadata } from '../../metadata/database.ts';
-import { migrate } from '../../metadata/migrate.ts';
 import { createSession, useLoginLink } from '../../metadata/sessions.ts';
 import { listUsers } from '../../metadata/users.ts';
-import { openMetadata } from '../../service/stores.ts';
-import { createLog } from '../../telemetry/log.ts';
 import { exitCodes } from '../exit-codes.ts';
 
+let store: CommandStore;
 let db: Metadata;
-let dataDir: string;
 
 beforeEach(async () => {
-  dataDir = await mkdtemp(join(tmpdir(), 'millrace-cli-'));
-  ({ db } = await openMetadata({ dataDir, databaseUrl: '' }, createLog('silent')));
-  await migrate(db, 'sqlite');
-  await bootstrap(db, { now: Date.now() });
+  store = await openCommandStore();
+  ({ db } = store);
 });
-afterEach(async () => {
-  await db.destroy();
-  await rm(dataDir, { recursive: true, force: true });
-});
+afterEach(() => store[Symbol.asyncDispose]());
 
-const run = (...args: string[]): Promise<Finished> => runCommand(args, { env: { MILLRACE_DATA_DIR: dataDir } });
+const run = (...args: string[]): Promise<Finished> => store.run(...args);
 
 /** Whom a printed link signs in. */
 async function signedInBy(stdout: string): Promise<number | undefined> {

@@ -33,7 +33,8 @@ export async function planFile(
   options: PlanFileOptions,
   terminal: Pick<Terminal, 'process' | 'note'>,
 ): Promise<MadePlan & { readonly input: PlanInput }> {
-  const read = await readConfigurationFile(options.file, terminal.process.stdin);
+  const { stdin, env } = terminal.process;
+  const read = await readConfigurationFile(options.file, stdin);
   const { problems } = checkFile(read.file);
   if (problems.length > 0) throw invalidFile(read.words(problems));
   const folder = options.file === '-' ? resolve('.') : dirname(resolve(options.file));
@@ -41,7 +42,7 @@ export async function planFile(
     api: patientApi({ ...options, project: options.project ?? '@current' }, terminal.note),
     read,
     folder,
-    references: createReferences(terminal.process.env, folder),
+    references: createReferences(env, folder),
     project: options.project,
     prune: options.prune === true,
     keepSecrets: options.keepSecrets === true,

@@ -4,6 +4,7 @@ import type { PluginRecord } from '../../contract/plugins.ts';
 import { isGiven, ownValue } from '../../plugins/check-settings.ts';
 import type { PluginField } from '../../plugins/fields.ts';
 import { kebab } from '../../plugins/packages/slug.ts';
+import { writeYaml } from '../write-yaml.ts';
 import { families, familyKeys, type ConfigEntry, type ConfigurationFile } from './configuration-file.ts';
 import type { PresentConfig, PresentProject } from './target.ts';
 
@@ -40,7 +41,7 @@ export function exportFile(
       ),
     })),
   };
-  return { text: yamlOf(file), variables: names.variables, files: names.files };
+  return { text: textOf(file), variables: names.variables, files: names.files };
 }
 
 /** Installed plugins that a config uses. */
@@ -123,7 +124,7 @@ function createNames(): Names {
   };
 }
 
-function yamlOf(file: ConfigurationFile): string {
+function textOf(file: ConfigurationFile): string {
   const document = new Document(file);
   document.commentBefore =
     ` yaml-language-server: $schema=./${schemaFileName}\n` +
@@ -133,5 +134,5 @@ function yamlOf(file: ConfigurationFile): string {
     if (source !== undefined || !isNode(node)) continue;
     node.comment = ' sent from files: "millrace export --file" writes them beside this file';
   }
-  return document.toString({ lineWidth: 0 });
+  return writeYaml(document);
 }

@@ -67,11 +67,11 @@ describe('a package of the npm registry', () => {
     await expect(read({ kind: 'npm', npm: 'bad' })).rejects.toThrow(message);
   });
 
-  it('of a mirror that repeats the addresses of the public registry is fetched from the mirror', async () => {
+  it('of a mirror that repeats the addresses of the registry it copies is fetched from the mirror', async () => {
     const { createHash } = await import('node:crypto');
     const sha = (bytes: Uint8Array) => createHash('sha1').update(bytes).digest('hex');
     const dist = (bytes: Uint8Array) => ({
-      tarball: 'https://registry.npmjs.org/mirrored/-/1.0.0.tgz',
+      tarball: 'https://registry.example/mirrored/-/1.0.0.tgz',
       shasum: sha(bytes),
     });
     server.publish('mirrored', { '1.0.0': tarball('mirrored') }, { dist });
