@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import type { Settings } from '../../config/settings.ts';
-import type { Millrace, StartedService } from '../../main.ts';
+import type { StartedService } from '../../main.ts';
 import { defaultUrl } from '../api-options.ts';
+import { closeInTime } from '../close-in-time.ts';
 import { CommandError } from '../exit-codes.ts';
 import { addSettingOptions, settingsFrom } from '../setting-options.ts';
 import { stopSignal } from '../stop-signal.ts';
@@ -28,7 +29,8 @@ export function serveCommand(parent: Command, terminal: Terminal): void {
         await untilAborted(stop.signal);
         terminal.note('stopping; a second signal stops at once');
       } finally {
-        await closeInTime(millrace, settings.drainMs + closeMsMax);
+        await closeInTime(() => millrace.close(), settings.drainMs + closeMsMax, terminal);
+        millrace.log.info('stopped');
       }
       // A service that was asked to stop, and did, has not failed.
       stop.release();
@@ -67,17 +69,4 @@ function untilAborted(signal: AbortSignal): Promise<void> {
     if (signal.aborted) resolve();
     else signal.addEventListener('abort', () => resolve(), { once: true });
   });
-}
-
-async function closeInTime(millrace: Millrace, msMax: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new CommandError('failed', `did not stop within ${msMax / 1000} s`)), msMax);
-  });
-  try {
-    await Promise.race([millrace.close(), late]);
-    millrace.log.info('stopped');
-  } finally {
-    clearTimeout(timer);
-  }
 }
