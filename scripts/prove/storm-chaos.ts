@@ -17,13 +17,17 @@ export interface ChaosOptions {
   readonly everySeconds: number;
   /** Whether the process, which stands still, is within the transaction that says where a range of the log ends. */
   readonly isInside: (victim: StormProcess) => Promise<boolean>;
+  /** Whether the process, which stands still inside a transaction, keeps another from saying where a range ends. */
+  readonly isAwaited: (victim: StormProcess) => Promise<boolean>;
 }
 
 /**
  * Short of a lease of a slot; beyond it, so that a process wakes up that has lost what it worked on; and, for one that was hit inside
- * a transaction, so far beyond that another has begun on its slot and has computed a window of its own.
+ * a transaction, so far beyond that another has begun on its slot and has computed a window of its own, or until that one waits for
+ * it: only without the fence can it have come so far.
  */
-const naps = { short: [200, 4000], long: [10_500, 14_000], inside: [18_000, 25_000] } as const;
+const naps = { short: [200, 4000], long: [10_500, 14_000], inside: [30_000, 45_000] } as const;
+const lookMs = 250;
 const aimsMax = 200;
 const aimMs = 15;
 
@@ -31,11 +35,11 @@ const aimMs = 15;
 export function startChaos(
   cluster: StormCluster,
   processes: readonly StormProcess[],
-  { draw, everySeconds, isInside }: ChaosOptions,
+  { draw, everySeconds, isInside, isAwaited }: ChaosOptions,
 ): Chaos {
   const counts: Record<Mishap, number> = { SIGKILL: 0, SIGTERM: 0, SIGSTOP: 0, inside: 0, broker: 0, postgres: 0 };
   const over = new AbortController();
-  const sleepers = createSleepers(draw, over.signal);
+  const sleepers = createSleepers(draw, isAwaited, over.signal);
   const pipelines = processes.filter(({ roles }) => roles === 'pipeline');
   /** Stops pipelines in turn, for a moment each, until one is inside. */
   const aim = async (): Promise<StormProcess | undefined> => {
@@ -90,7 +94,7 @@ export function startChaos(
 }
 
 /** Processes that stand still; `over` wakes them all. */
-function createSleepers(draw: Draw, over: AbortSignal) {
+function createSleepers(draw: Draw, isAwaited: ChaosOptions['isAwaited'], over: AbortSignal) {
   const napping = new Map<StormProcess, Promise<void>>();
   return {
     awake: (some: readonly StormProcess[]): StormProcess[] => some.filter((each) => !napping.has(each)),
@@ -98,7 +102,9 @@ function createSleepers(draw: Draw, over: AbortSignal) {
     add: (victim: StormProcess, kind: keyof typeof naps): void => {
       const [min, max] = naps[kind];
       victim.note(kind === 'inside' ? 'SIGSTOP inside a transaction' : 'SIGSTOP');
-      const nap = rest(min + draw.int(max - min), over).then(() => {
+      const ms = min + draw.int(max - min);
+      const asleep = kind === 'inside' ? restUntil(() => isAwaited(victim), ms, over) : rest(ms, over);
+      const nap = asleep.then(() => {
         victim.signal('SIGCONT');
         victim.note('SIGCONT');
         napping.delete(victim);
@@ -115,6 +121,13 @@ function drawMishap(draw: Draw): Exclude<Mishap, 'inside'> {
   if (kind < 37) return 'SIGTERM';
   if (kind < 85) return 'SIGSTOP';
   return kind < 92 ? 'broker' : 'postgres';
+}
+
+/** Ends early when that is so, or when all is over. */
+async function restUntil(isSo: () => Promise<boolean>, ms: number, signal: AbortSignal): Promise<void> {
+  for (const end = performance.now() + ms; performance.now() < end && !signal.aborted; await rest(lookMs, signal)) {
+    if (await isSo()) return;
+  }
 }
 
 /** Ends early when all is over. */

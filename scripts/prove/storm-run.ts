@@ -1,6 +1,6 @@
 /** A cluster through which the same events go again and again, each time into new projects, with mishaps or without. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { sql } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import { openKafkaLogWriter, type KafkaLogWriter } from '../../src/eventlog/kafka/writer.ts';
 import { lanes } from '../../src/eventlog/eventlog.ts';
 import { connectClickhouse } from '../../src/eventstore/clickhouse/connect-clickhouse.ts';
@@ -136,14 +136,26 @@ async function runRound(
 }
 
 function startStormChaos({ cluster, processes, stores }: Parts, weather: Weather): Chaos {
-  const isInside = async ({ name }: StormProcess): Promise<boolean> => {
-    const query = sql<{ pid: number }>`select pid from pg_stat_activity where application_name = ${name}
-      and state = 'idle in transaction' and query like 'update "log_cursors" set "pending"%'`;
-    // Nobody is, while the server is away.
-    const found = await query.execute(stores.db).catch(() => ({ rows: [] }));
-    return found.rows.length > 0;
-  };
-  return startChaos(cluster, processes, { ...weather, draw: createDraw(weather.seed), isInside });
+  const isInside = ({ name }: StormProcess): Promise<boolean> =>
+    findsAny(
+      stores.db,
+      sql`select pid from pg_stat_activity where application_name = ${name}
+        and state = 'idle in transaction' and query like 'update "log_cursors" set "pending"%'`,
+    );
+  const isAwaited = ({ name }: StormProcess): Promise<boolean> =>
+    findsAny(
+      stores.db,
+      sql`select waiting.pid from pg_stat_activity as waiting, pg_stat_activity as holder
+        where holder.application_name = ${name} and holder.pid = any(pg_blocking_pids(waiting.pid))
+        and waiting.application_name <> ${name} and waiting.query like 'select "seq", "pending" from "log_cursors"%'`,
+    );
+  return startChaos(cluster, processes, { ...weather, draw: createDraw(weather.seed), isInside, isAwaited });
+}
+
+/** Nothing, while the server is away. */
+async function findsAny(db: Metadata, query: RawBuilder<unknown>): Promise<boolean> {
+  const found = await query.execute(db).catch(() => ({ rows: [] }));
+  return found.rows.length > 0;
 }
 
 /** How often slots were taken so far: every claim raises the epoch of its slot. */
