@@ -35,6 +35,7 @@ const notBundled = [
   '@aws-sdk/*',
   '@scalar/*',
   'google-auth-library',
+  'nodemailer',
 ];
 
 if (!existsSync(sources)) {

@@ -1,9 +1,10 @@
-import { familyPages } from './console-pages.ts';
+import { familyPages } from '../contract/console-pages.ts';
 import type { Attention, LaneStatus, ServiceStatus } from '../contract/status.ts';
 import type { HealthResult } from '../http/health.ts';
 import { listRuns } from '../imports/run/run-store.ts';
 import type { Run } from '../imports/run/run.ts';
 import type { Queries } from '../metadata/queries.ts';
+import { diskAction, diskWords, isDiskLow } from '../notices/disk-low.ts';
 
 export interface AttentionInput {
   readonly projectId: number;
@@ -15,9 +16,6 @@ export interface AttentionInput {
   readonly disk?: ServiceStatus['disk'];
 }
 
-/** Of the disk; below it stores begin to fail in odd ways. */
-const freeShareMin = 0.05;
-const freeBytesMin = 1024 ** 3;
 /** Newest runs that are looked at; what failed before is history. */
 const runsMax = 200;
 /** Listed one by one; beyond, the list of configs says more. */
@@ -53,11 +51,8 @@ function ofService({ lanes, parts, disk }: AttentionInput): Attention[] {
     found.push({ code: 'lane_full', severity: 'error', summary, action, ...here });
   }
   if (disk === undefined) return found;
-  const { free_bytes: free, total_bytes: total } = disk;
-  if (free < freeBytesMin || free < total * freeShareMin) {
-    const summary = `The disk of the data directory has ${Math.round(free / 1024 ** 2)} MB left.`;
-    const action = 'Make room, or move the data directory to a larger disk: nothing can be taken in once it is full.';
-    found.push({ code: 'disk_low', severity: 'error', summary, action, ...here });
+  if (isDiskLow(disk)) {
+    found.push({ code: 'disk_low', severity: 'error', summary: diskWords(disk), action: diskAction, ...here });
   }
   return found;
 }

@@ -62,6 +62,9 @@ const askMore = new Set([
   'post /api/projects/{project_id}/pipeline_transformation_configs/test',
   'post /api/projects/{project_id}/sample_events',
   'patch /api/projects/{project_id}/sample_events/{id}',
+  // Each kind of destination has fields of its own.
+  'post /api/projects/{project_id}/notice_destinations',
+  'post /api/notice_destinations',
   // Of two times the one before the other.
   'get /api/projects/{project_id}/pipeline_transformation_configs/metrics',
   'get /api/projects/{project_id}/pipeline_import_apps_configs/metrics',

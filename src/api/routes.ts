@@ -25,6 +25,7 @@ import { importRunRoutes } from './import-runs.ts';
 import type { ImportPlaces } from './import-runs-deps.ts';
 import { ingestionWarningRoutes } from './ingestion-warnings.ts';
 import { nameRoutes } from './names.ts';
+import { noticeDestinationRoutes } from './notice-destinations.ts';
 import { liveEventRoutes } from './live-events.ts';
 import { jobRoutes } from './jobs.ts';
 import { openApiRoutes } from './openapi.ts';
@@ -100,6 +101,7 @@ export function apiRoutes(deps: ApiDeps): ApiRoute[] {
     ...activityLogRoutes(deps),
     ...eventRoutes({ store, persons }),
     ...nameRoutes(deps),
+    ...noticeDestinationRoutes(deps),
     ...liveEventRoutes(deps),
     ...statusRoutes(deps),
     ...importedEventsRoutes({ store, activeTransformations: (projectId) => countActive(deps, projectId) }),

@@ -5,6 +5,7 @@ import { activityCommand } from './commands/activity.ts';
 import { agreementsCommand } from './commands/agreements.ts';
 import { deadLettersCommand } from './commands/dead-letters.ts';
 import { groupsCommand } from './commands/groups.ts';
+import { noticesCommand } from './commands/notices.ts';
 import { personsCommand } from './commands/persons.ts';
 import { runsCommand } from './commands/runs.ts';
 import { statusCommand } from './commands/status.ts';
@@ -52,6 +53,7 @@ const commands = [
   transformationCommand,
   configurationFileCommands,
   agreementsCommand,
+  noticesCommand,
   activityCommand,
   loginCommand,
   usersCommand,

@@ -1,5 +1,6 @@
 import { clickhouseClusterSettings } from './clickhouse-cluster-settings.ts';
 import { importSettings } from './import-settings.ts';
+import { noticeSettings } from './notice-settings.ts';
 import { processingSettings } from './processing-settings.ts';
 
 /**
@@ -274,6 +275,7 @@ export const settingDefinitions = {
     max: 1_073_741_824,
     help: "Largest answer to a request of a plugin's, in bytes.",
   },
+  ...noticeSettings,
   npmRegistry: {
     env: 'MILLRACE_NPM_REGISTRY',
     type: 'string',

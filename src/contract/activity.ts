@@ -12,6 +12,7 @@ export const activityScopeMeanings = {
   PersonalApiKey: 'Personal API keys',
   User: 'Users',
   HistoricalMigration: 'Agreements for historical imports',
+  NoticeDestination: 'Where notices go',
   DeadLetter: 'Dead letters: what somebody replayed, corrected or discarded',
 } as const;
 

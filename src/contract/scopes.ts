@@ -5,6 +5,7 @@ export const scopeObjects = {
   historical_migration: 'Agreements for historical imports',
   import_undo: 'Taking back import runs',
   ingestion_warning: 'Ingestion warnings and dead letters',
+  notice: 'Notices of a project: where they go, and what became of them',
   organization: 'The organisation: its users and their sessions',
   person: 'Persons',
   personal_api_key: 'Personal API keys of the same user',

@@ -1,5 +1,6 @@
 import type { DeadLetterTables } from './dead-letter-tables.ts';
 import type { ImportTables } from './import-tables.ts';
+import type { NoticeTables } from './notice-tables.ts';
 import type { ProcessTables } from './process-tables.ts';
 import type { ColumnType, Generated, Kysely } from 'kysely';
 import type { Family } from '../contract/plugins.ts';
@@ -13,7 +14,7 @@ import type { Role } from '../contract/roles.ts';
  * - booleans are 0 or 1; JSON is text
  * - a migration is never changed once it has landed
  */
-export interface Database extends DeadLetterTables, ImportTables, ProcessTables {
+export interface Database extends DeadLetterTables, ImportTables, NoticeTables, ProcessTables {
   organizations: {
     id: string;
     name: string;

@@ -17,6 +17,7 @@ import { sharedImports } from './migrations/0013-shared-imports.ts';
 import { processes } from './migrations/0014-processes.ts';
 import { slotLogs } from './migrations/0015-slot-logs.ts';
 import { spreadProjects } from './migrations/0016-spread-projects.ts';
+import { notices } from './migrations/0017-notices.ts';
 import { columnTypes, type Dialect, type Migration } from './migrations/migration.ts';
 import type { Queries } from './queries.ts';
 
@@ -38,6 +39,7 @@ const migrations: readonly Migration[] = [
   processes,
   slotLogs,
   spreadProjects,
+  notices,
 ];
 
 /** The schema version that this program needs. */

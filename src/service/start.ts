@@ -24,6 +24,7 @@ import { healthChecks } from './health.ts';
 import { apiRole, captureRole, createAccess, createUnlistenedApi, type Served } from './http.ts';
 import { startJobsRole } from './jobs-role.ts';
 import { startLiveRelay } from './live-relay.ts';
+import { startNotices } from './notices.ts';
 import { startPipelineRole } from './pipeline-role.ts';
 import { createCountedDoor } from './project-rates.ts';
 import { startPlugins } from './plugins.ts';
@@ -110,7 +111,10 @@ async function startParts(
   let imports: ThreadHost | undefined;
   if (has('capture')) served = { ...served, ...captureRole(deps, access) };
   if (has('pipeline')) pipeline = startPipelineRole(deps, plugins, parts);
-  if (has('jobs')) imports = startJobsRole(deps, plugins, parts);
+  if (has('jobs')) {
+    imports = startJobsRole(deps, plugins, parts);
+    startNotices({ ...deps, status }, parts);
+  }
   if (has('api')) served = { ...served, ...api() };
   checks = healthChecks({ ...deps, ...health, plugins: plugins.runtime, pipeline, imports, stopping });
   const server = buildServer({ ...deps, ...access, ...served, health: checks });

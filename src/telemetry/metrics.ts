@@ -134,6 +134,11 @@ export const metricDefinitions = {
     labels: [],
     help: 'Time since the run at work that has waited longest came any further; 0: none is at work.',
   },
+  millrace_notices_total: {
+    kind: 'counter',
+    labels: ['kind', 'outcome'],
+    help: 'Attempts to send a notice, by kind of destination. outcome="failed": it was given up.',
+  },
   millrace_import_records_total: {
     kind: 'counter',
     labels: ['stage'],

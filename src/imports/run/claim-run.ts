@@ -2,9 +2,10 @@ import type { Updateable } from 'kysely';
 import { isoMicros } from '../../base/clock.ts';
 import type { Database, Metadata } from '../../metadata/database.ts';
 import { claimed, claimNext, isExpired, isHeld, isStill, type Lease } from '../../metadata/lease.ts';
-import type { Queries } from '../../metadata/queries.ts';
+import { inTransaction, type Queries } from '../../metadata/queries.ts';
 import { runColumns, timeOf, toRun } from './run-rows.ts';
-import { stateAfter, type Run, type Stage } from './run.ts';
+import { stateAfter, type Run, type RunState, type Stage } from './run.ts';
+import { tellRun } from './tell-run.ts';
 
 /** A run in the hands of one worker. `attempt` is the fence: who claims it next has a higher one. */
 export interface Claim {
@@ -102,21 +103,30 @@ export function enterStage(db: Queries, claim: Claim, stage: Stage): Promise<boo
 
 /** The last stage that was asked for is done, or all that the run did is taken back. */
 export function completeRun(db: Queries, claim: Claim, now: number): Promise<boolean> {
-  return updateClaimed(db, claim, {
-    state: stateAfter(claim.run.stage === 'undo' ? 'takeBack' : 'complete', 'running'),
-    ...ended,
-    reason: '',
-    finished_at: timeOf(now),
-  });
+  const isUndo = claim.run.stage === 'undo';
+  return endRun(db, claim, { state: stateAfter(isUndo ? 'takeBack' : 'complete', 'running'), reason: '' }, now);
 }
 
 /** `reason`: what was expected, what came, what to do; no secret. */
 export function failRun(db: Queries, claim: Claim, reason: string, now: number): Promise<boolean> {
-  return updateClaimed(db, claim, {
-    state: stateAfter('fail', 'running'),
-    ...ended,
-    reason: reason.slice(0, 1000),
-    finished_at: timeOf(now),
+  return endRun(db, claim, { state: stateAfter('fail', 'running'), reason: reason.slice(0, 1000) }, now);
+}
+
+function endRun(
+  db: Queries,
+  claim: Claim,
+  to: { readonly state: RunState; readonly reason: string },
+  now: number,
+): Promise<boolean> {
+  return inTransaction(db, async (tx) => {
+    const row = await tx
+      .updateTable('import_runs')
+      .set({ ...to, ...ended, finished_at: timeOf(now) })
+      .where(isHeld(leaseOf(claim)))
+      .returning(runColumns)
+      .executeTakeFirst();
+    if (row !== undefined && to.state !== 'undone') await tellRun(tx, toRun(row));
+    return row !== undefined;
   });
 }
 

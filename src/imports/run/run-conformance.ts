@@ -14,6 +14,7 @@ import {
 import { claimRun, completeRun, enterStage, failRun, isClaimed, releaseRun, renew } from './claim-run.ts';
 import { allowedActions } from './run.ts';
 import type { Run } from './run.ts';
+import { addDestination, addNoticeProject } from '../../../test/support/notices.ts';
 import { newRun, runOptions, start, type OpenRunsStore, type RunsStore } from '../../../test/support/runs.ts';
 
 const leaseMs = 1000;
@@ -49,6 +50,24 @@ export function testRuns(open: OpenRunsStore): void {
       expect(await getRun(store.db, run.id, { projectId: 9 })).toBeUndefined();
       expect(JSON.stringify(run)).not.toContain('phc_secret');
       expect(await getRunSecrets(store.db, run.id)).toEqual({ apiKey: 'phc_secret' });
+    });
+
+    it('its end is told to who wants to hear of it, in the transaction in which it ends, and once', async () => {
+      const owner = await addNoticeProject(store.db);
+      await addDestination(store.db, owner);
+      await add({ projectId: owner.projectId });
+      const claim = await take();
+      expect(await failRun(store.db, claim, 'no such file', start)).toBe(true);
+      expect(await failRun(store.other, claim, 'no such file', start)).toBe(false);
+      await resumeRun(store.db, claim.run.id);
+      expect(await completeRun(store.db, await take(), start)).toBe(true);
+      await add({ projectId: 0 });
+      await completeRun(store.db, await take(), start);
+      const rows = await store.db.selectFrom('notices').select('notice').orderBy('id').execute();
+      expect(rows.map(({ notice }) => JSON.parse(notice) as unknown)).toMatchObject([
+        { event: 'run_failed', summary: 'Import from files has failed: no such file' },
+        { event: 'run_completed', details: { run: claim.run.id } },
+      ]);
     });
 
     it('runs are listed newest first, by config and state, never those of other projects', async () => {

@@ -1,4 +1,4 @@
-import type { Family } from '../contract/plugins.ts';
+import type { Family } from './plugins.ts';
 
 /** Pages of configs below a project in the console. */
 export const familyPages = {

@@ -1,0 +1,27 @@
+import { readDatabaseTime } from '../../metadata/database-clock.ts';
+import type { Queries } from '../../metadata/queries.ts';
+import { tell } from '../../notices/outbox.ts';
+import type { Run } from './run.ts';
+
+/** Tells that a run has ended, in the transaction in which it does. Runs of the command line are nobody's news. */
+export async function tellRun(tx: Queries, run: Run): Promise<void> {
+  if (run.projectId === 0) return;
+  const now = await readDatabaseTime(tx);
+  const common = {
+    projectId: run.projectId,
+    target: `imports/${run.configId}/runs/${run.id}`,
+    state: 'happened',
+  } as const;
+  const details = { run: run.id, config: run.configId };
+  if (run.state === 'failed') {
+    const summary = `Import from ${run.source} has failed: ${run.reason}`;
+    const action = 'Correct what it names and resume it: it goes on where it was.';
+    await tell(tx, { ...common, event: 'run_failed', summary, action, details }, now);
+    return;
+  }
+  const { records, loaded, rejected } = run.totals;
+  const done = run.options.last === 'check' ? 'is checked' : 'is done';
+  const summary = `Import from ${run.source} ${done}: ${records} records, ${rejected} rejected, ${loaded} events loaded.`;
+  const totals = { ...details, records, rejected, loaded };
+  await tell(tx, { ...common, event: 'run_completed', summary, action: '', details: totals }, now);
+}

@@ -1,0 +1,20 @@
+/** Of the disk; below it stores begin to fail in odd ways. */
+const freeShareMin = 0.05;
+const freeBytesMin = 1024 ** 3;
+
+export interface DiskRoom {
+  readonly free_bytes: number;
+  readonly total_bytes: number;
+}
+
+export function isDiskLow({ free_bytes: free, total_bytes: total }: DiskRoom): boolean {
+  return free < freeBytesMin || free < total * freeShareMin;
+}
+
+/** One sentence. */
+export function diskWords({ free_bytes: free }: DiskRoom): string {
+  return `The disk of the data directory has ${Math.round(free / 1024 ** 2)} MB left.`;
+}
+
+export const diskAction =
+  'Make room, or move the data directory to a larger disk: nothing can be taken in once it is full.';
