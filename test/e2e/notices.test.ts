@@ -69,7 +69,7 @@ describe('notices', { timeout: 180_000 }, () => {
     const made = run('configs', 'create', '--plugin', 'files', '--settings', settings, '--json');
     const { id: config } = await dataOf<{ id: number }>(made);
     const started = await run('import', 'start', '--config', String(config));
-    expect(started.code, started.stderr).toBe(0);
+    expect(started).toMatchObject({ code: 0 });
     await until(() => receiver.asked.some(({ event }) => event === 'run_failed'));
     await first.kill();
     receiver.state.isBack = true;
