@@ -26,6 +26,10 @@ const ownAffairs = new Set([
 /** What takes an admin. */
 const adminOnly = new Set([
   'GET /api/status',
+  'POST /api/notice_destinations',
+  'PATCH /api/notice_destinations/{id}',
+  'DELETE /api/notice_destinations/{id}',
+  'POST /api/notice_destinations/{id}/test',
   'POST /api/users',
   'PATCH /api/users/{user_id}',
   'DELETE /api/users/{user_id}',

@@ -185,11 +185,23 @@ async function fillProject(db: Metadata, project_id: number, pluginId: number): 
     ...pluginRows(project_id, config.id),
     ...pipelineRows(project_id),
     ...importRows(project_id),
+    ...(await noticeRows(db, project_id)),
   };
   for (const [table, row] of Object.entries(rows)) {
     const columns = sql.join(Object.keys(row).map((name) => sql.ref(name)));
     await sql`insert into ${sql.table(table)} (${columns}) values (${sql.join(Object.values(row))})`.execute(db);
   }
+}
+
+async function noticeRows(db: Metadata, project_id: number): Promise<Rows> {
+  const time = isoMicros(now);
+  const organization_id = (await getProject(db, project_id))?.organizationId;
+  const made = { created_at: time, updated_at: time };
+  const about = { name: 'ops', kind: 'slack', address: '{}', events: '[]', enabled: 1 };
+  return {
+    notice_destinations: { id: `destination ${project_id}`, organization_id, project_id, ...about, ...made },
+    notice_conditions: { subject: `config ${project_id}`, project_id, standing: '{}', seen_at: time },
+  };
 }
 
 type Rows = { [Table in keyof Database]?: Record<string, unknown> };

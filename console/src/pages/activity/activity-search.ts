@@ -10,6 +10,7 @@ export const scopeLabels = {
   PersonalApiKey: 'Keys',
   User: 'Users',
   HistoricalMigration: 'Agreements',
+  NoticeDestination: 'Notices',
   DeadLetter: 'Dead letters',
 } as const satisfies Readonly<Record<ActivityScope, string>>;
 
