@@ -1,9 +1,10 @@
 #!/usr/bin/env node
 // Entry point of the command. The program needs Node 24 (type stripping, node:sqlite); when an older Node
-// runs this file, the Node that `npm ci` installed beside it takes over with the same arguments.
+// runs this file, the Node that npm installed with the program takes over with the same arguments.
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import module from 'node:module';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const neededMajor = 24;
@@ -16,16 +17,28 @@ if (Number(process.versions.node.split('.')[0]) >= neededMajor) {
   process.env.NODE_COMPILE_CACHE ??= compiled;
   await (isBuilt() ? import('../dist/millrace.js') : import('../src/cli/main.ts'));
 } else {
-  const node = fileURLToPath(new URL('../node_modules/node/bin/node', import.meta.url));
-  const child = spawn(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit' });
+  const child = spawn(installedNode(), [fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
+    stdio: 'inherit',
+  });
   child.on('error', () => {
-    console.error(`millrace needs Node ${neededMajor} or newer, this is ${process.version}. Run "npm ci" first.`);
+    console.error(
+      `millrace needs Node ${neededMajor} or newer, this is ${process.version}, and the one that npm installs with it is not there. Install again, with install scripts allowed.`,
+    );
     process.exitCode = 78;
   });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   child.on('exit', (code, signal) => {
     process.exitCode = code ?? (signal === 'SIGINT' ? 130 : 143);
   });
+}
+
+/** In a checkout it lies in node_modules, for a package that was installed perhaps beside it. Where it is not, starting it says so. */
+function installedNode() {
+  try {
+    return join(dirname(module.createRequire(import.meta.url).resolve('node/package.json')), 'bin/node');
+  } catch {
+    return 'node_modules/node/bin/node';
+  }
 }
 
 /** Whether dist/ holds these sources. In a checkout they may have changed since; a package is built once. */
