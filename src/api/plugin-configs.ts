@@ -92,6 +92,7 @@ function collectionRoutes(deps: ReadingDeps, family: Family): ApiRoute[] {
       description: 'By order, then id. Those in the bin are left out, unless they are asked for.',
       query: pluginConfigListQuerySchema,
       responses: { 200: pluginConfigPageSchema },
+      isReadOften: true,
       handler: async (request) => {
         const of = { projectId: request.project().id, family, now: deps.clock.now() };
         const { search, enabled, failing, deleted, plugin: pluginId } = request.query;
@@ -147,6 +148,7 @@ function recordRoutes(deps: ReadingDeps, family: Family): ApiRoute[] {
       method: 'GET',
       scope: 'plugin:read',
       summary: `Retrieve ${article(word)}`,
+      isReadOften: true,
       handler: async (request) => {
         const key = `${request.project().id} ${family} ${request.params.id}`;
         const render = async () => {
@@ -246,8 +248,8 @@ function extraRoutes(deps: ReadingDeps, family: Family): ApiRoute[] {
 
 const jsonHeaders = { 'content-type': 'application/json; charset=utf-8' };
 
-function rendered(text: string): ApiReply {
-  return { status: 200, body: text, headers: jsonHeaders };
+function rendered(json: Buffer): ApiReply {
+  return { status: 200, body: json, headers: jsonHeaders };
 }
 
 function answer(config: StoredConfig): ApiReply {

@@ -31,8 +31,6 @@ export interface TestCapture extends AsyncDisposable {
   /** The events of the log as parsed JSON, in order. */
   events(lane?: Lane): Promise<unknown[]>;
   failLookUps(fail: boolean): void;
-  /** Requests that the framework had, the others were answered directly. */
-  framed(): number;
 }
 
 export interface TestCaptureOptions {
@@ -45,14 +43,10 @@ export async function startTestCapture(options: TestCaptureOptions = {}): Promis
   const metrics = createMetrics();
   const settings = { ...loadSettings({ env: {} }).settings, ...options.settings };
   let lookUpsFail = false;
-  let framed = 0;
   const wiring: { test?: TestApp } = {};
   const test = await startTestApp(() => [], {
     settings,
     registerCapture: (app) => {
-      app.addHook('onRequest', async () => {
-        framed += 1;
-      });
       const store = (): TestApp => {
         if (wiring.test === undefined) throw new Error('the test server is not ready');
         return wiring.test;
@@ -96,7 +90,6 @@ export async function startTestCapture(options: TestCaptureOptions = {}): Promis
     failLookUps: (fail) => {
       lookUpsFail = fail;
     },
-    framed: () => framed,
     url: async () => {
       if (!test.app.server.listening) await test.app.listen({ host: '127.0.0.1', port: 0 });
       return `http://127.0.0.1:${(test.app.server.address() as AddressInfo).port}`;

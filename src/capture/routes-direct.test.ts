@@ -1,15 +1,9 @@
-import { request } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { askFramework, askOverHttp, type Asked } from '../../test/support/both-ways.ts';
 import { startTestCapture, type TestCapture } from './capture.fixture.ts';
 
-type Headers = Readonly<Record<string, string>>;
-
-interface Sent {
-  readonly path: string;
-  readonly body: string | Buffer;
-  readonly headers?: Headers;
-}
+type Sent = Omit<Asked, 'method' | 'body'> & { readonly body: string | Buffer };
 
 const id = { 'x-request-id': 'the same' };
 let capture: TestCapture;
@@ -24,34 +18,9 @@ afterAll(async () => {
   await capture[Symbol.asyncDispose]();
 });
 
-function overHttp({ path, body, headers }: Sent): Promise<object> {
-  return new Promise((resolve, reject) => {
-    const agent = false;
-    const given = { 'content-length': String(Buffer.byteLength(body)), ...id, ...headers };
-    const sent = request({ port, host: '127.0.0.1', method: 'POST', path, headers: given, agent }, (answer) => {
-      let text = '';
-      answer.on('data', (chunk: Buffer) => (text += chunk.toString()));
-      answer.on('end', () => resolve({ status: answer.statusCode, headers: comparable(answer.headers), text }));
-    });
-    sent.on('error', reject).end(body);
-  });
-}
-
-async function throughFramework({ path, body, headers }: Sent): Promise<object> {
-  const answer = await capture.test.inject({
-    method: 'POST',
-    url: path,
-    payload: body,
-    headers: { ...id, ...headers },
-  });
-  return { status: answer.statusCode, headers: comparable(answer.headers), text: answer.body };
-}
-
-/** What Node itself adds on a real connection is left out. */
-function comparable(headers: Readonly<Record<string, unknown>>): object {
-  const { date: _date, connection: _connection, 'keep-alive': _keepAlive, ...rest } = headers;
-  return rest;
-}
+const overHttp = (sent: Sent) => askOverHttp(port, { method: 'POST', ...sent, headers: { ...id, ...sent.headers } });
+const throughFramework = (sent: Sent) =>
+  askFramework(capture.test, { method: 'POST', ...sent, headers: { ...id, ...sent.headers } });
 
 const event = { event: 'a', distinct_id: 'u' };
 const json = { 'content-type': 'application/json' };
@@ -137,11 +106,11 @@ const cases: readonly (readonly [string, (token: string) => Sent])[] = [
 describe('an answer is the same, given directly or through the framework:', () => {
   it.each(cases)('%s', async (_name, make) => {
     const sent = make(capture.token);
-    const before = capture.framed();
+    const before = capture.test.framed();
     const direct = await overHttp(sent);
-    expect(capture.framed()).toBe(before);
+    expect(capture.test.framed()).toBe(before);
     expect(direct).toEqual(await throughFramework(sent));
-    expect(capture.framed()).toBe(before + 1);
+    expect(capture.test.framed()).toBe(before + 1);
     expect(direct).toMatchObject({ headers: { 'x-request-id': 'the same' } });
   });
 });
@@ -153,9 +122,9 @@ describe('what is unusual is left to the framework:', () => {
     ['an address of the sender that is none', { ...json, 'x-forwarded-for': 'unknown' }],
   ])('%s', async (_name, headers) => {
     const sent = { path: '/e', body: JSON.stringify({ ...event, api_key: capture.token }), headers };
-    const before = capture.framed();
+    const before = capture.test.framed();
     expect(await overHttp(sent)).toEqual(await throughFramework(sent));
-    expect(capture.framed()).toBe(before + 2);
+    expect(capture.test.framed()).toBe(before + 2);
   });
 });
 

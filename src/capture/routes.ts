@@ -2,8 +2,14 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Settings } from '../config/settings.ts';
 import { capturePaths, captureV1Path } from '../contract/capture.ts';
 import { ApiError } from '../contract/errors.ts';
-import { allowOrigin } from '../http/cors.ts';
-import { answerDirectly, type DirectAnswer, type DirectRequest, type DirectRoutes } from '../http/direct.ts';
+import { allowOrigin, originHeaders } from '../http/cors.ts';
+import {
+  answerDirectly,
+  type DirectAnswer,
+  type DirectDeps,
+  type DirectRequest,
+  type DirectRoute,
+} from '../http/direct.ts';
 import { refuseOtherMethods } from '../http/refuse-methods.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createGunzipper } from './gunzip.ts';
@@ -37,7 +43,7 @@ export function registerCapture(app: FastifyInstance, given: CaptureRouteDeps): 
     done();
   });
   const paths = [...capturePaths, captureV1Path].flatMap((path) => [path, `${path}/`]);
-  const handle: DirectRoutes['handle'] = (request, also) =>
+  const handle: DirectRoute['handle'] = (request, also) =>
     request.url.startsWith(captureV1Path) ? captureV1(deps, budget, request, also) : capture(deps, budget, request);
   const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const also = {};
@@ -52,9 +58,35 @@ export function registerCapture(app: FastifyInstance, given: CaptureRouteDeps): 
     app.route({ method: isV1 ? ['POST'] : ['GET', 'POST'], url, handler });
     answerOptions(app, url, isV1 ? ['POST'] : ['GET', 'HEAD', 'POST']);
   }
-  answerDirectly(app, { ...deps, paths, handle, trustsProxy: deps.settings.trustProxy });
+  answerDirectly(app, { ...deps, find: findCapture(paths, handle), trustsProxy: deps.settings.trustProxy });
   registerRecordings(app);
   registerStartup(app, deps, budget);
+}
+
+/** Bodies that a route reads itself have no type that matters; others than these go the long way, where odd ones are refused. */
+const usualTypes = new Set([
+  undefined,
+  'application/json',
+  'application/json; charset=utf-8',
+  'application/json;charset=utf-8',
+  'application/json;charset=UTF-8',
+  'application/octet-stream',
+  'application/x-www-form-urlencoded',
+  'text/plain',
+  'text/plain;charset=UTF-8',
+]);
+
+/** POST requests as client libraries send them. */
+function findCapture(paths: readonly string[], handle: DirectRoute['handle']): DirectDeps['find'] {
+  const handleWithOrigin: DirectRoute['handle'] = (request, also) => {
+    Object.assign(also, originHeaders(request.headers));
+    return handle(request, also);
+  };
+  const routes = new Map(
+    paths.map((path) => [path, { route: path.replace(/\/$/, ''), handle: handleWithOrigin }] as const),
+  );
+  return ({ method, headers }, path) =>
+    method === 'POST' && usualTypes.has(headers['content-type']) ? routes.get(path) : undefined;
 }
 
 /** Bytes that requests may keep in memory together; one of the largest kind always fits. */

@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { IncomingHttpHeaders } from 'node:http';
 import type { ApiRoute, Principal, ProjectRef } from './api-route.ts';
 import { checkScope, type Auth } from './auth.ts';
 import type { ParsedBody } from './body.ts';
@@ -6,6 +6,7 @@ import { bearerKey, takeCredentials, type Credentials } from './credentials.ts';
 import { checkSameOrigin } from './same-origin.ts';
 import { checkRole, roleOf } from './route-role.ts';
 import { throttled, type RateLimiter } from './rate-limit.ts';
+import type { RouteRequest } from './route-request.ts';
 
 /** What the checks before a handler found out. */
 export interface Access {
@@ -21,18 +22,21 @@ export interface AccessDeps {
   readonly siteUrl: string;
 }
 
-/** In this order: who asks, how often, with which scope, in which role, for which project. Throws ApiError at the first that fails. */
+/**
+ * In this order: who asks, how often, with which scope, in which role, for which project. Throws ApiError at the first that fails.
+ * @param also takes headers that go with every answer
+ */
 export async function checkAccess(
   deps: AccessDeps,
   route: ApiRoute,
-  request: FastifyRequest,
-  reply: FastifyReply,
+  request: RouteRequest,
+  also: Record<string, string>,
   body: ParsedBody | undefined,
 ): Promise<Access> {
   const credentials = takeCredentials(request, body);
   const principal = await deps.auth.identify(credentials, request.ip);
   if (principal.kind === 'session') checkSameOrigin(request, deps.siteUrl);
-  else if (deps.rateLimiter !== undefined) checkRate(deps.rateLimiter, principal.keyId, reply);
+  else if (deps.rateLimiter !== undefined) checkRate(deps.rateLimiter, principal.keyId, also);
   checkScope(principal, route.scope);
   checkRole(principal, roleOf(route));
   const projectId = (request.params as Readonly<Record<string, string | undefined>>)['project_id'];
@@ -53,18 +57,20 @@ export async function checkAccessAgain(
   if (project !== undefined) await auth.project(principal, String(project.id));
 }
 
-function checkRate(limiter: RateLimiter, keyId: string, reply: FastifyReply): void {
+function checkRate(limiter: RateLimiter, keyId: string, also: Record<string, string>): void {
   const decision = limiter.take(keyId);
-  reply.header('ratelimit-limit', decision.limit);
-  reply.header('ratelimit-remaining', decision.remaining);
-  reply.header('ratelimit-reset', decision.resetSeconds);
+  also['ratelimit-limit'] = String(decision.limit);
+  also['ratelimit-remaining'] = String(decision.remaining);
+  also['ratelimit-reset'] = String(decision.resetSeconds);
   if (!decision.allowed) throw throttled(decision);
 }
 
 /** Whether the caller can be known without reading the body, so that strangers get their 401 before they send 20 MB. */
-export function isKnownEarly(request: FastifyRequest): boolean {
-  if (bearerKey(request.headers.authorization) !== undefined) return true;
-  const length = request.headers['content-length'];
-  const chunked = request.headers['transfer-encoding'] !== undefined;
-  return !chunked && (length === undefined || length === '0');
+export function isKnownEarly({ headers }: Pick<RouteRequest, 'headers'>): boolean {
+  return bearerKey(headers.authorization) !== undefined || !hasBody(headers);
+}
+
+export function hasBody(headers: IncomingHttpHeaders): boolean {
+  const { 'content-length': length, 'transfer-encoding': encoding } = headers;
+  return encoding !== undefined || (length !== undefined && length !== '0');
 }

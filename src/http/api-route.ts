@@ -102,6 +102,8 @@ export interface ApiRoute {
   readonly takesUpload?: true;
   /** Of an answer 200 that is something else than JSON, or can be. Default: application/json. */
   readonly mediaTypes?: readonly string[];
+  /** A GET that is asked often: direct-reads.ts answers it as a rule, without the framework. Its answer is no stream. */
+  readonly isReadOften?: true;
   /** By status; null: no body. Success statuses only, the errors are the same everywhere. */
   readonly responses: Readonly<Record<number, TSchema | null>>;
   readonly handler: (request: ApiRequest) => Promise<ApiReply>;

@@ -4,6 +4,9 @@ import type { FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import type { Settings } from '../config/settings.ts';
 import { ApiError } from '../contract/errors.ts';
+import type { RouteRequest } from './route-request.ts';
+
+type HostOf = Pick<RouteRequest, 'headers' | 'host'>;
 
 /** A name or a literal address, and a port. */
 const hostForm = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:\d{1,5})?$/i;
@@ -19,7 +22,7 @@ const everywhere = new Set(['0.0.0.0', '::', '']);
  */
 export function createHostCheck(
   settings: Pick<Settings, 'host' | 'siteUrl' | 'allowedHosts'>,
-): (request: FastifyRequest) => void {
+): (request: HostOf) => void {
   const listed = settings.allowedHosts.split(',').map((name) => name.trim().toLowerCase());
   const site = URL.canParse(settings.siteUrl) ? new URL(settings.siteUrl).hostname : '';
   const own = settings.host.includes(':') ? `[${settings.host}]` : settings.host;
@@ -50,7 +53,7 @@ export function createHostCheck(
   };
 }
 
-function hostsOf({ headers, host }: FastifyRequest): readonly string[] {
+function hostsOf({ headers, host }: HostOf): readonly string[] {
   const { host: sent = '' } = headers;
   return sent === host ? [sent] : [sent, host];
 }

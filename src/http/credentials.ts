@@ -1,5 +1,5 @@
-import type { FastifyRequest } from 'fastify';
 import type { ParsedBody } from './body.ts';
+import type { RouteRequest } from './route-request.ts';
 
 export const sessionCookie = 'millrace_session';
 
@@ -12,7 +12,10 @@ export type Credentials =
  * The first key found in: `Authorization: Bearer`, the body field `personal_api_key`, the query parameter of that name;
  * else the console's session cookie. Keys in body and query are removed, so that no handler, link or log sees them.
  */
-export function takeCredentials(request: FastifyRequest, body: ParsedBody | undefined): Credentials | undefined {
+export function takeCredentials(
+  request: Pick<RouteRequest, 'headers' | 'query'>,
+  body: ParsedBody | undefined,
+): Credentials | undefined {
   const inHeader = bearerKey(request.headers.authorization);
   const inBody = body === undefined ? undefined : takeField(body.value);
   const inQuery = takeField(request.query);

@@ -3,58 +3,44 @@ import type { FastifyInstance } from 'fastify';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { isHostClear } from './check-host.ts';
-import { originHeaders } from './cors.ts';
 import { errorAnswer } from './error-answer.ts';
 import { createNoteAnswer } from './note-answer.ts';
 import { requestIdOf } from './request-id.ts';
+import { pathOf, type RouteRequest } from './route-request.ts';
 
 /** What a route needs of a request that it answers itself; Fastify's requests have all of it. */
-export interface DirectRequest {
-  readonly id: string;
-  readonly url: string;
-  /** Of the sender; empty once it has gone. */
-  readonly ip: string;
-  readonly headers: IncomingMessage['headers'];
+export type DirectRequest = Pick<RouteRequest, 'id' | 'method' | 'url' | 'ip' | 'headers'> & {
   readonly raw: IncomingMessage;
-}
+};
 
 export interface DirectAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   /** Undefined: none. */
-  readonly body?: string;
+  readonly body?: string | Uint8Array | undefined;
 }
 
-export interface DirectRoutes {
-  /** Paths of POST requests, as they stand in the address. */
-  readonly paths: readonly string[];
+export interface DirectRoute {
+  /** The pattern of its path, as the framework has it. */
+  readonly route: string;
   /** What it throws is answered as any error is. It may add headers that go with every answer to `also`. */
   readonly handle: (request: DirectRequest, also: Record<string, string>) => Promise<DirectAnswer>;
+}
+
+export interface DirectDeps {
+  /** Undefined: the request is none of these routes, or it is unusual. @param path as it stands in the address */
+  readonly find: (raw: IncomingMessage, path: string) => DirectRoute | undefined;
   readonly trustsProxy: boolean;
   readonly log: Log;
   readonly metrics: Metrics;
 }
 
-/** Bodies that a route reads itself have no type that matters; others than these go the long way, where odd ones are refused. */
-const usualTypes = new Set([
-  undefined,
-  'application/json',
-  'application/json; charset=utf-8',
-  'application/json;charset=utf-8',
-  'application/json;charset=UTF-8',
-  'application/octet-stream',
-  'application/x-www-form-urlencoded',
-  'text/plain',
-  'text/plain;charset=UTF-8',
-]);
-
 /**
- * Answers requests of some paths from Node's own server, before the framework has made anything of them: for single events its
+ * Answers requests of some routes from Node's own server, before the framework has made anything of them: for small ones its
  * life cycle is a third of the work. The same routes have to be registered with the app: whatever is unusual about a request, and
  * everything once the server is stopping, goes to it, and gets the same answer.
  */
-export function answerDirectly(app: FastifyInstance, { paths, handle, trustsProxy, log, metrics }: DirectRoutes): void {
-  const patterns = new Map(paths.map((path) => [path, path.endsWith('/') ? path.slice(0, -1) : path]));
+export function answerDirectly(app: FastifyInstance, { find, trustsProxy, log, metrics }: DirectDeps): void {
   const noteAnswer = createNoteAnswer({ log, metrics });
   let isClosing = false;
   app.addHook('preClose', (done) => {
@@ -62,42 +48,40 @@ export function answerDirectly(app: FastifyInstance, { paths, handle, trustsProx
     done();
   });
   const { server } = app;
-  const framework = server.listeners('request') as ((raw: IncomingMessage, response: ServerResponse) => void)[];
-  const answer = async (raw: IncomingMessage, response: ServerResponse, route: string, ip: string): Promise<void> => {
+  const others = server.listeners('request') as ((raw: IncomingMessage, response: ServerResponse) => void)[];
+  const answer = async (found: DirectRoute, raw: IncomingMessage, response: ServerResponse, ip: string) => {
     const startedAt = performance.now();
+    const { route, handle } = found;
     const { headers, url = '', method = '' } = raw;
     const id = requestIdOf(raw);
-    const also: Record<string, string> = { 'x-request-id': id, ...originHeaders(headers) };
+    const also: Record<string, string> = { 'x-request-id': id };
     response.once('finish', () => {
       const ms = performance.now() - startedAt;
       noteAnswer({ requestId: id, method, route, status: response.statusCode, ms });
     });
-    let found: DirectAnswer;
+    let given: DirectAnswer;
     try {
-      found = await handle({ id, url, ip, headers, raw }, also);
+      given = await handle({ id, method, url, ip, headers, raw }, also);
     } catch (error) {
-      found = errorAnswer(error, { raw, id, method, route }, log);
+      given = errorAnswer(error, { raw, id, method, route }, log);
     }
     if (response.destroyed) return;
-    Object.assign(also, found.headers);
-    if (found.body !== undefined) also['content-length'] = String(Buffer.byteLength(found.body));
+    Object.assign(also, given.headers);
+    if (given.body !== undefined) also['content-length'] = String(Buffer.byteLength(given.body));
     if (isClosing) also['connection'] = 'close';
-    response.writeHead(found.status, also);
-    response.end(found.body);
+    response.writeHead(given.status, also);
+    response.end(given.body);
   };
   server.removeAllListeners('request');
   server.on('request', (raw: IncomingMessage, response: ServerResponse) => {
-    const { url = '' } = raw;
-    const query = url.indexOf('?');
-    const route = patterns.get(query < 0 ? url : url.slice(0, query));
-    const isUsual = raw.method === 'POST' && usualTypes.has(raw.headers['content-type']) && isHostClear(raw);
+    const found = isClosing ? undefined : find(raw, pathOf(raw.url ?? ''));
     const ip = trustsProxy ? forwardedIp(raw) : raw.socket.remoteAddress;
-    if (route === undefined || !isUsual || ip === undefined || isClosing) {
-      for (const listener of framework) listener.call(server, raw, response);
+    if (found === undefined || ip === undefined || !isHostClear(raw)) {
+      for (const listener of others) listener.call(server, raw, response);
       return;
     }
-    answer(raw, response, route, ip).catch((error: unknown) => {
-      log.error({ err: error, route }, 'an answer could not be written');
+    answer(found, raw, response, ip).catch((error: unknown) => {
+      log.error({ err: error, route: found.route }, 'an answer could not be written');
       response.destroy();
     });
   });

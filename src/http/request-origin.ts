@@ -1,7 +1,7 @@
-import type { FastifyRequest } from 'fastify';
+import type { RouteRequest } from './route-request.ts';
 
 /** `https://host:port` as the client sees it: the configured site URL, else what the request was sent to and createHostCheck let in. */
-export function requestOrigin(request: FastifyRequest, siteUrl: string): string {
+export function requestOrigin(request: Pick<RouteRequest, 'host' | 'protocol'>, siteUrl: string): string {
   return siteUrl === '' ? `${request.protocol}://${request.host}` : siteUrl;
 }
 

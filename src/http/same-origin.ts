@@ -1,5 +1,7 @@
-import type { FastifyRequest } from 'fastify';
 import { ApiError } from '../contract/errors.ts';
+import type { RouteRequest } from './route-request.ts';
+
+type OriginOf = Pick<RouteRequest, 'method' | 'headers' | 'protocol'>;
 
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
 
@@ -8,7 +10,7 @@ const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
  * the browser sends it, `Origin` elsewhere; a request with neither is refused.
  * @throws ApiError permission_denied
  */
-export function checkSameOrigin(request: FastifyRequest, siteUrl: string): void {
+export function checkSameOrigin(request: OriginOf, siteUrl: string): void {
   if (safeMethods.has(request.method)) return;
   const site = request.headers['sec-fetch-site'];
   const same = site === undefined ? hasOwnOrigin(request, siteUrl) : site === 'same-origin';
@@ -20,7 +22,7 @@ export function checkSameOrigin(request: FastifyRequest, siteUrl: string): void 
   );
 }
 
-function hasOwnOrigin(request: FastifyRequest, siteUrl: string): boolean {
+function hasOwnOrigin(request: OriginOf, siteUrl: string): boolean {
   const sender = hostOf(request.headers.origin);
   if (sender === undefined) return false;
   return sender === hostOf(`${request.protocol}://${request.headers.host}`) || sender === hostOf(siteUrl);

@@ -1,12 +1,9 @@
-import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { checkAccess, checkAccessAgain, isKnownEarly, type Access, type AccessDeps } from './access.ts';
-import type { ApiReply, ApiRequest, ApiRoute, Principal, ProjectRef, UploadedFile } from './api-route.ts';
+import { isKnownEarly, type Access, type AccessDeps } from './access.ts';
+import { answerRoute, apiHeaders, readyToSend, type AnsweredRoute } from './answer-route.ts';
+import type { ApiReply, ApiRoute } from './api-route.ts';
 import { openUpload, readMultipart, type ParsedBody } from './body.ts';
-import { queryWithoutKey } from './credentials.ts';
 import { refuseOtherMethods } from './refuse-methods.ts';
-import { requestOrigin } from './request-origin.ts';
-import { compileCheck, type Check } from './validation.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -20,18 +17,18 @@ declare module 'fastify' {
 
 const projectsPrefix = '/api/projects/:project_id';
 const environmentsPrefix = '/api/environments/:project_id';
-const noFiles: ReadonlyMap<string, UploadedFile> = new Map();
-const apiHeaders = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
 
 /** Serves the table of API routes: every path with and without trailing slash, project paths under both names. */
-export function serveRoutes(app: FastifyInstance, routes: readonly ApiRoute[], deps: AccessDeps): void {
+export function serveRoutes(app: FastifyInstance, routes: readonly ApiRoute[], deps: AccessDeps): AnsweredRoute[] {
   app.decorateRequest('access', null);
   const methodsByPath = new Map<string, Set<string>>();
   const stopping = stoppingSignal(app);
-  for (const route of routes) {
-    const served = serveRoute(route, deps, stopping);
+  const answered = routes.map((route) => answerRoute(route, { ...deps, stopping }));
+  for (const each of answered) {
+    const { route } = each;
+    const served = serveRoute(each);
     const config = { takesUpload: route.takesUpload === true };
-    for (const url of urlsOf(route.path)) {
+    for (const url of pathsOf(route).flatMap((path) => [path, `${path}/`])) {
       app.route({ method: route.method, url, config, ...served });
       const known = methodsByPath.get(url) ?? new Set();
       methodsByPath.set(url, known.add(route.method));
@@ -39,14 +36,14 @@ export function serveRoutes(app: FastifyInstance, routes: readonly ApiRoute[], d
     }
   }
   for (const [url, known] of methodsByPath) refuseOtherMethods(app, url, known);
+  return answered;
 }
 
-function urlsOf(path: string): string[] {
-  const paths =
-    path === projectsPrefix || path.startsWith(`${projectsPrefix}/`)
-      ? [path, environmentsPrefix + path.slice(projectsPrefix.length)]
-      : [path];
-  return paths.flatMap((each) => [each, `${each}/`]);
+/** Those under which a route is served, each with a trailing slash as well. */
+export function pathsOf({ path }: Pick<ApiRoute, 'path'>): string[] {
+  return path === projectsPrefix || path.startsWith(`${projectsPrefix}/`)
+    ? [path, environmentsPrefix + path.slice(projectsPrefix.length)]
+    : [path];
 }
 
 interface ServedRoute {
@@ -64,27 +61,20 @@ function stoppingSignal(app: FastifyInstance): AbortSignal {
   return stopping.signal;
 }
 
-function serveRoute(route: ApiRoute, deps: AccessDeps, stopping: AbortSignal): ServedRoute {
-  const checks = compileChecks(route);
-  const isPublic = route.scope === 'public';
+function serveRoute({ route, checkAccess, answer }: AnsweredRoute): ServedRoute {
+  const check = async (request: FastifyRequest, reply: FastifyReply, body?: ParsedBody): Promise<Access | null> => {
+    const also = {};
+    return checkAccess(request, also, body).finally(() => void reply.headers(also));
+  };
   return {
     async onRequest(request, reply) {
       reply.headers(apiHeaders);
-      if (isPublic || !isKnownEarly(request)) return;
-      request.access = await checkAccess(deps, route, request, reply, undefined);
+      if (isKnownEarly(request)) request.access = await check(request, reply);
     },
     async handler(request, reply) {
       const body = route.takesUpload === true ? undefined : await bodyOf(request);
-      if (!isPublic) request.access ??= await checkAccess(deps, route, request, reply, body);
-      const query = checks.query === undefined ? request.query : checks.query(request.query, 'text');
-      const params = checks.params === undefined ? request.params : checks.params(request.params, 'text');
-      const given = body === undefined ? {} : body.value;
-      const checked = checks.body === undefined ? given : checks.body(given, body?.source ?? 'json');
-      const checkAgain = async (): Promise<void> => {
-        if (request.access !== null) await checkAccessAgain(deps, route, request.access, request.ip);
-      };
-      const input = { params, query, body: checked, files: body?.files ?? noFiles, stopping, checkAgain };
-      return send(reply, await route.handler(toApiRequest(request, deps.siteUrl, input)));
+      request.access ??= await check(request, reply, body);
+      return send(reply, await answer(request, request.access, { body, upload: () => openUpload(request) }));
     },
   };
 }
@@ -93,67 +83,7 @@ async function bodyOf(request: FastifyRequest): Promise<ParsedBody | undefined> 
   return request.isMultipart() ? readMultipart(request) : (request.body as ParsedBody | undefined);
 }
 
-interface Checks {
-  readonly params: Check | undefined;
-  readonly query: Check | undefined;
-  readonly body: Check | undefined;
-}
-
-function compileChecks(route: ApiRoute): Checks {
-  return {
-    params: route.params && compileCheck(route.params, 'params'),
-    query: route.query && compileCheck(route.query, 'query'),
-    body: route.body && compileCheck(route.body, 'body'),
-  };
-}
-
-interface CheckedInput {
-  readonly params: unknown;
-  readonly query: unknown;
-  readonly body: unknown;
-  readonly files: ReadonlyMap<string, UploadedFile>;
-  readonly stopping: AbortSignal;
-  readonly checkAgain: () => Promise<void>;
-}
-
-function toApiRequest(request: FastifyRequest, siteUrl: string, input: CheckedInput): ApiRequest {
-  const { access } = request;
-  return {
-    ...input,
-    get principal(): Principal {
-      if (access === null) throw new Error('expected a route with a scope: a public route has no principal');
-      return access.principal;
-    },
-    project(): ProjectRef {
-      if (access?.project === undefined) throw new Error('expected a path with :project_id, got none');
-      return access.project;
-    },
-    requestId: request.id,
-    method: request.method,
-    get url(): string {
-      return requestOrigin(request, siteUrl) + pathOf(request.url);
-    },
-    get rawQuery(): string {
-      const start = request.url.indexOf('?');
-      return start === -1 ? '' : queryWithoutKey(request.url.slice(start + 1));
-    },
-    headers: request.headers,
-    upload: () => openUpload(request),
-  };
-}
-
-function pathOf(url: string): string {
-  const end = url.indexOf('?');
-  return end === -1 ? url : url.slice(0, end);
-}
-
-/** JSON, unless the handler names another content type for the text or bytes that it gives. */
-function send(reply: FastifyReply, { status, body, headers }: ApiReply): FastifyReply {
-  reply.code(status);
-  if (headers !== undefined) reply.headers(headers);
-  if (body === undefined) return reply.send();
-  if (body instanceof Readable) return reply.send(body);
-  const ready = (typeof body === 'string' || body instanceof Uint8Array) && reply.hasHeader('content-type');
-  if (ready) return reply.send(body instanceof Uint8Array ? Buffer.from(body) : body);
-  return reply.header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(body));
+function send(reply: FastifyReply, answer: ApiReply): FastifyReply {
+  const { status, headers, body } = readyToSend(answer);
+  return reply.code(status).headers(headers).send(body);
 }

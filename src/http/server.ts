@@ -15,6 +15,8 @@ import { bodyBytesMax, registerBodyParsers } from './body.ts';
 import { createHostCheck, refuseUnclearHost } from './check-host.ts';
 import { serveConsole } from './console/serve-console.ts';
 import { allowOrigin } from './cors.ts';
+import { findReads } from './direct-reads.ts';
+import { answerDirectly } from './direct.ts';
 import { drainOnClose } from './drain.ts';
 import { errorAnswer } from './error-answer.ts';
 import { serveHealth, type HealthChecks } from './health.ts';
@@ -83,7 +85,7 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
 
 /** The routes, the console and the pages: what answers under names that are known here only. */
 function serveApi(app: FastifyInstance, deps: ServerDeps, { routes, rateLimiter, registerPages }: ServedApi): void {
-  const { db, clock, settings, auth } = deps;
+  const { db, clock, log, metrics, settings, auth } = deps;
   const siteUrl = siteUrlOf(settings);
   const checkHost = createHostCheck(settings);
   const checkingHost = (request: FastifyRequest, _reply: FastifyReply, done: () => void): void => {
@@ -93,7 +95,9 @@ function serveApi(app: FastifyInstance, deps: ServerDeps, { routes, rateLimiter,
   void app.register(async (scope) => {
     scope.addHook('onRequest', checkingHost);
     registerBodyParsers(scope);
-    serveRoutes(scope, routes, { auth, rateLimiter, siteUrl });
+    const answered = serveRoutes(scope, routes, { auth, rateLimiter, siteUrl });
+    const { trustProxy: trustsProxy } = settings;
+    answerDirectly(scope, { log, metrics, trustsProxy, find: findReads(answered, { checkHost, trustsProxy }) });
     const { isBuilt } = serveConsole(scope, deps.consoleDir ?? consoleDir);
     servePages(scope, { db, clock, auth, siteUrl, hasConsole: isBuilt });
   });

@@ -12,6 +12,7 @@ import type { Metadata } from './database.ts';
 import { migrate } from './migrate.ts';
 import { createProject, deleteProject } from './projects.ts';
 import { openSqlite } from './sqlite.ts';
+import { storeVersion } from './store-version.ts';
 import { createAccount, now, organizationRow } from '../../test/support/metadata-rows.ts';
 
 describe('the metadata store on SQLite', () => {
@@ -87,6 +88,32 @@ describe('a file that others use too', () => {
       expect(await db.selectFrom('organizations').select('id').execute()).toEqual([]);
     });
     expect(await db.selectFrom('organizations').select('id').execute()).toHaveLength(1);
+  });
+
+  it('its version changes with every commit, whoever makes it, and with nothing else', async () => {
+    await using other = openSqlite(file);
+    const insert = (by: Metadata, id: string) =>
+      by.insertInto('organizations').values({ id, name: 'A', created_at: '' }).execute();
+    await insert(db, 'first');
+    const seen = new Set([storeVersion(db)]);
+    await db.selectFrom('organizations').selectAll().execute();
+    seen.add(storeVersion(db));
+    expect(seen.size).toBe(1);
+    for (const [id, by] of [
+      ['second', db],
+      ['third', other],
+      ['fourth', db],
+    ] as const) {
+      await insert(by, id);
+      seen.add(storeVersion(db));
+    }
+    expect(seen.size).toBe(4);
+    await db.transaction().execute(async (tx) => {
+      await insert(tx, 'fifth');
+      seen.add(storeVersion(db));
+      expect(seen.size).toBe(4);
+    });
+    expect(seen).not.toContain(storeVersion(db));
   });
 
   it('gives up with a sentence when the lock stays taken', async () => {

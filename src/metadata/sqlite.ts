@@ -14,6 +14,7 @@ import {
 } from 'kysely';
 import { backoffMs } from '../base/retry.ts';
 import type { Database, Metadata } from './database.ts';
+import type { StoreVersion } from './store-version.ts';
 import { createWriteLock, type Release } from './write-lock.ts';
 
 /**
@@ -44,18 +45,30 @@ export interface SqliteOptions {
  * possible, since the two handles would see different databases.
  */
 export function openSqlite(file: string, options: SqliteOptions = {}): Metadata {
+  const driver = new SqliteDriver(file, options);
   return new Kysely<Database>({
     dialect: {
-      createAdapter: () => new SharedSqliteAdapter(),
-      createDriver: () => new SqliteDriver(file, options),
+      createAdapter: () => new SharedSqliteAdapter(driver),
+      createDriver: () => driver,
       createIntrospector: (db) => new SqliteIntrospector(db),
       createQueryCompiler: () => new SqliteQueryCompiler(),
     },
   });
 }
 
-/** Kysely would otherwise let everything wait while a transaction is open, reads included. */
-class SharedSqliteAdapter extends SqliteAdapter {
+class SharedSqliteAdapter extends SqliteAdapter implements StoreVersion {
+  readonly #driver: SqliteDriver;
+
+  constructor(driver: SqliteDriver) {
+    super();
+    this.#driver = driver;
+  }
+
+  storeVersion(): number | undefined {
+    return this.#driver.version();
+  }
+
+  /** Kysely would otherwise let everything wait while a transaction is open, reads included. */
   override get supportsMultipleConnections(): boolean {
     return true;
   }
@@ -87,6 +100,16 @@ class SqliteDriver implements Driver {
       this.#acquireLock,
       this.#whenFree,
     );
+  }
+
+  /** Another number after every commit, whoever made it: the reader makes none. Undefined: it cannot be told just now. */
+  version(): number | undefined {
+    try {
+      return this.#reader?.version();
+    } catch (error) {
+      if (isBusy(error)) return undefined;
+      throw error;
+    }
   }
 
   async beginTransaction(connection: SqliteConnection): Promise<void> {
@@ -206,6 +229,7 @@ class Handle {
   readonly #db: DatabaseSync;
   readonly #prepared = new Map<string, Prepared>();
   #preparedChars = 0;
+  #version: StatementSync | undefined;
 
   constructor(db: DatabaseSync) {
     this.#db = db;
@@ -219,6 +243,12 @@ class Handle {
   }
   close(): void {
     if (this.#db.isOpen) this.#db.close();
+  }
+
+  /** Another number when another handle has committed since. */
+  version(): number {
+    this.#version ??= this.#db.prepare('pragma data_version');
+    return Number(this.#version.get()?.['data_version']);
   }
 
   run<R>(query: CompiledQuery): QueryResult<R> {

@@ -38,6 +38,8 @@ export interface TestApp extends AsyncDisposable {
   /** Log lines so far, parsed. */
   readonly logged: readonly Readonly<Record<string, unknown>>[];
   readonly inject: App['inject'];
+  /** Requests that the framework had; the others were answered directly. */
+  framed(): number;
   /** A new personal key of the user; every scope unless said otherwise. */
   key(scopes?: readonly string[], more?: KeyOptions): Promise<string>;
   /** The Cookie header of a new console session, of the user unless said otherwise. */
@@ -83,6 +85,10 @@ export async function startTestApp(
   const consoleDir = 'no console';
   const app = buildServer({ db, clock, log, metrics, settings, auth, api, health: {}, consoleDir, ...deps });
   cleanup.defer(() => app.close());
+  let framed = 0;
+  app.addHook('onRequest', async () => {
+    framed += 1;
+  });
   await app.ready();
   const records = await createRecords(db, clock);
   // From here on the caller disposes.
@@ -96,6 +102,7 @@ export async function startTestApp(
     logged,
     ...records,
     inject: app.inject.bind(app) as App['inject'],
+    framed: () => framed,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }

@@ -1,6 +1,7 @@
 import { startTestApp, type RouteContext, type TestApp } from './app.ts';
 import { familyPaths, type Family } from '../../src/contract/plugins.ts';
 import type { ApiRoute } from '../../src/http/api-route.ts';
+import type { Settings } from '../../src/config/settings.ts';
 import type { Metadata } from '../../src/metadata/database.ts';
 import { testPlugins } from './plugin-rows.ts';
 import type { PrepareDeps } from '../../src/plugins/packages/prepare-plugin.ts';
@@ -84,7 +85,11 @@ const noPackages: PrepareDeps = {
 
 /** The real server with the routes of plugin configs and projects; unless `plugins` says otherwise, with one plugin per family that has a setting of every type. */
 export async function startConfigsApp(
-  more: { readonly packages?: PrepareDeps; readonly plugins?: readonly Plugin[] } = {},
+  more: {
+    readonly packages?: PrepareDeps;
+    readonly plugins?: readonly Plugin[];
+    readonly settings?: Partial<Settings>;
+  } = {},
 ): Promise<ConfigsApp> {
   const { plugins = testPlugins } = more;
   const registry = createRegistry(plugins);
@@ -95,7 +100,7 @@ export async function startConfigsApp(
     ...activityLogRoutes({ db }),
     ...jobRoutes({ db, clock }),
   ];
-  const app = await startTestApp(routes, { settings: { siteUrl: `${siteUrl}/` } });
+  const app = await startTestApp(routes, { settings: { siteUrl: `${siteUrl}/`, ...more.settings } });
   await syncPlugins(app.db, plugins, app.clock.now());
   const authorization = `Bearer ${await app.key()}`;
   const ids = await app.db.selectFrom('plugins').select(['id', 'kind']).execute();

@@ -2,10 +2,11 @@ import { CompiledQuery, sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import { readConfigRevision } from '../../metadata/config-revision.ts';
 import type { Queries } from '../../metadata/queries.ts';
-import { sinceOf, type StoredConfig } from './stored-config.ts';
+import { storeVersion } from '../../metadata/store-version.ts';
+import { firstHourOf, sinceOf, type StoredConfig } from './stored-config.ts';
 
 /** What is kept of all answers together. */
-const keptCharsMax = 16 * 1024 * 1024;
+const keptBytesMax = 16 * 1024 * 1024;
 /** Longer lists are made anew each time. */
 const idsMax = 200;
 
@@ -15,19 +16,30 @@ export interface RenderedConfigs {
    * @param key tells this answer from every other
    * @param now ms since the epoch
    * @param render reads configs and makes the answer of them, which holds nothing else that changes; what it throws is thrown
+   * @returns JSON in UTF-8
    */
   through(
     key: string,
     now: number,
     render: () => Promise<{ readonly configs: readonly StoredConfig[]; readonly body: unknown }>,
-  ): Promise<string>;
+  ): Promise<Buffer>;
 }
 
 interface Rendered {
-  readonly text: string;
+  readonly json: Buffer;
   readonly ids: readonly number[];
   /** See stateOf. */
   readonly state: string;
+  /** When the state was last seen to be this one. */
+  seen: Moment;
+}
+
+/** While both are the same, there is nothing new to read. */
+interface Moment {
+  /** Undefined: the store cannot tell. */
+  readonly version: number | undefined;
+  /** See firstHourOf. */
+  readonly hour: number;
 }
 
 /** What a record shows beside that of which a change counts as a new revision of the configuration. */
@@ -35,23 +47,34 @@ type Passing = Pick<StoredConfig, 'id' | 'error' | 'delivered' | 'failed'>;
 
 export function createRenderedConfigs(db: Queries): RenderedConfigs {
   const kept = new LRUCache<string, Rendered>({
-    maxSize: keptCharsMax,
-    sizeCalculation: ({ text, state }, key) => key.length + text.length + state.length,
+    maxSize: keptBytesMax,
+    sizeCalculation: ({ json, state }, key) => key.length + json.length + state.length,
   });
   const readState = createStateReader(db);
   return {
     async through(key, now, render) {
+      // First the version and the revision: what is read afterwards is at least as new, so a change in between shows the next time.
+      const seen = { version: storeVersion(db), hour: firstHourOf(now) };
       const known = kept.get(key);
-      if (known !== undefined && (await readState(known.ids, now)) === known.state) return known.text;
-      // First the revision: what is read afterwards is at least as new, so a change in between shows the next time.
+      if (known !== undefined) {
+        if (isSame(known.seen, seen)) return known.json;
+        if ((await readState(known.ids, now)) === known.state) {
+          known.seen = seen;
+          return known.json;
+        }
+      }
       const revision = await readConfigRevision(db);
       const { configs, body } = await render();
-      const text = JSON.stringify(body);
-      if (configs.length > idsMax) return text;
-      kept.set(key, { text, ids: configs.map(({ id }) => id), state: stateOf(Number(revision), configs) });
-      return text;
+      const json = Buffer.from(JSON.stringify(body));
+      if (configs.length > idsMax) return json;
+      kept.set(key, { json, ids: configs.map(({ id }) => id), state: stateOf(Number(revision), configs), seen });
+      return json;
     },
   };
+}
+
+function isSame(one: Moment, other: Moment): boolean {
+  return one.version !== undefined && one.version === other.version && one.hour === other.hour;
 }
 
 /** The same text as long as these configs are shown the same. */

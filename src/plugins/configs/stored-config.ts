@@ -1,4 +1,4 @@
-import { dayMs } from '../../base/time.ts';
+import { dayMs, hourMs } from '../../base/time.ts';
 import { CompiledQuery, sql, type RawBuilder } from 'kysely';
 import { isoMicros } from '../../base/clock.ts';
 import type { Family } from '../../contract/plugins.ts';
@@ -156,6 +156,11 @@ interface ConfigRow extends PluginColumns {
 /** Hours that count for the delivery rate. */
 export function sinceOf(now: number): string {
   return isoMicros(now - dayMs);
+}
+
+/** The first of them, as a number: while it is the same, the same hours count. */
+export function firstHourOf(now: number): number {
+  return Math.ceil((now - dayMs) / hourMs);
 }
 
 function configsQuery(since: string, which: RawBuilder<unknown>): RawBuilder<ConfigRow> {

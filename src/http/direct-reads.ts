@@ -1,0 +1,79 @@
+import type { IncomingMessage } from 'node:http';
+import { parse } from 'node:querystring';
+import { Readable } from 'node:stream';
+import { hasBody } from './access.ts';
+import { apiHeaders, readyToSend, type AnsweredRoute } from './answer-route.ts';
+import type { DirectAnswer, DirectDeps, DirectRequest, DirectRoute } from './direct.ts';
+import { pathsOf } from './serve-routes.ts';
+import type { RouteRequest } from './route-request.ts';
+
+export interface DirectReadsDeps {
+  /** Throws ApiError for a host that is not this service. */
+  readonly checkHost: (request: Pick<RouteRequest, 'headers' | 'host'>) => void;
+  readonly trustsProxy: boolean;
+}
+
+interface Pattern {
+  readonly form: RegExp;
+  readonly names: readonly string[];
+  readonly route: string;
+  readonly answered: AnsweredRoute;
+}
+
+/** What is written with escapes may mean something else to the framework; it decides. */
+const usualQuery = /^[\w=&+.,:@-]{0,1000}$/;
+
+/** The routes that are asked often (`isReadOften`), for GET requests as programs and the console make them. */
+export function findReads(answered: readonly AnsweredRoute[], deps: DirectReadsDeps): DirectDeps['find'] {
+  const patterns = answered.filter(({ route }) => route.isReadOften === true).flatMap(patternsOf);
+  return (raw, path) => {
+    if (raw.method !== 'GET' || hasBody(raw.headers)) return undefined;
+    const query = (raw.url ?? '').slice(path.length + 1);
+    if (!usualQuery.test(query)) return undefined;
+    for (const pattern of patterns) {
+      const match = pattern.form.exec(path);
+      if (match !== null) return readOf(pattern, match, query, deps);
+    }
+    return undefined;
+  };
+}
+
+/** Parameters that are numbers, or `@current`: no other route can be meant by such a path. */
+function patternsOf(answered: AnsweredRoute): Pattern[] {
+  return pathsOf(answered.route).map((route) => {
+    const form = new RegExp(`^${route.replaceAll(/:\w+/g, String.raw`(\d{1,15}|@current)`)}/?$`);
+    const names = [...route.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
+    return { form, names, route, answered };
+  });
+}
+
+function readOf(
+  { names, route, answered }: Pattern,
+  values: RegExpExecArray,
+  query: string,
+  { checkHost, trustsProxy }: DirectReadsDeps,
+): DirectRoute {
+  const handle = async (given: DirectRequest, also: Record<string, string>): Promise<DirectAnswer> => {
+    const params = Object.fromEntries(names.map((name, index) => [name, values[index + 1]]));
+    const request = { ...given, ...originOf(given.raw, trustsProxy), params, query: query === '' ? {} : parse(query) };
+    checkHost(request);
+    Object.assign(also, apiHeaders);
+    const access = await answered.checkAccess(request, also);
+    const { body, ...rest } = readyToSend(await answered.answer(request, access, {}));
+    if (body instanceof Readable) throw new Error(`expected ${route} to answer with text or bytes, got a stream`);
+    return { ...rest, body };
+  };
+  return { route, handle };
+}
+
+/** As Fastify tells them: of what proxies append to, the last counts. */
+function originOf({ headers }: IncomingMessage, trustsProxy: boolean): Pick<RouteRequest, 'host' | 'protocol'> {
+  const { host = '' } = headers;
+  if (!trustsProxy) return { host, protocol: 'http' };
+  return { host: lastOf(headers['x-forwarded-host'], host), protocol: lastOf(headers['x-forwarded-proto'], 'http') };
+}
+
+function lastOf(header: string | string[] | undefined, otherwise: string): string {
+  const text = String(header ?? '');
+  return text === '' ? otherwise : text.slice(text.lastIndexOf(',') + 1).trim();
+}
