@@ -75,7 +75,11 @@ const usual: readonly (readonly [string, number, Ask])[] = [
   ['a limit that is none', 400, path(({ base }) => `${base}?limit=x`)],
   ['a key in the query', 200, ({ base, key }) => ({ path: `${base}?limit=1&personal_api_key=${key}` })],
   ['an unknown config', 404, path(({ base }) => `${base}999999/`)],
-  ['a config of the other family', 404, path(({ base, id }) => `${base.replace('transformation', 'import_apps')}${id}/`)],
+  [
+    'a config of the other family',
+    404,
+    path(({ base, id }) => `${base.replace('transformation', 'import_apps')}${id}/`),
+  ],
   ['a number that no id reaches', 404, path(({ base }) => `${base}999999999999999/`)],
   ['another project', 404, path(({ own, id }) => `/api/projects/${own.app.otherProject.id}/${family}/${id}/`)],
   ['a project of others', 404, path(({ own, id }) => `/api/projects/${own.app.foreignProject.id}/${family}/${id}/`)],
@@ -122,7 +126,7 @@ const unusual: readonly (readonly [string, number, Asked['method'], Ask])[] = [
   ['a sender without an address', 200, 'GET', headers(({ key }) => ({ ...bearer(key), 'x-forwarded-for': 'unknown' }))],
 ];
 
-describe('a read of configs gets the same answer, given directly or through the framework:', () => {
+describe('a read of configs gets the same answer, given directly or through the framework', () => {
   const bothWays = async (asked: Asked): Promise<{ direct: Heard; framed: Heard; framedCount: number }> => {
     const { app } = world.own;
     const given = { host: 'localhost', 'x-request-id': 'the same', ...asked.headers };

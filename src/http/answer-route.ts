@@ -37,10 +37,11 @@ const noFiles: ReadonlyMap<string, UploadedFile> = new Map();
 
 export function answerRoute(route: ApiRoute, deps: AnswerDeps): AnsweredRoute {
   const checks = compileChecks(route);
+  const isPublic = route.scope === 'public';
   return {
     route,
-    checkAccess: async (request, also, body) =>
-      route.scope === 'public' ? null : checkAccess(deps, route, request, also, body),
+    checkAccess: (request, also, body) =>
+      isPublic ? Promise.resolve(null) : checkAccess(deps, route, request, also, body),
     async answer(request, access, { body, upload }) {
       const query = checks.query === undefined ? request.query : checks.query(request.query, 'text');
       const params = checks.params === undefined ? request.params : checks.params(request.params, 'text');

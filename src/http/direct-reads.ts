@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
 import { parse } from 'node:querystring';
 import { Readable } from 'node:stream';
 import { hasBody } from './access.ts';
@@ -54,20 +54,23 @@ function readOf(
   { checkHost, trustsProxy }: DirectReadsDeps,
 ): DirectRoute {
   const handle = async (given: DirectRequest, also: Record<string, string>): Promise<DirectAnswer> => {
-    const params = Object.fromEntries(names.map((name, index) => [name, values[index + 1]]));
-    const request = { ...given, ...originOf(given.raw, trustsProxy), params, query: query === '' ? {} : parse(query) };
+    const { id, method, url, ip, headers } = given;
+    const { host, protocol } = originOf(headers, trustsProxy);
+    const params: Record<string, string | undefined> = {};
+    names.forEach((name, index) => (params[name] = values[index + 1]));
+    const request: RouteRequest = { id, method, url, ip, host, protocol, headers, params, query: parse(query) };
     checkHost(request);
     Object.assign(also, apiHeaders);
     const access = await answered.checkAccess(request, also);
-    const { body, ...rest } = readyToSend(await answered.answer(request, access, {}));
+    const { status, headers: own, body } = readyToSend(await answered.answer(request, access, {}));
     if (body instanceof Readable) throw new Error(`expected ${route} to answer with text or bytes, got a stream`);
-    return { ...rest, body };
+    return { status, headers: own, body };
   };
   return { route, handle };
 }
 
 /** As Fastify tells them: of what proxies append to, the last counts. */
-function originOf({ headers }: IncomingMessage, trustsProxy: boolean): Pick<RouteRequest, 'host' | 'protocol'> {
+function originOf(headers: IncomingHttpHeaders, trustsProxy: boolean): Pick<RouteRequest, 'host' | 'protocol'> {
   const { host = '' } = headers;
   if (!trustsProxy) return { host, protocol: 'http' };
   return { host: lastOf(headers['x-forwarded-host'], host), protocol: lastOf(headers['x-forwarded-proto'], 'http') };
