@@ -52,8 +52,9 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   pipeline: words`contract base config live telemetry metadata eventlog eventstore batch plugins/services transform jobs persons`,
   api: words`contract base live metadata eventstore batch http notices imports plugins plugins/services plugins/configs plugins/packages imports/formats imports/run imports/uploads imports/stages imports/preflight transform jobs persons pipeline`,
   move: words`base metadata eventstore`,
-  service: words`contract base config kafka live telemetry metadata eventlog eventstore move outbound batch http capture notices imports plugins sandbox plugins/services plugins/configs plugins/packages imports/staging imports/targets imports/run imports/uploads imports/stages imports/preflight imports/assemble.ts plugins/built-in transform jobs pipeline api imports/transforming`,
-  cli: words`contract base config telemetry metadata outbound imports plugins sandbox plugins/packages imports/formats imports/choosing imports/records imports/sources imports/targets imports/run imports/stages imports/assemble.ts plugins/built-in transform imports/transforming service move`,
+  backup: words`base imports`,
+  service: words`contract base config kafka live telemetry metadata eventlog eventstore move backup outbound batch http capture notices imports plugins sandbox plugins/services plugins/configs plugins/packages imports/staging imports/targets imports/run imports/uploads imports/stages imports/preflight imports/assemble.ts plugins/built-in transform jobs pipeline api imports/transforming`,
+  cli: words`contract base config telemetry metadata outbound imports plugins sandbox plugins/packages imports/formats imports/choosing imports/records imports/sources imports/targets imports/run imports/stages imports/assemble.ts plugins/built-in transform imports/transforming service move backup`,
 };
 const rooms = Object.keys(mayImport);
 
@@ -66,6 +67,8 @@ const isRoot = (path: string): boolean => path.startsWith('src/service/') || pat
 const rootKnownTo: Readonly<Record<string, readonly string[]>> = {
   'src/main.ts': ['src/cli/commands/serve.ts'],
   'src/service/move.ts': ['src/cli/commands/move.ts'],
+  'src/service/backup.ts': ['src/cli/backup-options.ts', 'src/cli/commands/backup.ts'],
+  'src/service/restore.ts': ['src/cli/commands/restore.ts'],
   [stores]: ['src/cli/with-metadata.ts', 'src/cli/import/local-store.ts'],
   'src/service/plugin-environment.ts': ['src/cli/transformation/trial-host.ts'],
 };
@@ -75,7 +78,10 @@ const vendors: readonly (readonly [name: RegExp, places: RegExp])[] = [
   [/^chdb$/, /^src\/eventstore\/chdb\//],
   [/^@clickhouse\/client$/, /^src\/eventstore\/clickhouse\/server\.ts$/],
   [/^pg$/, /^src\/(metadata\/postgres|sandbox\/ops\/postgres-connection|imports\/sources\/postgres[^/]*)\.ts$/],
-  [/^node:sqlite$/, /^src\/(metadata\/sqlite|eventlog\/sqlite\/|imports\/sources\/sqlite-thread\.ts$)/],
+  [
+    /^node:sqlite$/,
+    /^src\/(base\/sqlite-snapshot\.ts$|metadata\/sqlite|eventlog\/sqlite\/|imports\/sources\/sqlite-thread\.ts$)/,
+  ],
   [/^@platformatic\/kafka$/, /^src\/(kafka|eventlog\/kafka)\/|^src\/imports\/sources\/kafka-[^/]+\.ts$/],
   [/^@duckdb\/node-api$/, /^src\/imports\/sources\/duckdb-(process|rows)\.ts$/],
   [/^(fastify|@fastify\/.*|@scalar\/.*)$/, /^src\/(http\/|api\/|capture\/routes[^/]*\.ts$)/],

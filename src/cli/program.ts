@@ -3,6 +3,7 @@ import { Command, type OutputConfiguration } from 'commander';
 import type { CommandProcess } from './command-process.ts';
 import { activityCommand } from './commands/activity.ts';
 import { agreementsCommand } from './commands/agreements.ts';
+import { backupCommand } from './commands/backup.ts';
 import { deadLettersCommand } from './commands/dead-letters.ts';
 import { groupsCommand } from './commands/groups.ts';
 import { noticesCommand } from './commands/notices.ts';
@@ -26,6 +27,7 @@ import { moveCommand } from './commands/move.ts';
 import { openapiCommand } from './commands/openapi.ts';
 import { pluginsCommand } from './commands/plugins.ts';
 import { projectsCommand } from './commands/projects.ts';
+import { restoreCommand } from './commands/restore.ts';
 import { sendCommand } from './commands/send.ts';
 import { serveCommand } from './commands/serve.ts';
 import { transformationCommand } from './commands/transformation.ts';
@@ -61,6 +63,8 @@ const commands = [
   projectsCommand,
   configCommand,
   doctorCommand,
+  backupCommand,
+  restoreCommand,
   moveCommand,
   healthcheckCommand,
   openapiCommand,

@@ -42,6 +42,24 @@ export async function projectsWithEvents(store: StoreReader): Promise<number[]> 
   return rows.map((row) => row.project_id);
 }
 
+export interface MonthCount extends MonthRef {
+  /** As reads show them. */
+  readonly events: number;
+}
+
+/** Of every project, in order. */
+export async function countMonths(store: StoreReader): Promise<MonthCount[]> {
+  const rows = await store.query<{ project_id: number; month: number; events: string }>(
+    `SELECT project_id, toYYYYMM(day) AS month, count() AS events FROM events FINAL
+GROUP BY project_id, month ORDER BY project_id, month`,
+  );
+  return rows.map(({ project_id: projectId, month, events }) => ({
+    projectId,
+    month: Number(month),
+    events: Number(events),
+  }));
+}
+
 export async function summariseMonth(store: StoreReader, { projectId, month }: MonthRef): Promise<MonthSummary> {
   const [row] = await store.query<{ events: string; checksum: string; bytes: string }>(
     `SELECT count() AS events, toString(sum(${hash})) AS checksum, sum(length(properties)) AS bytes

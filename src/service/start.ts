@@ -18,6 +18,7 @@ import { siteUrlOf } from '../http/request-origin.ts';
 import { buildServer } from '../http/server.ts';
 import { firstLoginToken } from '../metadata/bootstrap.ts';
 import { readSpread } from '../metadata/spread-project.ts';
+import { restoreProblem } from '../backup/restore-state.ts';
 import { prepareDataDir } from './data-dir.ts';
 import { moveProblem } from '../move/move-state.ts';
 import { healthChecks } from './health.ts';
@@ -51,7 +52,8 @@ export interface Service {
 
 /** Opens nothing yet. Throws ConfigError when the settings contradict each other. */
 export function createService(settings: Settings, telemetry: Pick<ServiceDeps, 'log' | 'metrics'>): Service {
-  const problem = rolesProblem(settings) ?? storesProblem(settings) ?? moveProblem(settings.dataDir);
+  const { dataDir } = settings;
+  const problem = rolesProblem(settings) ?? storesProblem(settings) ?? moveProblem(dataDir) ?? restoreProblem(dataDir);
   if (problem !== undefined) throw new ConfigError([problem]);
   return createParts(settings, telemetry);
 }

@@ -4,11 +4,13 @@
  */
 import { join } from 'node:path';
 import type { Settings } from '../config/settings.ts';
-import type { EventLogReader } from '../eventlog/eventlog.ts';
+import type { EventLogReader, Lane } from '../eventlog/eventlog.ts';
 import type { KafkaReaderDeps } from '../eventlog/kafka/reader.ts';
 import type { KafkaLogWriter, KafkaWriterDeps } from '../eventlog/kafka/writer.ts';
 import type { SharedPositions } from '../eventlog/sqlite/shared-positions.ts';
+import type { LogSnapshot, WaitingRecords } from '../eventlog/sqlite/snapshot.ts';
 import type { SqliteLogOptions, SqliteLogWriter } from '../eventlog/sqlite/writer.ts';
+import type { EventsSnapshot } from '../eventstore/chdb/events-snapshot.ts';
 import type { ChdbSupervisor } from '../eventstore/chdb/supervisor.ts';
 import type { EventStore } from '../eventstore/eventstore.ts';
 import type { Staging } from '../imports/staging.ts';
@@ -140,6 +142,27 @@ export async function openStaging(place: string, bucket: StagingBucketSettings =
   return await staging.openStaging(place, bucket);
 }
 
-function eventLogDir({ dataDir }: Settings): string {
+/** The files of the embedded stores, for copies of them. */
+export interface StoreFiles {
+  openLog(dataDir: string): LogSnapshot;
+  /** Beyond the cursors, in a log that nobody writes. */
+  countWaiting(dataDir: string, committed: Readonly<Record<Lane, number>>): Readonly<Record<Lane, WaitingRecords>>;
+  /** `to`: a data directory that is being made. */
+  events(dataDir: string, to: string): EventsSnapshot;
+}
+
+export async function storeFiles(): Promise<StoreFiles> {
+  const [{ openLogSnapshot, countWaiting }, { createEventsSnapshot }] = await Promise.all([
+    import('../eventlog/sqlite/snapshot.ts'),
+    import('../eventstore/chdb/events-snapshot.ts'),
+  ]);
+  return {
+    openLog: (dataDir) => openLogSnapshot(eventLogDir({ dataDir })),
+    countWaiting: (dataDir, committed) => countWaiting(eventLogDir({ dataDir }), committed),
+    events: (dataDir, to) => createEventsSnapshot(join(dataDir, 'events'), join(to, 'events')),
+  };
+}
+
+function eventLogDir({ dataDir }: Pick<Settings, 'dataDir'>): string {
   return join(dataDir, 'log');
 }

@@ -9,10 +9,10 @@ import { checkKey } from './check-key.ts';
 const unfinished = '.part~';
 const readBytes = 256 * 1024;
 
-/** Staging in a directory, which is made when it is not there. A write that dies leaves a file that nobody sees. */
+/** Staging in a directory, which is made when it is not there; what is made only this user may read. A write that dies leaves a file that nobody sees. */
 export async function openDirStaging(dir: string): Promise<Staging> {
   const root = resolve(dir);
-  await mkdir(root, { recursive: true });
+  await mkdir(root, { recursive: true, mode: 0o700 });
   const pathOf = (key: string): string => join(root, checkKey(key));
   return {
     description: `the directory ${dir}`,
@@ -31,10 +31,10 @@ export async function openDirStaging(dir: string): Promise<Staging> {
 }
 
 async function writeFile(path: string, chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<Written> {
-  const made = await mkdir(dirname(path), { recursive: true });
+  const made = await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const temporary = `${path}${unfinished}${randomUUID()}`;
   try {
-    const file = await open(temporary, 'wx');
+    const file = await open(temporary, 'wx', 0o600);
     const written = await writeAll(file, chunks).finally(() => file.close());
     await rename(temporary, path);
     await syncDirs(dirname(path), made);

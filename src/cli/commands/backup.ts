@@ -1,0 +1,27 @@
+import type { Command } from 'commander';
+import { addBucketOptions, countsText, placeFrom, runBackupJob, type BucketOptions } from '../backup-options.ts';
+import { numberText } from '../progress-line.ts';
+import { addSettingOptions, settingsFrom } from '../setting-options.ts';
+import type { Terminal } from '../terminal.ts';
+
+interface BackupOptions extends BucketOptions {
+  readonly to: string;
+}
+
+/** Copies a data directory while the service works on it, or without one. */
+export function backupCommand(parent: Command, terminal: Terminal): void {
+  const command = addSettingOptions(parent.command('backup').option('--json', 'print JSON'), ['dataDir', 'logLevel']);
+  addBucketOptions(command.requiredOption('--to <place>', 'an empty directory, or s3://bucket/prefix'))
+    .description('copy a data directory as it is at one moment, with the service at work or not; checked')
+    .action(async (options: BackupOptions) => {
+      const { settings } = settingsFrom(options, terminal.process);
+      const report = await runBackupJob(settings, terminal, async (job) => {
+        const { backupDataDir } = await import('../../service/backup.ts');
+        return await backupDataDir(settings, placeFrom(options.to, options), job);
+      });
+      if (options.json === true) return terminal.json(report);
+      const { files, bytes, counts, taken_at: at } = report;
+      terminal.data(`${options.to} is whole: ${numberText(files)} files, ${numberText(bytes)} bytes, as of ${at}`);
+      terminal.data(countsText(counts));
+    });
+}

@@ -1,0 +1,97 @@
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { tempChdb, type TempChdb } from '../../../test/support/chdb.ts';
+import { countRows, insertRows, newProject, testRow } from '../conformance.ts';
+import { createEventsSnapshot } from './events-snapshot.ts';
+
+let source: TempChdb;
+let root: string;
+beforeAll(async () => {
+  source = await tempChdb();
+  root = await mkdtemp(join(tmpdir(), 'events-snapshot-'));
+});
+afterAll(async () => {
+  await source.close();
+  await rm(root, { recursive: true, force: true });
+});
+
+function filesBelow(dir: string): string[] {
+  return readdirSync(dir, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name));
+}
+
+it('a snapshot of an engine at work opens with what was stored by then, and drops a repetition of it', async () => {
+  const project = newProject();
+  await insertRows(source.store, 'first', [testRow(project, { keyDay: 10_000 }), testRow(project, { keyDay: 20_000 })]);
+  const place = join(root, 'at-work');
+  const snapshot = createEventsSnapshot(source.dir, join(place, 'events'));
+  snapshot.gather();
+  const second = [testRow(project, { keyDay: 10_000 })];
+  await insertRows(source.store, 'second', second);
+  snapshot.settle();
+  const later = [testRow(project, { keyDay: 10_000 })];
+  await insertRows(source.store, 'later', later);
+  snapshot.finish();
+  const copy = await tempChdb({}, place);
+  try {
+    expect(await countRows(copy.store, project)).toEqual({ all: 3, shown: 3 });
+    await insertRows(copy.store, 'second', second);
+    expect(await countRows(copy.store, project)).toEqual({ all: 3, shown: 3 });
+    // What came after the moment is new to it.
+    await insertRows(copy.store, 'later', later);
+    expect(await countRows(copy.store, project)).toEqual({ all: 4, shown: 4 });
+  } finally {
+    await copy.close();
+  }
+  expect(await countRows(source.store, project)).toEqual({ all: 4, shown: 4 });
+});
+
+it('the token of rows that are not in the snapshot is not in it either', async () => {
+  const project = newProject();
+  await insertRows(source.store, 'in', [testRow(project, { keyDay: 11_000 })]);
+  const rows = [testRow(project, { keyDay: 12_000 })];
+  await insertRows(source.store, 'out', rows);
+  // As at the moment in which the engine has written the token, and the part has no name yet.
+  const torn = join(root, 'torn-source');
+  const snapshotOfAll = createEventsSnapshot(source.dir, torn);
+  snapshotOfAll.settle();
+  const part = readdirSync(torn, { recursive: true, encoding: 'utf8' }).find((path) =>
+    /\/200211_\d+_\d+_0$/.test(path),
+  );
+  await rm(join(torn, part ?? ''), { recursive: true });
+  const place = join(root, 'torn');
+  const snapshot = createEventsSnapshot(torn, join(place, 'events'));
+  snapshot.settle();
+  snapshot.finish();
+  const copy = await tempChdb({}, place);
+  try {
+    expect(await countRows(copy.store, project)).toEqual({ all: 1, shown: 1 });
+    await insertRows(copy.store, 'out', rows);
+    expect(await countRows(copy.store, project)).toEqual({ all: 2, shown: 2 });
+  } finally {
+    await copy.close();
+  }
+});
+
+it('parts are linked, and what the engine goes on writing is copied', async () => {
+  const project = newProject();
+  for (const token of ['m1', 'm2', 'm3']) {
+    await insertRows(source.store, token, [testRow(project, { keyDay: 15_000 })]);
+  }
+  const place = join(root, 'linked');
+  const first = createEventsSnapshot(source.dir, place);
+  first.settle();
+  first.finish();
+  const data = filesBelow(place).filter((file) => file.endsWith('data.bin'));
+  expect(data.length).toBeGreaterThan(2);
+  expect(data.every((file) => statSync(file).nlink > 1)).toBe(true);
+  expect(existsSync(join(place, 'status'))).toBe(false);
+  const logs = filesBelow(place).filter((file) => file.includes('deduplication_log_'));
+  expect(logs.length).toBeGreaterThan(0);
+  // The engine goes on writing its own.
+  expect(logs.every((file) => statSync(file).nlink === 1 && readFileSync(file, 'utf8').includes('\t'))).toBe(true);
+});

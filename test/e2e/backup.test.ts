@@ -1,0 +1,293 @@
+/**
+ * Real: the whole program as separate processes, SQLite, chDB, HTTP. Doubled: the bucket (test/support/bucket-server.ts).
+ * The ledger (test/support/ledger.ts) is the oracle.
+ */
+import { existsSync, readdirSync } from 'node:fs';
+import { mkdir, readFile, stat, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { testBucketServer } from '../support/bucket-server.ts';
+import { tempChdb } from '../support/chdb.ts';
+import { spawnCommand, type Finished } from '../support/command.ts';
+import { compareWithLedger, Ledger, readAllEvents } from '../support/ledger.ts';
+import { apiGet, startServer, tempDataDir, untilStored, type TestServer } from '../support/server.ts';
+
+interface Report {
+  readonly files: number;
+  readonly held_ms: number;
+  readonly counts: {
+    readonly events: readonly { readonly project: number; readonly month: number; readonly events: number }[];
+    readonly waiting: { readonly live: { readonly events: number }; readonly historical: { readonly events: number } };
+  };
+}
+interface PersonPage {
+  readonly results: readonly { distinct_ids: string[] }[];
+}
+
+const failing = (failAt: string) => ({ MILLRACE_FAIL_AT: failAt, MILLRACE_ALLOW_FAILPOINTS: 'true' });
+
+function reportOf({ code, stdout, stderr }: Finished): Report {
+  if (code !== 0) throw new Error(`expected the command to end well, got ${code}: ${stderr}`);
+  return JSON.parse(stdout) as Report;
+}
+
+const backup = (dataDir: string, to: string, env = {}): Promise<Finished> =>
+  spawnCommand(['backup', '--data-dir', dataDir, '--to', to, '--json'], { env });
+const restore = (from: string, dataDir: string, env = {}): Promise<Finished> =>
+  spawnCommand(['restore', '--data-dir', dataDir, '--from', from, '--json'], { env });
+
+/** Everything acknowledged is there once, with its person, and counted once. */
+async function expectExact(server: TestServer, ledger: Ledger): Promise<void> {
+  const events = [...ledger.sent.values()].filter(({ uuid }) => ledger.acknowledged.has(uuid));
+  const historical = events.filter((event) => event.historical).length;
+  await untilStored(server, { standard: events.length - historical, historical });
+  expect(compareWithLedger(ledger, await readAllEvents(server))).toEqual([]);
+  for (const distinctId of new Set(events.map((event) => event.distinct_id))) {
+    const page = await apiGet<PersonPage>(server, `/api/projects/@current/persons/?distinct_id=${distinctId}`);
+    expect(page.results.map((person) => person.distinct_ids)).toEqual([[distinctId]]);
+  }
+}
+
+/** Rows that lie there, hidden ones too, and events that reads show, of a directory that nobody works in. */
+async function rowsIn(dataDir: string): Promise<{ rows: number; shown: number }> {
+  const chdb = await tempChdb({}, dataDir);
+  try {
+    const count = async (final: string): Promise<number> =>
+      Number((await chdb.store.query<{ n: string }>(`SELECT count() AS n FROM events ${final}`))[0]?.n);
+    return { rows: await count(''), shown: await count('FINAL') };
+  } finally {
+    await chdb.close();
+  }
+}
+
+it('a backup under load that was killed and taken again restores every event acknowledged before it began, once, and the restored service goes on', async () => {
+  await using dataDir = await tempDataDir();
+  await using place = await tempDataDir();
+  const [to, restored] = [join(place.path, 'backup'), join(place.path, 'restored')];
+  const ledger = new Ledger();
+  const server = await startServer(dataDir.path);
+  const stop = new AbortController();
+  const sending = ledger.sendUntilDown(server, 3, stop.signal, 20);
+  await delay(1500);
+
+  const killed = await backup(dataDir.path, to, failing('backup_file:20'));
+  expect(killed.code).toBeNull();
+  const refused = await restore(to, restored);
+  expect(refused.stderr).toContain('got one that was not taken to the end');
+  expect([refused.code, existsSync(restored)]).toEqual([1, false]);
+
+  const before = new Set(ledger.acknowledged.keys());
+  const taken = reportOf(await backup(dataDir.path, to));
+  expect(taken.files).toBeGreaterThan(20);
+  expect(readdirSync(join(dataDir.path, 'backup'))).toEqual(['lock.sqlite']);
+  await delay(300);
+  stop.abort();
+  await sending;
+  expect(ledger.acknowledged.size).toBeGreaterThan(before.size);
+  await expectExact(server, ledger);
+  await server.terminate();
+
+  const report = reportOf(await restore(to, restored));
+  expect(report.counts).toEqual(taken.counts);
+  const again = await startServer(restored);
+  await untilDrained(again);
+  const found = await readAllEvents(again);
+  // Some of those that wait are stored already: their range was begun.
+  const { live, historical } = report.counts.waiting;
+  const stored = report.counts.events.reduce((sum, { events }) => sum + events, 0);
+  expect(found.length).toBeGreaterThanOrEqual(stored);
+  expect(found.length).toBeLessThanOrEqual(stored + live.events + historical.events);
+  const there = new Set(found.map(({ id }) => id));
+  expect(there.size).toBe(found.length);
+  expect([...before].filter((uuid) => !there.has(uuid))).toEqual([]);
+  expect(found.filter(({ id }) => !ledger.sent.has(id))).toEqual([]);
+  expect(await totalOf(again)).toBe(found.length);
+
+  // New events, numbered behind those that the backup had.
+  const later = new Ledger();
+  const more = new AbortController();
+  const goingOn = later.sendUntilDown(again, 2, more.signal, 20);
+  await delay(700);
+  more.abort();
+  await goingOn;
+  expect(later.acknowledged.size).toBeGreaterThan(0);
+  await untilDrained(again);
+  expect(await totalOf(again)).toBe(found.length + later.acknowledged.size);
+  expect(
+    compareWithLedger(
+      later,
+      (await readAllEvents(again)).filter(({ id }) => later.sent.has(id)),
+    ),
+  ).toEqual([]);
+  await again.terminate();
+}, 240_000);
+
+async function totalOf(server: TestServer): Promise<number> {
+  const { total } = await untilStored(server, {});
+  return total.standard + total.historical;
+}
+
+/** Until nothing waits in the log. */
+async function untilDrained(server: TestServer): Promise<void> {
+  const deadline = Date.now() + 60_000;
+  for (;;) {
+    const text = await (await fetch(`${server.url}/metrics`)).text();
+    const waiting = [...text.matchAll(/^millrace_buffer_events\{[^}]*\} (\d+)/gm)].map(([, events]) => Number(events));
+    if (waiting.length > 0 && waiting.every((events) => events === 0)) return;
+    if (Date.now() > deadline) throw new Error(`expected nothing to wait, got ${waiting.join(', ')} events`);
+    await delay(100);
+  }
+}
+
+it('a range that was inserted and not committed when the backup was taken is stored once by the restored service', async () => {
+  await using dataDir = await tempDataDir();
+  await using place = await tempDataDir();
+  const [to, restored] = [join(place.path, 'backup'), join(place.path, 'restored')];
+  const ledger = new Ledger();
+  const dying = await startServer(dataDir.path, failing('after_insert:3'));
+  while (dying.child.signalCode === null && dying.child.exitCode === null) {
+    await ledger.sendUntilDown(dying, 3, new AbortController().signal, 20);
+    // It may refuse for a moment.
+    await delay(100);
+  }
+  expect(dying.child.signalCode).toBe('SIGKILL');
+
+  const taken = reportOf(await backup(dataDir.path, to));
+  expect(taken.counts.waiting.live.events + taken.counts.waiting.historical.events).toBeGreaterThan(0);
+  reportOf(await restore(to, restored));
+  const server = await startServer(restored);
+  await ledger.settle(server);
+  await expectExact(server, ledger);
+  await server.terminate();
+  const { rows, shown } = await rowsIn(restored);
+  // What the ledger sent twice lies there twice; what the pipeline stored twice does not.
+  expect(shown).toBe(ledger.acknowledged.size);
+  const original = await startServer(dataDir.path);
+  await ledger.settle(original);
+  await expectExact(original, ledger);
+  await original.terminate();
+  expect(rows).toBeLessThanOrEqual((await rowsIn(dataDir.path)).rows);
+}, 180_000);
+
+it('a backup in a bucket restores; one that is damaged or not whole is refused before anything is written', async () => {
+  await using dataDir = await tempDataDir();
+  await using place = await tempDataDir();
+  await using bucket = await testBucketServer({ bucket: 'backups', accessKeyId: 'AKIDEXAMPLE', pageSize: 7 });
+  const env = {
+    AWS_ACCESS_KEY_ID: 'AKIDEXAMPLE',
+    AWS_SECRET_ACCESS_KEY: 'secret',
+    AWS_ENDPOINT_URL: bucket.endpoint,
+  };
+  const ledger = new Ledger();
+  const server = await startServer(dataDir.path);
+  const stop = new AbortController();
+  const sending = ledger.sendUntilDown(server, 2, stop.signal, 50);
+  await delay(600);
+  stop.abort();
+  await sending;
+  await mkdir(join(dataDir.path, 'import-uploads/1'), { recursive: true });
+  await writeFile(join(dataDir.path, 'import-uploads/1/Ärger & Co = 1.ndjson'), 'x');
+  const to = 's3://backups/nightly';
+  const taken = reportOf(await backup(dataDir.path, to, env));
+  expect((await backup(dataDir.path, to, env)).stderr).toContain('with a whole backup; name another one');
+  await server.terminate();
+
+  const restored = join(place.path, 'restored');
+  const broken: readonly (readonly [string, RegExp, (objects: Map<string, Buffer>) => void])[] = [
+    [
+      'a byte',
+      /metadata\.sqlite in the backup with SHA-256 \w+, got SHA-256/,
+      (objects) => flip(objects, /metadata\.sqlite$/),
+    ],
+    ['a file', /in the backup with \d+ bytes, got none/, (objects) => objects.delete(keyLike(objects, /data\.bin$/))],
+    [
+      'the manifest',
+      /manifest\.json as "millrace backup" wrote it, got/,
+      (objects) => flip(objects, /manifest\.json$/),
+    ],
+    [
+      'no manifest',
+      /expected a backup in the bucket backups below nightly\/, got none/,
+      (objects) => objects.delete('nightly/manifest.json'),
+    ],
+  ];
+  const whole = new Map(bucket.objects);
+  for (const [, sentence, damage] of broken) {
+    damage(bucket.objects);
+    const { code, stderr } = await restore(to, restored, env);
+    expect(stderr).toMatch(sentence);
+    expect([code, existsSync(restored)]).toEqual([1, false]);
+    bucket.objects.clear();
+    for (const [key, bytes] of whole) bucket.objects.set(key, bytes);
+  }
+  expect(reportOf(await restore(to, restored, env)).counts).toEqual(taken.counts);
+  expect(await readFile(join(restored, 'import-uploads/1/Ärger & Co = 1.ndjson'), 'utf8')).toBe('x');
+  expect((await stat(join(restored, 'metadata.sqlite'))).mode & 0o777).toBe(0o600);
+  const again = await startServer(restored);
+  await expectExact(again, ledger);
+  await again.terminate();
+}, 180_000);
+
+function keyLike(objects: Map<string, Buffer>, pattern: RegExp): string {
+  const key = [...objects.keys()].find((each) => pattern.test(each));
+  if (key === undefined) throw new Error(`expected an object like ${pattern}, got none`);
+  return key;
+}
+
+function flip(objects: Map<string, Buffer>, pattern: RegExp): void {
+  const key = keyLike(objects, pattern);
+  const bytes = Buffer.from(objects.get(key) ?? '');
+  bytes[bytes.length >> 1] = (bytes[bytes.length >> 1] ?? 0) ^ 1;
+  objects.set(key, bytes);
+}
+
+it('a restore that was killed keeps the service from starting until the same restore has ended; a directory in use is refused', async () => {
+  await using dataDir = await tempDataDir();
+  await using place = await tempDataDir();
+  const [to, restored] = [join(place.path, 'backup'), join(place.path, 'restored')];
+  const ledger = new Ledger();
+  const server = await startServer(dataDir.path);
+  const stop = new AbortController();
+  const sending = ledger.sendUntilDown(server, 2, stop.signal, 50);
+  await delay(400);
+  stop.abort();
+  await sending;
+  await server.terminate();
+  reportOf(await backup(dataDir.path, to));
+  expect((await stat(join(to, 'manifest.json'))).mode & 0o077).toBe(0);
+
+  const used = await restore(to, dataDir.path);
+  expect([used.code, used.stderr]).toEqual([1, expect.stringContaining('expected an empty directory, got')]);
+  for (const place_ of ['restore_file:10', 'restore_counted']) {
+    expect((await restore(to, restored, failing(place_))).code).toBeNull();
+    await expect(startServer(restored)).rejects.toThrow(/"millrace restore" has begun to fill/);
+    expect((await backup(restored, join(place.path, 'other'))).stderr).toMatch(/has begun to fill/);
+  }
+  reportOf(await restore(to, restored));
+  const again = await startServer(restored);
+  await expectExact(again, ledger);
+  await again.terminate();
+}, 180_000);
+
+it('a copy whose stores are damaged is never written as a backup', async () => {
+  await using dataDir = await tempDataDir();
+  await using place = await tempDataDir();
+  const ledger = new Ledger();
+  const server = await startServer(dataDir.path);
+  const stop = new AbortController();
+  const sending = ledger.sendUntilDown(server, 2, stop.signal, 50);
+  await delay(600);
+  stop.abort();
+  await sending;
+  await expectExact(server, ledger);
+  await server.terminate();
+  const part = readdirSync(join(dataDir.path, 'events'), { recursive: true, encoding: 'utf8' }).find((path) =>
+    /\/20\d{4}_\d+_\d+_\d+\/checksums\.txt$/.test(path),
+  );
+  await truncate(join(dataDir.path, 'events', part ?? ''), 3);
+  const to = join(place.path, 'backup');
+  const { code, stderr } = await backup(dataDir.path, to);
+  expect(stderr).toContain('damaged parts of the table events');
+  expect([code, existsSync(join(to, 'manifest.json'))]).toEqual([1, false]);
+}, 120_000);
