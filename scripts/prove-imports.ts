@@ -138,7 +138,7 @@ function startImporter(to: string): Importer {
       'import',
       slug,
       file,
-      ...flags({ to, 'api-key': projectKey, 'personal-api-key': personalKey }),
+      ...flags({ to, 'project-key': projectKey, 'api-key': personalKey }),
       ...flags({ 'state-dir': join(dir, 'state'), 'rejected-max': '50%' }),
       '--json',
       ...Object.entries(options).flatMap(([key, value]) => ['--format-option', `${key}=${value}`]),

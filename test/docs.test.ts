@@ -56,6 +56,7 @@ describe('the pages written by hand', () => {
       'MILLRACE_URL',
       'MILLRACE_API_KEY',
       'MILLRACE_PROJECT_API_KEY',
+      'MILLRACE_PROFILE',
       // Read by test/compat.test.ts.
       'MILLRACE_PUBLISHED_PLUGINS',
       'MILLRACE_TEST_KILLS',

@@ -68,7 +68,7 @@ export async function importSample(service: Service, options: SampleOptions): Pr
   });
   const report = join(directory, `${index}.json`);
   const args = ['import', 'run', sample.format, sample.file, '--to', service.url];
-  args.push('--api-key', project.body.api_token, '--personal-api-key', service.key, '--rejected-max', '100%');
+  args.push('--project-key', project.body.api_token, '--api-key', service.key, '--rejected-max', '100%');
   args.push('--no-progress', '--report', report, '--state-dir', join(directory, String(index)));
   for (const option of sample.options ?? []) args.push('--format-option', option);
   args.push(...(sample.arguments ?? []));

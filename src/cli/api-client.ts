@@ -97,7 +97,10 @@ function errorOf(response: Response, text: string, withKey: boolean): CommandErr
   const requestId = response.headers.get('x-request-id');
   const where = requestId === null ? '' : ` (request ${requestId})`;
   if (response.status === 401 && !withKey) {
-    return new CommandError('auth', `${detail} Give --api-key or MILLRACE_API_KEY; "millrace keys create" makes one.`);
+    return new CommandError(
+      'auth',
+      `${detail} Give --api-key, MILLRACE_API_KEY or --profile; "millrace keys create" makes one.`,
+    );
   }
   if (response.status === 401 || response.status === 403) return new CommandError('auth', `${detail}${where}`);
   if (response.status === 404) return new CommandError('notFound', `${detail}${where}`);

@@ -2,6 +2,7 @@ import { Option, type Command } from 'commander';
 import { createApiClient, type ApiClient, type ApiQuery } from './api-client.ts';
 import { CommandError } from './exit-codes.ts';
 import { addOutputOptions, type OutputOptions } from './output.ts';
+import { addProfileOption } from './profiles/take-profile.ts';
 
 export interface ServiceOptions {
   readonly url: string;
@@ -24,10 +25,20 @@ export function addServiceOptions(
   command: Command,
   project = new Option('--project <id>', 'number of the project, or @current').default('@current'),
 ): Command {
-  return command
-    .addOption(new Option('--url <url>', 'address of the service').env('MILLRACE_URL').default(defaultUrl))
-    .addOption(new Option('--api-key <key>', 'personal API key (phx_…)').env('MILLRACE_API_KEY'))
-    .addOption(project);
+  command.addOption(new Option('--url <url>', 'address of the service').env('MILLRACE_URL').default(defaultUrl));
+  return addProfileOption(addApiKeyOption(command)).addOption(project);
+}
+
+/** `--api-key`, which is the personal key wherever it is an option. */
+export function addApiKeyOption(command: Command): Command {
+  const option = new Option('--api-key <key>', 'personal API key (phx_…) of the service; @file reads it');
+  return command.addOption(option.env('MILLRACE_API_KEY'));
+}
+
+/** `--project-key`, for commands that send events. */
+export function addProjectKeyOption(command: Command): Command {
+  const option = new Option('--project-key <key>', 'project key (phc_…) of the service; @file reads it');
+  return command.addOption(option.env('MILLRACE_PROJECT_API_KEY'));
 }
 
 export interface ProjectApi extends ApiClient {
@@ -37,10 +48,13 @@ export interface ProjectApi extends ApiClient {
 
 /** Errors: usage. */
 export function projectApi({ url, apiKey, project }: ServiceOptions): ProjectApi {
-  if (!/^(\d{1,9}|@current)$/.test(project)) {
-    throw new CommandError('usage', `--project: expected the number of a project or @current, got: ${project}`);
-  }
-  return { ...createApiClient(url, apiKey), root: `/api/projects/${project}` };
+  return { ...createApiClient(url, apiKey), root: `/api/projects/${checkedProject(project)}` };
+}
+
+/** Errors: usage. */
+export function checkedProject(project: string): string {
+  if (/^(\d{1,9}|@current)$/.test(project)) return project;
+  throw new CommandError('usage', `--project: expected the number of a project or @current, got: ${project}`);
 }
 
 /** Every record of a list, however many pages it has. */

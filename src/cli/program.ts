@@ -26,12 +26,14 @@ import { loginCommand } from './commands/login.ts';
 import { moveCommand } from './commands/move.ts';
 import { openapiCommand } from './commands/openapi.ts';
 import { pluginsCommand } from './commands/plugins.ts';
+import { profilesCommand } from './commands/profiles.ts';
 import { projectsCommand } from './commands/projects.ts';
 import { restoreCommand } from './commands/restore.ts';
 import { sendCommand } from './commands/send.ts';
 import { serveCommand } from './commands/serve.ts';
 import { transformationCommand } from './commands/transformation.ts';
 import { usersCommand } from './commands/users.ts';
+import { settleOptions } from './settle-options.ts';
 import type { Terminal } from './terminal.ts';
 
 const defaultHelpWidth = 80;
@@ -57,6 +59,7 @@ const commands = [
   agreementsCommand,
   noticesCommand,
   activityCommand,
+  profilesCommand,
   loginCommand,
   usersCommand,
   keysCommand,
@@ -81,6 +84,7 @@ export function buildProgram(terminal: Terminal): Command {
     .helpOption('-h, --help', 'show help')
     .helpCommand('help [command]', 'show help for a command')
     .addHelpText('after', '\nExit codes and all options: docs/reference/cli.md')
+    .hook('preAction', (_, command) => settleOptions(command, terminal))
     .configureOutput(outputOf(terminal.process));
   for (const add of commands) add(program, terminal);
   // Settings are inherited when a command is made; these two reach every command, whenever it was made.

@@ -9,7 +9,7 @@ describe('millrace import into the real service', () => {
     await using data = await tempDataDir();
     const server = await startServer(data.path);
     await using made = await newImport();
-    const args = ['--api-key', projectKey, '--personal-api-key', personalKey];
+    const args = ['--project-key', projectKey, '--api-key', personalKey];
     let child: ChildProcess | undefined;
     const killed = made.spawn(server.url, [...args, '--speed', '1500'], { onStart: (started) => (child = started) });
     // Something is stored, and more is on its way.

@@ -109,21 +109,21 @@ interface Row {
 }
 
 const own = ({ server }: Scene): string[] => ['--to', server.url];
-const keyed = (scene: Scene): string[] => [...own(scene), '--api-key', projectKey];
-const whole = (scene: Scene): string[] => [...keyed(scene), '--personal-api-key', personalKey];
+const keyed = (scene: Scene): string[] => [...own(scene), '--project-key', projectKey];
+const whole = (scene: Scene): string[] => [...keyed(scene), '--api-key', personalKey];
 const below = (path: string): Row => ({
-  args: (on) => ['mixpanel', on.file, '--to', on.server.url + path, '--api-key', projectKey],
+  args: (on) => ['mixpanel', on.file, '--to', on.server.url + path, '--project-key', projectKey],
   code: 'target_base_path',
   says: /expected an address below which \/batch\/ takes events/,
   advises: /give --to http:\/\/127\.0\.0\.1:\d+, where/,
 });
 const elsewhere = (to: keyof Scene['urls'], row: Omit<Row, 'args'>): Row => ({
   ...row,
-  args: (on) => ['mixpanel', on.file, '--to', on.urls[to], '--api-key', projectKey],
+  args: (on) => ['mixpanel', on.file, '--to', on.urls[to], '--project-key', projectKey],
 });
 const withKey = (key: (on: Scene) => string, row: Omit<Row, 'args' | 'ends'>): Row => ({
   ...row,
-  args: (on) => ['mixpanel', on.file, ...keyed(on), '--personal-api-key', key(on)],
+  args: (on) => ['mixpanel', on.file, ...keyed(on), '--api-key', key(on)],
   ends: 'auth',
 });
 const from = (args: (on: Scene) => readonly string[] | Promise<readonly string[]>, row: Omit<Row, 'args'>): Row => ({
@@ -142,14 +142,14 @@ const s3 = (id: string, prefix: string) => (on: Scene) => {
 
 const rows: Readonly<Record<string, Row>> = {
   'a wrong project key': {
-    args: (on) => ['mixpanel', on.file, ...own(on), '--api-key', 'phc_wrong'],
+    args: (on) => ['mixpanel', on.file, ...own(on), '--project-key', 'phc_wrong'],
     code: 'project_key_unknown',
     says: /does not know the project key/,
-    advises: /--api-key: "millrace projects list" shows it/,
+    advises: /--project-key: "millrace projects list" shows it/,
     ends: 'auth',
   },
   'a personal key in place of the project key': {
-    args: (on) => ['mixpanel', on.file, ...own(on), '--api-key', personalKey],
+    args: (on) => ['mixpanel', on.file, ...own(on), '--project-key', personalKey],
     code: 'project_key_unknown',
     says: /personal_api_key/,
     ends: 'auth',
@@ -157,7 +157,7 @@ const rows: Readonly<Record<string, Row>> = {
   'a wrong personal key': withKey(() => 'phx_wrong', {
     code: 'personal_key_refused',
     says: /does not take the personal API key/,
-    advises: /--personal-api-key: "millrace keys create --scope query:read project:read" makes one/,
+    advises: /--api-key: "millrace keys create --scope query:read project:read" makes one/,
   }),
   'a personal key that may not read events': withKey((on) => on.keys.noQuery, {
     code: 'personal_key_scope',
@@ -170,7 +170,7 @@ const rows: Readonly<Record<string, Row>> = {
   'a personal key of another project': withKey((on) => on.keys.otherProject, {
     code: 'personal_key_project',
     says: /does not see the project/,
-    advises: /--api-key and --personal-api-key of the same project/,
+    advises: /--project-key and --api-key of the same project/,
   }),
   'the address of the API': below('/api'),
   'the address of a project': below('/api/projects/1'),
@@ -187,7 +187,7 @@ const rows: Readonly<Record<string, Row>> = {
     ends: 'unreachable',
   }),
   'https where http is spoken': {
-    args: (on) => ['mixpanel', on.file, '--to', on.server.url.replace('http:', 'https:'), '--api-key', projectKey],
+    args: (on) => ['mixpanel', on.file, '--to', on.server.url.replace('http:', 'https:'), '--project-key', projectKey],
     code: 'target_unreachable',
     says: /cannot be reached \(ERR_SSL/,
     ends: 'unreachable',

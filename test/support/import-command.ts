@@ -41,7 +41,7 @@ export async function newImport(lines: readonly string[] = mixpanelLines()): Pro
   await ageFile(file);
   const state = join(dir, 'state');
   const command = (url: string): string[] => {
-    const words = ['import', 'mixpanel', file, '--to', url, '--api-key', 'phc_test'];
+    const words = ['import', 'mixpanel', file, '--to', url, '--project-key', 'phc_test'];
     return [...words, '--state-dir', state, '--json'];
   };
   return {

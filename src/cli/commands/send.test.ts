@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 const send = (url: string, ...args: string[]): Promise<Finished> =>
-  runCommand(['send', ...args, '--url', url, '--api-key', 'phc_test', '--json']);
+  runCommand(['send', ...args, '--url', url, '--project-key', 'phc_test', '--json']);
 
 function segmentLines(count: number): string {
   const messages = Array.from({ length: count }, (_, index) => ({
@@ -79,7 +79,7 @@ describe('millrace send', () => {
     const rejected = join(folder, 'rejected.ndjson');
     const input = '{"event":"a","distinct_id":"1"}\n{"event":"b","distinct_id":"1"}\nnot json\n[1]\n';
     const { code, stdout, stderr } = await runCommand(
-      ['send', '-', '--url', endpoint.url, '--api-key', 'phc_test', '--rejected', rejected],
+      ['send', '-', '--url', endpoint.url, '--project-key', 'phc_test', '--rejected', rejected],
       { input },
     );
     expect(stdout).toContain('read  4\naccepted  1\nrejected  1\nunreadable  2\n');
@@ -106,7 +106,7 @@ describe('millrace send', () => {
   it('a batch object that calls itself history is not sent as live events by oversight', async () => {
     await using endpoint = await startEndpoint(() => 'keep');
     const input = '{"historical_migration":true,"batch":[{"event":"a","distinct_id":"1"}]}';
-    const args = ['send', '-', '--url', endpoint.url, '--api-key', 'phc_test'];
+    const args = ['send', '-', '--url', endpoint.url, '--project-key', 'phc_test'];
     expect((await runCommand(args, { input })).code).toBe(exitCodes.usage.code);
     expect(endpoint.batches).toEqual([]);
     expect((await runCommand([...args, '--historical'], { input })).code).toBe(0);
@@ -120,7 +120,7 @@ describe('millrace send', () => {
     const file = join(folder, 'long.ndjson');
     await writeFile(file, segmentLines(1500));
     const finished = await runCommand(
-      ['send', file, '--from', 'segment', '--url', endpoint.url, '--api-key', 'phc_test', '--json'],
+      ['send', file, '--from', 'segment', '--url', endpoint.url, '--project-key', 'phc_test', '--json'],
       {
         onStart: (command) => {
           const waitForSecond = setInterval(() => {
@@ -139,7 +139,7 @@ describe('millrace send', () => {
     await using endpoint = await startEndpoint(() => ({ status: 401, body: { detail: 'no such project key' } }));
     const bin = fileURLToPath(new URL('../../../bin/millrace.js', import.meta.url));
     const open = (lines: string): ReturnType<typeof spawn> => {
-      const args = [bin, 'send', '-', '--url', endpoint.url, '--api-key', 'phc_test', '--no-progress'];
+      const args = [bin, 'send', '-', '--url', endpoint.url, '--project-key', 'phc_test', '--no-progress'];
       const child = spawn(process.execPath, args, {
         stdio: ['pipe', 'ignore', 'ignore'],
         env: { PATH: '/usr/bin:/bin' },

@@ -4,8 +4,10 @@ import type { NameTable } from '../../imports/formats/format.ts';
 import { findFormat } from '../../imports/formats/registry.ts';
 import { SourceError, SourceWaitError } from '../../imports/source.ts';
 import { checkedUrl } from '../api-client.ts';
-import { defaultUrl } from '../api-options.ts';
+import { addProjectKeyOption, defaultUrl } from '../api-options.ts';
 import { CommandError } from '../exit-codes.ts';
+import { addOldApiKey } from '../old-names.ts';
+import { addProfileOption } from '../profiles/take-profile.ts';
 import { collect, countOf } from '../read-arguments.ts';
 import { createDeliver } from '../send/deliver.ts';
 import { openInput } from '../send/open-input.ts';
@@ -18,7 +20,7 @@ import { printable, type Terminal } from '../terminal.ts';
 
 interface SendCommandOptions extends ConverterArguments {
   readonly url: string;
-  readonly apiKey?: string;
+  readonly projectKey?: string;
   readonly historical?: boolean;
   readonly printNames?: boolean;
   readonly rejected?: string;
@@ -33,8 +35,8 @@ const batchBytesMax = 5_000_000;
 
 /** Sends a file of events to any service that speaks `/batch/`. */
 export function sendCommand(parent: Command, terminal: Terminal): void {
-  parent
-    .command('send')
+  const command = parent.command('send');
+  command
     .description(
       'send a file of events, or of records of another tool: NDJSON, JSON, CSV, Parquet or Avro, plain or compressed',
     )
@@ -42,7 +44,6 @@ export function sendCommand(parent: Command, terminal: Terminal): void {
     .addOption(
       new Option('--url <url>', 'address of the service; /batch/ is added').env('MILLRACE_URL').default(defaultUrl),
     )
-    .addOption(new Option('--api-key <key>', 'project key (phc_…)').env('MILLRACE_PROJECT_API_KEY'))
     .option('--historical', 'mark as a historical migration: own lane, not billed, times taken as they are')
     .addOption(new Option('--from <format>', 'what the records are').choices(sourceFormats).default('events'))
     .addOption(
@@ -63,6 +64,7 @@ export function sendCommand(parent: Command, terminal: Terminal): void {
       if (file === undefined) throw new CommandError('usage', 'expected a file, or - for stdin');
       return send(terminal, file, options);
     });
+  addOldApiKey(addProfileOption(addProjectKeyOption(command)));
 }
 
 /** A format's table of names. Errors: usage. */
@@ -118,15 +120,15 @@ async function send(terminal: Terminal, file: string, options: SendCommandOption
 }
 
 /** Errors: usage. */
-function deliverOptionsOf({ url, apiKey = '', historical, dryRun, retries }: SendCommandOptions) {
-  if (apiKey === '' && dryRun !== true) {
+function deliverOptionsOf({ url, projectKey = '', historical, dryRun, retries }: SendCommandOptions) {
+  if (projectKey === '' && dryRun !== true) {
     throw new CommandError(
       'usage',
-      'expected --api-key or MILLRACE_PROJECT_API_KEY: the project key that "millrace projects list" shows',
+      'expected --project-key or MILLRACE_PROJECT_API_KEY: the key that "millrace projects list" shows',
     );
   }
   const retriesMax = countOf('--retries', retries, 0);
-  return { endpoint: endpointOf(url), projectKey: apiKey, historical: historical === true, retriesMax };
+  return { endpoint: endpointOf(url), projectKey, historical: historical === true, retriesMax };
 }
 
 function endpointOf(url: string): string {

@@ -56,7 +56,7 @@ describe.skipIf(!hasTerminal).concurrent(`an import at a terminal${reason}`, () 
   it('draws one line over and over, Ctrl-C pauses it, and the same command goes on to the end', async () => {
     await using endpoint = await startEndpoint(() => 'keep');
     await using made = await newImport();
-    const to = ['--to', endpoint.url, '--api-key', 'phc_test'];
+    const to = ['--to', endpoint.url, '--project-key', 'phc_test'];
     const paused = await atTerminal(made, [...to, '--speed', '1000'], pressAt('load 3/5  [', ctrlC));
     expect([paused.code, paused.screen]).toEqual([exitCodes.paused.code, expect.stringContaining('paused in load')]);
     // Drawn over, with a bar; what is done has a line of its own.
@@ -72,7 +72,7 @@ describe.skipIf(!hasTerminal).concurrent(`an import at a terminal${reason}`, () 
   it('a second Ctrl-C ends it at once, and the same command goes on: the set is exact', async () => {
     await using endpoint = await startEndpoint(() => 'keep');
     await using made = await newImport();
-    const to = ['--to', endpoint.url, '--api-key', 'phc_test'];
+    const to = ['--to', endpoint.url, '--project-key', 'phc_test'];
     const pressTwice = (): Promise<Seen> => {
       const [first, second] = [pressAt('load 3/5  [', ctrlC), pressAt('Ctrl-C once more', ctrlC)];
       return atTerminal(made, [...to, '--speed', '500'], (screen, child) => {

@@ -82,7 +82,7 @@ async function stagesFor({ db, dir, request, openTransform }: EngineDeps, source
     failpoint: () => {},
     eventBytesMax,
     threads: threadCount(request.threads),
-    targetMissing: 'expected a project key to load with; give --api-key',
+    targetMissing: 'expected a project key to load with; give --project-key',
   });
 }
 
@@ -111,11 +111,11 @@ export function openParts(
 
 function targetOf(
   { id }: Pick<ImportDir, 'id'>,
-  { options, apiKey, personalApiKey }: ImportRequest,
+  { options, projectKey, apiKey: personalApiKey }: ImportRequest,
 ): Target | undefined {
   const { target } = options;
-  if (target.kind !== 'http' || apiKey === undefined || options.last === 'check') return undefined;
-  return openHttpTarget({ url: target.url, apiKey, personalApiKey, runId: id, request: directRequest() });
+  if (target.kind !== 'http' || projectKey === undefined || options.last === 'check') return undefined;
+  return openHttpTarget({ url: target.url, apiKey: projectKey, personalApiKey, runId: id, request: directRequest() });
 }
 
 /** On the disk of the state directory. */

@@ -36,7 +36,18 @@ async function written(dir: string, files: Readonly<Record<string, string>>): Pr
 }
 
 function imported(made: TestImport, path: string, url: string, more: readonly string[] = []): Promise<Finished> {
-  const args = ['import', 'mixpanel', path, '--to', url, '--api-key', 'phc_test', '--state-dir', made.state, '--json'];
+  const args = [
+    'import',
+    'mixpanel',
+    path,
+    '--to',
+    url,
+    '--project-key',
+    'phc_test',
+    '--state-dir',
+    made.state,
+    '--json',
+  ];
   return runCommand([...args, ...more]);
 }
 

@@ -7,7 +7,7 @@ import type { ImportRequest } from './request.ts';
  * may be rejected and whether it ends at the check can change from one command to the next. 16 hex digits; nothing of a secret can
  * be told from them: a slow hash keeps a weak password of a database from being guessed out of a directory's name.
  */
-export function identityOf({ source, paths, settings, options, apiKey = '' }: ImportRequest): string {
+export function identityOf({ source, paths, settings, options, projectKey: apiKey = '' }: ImportRequest): string {
   const { range, format, formatOptions, names, choice, transform, limit, target } = options;
   const code = transform?.hash;
   const what = { source, paths, settings, range, format, formatOptions, names, choice, code, limit, target, apiKey };

@@ -1,6 +1,8 @@
 import { Option, type Command } from 'commander';
 import { formats } from '../../imports/formats/registry.ts';
-import { defaultUrl } from '../api-options.ts';
+import { addApiKeyOption, addProjectKeyOption, defaultUrl } from '../api-options.ts';
+import { addOldName } from '../old-names.ts';
+import { addProfileOption } from '../profiles/take-profile.ts';
 import { addChoiceOptions, type ChoiceOptions } from './choice-options.ts';
 import { collect } from '../read-arguments.ts';
 
@@ -20,8 +22,9 @@ export interface ImportOptions extends RunScopeOptions {
   readonly source: string;
   readonly setting?: readonly string[];
   readonly to: string;
+  readonly projectKey?: string;
+  /** Personal: to read back what is stored. */
   readonly apiKey?: string;
-  readonly personalApiKey?: string;
   readonly formatOption?: readonly string[];
   readonly names?: string;
   readonly transform?: string;
@@ -86,13 +89,12 @@ export function addRangeOptions(command: Command): Command {
 
 /** Where the events go, and how fast. */
 export function addTargetOptions(command: Command): Command {
-  return command
-    .addOption(
-      new Option('--to <url>', 'address of the service; /batch/ is added').env('MILLRACE_URL').default(defaultUrl),
-    )
-    .addOption(new Option('--api-key <key>', 'project key (phc_…) of the target').env('MILLRACE_PROJECT_API_KEY'))
-    .option('--personal-api-key <key>', 'personal API key (phx_…) to read back what is stored; @file reads it')
-    .option('--speed <events>', 'events per second at most; otherwise as fast as the target takes them');
+  command.addOption(
+    new Option('--to <url>', 'address of the service; /batch/ is added').env('MILLRACE_URL').default(defaultUrl),
+  );
+  // With the personal key what is stored is read back.
+  addOldName(addProfileOption(addApiKeyOption(addProjectKeyOption(command))), 'personalApiKey');
+  return command.option('--speed <events>', 'events per second at most; otherwise as fast as the target takes them');
 }
 
 /** How a run goes, and what is shown of it. */

@@ -68,7 +68,7 @@ function wordsFor(topic: string, url: string): string[] {
     '--to',
     url,
   ];
-  return [...words, '--api-key', 'phc_test', '--state-dir', join(dir, topic), '--json'];
+  return [...words, '--project-key', 'phc_test', '--state-dir', join(dir, topic), '--json'];
 }
 
 function settled({ code, stderr }: Finished): void {

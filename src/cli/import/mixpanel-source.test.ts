@@ -47,7 +47,7 @@ it('profiles of groups and a lookup table come from Mixpanel with the events, an
       '2024-01-02',
     ];
     const choices = ['--format-option', 'groups=company_id:company', '--lookup-table', 'sku=source:Products'];
-    const target = ['--to', endpoint.url, '--api-key', 'phc_test', '--state-dir', dir, '--no-preflight', '--json'];
+    const target = ['--to', endpoint.url, '--project-key', 'phc_test', '--state-dir', dir, '--no-preflight', '--json'];
     const given = settings.flatMap((setting) => ['--setting', setting]);
     const done = await runCommand([...words, ...given, ...choices, ...target]);
     expect([done.code, done.stderr]).toEqual([exitCodes.unverified.code, expect.any(String)]);

@@ -3,7 +3,7 @@ import { identityOf } from './identity.ts';
 import { countOf, pairsOf, shareOf, timeOf } from '../read-arguments.ts';
 import { requestOf, type RequestOptions } from './request.ts';
 
-const given: RequestOptions = { source: 'files', to: 'http://127.0.0.1:9/', apiKey: 'phc_secret' };
+const given: RequestOptions = { source: 'files', to: 'http://127.0.0.1:9/', projectKey: 'phc_secret' };
 const request = (more: Partial<RequestOptions> = {}, paths: readonly string[] = ['a.ndjson'], format = 'mixpanel') =>
   requestOf(format, paths, { ...given, ...more }, '/data');
 
@@ -16,7 +16,7 @@ describe('what the command line asks for', () => {
       rejectedMax: '1%',
       speed: '50',
     });
-    expect(made).toMatchObject({ source: 'files', paths: ['/data/a.ndjson'], apiKey: 'phc_secret' });
+    expect(made).toMatchObject({ source: 'files', paths: ['/data/a.ndjson'], projectKey: 'phc_secret' });
     expect(made.options).toEqual({
       range: { from: '2024-01-01T00:00:00.000Z', to: '2024-02-01T12:30:00.000Z' },
       format: 'mixpanel',
@@ -37,7 +37,7 @@ describe('what the command line asks for', () => {
   it.each<[string, Partial<RequestOptions>, readonly string[], string]>([
     ['no paths', {}, [], 'expected files, directories or addresses'],
     ['paths beside another source', { source: 'mixpanel' }, ['a'], 'expected no paths with --source mixpanel'],
-    ['no key', { apiKey: '' }, ['a'], 'expected --api-key'],
+    ['no key', { projectKey: '' }, ['a'], 'expected --project-key'],
     [
       'an end before the beginning',
       { fromDate: '2024-02-01', toDate: '2024-01-01' },
@@ -58,7 +58,7 @@ describe('what the command line asks for', () => {
   });
 
   it('a check needs no key', () => {
-    expect(request({ apiKey: '', check: true }).options.last).toBe('check');
+    expect(request({ projectKey: '', check: true }).options.last).toBe('check');
   });
 
   it.each(['1%', '0.01', '1 %', '0', '100%', '0.5%'])('%s is a share', (text) => {
@@ -93,7 +93,7 @@ describe('the same import', () => {
   it('is known by what it brings where; how fast and how far does not matter', () => {
     const one = identityOf(request());
     expect(one).toMatch(/^[0-9a-f]{16}$/);
-    for (const more of [{}, { speed: '10' }, { rejectedMax: '5%' }, { check: true }, { personalApiKey: 'phx_1' }]) {
+    for (const more of [{}, { speed: '10' }, { rejectedMax: '5%' }, { check: true }, { apiKey: 'phx_1' }]) {
       expect(identityOf(request(more))).toBe(one);
     }
   });
@@ -106,7 +106,7 @@ describe('the same import', () => {
       request({ fromDate: '2024-01-01' }),
       request({ limit: '5' }),
       request({ to: 'http://127.0.0.1:10' }),
-      request({ apiKey: 'phc_other' }),
+      request({ projectKey: 'phc_other' }),
       request({ setting: ['a=b'] }),
     ].map(identityOf);
     expect(new Set([identityOf(request()), ...others]).size).toBe(9);

@@ -10,7 +10,7 @@ import { CommandError } from '../exit-codes.ts';
 import { createFormatReader, namesIn } from '../format-reader.ts';
 import { choiceOf, type ChoiceOptions } from './choice-options.ts';
 import { trialRecords, type ImportOptions, type RunScopeOptions } from './import-options.ts';
-import { countOf, pairsOf, shareOf, textOrFile, timeOf } from '../read-arguments.ts';
+import { countOf, pairsOf, shareOf, timeOf } from '../read-arguments.ts';
 
 /** Code that is to change the events. */
 export interface AskedTransform {
@@ -30,8 +30,9 @@ export interface ImportRequest {
   /** As the command names it; what it is has to be read first, see transform-here.ts. */
   readonly transform: AskedTransform | undefined;
   /** Undefined where nothing is sent. */
+  readonly projectKey: string | undefined;
+  /** Undefined: what is stored is not read back. */
   readonly apiKey: string | undefined;
-  readonly personalApiKey: string | undefined;
   /** In which records are checked; 0: as many as fit the machine. */
   readonly threads: number;
 }
@@ -55,10 +56,10 @@ export function requestOf(slug: string, paths: readonly string[], given: Request
     );
   }
   const last = given.check === true ? 'check' : 'report';
-  if (last === 'report' && (given.apiKey ?? '') === '') {
+  if (last === 'report' && (given.projectKey ?? '') === '') {
     throw new CommandError(
       'usage',
-      'expected --api-key or MILLRACE_PROJECT_API_KEY: the project key that "millrace projects list" shows (or --check)',
+      'expected --project-key or MILLRACE_PROJECT_API_KEY: the key that "millrace projects list" shows (or --check)',
     );
   }
   return {
@@ -79,10 +80,9 @@ export function requestOf(slug: string, paths: readonly string[], given: Request
       preflight: false,
     },
     transform: transformOf(given, cwd),
+    projectKey: given.projectKey,
     apiKey: given.apiKey,
     threads: countOf('--threads', given.threads ?? '0', 0),
-    personalApiKey:
-      given.personalApiKey === undefined ? undefined : textOrFile('--personal-api-key', given.personalApiKey),
   };
 }
 
@@ -114,7 +114,7 @@ function targetUrl(to: string): string {
   const url = checkedUrl(to);
   const { username, password } = new URL(url);
   if (username !== '' || password !== '') {
-    throw new CommandError('usage', '--to: expected an address without user and password; --api-key is the way in');
+    throw new CommandError('usage', '--to: expected an address without user and password; --project-key is the way in');
   }
   return url.replace(/\/batch$/, '');
 }

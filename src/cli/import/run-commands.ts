@@ -4,9 +4,11 @@ import { pipeline } from 'node:stream/promises';
 import { Option, type Command } from 'commander';
 import type { ImportRunResume } from '../../contract/import-runs.ts';
 import type { ReportResult } from '../../imports/stages/report/report.ts';
-import { defaultUrl, projectApi } from '../api-options.ts';
+import { addApiKeyOption, defaultUrl, projectApi } from '../api-options.ts';
 import { confirm } from '../confirm.ts';
+import { addOldName } from '../old-names.ts';
 import { addOutputOptions, showList, type OutputOptions } from '../output.ts';
+import { addProfileOption, hasOption } from '../profiles/take-profile.ts';
 import { numberText } from '../progress-line.ts';
 import { untilStopped } from '../stop-signal.ts';
 import { printable, type Terminal } from '../terminal.ts';
@@ -23,7 +25,7 @@ import { showUndoPlan } from './show-undo.ts';
 
 export interface RunsOptions {
   readonly url: string;
-  readonly token?: string;
+  readonly apiKey?: string;
   readonly project: string;
   /** Absent: runs of the state directory. */
   readonly config?: string;
@@ -45,20 +47,22 @@ export function addRunsOptions(command: Command): Command {
   return addStateDir(addServerOptions(command));
 }
 
-/** `--token`, because `--api-key` is the project's key wherever events are sent. */
 export function addServerOptions(command: Command): Command {
-  return command
+  command
     .option('--config <id>', 'import app config of a server; without it: what was begun on this machine')
-    .addOption(new Option('--url <url>', 'address of the service').env('MILLRACE_URL').default(defaultUrl))
-    .addOption(new Option('--token <key>', 'personal API key (phx_…) of the service').env('MILLRACE_API_KEY'))
-    .option('--project <id>', 'number of the project, or @current', '@current');
+    .addOption(new Option('--url <url>', 'address of the service').env('MILLRACE_URL').default(defaultUrl));
+  // Where an import of this machine can be meant, too, the key is there already.
+  if (!hasOption(command, 'apiKey')) addApiKeyOption(command);
+  return addProfileOption(addOldName(command, 'token')).option(
+    '--project <id>',
+    'number of the project, or @current',
+    '@current',
+  );
 }
 
 /** Errors: usage. */
 export function serverRunsOf(options: Omit<RunsOptions, 'stateDir'>, config: string): ServerRuns {
-  const { url, token, project } = options;
-  const api = projectApi({ url, project, ...(token === undefined ? {} : { apiKey: token }) });
-  return serverRuns(api, countOf('--config', config, 1));
+  return serverRuns(projectApi(options), countOf('--config', config, 1));
 }
 
 async function runsOf(options: RunsOptions): Promise<ImportRuns> {

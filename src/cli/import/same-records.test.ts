@@ -35,7 +35,7 @@ describe('the same records under other names', () => {
     const names = join(made.dir, 'names.json');
     await writeFile(names, JSON.stringify({ events: { 'Event 1': 'Renamed' } }));
     await made.start(endpoint.url);
-    const other = await made.start(endpoint.url, ['--names', names, '--api-key', 'phc_other']);
+    const other = await made.start(endpoint.url, ['--names', names, '--project-key', 'phc_other']);
     expect(other.code).toBe(exitCodes.unverified.code);
   });
 });

@@ -103,7 +103,7 @@ export function isBegun(dir: ImportDir): boolean {
 /** From then on the import is one that was begun. By the process that holds it. */
 export async function describeImport(
   dir: ImportDir,
-  { source, paths, settings, options, transform, apiKey, personalApiKey }: ImportRequest,
+  { source, paths, settings, options, transform, projectKey, apiKey }: ImportRequest,
 ): Promise<void> {
   if (isBegun(dir)) return;
   // What stands behind a question mark may be a signature that opens the address.
@@ -123,8 +123,8 @@ export async function describeImport(
     range: options.range,
     limit: options.limit ?? null,
     url: options.target.kind === 'http' ? options.target.url : null,
-    target_key: apiKey === undefined ? null : slowHash(apiKey),
-    has_personal_key: personalApiKey !== undefined,
+    target_key: projectKey === undefined ? null : slowHash(projectKey),
+    has_personal_key: apiKey !== undefined,
   };
   const file = join(dir.path, descriptionFile);
   await writeFile(`${file}.new`, `${JSON.stringify(stored, null, 2)}\n`, { mode: 0o600 });
@@ -157,9 +157,9 @@ export async function commandOf(dir: ImportDir, { whole = false } = {}): Promise
     ...(range.to === undefined ? [] : ['--to-date', range.to]),
     ...(limit === null || whole ? [] : ['--limit', String(limit)]),
     ...(url === null ? [] : ['--to', url]),
-    '--api-key',
+    '--project-key',
     '…',
-    ...(stored.has_personal_key === true ? ['--personal-api-key', '…'] : []),
+    ...(stored.has_personal_key === true ? ['--api-key', '…'] : []),
     ...(stateDir === resolve(defaultStateDir) ? [] : ['--state-dir', stateDir]),
   ];
   return words.map((word) => (/^[\w@%+=:,./…-]+$/.test(word) ? word : quoted(word))).join(' ');

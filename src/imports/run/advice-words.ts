@@ -43,8 +43,8 @@ export interface AdviceWords {
 
 export const flagWords: AdviceWords = {
   targetUrl: '--to',
-  projectKey: '--api-key',
-  personalKey: '--personal-api-key',
+  projectKey: '--project-key',
+  personalKey: '--api-key',
   format: 'the format after "millrace import"',
   formatOptions: '--format-option',
   names: '--names',

@@ -20,7 +20,7 @@ describe('snippets for a first event', () => {
 
   it('the import names both keys', () => {
     expect(importCommand('http://here', 'phc_key')).toMatch(
-      /--to http:\/\/here \\\n {2}--api-key phc_key \\\n {2}--personal-api-key /,
+      /--to http:\/\/here \\\n {2}--project-key phc_key \\\n {2}--api-key /,
     );
   });
 });

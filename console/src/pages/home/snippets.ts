@@ -45,7 +45,7 @@ export function importCommand(site: string, projectKey: string): string {
   return [
     'npx millrace import mixpanel export.ndjson.gz \\',
     `  --to ${site} \\`,
-    `  --api-key ${projectKey} \\`,
-    '  --personal-api-key phx_…',
+    `  --project-key ${projectKey} \\`,
+    '  --api-key phx_…',
   ].join('\n');
 }

@@ -1,0 +1,31 @@
+import type { Command } from 'commander';
+import { takeOldNames } from './old-names.ts';
+import { hasOption, isSameAddress, takeProfile } from './profiles/take-profile.ts';
+import { textOrFile } from './read-arguments.ts';
+import type { Terminal } from './terminal.ts';
+
+/** Before any command that speaks to a server acts: old names, files that hold keys, the profile. Errors: CommandError. */
+export function settleOptions(command: Command, terminal: Terminal): void {
+  for (const [name, flag] of [
+    ['apiKey', '--api-key'],
+    ['projectKey', '--project-key'],
+    ['token', '--token'],
+    ['personalApiKey', '--personal-api-key'],
+  ] as const) {
+    const value: unknown = command.getOptionValue(name);
+    if (!hasOption(command, name) || typeof value !== 'string' || !value.startsWith('@')) continue;
+    command.setOptionValueWithSource(name, textOrFile(flag, value), command.getOptionValueSource(name));
+  }
+  takeOldNames(command, terminal);
+  leaveForeignKey(command, terminal);
+  takeProfile(command, terminal.process);
+}
+
+/** MILLRACE_API_KEY is for the service of MILLRACE_URL: where events go elsewhere, it stays here. */
+function leaveForeignKey(command: Command, { process }: Terminal): void {
+  if (!hasOption(command, 'to') || command.getOptionValueSource('apiKey') !== 'env') return;
+  const { MILLRACE_URL: own } = process.env;
+  if (own === undefined || command.getOptionValueSource('to') !== 'cli') return;
+  if (isSameAddress(String(command.getOptionValue('to')), own)) return;
+  command.setOptionValueWithSource('apiKey', undefined, undefined);
+}
