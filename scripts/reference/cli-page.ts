@@ -10,7 +10,8 @@ export function cliPage(): string {
   const about =
     'Data goes to stdout, everything said about it to stderr. `--json` gives JSON. There is no colour without a ' +
     'terminal or with `NO_COLOR`. What cannot be undone asks first; without a terminal it needs `--yes`. Commands that ' +
-    'talk to a running service take its address and key from `MILLRACE_URL` and `MILLRACE_API_KEY`. Options that are ' +
+    'talk to a running service take its address and key from `MILLRACE_URL` and `MILLRACE_API_KEY`, or from a profile (`profiles add`, ' +
+    '`--profile`, `MILLRACE_PROFILE`). Options that are ' +
     'settings (`--data-dir`, …) are described in [settings](settings.md).';
   const codes = table(
     ['Exit code', 'Meaning'],
@@ -32,7 +33,9 @@ function sections(command: Command, path: readonly string[]): string[] {
   );
   const rows = [
     ...command.registeredArguments.map((argument) => [code(argument.name()), argument.description]),
-    ...command.options.filter((option) => !isSetting(option)).map((option) => [code(option.flags), optionText(option)]),
+    ...command.options
+      .filter((option) => !isSetting(option) && !option.hidden)
+      .map((option) => [code(option.flags), optionText(option)]),
   ];
   const settings = command.options.filter(isSetting);
   return [
