@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { takeOldNames } from './old-names.ts';
-import { hasOption, isSameAddress, takeProfile } from './profiles/take-profile.ts';
+import { addressesOf, hasOption, isSameAddress, takeProfile } from './profiles/take-profile.ts';
 import { textOrFile } from './read-arguments.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -22,9 +22,9 @@ export function settleOptions(command: Command, terminal: Terminal): void {
 }
 
 /** MILLRACE_API_KEY is for the service of MILLRACE_URL: where events go elsewhere, it stays here. */
-function leaveForeignKey(command: Command, { process }: Terminal): void {
-  if (!hasOption(command, 'to') || command.getOptionValueSource('apiKey') !== 'env') return;
-  const { MILLRACE_URL: own } = process.env;
+function leaveForeignKey(command: Command, { process: { env } }: Terminal): void {
+  if (!addressesOf(command).includes('to') || command.getOptionValueSource('apiKey') !== 'env') return;
+  const { MILLRACE_URL: own } = env;
   if (own === undefined || command.getOptionValueSource('to') !== 'cli') return;
   if (isSameAddress(String(command.getOptionValue('to')), own)) return;
   command.setOptionValueWithSource('apiKey', undefined, undefined);

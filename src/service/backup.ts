@@ -12,10 +12,16 @@ import { newId } from '../base/ids.ts';
 import { linkTree } from '../base/link-tree.ts';
 import { openSqliteSnapshot } from '../base/sqlite-snapshot.ts';
 import type { Settings } from '../config/settings.ts';
-import type { StagingBucketSettings } from '../imports/staging/open-staging.ts';
 import type { Log } from '../telemetry/log.ts';
 import { countDataDir } from './count-data-dir.ts';
-import { metadataFile, openMetadata, openStaging, storeFiles, takeFileLock } from './stores.ts';
+import {
+  metadataFile,
+  openMetadata,
+  openStaging,
+  storeFiles,
+  takeFileLock,
+  type StagingBucketSettings,
+} from './stores.ts';
 
 export interface BackupPlace {
   /** Directory or `s3://bucket/prefix`. */

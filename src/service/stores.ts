@@ -22,6 +22,7 @@ import { kafkaLogOptions } from './kafka-log-options.ts';
 
 export { takeFileLock } from '../metadata/sqlite-lock.ts';
 export type { KafkaLogOptions } from '../eventlog/kafka/cluster.ts';
+export type { StagingBucketSettings };
 export type { KafkaLogWriter, KafkaReaderDeps, KafkaWriterDeps };
 
 /** What a thread needs to reach the stores of its process; copied to it. */

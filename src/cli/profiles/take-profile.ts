@@ -18,6 +18,12 @@ export function isGiven(command: Command, name: string): boolean {
   return ['cli', 'env'].includes(command.getOptionValueSource(name) ?? '');
 }
 
+/** Options that name the server; `--to` of a command that sends no events is something else. */
+export function addressesOf(command: Command): readonly string[] {
+  const names = hasOption(command, 'projectKey') ? ['url', 'to'] : ['url'];
+  return names.filter((name) => hasOption(command, name));
+}
+
 /** Values of options that come from a profile. */
 const fields: readonly (readonly [option: string, field: keyof Profile])[] = [
   ['apiKey', 'api_key'],
@@ -33,7 +39,7 @@ export function takeProfile(command: Command, process: Pick<CommandProcess, 'env
   if (!hasOption(command, 'profile')) return;
   const profile = chosen(command, process);
   if (profile === undefined) return;
-  for (const address of ['url', 'to'].filter((name) => hasOption(command, name))) {
+  for (const address of addressesOf(command)) {
     if (!isGiven(command, address)) command.setOptionValueWithSource(address, profile.url, 'config');
     else if (!isSameAddress(String(command.getOptionValue(address)), profile.url)) return;
   }
