@@ -221,7 +221,7 @@ describe('who may import whom', () => {
   });
 
   it('production code imports no test code and no development package', () => {
-    const development = /^(vitest|fast-check|@electric-sql\/pglite|playwright-core|posthog-node|posthog-js)(\/|$)/;
+    const development = /^(vitest|fast-check|@electric-sql\/pglite|playwright-core|posthog-node)(\/|$)/;
     expect(
       refused((_file, { specifier, target }) =>
         development.test(specifier) || (target?.endsWith('.ts') && (!target.startsWith('src/') || isTestSide(target)))

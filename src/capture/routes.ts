@@ -15,6 +15,7 @@ import type { Log } from '../telemetry/log.ts';
 import { createGunzipper } from './gunzip.ts';
 import { createEncodingInflater } from './inflate-encoding.ts';
 import { createBodyBudget, type BodyBudget } from './read-body.ts';
+import { registerLibrary } from './routes-library.ts';
 import { hintsOf, queryOf, withBody } from './routes-request.ts';
 import { registerStartup } from './routes-startup.ts';
 import { takeRequest, type CaptureDeps } from './take-request.ts';
@@ -61,6 +62,7 @@ export function registerCapture(app: FastifyInstance, given: CaptureRouteDeps): 
   answerDirectly(app, { ...deps, find: findCapture(paths, handle), trustsProxy: deps.settings.trustProxy });
   registerRecordings(app);
   registerStartup(app, deps, budget);
+  registerLibrary(app, deps);
 }
 
 /** Bodies that a route reads itself have no type that matters; others than these go the long way, where odd ones are refused. */

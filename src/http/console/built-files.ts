@@ -1,22 +1,11 @@
-import { createHash } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
+import type { Encoding, ServedFile } from '../send-file.ts';
 
-export interface BuiltFile {
-  readonly type: string;
+export interface BuiltFile extends ServedFile {
   /** Its name holds a hash of its content: what it names never changes. */
   readonly immutable: boolean;
-  /** Encodings that lie beside it, the smallest first. */
-  readonly encodings: readonly Encoding[];
-  read(encoding: Encoding | undefined): Promise<Served>;
-}
-
-export type Encoding = 'br' | 'gzip';
-
-export interface Served {
-  readonly bytes: Buffer;
-  readonly etag: string;
 }
 
 const suffixes: Readonly<Record<Encoding, string>> = { br: '.br', gzip: '.gz' };
@@ -45,14 +34,10 @@ export function readBuild(dir: string): ReadonlyMap<string, BuiltFile> | undefin
 }
 
 function describeFile(dir: string, name: string, names: ReadonlySet<string>): BuiltFile {
-  const read = async (encoding: Encoding | undefined): Promise<Served> => {
-    const bytes = await readFile(join(dir, encoding === undefined ? name : name + suffixes[encoding]));
-    return { bytes, etag: `"${createHash('sha256').update(bytes).digest('base64url')}"` };
-  };
   return {
     type: types[extname(name)] ?? 'application/octet-stream',
     immutable: name.startsWith('assets/'),
     encodings: (['br', 'gzip'] as const).filter((encoding) => names.has(name + suffixes[encoding])),
-    read,
+    read: (encoding) => readFile(join(dir, encoding === undefined ? name : name + suffixes[encoding])),
   };
 }

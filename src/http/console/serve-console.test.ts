@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { brotliCompressSync, gunzipSync, gzipSync, brotliDecompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestApp, type TestApp } from '../../../test/support/app.ts';
-import { chooseEncoding } from './serve-console.ts';
+import { chooseEncoding } from '../send-file.ts';
 
 const page = '<!doctype html><title>Millrace</title>';
 const script = 'export const answer = 42;';

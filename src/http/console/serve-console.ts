@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../contract/errors.ts';
-import { readBuild, type BuiltFile, type Encoding } from './built-files.ts';
+import { sendFile } from '../send-file.ts';
+import { readBuild, type BuiltFile } from './built-files.ts';
 
 // Everything comes from this server, nothing is inline, and it may call nothing else.
 const policy = [
@@ -42,11 +43,11 @@ export function serveConsole(app: FastifyInstance, dir: string): Console {
   app.get('/console/*', async (request, reply) => {
     const path = pathBelow(request);
     const file = files.get(path);
-    if (file !== undefined) return sendFile(request, reply, file);
+    if (file !== undefined) return sendBuilt(request, reply, file);
     // A missing script must not be answered with a page: it is one of an older build.
     if (path.startsWith('assets/'))
       throw new ApiError('not_found', 'There is no such file in this build of the console.');
-    return sendFile(request, reply, index);
+    return sendBuilt(request, reply, index);
   });
   return { isBuilt: true };
 }
@@ -55,35 +56,7 @@ function pathBelow(request: FastifyRequest): string {
   return (request.params as Readonly<Record<string, string>>)['*'] ?? '';
 }
 
-async function sendFile(request: FastifyRequest, reply: FastifyReply, file: BuiltFile): Promise<FastifyReply> {
-  const encoding = chooseEncoding(file.encodings, request.headers['accept-encoding']);
-  const { bytes, etag } = await file.read(encoding);
-  reply.headers(common).headers({
-    etag,
-    vary: 'accept-encoding',
-    'cache-control': file.immutable ? 'public, max-age=31536000, immutable' : 'no-cache',
-  });
-  if (names(request.headers['if-none-match'], etag)) return reply.code(304).send();
-  if (encoding !== undefined) reply.header('content-encoding', encoding);
-  return reply.type(file.type).send(bytes);
-}
-
-/** The first of what lies there that the client takes; undefined: as it is. */
-export function chooseEncoding(
-  there: readonly Encoding[],
-  header: string | readonly string[] = '',
-): Encoding | undefined {
-  const taken = new Set(
-    String(header)
-      .toLowerCase()
-      .split(',')
-      .filter((item) => !/;\s*q=0(\.0*)?\s*$/.test(item))
-      .map((item) => item.split(';')[0]?.trim()),
-  );
-  return there.find((encoding) => taken.has(encoding));
-}
-
-/** Whether If-None-Match names the tag. Proxies make tags weak. */
-function names(header: string | undefined, etag: string): boolean {
-  return header?.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag || tag.trim() === '*') ?? false;
+function sendBuilt(request: FastifyRequest, reply: FastifyReply, file: BuiltFile): Promise<FastifyReply> {
+  const caching = file.immutable ? 'public, max-age=31536000, immutable' : 'no-cache';
+  return sendFile(request, reply, file, { ...common, 'cache-control': caching });
 }
