@@ -1,4 +1,5 @@
 import type { Command, Option } from 'commander';
+import { askForIds } from '../../src/cli/completion/completion-script.ts';
 import { exitCodes } from '../../src/cli/exit-codes.ts';
 import { buildProgram } from '../../src/cli/program.ts';
 import { createTerminal } from '../../src/cli/terminal.ts';
@@ -21,7 +22,9 @@ export function cliPage(): string {
     'Command line',
     about,
     codes,
-    ...program.commands.flatMap((command) => sections(command, [program.name()])),
+    ...program.commands
+      .filter((command) => command.name() !== askForIds)
+      .flatMap((command) => sections(command, [program.name()])),
   );
 }
 

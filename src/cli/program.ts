@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Command, type OutputConfiguration } from 'commander';
 import type { CommandProcess } from './command-process.ts';
+import { askForIds } from './completion/completion-script.ts';
 import { activityCommand } from './commands/activity.ts';
 import { agreementsCommand } from './commands/agreements.ts';
 import { backupCommand } from './commands/backup.ts';
@@ -84,7 +85,10 @@ export function buildProgram(terminal: Terminal): Command {
     .helpOption('-h, --help', 'show help')
     .helpCommand('help [command]', 'show help for a command')
     .addHelpText('after', '\nExit codes and all options: docs/reference/cli.md')
-    .hook('preAction', (_, command) => settleOptions(command, terminal))
+    .hook('preAction', (_, command) => {
+      // Of what asks for ids the options come with the words, later.
+      if (command.name() !== askForIds) settleOptions(command, terminal);
+    })
     .configureOutput(outputOf(terminal.process));
   for (const add of commands) add(program, terminal);
   // Settings are inherited when a command is made; these two reach every command, whenever it was made.

@@ -1,36 +1,33 @@
 import type { Command } from 'commander';
-import { CommandError } from '../exit-codes.ts';
-import { findUser } from '../find-user.ts';
-import { addSettingOptions, storeOf } from '../setting-options.ts';
-import { linkLifetimes, makeSignInLink } from '../sign-in-link.ts';
+import { addSettingOptions } from '../setting-options.ts';
 import type { Terminal } from '../terminal.ts';
-import { withMetadata } from '../with-metadata.ts';
+import { addUserServiceOptions, openUserDirectory, type UserServiceOptions } from '../users/user-directory.ts';
 
-/** The way into the console for whoever holds the data directory: works without a server, and beside one. */
+interface LoginOptions extends UserServiceOptions {
+  readonly json?: boolean;
+}
+
+/** The way into the console for whoever holds the data directory, or a key of a service elsewhere. */
 export function loginCommand(parent: Command, terminal: Terminal): void {
-  addSettingOptions(parent.command('login').option('--json', 'print JSON'), [
-    'dataDir',
-    'databaseUrl',
-    'siteUrl',
-    'host',
-    'port',
-  ])
-    .description('print a one-time link into the console, made in the data directory (or DATABASE_URL) itself')
-    .argument('[user]', 'address or number of the user; default: the first admin')
-    .action(async (name: string | undefined, options: { readonly json?: boolean }) => {
-      const settings = storeOf(options, terminal.process);
-      const { user, url } = await withMetadata(settings, async (db, owner) => {
-        const found = name === undefined ? owner : await findUser(db, owner.organizationId, name);
-        if (found.deactivatedAt !== null) {
-          const advice = `let the user in again first: millrace users role ${found.id} ${found.role}`;
-          throw new CommandError('failed', `${found.email || found.firstName} is deactivated; ${advice}`);
-        }
-        return { user: found, url: await makeSignInLink(db, settings, { userId: found.id, purpose: 'login' }) };
-      });
-      if (options.json)
-        return terminal.json({ user_id: user.id, email: user.email, role: user.role, sign_in_url: url });
+  addUserServiceOptions(
+    addSettingOptions(parent.command('login').option('--json', 'print JSON'), [
+      'dataDir',
+      'databaseUrl',
+      'siteUrl',
+      'host',
+      'port',
+    ]),
+  )
+    .description(
+      'print a one-time link into the console, made in the data directory (or DATABASE_URL) itself, or by the service of --profile or --url',
+    )
+    .argument('[user]', 'address or number of the user; default: the first admin, or whose key it is')
+    .action(async (name: string | undefined, options: LoginOptions) => {
+      const users = await openUserDirectory(options, terminal);
+      const { user, url, lifetime } = await users.signIn(name);
+      const { id, email, role } = user;
+      if (options.json === true) return terminal.json({ user_id: id, email, role, sign_in_url: url });
       terminal.data(url);
-      const who = `${user.email || user.firstName} (${user.role})`;
-      terminal.note(`signs in ${who}; works once, for ${linkLifetimes.login.words}`);
+      terminal.note(`signs in ${email || user.first_name} (${role}); ${lifetime}`);
     });
 }

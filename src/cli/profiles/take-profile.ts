@@ -52,6 +52,8 @@ export function takeProfile(command: Command, process: Pick<CommandProcess, 'env
 
 function chosen(command: Command, process: Pick<CommandProcess, 'env'>): Profile | undefined {
   const named: unknown = command.getOptionValue('profile');
+  // Where a command works on a data directory, a service has to be named.
+  if (named === undefined && hasOption(command, 'dataDir')) return undefined;
   const known = readProfiles(process);
   if (typeof named === 'string' && named !== '') return profileOf(known, named);
   return known.current === undefined ? undefined : profileOf(known, known.current);

@@ -1,7 +1,7 @@
-import type { Settings } from '../config/settings.ts';
-import type { Metadata } from '../metadata/database.ts';
-import { createLoginLink, invitationMs, loginLinkMs } from '../metadata/sessions.ts';
-import { localUrl } from './commands/healthcheck.ts';
+import type { Settings } from '../../config/settings.ts';
+import type { Metadata } from '../../metadata/database.ts';
+import { createLoginLink, invitationMs, loginLinkMs } from '../../metadata/sessions.ts';
+import { localUrl } from '../commands/healthcheck.ts';
 
 /** How long a link waits: for oneself at the keyboard, or for somebody who is sent it. */
 export const linkLifetimes = {

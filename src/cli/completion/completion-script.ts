@@ -1,7 +1,11 @@
 import type { Command, Option } from 'commander';
+import { kindOfArgument, kindOfOption, type IdKind } from './id-kinds.ts';
 
 export const shells = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof shells)[number];
+
+/** Asked by the script for ids; no command for people. */
+export const askForIds = 'complete-ids';
 
 /** What may follow a command: its sub-commands, options, and the values of arguments and options that have a choice. */
 interface Place {
@@ -10,9 +14,11 @@ interface Place {
   readonly words: readonly string[];
   /** Option → its values. */
   readonly values: ReadonlyMap<string, readonly string[]>;
+  /** Of arguments, when they are ids that the service knows. */
+  readonly ids: IdKind | undefined;
 }
 
-/** A script that completes every command, option and fixed value of `program`, made from its own definition. */
+/** A script that completes every command, option and fixed value of `program`, made from its own definition, and asks for ids. */
 export function completionScript(shell: Shell, program: Command): string {
   const places = placesOf(program, []);
   const name = program.name();
@@ -23,28 +29,43 @@ export function completionScript(shell: Shell, program: Command): string {
 
 function placesOf(command: Command, path: readonly string[]): Place[] {
   const options = command.options.filter((option) => !option.hidden);
+  const inner = command.commands.filter((each) => each.name() !== askForIds);
   const choices = command.registeredArguments.flatMap((argument) => argument.argChoices ?? []);
-  const words = [...command.commands.map((each) => each.name()), ...choices, ...options.map(longName), '--help'];
+  const words = [...inner.map((each) => each.name()), ...choices, ...options.map(longName), '--help'];
   const values = new Map(options.map((option) => [longName(option), option.argChoices ?? []] as const));
-  const place = { path: path.join(' '), words, values };
-  return [place, ...command.commands.flatMap((each) => placesOf(each, [...path, each.name()]))];
+  const [first] = command.registeredArguments;
+  const ids = first && kindOfArgument(path, first.name());
+  const place = { path: path.join(' '), words, values, ids };
+  return [place, ...inner.flatMap((each) => placesOf(each, [...path, each.name()]))];
 }
 
 function longName(option: Option): string {
   return option.long ?? option.flags;
 }
 
+/** Options of a place that take ids. */
+function idOptions({ values }: Place): (readonly [option: string, kind: IdKind])[] {
+  return [...values.keys()].flatMap((option) => {
+    const kind = kindOfOption(option);
+    return kind === undefined ? [] : [[option, kind] as const];
+  });
+}
+
 function bash(name: string, places: readonly Place[]): string {
-  const cases = places.flatMap(({ path, words, values }) => [
-    ...[...values]
-      .filter(([, choices]) => choices.length > 0)
-      .map(([option, choices]) => `    '${path}|${option}') words='${choices.join(' ')}' ;;`),
-    `    '${path}|'*) words='${words.join(' ')}' ;;`,
-  ]);
+  const cases = places.flatMap((place) => {
+    const { path, words, values, ids } = place;
+    return [
+      ...[...values]
+        .filter(([, choices]) => choices.length > 0)
+        .map(([option, choices]) => `    '${path}|${option}') words='${choices.join(' ')}' ;;`),
+      ...idOptions(place).map(([option, kind]) => `    '${path}|${option}') ids='${kind}' ;;`),
+      `    '${path}|'*) words='${words.join(' ')}'${ids === undefined ? '' : ` ids='${ids}'`} ;;`,
+    ];
+  });
   const known = places.map(({ path }) => `'${path}'`).join('|');
   return [
     `_${name}() {`,
-    "  local word path='' next words=''",
+    "  local word path='' next words='' ids=''",
     '  local current="${COMP_WORDS[COMP_CWORD]}" previous="${COMP_WORDS[COMP_CWORD-1]}"',
     '  for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do',
     '    next="${path:+$path }$word"',
@@ -53,6 +74,9 @@ function bash(name: string, places: readonly Place[]): string {
     '  case "$path|$previous" in',
     ...cases,
     '  esac',
+    '  if [ -n "$ids" ] && [[ "$current" != -* ]]; then',
+    `    words="$words $(${name} ${askForIds} "$ids" -- "\${COMP_WORDS[@]:1:COMP_CWORD-1}" 2>/dev/null | cut -f 1)"`,
+    '  fi',
     '  COMPREPLY=($(compgen -W "$words" -- "$current"))',
     '  [ ${#COMPREPLY[@]} -gt 0 ] || COMPREPLY=($(compgen -f -- "$current"))',
     '}',
@@ -61,17 +85,21 @@ function bash(name: string, places: readonly Place[]): string {
 }
 
 function fish(name: string, places: readonly Place[]): string {
+  const asked = (kind: IdKind): string => `(${name} ${askForIds} ${kind} -- (commandline -opc)[2..-1] 2>/dev/null)`;
   return places
-    .flatMap(({ path, words, values }) => {
+    .flatMap((place) => {
+      const { path, words, values, ids } = place;
       const condition = `test (string join ' ' (__${name}_path)) = '${path}'`;
-      const plain = words.filter((word) => !word.startsWith('--') || (values.get(word)?.length ?? 0) === 0);
+      const here = `complete -c ${name} -n "${condition}"`;
+      const own = new Map(idOptions(place));
+      const hasValues = (word: string): boolean => (values.get(word)?.length ?? 0) > 0 || own.has(word);
+      const plain = words.filter((word) => !word.startsWith('--') || !hasValues(word));
       const chosen = [...values].filter(([, choices]) => choices.length > 0);
       return [
-        `complete -c ${name} -n "${condition}" -a '${plain.join(' ')}'`,
-        ...chosen.map(
-          ([option, choices]) =>
-            `complete -c ${name} -n "${condition}" -l ${option.slice(2)} -xa '${choices.join(' ')}'`,
-        ),
+        `${here} -a '${plain.join(' ')}'`,
+        ...(ids === undefined ? [] : [`${here} -a '${asked(ids)}'`]),
+        ...chosen.map(([option, choices]) => `${here} -l ${option.slice(2)} -xa '${choices.join(' ')}'`),
+        ...[...own].map(([option, kind]) => `${here} -l ${option.slice(2)} -xa '${asked(kind)}'`),
       ];
     })
     .toSpliced(0, 0, fishPath(name, places))

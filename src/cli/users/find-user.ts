@@ -1,6 +1,6 @@
-import type { Metadata } from '../metadata/database.ts';
-import { listUsers, type User } from '../metadata/users.ts';
-import { CommandError } from './exit-codes.ts';
+import type { Metadata } from '../../metadata/database.ts';
+import { listUsers, type User } from '../../metadata/users.ts';
+import { noUser } from './no-user.ts';
 
 /** The user of an organisation whose address or number this is. Errors: notFound. */
 export async function findUser(db: Metadata, organizationId: string, text: string): Promise<User> {
@@ -11,8 +11,4 @@ export async function findUser(db: Metadata, organizationId: string, text: strin
   );
   if (found !== undefined) return found;
   throw noUser(text);
-}
-
-export function noUser(name: string): CommandError {
-  return new CommandError('notFound', `no user ${name}; "millrace users list" shows addresses and numbers`);
 }
