@@ -41,6 +41,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'imports/targets': words`contract base metadata eventstore outbound batch capture imports`,
   'imports/uploads': words`base metadata imports`,
   'imports/run': words`contract base telemetry metadata notices imports plugins plugins/configs imports/formats imports/choosing imports/uploads`,
+  'imports/schedules': words`contract base telemetry metadata plugins plugins/configs imports/run`,
   'imports/stages': words`contract base metadata eventstore batch imports imports/formats imports/choosing imports/records imports/targets imports/run`,
   'imports/preflight': words`base contract imports plugins imports/formats imports/choosing imports/run imports/stages`,
   'imports/assemble.ts': words`contract base metadata eventstore imports imports/run imports/stages imports/preflight`,
@@ -50,10 +51,10 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   jobs: words`contract base telemetry metadata batch plugins sandbox plugins/services plugins/configs`,
   persons: words`contract base metadata`,
   pipeline: words`contract base config live telemetry metadata eventlog eventstore batch plugins/services transform jobs persons`,
-  api: words`contract base live metadata eventstore batch http notices imports plugins plugins/services plugins/configs plugins/packages imports/formats imports/run imports/uploads imports/stages imports/preflight transform jobs persons pipeline`,
+  api: words`contract base live metadata eventstore batch http notices imports plugins plugins/services plugins/configs plugins/packages imports/formats imports/run imports/schedules imports/uploads imports/stages imports/preflight transform jobs persons pipeline`,
   move: words`base metadata eventstore`,
   backup: words`base imports`,
-  service: words`contract base config kafka live telemetry metadata eventlog eventstore move backup outbound batch http capture notices imports plugins sandbox plugins/services plugins/configs plugins/packages imports/staging imports/targets imports/run imports/uploads imports/stages imports/preflight imports/assemble.ts plugins/built-in transform jobs pipeline api imports/transforming`,
+  service: words`contract base config kafka live telemetry metadata eventlog eventstore move backup outbound batch http capture notices imports plugins sandbox plugins/services plugins/configs plugins/packages imports/staging imports/targets imports/run imports/schedules imports/uploads imports/stages imports/preflight imports/assemble.ts plugins/built-in transform jobs pipeline api imports/transforming`,
   cli: words`contract base config telemetry metadata outbound imports plugins sandbox plugins/packages imports/formats imports/choosing imports/records imports/sources imports/targets imports/run imports/stages imports/assemble.ts plugins/built-in transform imports/transforming service move backup`,
 };
 const rooms = Object.keys(mayImport);

@@ -32,6 +32,7 @@ import {
 } from './import-runs-deps.ts';
 import { toRunRecord } from '../imports/run/run-record.ts';
 import { importPreflightRoutes } from './import-preflight.ts';
+import { importScheduleRoutes } from './import-schedules.ts';
 import { projectRunRoutes } from './import-runs-of-project.ts';
 import { importRunProgressRoutes } from './import-runs-progress.ts';
 import { importRunResultRoutes } from './import-runs-results.ts';
@@ -50,6 +51,7 @@ export function importRunRoutes(deps: ImportRouteDeps): ApiRoute[] {
     ...importRunProgressRoutes(deps),
     ...importUploadRoutes(deps),
     ...projectRunRoutes(deps),
+    ...importScheduleRoutes(deps),
   ];
 }
 

@@ -40,7 +40,7 @@ describe('a destination', () => {
       kind: 'webhook',
       url: 'https://hooks.example.com/…',
       to: [],
-      events: ['run_completed', 'run_failed', 'run_waiting', 'config_failing', 'dead_letters_high'],
+      events: ['run_completed', 'run_failed', 'run_waiting', 'config_failing', 'schedule_failing', 'dead_letters_high'],
       enabled: true,
       created_at: '2026-11-20T10:00:00.000000Z',
       updated_at: '2026-11-20T10:00:00.000000Z',

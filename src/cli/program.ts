@@ -10,6 +10,7 @@ import { groupsCommand } from './commands/groups.ts';
 import { noticesCommand } from './commands/notices.ts';
 import { personsCommand } from './commands/persons.ts';
 import { runsCommand } from './commands/runs.ts';
+import { schedulesCommand } from './commands/schedules.ts';
 import { statusCommand } from './commands/status.ts';
 import { topCommand } from './commands/top.ts';
 import { usageCommand } from './commands/usage.ts';
@@ -45,6 +46,7 @@ const commands = [
   sendCommand,
   importCommand,
   runsCommand,
+  schedulesCommand,
   eventsCommand,
   personsCommand,
   groupsCommand,

@@ -92,6 +92,7 @@ export const importRunSchema = Type.Object({
     rejected_max: rejectedMax,
     events_per_second: eventsPerSecond,
     preflight: Type.Boolean({ description: 'Whether the run begins with the preflight.' }),
+    scheduled: Type.Boolean({ description: 'Whether a schedule has started it.' }),
     target: Type.Object({
       kind: Type.Enum(['project', 'http']),
       url: orNull(Type.String()),

@@ -16,6 +16,11 @@ export const noticeEvents = {
   run_failed: { of: 'project', kind: 'happening', meaning: 'An import run has failed.' },
   run_waiting: { of: 'project', kind: 'state', meaning: 'An import run has waited for something for five minutes.' },
   config_failing: { of: 'project', kind: 'state', meaning: 'An enabled config has an error.' },
+  schedule_failing: {
+    of: 'project',
+    kind: 'state',
+    meaning: 'The schedule of an import app could start no run: its settings cannot work.',
+  },
   dead_letters_high: {
     of: 'project',
     kind: 'state',

@@ -70,6 +70,25 @@ export interface ImportTables {
     /** JSON: event → { count, checksum }. */
     expected: string;
   };
+  /** See imports/schedules/schedule.ts. */
+  import_schedules: {
+    config_id: number;
+    project_id: number;
+    /** JSON: Timing. */
+    timing: string;
+    overlap_minutes: number;
+    paused: Flag;
+    begins_at: string;
+    covered_to: string;
+    due_at: string;
+    /** Its run that has not ended; null: there is none. */
+    run_id: string | null;
+    /** Up to where that one reaches. */
+    run_to: string | null;
+    error: string;
+    created_at: string;
+    updated_at: string;
+  };
   /** A run whose project was deleted: what it left in staging is to be removed. */
   import_leftovers: {
     run_id: string;

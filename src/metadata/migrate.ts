@@ -18,6 +18,7 @@ import { processes } from './migrations/0014-processes.ts';
 import { slotLogs } from './migrations/0015-slot-logs.ts';
 import { spreadProjects } from './migrations/0016-spread-projects.ts';
 import { notices } from './migrations/0017-notices.ts';
+import { importSchedules } from './migrations/0018-import-schedules.ts';
 import { columnTypes, type Dialect, type Migration } from './migrations/migration.ts';
 import type { Queries } from './queries.ts';
 
@@ -40,6 +41,7 @@ const migrations: readonly Migration[] = [
   slotLogs,
   spreadProjects,
   notices,
+  importSchedules,
 ];
 
 /** The schema version that this program needs. */

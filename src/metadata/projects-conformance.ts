@@ -186,11 +186,19 @@ async function fillProject(db: Metadata, project_id: number, pluginId: number): 
     ...pipelineRows(project_id),
     ...importRows(project_id),
     ...(await noticeRows(db, project_id)),
+    ...scheduleRows(project_id, config.id),
   };
   for (const [table, row] of Object.entries(rows)) {
     const columns = sql.join(Object.keys(row).map((name) => sql.ref(name)));
     await sql`insert into ${sql.table(table)} (${columns}) values (${sql.join(Object.values(row))})`.execute(db);
   }
+}
+
+function scheduleRows(project_id: number, config_id: number): Rows {
+  const time = isoMicros(now);
+  const times = { begins_at: time, covered_to: time, due_at: time, created_at: time, updated_at: time };
+  const about = { timing: '{"everyMinutes":60}', overlap_minutes: 0, paused: 0, error: '' };
+  return { import_schedules: { config_id, project_id, ...about, ...times } };
 }
 
 async function noticeRows(db: Metadata, project_id: number): Promise<Rows> {

@@ -28,6 +28,7 @@ export interface Condition {
 const lastsMs: Readonly<Record<StateEvent, number>> = {
   run_waiting: 5 * minuteMs,
   config_failing: 0,
+  schedule_failing: 0,
   dead_letters_high: 0,
   disk_low: 0,
   lag_high: 0,

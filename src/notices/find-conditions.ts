@@ -32,6 +32,7 @@ const foundMax = 200;
 export async function findConditions(deps: FindConditionsDeps, now: number): Promise<Condition[]> {
   const found = await Promise.all([
     failingConfigs(deps.db),
+    failingSchedules(deps.db),
     waitingRuns(deps.db),
     deadLetters(deps, now),
     lowDisk(deps),
@@ -66,6 +67,35 @@ async function failingConfigs(db: Queries): Promise<Condition[]> {
         details: { config: id },
       },
       recovered: `${called} works again.`,
+    };
+  });
+}
+
+async function failingSchedules(db: Queries): Promise<Condition[]> {
+  const rows = await db
+    .selectFrom('import_schedules as s')
+    .innerJoin('plugin_configs as c', 'c.id', 's.config_id')
+    .innerJoin('plugins as p', 'p.id', 'c.plugin_id')
+    .select(['s.config_id', 's.project_id', 's.error', 'c.name', 'p.name as plugin'])
+    .where('s.error', '!=', '')
+    .where('s.paused', '=', 0)
+    .where('c.deleted', '=', 0)
+    .orderBy('s.config_id')
+    .limit(foundMax)
+    .execute();
+  return rows.map(({ config_id: config, project_id: projectId, error, name, plugin }) => {
+    const called = name === '' ? plugin : name;
+    return {
+      subject: `schedule ${config}`,
+      told: {
+        event: 'schedule_failing',
+        projectId,
+        summary: `The schedule of ${called} could start no run: ${error}`,
+        action: 'Correct what it names: the next run makes up for what was missed.',
+        target: `imports/${config}`,
+        details: { config },
+      },
+      recovered: `The schedule of ${called} works again.`,
     };
   });
 }

@@ -1,8 +1,11 @@
-/** The role `jobs`: imports in a thread of their own, jobs and schedules of plugins, replays of dead letters. */
+/** The role `jobs`: imports in a thread of their own, jobs and schedules of plugins and imports, replays of dead letters. */
 import type { Answers } from '../base/calls.ts';
 import { createProjectDoor, hasFiledAgreement } from '../imports/targets/project-door.ts';
 import { runFigures } from '../imports/run/run-figures.ts';
 import { runStates } from '../imports/run/run.ts';
+import { followSchedules } from '../imports/schedules/follow-schedules.ts';
+import { createDatabaseClock } from '../metadata/database-clock.ts';
+import { builtInRegistry } from '../plugins/built-in/registry.ts';
 import { answersOfDoors } from './import-door.ts';
 import { startJobs, type StartedPlugins } from './plugins.ts';
 import { startReplays } from './replays.ts';
@@ -15,6 +18,7 @@ export function startJobsRole(deps: ServiceDeps, plugins: StartedPlugins, parts:
   const { settings, shared, metrics, log } = deps;
   startJobs(deps, plugins.runtime, parts);
   startReplays(deps, parts);
+  startSchedules(deps, parts);
   // Runs go on where they were: each stage keeps its place in the metadata store.
   const imports = hostThread(
     { name: 'imports', entry: new URL('./import-thread.ts', import.meta.url), data: { settings, shared } },
@@ -23,6 +27,16 @@ export function startJobsRole(deps: ServiceDeps, plugins: StartedPlugins, parts:
   parts.defer(() => imports.stop());
   metrics.beforeText(() => gaugeRuns(deps));
   return imports;
+}
+
+function startSchedules({ db, log }: ServiceDeps, parts: AsyncDisposableStack): void {
+  const stop = new AbortController();
+  const clock = createDatabaseClock(db);
+  const following = followSchedules({ db, log, clock, registry: builtInRegistry, signal: stop.signal });
+  parts.defer(() => {
+    stop.abort();
+    return following;
+  });
 }
 
 function doorsOf({ db, door, agreements, clock }: ServiceDeps): Answers {

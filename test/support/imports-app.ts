@@ -66,7 +66,7 @@ export interface ImportsApp extends AsyncDisposable {
   config(settings?: object, slug?: string): Promise<number>;
   /** `path` is what follows the project's. With a key of every scope. */
   call(
-    method: 'GET' | 'POST' | 'PATCH' | 'DELETE' | 'HEAD',
+    method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD',
     path: string,
     payload?: object,
     headers?: Record<string, string>,

@@ -56,7 +56,7 @@ function judge({ words, options }: PreflightContext, sample: SourceSample): read
     const advice = `see whether ${words.range} and the settings of the source name what is there`;
     // A part without records may be a day without events; no parts at all is nothing.
     return [
-      (sample.parts === 0 ? problem : warning)(
+      (sample.parts === 0 && options.scheduled !== true ? problem : warning)(
         'source_empty',
         `expected records at the source, found ${where}`,
         advice,

@@ -61,6 +61,7 @@ export function toOptionsRecord({
     rejected_max: options.rejectedMax,
     events_per_second: options.eventsPerSecond,
     preflight: options.preflight !== false,
+    scheduled: options.scheduled ?? false,
     target: { kind: target.kind, url: target.kind === 'http' ? withoutCredentials(target.url) : null },
   };
 }

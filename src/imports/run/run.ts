@@ -122,6 +122,8 @@ export interface RunOptions {
   readonly target: RunTarget;
   /** False: nothing is looked at before the export. */
   readonly preflight?: false;
+  /** A schedule has started it: there may be nothing new, which is no fault. */
+  readonly scheduled?: true;
   /** A run of the same source as it was before: the target may have any of the events already, and is asked first. */
   readonly previousRun?: string;
 }

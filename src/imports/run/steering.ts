@@ -151,6 +151,8 @@ export interface RunOrder {
   readonly payload: JsonObject;
   /** ms since the epoch. */
   readonly now: number;
+  /** A schedule starts it. */
+  readonly scheduled?: true;
 }
 
 /** @throws ApiError when the settings cannot work */
@@ -168,14 +170,18 @@ export interface RunPlan {
 }
 
 /** @throws ApiError when the settings cannot work */
-export async function planRun(source: ImportSourcePlugin, { tx, config, payload, now }: RunOrder): Promise<RunPlan> {
+export async function planRun(
+  source: ImportSourcePlugin,
+  { tx, config, payload, now, scheduled }: RunOrder,
+): Promise<RunPlan> {
   refuseUnfit(config);
   refuseSettings(source, config, now);
   const { options, transform: id } = optionsOf(source, config, payload);
   const { projectId } = config;
   const transform =
     id === undefined ? undefined : await chosenTransform(tx, { projectId, id, now, target: options.target });
-  return { options: { ...options, ...(transform && { transform }) }, secrets: targetSecrets(config) };
+  const more = { ...(transform && { transform }), ...(scheduled && { scheduled }) };
+  return { options: { ...options, ...more }, secrets: targetSecrets(config) };
 }
 
 /**

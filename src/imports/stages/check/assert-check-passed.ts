@@ -5,7 +5,7 @@ import type { EarlierRuns } from '../../run/same-records.ts';
 import type { RunOptions, RunTotals } from '../../run/run.ts';
 
 /** What of the options decides whether a load may begin. */
-export type LoadConditions = Pick<RunOptions, 'rejectedMax' | 'again' | 'replace' | 'target'> &
+export type LoadConditions = Pick<RunOptions, 'rejectedMax' | 'again' | 'replace' | 'target' | 'scheduled'> &
   Pick<RunTotals, 'replaced'>;
 
 /**
@@ -29,7 +29,10 @@ export function findProblems(
   conditions: LoadConditions,
   words: AdviceWords = fieldWords,
 ): string[] {
-  if (totals.events - (totals.rejected_events ?? 0) === 0) return [noEvents(totals, words)];
+  const isEmpty = totals.events - (totals.rejected_events ?? 0) === 0;
+  // Nothing that is rejected, and nothing new: so it is with most runs of a source that rests.
+  if (isEmpty && conditions.scheduled === true && totals.rejected === 0) return [];
+  if (isEmpty) return [noEvents(totals, words)];
   const share = rejectedShare(totals);
   const { rejectedMax } = conditions;
   const beside = storedBeside(same, conditions);
