@@ -11,3 +11,10 @@ it('a check that leaves everything out on purpose says what it left out', () => 
     'found 6 records, 0 of them rejected, 6 left out on purpose (a total of another table), and',
   );
 });
+
+it('of a scheduled run it is no fault that nothing is new; that nothing could be read is', () => {
+  const scheduled = { ...conditions, scheduled: true } as const;
+  expect(findProblems({ totals: noTotals }, conditions)).toHaveLength(1);
+  expect(findProblems({ totals: noTotals }, scheduled)).toEqual([]);
+  expect(findProblems({ totals: { ...noTotals, records: 2, rejected: 2 } }, scheduled)).toHaveLength(1);
+});
