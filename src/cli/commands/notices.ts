@@ -18,7 +18,7 @@ interface Options extends ApiOptions {
   readonly service?: boolean;
   readonly name?: string;
   readonly kind?: string;
-  readonly to?: readonly string[];
+  readonly email?: readonly string[];
   readonly address?: string;
   readonly secret?: string;
   readonly event?: readonly string[];
@@ -56,7 +56,7 @@ function fieldOptions(made: Command): Command {
   const events = [...noticeEventsOf('project'), ...noticeEventsOf('service')].join(', ');
   return made
     .option('--address <url>', 'of a webhook or Slack: where to post; @file takes it from a file')
-    .option('--to <email>', 'of e-mail: who gets it; may be given several times', collect)
+    .option('--email <email>', 'of e-mail: who gets it; may be given several times', collect)
     .option('--secret <key>', 'of a webhook: the key of its signatures; @file takes it from a file')
     .option('--event <name>', `what to tell of, default all: ${events}; may be given several times`, collect);
 }
@@ -154,11 +154,11 @@ function part(id: string): string {
   return encodeURIComponent(id);
 }
 
-function fieldsOf({ address, to, secret, event, enable, disable }: Options) {
+function fieldsOf({ address, email, secret, event, enable, disable }: Options) {
   if (enable === true && disable === true) throw new CommandError('usage', 'expected --enable or --disable, got both');
   return {
     ...(address !== undefined && { url: textOrFile('--address', address) }),
-    ...(to !== undefined && { to }),
+    ...(email !== undefined && { to: email }),
     ...(secret !== undefined && { secret: textOrFile('--secret', secret) }),
     ...(event !== undefined && { events: event }),
     ...((enable ?? disable) !== undefined && { enabled: enable === true }),
