@@ -4,6 +4,7 @@ import { insertRows, testRow } from '../eventstore/conformance.ts';
 import { StoreUnavailableError, type EventStore } from '../eventstore/eventstore.ts';
 import { tempChdb, type TempChdb } from '../../test/support/chdb.ts';
 import { eventRoutes, type EventPerson } from './events.ts';
+import { flatEventRoutes } from './flat-events.ts';
 import { usageRoutes } from './usage.ts';
 
 // Real: HTTP server, keys and scopes, metadata (SQLite), the embedded engine. Stood in for: the persons.
@@ -50,7 +51,11 @@ describe('reading events over the API', () => {
   beforeAll(async () => {
     chdb = await tempChdb();
     const { store } = chdb;
-    test = await startTestApp(() => [...eventRoutes({ store, persons }), ...usageRoutes({ store })]);
+    test = await startTestApp((db) => [
+      ...eventRoutes({ store, persons }),
+      ...flatEventRoutes({ db, store, persons }),
+      ...usageRoutes({ store }),
+    ]);
     key = await test.key(['query:read', 'project:read']);
     const projectId = test.project.id;
     const rows = Array.from({ length: 25 }, (_, n) =>
@@ -108,6 +113,16 @@ describe('reading events over the API', () => {
       path = next === null ? null : new URL(next).pathname + new URL(next).search;
     }
     expect(seen.map((event) => event.id)).toEqual([24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0].map(uuid));
+  });
+
+  it('/api/event reads the project that @current means for the key', async () => {
+    const page = await get('/api/event/?limit=2&event=%24pageview');
+    expect((page.body['results'] as ShownEvent[]).map(({ id }) => id)).toEqual([24, 22].map(uuid));
+    expect(page.body['next']).toMatch(/\/api\/event\/\?.*cursor=/);
+    expect((await get(`/api/event/${uuid(5)}/`)).body).toEqual((await get(`events/${uuid(5)}`)).body);
+    const other = await test.key(['query:read'], { projectIds: [test.otherProject.id] });
+    expect((await get('/api/event/', other)).body['results']).toMatchObject([{ id: uuid(99) }]);
+    expect((await get('/api/event/', await test.key(['project:read']))).status).toBe(403);
   });
 
   const lists: readonly [string, number[]][] = [
@@ -209,7 +224,11 @@ it('while the store is down answers 503 with Retry-After and tells no inner deta
     throw new StoreUnavailableError('inner detail');
   };
   const store: EventStore = { insertBatch: down, deleteRun: down, query: down, health: down, close: down };
-  await using test = await startTestApp(() => [...eventRoutes({ store, persons }), ...usageRoutes({ store })]);
+  await using test = await startTestApp((db) => [
+    ...eventRoutes({ store, persons }),
+    ...flatEventRoutes({ db, store, persons }),
+    ...usageRoutes({ store }),
+  ]);
   const headers = { authorization: `Bearer ${await test.key()}` };
   for (const path of ['events', `events/${uuid(1)}`, 'events/counts', 'usage']) {
     const response = await test.inject({ method: 'GET', url: `/api/projects/${test.project.id}/${path}`, headers });

@@ -4,7 +4,8 @@ import { tempChdb, type TempChdb } from '../../test/support/chdb.ts';
 import { insertRows, newProject, testRow } from '../eventstore/conformance.ts';
 import type { EventStore } from '../eventstore/eventstore.ts';
 import { propertyNames } from '../eventstore/names.ts';
-import { nameRoutes } from './names.ts';
+import { definitionRoutes } from './definitions.ts';
+import { nameRoutes, rememberNames } from './names.ts';
 
 // Real: HTTP server, keys and scopes, the embedded engine; its queries are counted.
 let chdb: TempChdb;
@@ -21,7 +22,10 @@ beforeAll(async () => {
     queries += 1;
     return chdb.store.query(sql, params);
   };
-  app = await startTestApp((_, { clock }) => nameRoutes({ clock, store: { ...chdb.store, query } }));
+  app = await startTestApp((_, { clock }) => {
+    const names = rememberNames({ clock, store: { ...chdb.store, query } });
+    return [...nameRoutes(names), ...definitionRoutes(names)];
+  });
   key = await app.key(['query:read']);
   const texts = [
     ['sign up', '{"plan":"pro","n":1,"deep":{"inner":1}}'],
@@ -116,5 +120,51 @@ describe('names for pickers', () => {
 
   it('need query:read', async () => {
     expect((await get('event_names/', await app.key(['project:read']))).status).toBe(403);
+  });
+});
+
+describe('definitions, as scripts for PostHog read them', () => {
+  it('of events: the same names, page by page, with an id that stays', async () => {
+    const { status, body } = await get('event_definitions/?limit=2');
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      count: 3,
+      previous: null,
+      next: expect.stringMatching(/\/event_definitions\/\?limit=2&offset=2$/) as string,
+      results: [{ name: 'sign up', last_seen_at: '2025-06-15T15:06:40.000000Z', tags: [] }, { name: 'Sign out' }],
+    });
+    const more = (await get('event_definitions/?limit=2&offset=2')).body;
+    expect([more.results.map(({ name }) => name), more['next']]).toEqual([["o'hara"], null]);
+    const ids = [...body.results, ...more.results].map((each) => (each as { id?: string }).id);
+    expect(new Set(ids).size).toBe(3);
+    expect((await get('event_definitions/?search=SIGN%20UP')).body.results).toMatchObject([{ id: ids[0] }]);
+  });
+
+  it('of properties: the type of their values, where they have one', async () => {
+    const { results } = (await get('property_definitions/')).body;
+    const found = Object.fromEntries(
+      results.map((each) => {
+        const { name, property_type: type, is_numerical: isNumerical } = each as unknown as Record<string, string>;
+        return [name, [type, isNumerical]];
+      }),
+    );
+    expect(found).toEqual({
+      plan: ['String', false],
+      yes: ['Boolean', false],
+      // A text in one event, a number in others.
+      n: [null, false],
+      deep: [null, false],
+      list: [null, false],
+    });
+    const named = (await get('property_definitions/?type=event&properties=yes,plan')).body;
+    expect([named['count'], named.results.map(({ name }) => name).toSorted()]).toEqual([2, ['plan', 'yes']]);
+    expect((await get('property_definitions/?type=person')).body).toMatchObject({ attr: 'type' });
+  });
+
+  it('need query:read, and show one project alone', async () => {
+    for (const path of ['event_definitions/', 'property_definitions/']) {
+      expect((await get(path, await app.key(['project:read']))).status).toBe(403);
+      expect(JSON.stringify((await get(path)).body)).not.toMatch(/foreign|"x"/);
+    }
   });
 });

@@ -11,29 +11,41 @@ import {
 } from '../contract/names.ts';
 import type { EventStore } from '../eventstore/eventstore.ts';
 import { isoOfMicros } from '../eventstore/micros.ts';
-import { eventNames, propertyNames, type EventName, type PropertyName } from '../eventstore/names.ts';
+import {
+  eventNames,
+  propertyNames,
+  type EventName,
+  type PropertyName,
+  type PropertySample,
+} from '../eventstore/names.ts';
 import { apiRoute, type ApiRoute } from '../http/api-route.ts';
 import { fromStore } from './events.ts';
 
-export interface NameRouteDeps {
-  readonly store: EventStore;
-  readonly clock: Clock;
+export interface KnownNames {
+  events(projectId: number): Promise<{ readonly asOf: string; readonly names: readonly EventName[] }>;
+  properties(projectId: number, event?: string): Promise<PropertySample & { readonly asOf: string }>;
 }
 
 const listsMax = 200;
 const limitDefault = 100;
 const common = { method: 'GET', scope: 'query:read', tag: 'events' } as const;
 
-/** Names for pickers: looked up once a minute at most, however fast somebody types. */
-export function nameRoutes({ store, clock }: NameRouteDeps): ApiRoute[] {
-  const events = createRemembered(async (projectId: number) => ({
-    asOf: isoMicros(clock.now()),
-    names: await eventNames(store, projectId),
-  }));
-  const properties = createRemembered(async (projectId: number, event: string | undefined) => ({
-    asOf: isoMicros(clock.now()),
-    ...(await propertyNames(store, projectId, event)),
-  }));
+/** Names of events and properties, looked up once a minute at most, however fast somebody types. */
+export function rememberNames({ store, clock }: { readonly store: EventStore; readonly clock: Clock }): KnownNames {
+  return {
+    events: createRemembered(async (projectId) => ({
+      asOf: isoMicros(clock.now()),
+      names: await fromStore(() => eventNames(store, projectId)),
+    })),
+    properties: createRemembered(async (projectId, event) => ({
+      asOf: isoMicros(clock.now()),
+      ...(await fromStore(() => propertyNames(store, projectId, event))),
+    })),
+  };
+}
+
+/** Names for pickers. */
+export function nameRoutes({ events, properties }: KnownNames): ApiRoute[] {
   return [
     apiRoute({
       ...common,
@@ -42,7 +54,7 @@ export function nameRoutes({ store, clock }: NameRouteDeps): ApiRoute[] {
       query: eventNamesQuerySchema,
       responses: { 200: eventNamesSchema },
       handler: async (request) => {
-        const { asOf, names } = await fromStore(() => events(request.project().id));
+        const { asOf, names } = await events(request.project().id);
         const { count, found } = search(names, request.query);
         const results = found.map(shown);
         return { status: 200, body: { as_of: asOf, count, results } satisfies EventNamesRecord };
@@ -56,7 +68,7 @@ export function nameRoutes({ store, clock }: NameRouteDeps): ApiRoute[] {
       query: propertyNamesQuerySchema,
       responses: { 200: propertyNamesSchema },
       handler: async (request) => {
-        const sample = await fromStore(() => properties(request.project().id, request.query.event));
+        const sample = await properties(request.project().id, request.query.event);
         const { count, found } = search(sample.properties, request.query);
         const results = found.map((each) => Object.assign(shown(each), { types: typesOf(each) }));
         const body: PropertyNamesRecord = {
@@ -93,9 +105,14 @@ function search<N extends EventName>(
   names: readonly N[],
   { search: text, limit = limitDefault }: { readonly search?: string; readonly limit?: number },
 ): { readonly count: number; readonly found: readonly N[] } {
-  const wanted = text?.toLowerCase() ?? '';
-  const fitting = wanted === '' ? names : names.filter(({ name }) => name.toLowerCase().includes(wanted));
+  const fitting = namesWith(names, text);
   return { count: fitting.length, found: fitting.slice(0, limit) };
+}
+
+/** Those that contain the text, in any case. */
+export function namesWith<N extends EventName>(names: readonly N[], text = ''): readonly N[] {
+  const wanted = text.toLowerCase();
+  return wanted === '' ? names : names.filter(({ name }) => name.toLowerCase().includes(wanted));
 }
 
 function shown({ name, count, lastMicros }: EventName) {

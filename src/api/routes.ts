@@ -24,7 +24,10 @@ import { importPreviewRoutes } from './import-preview.ts';
 import { importRunRoutes } from './import-runs.ts';
 import type { ImportPlaces } from './import-runs-deps.ts';
 import { ingestionWarningRoutes } from './ingestion-warnings.ts';
-import { nameRoutes } from './names.ts';
+import { definitionRoutes } from './definitions.ts';
+import { flatEventRoutes } from './flat-events.ts';
+import { nameRoutes, rememberNames } from './names.ts';
+import { organizationRoutes } from './organizations.ts';
 import { noticeDestinationRoutes } from './notice-destinations.ts';
 import { liveEventRoutes } from './live-events.ts';
 import { jobRoutes } from './jobs.ts';
@@ -81,9 +84,11 @@ export function apiRoutes(deps: ApiDeps): ApiRoute[] {
     byDistinctIds: (projectId: number, ids: readonly string[]) => personsByDistinctIds(db, projectId, ids),
     byUuid: (projectId: number, uuid: string) => personByUuid(db, projectId, uuid),
   };
+  const names = rememberNames(deps);
   const routes = [
     ...projectRoutes(deps),
     ...currentUserRoutes(deps),
+    ...organizationRoutes(deps),
     ...userRoutes(deps),
     ...userSessionRoutes(deps),
     ...personalApiKeyRoutes(deps),
@@ -100,7 +105,9 @@ export function apiRoutes(deps: ApiDeps): ApiRoute[] {
     ...jobRoutes(deps),
     ...activityLogRoutes(deps),
     ...eventRoutes({ store, persons }),
-    ...nameRoutes(deps),
+    ...flatEventRoutes({ db, store, persons }),
+    ...nameRoutes(names),
+    ...definitionRoutes(names),
     ...noticeDestinationRoutes(deps),
     ...liveEventRoutes(deps),
     ...statusRoutes(deps),

@@ -21,6 +21,7 @@ import { drainOnClose } from './drain.ts';
 import { errorAnswer } from './error-answer.ts';
 import { serveHealth, type HealthChecks } from './health.ts';
 import { createNoteAnswer } from './note-answer.ts';
+import { insteadOf } from './not-served.ts';
 import { servePages } from './pages.ts';
 import type { RateLimiter } from './rate-limit.ts';
 import { requestIdOf } from './request-id.ts';
@@ -69,7 +70,8 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
   app.setNotFoundHandler(async (request, reply) => {
     // Browser libraries ask for parts that are not served here; without this their console tells of a fault of CORS.
     allowOrigin(request, reply);
-    throw new ApiError('not_found', 'Endpoint not found.');
+    const path = request.url.replace(/\?.*$/s, '');
+    throw new ApiError('not_found', insteadOf(path) ?? 'Endpoint not found.');
   });
   serveHealth(app, deps.health, deps.metrics);
   if (api !== undefined) serveApi(app, deps, api);
