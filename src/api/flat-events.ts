@@ -11,7 +11,11 @@ export interface FlatEventDeps extends EventRouteDeps {
 /** `/api/event`, by which PostHog's older scripts read events: those of the project that `@current` means. */
 export function flatEventRoutes({ db, ...deps }: FlatEventDeps): ApiRoute[] {
   const routes = eventRoutes(deps).filter(({ path }) => !path.endsWith('/counts'));
-  return routes.map((route) => ({
+  return routes.map((route) => flatRoute(db, route));
+}
+
+function flatRoute(db: Metadata, route: ApiRoute): ApiRoute {
+  return {
     ...route,
     path: route.path.replace('/api/projects/:project_id/events', '/api/event'),
     summary: `${route.summary} of the project that \`@current\` means`,
@@ -20,5 +24,5 @@ export function flatEventRoutes({ db, ...deps }: FlatEventDeps): ApiRoute[] {
       if (project === undefined) throw new ApiError('not_found', 'Project not found.');
       return route.handler({ ...request, project: () => project });
     },
-  }));
+  };
 }
