@@ -1,0 +1,129 @@
+/** The README as a newcomer follows it: every block that is for the shell, as written, with the real program in processes of its own. */
+import { execFile, spawn } from 'node:child_process';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { gzipSync } from 'node:zlib';
+import { expect, it } from 'vitest';
+import { freePort, tempDataDir } from '../support/server.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const readyMs = 60_000;
+
+interface Started {
+  readonly projectKey: string;
+  stop(): Promise<number | null>;
+}
+
+/** `npm start`, until it says that it is ready. */
+async function npmStart(env: Readonly<Record<string, string | undefined>>): Promise<Started> {
+  const child = spawn('npm', ['start'], { cwd: root, env: { ...env }, stdio: ['ignore', 'pipe', 'inherit'] });
+  const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
+  let printed = '';
+  const ready = new Promise<string>((resolve, reject) => {
+    const timer = setTimeout(
+      () => reject(new Error(`expected the service to be ready, it printed: ${printed}`)),
+      readyMs,
+    );
+    child.stdout.on('data', (chunk: Buffer) => {
+      printed += chunk.toString();
+      const [, key] = /Project key\s+(phc_\w+)[^]*First history/.exec(printed) ?? [];
+      if (key === undefined) return;
+      clearTimeout(timer);
+      resolve(key);
+    });
+  });
+  const stop = async (): Promise<number | null> => {
+    child.kill('SIGTERM');
+    return await exited;
+  };
+  return { projectKey: await ready.catch((error: unknown) => stop().then(() => Promise.reject(error))), stop };
+}
+
+/** Blocks for the shell by the heading above them. */
+async function readBlocks(): Promise<ReadonlyMap<string, string>> {
+  const text = await readFile(join(root, 'README.md'), 'utf8');
+  const blocks = text.split(/^## /m).map((section) => {
+    const [heading = ''] = section.split('\n', 1);
+    return [heading, [...section.matchAll(/^```sh\n([^]*?)^```/gm)].map(([, block]) => block).join('')] as const;
+  });
+  return new Map(blocks.filter(([, block]) => block !== ''));
+}
+
+/** What the README takes for granted that somebody has. */
+async function writeFiles(folder: string): Promise<void> {
+  const track = {
+    type: 'track',
+    event: 'Order placed',
+    userId: 'bob',
+    messageId: 'm-1',
+    timestamp: '2023-04-05T06:07:08Z',
+  };
+  await writeFile(join(folder, 'history.ndjson.gz'), gzipSync(`${JSON.stringify(track)}\n`));
+  const properties = { time: 1_680_000_000, distinct_id: 'eve', $insert_id: 'i-1', plan: 'pro' };
+  await writeFile(join(folder, 'export.jsonl.gz'), gzipSync(`${JSON.stringify({ event: 'Opened', properties })}\n`));
+  const code = 'export function processEvent(event) { event.properties.seen = true; return event; }\n';
+  await writeFile(join(folder, 'my-plugin.js'), code);
+  await writeFile(
+    join(folder, 'event.json'),
+    JSON.stringify({ event: 'signed up', distinct_id: 'ada', properties: {} }),
+  );
+  await mkdir(join(folder, 'my-plugin'));
+  await writeFile(join(folder, 'my-plugin/index.js'), code);
+  await writeFile(join(folder, 'my-plugin/plugin.json'), JSON.stringify({ name: 'My plugin', main: 'index.js' }));
+}
+
+it('the README can be followed word by word: every block runs and shows what it promises', async () => {
+  await using folder = await tempDataDir();
+  await writeFiles(folder.path);
+  const port = await freePort();
+  const env = {
+    PATH: process.env['PATH'],
+    HOME: folder.path,
+    NO_COLOR: '1',
+    MILLRACE_PORT: String(port),
+    MILLRACE_DATA_DIR: join(folder.path, 'data'),
+    MILLRACE_URL: `http://127.0.0.1:${port}`,
+  };
+  const blocks = new Map(await readBlocks());
+  // The first line of one is what installed this checkout, the other is what runs this test.
+  expect(blocks.get('Start')).toBe('npm ci\nnpm start\n');
+  expect(blocks.get('Test')).toBe('npm cit\n');
+  const service = await npmStart(env);
+  let key = '';
+  const run = async (block: string): Promise<string> => {
+    const own = block.replaceAll('<project key>', service.projectKey).replaceAll('127.0.0.1:8000', `127.0.0.1:${port}`);
+    // From a folder of one's own, so that nothing is left in the checkout.
+    const npx = `npx() { shift; "${process.execPath}" "${join(root, 'bin/millrace.js')}" "$@"; }`;
+    const script = `${npx}\n${own}\necho; echo "KEY=$MILLRACE_API_KEY"`;
+    const options = { cwd: folder.path, env: { ...env, MILLRACE_API_KEY: key } };
+    const { stdout } = await promisify(execFile)('/bin/sh', ['-euc', script], options);
+    key = /^KEY=(.*)$/m.exec(stdout)?.[1] ?? '';
+    return stdout;
+  };
+  const follow = (heading: string): Promise<string> =>
+    run(blocks.get(heading) ?? `expected a block below "${heading}"`);
+  /** What is accepted may be stored a moment later; a person would look again. */
+  const untilShown = (command: string, wanted: RegExp): Promise<void> =>
+    expect.poll(() => run(command), { timeout: 60_000, interval: 500 }).toMatch(wanted);
+  try {
+    expect(await follow('A first event')).toContain('{"status":"Ok"}');
+    expect(key).toMatch(/^phx_/);
+    await untilShown('npx millrace events list', /signed up\s+ada/);
+    await follow('A first history');
+    await untilShown('npx millrace events counts --interval month', /2023-04-01\S*\s+Order placed/);
+    expect(await follow('Years of history, exactly once')).toContain('verify exact: All 1 events of 1 days are stored');
+    expect(await follow('A transformation of your own')).toContain('+ /properties/seen: true');
+    expect([...blocks.keys()]).toEqual([
+      'Start',
+      'A first event',
+      'A first history',
+      'Years of history, exactly once',
+      'A transformation of your own',
+      'Test',
+    ]);
+  } finally {
+    expect(await service.stop()).toBe(0);
+  }
+}, 240_000);
