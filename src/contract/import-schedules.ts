@@ -56,13 +56,18 @@ export const importScheduleSchema = Type.Object({
 export type ImportScheduleRecord = Static<typeof importScheduleSchema>;
 export const importSchedulePageSchema = pageSchema(importScheduleSchema);
 
+/** When, for files of configuration: one of the first two. */
+export const scheduleFields = {
+  every_minutes: Type.Optional(everyMinutes),
+  daily_at: Type.Optional(dailyAt),
+  overlap_minutes: Type.Optional(overlapMinutes),
+  paused: Type.Optional(paused),
+};
+
 /** One of the two says when. */
 export const importScheduleSetSchema = Type.Object(
   {
-    every_minutes: Type.Optional(everyMinutes),
-    daily_at: Type.Optional(dailyAt),
-    overlap_minutes: Type.Optional(overlapMinutes),
-    paused: Type.Optional(paused),
+    ...scheduleFields,
     from: Type.Optional(from),
   },
   statedChoice(['every_minutes'], ['daily_at']),

@@ -8,6 +8,7 @@ import type { PrepareDeps } from '../../src/plugins/packages/prepare-plugin.ts';
 import { createRegistry } from '../../src/plugins/plugin-registry.ts';
 import { syncPlugins } from '../../src/plugins/built-in/sync-plugins.ts';
 import { activityLogRoutes } from '../../src/api/activity-log.ts';
+import { importScheduleRoutes } from '../../src/api/import-schedules.ts';
 import { jobRoutes } from '../../src/api/jobs.ts';
 import { pluginConfigRoutes } from '../../src/api/plugin-configs.ts';
 import { pluginRoutes } from '../../src/api/plugins.ts';
@@ -96,6 +97,7 @@ export async function startConfigsApp(
   const routes = (db: Metadata, { clock, auth: { forgetProject } }: RouteContext): ApiRoute[] => [
     ...projectRoutes({ db, clock, forgetProject }),
     ...pluginConfigRoutes({ db, clock, registry }),
+    ...importScheduleRoutes({ db, clock, registry }),
     ...pluginRoutes({ db, clock, packages: more.packages ?? noPackages }),
     ...activityLogRoutes({ db }),
     ...jobRoutes({ db, clock }),

@@ -7,6 +7,7 @@ import type { Change } from './config-changes.ts';
 import type { ConfigEntry } from './configuration-file.ts';
 import type { ConfigPlan } from './plan.ts';
 import type { References } from './references.ts';
+import { wantedSchedule } from './schedule-of-file.ts';
 import { settingsBody, settleSettings } from './settle-settings.ts';
 import { configsPath, presentConfig } from './target.ts';
 
@@ -54,6 +55,7 @@ export function createSteps(work: ConfigWork, plan: Create): Steps {
       await api.send('POST', `${pathOf(work, plan)}upgrade/`, { version: entry.version });
     }
     if (Object.keys(entry.settings ?? {}).length > 0) await writeSettings(work, plan);
+    if (entry.schedule !== undefined && entry.schedule !== null) await writeSchedule(work, plan);
   };
   const enable = async (): Promise<void> => void (await api.send('PATCH', pathOf(work, plan), { enabled: true }));
   return {
@@ -97,6 +99,14 @@ async function changeConfig(work: ConfigWork, plan: Keep, changes: readonly Chan
   if (Object.keys(fields).length > 0) await send('PATCH', '', fields);
   if (has('version')) await send('POST', 'upgrade/', entry.version === undefined ? {} : { version: entry.version });
   if (changes.some(({ field }) => field.startsWith('settings.'))) await writeSettings(work, plan, ifMatch);
+  if (has('schedule')) await writeSchedule(work, plan);
+}
+
+async function writeSchedule(work: ConfigWork, plan: Create | Keep): Promise<void> {
+  const path = `${pathOf(work, plan)}schedule/`;
+  const { schedule = null } = plan.entry;
+  if (schedule === null) await work.api.send('DELETE', path);
+  else await work.api.send('PUT', path, wantedSchedule(schedule));
 }
 
 /** All of the settings at once: what is left out goes, but a secret stays. */

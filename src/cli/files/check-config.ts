@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { checkSettings, isGiven, missingRequired, settingText } from '../../plugins/check-settings.ts';
 import type { PluginField } from '../../plugins/fields.ts';
+import { isImportSource, type Plugin } from '../../plugins/plugin.ts';
 import type { ConfigEntry } from './configuration-file.ts';
 import { nearest } from './nearest.ts';
 import type { Path, Problem } from './read-file.ts';
@@ -28,6 +29,17 @@ export function settingProblems(fields: readonly PluginField[], entry: ConfigEnt
     return message === undefined ? [] : [{ path: [...path, 'settings', key], message }];
   });
   return [...problems, ...missing(fields, given, path)];
+}
+
+/** What of a config's schedule the service would not take. */
+export function scheduleProblems(plugin: Plugin, { schedule }: ConfigEntry, path: Path): Problem[] {
+  if (schedule === undefined || schedule === null) return [];
+  const at = [...path, 'schedule'];
+  if (!isImportSource(plugin) || plugin.range === undefined) {
+    return [{ path: at, message: 'only import apps whose source can choose by time run by themselves' }];
+  }
+  const isOne = (schedule.every_minutes === undefined) !== (schedule.daily_at === undefined);
+  return isOne ? [] : [{ path: at, message: 'expected either every_minutes or daily_at' }];
 }
 
 function unknownSetting(key: string, fields: readonly PluginField[]): string {

@@ -1,7 +1,7 @@
 import { knownZone } from '../../base/local-time.ts';
 import { fieldsOf } from '../../imports/run/run-settings.ts';
 import { builtInRegistry } from '../../plugins/built-in/registry.ts';
-import { settingProblems } from './check-config.ts';
+import { scheduleProblems, settingProblems } from './check-config.ts';
 import { families, familyKeys, type ConfigEntry, type ConfigurationFile } from './configuration-file.ts';
 import { nearest } from './nearest.ts';
 import { sourceProblem } from './plan-plugins.ts';
@@ -77,7 +77,7 @@ function entryProblems(file: ConfigurationFile, { family, entry, path }: PlacedE
     if (entry.version !== undefined) {
       return [{ path: [...path, 'version'], message: 'a built-in plugin has the version of the program' }];
     }
-    return settingProblems(fieldsOf(plugin), entry, path);
+    return [...settingProblems(fieldsOf(plugin), entry, path), ...scheduleProblems(plugin, entry, path)];
   }
   const installed = Object.keys(file.plugins ?? {});
   if (installed.includes(entry.plugin)) return [];

@@ -4,6 +4,7 @@ import { isGiven, ownValue, settingText, withDefaults } from '../../plugins/chec
 import type { PluginField } from '../../plugins/fields.ts';
 import type { ConfigEntry } from './configuration-file.ts';
 import type { Setting, Settings } from './settle-settings.ts';
+import { wantedSchedule } from './schedule-of-file.ts';
 import type { PresentConfig } from './target.ts';
 
 /** One field that is to be another; without `before` it is new, without `after` it goes. */
@@ -46,7 +47,16 @@ export function fieldChanges(
     ['enabled', present.enabled, entry.enabled ?? true],
     ['description', present.description, entry.description ?? present.pluginDescription],
   ];
-  return pairs.flatMap(([field, before, after]) => (before === after ? [] : [{ field, before, after }]));
+  const fields = pairs.flatMap(([field, before, after]) => (before === after ? [] : [{ field, before, after }]));
+  return [...fields, ...scheduleChange(entry, present.schedule)];
+}
+
+/** `before` null: it does not run by itself, or is not there yet. */
+export function scheduleChange({ schedule }: ConfigEntry, before: PresentConfig['schedule']): Change[] {
+  if (schedule === undefined) return [];
+  const after = schedule === null ? null : wantedSchedule(schedule);
+  if (isDeepStrictEqual(before, after)) return [];
+  return [{ field: 'schedule', ...(before !== null && { before }), ...(after !== null && { after }) }];
 }
 
 /** Settings of a config that is there. */

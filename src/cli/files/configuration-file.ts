@@ -1,4 +1,6 @@
 import { Type, type Static } from 'typebox';
+import { scheduleFields } from '../../contract/import-schedules.ts';
+import { orNull } from '../../contract/or-null.ts';
 import { descriptionLengthMax, nameLengthMax } from '../../contract/plugin-configs.ts';
 import type { Family } from '../../contract/plugins.ts';
 
@@ -31,6 +33,12 @@ const configSchema = Type.Object(
           'All of them: one that is left out goes back to its default, but a secret that is left out stays as it is. A secret ' +
           'is `{env: NAME}` or `{file: PATH}`, never the value.',
       }),
+    ),
+    schedule: Type.Optional(
+      orNull(
+        Type.Object(scheduleFields, { ...closed }),
+        'When an import app runs by itself. Null: it does not. Left out: as it is.',
+      ),
     ),
   },
   { ...closed, description: 'A plugin at work in a project.' },

@@ -25,6 +25,7 @@ function project(configs: readonly Partial<PresentConfig>[]): PresentProject {
     fields,
     pluginName: 'P',
     pluginDescription: '',
+    schedule: null,
     updatedAt: '',
     ...config,
   }));

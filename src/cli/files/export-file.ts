@@ -80,6 +80,7 @@ function configEntry(config: PresentConfig, plugins: readonly PluginRecord[], na
     enabled,
     ...(description !== config.pluginDescription && { description }),
     ...(Object.keys(settings).length > 0 && { settings }),
+    ...(config.schedule !== null && { schedule: config.schedule }),
   };
 }
 

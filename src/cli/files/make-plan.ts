@@ -5,7 +5,7 @@ import { CommandError } from '../exit-codes.ts';
 import { settingProblems } from './check-config.ts';
 import { entriesOf, type PlacedEntry } from './check-file.ts';
 import { compareConfig } from './compare-config.ts';
-import { fieldChanges, newSettings, settingChanges } from './config-changes.ts';
+import { fieldChanges, newSettings, scheduleChange, settingChanges } from './config-changes.ts';
 import { families, familyKeys, type ConfigEntry, type ProjectEntry } from './configuration-file.ts';
 import { matchConfigs } from './match-configs.ts';
 import { planPlugins } from './plan-plugins.ts';
@@ -152,7 +152,12 @@ function planNew(planner: Planner, placed: PlacedEntry, name: string): ConfigPla
     ...(entry.description === undefined ? [] : [{ field: 'description', after: entry.description }]),
     ...(entry.version === undefined ? [] : [{ field: 'version', after: entry.version }]),
   ];
-  return { action: 'create', entry, name, changes: [...plain, ...newSettings(settings)] };
+  return {
+    action: 'create',
+    entry,
+    name,
+    changes: [...plain, ...newSettings(settings), ...scheduleChange(entry, null)],
+  };
 }
 
 async function planKept(

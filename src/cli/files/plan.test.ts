@@ -30,6 +30,7 @@ function config(id: number, name: string, more: Partial<PresentConfig> = {}): Pr
     fields,
     pluginName: 'P',
     pluginDescription: 'What it does.',
+    schedule: null,
     updatedAt: '2026-01-01T00:00:00.000000Z',
     ...more,
   };

@@ -201,6 +201,34 @@ describe('configuration files', () => {
     expect(body).toMatchObject({ deleted: true, name: 'Extra' });
   });
 
+  it('an import app that runs by itself does so after an apply; what the file does not say of it stays', async () => {
+    const [postgres] = builtInPlugins.filter(({ slug }) => slug === 'postgres');
+    if (postgres === undefined || !('example' in postgres) || postgres.kind === 'transformation')
+      throw new Error('expected postgres');
+    const settings = { ...postgres.example, format: 'mixpanel' };
+    const id = await create(postgres, { name: 'Orders', enabled: false }, settings);
+    const schedule = { every_minutes: 15, overlap_minutes: 60, from: '2026-01-31T00:00:00Z' };
+    await configs.call('PUT', 'import-app', `/${id}/schedule/`, schedule);
+    await done('export', '--file', file());
+    const text = await readFile(file(), 'utf8');
+    const [exported] = (parse(text) as { projects: { import_apps: object[] }[] }).projects[0]?.import_apps ?? [];
+    expect(exported).toMatchObject({ schedule: { every_minutes: 15, overlap_minutes: 60, paused: false } });
+
+    await configs.call('DELETE', 'import-app', `/${id}/schedule/`);
+    const differs = await run('diff', '--keep-secrets');
+    expect(differs.stdout).toContain('schedule: {"every_minutes":15,"overlap_minutes":60,"paused":false}');
+    await done('apply', '--yes', '--keep-secrets');
+    const applied = await configs.call('GET', 'import-app', `/${id}/schedule/`);
+    expect(applied.body).toMatchObject({ every_minutes: 15, daily_at: null, overlap_minutes: 60, paused: false });
+
+    await configs.call('PATCH', 'import-app', `/${id}/schedule/`, { paused: true });
+    await writeFile(file(), text.replace(/ +schedule:\n( +(every|overlap|paused).*\n)+/, ''));
+    expect((await done('diff', '--keep-secrets')).stderr).toContain('no differences');
+    await writeFile(file(), text.replace(/( +)schedule:\n( +(every|overlap|paused).*\n)+/, '$1schedule: null\n'));
+    await done('apply', '--yes', '--keep-secrets');
+    expect((await configs.call('GET', 'import-app', `/${id}/schedule/`)).status).toBe(404);
+  });
+
   it('what references name must be there before anything is changed, or secrets are kept', async () => {
     await writeFile(
       file(),

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../base/json.ts';
+import type { ImportScheduleRecord } from '../../contract/import-schedules.ts';
 import type { PluginConfigRecord } from '../../contract/plugin-configs.ts';
 import { familyPaths, type Family, type PluginRecord } from '../../contract/plugins.ts';
 import type { ProjectRecord } from '../../contract/projects.ts';
@@ -6,6 +7,7 @@ import { isField, type PluginField, type SchemaEntry } from '../../plugins/field
 import type { ApiClient } from '../api-client.ts';
 import { listAll, projectApi, type ServiceOptions, type ProjectApi } from '../api-options.ts';
 import { CommandError } from '../exit-codes.ts';
+import { presentSchedule, type ScheduleOfFile } from './schedule-of-file.ts';
 
 /** A config as the service has it. */
 export interface PresentConfig {
@@ -23,6 +25,8 @@ export interface PresentConfig {
   readonly fields: readonly PluginField[];
   readonly pluginName: string;
   readonly pluginDescription: string;
+  /** Null: it does not run by itself. */
+  readonly schedule: ScheduleOfFile | null;
   /** Changes with every change that somebody makes. */
   readonly updatedAt: string;
 }
@@ -57,10 +61,25 @@ export async function readProject(
   const slugs = new Map(plugins.map((plugin) => [plugin.id, plugin.slug]));
   const read = async (family: Family): Promise<PresentConfig[]> => {
     const records = await listAll<PluginConfigRecord>(api, configsPath(rootOf(id), family));
-    return records.map((record) => presentConfig(record, family, slugs.get(record.plugin)));
+    const schedules = family === 'import-app' ? await readSchedules(api, rootOf(id)) : undefined;
+    return records.map((record) => ({
+      ...presentConfig(record, family, slugs.get(record.plugin)),
+      schedule: schedules?.get(record.id) ?? null,
+    }));
   };
   const [transformation, imports] = [await read('transformation'), await read('import-app')];
   return { id, name, timezone, configs: { transformation, 'import-app': imports } };
+}
+
+/** By id of the config. A service of an earlier version has none. */
+async function readSchedules(api: ProjectApi, root: string): Promise<ReadonlyMap<number, ScheduleOfFile>> {
+  try {
+    const records = await listAll<ImportScheduleRecord>(api, `${root}/import_schedules/`);
+    return new Map(records.map((record) => [record.plugin_config, presentSchedule(record)]));
+  } catch (error) {
+    if (error instanceof CommandError && error.reason === 'notFound') return new Map();
+    throw error;
+  }
 }
 
 /** A project that is not there yet. */
@@ -73,7 +92,11 @@ export function rootOf(projectId: number): string {
 }
 
 /** `plugin`: its slug. */
-export function presentConfig(record: PluginConfigRecord, family: Family, plugin: string | undefined): PresentConfig {
+export function presentConfig(
+  record: PluginConfigRecord,
+  family: Family,
+  plugin: string | undefined,
+): Omit<PresentConfig, 'schedule'> {
   if (plugin === undefined) {
     throw new CommandError('failed', `config ${record.id} has a plugin that is not listed; try again`);
   }

@@ -25,6 +25,7 @@ projects:
         previous_name: Old history
         enabled: false
         settings: { service_account: import, service_secret: { env: MIXPANEL_SECRET }, project_id: "1234567" }
+        schedule: { daily_at: "03:30" }
 `;
 const config = (lines: string): string => `version: 1
 projects:
@@ -53,6 +54,11 @@ describe('millrace validate', () => {
     ],
     ['a key that is none', config('plugin: drop-events\n        colour: red'), 'there are plugin, name,'],
     ['no plugin', config('name: a'), 'expected "plugin"'],
+    [
+      'a schedule of what does not run',
+      config('plugin: drop-events\n        settings: { events: a }\n        schedule: { every_minutes: 60 }'),
+      'schedule: only import apps whose source can choose by time run by themselves',
+    ],
     [
       'text for a flag',
       config('plugin: drop-events\n        enabled: "no"'),
