@@ -202,7 +202,7 @@ describe('configuration files', () => {
   });
 
   it('an import app that runs by itself does so after an apply; what the file does not say of it stays', async () => {
-    const [postgres] = builtInPlugins.filter(({ slug }) => slug === 'postgres');
+    const postgres = builtInPlugins.find(({ slug }) => slug === 'postgres');
     if (postgres === undefined || !('example' in postgres) || postgres.kind === 'transformation')
       throw new Error('expected postgres');
     const settings = { ...postgres.example, format: 'mixpanel' };

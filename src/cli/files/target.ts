@@ -62,10 +62,10 @@ export async function readProject(
   const read = async (family: Family): Promise<PresentConfig[]> => {
     const records = await listAll<PluginConfigRecord>(api, configsPath(rootOf(id), family));
     const schedules = family === 'import-app' ? await readSchedules(api, rootOf(id)) : undefined;
-    return records.map((record) => ({
-      ...presentConfig(record, family, slugs.get(record.plugin)),
-      schedule: schedules?.get(record.id) ?? null,
-    }));
+    return records.map((record) => {
+      const config = presentConfig(record, family, slugs.get(record.plugin));
+      return Object.assign(config, { schedule: schedules?.get(record.id) ?? null });
+    });
   };
   const [transformation, imports] = [await read('transformation'), await read('import-app')];
   return { id, name, timezone, configs: { transformation, 'import-app': imports } };
