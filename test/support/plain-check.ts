@@ -10,7 +10,7 @@ import { createSpillBuffer, type SpillLimits } from '../../src/imports/stages/ch
 
 /** Everything that a check leaves behind of some segments. */
 export interface SegmentsChecked {
-  /** In the order in which they lie in the spills, each with its numbers and its JSON. */
+  /** By time, and in the order in which they came, each with its numbers and its JSON: where the buffer was full does not matter. */
   readonly events: readonly (readonly unknown[])[];
   readonly names: readonly (readonly string[])[];
   readonly findings: readonly Findings[];
@@ -49,6 +49,7 @@ export async function checkBothWays(
     if (converter === undefined) return undefined;
     return {
       links: () => converter.links(),
+      leftOut: () => converter.leftOut(),
       put: (...given) => converter.put(...given),
       read: (...given) => {
         const isPlain = converter.read(...given);
@@ -95,7 +96,8 @@ async function checkSegments(
     const blocks: Buffer[] = [];
     for await (const block of segment.chunks(lines)) blocks.push(block);
     const places = segment.file.runs.flatMap(({ day, blocks: each }) => each.map((place) => ({ day, place })));
-    events.push(...places.flatMap(({ day, place }, index) => eventsOf(day, blocks[index] ?? Buffer.alloc(0), place)));
+    const found = places.flatMap(({ day, place }, index) => eventsOf(day, blocks[index] ?? Buffer.alloc(0), place));
+    events.push(...found.toSorted((one, other) => Number(one[1]) - Number(other[1])));
     allNames.push([...segment.tally.names]);
     findings.push(segment.tally.findings());
     rejected.push(...segment.rejected.finish().map((file) => zstdDecompressSync(file).toString()));

@@ -127,5 +127,7 @@ export const skipped = (reason: string): NoEvents => ({ kind: 'skipped', reason 
 export const unreadable = (reason: string): NoEvents => ({ kind: 'unreadable', reason });
 
 /** An event whose name the table of names leaves out. */
-export const leftOut = (sourceName: string): NoEvents =>
-  skipped(`the table of names leaves out events called ${sourceName.slice(0, 200)}`);
+export const leftOut = (sourceName: string): NoEvents => skipped(leftOutReason(sourceName));
+
+export const leftOutReason = (sourceName: string): string =>
+  `the table of names leaves out events called ${sourceName.slice(0, 200)}`;

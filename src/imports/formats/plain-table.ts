@@ -1,5 +1,6 @@
 import type { WireEvent } from '../../contract/wire-event.ts';
 import type { RecordReader, RecordResult } from './format.ts';
+import type { Names } from './names.ts';
 import type { Zone } from './times.ts';
 
 /**
@@ -11,24 +12,32 @@ export interface PlainTable {
   readonly slug: string;
   /** Path of the name of the event, a text. */
   readonly event: string;
-  /** Undefined: odd. */
-  readonly eventName: (source: string) => string | undefined;
+  /** Null: the event is left out, which makes no difference to anything else. Undefined: odd. */
+  readonly eventName: (source: string) => string | null | undefined;
   readonly time: PlainTime;
   readonly ids: PlainIds;
   readonly uuid: PlainUuid;
-  /** Objects whose members become properties, in the order in which they do. */
-  readonly bags: readonly PlainBag[];
-  /** Properties that follow from members, behind those of the bags, in this order. */
-  readonly derived: readonly PlainDerived[];
+  /** What becomes of the other members, in the order in which it stands in the properties. A property that comes twice is odd. */
+  readonly properties: readonly PlainStep[];
+  /** Objects that say something of the person. A later one takes the place of what an earlier one says. */
+  readonly person?: readonly PersonBag[];
+  /** Members of the record that are odd, though an object takes all of them. */
+  readonly odd?: ReadonlySet<string>;
+  /** Devices, countries and pages stay as they are: settleProperties is not for this format. */
+  readonly isSettled?: true;
   /** The writer's: what was said once is said by nobody again. Undefined: devices are not linked. */
   readonly identify: ((user: string, device: string, timestamp: string) => readonly WireEvent[]) | undefined;
 }
 
-/** Numbers count seconds or milliseconds, by their size; texts are ISO 8601. Anything else is odd. */
+/**
+ * Texts are ISO 8601; numbers count seconds, milliseconds or microseconds, by their size. Anything else is odd.
+ */
 export interface PlainTime {
   readonly path: string;
-  /** Of numbers, and of texts that do not say theirs. */
+  /** Of texts that do not say theirs. */
   readonly zone: Zone;
+  /** Of numbers; undefined: they are odd. */
+  readonly numbers: Zone | undefined;
 }
 
 /** Whom an event belongs to. `values` are those of the members, undefined where there is none; the same ones have the same answer. */
@@ -42,35 +51,58 @@ export interface PlainIdentity {
   readonly distinctId: string;
   /** To be linked; undefined: nothing is. */
   readonly link: { readonly user: string; readonly device: string } | undefined;
-  /** Properties that follow from the ids: behind those of the bags and the derived ones that come first. */
-  readonly properties: Readonly<Record<string, string>>;
+  /** Properties that follow from the ids; they stand where the table says `ids`. */
+  readonly properties: Readonly<Record<string, unknown>>;
 }
 
-/** A text that is not blank, of which the uuid is made; without one a record is odd. */
-export interface PlainUuid {
-  readonly path: string;
-  /** Of the UUID of version 5. */
-  readonly namespace: Uint8Array;
-}
+/** A record without it is odd. */
+export type PlainUuid =
+  /** The UUID itself. */
+  | { readonly path: string; readonly is: 'uuid' }
+  /** A text that is not blank, of which a UUID of version 5 is made in this namespace. */
+  | { readonly path: string; readonly is: 'name'; readonly namespace: Uint8Array };
 
+/** `ids`, `person` and `$set` stand for the properties of PlainIdentity, for what addPersonOfEvent adds, and for `person` alone. */
+export type PlainStep = PlainBag | PlainMembers | PlainDerived | 'ids' | 'person' | '$set';
+
+/** An object whose members become properties. */
 export interface PlainBag {
-  /** Empty: the record itself. */
-  readonly path: string;
+  /** Of the object; empty: the record itself. */
+  readonly bag: string;
   /** Property of each member; null: none. Others keep their names. */
-  readonly names: ReadonlyMap<string, string | null>;
+  readonly names: Names;
+  /** Values that become nothing. */
+  readonly nothing?: readonly unknown[];
+  /** The object may also be a text of JSON. */
+  readonly mayBeText?: true;
+  /** A record without the object is odd. */
+  readonly isNeeded?: true;
 }
 
-/** `ids` and `person` stand for the properties of PlainIdentity and for what addPersonOfEvent adds. */
-export type PlainDerived =
-  | 'ids'
-  | 'person'
-  | {
-      /** Paths of members; or names of properties, as the bags have given them. */
-      readonly of: 'members' | 'properties';
-      readonly from: readonly string[];
-      /** The same values have the same answer; undefined: odd. */
-      readonly make: (values: readonly unknown[]) => Readonly<Record<string, unknown>> | undefined;
-    };
+export interface PersonBag extends PlainBag {
+  readonly into: '$set' | '$set_once';
+  /** Which of the properties are for this one; left out: all that no other one before it has taken. */
+  readonly takes?: (name: string) => boolean;
+}
+
+/** Members that become properties one by one. */
+export interface PlainMembers {
+  /** Property ← path. */
+  readonly members: Readonly<Record<string, string>>;
+  readonly nothing?: readonly unknown[];
+  /** Other values are odd. */
+  readonly areTexts?: true;
+}
+
+export interface PlainDerived {
+  /** Paths of members; or names of properties, as the objects have given them. */
+  readonly of: 'members' | 'properties';
+  readonly from: readonly string[];
+  /** The same values have the same answer; undefined: odd. */
+  readonly make: (values: readonly unknown[]) => Readonly<Record<string, unknown>> | undefined;
+  /** Many different values are to be expected. */
+  readonly isVaried?: true;
+}
 
 /** A reader together with the table of what it does with plain records. */
 export function withPlain(read: (record: unknown) => RecordResult, plain: PlainTable): RecordReader {

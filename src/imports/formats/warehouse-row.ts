@@ -7,12 +7,15 @@ import { asNumber, setMember, valueOfJson, type Json, type Properties } from './
 
 /** Whether a loader has written the row: it always leaves a column of its own. */
 export function hasLoaderColumn(row: Json): boolean {
-  return loaderMarks.some((column) => row[column] !== undefined);
+  for (const column of loaderMarks) if (row[column] !== undefined) return true;
+  return false;
 }
-const loaderMarks = ['_fivetran_synced', '_FIVETRAN_SYNCED', '_airbyte_extracted_at', '_airbyte_emitted_at'].concat([
-  '_sdc_batched_at',
-  '_dlt_load_id',
-]);
+export const loaderMarks: ReadonlySet<string> = new Set(
+  ['_fivetran_synced', '_FIVETRAN_SYNCED', '_airbyte_extracted_at', '_airbyte_emitted_at'].concat([
+    '_sdc_batched_at',
+    '_dlt_load_id',
+  ]),
+);
 
 /** About the load, not about the event: each load has others, so that an id may not follow from them. */
 const loaderColumn = /^_+(fivetran|airbyte|ab|sdc|dlt|estuary|hevo|portable|rivery|file|line|modified)(_|$)/;

@@ -1,19 +1,22 @@
 import { createReaderMemory } from '../reader-memory.ts';
 import { isObject } from '../../../base/json.ts';
-import { createColumns } from './columns.ts';
+import { columnNames, createColumns } from './columns.ts';
+import { addPerson } from './event-person.ts';
+import { addEventType } from './event-type.ts';
 import { amplitudeExample } from './example.ts';
 import { addGroups, createGroupReader } from './groups.ts';
 import { amplitudeNames } from './names.ts';
+import { amplitudePlain } from './plain.ts';
 import { createSessionIds } from './sessions.ts';
 import { exportedRecord } from './warehouse.ts';
 import { isUuid } from '../derived-uuids.ts';
 import { createEventWriter, imported, leftOut, unreadable, type EventWriter } from '../event-writer.ts';
 import type { Format, FormatOptions, NameTable, RecordReader } from '../format.ts';
-import { namesOf, rename, type Names } from '../names.ts';
+import { namesOf, rename } from '../names.ts';
+import { withPlain } from '../plain-table.ts';
 import { personId } from '../person-id.ts';
-import { addPersonOfEvent } from '../add-person-of-event.ts';
 import { readOptions } from '../read-options.ts';
-import { idOf, kindOf, setMember, type Json, type Properties } from '../read-values.ts';
+import { idOf, kindOf, type Json, type Properties } from '../read-values.ts';
 import { readObjects } from '../read-objects.ts';
 import { textTime } from '../times.ts';
 
@@ -58,7 +61,7 @@ function createReader(given: FormatOptions, names: NameTable, memory = createRea
   const addColumns = createColumns(names);
   const readGroups = createGroupReader(writer, memory.contents);
   const sessionId = createSessionIds();
-  return readObjects((given) => {
+  const read = readObjects((given) => {
     const record = exportedRecord(given);
     const name = idOf(record['event_type']);
     if (name === undefined)
@@ -91,6 +94,13 @@ function createReader(given: FormatOptions, names: NameTable, memory = createRea
     generated.push(writer.event(uuidOf(record, writer), event, distinctId, time.timestamp, properties));
     return imported(generated);
   });
+  // A text in user_properties makes the record a row of a warehouse, also where they are ignored.
+  if (personNames === undefined) return read;
+  const isLinked = options['identify'] === 'yes';
+  return withPlain(
+    read,
+    amplitudePlain({ writer, properties: propertyNames, person: personNames, columns: columnNames(names), isLinked }),
+  );
 }
 
 const times = ['event_time', 'client_event_time', 'server_received_time'] as const;
@@ -111,30 +121,4 @@ function uuidOf(record: Json, writer: EventWriter): string {
   // Amplitude itself takes two events of one device with the same $insert_id for one.
   if (id !== undefined) return writer.id('$insert_id', idOf(record['device_id']) ?? '', id);
   return writer.contentId(record) ?? writer.id(JSON.stringify(record));
-}
-
-/** Automatic events keep what happened to the element. */
-function addEventType(name: string, event: string, properties: Properties): void {
-  if (event !== '$autocapture') return;
-  properties['$event_type'] ??= name.endsWith('Changed') ? 'change' : 'click';
-}
-
-/** What Amplitude writes for "came from nowhere". */
-const none = 'EMPTY';
-
-function addPerson(record: Json, names: Names | undefined, properties: Properties): void {
-  const source = record['user_properties'];
-  if (names === undefined || !isObject(source)) return addPersonOfEvent(properties);
-  const set: Properties = {};
-  const setOnce: Properties = {};
-  const renamed: Properties = {};
-  rename(source, names, renamed);
-  for (const key of Object.keys(renamed)) {
-    const value = renamed[key];
-    if (value === null || value === undefined) continue;
-    const isInitial = key.startsWith('$initial_') || key.startsWith('initial_');
-    if (!isInitial) setMember(set, key, value);
-    else if (value !== none) setMember(setOnce, key, value);
-  }
-  addPersonOfEvent(properties, set, setOnce);
 }

@@ -1,4 +1,5 @@
 import type { NameTable } from '../format.ts';
+import type { Names } from '../names.ts';
 import { setMember, type Json, type Properties } from '../read-values.ts';
 
 /** Read by code of their own: the event's name, objects, and what means one thing on the web and another in an app. */
@@ -11,11 +12,8 @@ const special = ['event_type', 'event_properties', 'user_properties', 'groups', 
  * has a property of that name already, the column becomes `amplitude_x`.
  */
 export function createColumns(names: NameTable): (record: Json, properties: Properties) => void {
-  const table = new Map<string, string | null>(special.map((column) => [column, null]));
-  for (const [key, name] of Object.entries(names.properties)) {
-    if (key.startsWith('column:')) table.set(key.slice('column:'.length), name);
-  }
-  const kindOfDevice = createDeviceKinds();
+  const table = columnNames(names);
+  const systemOf = createSystems();
   return (record, properties) => {
     for (const column of Object.keys(record)) {
       const value = record[column];
@@ -24,8 +22,36 @@ export function createColumns(names: NameTable): (record: Json, properties: Prop
       if (name === null || isEmptyObject(value)) continue;
       put(properties, name ?? column, column, value);
     }
-    addDevice(record, properties, kindOfDevice);
+    const { os_name: name, os_version: version, device_type: device, device_id: deviceId, language } = record;
+    const ofDevice = [...deviceIdProperties(deviceId), ...systemOf({ name, version, device, language })];
+    for (const [property, column, value] of ofDevice) put(properties, property, column, value);
   };
+}
+
+/** Property of each column; null: none, or not by the table. */
+export function columnNames(names: NameTable): Names {
+  const table = new Map<string, string | null>(special.map((column) => [column, null]));
+  for (const [key, name] of Object.entries(names.properties)) {
+    if (key.startsWith('column:')) table.set(key.slice('column:'.length), name);
+  }
+  return table;
+}
+
+/** A property, the column that it comes from, and its value, which may be none. */
+export type ColumnProperty = readonly [property: string, column: string, value: unknown];
+
+export function deviceIdProperties(deviceId: unknown): readonly ColumnProperty[] {
+  return [
+    ['$device_id', 'device_id', deviceId],
+    ['$amplitude_device_id', 'device_id', deviceId],
+  ];
+}
+
+/** Those that say something, in an event that has none of them yet. */
+export function propertiesOf(found: readonly ColumnProperty[]): Properties {
+  const properties: Properties = {};
+  for (const [property, column, value] of found) put(properties, property, column, value);
+  return properties;
 }
 
 function put(properties: Properties, name: string, column: string, value: unknown): void {
@@ -47,24 +73,37 @@ const nativeSystems = new Map([
   ['watchos', 'watchOS'],
 ]);
 
+/** What the columns say of the system: `os_name`, `os_version`, `device_type` and `language`. */
+export interface SystemColumns {
+  readonly name: unknown;
+  readonly version: unknown;
+  readonly device: unknown;
+  readonly language: unknown;
+}
+
 /** In a browser `os_name` is the browser and `device_type` the system; in an app they are the system and the model. */
-function addDevice(record: Json, properties: Properties, kindOfDevice: KindOfDevice): void {
-  const { os_name: name, os_version: version, device_type: device, device_id: deviceId, language } = record;
-  put(properties, '$device_id', 'device_id', deviceId);
-  put(properties, '$amplitude_device_id', 'device_id', deviceId);
-  const system = typeof name === 'string' ? nativeSystems.get(name.toLowerCase()) : undefined;
-  if (system === undefined) {
-    put(properties, '$browser', 'os_name', name);
-    put(properties, '$browser_version', 'os_version', version);
-    put(properties, '$os', 'device_type', device);
-    put(properties, '$browser_language', 'language', language);
-  } else {
-    put(properties, '$os', 'os_name', system);
-    put(properties, '$os_version', 'os_version', version);
-    put(properties, '$device_name', 'device_type', device);
-    put(properties, '$locale', 'language', language);
-  }
-  put(properties, '$device_type', 'device_type', deviceType(device, system, kindOfDevice));
+export function createSystems(): (columns: SystemColumns) => readonly ColumnProperty[] {
+  const kindOfDevice = createDeviceKinds();
+  return ({ name, version, device, language }) => {
+    const system = typeof name === 'string' ? nativeSystems.get(name.toLowerCase()) : undefined;
+    const type: ColumnProperty = ['$device_type', 'device_type', deviceType(device, system, kindOfDevice)];
+    if (system === undefined) {
+      return [
+        ['$browser', 'os_name', name],
+        ['$browser_version', 'os_version', version],
+        ['$os', 'device_type', device],
+        ['$browser_language', 'language', language],
+        type,
+      ];
+    }
+    return [
+      ['$os', 'os_name', system],
+      ['$os_version', 'os_version', version],
+      ['$device_name', 'device_type', device],
+      ['$locale', 'language', language],
+      type,
+    ];
+  };
 }
 
 const desktop = /windows|mac|linux|chrome ?os|cros/i;

@@ -25,12 +25,12 @@ export function mixpanelPlain({
   return {
     slug: 'mixpanel',
     event: 'event',
-    eventName: (source) => (verbs.has(source) ? undefined : (writer.eventName(source) ?? undefined)),
-    time: { path: 'properties.time', zone },
+    eventName: (source) => (verbs.has(source) ? undefined : writer.eventName(source)),
+    time: { path: 'properties.time', zone, numbers: zone },
     ids: { paths: idKeys.map(inProperties), read: readIdentity },
-    uuid: { path: inProperties('$insert_id'), namespace: insertIdNamespace },
-    bags: [{ path: 'properties', names: properties }],
-    derived: [
+    uuid: { path: inProperties('$insert_id'), is: 'name', namespace: insertIdNamespace },
+    properties: [
+      { bag: 'properties', names: properties },
       { of: 'properties', from: ['$geoip_country_code', '$geoip_country_name'], make: nameOfCountry },
       'ids',
       'person',

@@ -8,10 +8,12 @@ import { namesOf, rename, type Names } from '../names.ts';
 import { addElements } from './elements.ts';
 import { createGroupReader, groupTypesOf, isGroup } from './groups.ts';
 import { posthogExample } from './example.ts';
+import { posthogPlain, type PosthogPlain } from './plain.ts';
+import { withPlain } from '../plain-table.ts';
 import { readOptions } from '../read-options.ts';
 import { idOf, kindOf, objectOfJson, setMember, type Json, type Properties } from '../read-values.ts';
 import { readObjects } from '../read-objects.ts';
-import { anyTime, zoneOption, type Zone } from '../times.ts';
+import { anyTime, zoneOption } from '../times.ts';
 
 export const posthog: Format = {
   slug: 'posthog',
@@ -66,13 +68,7 @@ export const posthog: Format = {
   createReader,
 };
 
-interface Context {
-  readonly writer: EventWriter;
-  readonly properties: Names;
-  readonly person: Names;
-  readonly columns: Names;
-  readonly zone: Zone;
-  readonly setsPerson: boolean;
+interface Context extends PosthogPlain {
   /** Links that were made already; undefined: none are made. */
   readonly links: Links | undefined;
 }
@@ -89,10 +85,12 @@ function createReader(given: FormatOptions, names: NameTable, memory = createRea
     links: options['link_persons'] === 'yes' ? memory.links : undefined,
   };
   const readGroup = createGroupReader(context.writer, groupTypesOf(options['group_types'] ?? ''), context.zone);
-  return readObjects((record) => {
+  const read = readObjects((record) => {
     if (isPerson(record)) return readPerson(record, context);
     return isGroup(record) ? readGroup(record) : readEvent(record, context);
   });
+  const plain = posthogPlain(context);
+  return plain === undefined ? read : withPlain(read, plain);
 }
 
 /** Read by code of their own, or left out: `person` of the events API is the person of today, not of the event. */

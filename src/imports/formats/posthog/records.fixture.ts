@@ -1,4 +1,4 @@
-import { createDraw } from '../../../../test/support/draw.ts';
+import { createDraw, type Draw } from '../../../../test/support/draw.ts';
 
 const startMs = Date.UTC(2024, 0, 1);
 
@@ -11,14 +11,13 @@ export function* posthogRecords(seed: number, count: number): Generator<Record<s
   for (let index = 0; index < count; index += 1) {
     const user = draw.int(1 + Math.floor(count / 8));
     const ms = startMs + index * 7001;
-    const event = draw.pick(['$pageview', '$autocapture', 'Order Done', '$identify']);
-    const properties = {
-      $current_url: `https://shop.example/p/${draw.int(90)}`,
-      $lib: 'web',
-      total: draw.int(1000) / 4,
-    };
-    const person_properties = { plan: draw.pick(['free', 'pro']), $initial_referrer: '$direct' };
+    const event = draw.chance(0.03) ? '$identify' : draw.pick(['$pageview', '$autocapture', 'Order Done']);
     const ids = { distinct_id: `user-${user}`, person_id: personId(user) };
+    const isKnown = draw.chance(0.6);
+    const properties = propertiesOf(draw, ids.distinct_id, isKnown);
+    const person_properties = isKnown
+      ? { plan: draw.pick(['free', 'pro']), $browser: 'Firefox', $initial_referrer: '$direct' }
+      : {};
     const kind = draw.int(100);
     if (kind < 3) {
       const created_at = new Date(startMs + user).toISOString();
@@ -39,7 +38,7 @@ export function* posthogRecords(seed: number, count: number): Generator<Record<s
         distinct_id: ids.distinct_id,
         properties,
         timestamp,
-        ...(draw.chance(0.5) ? { uuid: draw.uuid() } : {}),
+        ...(draw.chance(0.7) ? { uuid: draw.uuid() } : {}),
       };
     } else if (kind < 60) {
       const timestamp = `${new Date(ms).toISOString().slice(0, 23)}${100 + draw.int(900)}+00:00`;
@@ -60,6 +59,27 @@ export function* posthogRecords(seed: number, count: number): Generator<Record<s
       yield { uuid: draw.uuid(), event, ...ids, ...texts, elements_chain: '', timestamp, created_at: timestamp };
     }
   }
+}
+
+/** As the service stores them: with what they say of the person, or with the word that there is none. */
+function propertiesOf(draw: Draw, id: string, isKnown: boolean): Record<string, unknown> {
+  return {
+    $browser: draw.pick(['Chrome', 'Safari']),
+    $current_url: `https://shop.example/p/${draw.int(90)}`,
+    $lib: 'web',
+    $pathname: null,
+    total: draw.int(1000) / 4,
+    tags: ['a', { b: 'ä' }],
+    $device_id: id,
+    timestamp: 'a property',
+    token: 'phc_shop',
+    ...(draw.chance(0.3) ? { $groups: { company: `company-${draw.int(9)}` } } : {}),
+    ...(isKnown
+      ? { $set: { $browser: 'Chrome', seats: draw.int(9) }, $set_once: { $initial_browser: 'Chrome' } }
+      : { $process_person_profile: false }),
+    $geoip_city_name: 'Berlin',
+    ...(draw.chance(0.2) ? { $geoip_disable: true } : {}),
+  };
 }
 
 function personId(user: number): string {

@@ -100,6 +100,11 @@ async function* direct(
     line += 1;
     if (line % recordsPerTurn === 0) await turn(signal);
     if (isText && plain?.read(lines, at, end, tally) === true) {
+      const leftOut = plain.leftOut();
+      if (leftOut !== undefined) {
+        counter.leftOut(leftOut);
+        continue;
+      }
       for (const event of counter.settlePlain(plain.links())) {
         if (!counter.take(event, line, lines.toString('utf8', at, end))) yield* makeRoom();
       }
@@ -161,6 +166,8 @@ interface Counter {
   noRecord(line: Exclude<SegmentLine, { kind: 'record' }>, at: number): void;
   /** The events of a record that are to be taken. `refused`: of its events that are refused already. */
   settle(result: RecordResult, line: number, text: string, refused?: number): readonly WireEvent[];
+  /** A record that is looked at without objects, and of which no event comes. */
+  leftOut(reason: string): void;
   /** The same of a record that is converted without objects: `links` come before its event. */
   settlePlain(links: readonly WireEvent[]): readonly WireEvent[];
   refuse(refused: Pick<RefusedEvent, 'code' | 'reason'>, line: number, text: string): void;
@@ -216,6 +223,10 @@ function createCounter(
         return result.events;
       }
       return [];
+    },
+    leftOut: (reason) => {
+      tally.record();
+      tally.skip(reason);
     },
     settlePlain: (links) => {
       tally.record();

@@ -15,6 +15,8 @@ describe('a value is copied', () => {
     '0.5',
     '-0.5',
     '123456789012345',
+    '1234567890123456',
+    '-8999999999999999',
     '0.000001',
     '12.000001',
     '"a\\"b\\\\\\n"',
@@ -29,12 +31,25 @@ describe('a value is copied', () => {
     expect(isCopied(text)).toBe(true);
   });
 
-  it.each(['01', '-0', '1.0', '1.', '.5', '1e3', '1E3', '1.5e3', '-', '1234567890123456', '0.0000001', '+1', 'NaN'])(
-    'not %s, a number that is written otherwise or is none',
-    (text) => {
-      expect(isCopied(text)).toBe(false);
-    },
-  );
+  it.each([
+    '01',
+    '-0',
+    '1.0',
+    '1.',
+    '.5',
+    '1e3',
+    '1E3',
+    '1.5e3',
+    '-',
+    '9234567890123456',
+    '12345678901234567',
+    '1234567890123456.5',
+    '0.0000001',
+    '+1',
+    'NaN',
+  ])('not %s, a number that is written otherwise or is none', (text) => {
+    expect(isCopied(text)).toBe(false);
+  });
 
   it.each([
     '"\\u0041"',

@@ -15,6 +15,9 @@ const depthMax = 32;
 /** Members of an object in a value; keys are compared each with each. */
 const keysMax = 32;
 
+/** Keys of all objects that were read since somebody set it back. */
+export const counted: { keys: number } = { keys: 0 };
+
 /** Bytes that a text may hold as they are: no quote, no backslash, no control character. */
 const plain = new Uint8Array(256).fill(1, 0x20);
 plain[quote] = 0;
@@ -56,7 +59,8 @@ function textEnd(json: Buffer, from: number): number {
 }
 
 /**
- * Digits that a JavaScript number holds and writes in the same way: at most 15 of them, no exponent, no zeros without need, and
+ * Digits that a JavaScript number holds and writes in the same way: at most 15 of them (16 where the number is whole and below
+ * 9 · 10^15, as times in microseconds are), no exponent, no zeros without need, and
  * not so small that it would get an exponent.
  */
 function numberEnd(json: Buffer, from: number): number {
@@ -67,7 +71,8 @@ function numberEnd(json: Buffer, from: number): number {
   if (whole === 0 || (whole > 1 && json[first] === zero)) return notCanonical;
   const isZero = json[first] === zero;
   if (json[at] !== 0x2e) {
-    if (whole > 15 || (isZero && first > from) || json[at] === 0x65 || json[at] === 0x45) return notCanonical;
+    const isLong = whole > 15 && (whole > 16 || json[first] === 0x39);
+    if (isLong || (isZero && first > from) || json[at] === 0x65 || json[at] === 0x45) return notCanonical;
     return at;
   }
   const dot = at;
@@ -125,6 +130,7 @@ function objectEnd(json: Buffer, from: number, depth: number): number {
     keys[2 * (first + count)] = key;
     keys[2 * (first + count) + 1] = end;
     count += 1;
+    counted.keys += 1;
     at = valueEndAt(json, end + 1, depth + 1);
     if (at < 0) return notCanonical;
   } while (json[at] === comma);

@@ -1,15 +1,21 @@
 import { currentProperties, initialProperties } from '../../../formats/add-person-of-event.ts';
-import type { PlainTable } from '../../../formats/plain-table.ts';
+import type { PlainBag, PlainMembers, PlainStep, PlainTable } from '../../../formats/plain-table.ts';
 import { settledTexts } from '../../../formats/settle-properties.ts';
 import type { UnmappedNames } from '../find-unmapped.ts';
-import { hashOf } from './byte-memo.ts';
-import { createKeyTable, type KeyMeaning, type KeyTable } from './key-table.ts';
+import { createKeyTable, oddKey, type KeyMeaning, type KeyTable } from './key-table.ts';
+import { createNameNumbers, type NameNumbers } from './name-numbers.ts';
 
 /** A table with numbers in the place of names. */
 export interface CompiledTable {
-  readonly record: KeyTable;
-  /** As in the table; undefined: the record itself, whose members are among its own keys. */
-  readonly bags: readonly (KeyTable | undefined)[];
+  /** Those whose members are looked at; the record comes first. */
+  readonly objects: readonly CompiledObject[];
+  /** What is written of a record in pieces: of the steps of the table in their order, then of what is said of the person. */
+  readonly lists: readonly CompiledList[];
+  readonly names: NameNumbers;
+  /** Whether settleProperties is not for this format. */
+  readonly isSettled: boolean;
+  /** Whether somebody wants to hear the name of a property. */
+  readonly isHeard: (name: string) => boolean;
   /** Of members that are looked at, by path; -1: none has this path. */
   readonly memberOf: (path: string) => number;
   readonly members: number;
@@ -18,15 +24,33 @@ export interface CompiledTable {
   readonly properties: number;
 }
 
-/** What the writer, the run and the store add to properties, and what changes what becomes of an event. */
+export interface CompiledObject {
+  readonly keys: KeyTable;
+  readonly mayBeText: boolean;
+  readonly isNeeded: boolean;
+}
+
+/** Where properties stand: beside each other, or in one of them. */
+export const targets = ['properties', '$set', '$set_once'] as const;
+export type Target = (typeof targets)[number];
+
+export interface CompiledList {
+  readonly target: Target;
+  /** A name that an earlier list of the target has is its own; else a record in which two have it is odd. */
+  readonly wins: boolean;
+  /** Of members one by one that are odd when they are no texts. */
+  readonly areTexts: boolean;
+  /** Of members one by one: what each becomes, in this order; undefined: of an object, whose keys tell. */
+  readonly fields: readonly KeyMeaning[] | undefined;
+}
+
+/** What the run and the store add to properties, and what changes what becomes of an event. */
 const oddProperties: ReadonlySet<string> = new Set([
   '$cookieless_mode',
-  '$geoip_disable',
+  '$group_key',
   '$group_set',
-  '$groups',
   '$import_run_id',
   '$import_source',
-  '$process_person_profile',
   '$set',
   '$set_once',
   '$unset',
@@ -36,51 +60,67 @@ const oddProperties: ReadonlySet<string> = new Set([
 /** Where the page of an event is written. */
 export const urlProperties = { url: '$current_url', host: '$host', path: '$pathname' } as const;
 export const countryName = '$geoip_country_name';
+/** Properties that are allowed with some values only. */
+export const checkedProperties = {
+  noGeoip: '$geoip_disable',
+  groups: '$groups',
+  profile: '$process_person_profile',
+} as const;
+
+/** Of steps; undefined: nothing is gathered for this one. */
+export function isListed(step: PlainStep): step is PlainBag | PlainMembers {
+  return typeof step === 'object' && !('make' in step);
+}
 
 export function compileTable(table: PlainTable, unmapped: UnmappedNames): CompiledTable {
+  const derived = table.properties.filter((step) => typeof step === 'object' && 'make' in step);
   const members = numbered([
     table.event,
     table.time.path,
     table.uuid.path,
     ...table.ids.paths,
-    ...table.derived.flatMap((each) => (typeof each === 'object' && each.of === 'members' ? each.from : [])),
+    ...derived.flatMap(({ of, from }) => (of === 'members' ? from : [])),
   ]);
   const properties = numbered([
     ...currentProperties,
     ...initialProperties,
     ...settledTexts.keys(),
     ...Object.values(urlProperties),
+    ...Object.values(checkedProperties),
     countryName,
-    ...table.derived.flatMap((each) => (typeof each === 'object' && each.of === 'properties' ? each.from : [])),
+    ...derived.flatMap(({ of, from }) => (of === 'properties' ? from : [])),
   ]);
-  const bagPaths = table.bags.map(({ path }) => path);
-  const meaningIn = (bag: number, key: string): KeyMeaning => {
-    const names = table.bags[bag]?.names;
-    const path = bagPaths[bag] === '' || names === undefined ? key : `${bagPaths[bag] ?? ''}.${key}`;
-    const member = members.get(path) ?? -1;
-    const given = names === undefined ? null : names.get(key);
-    const name = given === undefined ? key : given;
-    const isOdd = name === null ? names === undefined && member < 0 : oddProperties.has(name) || oddProperties.has(key);
+  const names = createNameNumbers();
+  const sources = sourcesOf(table);
+  const outputOf = (target: Target, name: string): Pick<KeyMeaning, 'property' | 'output' | 'name' | 'heard'> => {
+    const isOwn = target === 'properties';
     return {
-      isOdd,
-      bag: -1,
-      member,
-      property: name === null ? -1 : (properties.get(name) ?? -1),
-      output: Buffer.from(name === null ? '' : `${JSON.stringify(name)}:`),
-      isKept: name === key,
-      first: nameNumber(key),
-      second: nameNumber(name ?? key),
-      heard: name !== null && unmapped.isProperty(name) ? name : undefined,
+      property: isOwn ? (properties.get(name) ?? -1) : -1,
+      output: Buffer.from(`${JSON.stringify(name)}:`),
+      name: names.numberOf(target, name),
+      heard: isOwn && unmapped.isProperty(name) ? name : undefined,
     };
   };
-  const recordBag = bagPaths.indexOf('');
+  const compiled = { table, sources, members, names, outputOf };
   return {
-    record: createKeyTable((key) => {
-      const bag = bagPaths.indexOf(key);
-      const meaning = meaningIn(recordBag, key);
-      return bag < 0 ? meaning : { ...meaning, isOdd: false, bag, output: Buffer.alloc(0) };
-    }),
-    bags: bagPaths.map((path, bag) => (path === '' ? undefined : createKeyTable((key) => meaningIn(bag, key)))),
+    objects: objectsOf(compiled),
+    lists: sources.map(({ step, target, wins }) => ({
+      target,
+      wins,
+      areTexts: !('bag' in step) && step.areTexts === true,
+      fields:
+        'bag' in step
+          ? undefined
+          : Object.keys(step.members).map((name) => ({
+              ...nothingMeant,
+              ...outputOf(target, name),
+              isOdd: oddProperties.has(name),
+              nothing: bytesOf(step.nothing),
+            })),
+    })),
+    names,
+    isSettled: table.isSettled === true,
+    isHeard: (name) => unmapped.isProperty(name),
     memberOf: (path) => members.get(path) ?? -1,
     members: members.size,
     propertyOf: (name) => properties.get(name) ?? -1,
@@ -88,14 +128,114 @@ export function compileTable(table: PlainTable, unmapped: UnmappedNames): Compil
   };
 }
 
-function numbered(names: readonly string[]): ReadonlyMap<string, number> {
-  return new Map([...new Set(names)].map((name, index) => [name, index]));
+/** Where the items of a list come from. */
+interface Source {
+  readonly step: PlainBag | PlainMembers;
+  readonly target: Target;
+  readonly wins: boolean;
+  readonly takes: (name: string) => boolean;
 }
 
-/** Numbers that names may share: two that do are taken for one, and a record with both is odd. */
-export const nameNumbers = 1 << 16;
+const all = (): boolean => true;
 
-export function nameNumber(name: string): number {
-  const bytes = Buffer.from(name);
-  return hashOf(bytes, 0, bytes.length) & (nameNumbers - 1);
+function sourcesOf({ properties, person = [] }: PlainTable): readonly Source[] {
+  return [
+    ...properties.filter(isListed).map((step) => ({ step, target: 'properties' as const, wins: false, takes: all })),
+    ...person.map((step) => ({ step, target: step.into, wins: true, takes: step.takes ?? all })),
+  ];
+}
+
+interface Compiling {
+  readonly table: PlainTable;
+  readonly sources: readonly Source[];
+  readonly members: ReadonlyMap<string, number>;
+  readonly names: NameNumbers;
+  readonly outputOf: (target: Target, name: string) => Pick<KeyMeaning, 'property' | 'output' | 'name' | 'heard'>;
+}
+
+function objectsOf(compiling: Compiling): readonly CompiledObject[] {
+  const { sources, members } = compiling;
+  const bags = sources.flatMap(({ step }) => ('bag' in step ? [step] : []));
+  const fields = sources.flatMap(({ step }) => ('bag' in step ? [] : Object.values(step.members)));
+  const paths = [...new Set(['', ...bags.map(({ bag }) => bag), ...[...members.keys(), ...fields].map(objectOf)])];
+  const within = paths.flatMap((path) => path.split('.').map((_, at, steps) => steps.slice(0, at + 1).join('.')));
+  const objects = [...new Set([...paths, ...within])];
+  return objects.map((path) => ({
+    keys: createKeyTable((key) => meaningOf(compiling, objects, path, key)),
+    mayBeText: bags.some(({ bag, mayBeText }) => bag === path && mayBeText),
+    isNeeded: bags.some(({ bag, isNeeded }) => bag === path && isNeeded),
+  }));
+}
+
+/** `properties` of `properties.time`. */
+function objectOf(path: string): string {
+  return path.slice(0, Math.max(0, path.lastIndexOf('.')));
+}
+
+const nothingMeant: KeyMeaning = { ...oddKey, isOdd: false };
+
+function meaningOf(compiling: Compiling, objects: readonly string[], object: string, key: string): KeyMeaning {
+  const { table, sources, members, names } = compiling;
+  const path = object === '' ? key : `${object}.${key}`;
+  const ownKey = names.numberOf(`in ${object}`, key);
+  const known = {
+    ...nothingMeant,
+    ownKey,
+    ownName: ownKey,
+    object: objects.indexOf(path),
+    member: members.get(path) ?? -1,
+    fields: fieldsAt(sources, path),
+    isOdd: ownKey < 0 || (object === '' && table.odd?.has(key) === true),
+  };
+  const bags = sources.flatMap((source, list) =>
+    'bag' in source.step && source.step.bag === object ? [{ ...source, bag: source.step, list }] : [],
+  );
+  if (bags.length === 0) {
+    const isSilent = object !== '' || known.object >= 0 || known.member >= 0 || known.fields.length > 0;
+    return { ...known, isOdd: known.isOdd || !isSilent };
+  }
+  for (const { bag, list, target, takes } of bags) {
+    const given = bag.names.get(key);
+    const name = given === undefined ? key : given;
+    if (name === null) return known;
+    if (!takes(name)) continue;
+    const group = groupAt(known.object, target, key, given);
+    const isOdd = group === undefined && (known.object >= 0 || isOddName(target, key) || isOddName(target, name));
+    const output = compiling.outputOf(target, name);
+    return {
+      ...known,
+      ...output,
+      isOdd: known.isOdd || isOdd || output.name < 0,
+      ownName: names.numberOf(`in ${object}`, name),
+      list,
+      isKept: name === key,
+      group,
+      nothing: bytesOf(bag.nothing),
+    };
+  }
+  return { ...known, isOdd: true };
+}
+
+function isOddName(target: Target, name: string): boolean {
+  return name === '__proto__' || (target === 'properties' && oddProperties.has(name));
+}
+
+/** An object that is gathered, and stands where it stands in the properties. */
+function groupAt(object: number, target: Target, key: string, given: string | null | undefined): KeyMeaning['group'] {
+  if (object < 0 || target !== 'properties' || given !== undefined) return undefined;
+  return key === '$set' || key === '$set_once' ? key : undefined;
+}
+
+function fieldsAt(sources: readonly Source[], path: string): KeyMeaning['fields'] {
+  return sources.flatMap(({ step }, list) =>
+    'bag' in step ? [] : Object.values(step.members).flatMap((from, index) => (from === path ? [{ list, index }] : [])),
+  );
+}
+
+function bytesOf(values: readonly unknown[] = []): readonly Buffer[] {
+  return values.map((value) => Buffer.from(JSON.stringify(value)));
+}
+
+function numbered(names: readonly string[]): ReadonlyMap<string, number> {
+  return new Map([...new Set(names)].map((name, index) => [name, index]));
 }

@@ -1,6 +1,7 @@
 import { createByteMemo } from './byte-memo.ts';
 import { plainTextEnd, quote } from './canonical-value.ts';
-import { nameNumber, type CompiledTable } from './compiled-table.ts';
+import { settledTexts } from '../../../formats/settle-properties.ts';
+import { urlProperties, type CompiledTable } from './compiled-table.ts';
 import type { RecordSpans } from './record-spans.ts';
 
 /** Properties that are written as they lie here: `"a":1,"b":"x",`. */
@@ -10,13 +11,20 @@ export interface Fragment {
   readonly names: readonly number[];
   /** Those that are looked at again: number of the property, start and end of its value in `bytes`. */
   readonly looked: readonly (readonly [property: number, from: number, to: number])[];
+  /** Names that somebody wants to hear. */
+  readonly heard: readonly string[];
 }
 
-export function createFragment(properties: Readonly<Record<string, unknown>>, table: CompiledTable): Fragment {
+/** Undefined: one of them would be settled. */
+export function createFragment(
+  properties: Readonly<Record<string, unknown>>,
+  table: CompiledTable,
+): Fragment | undefined {
   const names = Object.keys(properties);
   const looked: (readonly [number, number, number])[] = [];
   let text = '';
   for (const name of names) {
+    if (!table.isSettled && !isSettled(name, properties[name])) return undefined;
     const key = `${JSON.stringify(name)}:`;
     const value = JSON.stringify(properties[name]);
     const property = table.propertyOf(name);
@@ -26,7 +34,19 @@ export function createFragment(properties: Readonly<Record<string, unknown>>, ta
     }
     text += `${key}${value},`;
   }
-  return { bytes: Buffer.from(text), names: names.map(nameNumber), looked };
+  return {
+    bytes: Buffer.from(text),
+    names: names.map((name) => table.names.numberOf('properties', name)),
+    looked,
+    heard: names.filter(table.isHeard),
+  };
+}
+
+const pageProperties: ReadonlySet<string> = new Set(Object.values(urlProperties));
+
+function isSettled(name: string, value: unknown): boolean {
+  if (pageProperties.has(name)) return false;
+  return typeof value !== 'string' || (settledTexts.get(name)?.(value) ?? value) === value;
 }
 
 /** Answers that follow from some values of a record, remembered by the bytes of these values. */

@@ -2,23 +2,34 @@ import { nameCharsMax } from '../../../../batch/limits.ts';
 import { hashOf } from './byte-memo.ts';
 import { notCanonical, plainTextEnd, sameBytes } from './canonical-value.ts';
 
-/** What a key of an object means, found out once. */
+/** What a key of an object means, found out once. Negative numbers: there is none. */
 export interface KeyEntry {
   /** With its quotes. */
   readonly key: Buffer;
   readonly isOdd: boolean;
-  /** What stands under it is walked: index of the bag; -1: it is a value. */
-  readonly bag: number;
-  /** Number under which its value is looked at, as a member and as a property; -1: nobody does. */
+  /** What stands under it is an object whose members are looked at. */
+  readonly object: number;
+  /** Under which its value is looked at. */
   readonly member: number;
+  /** The list of which it becomes an item, unless its value is one that becomes nothing. */
+  readonly list: number;
+  /** Lists that have a place for it. */
+  readonly fields: readonly { readonly list: number; readonly index: number }[];
+  /** Under which it is looked at as a property. */
   readonly property: number;
-  /** What it becomes: `"name":`; empty: nothing. */
+  /** What it becomes: `"name":`. */
   readonly output: Buffer;
   /** The output is the key. */
   readonly isKept: boolean;
-  /** Names that no other member of the record may take; `second` may be the first again. */
-  readonly first: number;
-  readonly second: number;
+  /** Names that no other member of the object may have: its own, and the one that it gets. */
+  readonly ownKey: number;
+  readonly ownName: number;
+  /** The name that it gets, where it is written. */
+  readonly name: number;
+  /** What is gathered for this property stands in its place. */
+  readonly group: '$set' | '$set_once' | undefined;
+  /** Values that become nothing. */
+  readonly nothing: readonly Buffer[];
   /** Name of the property when somebody wants to hear it. */
   readonly heard: string | undefined;
   /** The one that came next the last time. */
@@ -42,7 +53,7 @@ const keyBytesMax = 1000;
 
 export function createKeyTable(meaningOf: (key: string) => KeyMeaning): KeyTable {
   const table: (KeyEntry | undefined)[] = Array.from({ length: slots }, () => undefined);
-  const start: KeyEntry = { ...odd, key: Buffer.alloc(0), next: undefined };
+  const start: KeyEntry = { ...oddKey, key: Buffer.alloc(0), next: undefined };
   let entries = 0;
   const lookUp = (json: Buffer, from: number, to: number): KeyEntry => {
     let slot = hashOf(json, from, to) & (slots - 1);
@@ -75,19 +86,25 @@ export function createKeyTable(meaningOf: (key: string) => KeyMeaning): KeyTable
   };
 }
 
-const odd: KeyMeaning = {
+/** Of a key of which nothing is known. */
+export const oddKey: KeyMeaning = {
   isOdd: true,
-  bag: -1,
+  object: -1,
   member: -1,
+  list: -1,
+  fields: [],
   property: -1,
   output: Buffer.alloc(0),
   isKept: false,
-  first: 0,
-  second: 0,
+  ownKey: -1,
+  ownName: -1,
+  name: -1,
+  group: undefined,
+  nothing: [],
   heard: undefined,
 };
 
 /** Objects have numbers in front, whatever came first, and names that are too long are counted. */
 function keyMeaning(key: string, meaningOf: (key: string) => KeyMeaning): KeyMeaning {
-  return /^\d/.test(key) || key === '__proto__' || key.length > nameCharsMax ? odd : meaningOf(key);
+  return /^\d/.test(key) || key === '__proto__' || key.length > nameCharsMax ? oddKey : meaningOf(key);
 }

@@ -1,4 +1,5 @@
 import { nameCharsMax, distinctIdCharsMax } from '../../../../batch/limits.ts';
+import { leftOutReason } from '../../../formats/event-writer.ts';
 import type { PlainIdentity, PlainTable } from '../../../formats/plain-table.ts';
 import { hashText, type Words } from '../event-keys.ts';
 import type { IdCount, NameEntry } from '../event-tally.ts';
@@ -10,6 +11,8 @@ import { createAnswers, createFragment, type Answers, type Fragment } from './fr
 export interface KnownName {
   readonly name: string;
   readonly json: Buffer;
+  /** Why the event is left out; undefined: it is not. */
+  readonly leftOut: string | undefined;
   /** No samples are wanted any more of records that become this event: alone, or with a link before it. */
   isSampled: boolean;
   isSampledLinked: boolean;
@@ -45,10 +48,12 @@ const oddEvents: ReadonlySet<string> = new Set([
 export function createKnownNames({ event, eventName }: PlainTable, table: CompiledTable): Answers<KnownName> {
   return createAnswers(256, { of: 'members', numbers: [table.memberOf(event)] }, ([source]) => {
     if (typeof source !== 'string' || source.trim() === '') return undefined;
-    const name = eventName(source);
-    if (name === undefined || oddEvents.has(name) || !isPlainText(name, nameCharsMax)) return undefined;
+    const given = eventName(source);
+    const name = given ?? source;
+    if (given === undefined || oddEvents.has(name) || !isPlainText(name, nameCharsMax)) return undefined;
     const json = Buffer.from(JSON.stringify(name));
-    return { name, json, isSampled: false, isSampledLinked: false, entry: undefined, tally: undefined };
+    const leftOut = given === null ? leftOutReason(source) : undefined;
+    return { name, json, leftOut, isSampled: false, isSampledLinked: false, entry: undefined, tally: undefined };
   });
 }
 
@@ -60,6 +65,8 @@ export function createKnownIdentities({ ids, identify }: PlainTable, table: Comp
     const { distinctId, properties } = identity;
     const link = identify === undefined || identity.link?.user === identity.link?.device ? undefined : identity.link;
     if (link !== undefined && !(isPlainId(link.user) && isPlainId(link.device))) return undefined;
+    const fragment = createFragment(properties, table);
+    if (fragment === undefined) return undefined;
     const hash = { low: 0, high: 0 };
     hashText(distinctId, hash);
     return {
@@ -67,7 +74,7 @@ export function createKnownIdentities({ ids, identify }: PlainTable, table: Comp
       json: Buffer.from(JSON.stringify(distinctId)),
       bytes: Buffer.from(distinctId),
       hash,
-      fragment: createFragment(properties, table),
+      fragment,
       link,
       isLinked: false,
       count: undefined,

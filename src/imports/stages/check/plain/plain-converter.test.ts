@@ -1,11 +1,15 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { damagedLine, damages } from '../../../../../test/support/damaged-lines.ts';
+import { damagedLine, damages, type Damage } from '../../../../../test/support/damaged-lines.ts';
 import { checkBothWays, type BothWaysOptions } from '../../../../../test/support/plain-check.ts';
+import { amplitude } from '../../../formats/amplitude/amplitude.ts';
+import { amplitudeRecords } from '../../../formats/amplitude/records.fixture.ts';
 import type { Format, NameTable } from '../../../formats/format.ts';
 import { mixpanel } from '../../../formats/mixpanel/mixpanel.ts';
 import { mixpanelRecords } from '../../../formats/mixpanel/records.fixture.ts';
+import { posthog } from '../../../formats/posthog/posthog.ts';
+import { posthogRecords } from '../../../formats/posthog/records.fixture.ts';
 
 interface Covered {
   readonly format: Format;
@@ -23,11 +27,20 @@ const crossed = (format: Format): NameTable => ({
     ...format.names.properties,
     price: '$os',
     plan: 'price',
+    $browser: '$lib',
+    total: '$browser',
+    token: null,
+    'column:team_id': 'total',
+    'column:region': '$geoip_country_code',
+    'column:platform': '$os',
     $lib_version: 'tags',
     mp_lib: 'ä',
     $region: '1',
   },
 });
+
+/** Little room for events. */
+const tight: BothWaysOptions = { eventBytesMax: 1500, limits: { bufferBytes: 6000, blockBytes: 2000 } };
 
 const covered: readonly Covered[] = [
   {
@@ -37,7 +50,31 @@ const covered: readonly Covered[] = [
     options: [
       {},
       { formatOptions: { time_zone: 'America/New_York', groups: 'tags:label,price', identify: 'no' } },
-      { names: crossed(mixpanel), eventBytesMax: 1500, limits: { bufferBytes: 6000, blockBytes: 2000 } },
+      { names: crossed(mixpanel), ...tight },
+    ],
+  },
+  {
+    format: amplitude,
+    records: amplitudeRecords,
+    share: 0.8,
+    options: [
+      {},
+      { formatOptions: { identify: 'no' }, names: crossed(amplitude) },
+      {
+        names: { ...amplitude.names, person_properties: { initial_referrer: 'plan', plan: 'initial_plan' } },
+        ...tight,
+      },
+    ],
+  },
+  {
+    format: posthog,
+    records: posthogRecords,
+    share: 0.8,
+    options: [
+      {},
+      { formatOptions: { time_zone: 'America/New_York', person_properties: 'ignore' } },
+      { names: crossed(posthog), ...tight },
+      { names: { ...posthog.names, person_properties: { seats: 'plan', plan: 'size' } } },
     ],
   },
 ];
@@ -53,13 +90,23 @@ function segmentsOf(lines: readonly string[]): Buffer[] {
   );
 }
 
+/** A text of JSON in the line is damaged, not the line itself. */
+function damagedWithin(line: string, damage: Damage): string {
+  const texts = [...line.matchAll(/"(?:[^"\\]|\\.)*"/g)].filter(([text]) => text.startsWith('"{'));
+  const found = texts[damage.place % Math.max(1, texts.length)];
+  if (found === undefined) return damagedLine(line, damage);
+  const [text] = found;
+  const damaged = JSON.stringify(damagedLine(String(JSON.parse(text)), damage));
+  return line.slice(0, found.index) + damaged + line.slice(found.index + text.length);
+}
+
 /** Lines as a source writes them, some of them damaged, for which the two ways differ; null: none was found. */
 async function findDifference({ format, records }: Covered, given: BothWaysOptions): Promise<unknown> {
   const property = fc.asyncProperty(fc.integer(), fc.array(damages, { maxLength: 60 }), async (seed, damage) => {
     const lines = linesOf(records(seed, 40));
     for (const each of damage) {
       const at = each.line % lines.length;
-      lines[at] = damagedLine(lines[at] ?? '', each);
+      lines[at] = each.place % 3 === 0 ? damagedWithin(lines[at] ?? '', each) : damagedLine(lines[at] ?? '', each);
     }
     const { plain, objects } = await checkBothWays(format, segmentsOf(lines), given);
     return isDeepStrictEqual(plain, objects);

@@ -26,6 +26,8 @@ import { createRowChecksums } from './row-checksums.ts';
 export interface PlainConverter {
   /** False: the record is odd, and nothing is remembered of it. */
   read(json: Buffer, from: number, to: number, tally: SegmentTally): boolean;
+  /** Why there is no event of the record that was read; undefined: there is one. */
+  leftOut(): string | undefined;
   /** Links that come before the event that was read. */
   links(): readonly WireEvent[];
   /** Puts the event that was read into the buffer and counts it; false: the buffer is full, flush it and call again. */
@@ -98,13 +100,14 @@ class Converter implements PlainConverter {
     this.#end = Buffer.from(`${runMark(runId)}}`);
   }
 
-  read(json: Buffer, from: number, to: number, tally: SegmentTally): boolean {
+  read(line: Buffer, from: number, to: number, tally: SegmentTally): boolean {
     const spans = this.#spans;
+    if (!spans.read(line, from, to) || spans.memberFrom(this.#time) < 0) return false;
+    const { json } = spans;
     this.#json = json;
-    if (!spans.read(json, from, to) || spans.memberFrom(this.#time) < 0) return false;
     const name = this.#names.of(spans, json);
     if (name === undefined) return false;
-    const micros = microsOf(json, spans.memberFrom(this.#time), spans.memberTo(this.#time), this.#table.time.zone);
+    const micros = microsOf(json, spans.memberFrom(this.#time), spans.memberTo(this.#time), this.#table.time);
     if (!(micros >= year2000) || isTooFarAhead(micros, this.#now())) return false;
     const identity = this.#identities.of(spans, json);
     if (identity === undefined || !this.#uuids.prepare(spans, json)) return false;
@@ -115,7 +118,13 @@ class Converter implements PlainConverter {
     this.#identity = identity;
     this.#micros = micros;
     this.#bytes = bytes;
+    // Whether such a record tells of a link is the reader's to say.
+    if (name.leftOut !== undefined) return identity.link === undefined || identity.isLinked;
     return isKnownToSamples(name, identity, tally);
+  }
+
+  leftOut(): string | undefined {
+    return this.#name?.leftOut;
   }
 
   links(): readonly WireEvent[] {

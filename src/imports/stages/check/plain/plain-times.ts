@@ -1,22 +1,28 @@
 import { dayMs } from '../../../../base/time.ts';
+import type { PlainTime } from '../../../formats/plain-table.ts';
 import { utc, type Zone } from '../../../formats/times.ts';
 import { quote } from './canonical-value.ts';
 
-/** Between these a number says by its size whether it counts seconds or milliseconds, and nobody asks about the time. */
+/** Between these a number says by its size what it counts, and nobody asks about the time. */
 const earliestMs = Date.UTC(2000, 0, 1);
 const endMs = Date.UTC(2100, 0, 1);
-const digitsMax = 13;
+const digitsMax = 16;
 
 /** µs since the epoch, of the value at `from`; NaN: it is odd. */
-export function microsOf(json: Buffer, from: number, to: number, zone: Zone): number {
-  return json[from] === quote ? microsOfText(json, from + 1, to - 1, zone) : microsOfNumber(json, from, to, zone);
+export function microsOf(json: Buffer, from: number, to: number, { zone, numbers }: PlainTime): number {
+  if (json[from] === quote) return microsOfText(json, from + 1, to - 1, zone);
+  return numbers === undefined ? Number.NaN : microsOfNumber(json, from, to, numbers);
 }
 
+/** Seconds of these years are less than their milliseconds, and those less than their microseconds. */
 function microsOfNumber(json: Buffer, from: number, to: number, zone: Zone): number {
   if (to - from > digitsMax) return Number.NaN;
   const number = digits(json, from, to);
-  const ms = number < earliestMs ? number * 1000 : number;
-  return number < 0 ? Number.NaN : within(zone(ms)) * 1000;
+  if (number < 0) return Number.NaN;
+  if (number < earliestMs) return within(zone(number * 1000)) * 1000;
+  if (number < earliestMs * 1000) return within(zone(number)) * 1000;
+  const ms = Math.floor(number / 1000);
+  return within(zone(ms)) * 1000 + (number - ms * 1000);
 }
 
 function within(ms: number): number {

@@ -21,8 +21,32 @@ const dash = 0x2d;
 const hexDigits = Buffer.from('0123456789abcdef');
 const wordsPerUuid = 4;
 
-export function createPlainUuids({ path, namespace }: PlainUuid, { memberOf }: CompiledTable): PlainUuids {
-  const member = memberOf(path);
+export function createPlainUuids(uuid: PlainUuid, table: CompiledTable): PlainUuids {
+  const member = table.memberOf(uuid.path);
+  return uuid.is === 'uuid' ? createGiven(member) : createDerived(member, uuid.namespace);
+}
+
+/** Those that the records have. */
+function createGiven(member: number): PlainUuids {
+  const text = Buffer.alloc(36);
+  const words = new Uint32Array(wordsPerUuid);
+  return {
+    text,
+    words,
+    prepare: (spans, json) => {
+      const from = spans.memberFrom(member);
+      return (
+        from >= 0 &&
+        json[from] === quote &&
+        spans.memberTo(member) - from === 38 &&
+        readUuid(json, from + 1, text, words)
+      );
+    },
+    derive: () => undefined,
+  };
+}
+
+function createDerived(member: number, namespace: Uint8Array): PlainUuids {
   const named = Buffer.alloc(namespace.length + idBytesMax);
   named.set(namespace);
   const text = Buffer.alloc(36, dash);
@@ -74,4 +98,28 @@ function writeUuid(words: Uint32Array, text: Buffer): void {
       text[at++] = hexDigits[(value >>> shift) & 15] as number;
     }
   }
+}
+
+const nibbles = new Int8Array(256).fill(-1);
+for (const [value, digit] of [...'0123456789abcdef'].entries()) {
+  nibbles[digit.charCodeAt(0)] = value;
+  nibbles[digit.toUpperCase().charCodeAt(0)] = value;
+}
+
+/** Into lower case; false: it is none. */
+function readUuid(json: Buffer, from: number, text: Buffer, words: Uint32Array): boolean {
+  let digit = 0;
+  for (let at = 0; at < 36; at += 1) {
+    if (at === 8 || at === 13 || at === 18 || at === 23) {
+      if (json[from + at] !== dash) return false;
+      text[at] = dash;
+      continue;
+    }
+    const value = nibbles[json[from + at] as number] as number;
+    if (value < 0) return false;
+    text[at] = hexDigits[value] as number;
+    words[digit >> 3] = ((words[digit >> 3] as number) << 4) | value;
+    digit += 1;
+  }
+  return true;
 }

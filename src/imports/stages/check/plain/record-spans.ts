@@ -1,81 +1,111 @@
-import type { CompiledTable } from './compiled-table.ts';
-import { nameNumbers } from './compiled-table.ts';
-import { notCanonical, plainTextEnd, quote, skipSpace, valueEnd } from './canonical-value.ts';
-import type { KeyEntry, KeyTable } from './key-table.ts';
+import { counted, notCanonical, plainTextEnd, quote, sameBytes, skipSpace, valueEnd } from './canonical-value.ts';
+import type { CompiledList, CompiledTable } from './compiled-table.ts';
+import { createItemLists, type ItemLists } from './item-lists.ts';
+import type { KeyEntry, KeyMeaning } from './key-table.ts';
+import { unescapeText } from './unescape-text.ts';
 
 /** Where in a line its parts stand, found in one pass; the same object for every line. */
 export interface RecordSpans {
   /** False: the record is odd. */
-  read(json: Buffer, from: number, to: number): boolean;
-  /** Marks a name as taken; false: it was. */
-  claim(name: number): boolean;
+  read(line: Buffer, from: number, to: number): boolean;
+  /** What the spans are of: the line, or a copy of it with what its texts of JSON say. */
+  readonly json: Buffer;
   /** Start and end of a member's value; -1: it is not there. */
   memberFrom(member: number): number;
   memberTo(member: number): number;
   propertyFrom(property: number): number;
   propertyTo(property: number): number;
-  readonly items: readonly ItemSpans[];
+  readonly items: ItemLists;
   /** Bytes that the properties need at most: what may be said of the person comes twice. */
   readonly bytes: number;
+  /** Whether something is said of the person. */
+  readonly isOfPerson: boolean;
   /** Names of properties that somebody wants to hear. */
-  readonly heard: readonly string[];
+  readonly heard: string[];
 }
 
-/** Members of a bag that become properties. */
-export interface ItemSpans {
-  count: number;
-  readonly entries: KeyEntry[];
-  /** Start of the key, start and end of the value. */
-  readonly key: Int32Array;
-  readonly from: Int32Array;
-  readonly to: Int32Array;
-}
-
-const itemsMax = 1024;
+/** Of all objects of a record; the door minds twice as many. */
+const keysMax = 5000;
 const openObject = 0x7b;
 const closeObject = 0x7d;
 const comma = 0x2c;
 const colon = 0x3a;
+/** Ends whatever stands before it. */
+const newline = 0x0a;
 
 export function createRecordSpans(table: CompiledTable): RecordSpans {
   return new Spans(table);
 }
 
 class Spans implements RecordSpans {
-  readonly items: readonly ItemSpans[];
+  readonly items: ItemLists;
   readonly heard: string[] = [];
+  json: Buffer = Buffer.alloc(0);
   bytes = 0;
+  isOfPerson = false;
   readonly #table: CompiledTable;
-  readonly #recordItems: ItemSpans | undefined;
+  readonly #hasTexts: boolean;
+  readonly #hasFields: boolean;
+  readonly #needed: readonly number[];
   readonly #members: Int32Array;
   readonly #properties: Int32Array;
-  /** Number of the record that took a name last. */
-  readonly #taken = new Int32Array(nameNumbers);
-  #record = 0;
+  /** Values of members that become properties one by one: start and end, list by list. */
+  readonly #fields: readonly Int32Array[];
+  /** Objects that were there. */
+  readonly #isThere: Uint8Array;
+  /** Keys that were there. */
+  readonly #keys: ItemLists['claim'];
+  #copy: Buffer = Buffer.alloc(0);
+  /** End of what is used of the copy. */
+  #copied = 0;
 
   constructor(table: CompiledTable) {
     this.#table = table;
-    this.items = table.bags.map(emptyItems);
-    this.#recordItems = this.items[table.bags.indexOf(undefined)];
+    this.items = createItemLists(table);
+    this.#keys = (name) => this.items.claim(name);
+    this.#hasTexts = table.objects.some(({ mayBeText }) => mayBeText);
+    this.#needed = table.objects.flatMap(({ isNeeded }, object) => (isNeeded ? [object] : []));
     this.#members = new Int32Array(table.members * 2);
     this.#properties = new Int32Array(table.properties * 2);
+    this.#fields = table.lists.map(({ fields = [] }) => new Int32Array(fields.length * 2));
+    this.#hasFields = this.#fields.some(({ length }) => length > 0);
+    this.#isThere = new Uint8Array(table.objects.length);
   }
 
-  read(json: Buffer, from: number, to: number): boolean {
-    this.#record = (this.#record + 1) | 0;
+  read(line: Buffer, from: number, to: number): boolean {
+    this.#clear();
+    if (!this.#hasTexts) {
+      this.json = line;
+      return this.#readRecord(from, to);
+    }
+    const length = to - from;
+    // What a text says is shorter than the text.
+    if (this.#copy.length < length * 2 + 2) this.#copy = Buffer.allocUnsafeSlow(length * 4 + 2);
+    line.copy(this.#copy, 0, from, to);
+    this.#copy[length] = newline;
+    this.#copied = length + 1;
+    this.json = this.#copy;
+    return this.#readRecord(0, length);
+  }
+
+  #clear(): void {
+    this.items.clear();
     this.#members.fill(-1);
     this.#properties.fill(-1);
+    this.#isThere.fill(0);
+    for (const fields of this.#fields) fields.fill(-1);
     this.bytes = 0;
+    this.isOfPerson = false;
+    counted.keys = 0;
     if (this.heard.length > 0) this.heard.length = 0;
-    for (const items of this.items) items.count = 0;
-    const end = this.#walk(json, from, this.#table.record, this.#recordItems, 0);
-    return end > 0 && end <= to && (end === to || skipSpace(json, end) >= to);
   }
 
-  claim(name: number): boolean {
-    if (this.#taken[name] === this.#record) return false;
-    this.#taken[name] = this.#record;
-    return true;
+  #readRecord(from: number, to: number): boolean {
+    const { json } = this;
+    const end = this.#walk(json, from, 0);
+    if (end < 0 || end > to || (end < to && skipSpace(json, end) < to) || counted.keys > keysMax) return false;
+    for (const object of this.#needed) if (this.#isThere[object] === 0) return false;
+    return !this.#hasFields || this.#addFields();
   }
 
   memberFrom(member: number): number {
@@ -95,8 +125,10 @@ class Spans implements RecordSpans {
   }
 
   /** An object; gives where it ends, or notCanonical where it is odd. */
-  #walk(json: Buffer, from: number, keys: KeyTable, items: ItemSpans | undefined, depth: number): number {
-    if (json[from] !== openObject) return notCanonical;
+  #walk(json: Buffer, from: number, object: number): number {
+    const keys = this.#table.objects[object]?.keys;
+    if (keys === undefined || json[from] !== openObject) return notCanonical;
+    this.#isThere[object] = 1;
     let at = from + 1;
     if (json[at] !== quote) at = skipSpace(json, at);
     if (json[at] === closeObject) return at + 1;
@@ -111,7 +143,7 @@ class Spans implements RecordSpans {
       if (json[value] !== colon) return notCanonical;
       value += 1;
       if ((json[value] as number) <= 0x20) value = skipSpace(json, value);
-      const end = this.#member(json, at, value, entry, items, depth);
+      const end = this.#member(json, at, value, entry);
       if (end < 0) return notCanonical;
       at = end;
       if (json[at] !== comma) at = skipSpace(json, at);
@@ -122,61 +154,81 @@ class Spans implements RecordSpans {
     }
   }
 
-  #member(
-    json: Buffer,
-    key: number,
-    from: number,
-    entry: KeyEntry,
-    items: ItemSpans | undefined,
-    depth: number,
-  ): number {
-    if (!this.#claimOwn(entry)) return notCanonical;
-    if (entry.bag >= 0) {
-      const bag = depth === 0 ? this.#table.bags[entry.bag] : undefined;
-      return bag === undefined ? notCanonical : this.#walk(json, from, bag, this.items[entry.bag], depth + 1);
-    }
-    let end = json[from] === quote ? plainTextEnd(json, from) : notCanonical;
-    if (end < 0) end = valueEnd(json, from);
+  #member(json: Buffer, key: number, from: number, entry: KeyEntry): number {
+    counted.keys += 1;
+    if (!this.#keys(entry.ownKey) || (entry.ownName !== entry.ownKey && !this.#keys(entry.ownName)))
+      return notCanonical;
+    const end = entry.object >= 0 ? this.#object(json, from, entry) : endOfValue(json, from);
     if (end < 0) return notCanonical;
     if (entry.member >= 0) {
       this.#members[entry.member * 2] = from;
       this.#members[entry.member * 2 + 1] = end;
     }
-    if (entry.output.length > 0) return this.#item(key, from, end, entry, items) ? end : notCanonical;
-    return end;
+    for (const { list, index } of entry.fields) {
+      const fields = this.#fields[list] as Int32Array;
+      fields[index * 2] = from;
+      fields[index * 2 + 1] = end;
+    }
+    if (entry.list < 0 || isNothing(json, from, end, entry)) return end;
+    return this.#item(entry.list, entry, key, from, end) ? end : notCanonical;
   }
 
-  #claimOwn({ first, second }: KeyEntry): boolean {
-    const record = this.#record;
-    if (this.#taken[first] === record) return false;
-    this.#taken[first] = record;
-    if (second === first) return true;
-    if (this.#taken[second] === record) return false;
-    this.#taken[second] = record;
+  /** An object, or a text of JSON that says one. */
+  #object(json: Buffer, from: number, { object }: KeyEntry): number {
+    if (json[from] !== quote) {
+      // Nothing, where nothing is needed: the same as no member.
+      const isNull = json[from] === 0x6e && this.#table.objects[object]?.isNeeded === false;
+      return isNull ? endOfValue(json, from) : this.#walk(json, from, object);
+    }
+    if (this.#table.objects[object]?.mayBeText !== true || json !== this.#copy) return notCanonical;
+    const start = this.#copied;
+    const { read, written } = unescapeText(json, from, start);
+    if (read < 0) return notCanonical;
+    json[written] = newline;
+    this.#copied = written + 1;
+    return this.#walk(json, start, object) === written ? read : notCanonical;
+  }
+
+  #addFields(): boolean {
+    const { json } = this;
+    for (let list = 0; list < this.#fields.length; list += 1) {
+      const spans = this.#fields[list] as Int32Array;
+      const { fields = [], areTexts } = this.#table.lists[list] as CompiledList;
+      for (let index = 0; index < fields.length; index += 1) {
+        const entry = fields[index] as KeyMeaning;
+        const from = spans[index * 2] as number;
+        const to = spans[index * 2 + 1] as number;
+        if (from < 0 || isNothing(json, from, to, entry)) continue;
+        if (entry.isOdd || (areTexts && json[from] !== quote) || !this.#item(list, entry, -1, from, to)) return false;
+      }
+    }
     return true;
   }
 
-  #item(key: number, from: number, to: number, entry: KeyEntry, items: ItemSpans | undefined): boolean {
-    if (items === undefined || items.count === itemsMax) return false;
-    const { count } = items;
-    items.entries[count] = entry;
-    items.key[count] = key;
-    items.from[count] = from;
-    items.to[count] = to;
-    items.count = count + 1;
+  #item(list: number, entry: KeyMeaning, key: number, from: number, to: number): boolean {
+    const added = this.items.add(list, entry, key, from, to);
+    if (added === 'odd') return false;
+    this.isOfPerson ||= entry.group !== undefined || this.#table.lists[list]?.target !== 'properties';
     const bytes = entry.output.length + to - from + 1;
     this.bytes += bytes;
-    if (entry.property >= 0) {
+    if (entry.property >= 0 && added === 'written') {
       this.#properties[entry.property * 2] = from;
       this.#properties[entry.property * 2 + 1] = to;
       this.bytes += bytes;
     }
-    if (entry.heard !== undefined) this.heard.push(entry.heard);
+    if (entry.heard !== undefined && added === 'written') this.heard.push(entry.heard);
     return true;
   }
 }
 
-function emptyItems(): ItemSpans {
-  const column = (): Int32Array => new Int32Array(itemsMax);
-  return { count: 0, entries: [], key: column(), from: column(), to: column() };
+function endOfValue(json: Buffer, from: number): number {
+  const end = json[from] === quote ? plainTextEnd(json, from) : notCanonical;
+  return end < 0 ? valueEnd(json, from) : end;
+}
+
+function isNothing(json: Buffer, from: number, to: number, { nothing }: KeyMeaning): boolean {
+  for (const value of nothing) {
+    if (value.length === to - from && sameBytes(value, 0, json, from, to - from)) return true;
+  }
+  return false;
 }

@@ -3,7 +3,7 @@ import { quote } from './canonical-value.ts';
 import { urlProperties, type CompiledTable } from './compiled-table.ts';
 import type { RecordSpans } from './record-spans.ts';
 
-/** Host and path of the page of an event, where it has a page and neither of them; as settleProperties adds them. */
+/** Host and path of the page of an event, where it has a page and lacks them; as settleProperties adds them. */
 export interface UrlParts {
   /** False: the record is odd. */
   prepare(json: Buffer): boolean;
@@ -32,16 +32,17 @@ export function createUrlParts({ propertyOf }: CompiledTable, spans: RecordSpans
   let hostFrom = -1;
   let hostTo = -1;
   let pathTo = -1;
-  const isGiven = (json: Buffer, property: number): boolean => {
-    const from = spans.propertyFrom(property);
-    return from >= 0 && json[from] !== nullByte;
-  };
+  let lacksHost = false;
+  let lacksPath = false;
   return {
     prepare: (json) => {
       hostFrom = -1;
       const from = spans.propertyFrom(url);
-      if (from < 0 || json[from] !== quote || (isGiven(json, host) && isGiven(json, path))) return true;
-      if (spans.propertyFrom(host) >= 0 || spans.propertyFrom(path) >= 0) return false;
+      lacksHost = spans.propertyFrom(host) < 0;
+      lacksPath = spans.propertyFrom(path) < 0;
+      if (from < 0 || json[from] !== quote || !(lacksHost || lacksPath)) return true;
+      // A null would be filled in where it stands.
+      if (isNull(json, spans.propertyFrom(host)) || isNull(json, spans.propertyFrom(path))) return false;
       const to = spans.propertyTo(url) - 1;
       const start = schemeEnd(json, from + 1);
       // Another scheme, or this one in capitals or escapes.
@@ -66,10 +67,13 @@ export function createUrlParts({ propertyOf }: CompiledTable, spans: RecordSpans
     },
     write: (writer, json) => {
       if (hostFrom < 0) return;
-      putBytes(writer, hostKey);
-      putSpan(writer, json, hostFrom, hostTo);
-      putByte(writer, quote);
-      putByte(writer, comma);
+      if (lacksHost) {
+        putBytes(writer, hostKey);
+        putSpan(writer, json, hostFrom, hostTo);
+        putByte(writer, quote);
+        putByte(writer, comma);
+      }
+      if (!lacksPath) return;
       putBytes(writer, pathKey);
       if (pathTo === hostTo) putByte(writer, slash);
       else putSpan(writer, json, hostTo, pathTo);
@@ -77,6 +81,10 @@ export function createUrlParts({ propertyOf }: CompiledTable, spans: RecordSpans
       putByte(writer, comma);
     },
   };
+}
+
+function isNull(json: Buffer, from: number): boolean {
+  return from >= 0 && json[from] === nullByte;
 }
 
 function schemeEnd(json: Buffer, from: number): number {

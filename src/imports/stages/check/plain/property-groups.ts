@@ -1,0 +1,128 @@
+import { currentProperties, initialProperties } from '../../../formats/add-person-of-event.ts';
+import { putByte, putBytes, putSpan, type ByteWriter } from './byte-writer.ts';
+import { targets, type CompiledTable } from './compiled-table.ts';
+import type { ItemSpans } from './item-lists.ts';
+import type { KeyMeaning } from './key-table.ts';
+import type { PropertyValues } from './property-values.ts';
+import type { RecordSpans } from './record-spans.ts';
+
+/** Writes properties that stand in lists, and what is gathered of the person. */
+export interface PropertyGroups {
+  /** Begins with the next event. */
+  clear(): void;
+  writeList(writer: ByteWriter, json: Buffer, items: ItemSpans, settledOf: SettledOf): void;
+  /** What is gathered, where it has not been written in its place; `person`: with what the event says of its person. */
+  writeRest(writer: ByteWriter, json: Buffer, kind: 'person' | '$set'): void;
+}
+
+/** What is written in place of the value of a property that is looked at; undefined: the value stays as it is. */
+export type SettledOf = (property: number) => Buffer | undefined;
+
+interface Group {
+  readonly key: Buffer;
+  /** Numbers of the lists that are gathered. */
+  readonly lists: readonly number[];
+  /** What an event says of its person without being asked. */
+  readonly standard: readonly { readonly property: number; readonly key: Buffer; readonly name: number }[];
+  isWritten: boolean;
+}
+
+const comma = 0x2c;
+const closeObject = 0x7d;
+const unsettled: SettledOf = () => undefined;
+
+export function createPropertyGroups(
+  compiled: CompiledTable,
+  { items }: RecordSpans,
+  values: PropertyValues,
+): PropertyGroups {
+  const { lists } = items;
+  const groups = { $set: groupOf(compiled, '$set'), $set_once: groupOf(compiled, '$set_once') };
+  const inOrder = Object.values(groups);
+
+  const writeGroup = (writer: ByteWriter, json: Buffer, group: Group, isPerson: boolean): boolean => {
+    const start = writer.at;
+    putBytes(writer, group.key);
+    const empty = writer.at;
+    for (const list of group.lists) writeList(writer, json, lists[list] as ItemSpans, unsettled);
+    if (isPerson) {
+      for (const { property, key, name } of group.standard)
+        if (!items.isClaimed(name)) values.write(writer, property, key);
+    }
+    if (writer.at === empty) {
+      writer.at = start;
+      return false;
+    }
+    writer.bytes[writer.at - 1] = closeObject;
+    putByte(writer, comma);
+    return true;
+  };
+
+  function writeList(writer: ByteWriter, json: Buffer, spans: ItemSpans, settledOf: SettledOf): void {
+    const { count, entries, key, from, to } = spans;
+    for (let index = 0; index < count; index += 1) {
+      if ((from[index] as number) < 0) continue;
+      const entry = entries[index] as KeyMeaning;
+      if (entry.group !== undefined && writeGroup(writer, json, groups[entry.group], false)) {
+        groups[entry.group].isWritten = true;
+        continue;
+      }
+      const other = settledOf(entry.property);
+      if (other !== undefined) {
+        putBytes(writer, entry.output);
+        putBytes(writer, other);
+      } else if (!isAsWritten(spans, index, settledOf)) {
+        putBytes(writer, entry.output);
+        putSpan(writer, json, from[index] as number, to[index] as number);
+      } else {
+        // What lies side by side is copied in one piece.
+        const first = key[index] as number;
+        while (
+          index + 1 < count &&
+          key[index + 1] === (to[index] as number) + 1 &&
+          isAsWritten(spans, index + 1, settledOf)
+        )
+          index += 1;
+        putSpan(writer, json, first, to[index] as number);
+      }
+      putByte(writer, comma);
+    }
+  }
+
+  return {
+    clear: () => {
+      for (const group of inOrder) group.isWritten = false;
+    },
+    writeList,
+    writeRest: (writer, json, kind) => {
+      for (const group of inOrder) if (!group.isWritten) writeGroup(writer, json, group, kind === 'person');
+    },
+  };
+}
+
+function groupOf(compiled: CompiledTable, target: Exclude<(typeof targets)[number], 'properties'>): Group {
+  const standard = target === '$set' ? currentProperties : initialProperties;
+  return {
+    key: Buffer.from(`"${target}":{`),
+    lists: compiled.lists.flatMap((list, number) => (list.target === target ? [number] : [])),
+    standard: standard.map((name) => ({
+      property: compiled.propertyOf(name),
+      key: Buffer.from(`${JSON.stringify(name)}:`),
+      name: compiled.names.numberOf(target, name),
+    })),
+    isWritten: false,
+  };
+}
+
+/** Under the same key, with nothing between it and its value. */
+function isAsWritten({ entries, key, from }: ItemSpans, index: number, settledOf: SettledOf): boolean {
+  const entry = entries[index] as KeyMeaning;
+  const start = key[index] as number;
+  return (
+    entry.isKept &&
+    start >= 0 &&
+    entry.group === undefined &&
+    (from[index] as number) - start === entry.output.length &&
+    settledOf(entry.property) === undefined
+  );
+}
