@@ -19,9 +19,10 @@ const names =
   $initial_utm_source $referrer $mixpanel_user_id $identified_id $anon_id $distinct_ids $distinct_id $group_id
   properties event_properties user_properties person_properties groups elements_chain session_id os_name
   device_type language platform country region 1 007 __proto__ constructor tags price plan $new mp_new
-  $distinct_id_before_identity elements person_id person_properties ip total seats $browser token event_time event_type groups group_properties user_id _airbyte_emitted_at initial_referrer`.split(
-    /\s+/,
-  );
+  $distinct_id_before_identity elements person_id person_properties ip total seats $browser token
+  event_time event_type groups group_properties user_id _airbyte_emitted_at initial_referrer`
+    .trim()
+    .split(/\s+/);
 
 /** JSON of values that somebody could take for something else, or write otherwise. */
 const values = [

@@ -210,6 +210,7 @@ function meaningOf(compiling: Compiling, objects: readonly string[], object: str
       list,
       isKept: name === key,
       group,
+      isOfPerson: group !== undefined || target !== 'properties',
       nothing: bytesOf(bag.nothing),
     };
   }

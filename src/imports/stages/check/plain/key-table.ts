@@ -28,6 +28,8 @@ export interface KeyEntry {
   readonly name: number;
   /** What is gathered for this property stands in its place. */
   readonly group: '$set' | '$set_once' | undefined;
+  /** It says something of the person. */
+  readonly isOfPerson: boolean;
   /** Values that become nothing. */
   readonly nothing: readonly Buffer[];
   /** Name of the property when somebody wants to hear it. */
@@ -53,7 +55,7 @@ const keyBytesMax = 1000;
 
 export function createKeyTable(meaningOf: (key: string) => KeyMeaning): KeyTable {
   const table: (KeyEntry | undefined)[] = Array.from({ length: slots }, () => undefined);
-  const start: KeyEntry = { ...oddKey, key: Buffer.alloc(0), next: undefined };
+  const start = entryOf(Buffer.alloc(0), oddKey);
   let entries = 0;
   const lookUp = (json: Buffer, from: number, to: number): KeyEntry => {
     let slot = hashOf(json, from, to) & (slots - 1);
@@ -62,7 +64,7 @@ export function createKeyTable(meaningOf: (key: string) => KeyMeaning): KeyTable
       slot = (slot + 1) & (slots - 1);
     }
     const key = Buffer.from(json.subarray(from, to));
-    const made = { ...keyMeaning(key.toString('utf8', 1, key.length - 1), meaningOf), key, next: undefined };
+    const made = entryOf(key, keyMeaning(key.toString('utf8', 1, key.length - 1), meaningOf));
     if (entries < entriesMax) {
       table[slot] = made;
       entries += 1;
@@ -86,6 +88,29 @@ export function createKeyTable(meaningOf: (key: string) => KeyMeaning): KeyTable
   };
 }
 
+/** All entries have one form, which the engine is fast at. */
+function entryOf(key: Buffer, meaning: KeyMeaning): KeyEntry {
+  return {
+    key,
+    isOdd: meaning.isOdd,
+    object: meaning.object,
+    member: meaning.member,
+    list: meaning.list,
+    fields: meaning.fields,
+    property: meaning.property,
+    output: meaning.output,
+    isKept: meaning.isKept,
+    ownKey: meaning.ownKey,
+    ownName: meaning.ownName,
+    name: meaning.name,
+    group: meaning.group,
+    isOfPerson: meaning.isOfPerson,
+    nothing: meaning.nothing,
+    heard: meaning.heard,
+    next: undefined,
+  };
+}
+
 /** Of a key of which nothing is known. */
 export const oddKey: KeyMeaning = {
   isOdd: true,
@@ -100,6 +125,7 @@ export const oddKey: KeyMeaning = {
   ownName: -1,
   name: -1,
   group: undefined,
+  isOfPerson: false,
   nothing: [],
   heard: undefined,
 };

@@ -59,7 +59,7 @@ export function createKnownNames({ event, eventName }: PlainTable, table: Compil
 
 export function createKnownIdentities({ ids, identify }: PlainTable, table: CompiledTable): Answers<KnownIdentity> {
   const numbers = ids.paths.map(table.memberOf);
-  return createAnswers(2048, { of: 'members', numbers }, (values) => {
+  return createAnswers(8192, { of: 'members', numbers }, (values) => {
     const identity = ids.read(values);
     if (identity === undefined || !isPlainId(identity.distinctId)) return undefined;
     const { distinctId, properties } = identity;

@@ -114,6 +114,20 @@ async function findDifference({ format, records }: Covered, given: BothWaysOptio
   return (await fc.check(property, { numRuns: 20 })).counterexample;
 }
 
+it('an event of more keys than the door takes is refused, whichever way it goes', async () => {
+  const uuid = '018f3a2b-4c5d-7e6f-8a9b-0c1d2e3f4a5b';
+  const event = { uuid, event: 'x', distinct_id: 'd1', timestamp: '2024-05-01T10:20:30Z' };
+  const member = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`m${index}`, index]));
+  const lines = [0, 400].map((length) =>
+    JSON.stringify({ ...event, properties: { list: Array.from({ length }, () => member) } }),
+  );
+  const all = [lines[0] ?? '', ...lines];
+  const { plain, objects, taken } = await checkBothWays(posthog, segmentsOf(all));
+  expect(plain).toEqual(objects);
+  expect(taken).toBe(1);
+  expect(plain.rejected.join('')).toContain('too_many_keys');
+});
+
 /** A slow machine may take its time over so many records. */
 const patienceMs = 120_000;
 

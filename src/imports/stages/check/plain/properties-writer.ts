@@ -98,7 +98,7 @@ function stepsOf({ properties }: PlainTable, compiled: CompiledTable): readonly 
 
 function derivedAnswers({ of, from, make, isVaried }: PlainDerived, compiled: CompiledTable): Answers<Fragment> {
   const numbers = from.map(of === 'members' ? compiled.memberOf : compiled.propertyOf);
-  return createAnswers(isVaried === true ? 2048 : 256, { of, numbers }, (values) => {
+  return createAnswers(isVaried === true ? 8192 : 256, { of, numbers }, (values) => {
     const properties = make(values);
     return properties === undefined ? undefined : createFragment(properties, compiled);
   });

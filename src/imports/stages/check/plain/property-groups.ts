@@ -67,7 +67,7 @@ export function createPropertyGroups(
         groups[entry.group].isWritten = true;
         continue;
       }
-      const other = settledOf(entry.property);
+      const other = entry.property < 0 ? undefined : settledOf(entry.property);
       if (other !== undefined) {
         putBytes(writer, entry.output);
         putBytes(writer, other);
@@ -123,6 +123,6 @@ function isAsWritten({ entries, key, from }: ItemSpans, index: number, settledOf
     start >= 0 &&
     entry.group === undefined &&
     (from[index] as number) - start === entry.output.length &&
-    settledOf(entry.property) === undefined
+    (entry.property < 0 || settledOf(entry.property) === undefined)
   );
 }

@@ -2,6 +2,7 @@ import { counted, notCanonical, plainTextEnd, quote, sameBytes, skipSpace, value
 import type { CompiledList, CompiledTable } from './compiled-table.ts';
 import { createItemLists, type ItemLists } from './item-lists.ts';
 import type { KeyEntry, KeyMeaning } from './key-table.ts';
+import { nameNumbersMax } from './name-numbers.ts';
 import { unescapeText } from './unescape-text.ts';
 
 /** Where in a line its parts stand, found in one pass; the same object for every line. */
@@ -53,8 +54,9 @@ class Spans implements RecordSpans {
   readonly #fields: readonly Int32Array[];
   /** Objects that were there. */
   readonly #isThere: Uint8Array;
-  /** Keys that were there. */
-  readonly #keys: ItemLists['claim'];
+  /** Number of the record that had a key last. */
+  readonly #keys = new Int32Array(nameNumbersMax);
+  #record = 0;
   #copy: Buffer = Buffer.alloc(0);
   /** End of what is used of the copy. */
   #copied = 0;
@@ -62,7 +64,6 @@ class Spans implements RecordSpans {
   constructor(table: CompiledTable) {
     this.#table = table;
     this.items = createItemLists(table);
-    this.#keys = (name) => this.items.claim(name);
     this.#hasTexts = table.objects.some(({ mayBeText }) => mayBeText);
     this.#needed = table.objects.flatMap(({ isNeeded }, object) => (isNeeded ? [object] : []));
     this.#members = new Int32Array(table.members * 2);
@@ -89,6 +90,7 @@ class Spans implements RecordSpans {
   }
 
   #clear(): void {
+    this.#record = (this.#record + 1) | 0;
     this.items.clear();
     this.#members.fill(-1);
     this.#properties.fill(-1);
@@ -156,21 +158,35 @@ class Spans implements RecordSpans {
 
   #member(json: Buffer, key: number, from: number, entry: KeyEntry): number {
     counted.keys += 1;
-    if (!this.#keys(entry.ownKey) || (entry.ownName !== entry.ownKey && !this.#keys(entry.ownName)))
-      return notCanonical;
+    if (!this.#claimKey(entry)) return notCanonical;
     const end = entry.object >= 0 ? this.#object(json, from, entry) : endOfValue(json, from);
     if (end < 0) return notCanonical;
     if (entry.member >= 0) {
       this.#members[entry.member * 2] = from;
       this.#members[entry.member * 2 + 1] = end;
     }
+    if (entry.fields.length > 0) this.#keepFields(entry, from, end);
+    if (entry.list < 0 || (entry.nothing.length > 0 && isNothing(json, from, end, entry))) return end;
+    return this.#item(entry.list, entry, key, from, end) ? end : notCanonical;
+  }
+
+  #claimKey({ ownKey, ownName }: KeyEntry): boolean {
+    const keys = this.#keys;
+    const record = this.#record;
+    if (keys[ownKey] === record) return false;
+    keys[ownKey] = record;
+    if (ownName === ownKey) return true;
+    if (ownName < 0 || keys[ownName] === record) return false;
+    keys[ownName] = record;
+    return true;
+  }
+
+  #keepFields(entry: KeyEntry, from: number, to: number): void {
     for (const { list, index } of entry.fields) {
       const fields = this.#fields[list] as Int32Array;
       fields[index * 2] = from;
-      fields[index * 2 + 1] = end;
+      fields[index * 2 + 1] = to;
     }
-    if (entry.list < 0 || isNothing(json, from, end, entry)) return end;
-    return this.#item(entry.list, entry, key, from, end) ? end : notCanonical;
   }
 
   /** An object, or a text of JSON that says one. */
@@ -208,7 +224,7 @@ class Spans implements RecordSpans {
   #item(list: number, entry: KeyMeaning, key: number, from: number, to: number): boolean {
     const added = this.items.add(list, entry, key, from, to);
     if (added === 'odd') return false;
-    this.isOfPerson ||= entry.group !== undefined || this.#table.lists[list]?.target !== 'properties';
+    if (entry.isOfPerson) this.isOfPerson = true;
     const bytes = entry.output.length + to - from + 1;
     this.bytes += bytes;
     if (entry.property >= 0 && added === 'written') {
