@@ -31,8 +31,7 @@ export interface CompiledObject {
 }
 
 /** Where properties stand: beside each other, or in one of them. */
-export const targets = ['properties', '$set', '$set_once'] as const;
-export type Target = (typeof targets)[number];
+export type Target = 'properties' | '$set' | '$set_once';
 
 export interface CompiledList {
   readonly target: Target;
@@ -101,6 +100,12 @@ export function compileTable(table: PlainTable, unmapped: UnmappedNames): Compil
       heard: isOwn && unmapped.isProperty(name) ? name : undefined,
     };
   };
+  const fieldOf = (name: string, { nothing }: PlainMembers, target: Target): KeyMeaning => ({
+    ...nothingMeant,
+    ...outputOf(target, name),
+    isOdd: oddProperties.has(name),
+    nothing: bytesOf(nothing),
+  });
   const compiled = { table, sources, members, names, outputOf };
   return {
     objects: objectsOf(compiled),
@@ -108,15 +113,7 @@ export function compileTable(table: PlainTable, unmapped: UnmappedNames): Compil
       target,
       wins,
       areTexts: !('bag' in step) && step.areTexts === true,
-      fields:
-        'bag' in step
-          ? undefined
-          : Object.keys(step.members).map((name) => ({
-              ...nothingMeant,
-              ...outputOf(target, name),
-              isOdd: oddProperties.has(name),
-              nothing: bytesOf(step.nothing),
-            })),
+      fields: 'bag' in step ? undefined : Object.keys(step.members).map((name) => fieldOf(name, step, target)),
     })),
     names,
     isSettled: table.isSettled === true,

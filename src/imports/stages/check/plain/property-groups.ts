@@ -1,6 +1,6 @@
 import { currentProperties, initialProperties } from '../../../formats/add-person-of-event.ts';
 import { putByte, putBytes, putSpan, type ByteWriter } from './byte-writer.ts';
-import { targets, type CompiledTable } from './compiled-table.ts';
+import type { CompiledTable, Target } from './compiled-table.ts';
 import type { ItemSpans } from './item-lists.ts';
 import type { KeyMeaning } from './key-table.ts';
 import type { PropertyValues } from './property-values.ts';
@@ -100,7 +100,7 @@ export function createPropertyGroups(
   };
 }
 
-function groupOf(compiled: CompiledTable, target: Exclude<(typeof targets)[number], 'properties'>): Group {
+function groupOf(compiled: CompiledTable, target: Exclude<Target, 'properties'>): Group {
   const standard = target === '$set' ? currentProperties : initialProperties;
   return {
     key: Buffer.from(`"${target}":{`),

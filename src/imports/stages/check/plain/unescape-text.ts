@@ -2,8 +2,8 @@ import { notCanonical, quote } from './canonical-value.ts';
 
 const backslash = 0x5c;
 const unescaped = new Uint8Array(256);
-for (const [letter, means] of ['""', '\\\\', '//', 'b\b', 'f\f', 'n\n', 'r\r', 't\t'].map((pair) => [...pair]))
-  unescaped[(letter as string).charCodeAt(0)] = (means as string).charCodeAt(0);
+for (const pair of ['""', '\\\\', '//', 'b\b', 'f\f', 'n\n', 'r\r', 't\t'])
+  unescaped[pair.charCodeAt(0)] = pair.charCodeAt(1);
 
 export interface Unescaped {
   /** Behind the closing quote; notCanonical: the text has other escapes than those of one letter, or no end. */
