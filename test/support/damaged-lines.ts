@@ -20,7 +20,8 @@ const names =
   properties event_properties user_properties person_properties groups elements_chain session_id os_name
   device_type language platform country region 1 007 __proto__ constructor tags price plan $new mp_new
   $distinct_id_before_identity elements person_id person_properties ip total seats $browser token
-  event_time event_type groups group_properties user_id _airbyte_emitted_at initial_referrer`
+  event_time event_type groups group_properties user_id _airbyte_emitted_at initial_referrer
+  type messageId userId anonymousId context traits category title utm_source url $ip $anon_distinct_id request_ip`
     .trim()
     .split(/\s+/);
 
@@ -29,7 +30,7 @@ const values = [
   `null true false 0 -0 -1 1e3 1E+2 0.10 0.1 0.0000001 1.0 12345678901234567890 123456789012345 0.12345678901234567 01 1. .5`,
   `1609459200 1609459200123 1609459200123456 1609459200.5 -1609459200 99999999999 4102444800 9999999999999 946684799`,
   `"" "null" "0" "anonymous" "\u00a0x" "ä" "\\u0041" "\\ud800" "a\\/b" "a\\"b\\\\c\\nd" "$device:" "$device:d" "ABC-123"`,
-  `"Tablet" "tablet" "de" "De" "Peru" "xx" "2021-01-01T00:00:00Z" "2021-02-29T00:00:00Z" "2021-06-30T23:59:60Z" "2021-01-01"`,
+  `"track" "page" "screen" "2021-01-01T00:00:00.120Z" "2021-01-01T00:00:00.123000Z" "Tablet" "tablet" "de" "De" "Peru" "xx" "2021-01-01T00:00:00Z" "2021-02-29T00:00:00Z" "2021-06-30T23:59:60Z" "2021-01-01"`,
   `"2021-01-01T10:00:00.1234567Z" "2021-01-01T10:00:00+00:00" "2021-01-01T10:00:00+02:00" "1609459200" "https://a.example"`,
   `"https://a.example/b?c#d" "HTTP://A.example/x" "http://u:p@h:8/p" "about:blank" "https://" [] {} [1,"b",null]`,
   `{"a":{"b":[1]}} {"b":1,"a":2,"b":3} {"2":1,"1":2} {"__proto__":1}`,

@@ -23,11 +23,20 @@ export function createUuids(namespace: Uint8Array): MakeUuid {
   };
 }
 
-const own = createUuids(Buffer.from(millraceNamespace.replaceAll('-', ''), 'hex'));
+const ownNamespace = Buffer.from(millraceNamespace.replaceAll('-', ''), 'hex');
+const own = createUuids(ownNamespace);
+
+/** Stands between the parts of an id. */
+export const partsSeparator = '\u001f';
+
+/** The namespace in which a UUID of one text is `derivedId` of these parts and the text. */
+export function namespaceOf(...parts: readonly string[]): Uint8Array {
+  return Buffer.concat([ownNamespace, Buffer.from(parts.map((part) => part + partsSeparator).join(''))]);
+}
 
 /** The same as `derivedId`. */
 export function fastId(...parts: readonly string[]): string {
-  return own(parts.join('\u001f'));
+  return own(parts.join(partsSeparator));
 }
 
 /** Version 5, variant of RFC 9562. */

@@ -1,6 +1,8 @@
 import type { WireEvent } from '../../contract/wire-event.ts';
+import type { EventWriter } from './event-writer.ts';
 import type { RecordReader, RecordResult } from './format.ts';
 import type { Names } from './names.ts';
+import type { IdCounter } from './occurrences.ts';
 import type { Zone } from './times.ts';
 
 /**
@@ -9,11 +11,12 @@ import type { Zone } from './times.ts';
  * goes to the reader. Members are named by paths: `event` is a member of the record, `properties.time` one of an object in it.
  */
 export interface PlainTable {
-  readonly slug: string;
-  /** Path of the name of the event, a text. */
-  readonly event: string;
-  /** Null: the event is left out, which makes no difference to anything else. Undefined: odd. */
-  readonly eventName: (source: string) => string | null | undefined;
+  /** What events say in `$import_source`; undefined: they do not say it. */
+  readonly source: string | undefined;
+  /** Paths of what names the event; the first is what it is called in the source. */
+  readonly event: readonly string[];
+  /** Of their values. Null: the event is left out, which makes no difference to anything else. Undefined: odd. */
+  readonly eventName: (values: readonly unknown[]) => string | null | undefined;
   readonly time: PlainTime;
   readonly ids: PlainIds;
   readonly uuid: PlainUuid;
@@ -21,6 +24,8 @@ export interface PlainTable {
   readonly properties: readonly PlainStep[];
   /** Objects that say something of the person. A later one takes the place of what an earlier one says. */
   readonly person?: readonly PersonBag[];
+  /** Members of the record that become nothing. Others of which the table does not speak are odd. */
+  readonly silent?: ReadonlySet<string>;
   /** Members of the record that are odd, though an object takes all of them. */
   readonly odd?: ReadonlySet<string>;
   /** Devices, countries and pages stay as they are: settleProperties is not for this format. */
@@ -38,6 +43,8 @@ export interface PlainTime {
   readonly zone: Zone;
   /** Of numbers; undefined: they are odd. */
   readonly numbers: Zone | undefined;
+  /** Texts stay as they are: what would be written otherwise is odd. */
+  readonly isKept?: true;
 }
 
 /** Whom an event belongs to. `values` are those of the members, undefined where there is none; the same ones have the same answer. */
@@ -60,7 +67,13 @@ export type PlainUuid =
   /** The UUID itself. */
   | { readonly path: string; readonly is: 'uuid' }
   /** A text that is not blank, of which a UUID of version 5 is made in this namespace. */
-  | { readonly path: string; readonly is: 'name'; readonly namespace: Uint8Array };
+  | {
+      readonly path: string;
+      readonly is: 'name';
+      readonly namespace: Uint8Array;
+      /** The same text again has a UUID of its own, of the text and its number; undefined: it has the same UUID. */
+      readonly occurrences?: IdCounter;
+    };
 
 /** `ids`, `person` and `$set` stand for the properties of PlainIdentity, for what addPersonOfEvent adds, and for `person` alone. */
 export type PlainStep = PlainBag | PlainMembers | PlainDerived | 'ids' | 'person' | '$set';
@@ -77,6 +90,8 @@ export interface PlainBag {
   readonly mayBeText?: true;
   /** A record without the object is odd. */
   readonly isNeeded?: true;
+  /** Its members take the place of what stands before it under the same names. */
+  readonly wins?: true;
 }
 
 export interface PersonBag extends PlainBag {
@@ -90,8 +105,12 @@ export interface PlainMembers {
   /** Property ← path. */
   readonly members: Readonly<Record<string, string>>;
   readonly nothing?: readonly unknown[];
-  /** Other values are odd. */
+  /** Other values are odd, and so are texts that may be blank. */
   readonly areTexts?: true;
+  /** A record that lacks one is odd. */
+  readonly areNeeded?: true;
+  /** Only of records in which the member at this path has this value; it names the event. */
+  readonly only?: { readonly path: string; readonly is: string };
 }
 
 export interface PlainDerived {
@@ -102,6 +121,11 @@ export interface PlainDerived {
   readonly make: (values: readonly unknown[]) => Readonly<Record<string, unknown>> | undefined;
   /** Many different values are to be expected. */
   readonly isVaried?: true;
+}
+
+/** `eventName` of events that one text names, as the table of names has it. */
+export function namedByText({ eventName }: Pick<EventWriter, 'eventName'>): PlainTable['eventName'] {
+  return ([name]) => (typeof name === 'string' && name.trim() !== '' ? eventName(name) : undefined);
 }
 
 /** A reader together with the table of what it does with plain records. */

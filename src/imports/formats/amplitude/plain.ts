@@ -2,7 +2,7 @@ import { isObject } from '../../../base/json.ts';
 import type { EventWriter } from '../event-writer.ts';
 import type { Names } from '../names.ts';
 import { personId } from '../person-id.ts';
-import type { PlainIdentity, PlainTable } from '../plain-table.ts';
+import { namedByText, type PlainIdentity, type PlainTable } from '../plain-table.ts';
 import type { Properties } from '../read-values.ts';
 import { utc } from '../times.ts';
 import { loaderMarks } from '../warehouse-row.ts';
@@ -28,9 +28,9 @@ export function amplitudePlain({ writer, properties, person, columns, isLinked }
   const systemOf = createSystems();
   const sessionId = createSessionIds();
   return {
-    slug: 'amplitude',
-    event: 'event_type',
-    eventName: (source) => writer.eventName(source),
+    source: 'amplitude',
+    event: ['event_type'],
+    eventName: namedByText(writer),
     time: { path: 'event_time', zone: utc, numbers: undefined },
     ids: { paths: idColumns, read: identityOf },
     uuid: { path: 'uuid', is: 'uuid' },

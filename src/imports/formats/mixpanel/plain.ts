@@ -1,5 +1,5 @@
 import { isJunkId } from '../read-objects.ts';
-import type { PlainIdentity, PlainTable } from '../plain-table.ts';
+import { namedByText, type PlainIdentity, type PlainTable } from '../plain-table.ts';
 import { setMember, type Properties } from '../read-values.ts';
 import { groupsOf } from './groups.ts';
 import { deviceOf, distinctIdOf, userOf } from './ids.ts';
@@ -10,7 +10,7 @@ export const insertIdNamespace: Uint8Array = Buffer.from('posthog_mixpanel', 'la
 
 const idKeys = ['distinct_id', '$distinct_id_before_identity', '$user_id', '$device_id'];
 /** Identity events say more than their properties. */
-const verbs: ReadonlySet<string> = new Set(['$identify', '$create_alias', '$merge']);
+const verbs: ReadonlySet<unknown> = new Set(['$identify', '$create_alias', '$merge']);
 
 /** What plain events of the Raw Event Export become. */
 export function mixpanelPlain({
@@ -21,11 +21,12 @@ export function mixpanelPlain({
   identify,
   countryName,
 }: MixpanelContext): PlainTable {
+  const nameOf = namedByText(writer);
   const groupKeys = groups.map(({ property }) => property);
   return {
-    slug: 'mixpanel',
-    event: 'event',
-    eventName: (source) => (verbs.has(source) ? undefined : writer.eventName(source)),
+    source: 'mixpanel',
+    event: ['event'],
+    eventName: (values) => (values.some((name) => verbs.has(name)) ? undefined : nameOf(values)),
     time: { path: 'properties.time', zone, numbers: zone },
     ids: { paths: idKeys.map(inProperties), read: readIdentity },
     uuid: { path: inProperties('$insert_id'), is: 'name', namespace: insertIdNamespace },

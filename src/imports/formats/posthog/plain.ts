@@ -1,6 +1,6 @@
 import type { EventWriter } from '../event-writer.ts';
 import type { Names } from '../names.ts';
-import type { PlainIdentity, PlainTable } from '../plain-table.ts';
+import { namedByText, type PlainIdentity, type PlainTable } from '../plain-table.ts';
 import { idOf } from '../read-values.ts';
 import { utc, type Zone } from '../times.ts';
 
@@ -26,9 +26,9 @@ export function posthogPlain({
   // The name of one decides that of another, whichever of the objects they are in.
   if (person.size > 0) return undefined;
   return {
-    slug: 'posthog',
-    event: 'event',
-    eventName: (source) => writer.eventName(source),
+    source: 'posthog',
+    event: ['event'],
+    eventName: namedByText(writer),
     time: { path: 'timestamp', zone, numbers: utc },
     ids: { paths: ['distinct_id'], read: ([id]) => identityOf(id) },
     uuid: { path: 'uuid', is: 'uuid' },

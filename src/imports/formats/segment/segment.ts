@@ -1,16 +1,21 @@
-import { exactNumber } from '../../../base/exact-json.ts';
 import { isObject } from '../../../base/json.ts';
 import { derivedId } from '../../../base/ids.ts';
 import type { WireEvent } from '../../../contract/wire-event.ts';
 import { leftOut } from '../event-writer.ts';
 import type { Format, FormatOptions, NameTable, RecordReader, RecordResult } from '../format.ts';
 import { namesOf, rename } from '../names.ts';
-import { createReaderMemory, type ReaderMemory } from '../reader-memory.ts';
+import type { IdCounter } from '../occurrences.ts';
+import { withPlain } from '../plain-table.ts';
+import { createReaderMemory } from '../reader-memory.ts';
 import { readOptions } from '../read-options.ts';
 import { readObjects } from '../read-objects.ts';
 import { contextPaths } from './context.ts';
+import { pageEvent, screenEvent } from './event-names.ts';
+import { messageIdParts } from './message-id.ts';
 import { unwrapped } from './envelope.ts';
 import { segmentExample } from './example.ts';
+import { hostOf, textOf } from './message-values.ts';
+import { segmentPlain } from './plain.ts';
 import { isWarehouseRow, messageOfRow, warehouseTables } from './warehouse.ts';
 
 export type FormatResult =
@@ -66,14 +71,16 @@ export const segment: Format = {
 
 function createReader(given: FormatOptions, names: NameTable, memory = createReaderMemory()): RecordReader {
   const options = readOptions('segment', segment.options, given);
-  const read = createSegmentReader(options['duplicates'] === 'drop' ? 'drop' : 'keep', memory);
+  const duplicates = options['duplicates'] === 'drop' ? 'drop' : 'keep';
+  const occurrences = memory.occurrences();
+  const read = createSegmentReader(duplicates, occurrences);
   // In a warehouse the id of a message stands once in a table: another row of it is of the table of all events beside it.
-  const readRow = createSegmentReader('drop', memory);
+  const readRow = createSegmentReader('drop', memory.occurrences());
   const translate = createTranslation(names);
   const table = options['table'] ?? 'auto';
   const readMessage = (message: Json, from: 'archive' | 'warehouse'): RecordResult =>
     resultOf(from === 'archive' ? read(message) : readRow(message), translate);
-  return readObjects((record) => {
+  const readRecord = readObjects((record) => {
     const content = unwrapped(record);
     if (content?.kind === 'messages') return readJob(content.messages, (message) => readMessage(message, 'archive'));
     const row = content?.row ?? (isWarehouseRow(record) ? record : undefined);
@@ -81,6 +88,9 @@ function createReader(given: FormatOptions, names: NameTable, memory = createRea
     const found = messageOfRow(row, tableOf(content?.table, table));
     return found.kind === 'message' ? readMessage(found.message, 'warehouse') : found;
   });
+  // The table knows neither other names nor how to leave out what came before.
+  const isPlain = duplicates === 'keep' && Object.values(names).every((part) => Object.keys(part).length === 0);
+  return isPlain ? withPlain(readRecord, segmentPlain(occurrences)) : readRecord;
 }
 
 /** Tables of single events are called like the event. */
@@ -127,9 +137,8 @@ function createTranslation(names: NameTable): (event: WireEvent) => WireEvent | 
 /** Converts one message after the other; `duplicates` says what to do with the second message of the same messageId. */
 export function createSegmentReader(
   duplicates: 'keep' | 'drop',
-  memory: Pick<ReaderMemory, 'occurrences'> = createReaderMemory(),
+  occurrences: IdCounter = createReaderMemory().occurrences(),
 ): (message: unknown) => FormatResult {
-  const occurrences = memory.occurrences();
   return (message) => {
     const mapped = mapSegmentMessage(message);
     if (typeof mapped === 'string') return { kind: 'unreadable', reason: mapped };
@@ -153,7 +162,8 @@ function mapSegmentMessage(message: unknown): { idParts: string[]; event: Omit<W
   const timestamp = timeOf(message);
   if (timestamp === undefined) return 'expected a timestamp';
   const messageId = textOf(message['messageId']);
-  const idParts = messageId === undefined ? ['segment-content', JSON.stringify(message)] : ['segment', messageId];
+  const idParts =
+    messageId === undefined ? ['segment-content', JSON.stringify(message)] : [...messageIdParts, messageId];
   const properties = { ...contextProperties(message), ...body.properties };
   return { idParts, event: { event: body.event, distinct_id: distinctId, timestamp, properties } };
 }
@@ -171,11 +181,11 @@ function bodyOf(message: Json): { event: string; properties: Json } | string {
         : { event, properties: { ...set, ...properties } };
     }
     case 'page':
-      return { event: '$pageview', properties: { ...set, ...given(message, 'category', 'name'), ...properties } };
+      return { event: pageEvent, properties: { ...set, ...given(message, 'category', 'name'), ...properties } };
     case 'screen': {
       const screen = textOf(message['name']) ?? textOf(properties['name']);
       const name = screen === undefined ? {} : { $screen_name: screen };
-      return { event: '$screen', properties: { ...set, ...given(message, 'category'), ...name, ...properties } };
+      return { event: screenEvent, properties: { ...set, ...given(message, 'category'), ...name, ...properties } };
     }
     case 'identify':
       return { event: '$identify', properties: { $set: traits } };
@@ -242,10 +252,6 @@ function given(message: Json, ...keys: readonly string[]): Json {
   return Object.fromEntries(keys.flatMap((key) => (textOf(message[key]) === undefined ? [] : [[key, message[key]]])));
 }
 
-function hostOf(url: unknown): string | undefined {
-  return typeof url === 'string' && URL.canParse(url) ? new URL(url).host || undefined : undefined;
-}
-
 function at(value: unknown, path: string): unknown {
   let current = value;
   for (const key of path.split('.')) {
@@ -253,12 +259,6 @@ function at(value: unknown, path: string): unknown {
     current = current[key];
   }
   return current;
-}
-
-/** A text that is not blank, or a number as text. */
-function textOf(value: unknown): string | undefined {
-  if (typeof value === 'number') return String(value);
-  return typeof value === 'string' ? (value.trim() === '' ? undefined : value) : exactNumber(value);
 }
 
 function objectOf(value: unknown): Json {

@@ -102,7 +102,8 @@ async function* direct(
     if (isText && plain?.read(lines, at, end, tally) === true) {
       const leftOut = plain.leftOut();
       if (leftOut !== undefined) {
-        counter.leftOut(leftOut);
+        tally.record();
+        tally.skip(leftOut);
         continue;
       }
       for (const event of counter.settlePlain(plain.links())) {
@@ -166,8 +167,6 @@ interface Counter {
   noRecord(line: Exclude<SegmentLine, { kind: 'record' }>, at: number): void;
   /** The events of a record that are to be taken. `refused`: of its events that are refused already. */
   settle(result: RecordResult, line: number, text: string, refused?: number): readonly WireEvent[];
-  /** A record that is looked at without objects, and of which no event comes. */
-  leftOut(reason: string): void;
   /** The same of a record that is converted without objects: `links` come before its event. */
   settlePlain(links: readonly WireEvent[]): readonly WireEvent[];
   refuse(refused: Pick<RefusedEvent, 'code' | 'reason'>, line: number, text: string): void;
@@ -223,10 +222,6 @@ function createCounter(
         return result.events;
       }
       return [];
-    },
-    leftOut: (reason) => {
-      tally.record();
-      tally.skip(reason);
     },
     settlePlain: (links) => {
       tally.record();

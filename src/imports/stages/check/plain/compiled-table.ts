@@ -39,6 +39,9 @@ export interface CompiledList {
   readonly wins: boolean;
   /** Of members one by one that are odd when they are no texts. */
   readonly areTexts: boolean;
+  readonly areNeeded: boolean;
+  /** Only where this member has this value. */
+  readonly only: { readonly member: number; readonly is: Buffer } | undefined;
   /** Of members one by one: what each becomes, in this order; undefined: of an object, whose keys tell. */
   readonly fields: readonly KeyMeaning[] | undefined;
 }
@@ -74,7 +77,7 @@ export function isListed(step: PlainStep): step is PlainBag | PlainMembers {
 export function compileTable(table: PlainTable, unmapped: UnmappedNames): CompiledTable {
   const derived = table.properties.filter((step) => typeof step === 'object' && 'make' in step);
   const members = numbered([
-    table.event,
+    ...table.event,
     table.time.path,
     table.uuid.path,
     ...table.ids.paths,
@@ -103,6 +106,7 @@ export function compileTable(table: PlainTable, unmapped: UnmappedNames): Compil
   const fieldOf = (name: string, { nothing }: PlainMembers, target: Target): KeyMeaning => ({
     ...nothingMeant,
     ...outputOf(target, name),
+    isKept: true,
     isOdd: oddProperties.has(name),
     nothing: bytesOf(nothing),
   });
@@ -112,7 +116,9 @@ export function compileTable(table: PlainTable, unmapped: UnmappedNames): Compil
     lists: sources.map(({ step, target, wins }) => ({
       target,
       wins,
-      areTexts: !('bag' in step) && step.areTexts === true,
+      areTexts: 'members' in step && step.areTexts === true,
+      areNeeded: 'members' in step && step.areNeeded === true,
+      only: 'members' in step ? onlyOf(step, members) : undefined,
       fields: 'bag' in step ? undefined : Object.keys(step.members).map((name) => fieldOf(name, step, target)),
     })),
     names,
@@ -123,6 +129,10 @@ export function compileTable(table: PlainTable, unmapped: UnmappedNames): Compil
     propertyOf: (name) => properties.get(name) ?? -1,
     properties: properties.size,
   };
+}
+
+function onlyOf({ only }: PlainMembers, members: ReadonlyMap<string, number>): CompiledList['only'] {
+  return only && { member: members.get(only.path) ?? -1, is: Buffer.from(JSON.stringify(only.is)) };
 }
 
 /** Where the items of a list come from. */
@@ -137,7 +147,9 @@ const all = (): boolean => true;
 
 function sourcesOf({ properties, person = [] }: PlainTable): readonly Source[] {
   return [
-    ...properties.filter(isListed).map((step) => ({ step, target: 'properties' as const, wins: false, takes: all })),
+    ...properties
+      .filter(isListed)
+      .map((step) => ({ step, target: 'properties' as const, wins: 'bag' in step && step.wins === true, takes: all })),
     ...person.map((step) => ({ step, target: step.into, wins: true, takes: step.takes ?? all })),
   ];
 }
@@ -188,7 +200,12 @@ function meaningOf(compiling: Compiling, objects: readonly string[], object: str
     'bag' in source.step && source.step.bag === object ? [{ ...source, bag: source.step, list }] : [],
   );
   if (bags.length === 0) {
-    const isSilent = object !== '' || known.object >= 0 || known.member >= 0 || known.fields.length > 0;
+    const isSilent =
+      object !== '' ||
+      table.silent?.has(key) === true ||
+      known.object >= 0 ||
+      known.member >= 0 ||
+      known.fields.length > 0;
     return { ...known, isOdd: known.isOdd || !isSilent };
   }
   for (const { bag, list, target, takes } of bags) {

@@ -46,9 +46,9 @@ const oddEvents: ReadonlySet<string> = new Set([
 ]);
 
 export function createKnownNames({ event, eventName }: PlainTable, table: CompiledTable): Answers<KnownName> {
-  return createAnswers(256, { of: 'members', numbers: [table.memberOf(event)] }, ([source]) => {
-    if (typeof source !== 'string' || source.trim() === '') return undefined;
-    const given = eventName(source);
+  return createAnswers(256, { of: 'members', numbers: event.map(table.memberOf) }, (values) => {
+    const given = eventName(values);
+    const source = String(values[0]);
     const name = given ?? source;
     if (given === undefined || oddEvents.has(name) || !isPlainText(name, nameCharsMax)) return undefined;
     const json = Buffer.from(JSON.stringify(name));

@@ -10,6 +10,8 @@ import { mixpanel } from '../../../formats/mixpanel/mixpanel.ts';
 import { mixpanelRecords } from '../../../formats/mixpanel/records.fixture.ts';
 import { posthog } from '../../../formats/posthog/posthog.ts';
 import { posthogRecords } from '../../../formats/posthog/records.fixture.ts';
+import { segmentRecords } from '../../../formats/segment/records.fixture.ts';
+import { segment } from '../../../formats/segment/segment.ts';
 
 interface Covered {
   readonly format: Format;
@@ -76,6 +78,12 @@ const covered: readonly Covered[] = [
       { names: crossed(posthog), ...tight },
       { names: { ...posthog.names, person_properties: { seats: 'plan', plan: 'size' } } },
     ],
+  },
+  {
+    format: segment,
+    records: segmentRecords,
+    share: 0.8,
+    options: [{}, { formatOptions: { duplicates: 'drop' } }, tight, { names: crossed(segment) }],
   },
 ];
 

@@ -120,7 +120,9 @@ class Converter implements PlainConverter {
     this.#bytes = bytes;
     // Whether such a record tells of a link is the reader's to say.
     if (name.leftOut !== undefined) return identity.link === undefined || identity.isLinked;
-    return isKnownToSamples(name, identity, tally);
+    if (!isKnownToSamples(name, identity, tally)) return false;
+    this.#uuids.derive(json);
+    return true;
   }
 
   leftOut(): string | undefined {
@@ -145,7 +147,6 @@ class Converter implements PlainConverter {
     const row = this.#row;
     writer.bytes = buffer.arena;
     writer.at = at;
-    this.#uuids.derive(this.#json);
     this.#write(name, identity);
     const entry = entryOf(name, tally);
     for (const heard of this.#spans.heard) tally.property(heard);

@@ -7,11 +7,20 @@ import { quote } from './canonical-value.ts';
 const earliestMs = Date.UTC(2000, 0, 1);
 const endMs = Date.UTC(2100, 0, 1);
 const digitsMax = 16;
+const zero = 0x30;
 
 /** µs since the epoch, of the value at `from`; NaN: it is odd. */
-export function microsOf(json: Buffer, from: number, to: number, { zone, numbers }: PlainTime): number {
+export function microsOf(json: Buffer, from: number, to: number, { zone, numbers, isKept }: PlainTime): number {
+  if (isKept === true && !isWrittenSo(json, from, to)) return Number.NaN;
   if (json[from] === quote) return microsOfText(json, from + 1, to - 1, zone);
   return numbers === undefined ? Number.NaN : microsOfNumber(json, from, to, numbers);
+}
+
+/** As createTimeWriter writes: to the millisecond, or to a microsecond that is none. */
+function isWrittenSo(json: Buffer, from: number, to: number): boolean {
+  const isMs = to - from === 26;
+  const isMicros = to - from === 29 && !(json[to - 5] === zero && json[to - 4] === zero && json[to - 3] === zero);
+  return (isMs || isMicros) && json[from + 11] === 0x54 && json[from + 20] === 0x2e && json[to - 2] === 0x5a;
 }
 
 /** Seconds of these years are less than their milliseconds, and those less than their microseconds. */

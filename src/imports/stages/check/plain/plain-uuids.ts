@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { partsSeparator } from '../../../formats/derived-uuids.ts';
 import type { PlainUuid } from '../../../formats/plain-table.ts';
 import { quote } from './canonical-value.ts';
 import type { CompiledTable } from './compiled-table.ts';
@@ -8,7 +9,7 @@ import type { RecordSpans } from './record-spans.ts';
 export interface PlainUuids {
   /** False: the record is odd. */
   prepare(spans: RecordSpans, json: Buffer): boolean;
-  /** Makes the UUID of the record that was prepared. */
+  /** Makes the UUID of the record that was prepared; once for each that is taken, for some are counted. */
   derive(json: Buffer): void;
   /** 36 characters, lower case. */
   readonly text: Buffer;
@@ -16,6 +17,9 @@ export interface PlainUuids {
 }
 
 const idBytesMax = 1024;
+type NamedUuid = Extract<PlainUuid, { is: 'name' }>;
+
+const numberBytesMax = 16;
 const backslash = 0x5c;
 const dash = 0x2d;
 const hexDigits = Buffer.from('0123456789abcdef');
@@ -23,7 +27,7 @@ const wordsPerUuid = 4;
 
 export function createPlainUuids(uuid: PlainUuid, table: CompiledTable): PlainUuids {
   const member = table.memberOf(uuid.path);
-  return uuid.is === 'uuid' ? createGiven(member) : createDerived(member, uuid.namespace);
+  return uuid.is === 'uuid' ? createGiven(member) : createDerived(member, uuid);
 }
 
 /** Those that the records have. */
@@ -46,13 +50,22 @@ function createGiven(member: number): PlainUuids {
   };
 }
 
-function createDerived(member: number, namespace: Uint8Array): PlainUuids {
-  const named = Buffer.alloc(namespace.length + idBytesMax);
+function createDerived(member: number, { namespace, occurrences }: NamedUuid): PlainUuids {
+  const named = Buffer.alloc(namespace.length + idBytesMax + numberBytesMax);
   named.set(namespace);
   const text = Buffer.alloc(36, dash);
   const words = new Uint32Array(wordsPerUuid);
   let from = 0;
   let to = 0;
+  /** Of so many bytes of the name. */
+  const make = (bytes: number): void => {
+    const sum = hash('sha1', named.subarray(0, bytes), 'binary');
+    for (let word = 0; word < wordsPerUuid; word += 1) words[word] = wordAt(sum, word * 4);
+    // Version 5, variant of RFC 9562.
+    words[1] = ((words[1] as number) & 0xffff0fff) | 0x5000;
+    words[2] = ((words[2] as number) & 0x3fffffff) | 0x80000000;
+    writeUuid(words, text);
+  };
   return {
     text,
     words,
@@ -64,12 +77,9 @@ function createDerived(member: number, namespace: Uint8Array): PlainUuids {
     derive: (json) => {
       let end = namespace.length;
       for (let at = from; at < to; at += 1) named[end++] = json[at] as number;
-      const sum = hash('sha1', named.subarray(0, end), 'binary');
-      for (let word = 0; word < wordsPerUuid; word += 1) words[word] = wordAt(sum, word * 4);
-      // Version 5, variant of RFC 9562.
-      words[1] = ((words[1] as number) & 0xffff0fff) | 0x5000;
-      words[2] = ((words[2] as number) & 0x3fffffff) | 0x80000000;
-      writeUuid(words, text);
+      make(end);
+      const occurrence = occurrences?.next(text.toString('latin1')) ?? 1;
+      if (occurrence > 1) make(end + named.write(`${partsSeparator}${occurrence}`, end, 'latin1'));
     },
   };
 }

@@ -42,7 +42,7 @@ export function createPropertiesWriter(
   const url = compiled.isSettled ? undefined : createUrlParts(compiled, spans);
   const checks = createChecks(compiled, spans, table.properties.includes('person'));
   const nameNumber = compiled.propertyOf(countryName);
-  const source = Buffer.from(`"$import_source":${JSON.stringify(table.slug)}`);
+  const end = Buffer.from(table.source === undefined ? '' : `"$import_source":${JSON.stringify(table.source)},`);
   const fragments: Fragment[] = [];
   const settledOf: SettledOf = settle === undefined ? () => undefined : settle.of;
 
@@ -57,7 +57,7 @@ export function createPropertiesWriter(
     prepare: (json, ids) => {
       fragments.length = 0;
       values.clear(json);
-      let bytes = spans.bytes + source.length + slack;
+      let bytes = spans.bytes + end.length + slack;
       for (const step of steps) {
         const fragment = step.kind === 'ids' ? ids : step.kind === 'derived' ? step.answers.of(spans, json) : none;
         if (fragment === undefined || !addFragment(fragment)) return -1;
@@ -79,7 +79,9 @@ export function createPropertiesWriter(
       }
       url?.write(writer, json);
       if (!checks.hasNoGeoip()) putBytes(writer, noGeoip);
-      putBytes(writer, source);
+      putBytes(writer, end);
+      // The last comma.
+      writer.at -= 1;
     },
   };
 }

@@ -59,33 +59,12 @@ export function createPropertyGroups(
   };
 
   function writeList(writer: ByteWriter, json: Buffer, spans: ItemSpans, settledOf: SettledOf): void {
-    const { count, entries, key, from, to } = spans;
+    const { count, entries, from } = spans;
     for (let index = 0; index < count; index += 1) {
       if ((from[index] as number) < 0) continue;
-      const entry = entries[index] as KeyMeaning;
-      if (entry.group !== undefined && writeGroup(writer, json, groups[entry.group], false)) {
-        groups[entry.group].isWritten = true;
-        continue;
-      }
-      const other = entry.property < 0 ? undefined : settledOf(entry.property);
-      if (other !== undefined) {
-        putBytes(writer, entry.output);
-        putBytes(writer, other);
-      } else if (!isAsWritten(spans, index, settledOf)) {
-        putBytes(writer, entry.output);
-        putSpan(writer, json, from[index] as number, to[index] as number);
-      } else {
-        // What lies side by side is copied in one piece.
-        const first = key[index] as number;
-        while (
-          index + 1 < count &&
-          key[index + 1] === (to[index] as number) + 1 &&
-          isAsWritten(spans, index + 1, settledOf)
-        )
-          index += 1;
-        putSpan(writer, json, first, to[index] as number);
-      }
-      putByte(writer, comma);
+      const { group } = entries[index] as KeyMeaning;
+      if (group !== undefined && writeGroup(writer, json, groups[group], false)) groups[group].isWritten = true;
+      else index = writeItems(writer, json, { spans, index, settledOf });
     }
   }
 
@@ -112,6 +91,35 @@ function groupOf(compiled: CompiledTable, target: Exclude<Target, 'properties'>)
     })),
     isWritten: false,
   };
+}
+
+/** Writes an item, and those behind it that lie side by side with it; gives the index of the last one. */
+function writeItems(
+  writer: ByteWriter,
+  json: Buffer,
+  {
+    spans,
+    index: first,
+    settledOf,
+  }: { readonly spans: ItemSpans; readonly index: number; readonly settledOf: SettledOf },
+): number {
+  const { count, entries, key, from, to } = spans;
+  const entry = entries[first] as KeyMeaning;
+  let last = first;
+  const other = entry.property < 0 ? undefined : settledOf(entry.property);
+  if (other !== undefined) {
+    putBytes(writer, entry.output);
+    putBytes(writer, other);
+  } else if (isAsWritten(spans, first, settledOf)) {
+    while (last + 1 < count && key[last + 1] === (to[last] as number) + 1 && isAsWritten(spans, last + 1, settledOf))
+      last += 1;
+    putSpan(writer, json, key[first] as number, to[last] as number);
+  } else {
+    putBytes(writer, entry.output);
+    putSpan(writer, json, from[first] as number, to[first] as number);
+  }
+  putByte(writer, comma);
+  return last;
 }
 
 /** Under the same key, with nothing between it and its value. */

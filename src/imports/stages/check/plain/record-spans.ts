@@ -31,6 +31,7 @@ const openObject = 0x7b;
 const closeObject = 0x7d;
 const comma = 0x2c;
 const colon = 0x3a;
+const backslash = 0x5c;
 /** Ends whatever stands before it. */
 const newline = 0x0a;
 
@@ -209,16 +210,26 @@ class Spans implements RecordSpans {
     const { json } = this;
     for (let list = 0; list < this.#fields.length; list += 1) {
       const spans = this.#fields[list] as Int32Array;
-      const { fields = [], areTexts } = this.#table.lists[list] as CompiledList;
+      const { fields = [], areTexts, areNeeded, only } = this.#table.lists[list] as CompiledList;
+      if (only !== undefined && !this.#isMember(only.member, only.is)) continue;
       for (let index = 0; index < fields.length; index += 1) {
         const entry = fields[index] as KeyMeaning;
         const from = spans[index * 2] as number;
         const to = spans[index * 2 + 1] as number;
-        if (from < 0 || isNothing(json, from, to, entry)) continue;
-        if (entry.isOdd || (areTexts && json[from] !== quote) || !this.#item(list, entry, -1, from, to)) return false;
+        if (from < 0 || isNothing(json, from, to, entry)) {
+          if (areNeeded) return false;
+          continue;
+        }
+        if (entry.isOdd || (areTexts && !isFullText(json, from)) || !this.#item(list, entry, -1, from, to))
+          return false;
       }
     }
     return true;
+  }
+
+  #isMember(member: number, is: Buffer): boolean {
+    const from = this.memberFrom(member);
+    return from >= 0 && this.memberTo(member) - from === is.length && sameBytes(is, 0, this.json, from, is.length);
   }
 
   #item(list: number, entry: KeyMeaning, key: number, from: number, to: number): boolean {
@@ -240,6 +251,12 @@ class Spans implements RecordSpans {
 function endOfValue(json: Buffer, from: number): number {
   const end = json[from] === quote ? plainTextEnd(json, from) : notCanonical;
   return end < 0 ? valueEnd(json, from) : end;
+}
+
+/** A text that begins with a letter, digit or sign of ASCII, so that it is not blank. */
+function isFullText(json: Buffer, from: number): boolean {
+  const first = json[from + 1] as number;
+  return json[from] === quote && first > 0x20 && first < 0x7f && first !== quote && first !== backslash;
 }
 
 function isNothing(json: Buffer, from: number, to: number, { nothing }: KeyMeaning): boolean {
