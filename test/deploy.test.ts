@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { exitCodes } from '../src/cli/exit-codes.ts';
 import { settingDefinitions } from '../src/config/settings.ts';
 import { read } from './source-tree.ts';
 
@@ -28,6 +29,40 @@ describe('the compose file', () => {
     expect(memory).toBeGreaterThanOrEqual(parts + gibibyte);
     expect(Number(option('pids_limit'))).toBeGreaterThan(100);
     expect(compose).toMatch(/^    tmpfs:\n      - \/tmp:size=\d+m$/m);
+  });
+});
+
+describe('the unit of systemd', () => {
+  const unit = read('deploy/millrace.service');
+  const valueOf = (key: string): string | undefined => new RegExp(`^${key}=(.*)$`, 'm').exec(unit)?.[1];
+
+  it('gives the service no right that it does not need', () => {
+    const expected = {
+      DynamicUser: 'yes',
+      NoNewPrivileges: 'yes',
+      CapabilityBoundingSet: '',
+      ProtectSystem: 'strict',
+      ProtectHome: 'yes',
+      PrivateDevices: 'yes',
+      PrivateTmp: 'yes',
+      RestrictNamespaces: 'yes',
+      SystemCallFilter: '@system-service',
+      UMask: '0077',
+    };
+    expect(Object.fromEntries(Object.keys(expected).map((key) => [key, valueOf(key)]))).toEqual(expected);
+    // The one directory that it may write is the one that it writes to.
+    expect(unit).toContain(`\nEnvironment=MILLRACE_DATA_DIR=/var/lib/${valueOf('StateDirectory')}\n`);
+    // JavaScript is compiled while it runs.
+    expect(unit).not.toMatch(/^MemoryDenyWriteExecute=/m);
+  });
+
+  it('leaves the time to stop that the program needs, bounds what it takes, and does not repeat a start with wrong settings', () => {
+    expect(Number(valueOf('TimeoutStopSec'))).toBeGreaterThan(10);
+    expect(Number(valueOf('RestartPreventExitStatus'))).toBe(exitCodes.invalidConfig.code);
+    const parts = settingDefinitions.storeMemoryBytesMax.default + settingDefinitions.sandboxProcessBytesMax.default;
+    expect(Number(/^(\d+)G$/.exec(valueOf('MemoryMax') ?? '')?.[1]) * gibibyte).toBeGreaterThanOrEqual(
+      parts + gibibyte,
+    );
   });
 });
 
