@@ -56,6 +56,30 @@ describe.skipIf(!chromiumPath)('settings and usage', () => {
     expect(await lookFaults(under, 'settings')).toEqual([]);
   });
 
+  it('a destination of notices is named, its key shown once, and a test says what became of it', async () => {
+    await under.open('settings');
+    const { page } = under;
+    await page.getByText('Nobody is told').waitFor();
+    await page.getByRole('button', { name: 'New destination' }).click();
+    await page.getByRole('textbox', { name: 'Destination name' }).fill('Ops <b>room</b>');
+    await page.getByRole('textbox', { name: 'Address' }).fill('http://127.0.0.1:9/hook?token=s3cret');
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
+    await page.getByText('Key of its signatures').waitFor();
+    await page.getByRole('button', { name: 'I have copied it' }).click();
+    await page.getByText('Ops <b>room</b>').first().waitFor();
+    expect(await page.content()).not.toContain('s3cret');
+    expect(await lookFaults(under, 'settings-notices')).toEqual([]);
+    await page.getByRole('button', { name: 'Send a test' }).click();
+    // Private addresses are the operator's to allow.
+    await page
+      .getByText(/127\.0\.0\.1/)
+      .nth(1)
+      .waitFor();
+    await page.getByRole('button', { name: 'Delete', exact: true }).click();
+    await page.getByRole('button', { name: 'Delete destination' }).click();
+    await page.getByText('Nobody is told').waitFor();
+  });
+
   it('a project with a new key refuses the old one', async () => {
     await under.open('settings');
     const { page } = under;

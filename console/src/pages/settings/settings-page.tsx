@@ -5,6 +5,7 @@ import { TimeText } from '../../components/time-text.tsx';
 import { useProject } from '../../shell/project-context.tsx';
 import { DeleteSection } from './delete-section.tsx';
 import { GeneralSection } from './general-section.tsx';
+import { NoticesSection } from './notices-section.tsx';
 import { ProjectKeySection } from './project-key-section.tsx';
 
 /** Settings of the project. */
@@ -16,6 +17,7 @@ export function SettingsPage() {
       <div className="flex flex-col gap-4">
         <GeneralSection key={id} />
         <ProjectKeySection />
+        <NoticesSection key={`notices of ${id}`} />
         <Section title="About">
           <Facts
             facts={[
