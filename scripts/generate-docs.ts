@@ -1,9 +1,10 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { cliPage } from './reference/cli-page.ts';
 import { configurationFileSchemaText } from '../src/cli/files/json-schema.ts';
 import { formatPages, formatsPage } from './reference/formats-page.ts';
+import { pageSections, withSection } from './reference/page-sections.ts';
 import { openApiDocument } from './reference/openapi-document.ts';
 import { pluginPages, pluginsPage } from './reference/plugins-page.ts';
 import { errorsPage, metricsPage, scopesPage, settingsPage, warningsPage } from './reference/table-pages.ts';
@@ -37,5 +38,10 @@ if (import.meta.main) {
     mkdirSync(dirname(join(root, path)), { recursive: true });
     writeFileSync(join(root, path), generate());
     console.log(path);
+  }
+  for (const [name, { page, generate }] of Object.entries(pageSections)) {
+    const path = join(root, page);
+    writeFileSync(path, withSection(readFileSync(path, 'utf8'), name, generate()));
+    console.log(`${page}: ${name}`);
   }
 }

@@ -8,7 +8,7 @@
  * apart. From 1 and 2 processes follows a model (scripts/prove/scaling-model.ts), which has to foretell what 4 take.
  *
  * Exits with 0 when the cost of an event differs by at most 15 % between the numbers of processes, and the model is as near.
- * --write notes the figures in docs/guides/capacity.json.
+ * --write notes the figures in docs/guides/capacity.json, of which `npm run docs` makes the table of docs/guides/scale-out.md.
  *
  * Real: the program, Kafka (a JDK 17 and mvn are needed), PostgreSQL. ClickHouse is chDB behind HTTP, the bucket a stand-in.
  */

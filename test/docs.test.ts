@@ -2,6 +2,7 @@ import { existsSync, statSync } from 'node:fs';
 import { dirname, join, posix } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { docPages } from '../scripts/generate-docs.ts';
+import { pageSections, withSection } from '../scripts/reference/page-sections.ts';
 import { allFiles, read, root } from './source-tree.ts';
 import { settingDefinitions } from '../src/config/settings.ts';
 import { apiErrors } from '../src/contract/errors.ts';
@@ -23,6 +24,14 @@ describe('the reference is what the program does', () => {
     const there = allFiles().filter((path) => path.startsWith('docs/reference/'));
     expect(there.filter((path) => !(path in docPages))).toEqual([]);
   });
+
+  it.each(Object.entries(pageSections))(
+    '%s of a guide is fresh; npm run docs writes it',
+    (name, { page, generate }) => {
+      expect(read(page)).toBe(withSection(read(page), name, generate()));
+      expect(generate()).not.toMatch(/NaN|undefined|Infinity/);
+    },
+  );
 
   it.each<[string, readonly string[]]>([
     ['settings', Object.values(settingDefinitions).map(({ env }) => env)],

@@ -43,6 +43,8 @@ const largeWindowsMax = 4;
  * count, not those of the process: how many inserts come does not depend on how many processes there are.
  */
 const slotsAtFullPace = 8;
+/** Of all slots of a cluster together. */
+export const smallInsertsPerSecondMax = (slotsAtFullPace * 1000) / gapMsDefault;
 
 interface Member {
   readonly storage: WindowStorage;
