@@ -114,6 +114,10 @@ async function startPipelines(cluster: ScalingCluster, number: number): Promise<
   }
 }
 
+function repeated(number: number, shape: LoadShape): LoadShape[] {
+  return Array.from({ length: number }, () => shape);
+}
+
 async function measureAll(
   still: Omit<Scene, 'idle'>,
   nextSeed: () => number,
@@ -121,7 +125,9 @@ async function measureAll(
   const number = still.pipelines.length;
   const nothing = { capture: 0, pipelines: 0, kafka: 0, postgres: 0, store: 0 };
   const cold = { ...still, idle: nothing };
-  for (const shape of warmUp) await measureOnce(cold, shape, bodiesOf(still.projects, shape, nextSeed()));
+  // As much for each process, however many share it.
+  for (const shape of warmUp.flatMap((each) => repeated(number, each)))
+    await measureOnce(cold, shape, bodiesOf(still.projects, shape, nextSeed()));
   const idle = await measureIdle(still);
   const shown = parts.map((part) => `${part} ${(idle[part] * 1000).toFixed(0)}`);
   say(`${number} pipelines, idle: ${shown.join(', ')} ms of CPU a second`);
