@@ -52,27 +52,28 @@ export function startChaos(
     }
     return undefined;
   };
-  const stop = async (victim: StormProcess): Promise<Mishap> => {
-    const hit = victim.roles === 'pipeline' && draw.chance(0.7) ? await aim() : undefined;
-    if (hit !== undefined) {
-      sleepers.add(hit, 'inside');
-      return 'inside';
-    }
+  const stop = (victim: StormProcess): void => {
     victim.signal('SIGSTOP');
     sleepers.add(victim, draw.chance(0.5) ? 'short' : 'long');
-    return 'SIGSTOP';
   };
-  const befall = async (mishap: Exclude<Mishap, 'inside'>): Promise<Mishap | undefined> => {
+  const befall = async (mishap: Mishap): Promise<Mishap | undefined> => {
     if (mishap === 'broker') await cluster.broker.restart();
     else if (mishap === 'postgres') cluster.postgres.restart();
-    else {
+    else if (mishap === 'inside') {
+      // Somebody has to be left who takes the slot.
+      const victim = sleepers.awake(pipelines).length > 1 ? await aim() : undefined;
+      if (victim === undefined) return undefined;
+      sleepers.add(victim, 'inside');
+    } else {
       // Half of all, since nobody else writes what is compared. Who stands still is left to wake up.
       const some = sleepers.awake(draw.chance(0.5) ? pipelines : processes);
       if (some.length === 0) return undefined;
       const victim = draw.pick(some);
-      if (mishap === 'SIGSTOP') return await stop(victim);
-      victim.note(mishap);
-      victim.signal(mishap);
+      if (mishap === 'SIGSTOP') stop(victim);
+      else {
+        victim.note(mishap);
+        victim.signal(mishap);
+      }
     }
     return mishap;
   };
@@ -115,12 +116,23 @@ function createSleepers(draw: Draw, isAwaited: ChaosOptions['isAwaited'], over: 
   };
 }
 
-function drawMishap(draw: Draw): Exclude<Mishap, 'inside'> {
-  const kind = draw.int(100);
-  if (kind < 24) return 'SIGKILL';
-  if (kind < 37) return 'SIGTERM';
-  if (kind < 85) return 'SIGSTOP';
-  return kind < 92 ? 'broker' : 'postgres';
+/** In a hundred. */
+const frequencies: readonly (readonly [Mishap, number])[] = [
+  ['SIGKILL', 22],
+  ['SIGTERM', 13],
+  ['SIGSTOP', 20],
+  ['inside', 30],
+  ['broker', 7],
+  ['postgres', 8],
+];
+
+function drawMishap(draw: Draw): Mishap {
+  let drawn = draw.int(100);
+  for (const [mishap, times] of frequencies) {
+    if (drawn < times) return mishap;
+    drawn -= times;
+  }
+  throw new Error('expected the frequencies to be a hundred together');
 }
 
 /** Ends early when that is so, or when all is over. */
