@@ -96,8 +96,9 @@ async function tryEvents(storm: Storm, seed: number): Promise<number> {
 }
 
 /** What happened in a round, in words. */
-function summary({ mishaps, claims, repeated, failures }: StormResult): string {
+function summary({ mishaps, claims, repeated, missed, failures }: StormResult): string {
   for (const each of failures) say(each);
+  if (missed !== undefined) say(`what plugins keep is not compared: ${missed} were deleted before they could be read`);
   if (mishaps === undefined) return 'nothing happened';
   const { SIGKILL, SIGTERM, SIGSTOP, inside, broker, postgres } = mishaps;
   const signals = `${SIGKILL} SIGKILL, ${SIGTERM} SIGTERM, ${SIGSTOP + inside} SIGSTOP (${inside} inside a transaction)`;

@@ -128,6 +128,7 @@ async function runRound(
     projects,
     rangesWithTwoEnds: twoEnds(statements),
     waiting,
+    missed: witness.takeGap(),
     repeated: projects.reduce((sum, { id }) => sum + witness.repeated(id).batches, 0),
     claims: (await claimsOf(stores.db)) - claims,
     mishaps: chaos?.counts,
