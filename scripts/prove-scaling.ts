@@ -7,7 +7,7 @@
  * is read before and after. What a process takes to start and to warm up, and what it takes while it has nothing to do, is measured
  * apart. From 1 and 2 processes follows a model (scripts/prove/scaling-model.ts), which has to foretell what 4 take.
  *
- * Exits with 0 when the cost of an event (where few come at a time, of a window) differs by at most 15 % between the numbers of
+ * Exits with 0 when the cost of an event (of what comes steadily, of a window) differs by at most 15 % between the numbers of
  * processes, and the model is as near. Compared are the least disturbed runs: neighbours on the machine only ever add.
  * --write notes the figures in docs/guides/capacity.json, of which `npm run docs` makes the table of docs/guides/scale-out.md.
  *

@@ -8,8 +8,8 @@ import type { StoredSizes } from './scaling-sizes.ts';
 
 /** Share by which costs may differ between numbers of processes, and from the model. */
 const apartMax = 0.15;
-/** What comes a few events at a time costs by the window, of which there are as many as the pace of small inserts allows. */
-const costsByWindow: ReadonlySet<string> = new Set(['trickle']);
+/** What comes steadily costs by the window: more processes make more and smaller ones, up to the pace of small inserts. */
+const costsByWindow: ReadonlySet<string> = new Set(['steady', 'trickle']);
 /** The model's; events that set properties cost more each, so they are another model. */
 const modelled: ReadonlySet<string> = new Set(['plain', 'steady', 'trickle']);
 const fittedUpTo = 2;
