@@ -76,6 +76,13 @@ describe('the browser library', () => {
     expect([other.statusCode, other.json().detail]).toEqual([404, expect.stringContaining(version) as string]);
   });
 
+  it('is given to a snippet that is pinned to its major version, and to none that is pinned to another', async () => {
+    const answer = await get(`/static/${version.split('.')[0]}/array.js`);
+    expect(answer.rawPayload.equals(published('array.js'))).toBe(true);
+    expect(answer.headers['cache-control']).toBe('public, max-age=3600');
+    expect((await get('/static/2/array.js')).statusCode).toBe(404);
+  });
+
   it('is found under the key of a project, too, and not under one that nobody has', async () => {
     const answer = await get(`/array/${token}/array.js`);
     expect([answer.statusCode, answer.rawPayload.equals(published('array.js'))]).toEqual([200, true]);

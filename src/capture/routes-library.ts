@@ -24,6 +24,8 @@ export function registerLibrary(app: FastifyInstance, { projects }: Pick<Capture
   );
   get(app, '/static/:version/:file', async (request, reply) => {
     const { version, file } = request.params as Params;
+    // Snippets may be pinned to a major version.
+    if (version === library.version.split('.')[0]) return sendScript(library, file, request, reply, forAnHour);
     if (version !== library.version)
       throw new ApiError('not_found', `The browser library that is served here has version ${library.version}.`);
     return sendScript(library, file, request, reply, forEver);
