@@ -18,6 +18,7 @@ import type { Queries } from '../metadata/queries.ts';
 import { recordUser } from '../metadata/record-user.ts';
 import { createLoginLink, invitationMs } from '../metadata/sessions.ts';
 import { userFacts, type UserFacts } from '../metadata/user-facts.ts';
+import { userFields } from '../metadata/user-fields.ts';
 import {
   addUser,
   changeUser,
@@ -252,14 +253,7 @@ async function shown(db: Queries, user: User, now: number): Promise<UserRecord> 
 
 function toRecord(user: User, facts: UserFacts | undefined): UserRecord {
   return {
-    id: user.id,
-    uuid: user.uuid,
-    first_name: user.firstName,
-    email: user.email,
-    role: user.role,
-    is_active: user.deactivatedAt === null,
-    deactivated_at: user.deactivatedAt,
-    date_joined: user.createdAt,
+    ...userFields(user),
     last_seen_at: facts?.lastSeenAt ?? null,
     sessions: facts?.sessions ?? 0,
     personal_api_keys: facts?.keys ?? 0,

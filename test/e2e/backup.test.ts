@@ -37,6 +37,17 @@ const backup = (dataDir: string, to: string, env = {}): Promise<Finished> =>
 const restore = (from: string, dataDir: string, env = {}): Promise<Finished> =>
   spawnCommand(['restore', '--data-dir', dataDir, '--from', from, '--json'], { env });
 
+/** Two senders for so many ms, with a pause behind each request. */
+async function sendFor(ms: number, server: TestServer, pauseMs: number): Promise<Ledger> {
+  const ledger = new Ledger();
+  const stop = new AbortController();
+  const sending = ledger.sendUntilDown(server, 2, stop.signal, pauseMs);
+  await delay(ms);
+  stop.abort();
+  await sending;
+  return ledger;
+}
+
 /** Everything acknowledged is there once, with its person, and counted once. */
 async function expectExact(server: TestServer, ledger: Ledger): Promise<void> {
   const events = [...ledger.sent.values()].filter(({ uuid }) => ledger.acknowledged.has(uuid));
@@ -105,12 +116,7 @@ it('a backup under load that was killed and taken again restores every event ack
   expect(await totalOf(again)).toBe(found.length);
 
   // New events, numbered behind those that the backup had.
-  const later = new Ledger();
-  const more = new AbortController();
-  const goingOn = later.sendUntilDown(again, 2, more.signal, 20);
-  await delay(700);
-  more.abort();
-  await goingOn;
+  const later = await sendFor(700, again, 20);
   expect(later.acknowledged.size).toBeGreaterThan(0);
   await untilDrained(again);
   expect(await totalOf(again)).toBe(found.length + later.acknowledged.size);
@@ -175,13 +181,8 @@ it('a backup in a bucket restores; one that is damaged or not whole is refused b
     AWS_SECRET_ACCESS_KEY: 'secret',
     AWS_ENDPOINT_URL: bucket.endpoint,
   };
-  const ledger = new Ledger();
   const server = await startServer(dataDir.path);
-  const stop = new AbortController();
-  const sending = ledger.sendUntilDown(server, 2, stop.signal, 50);
-  await delay(600);
-  stop.abort();
-  await sending;
+  const ledger = await sendFor(600, server, 50);
   await mkdir(join(dataDir.path, 'import-uploads/1'), { recursive: true });
   await writeFile(join(dataDir.path, 'import-uploads/1/Ärger & Co = 1.ndjson'), 'x');
   const to = 's3://backups/nightly';
@@ -242,13 +243,8 @@ it('a restore that was killed keeps the service from starting until the same res
   await using dataDir = await tempDataDir();
   await using place = await tempDataDir();
   const [to, restored] = [join(place.path, 'backup'), join(place.path, 'restored')];
-  const ledger = new Ledger();
   const server = await startServer(dataDir.path);
-  const stop = new AbortController();
-  const sending = ledger.sendUntilDown(server, 2, stop.signal, 50);
-  await delay(400);
-  stop.abort();
-  await sending;
+  const ledger = await sendFor(400, server, 50);
   await server.terminate();
   reportOf(await backup(dataDir.path, to));
   expect((await stat(join(to, 'manifest.json'))).mode & 0o077).toBe(0);
@@ -269,13 +265,8 @@ it('a restore that was killed keeps the service from starting until the same res
 it('a copy whose stores are damaged is never written as a backup', async () => {
   await using dataDir = await tempDataDir();
   await using place = await tempDataDir();
-  const ledger = new Ledger();
   const server = await startServer(dataDir.path);
-  const stop = new AbortController();
-  const sending = ledger.sendUntilDown(server, 2, stop.signal, 50);
-  await delay(600);
-  stop.abort();
-  await sending;
+  const ledger = await sendFor(600, server, 50);
   await expectExact(server, ledger);
   await server.terminate();
   const part = readdirSync(join(dataDir.path, 'events'), { recursive: true, encoding: 'utf8' }).find((path) =>

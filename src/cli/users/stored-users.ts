@@ -4,6 +4,7 @@ import type { Metadata } from '../../metadata/database.ts';
 import type { Queries } from '../../metadata/queries.ts';
 import { systemActor } from '../../metadata/record-change.ts';
 import { recordUser } from '../../metadata/record-user.ts';
+import { userFields } from '../../metadata/user-fields.ts';
 import {
   addUser,
   changeUser,
@@ -18,14 +19,15 @@ import { withMetadata } from '../with-metadata.ts';
 import { findUser } from './find-user.ts';
 import { noUser } from './no-user.ts';
 import { linkLifetimes, makeSignInLink } from './sign-in-link.ts';
-import type { SignIn, UserDirectory, UserView } from './user-directory.ts';
+import type { SignIn, UserDirectory } from './user-directory.ts';
 
 /** Users on the metadata store itself: works without a service, and beside one. */
 export function storedUsers(settings: Settings): UserDirectory {
   return {
     list: () =>
-      withMetadata(settings, async (db, { organizationId }) => (await listUsers(db, organizationId)).map(viewOf)),
-    find: (name) => withMetadata(settings, async (db, owner) => viewOf(await findUser(db, owner.organizationId, name))),
+      withMetadata(settings, async (db, { organizationId }) => (await listUsers(db, organizationId)).map(userFields)),
+    find: (name) =>
+      withMetadata(settings, async (db, owner) => userFields(await findUser(db, owner.organizationId, name))),
     signIn: (name) => signIn(settings, name),
     invite: (input) =>
       withMetadata(settings, async (db, { organizationId }) => {
@@ -43,7 +45,7 @@ export function storedUsers(settings: Settings): UserDirectory {
           const after = await changeUser(tx, organizationId, before.id, { role, deactivatedAt: null });
           if (after === undefined) throw noUser(name);
           await recordUser(tx, actor, { user: after, before, after, now });
-          return viewOf(after);
+          return userFields(after);
         });
       }),
     remove: ({ id }) =>
@@ -75,7 +77,7 @@ async function linkFor(
   purpose: keyof typeof linkLifetimes,
 ): Promise<SignIn> {
   const url = await makeSignInLink(db, settings, { userId: user.id, purpose });
-  return { user: viewOf(user), url, lifetime: `works once, for ${linkLifetimes[purpose].words}` };
+  return { user: userFields(user), url, lifetime: `works once, for ${linkLifetimes[purpose].words}` };
 }
 
 /** One transaction, logged as done by the service: nobody has signed in to a command line. */
@@ -98,17 +100,4 @@ async function changing<T>(
     }
     throw cause;
   }
-}
-
-function viewOf(user: User): UserView {
-  return {
-    id: user.id,
-    uuid: user.uuid,
-    first_name: user.firstName,
-    email: user.email,
-    role: user.role,
-    is_active: user.deactivatedAt === null,
-    deactivated_at: user.deactivatedAt,
-    date_joined: user.createdAt,
-  };
 }

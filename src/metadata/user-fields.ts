@@ -1,0 +1,15 @@
+import type { User } from './users.ts';
+
+/** What API and command line both say of a user, by its names on the wire. */
+export function userFields(user: User) {
+  return {
+    id: user.id,
+    uuid: user.uuid,
+    first_name: user.firstName,
+    email: user.email,
+    role: user.role,
+    is_active: user.deactivatedAt === null,
+    deactivated_at: user.deactivatedAt,
+    date_joined: user.createdAt,
+  };
+}
