@@ -45,7 +45,7 @@ describe('the lock file installs everywhere', () => {
     const unbound = withoutIntegrity(lock).filter(
       ([path, { optional }]) =>
         optional !== true ||
-        !/\/(@chdb\/lib|@duckdb\/node-bindings|@tailwindcss\/oxide|@(oxlint|oxfmt)\/binding)-(?!linux-x64(-gnu)?$)/.test(
+        !/\/(@chdb\/lib|@duckdb\/node-bindings|@tailwindcss\/oxide|@rollup\/rollup|@(oxlint|oxfmt)\/binding)-(?!linux-x64(-gnu)?$)/.test(
           path,
         ),
     );
