@@ -24,7 +24,7 @@ interface LockedPackage {
 }
 
 const platform =
-  /-(android|darwin|freebsd|linux|openharmony|win32)-(arm64|arm|x64|ia32|ppc64|riscv64|s390x)(?:-(gnu|musl|[a-z]+))?$/;
+  /-(aix|android|darwin|freebsd|linux|netbsd|openbsd|openharmony|sunos|win32)-(arm64|arm|x64|ia32|loong64|mips64el|ppc64|riscv64|s390x)(?:-(gnu|musl|[a-z]+))?$/;
 
 /** `…-linux-arm64-gnu` → what npm compares with the machine; undefined: no binary of one platform. */
 function platformOf(name: string): Pick<LockedPackage, 'os' | 'cpu' | 'libc'> | undefined {
