@@ -1,4 +1,4 @@
-/** What a cluster needs for so many events a second, from figures that scripts/prove-scaling.ts has measured. */
+/** What a cluster needs for so many events a second, from figures that scripts/prove/scaling.ts has measured. */
 
 /** CPU time of an event, µs. */
 export interface CapacityCosts {

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { describeOnPostgres } from '../../test/support/postgres-database.ts';
 
-const proof = fileURLToPath(new URL('../../scripts/prove-move.ts', import.meta.url));
+const proof = fileURLToPath(new URL('../../scripts/prove/move.ts', import.meta.url));
 
 describeOnPostgres('a machine that moves to a cluster', (database) => {
   it('what a killed service held is moved through kills, once, and taken again on the other side it changes nothing', async () => {

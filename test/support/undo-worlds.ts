@@ -1,6 +1,6 @@
 /**
  * Two services with the same history, one of which never saw the run that the other takes back: live events, three imports that
- * overlap, live events. For a test of quick size and for scripts/prove-undo.ts.
+ * overlap, live events. For a test of quick size and for scripts/prove/undo.ts.
  */
 import { createReadStream } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';

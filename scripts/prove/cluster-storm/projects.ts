@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { keptKey } from './storm-witness.ts';
-import { stormKeys, type StormProcess } from './storm-cluster.ts';
-import { spreadProject, type StormPlan } from './storm-events.ts';
+import { keptKey } from './witness.ts';
+import { stormKeys, type StormProcess } from './cluster.ts';
+import { spreadProject, type StormPlan } from './events.ts';
 
 export interface StormProject {
   readonly id: number;

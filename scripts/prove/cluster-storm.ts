@@ -1,5 +1,5 @@
 /**
- * Proves that a cluster loses and doubles nothing: `node scripts/prove-storm.ts [--events 4000] [--seeds 1] [--rounds 1]
+ * Proves that a cluster loses and doubles nothing: `npm run prove -- cluster-storm [--events 4000] [--seeds 1] [--rounds 1]
  * [--projects 4] [--slots 4] [--spread 4] [--windows 137,89,211] [--seed <random>] [--seconds 40] [--every 2.5] [--settle 180]
  * [--without-fence]`.
  *
@@ -16,8 +16,8 @@
  */
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
-import type { StormResult } from './prove/storm-result.ts';
-import { openStorm, type Storm } from './prove/storm-run.ts';
+import type { StormResult } from './cluster-storm/result.ts';
+import { openStorm, type Storm } from './cluster-storm/run.ts';
 
 const { values } = parseArgs({
   options: {

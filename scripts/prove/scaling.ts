@@ -1,11 +1,11 @@
 /**
- * Measures what an event costs in a cluster, by CPU time: `node scripts/prove-scaling.ts [--repeats 3] [--slots 16]
+ * Measures what an event costs in a cluster, by CPU time: `npm run prove -- scaling [--repeats 3] [--slots 16]
  * [--events 480000] [--pipelines 1,2,4] [--write]`.
  *
  * The same events go through 1, 2 and 4 processes that do the role pipeline, in turn and several times, the order of the numbers
  * turned around every time. A backlog gathers while they stand still; then the CPU time of every part (user and system, every thread)
  * is read before and after. What a process takes to start and to warm up, and what it takes while it has nothing to do, is measured
- * apart. From 1 and 2 processes follows a model (scripts/prove/scaling-model.ts), which has to foretell what 4 take.
+ * apart. From 1 and 2 processes follows a model (scripts/prove/scaling/model.ts), which has to foretell what 4 take.
  *
  * Exits with 0 when the cost of an event (of what comes steadily, of a window) differs by at most 15 % between the numbers of
  * processes, and the model is as near. Compared are the least disturbed runs: neighbours on the machine only ever add.
@@ -16,9 +16,9 @@
 import { writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { openPostgres } from '../src/metadata/postgres.ts';
-import { openScalingCluster, type ScalingCluster, type ScalingProcess } from './prove/scaling-cluster.ts';
-import { bodiesOf, makeProjects, type LoadShape } from './prove/scaling-load.ts';
+import { openPostgres } from '../../src/metadata/postgres.ts';
+import { openScalingCluster, type ScalingCluster, type ScalingProcess } from './scaling/cluster.ts';
+import { bodiesOf, makeProjects, type LoadShape } from './scaling/load.ts';
 import {
   counted,
   measure,
@@ -28,9 +28,9 @@ import {
   type Idle,
   type Measure,
   type Scene,
-} from './prove/scaling-measure.ts';
-import { capacityOf, conclude, microsPerEvent } from './prove/scaling-result.ts';
-import { storedSizes } from './prove/scaling-sizes.ts';
+} from './scaling/measure.ts';
+import { capacityOf, conclude, microsPerEvent } from './scaling/result.ts';
+import { storedSizes } from './scaling/sizes.ts';
 
 const { values } = parseArgs({
   options: {
@@ -44,7 +44,7 @@ const { values } = parseArgs({
 const slots = Number(values.slots);
 const numbers = values.pipelines.split(',').map(Number);
 const shareMs = 300_000;
-const figures = new URL('../docs/guides/capacity.json', import.meta.url);
+const figures = new URL('../../docs/guides/capacity.json', import.meta.url);
 const started = performance.now();
 // What it started ends with it, also when it is told to end.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));

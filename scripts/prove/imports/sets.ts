@@ -1,14 +1,14 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { Session } from 'chdb';
-import { isUuid } from '../../src/imports/formats/derived-uuids.ts';
-import { ownTime } from '../../src/batch/event-time.ts';
-import { scanBatch } from '../../src/batch/scan.ts';
-import { distinctIdText, fieldFrom, fieldTo } from '../../src/batch/spans.ts';
-import { validateEvent } from '../../src/batch/validate.ts';
-import type { Format, FormatOptions } from '../../src/imports/formats/format.ts';
-import type { WireEvent } from '../../src/contract/wire-event.ts';
-import { storedId } from '../../src/batch/stored-id.ts';
+import { isUuid } from '../../../src/imports/formats/derived-uuids.ts';
+import { ownTime } from '../../../src/batch/event-time.ts';
+import { scanBatch } from '../../../src/batch/scan.ts';
+import { distinctIdText, fieldFrom, fieldTo } from '../../../src/batch/spans.ts';
+import { validateEvent } from '../../../src/batch/validate.ts';
+import type { Format, FormatOptions } from '../../../src/imports/formats/format.ts';
+import type { WireEvent } from '../../../src/contract/wire-event.ts';
+import { storedId } from '../../../src/batch/stored-id.ts';
 
 /** Identity (day, event, distinct_id, uuid) → µs since the epoch. */
 export type EventSet = Map<string, string>;

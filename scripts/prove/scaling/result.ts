@@ -1,10 +1,10 @@
 /** What the measures of a cluster say: whether an event costs the same whoever shares the work, and what a table of capacity needs. */
 import { availableParallelism } from 'node:os';
-import type { Capacity, CapacityCosts } from '../reference/capacity.ts';
-import { median } from '../bench/load.ts';
-import { parts, type Idle, type Measure, type Part } from './scaling-measure.ts';
-import { expectedCpu, fitModel, type CostModel } from './scaling-model.ts';
-import type { StoredSizes } from './scaling-sizes.ts';
+import type { Capacity, CapacityCosts } from '../../reference/capacity.ts';
+import { median } from '../../bench/load.ts';
+import { parts, type Idle, type Measure, type Part } from './measure.ts';
+import { expectedCpu, fitModel, type CostModel } from './model.ts';
+import type { StoredSizes } from './sizes.ts';
 
 /** Share by which costs may differ between numbers of processes, and from the model. */
 const apartMax = 0.15;

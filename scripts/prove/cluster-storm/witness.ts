@@ -4,16 +4,16 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
-import { openKafkaLogReaders } from '../../src/eventlog/kafka/reader.ts';
+import { openKafkaLogReaders } from '../../../src/eventlog/kafka/reader.ts';
 import {
   LogUnavailableError,
   lanes,
   type EventLogReader,
   type Lane,
   type StoredRecord,
-} from '../../src/eventlog/eventlog.ts';
-import type { KafkaLogOptions } from '../../src/service/stores.ts';
-import type { StormEvent } from './storm-events.ts';
+} from '../../../src/eventlog/eventlog.ts';
+import type { KafkaLogOptions } from '../../../src/service/stores.ts';
+import type { StormEvent } from './events.ts';
 
 export interface LogWitness {
   /** Last seq that was read. */

@@ -1,10 +1,10 @@
 /**
  * Proves that an import is exact on several processes of which one is killed again and again:
- * `node scripts/prove-cluster-import.ts [--records 1000000] [--every 10] [--seed 1]`, with the servers of KAFKA_BROKERS, DATABASE_URL,
+ * `npm run prove -- cluster-import [--records 1000000] [--every 10] [--seed 1]`, with the servers of KAFKA_BROKERS, DATABASE_URL,
  * CLICKHOUSE_URL and BUCKET_ENDPOINT. With servers of its own:
  *
  *   node scripts/with-clickhouse.ts -- node scripts/with-kafka.ts -- node scripts/with-postgres.ts -- \
- *     node scripts/with-bucket.ts -- node scripts/prove-cluster-import.ts
+ *     node scripts/with-bucket.ts -- npm run prove -- cluster-import
  *
  * A generated export is uploaded in pieces, imported by two processes of the role `jobs` beside one each for `capture`, `pipeline` and
  * `api`; every so many seconds kill -9 hits one of the two, in turn, and it starts again. In the end the service compares what is
@@ -18,12 +18,12 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import type { ReportResult } from '../src/imports/stages/report/report.ts';
-import type { VerifyResult } from '../src/imports/run/results.ts';
-import { freePort } from './with-server.ts';
-import { mixpanelRecords } from '../src/imports/formats/mixpanel/records.fixture.ts';
+import type { ReportResult } from '../../src/imports/stages/report/report.ts';
+import type { VerifyResult } from '../../src/imports/run/results.ts';
+import { freePort } from '../with-server.ts';
+import { mixpanelRecords } from '../../src/imports/formats/mixpanel/records.fixture.ts';
 
-const program = fileURLToPath(new URL('../bin/millrace.js', import.meta.url));
+const program = fileURLToPath(new URL('../../bin/millrace.js', import.meta.url));
 const keys = { project: 'phc_proveProjectKey0123456789', personal: 'phx_provePersonalKey0123456789' };
 const recordsPerPiece = 50_000;
 const minutesMax = 120;

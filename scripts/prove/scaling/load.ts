@@ -1,8 +1,8 @@
 /** What is sent to a cluster whose costs are measured: events of several projects, one in each slot. */
-import { slotOf } from '../../src/eventlog/slot-of.ts';
-import { bodies } from '../bench/events.ts';
-import { load } from '../bench/load.ts';
-import { scalingKeys, type ScalingProcess } from './scaling-cluster.ts';
+import { slotOf } from '../../../src/eventlog/slot-of.ts';
+import { bodies } from '../../bench/events.ts';
+import { load } from '../../bench/load.ts';
+import { scalingKeys, type ScalingProcess } from './cluster.ts';
 
 export interface LoadShape {
   readonly name: string;

@@ -1,26 +1,26 @@
 /** A cluster through which the same events go again and again, each time into new projects, with mishaps or without. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql, type RawBuilder } from 'kysely';
-import { openKafkaLogWriter, type KafkaLogWriter } from '../../src/eventlog/kafka/writer.ts';
-import { lanes } from '../../src/eventlog/eventlog.ts';
-import { connectClickhouse } from '../../src/eventstore/clickhouse/connect-clickhouse.ts';
-import type { Metadata } from '../../src/metadata/database.ts';
-import { openPostgres } from '../../src/metadata/postgres.ts';
-import { readCursors } from '../../src/pipeline/cursors.ts';
-import { createDraw } from '../../test/support/draw.ts';
-import { startChaos, type Chaos } from './storm-chaos.ts';
+import { openKafkaLogWriter, type KafkaLogWriter } from '../../../src/eventlog/kafka/writer.ts';
+import { lanes } from '../../../src/eventlog/eventlog.ts';
+import { connectClickhouse } from '../../../src/eventstore/clickhouse/connect-clickhouse.ts';
+import type { Metadata } from '../../../src/metadata/database.ts';
+import { openPostgres } from '../../../src/metadata/postgres.ts';
+import { readCursors } from '../../../src/pipeline/cursors.ts';
+import { createDraw } from '../../../test/support/draw.ts';
+import { startChaos, type Chaos } from './chaos.ts';
 import {
   openStormCluster,
   untilReady,
   type StormCluster,
   type StormClusterOptions,
   type StormProcess,
-} from './storm-cluster.ts';
-import { stormBatches, type StormPlan } from './storm-events.ts';
-import { installPlugins, makeProjects, retireProjects, type StormPlugins } from './storm-projects.ts';
-import { differences, twoEnds, type StormResult, type StormStores } from './storm-result.ts';
-import { sendAll } from './storm-senders.ts';
-import { openWitness, type LogWitness } from './storm-witness.ts';
+} from './cluster.ts';
+import { stormBatches, type StormPlan } from './events.ts';
+import { installPlugins, makeProjects, retireProjects, type StormPlugins } from './projects.ts';
+import { differences, twoEnds, type StormResult, type StormStores } from './result.ts';
+import { sendAll } from './senders.ts';
+import { openWitness, type LogWitness } from './witness.ts';
 
 export interface StormOptions extends StormClusterOptions {
   /** Events of one window, by pipeline in turn. */

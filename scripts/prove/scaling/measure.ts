@@ -1,11 +1,11 @@
 /** CPU time of every part of a cluster while it takes and stores so many events. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Metadata } from '../../src/metadata/database.ts';
-import { readCursors } from '../../src/pipeline/cursors.ts';
-import { cpuSecondsOfTree, residentBytesOfTree } from '../bench/process.ts';
-import { untilIdle } from '../bench/server.ts';
-import type { ScalingCluster, ScalingProcess } from './scaling-cluster.ts';
-import { bodiesOf, send, type LoadShape, type ScalingProject } from './scaling-load.ts';
+import type { Metadata } from '../../../src/metadata/database.ts';
+import { readCursors } from '../../../src/pipeline/cursors.ts';
+import { cpuSecondsOfTree, residentBytesOfTree } from '../../bench/process.ts';
+import { untilIdle } from '../../bench/server.ts';
+import type { ScalingCluster, ScalingProcess } from './cluster.ts';
+import { bodiesOf, send, type LoadShape, type ScalingProject } from './load.ts';
 
 export const parts = ['capture', 'pipelines', 'kafka', 'postgres', 'store'] as const;
 export type Part = (typeof parts)[number];

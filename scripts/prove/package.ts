@@ -1,5 +1,5 @@
 /**
- * Installs the package as somebody does who has nothing but npm, and uses it: `node scripts/prove-package.ts [--node <program>]…`.
+ * Installs the package as somebody does who has nothing but npm, and uses it: `npm run prove -- package [--node <program>]…`.
  *
  * `npm pack` makes the package; for each Node (default: the one that runs this, and the one on the PATH outside of node_modules) it is
  * installed in an empty directory with npm, which brings the dependencies from the registry. Then it serves, takes an event,
@@ -12,10 +12,10 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs, promisify } from 'node:util';
-import { usePackage } from '../test/support/installed-package.ts';
+import { usePackage } from '../../test/support/installed-package.ts';
 
 const run = promisify(execFile);
-const root = fileURLToPath(new URL('..', import.meta.url));
+const root = fileURLToPath(new URL('../..', import.meta.url));
 const { values } = parseArgs({ options: { node: { type: 'string', multiple: true } } });
 const outputBytesMax = 64 * 1024 * 1024;
 

@@ -1,8 +1,8 @@
 /** What stored events and persons take on disk. */
 import { sql } from 'kysely';
-import { connectClickhouse } from '../../src/eventstore/clickhouse/connect-clickhouse.ts';
-import type { Metadata } from '../../src/metadata/database.ts';
-import type { ScalingCluster } from './scaling-cluster.ts';
+import { connectClickhouse } from '../../../src/eventstore/clickhouse/connect-clickhouse.ts';
+import type { Metadata } from '../../../src/metadata/database.ts';
+import type { ScalingCluster } from './cluster.ts';
 
 export interface StoredSizes {
   /** Of a stored event, in one copy. */

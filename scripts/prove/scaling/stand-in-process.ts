@@ -1,5 +1,5 @@
 /** The stand-in of ClickHouse as a process of its own, so that its CPU time can be told from that of others: see forkServer. */
-import { ClickhouseStandIn } from '../../test/support/clickhouse-stand-in.ts';
+import { ClickhouseStandIn } from '../../../test/support/clickhouse-stand-in.ts';
 
 const standIn = new ClickhouseStandIn();
 const end = async (): Promise<void> => {

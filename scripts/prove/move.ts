@@ -1,6 +1,6 @@
 /**
- * Proves a move: `node scripts/with-postgres.ts -- node scripts/prove-move.ts [events] [kills]`; with real ClickHouse servers
- * `node scripts/with-clickhouse.ts -- node scripts/with-postgres.ts -- node scripts/prove-move.ts`.
+ * Proves a move: `node scripts/with-postgres.ts -- npm run prove -- move [events] [kills]`; with real ClickHouse servers
+ * `node scripts/with-clickhouse.ts -- node scripts/with-postgres.ts -- npm run prove -- move`.
  *
  * A service takes events, live and historical, with persons and groups, and is ended by kill -9 while some wait in its log. `millrace
  * move` takes its directory to PostgreSQL and ClickHouse and is killed at random moments. Then events, persons and groups of both
@@ -13,9 +13,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { ClickhouseStandIn, standInCluster } from '../test/support/clickhouse-stand-in.ts';
+import { ClickhouseStandIn, standInCluster } from '../../test/support/clickhouse-stand-in.ts';
 
-const program = fileURLToPath(new URL('../bin/millrace.js', import.meta.url));
+const program = fileURLToPath(new URL('../../bin/millrace.js', import.meta.url));
 const keys = { project: 'phc_proveMoveProjectKey01234', personal: 'phx_proveMovePersonalKey0123' };
 const [eventsText = '1000000', killsText = '10'] = process.argv.slice(2);
 const [events, kills] = [Number(eventsText), Number(killsText)];

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Draw } from '../../test/support/draw.ts';
-import type { StormCluster, StormProcess } from './storm-cluster.ts';
+import type { Draw } from '../../../test/support/draw.ts';
+import type { StormCluster, StormProcess } from './cluster.ts';
 
 /** `inside`: a SIGSTOP that hit a pipeline within the transaction that says where a range of the log ends. */
 export type Mishap = 'SIGKILL' | 'SIGTERM' | 'SIGSTOP' | 'inside' | 'broker' | 'postgres';

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
-import type { StormProcess } from './storm-cluster.ts';
-import type { StormBatch } from './storm-events.ts';
-import type { StormProject } from './storm-projects.ts';
+import type { StormProcess } from './cluster.ts';
+import type { StormBatch } from './events.ts';
+import type { StormProject } from './projects.ts';
 
 /** Below the time that stopped processes stand still, so that some batches are sent to another one while the first has them. */
 const answerMs = 5000;

@@ -1,5 +1,5 @@
 /**
- * Proves that the console stays quick with much in it: `node scripts/prove-console-scale.ts [options]`.
+ * Proves that the console stays quick with much in it: `npm run prove -- console-scale [options]`.
  *
  * A service of its own is filled with a year of events, configs, runs and warnings. Then every page is opened in Chromium: how long
  * until its first row is there and a click is answered, what scrolling costs, and how much memory the live page takes while events
@@ -11,14 +11,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Browser, BrowserContext } from 'playwright-core';
-import { launchBrowser } from '../test/support/browser.ts';
-import { sessionCookie } from '../test/support/session-cookie.ts';
-import { startService, type Service } from './compat/service.ts';
-import { fillService, projectKeyOf, type FillSizes } from './prove/console/fill-service.ts';
-import { lookAtPage, type PageTimes } from './prove/console/look-at-page.ts';
-import { pageList, type PageIds, type PageLook } from './prove/console/page-list.ts';
-import { scrollPage, type Frames } from './prove/console/scroll-page.ts';
-import { watchLive, type TabSample } from './prove/console/watch-live.ts';
+import { launchBrowser } from '../../test/support/browser.ts';
+import { sessionCookie } from '../../test/support/session-cookie.ts';
+import { startService, type Service } from '../compat/service.ts';
+import { fillService, projectKeyOf, type FillSizes } from './console-scale/fill-service.ts';
+import { lookAtPage, type PageTimes } from './console-scale/look-at-page.ts';
+import { pageList, type PageIds, type PageLook } from './console-scale/page-list.ts';
+import { scrollPage, type Frames } from './console-scale/scroll-page.ts';
+import { watchLive, type TabSample } from './console-scale/watch-live.ts';
 
 const { values } = parseArgs({
   options: {

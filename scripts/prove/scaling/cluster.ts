@@ -8,13 +8,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { testBucketServer } from '../../test/support/bucket-server.ts';
-import { findKafkaJars, startKafkaBroker } from '../../test/support/kafka-broker.ts';
-import { findPostgres, startPostgres } from '../../test/support/postgres-server.ts';
-import { forkServer } from '../bench/process.ts';
-import { freePort } from '../with-server.ts';
+import { testBucketServer } from '../../../test/support/bucket-server.ts';
+import { findKafkaJars, startKafkaBroker } from '../../../test/support/kafka-broker.ts';
+import { findPostgres, startPostgres } from '../../../test/support/postgres-server.ts';
+import { forkServer } from '../../bench/process.ts';
+import { freePort } from '../../with-server.ts';
 
-const program = fileURLToPath(new URL('../../bin/millrace.js', import.meta.url));
+const program = fileURLToPath(new URL('../../../bin/millrace.js', import.meta.url));
 const readyMs = 600_000;
 
 export const scalingKeys = { project: 'phc_scalingProjectKey0123456789', personal: 'phx_scalingPersonalKey0123456789' };

@@ -1,11 +1,11 @@
 /** What came of a round, and in what it differs from another one. */
-import type { EventStore } from '../../src/eventstore/eventstore.ts';
-import type { Metadata } from '../../src/metadata/database.ts';
-import { projectState, type ProjectState } from '../../test/support/project-state.ts';
-import type { Mishap } from './storm-chaos.ts';
-import { circleIds } from './storm-events.ts';
-import type { StormProject } from './storm-projects.ts';
-import { keptLine, type LogWitness } from './storm-witness.ts';
+import type { EventStore } from '../../../src/eventstore/eventstore.ts';
+import type { Metadata } from '../../../src/metadata/database.ts';
+import { projectState, type ProjectState } from '../../../test/support/project-state.ts';
+import type { Mishap } from './chaos.ts';
+import { circleIds } from './events.ts';
+import type { StormProject } from './projects.ts';
+import { keptLine, type LogWitness } from './witness.ts';
 
 export interface StormStores {
   readonly db: Metadata;

@@ -1,5 +1,5 @@
 /**
- * Proves that an import is exact, however often it is killed: `node scripts/prove-imports.ts <format> [records] [kills] [victim]`.
+ * Proves that an import is exact, however often it is killed: `npm run prove -- imports <format> [records] [kills] [victim]`.
  *
  * A generated export with planted faults is imported by the command line into a service. While it runs, kill -9 hits the
  * `victim` (importer, target or both) at random points and it is started again. `victim` restless: nobody is killed, but what
@@ -13,13 +13,13 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { expectedSet, storedSet } from './prove/sets.ts';
-import { startProxy } from './prove/restless-proxy.ts';
-import { findFormat } from '../src/imports/formats/registry.ts';
-import { faultyExport } from '../test/support/planted-faults.ts';
-import { plans } from '../test/support/planted-plans.ts';
+import { expectedSet, storedSet } from './imports/sets.ts';
+import { startProxy } from './imports/restless-proxy.ts';
+import { findFormat } from '../../src/imports/formats/registry.ts';
+import { faultyExport } from '../../test/support/planted-faults.ts';
+import { plans } from '../../test/support/planted-plans.ts';
 
-const program = fileURLToPath(new URL('../bin/millrace.js', import.meta.url));
+const program = fileURLToPath(new URL('../../bin/millrace.js', import.meta.url));
 const projectKey = 'phc_proveProjectKey0123456789';
 const personalKey = 'phx_provePersonalKey0123456789';
 const port = 18_000 + Math.floor(Math.random() * 1000);

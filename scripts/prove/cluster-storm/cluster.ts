@@ -8,15 +8,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { parseBroker } from '../../src/kafka/access.ts';
-import type { KafkaLogOptions } from '../../src/service/stores.ts';
-import { testBucketServer, type TestBucketServer } from '../../test/support/bucket-server.ts';
-import { ClickhouseStandIn } from '../../test/support/clickhouse-stand-in.ts';
-import { findKafkaJars, startKafkaBroker, type KafkaBroker } from '../../test/support/kafka-broker.ts';
-import { findPostgres, startPostgres, type PostgresServer } from '../../test/support/postgres-server.ts';
-import { freePort } from '../with-server.ts';
+import { parseBroker } from '../../../src/kafka/access.ts';
+import type { KafkaLogOptions } from '../../../src/service/stores.ts';
+import { testBucketServer, type TestBucketServer } from '../../../test/support/bucket-server.ts';
+import { ClickhouseStandIn } from '../../../test/support/clickhouse-stand-in.ts';
+import { findKafkaJars, startKafkaBroker, type KafkaBroker } from '../../../test/support/kafka-broker.ts';
+import { findPostgres, startPostgres, type PostgresServer } from '../../../test/support/postgres-server.ts';
+import { freePort } from '../../with-server.ts';
 
-const program = fileURLToPath(new URL('../../bin/millrace.js', import.meta.url));
+const program = fileURLToPath(new URL('../../../bin/millrace.js', import.meta.url));
 const restMs = 300;
 const linesKept = 500;
 /** Of a process that ended by itself. */

@@ -6,7 +6,7 @@
  * - Circles: a few ids that one sender has to itself, in one lane. What happens to them depends on the order of their events, which is
  *   that in which the sender sends them; a batch that lies in the log twice may change what a merge chose (circleIds).
  */
-import { createDraw, type Draw } from '../../test/support/draw.ts';
+import { createDraw, type Draw } from '../../../test/support/draw.ts';
 
 export interface StormBatch {
   /** Index of the project. */

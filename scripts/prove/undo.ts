@@ -1,5 +1,5 @@
 /**
- * Proves that a run can be taken back: `node scripts/prove-undo.ts [records per run] [random kills]`.
+ * Proves that a run can be taken back: `npm run prove -- undo [records per run] [random kills]`.
  *
  * Two services get the same history: live events, imports that overlap, live events. One of them has a run in the middle that the
  * other never saw; it is undone there, while kill -9 hits the service at its failpoints and at random moments. In the end events,
@@ -12,9 +12,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { openSqlite } from '../src/metadata/sqlite.ts';
-import { tempChdb } from '../test/support/chdb.ts';
-import { projectState, type ProjectState } from '../test/support/project-state.ts';
+import { openSqlite } from '../../src/metadata/sqlite.ts';
+import { tempChdb } from '../../test/support/chdb.ts';
+import { projectState, type ProjectState } from '../../test/support/project-state.ts';
 import {
   createUndoConfigs,
   importAll,
@@ -25,9 +25,9 @@ import {
   writeUndoHistory,
   type UndoClient,
   type UndoServer,
-} from '../test/support/undo-worlds.ts';
+} from '../../test/support/undo-worlds.ts';
 
-const program = fileURLToPath(new URL('../bin/millrace.js', import.meta.url));
+const program = fileURLToPath(new URL('../../bin/millrace.js', import.meta.url));
 const keys = { project: 'phc_proveProjectKey0123456789', personal: 'phx_provePersonalKey0123456789' };
 const [recordsText = '200000', killsText = '3'] = process.argv.slice(2);
 const [recordsPerRun, randomKills] = [Number(recordsText), Number(killsText)];
