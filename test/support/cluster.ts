@@ -10,6 +10,8 @@ const readyMs = 90_000;
 
 export interface TestCluster extends AsyncDisposable {
   readonly clickhouse: ClickhouseStandIn;
+  /** What each process of it is told. */
+  readonly env: Readonly<Record<string, string>>;
   /** Starts one process with these roles. It ends with the cluster. */
   start(roles: string, env?: Readonly<Record<string, string>>): Promise<TestServer>;
 }
@@ -38,6 +40,7 @@ export async function openCluster(databaseUrl: string, slots = 4): Promise<TestC
   const owned = cleanup.move();
   return {
     clickhouse,
+    env,
     start: async (roles, more = {}) => {
       const data = owned.use(await tempDataDir());
       const server = await startServer(data.path, { ...env, MILLRACE_ROLES: roles, ...more }, { readyMs });
