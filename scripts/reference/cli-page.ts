@@ -1,5 +1,6 @@
 import type { Command, Option } from 'commander';
 import { askForIds } from '../../src/cli/completion/completion-script.ts';
+import { examplesOf } from '../../src/cli/examples.ts';
 import { exitCodes } from '../../src/cli/exit-codes.ts';
 import { buildProgram } from '../../src/cli/program.ts';
 import { createTerminal } from '../../src/cli/terminal.ts';
@@ -48,6 +49,7 @@ function sections(command: Command, path: readonly string[]): string[] {
     ...(settings.length > 0
       ? [`Settings: ${settings.length > 5 ? 'all of them' : settings.map(({ long }) => code(long ?? '')).join(', ')}.`]
       : []),
+    ['```sh', ...examplesOf(here.slice(1).join(' ')), '```'].join('\n'),
   ];
 }
 

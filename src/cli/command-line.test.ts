@@ -12,6 +12,7 @@ describe('the command line as a person and a script meet it', () => {
   it.each([
     ['--help', 'Usage: millrace'],
     ['help configs', 'enable'],
+    ['help import run', 'Usage: millrace import run'],
     ['serve --help', '--data-dir <value>'],
     ['serve --help', 'MILLRACE_PORT, default 8000'],
     ['--version', '0.'],
@@ -26,6 +27,7 @@ describe('the command line as a person and a script meet it', () => {
     ['evnts list', 'Did you mean events?'],
     ['configs lst', 'Did you mean list?'],
     ['serve --prot 1', 'Did you mean --port?'],
+    ['help import rum', 'import has no command "rum"; did you mean run?'],
     ['send', 'expected a file, or - for stdin'],
     ['configs list --family nonsense', 'Allowed choices are transformations, import-apps'],
     ['completion tcsh', 'Allowed choices are bash, zsh, fish'],
@@ -124,6 +126,29 @@ describe('completion', () => {
     expect(await complete('configs', 'list', '--family', 'im')).toEqual(['import-apps']);
     expect(await complete('send', '--from', 'mi')).toEqual(['mixpanel']);
     expect(await complete('completion', 'z')).toEqual(['zsh']);
+  });
+});
+
+describe('the service that healthcheck and doctor ask', () => {
+  const env = { MILLRACE_URL: 'http://127.0.0.1:9' };
+  it.each([
+    ['MILLRACE_URL', [], 'cannot reach http://127.0.0.1:9 '],
+    ['the address that is given', ['http://127.0.0.1:11'], 'cannot reach http://127.0.0.1:11 '],
+    ['this machine, with a port', ['--port', '13'], 'cannot reach http://127.0.0.1:13 '],
+  ])('healthcheck asks %s', async (_name, args, expected) => {
+    const { code, stderr } = await runCommand(['healthcheck', ...args], { env });
+    expect(stderr).toContain(expected);
+    expect(code).toBe(exitCodes.unreachable.code);
+  });
+
+  it('doctor says that nothing answers at MILLRACE_URL, and goes on', async () => {
+    const { stdout } = await runCommand(['doctor', '--data-dir', join(tmpdir(), 'millrace-none'), '--json'], { env });
+    const findings = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { name: string });
+    const detail = 'nothing answers at http://127.0.0.1:9';
+    expect(findings).toContainEqual({ name: 'service', state: 'warning', detail });
   });
 });
 

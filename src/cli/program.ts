@@ -22,6 +22,7 @@ import { configsCommand } from './commands/configs.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { eventsCommand } from './commands/events.ts';
 import { healthcheckCommand } from './commands/healthcheck.ts';
+import { helpCommand } from './commands/help.ts';
 import { importCommand } from './commands/import.ts';
 import { keysCommand } from './commands/keys.ts';
 import { loginCommand } from './commands/login.ts';
@@ -35,6 +36,7 @@ import { sendCommand } from './commands/send.ts';
 import { serveCommand } from './commands/serve.ts';
 import { transformationCommand } from './commands/transformation.ts';
 import { usersCommand } from './commands/users.ts';
+import { examplesOf } from './examples.ts';
 import { settleOptions } from './settle-options.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -75,6 +77,7 @@ const commands = [
   healthcheckCommand,
   openapiCommand,
   completionCommand,
+  helpCommand,
 ];
 
 /** The whole command line. Throws CommanderError instead of ending the process. */
@@ -85,7 +88,8 @@ export function buildProgram(terminal: Terminal): Command {
     .description('Self-hosted event pipeline: capture, transformations and historical imports, stored exactly once')
     .version(version(), '-v, --version', 'print the version')
     .helpOption('-h, --help', 'show help')
-    .helpCommand('help [command]', 'show help for a command')
+    // Of its own, which knows commands of commands, too.
+    .helpCommand(false)
     .addHelpText('after', '\nExit codes and all options: docs/reference/cli.md')
     .hook('preAction', (_, command) => {
       // Of what asks for ids the options come with the words, later.
@@ -97,6 +101,11 @@ export function buildProgram(terminal: Terminal): Command {
   forEachCommand(program, (command) => {
     command.exitOverride().showHelpAfterError('(--help shows what there is)');
     takeEnvironment(command, env);
+  });
+  forEachCommand(program, (command) => {
+    const shown = examplesOf(wordsOf(command));
+    if (shown.length > 0)
+      command.addHelpText('after', ['', 'Examples:', ...shown.map((each) => `  ${each}`)].join('\n'));
   });
   return program;
 }
@@ -119,6 +128,12 @@ function takeEnvironment(command: Command, env: CommandProcess['env']): void {
     option.description += ` (${option.envVar})`;
     delete option.envVar;
   }
+}
+
+/** Without the name of the program. */
+function wordsOf(command: Command): string {
+  const { parent } = command;
+  return parent === null ? '' : `${wordsOf(parent)} ${command.name()}`.trim();
 }
 
 function forEachCommand(command: Command, visit: (command: Command) => void): void {

@@ -11,7 +11,7 @@ import { CommandError } from '../exit-codes.ts';
 import { addOutputOptions, showList, type OutputOptions } from '../output.ts';
 import { addSettingOptions, settingsFrom } from '../setting-options.ts';
 import type { Terminal } from '../terminal.ts';
-import { localUrl } from './healthcheck.ts';
+import { addUrlOption, localUrl, serviceUrl, type ServiceAddress } from './healthcheck.ts';
 
 type State = 'ok' | 'warning' | 'failed';
 interface Finding {
@@ -26,11 +26,11 @@ const freeBytesNeeded = 256 * 1024 ** 2;
 
 /** Looks at everything that `serve` needs, changes nothing, and says what to do about each fault. */
 export function doctorCommand(parent: Command, terminal: Terminal): void {
-  addSettingOptions(addOutputOptions(parent.command('doctor')))
+  addSettingOptions(addUrlOption(addOutputOptions(parent.command('doctor'))))
     .description('check what the service needs: Node, disk, stores, port, and a running service')
-    .action(async (options: OutputOptions) => {
+    .action(async (options: OutputOptions & ServiceAddress) => {
       const { settings } = settingsFrom({ ...options }, terminal.process);
-      const findings = await examine(settings);
+      const findings = await examine(settings, serviceUrl(options, terminal.process));
       await showList(terminal, options, findings, () => {
         for (const finding of findings) terminal.data(line(terminal, finding));
       });
@@ -52,7 +52,8 @@ function line(terminal: Terminal, { name, state, detail }: Finding): string {
 
 type Check = () => Promise<Omit<Finding, 'name'>> | Omit<Finding, 'name'>;
 
-async function examine(settings: Settings): Promise<Finding[]> {
+/** `url`: where a service may run. */
+async function examine(settings: Settings, url: string): Promise<Finding[]> {
   const metadata = describeMetadata(settings);
   // Whatever is wrong with it shows in its own check.
   const readable = metadata.catch(() => undefined);
@@ -72,7 +73,7 @@ async function examine(settings: Settings): Promise<Finding[]> {
       findings.push({ name, ...failed(error instanceof Error ? error.message : String(error)) });
     }
   }
-  return [...findings, ...(await service(settings))];
+  return [...findings, ...(await service(settings, url))];
 }
 
 const ok = (detail: string): Omit<Finding, 'name'> => ({ state: 'ok', detail });
@@ -135,13 +136,17 @@ function embeddedStore(): Omit<Finding, 'name'> {
   }
 }
 
-/** What listens on the port, and, when it is Millrace, how its parts are. */
-async function service(settings: Settings): Promise<Finding[]> {
-  const url = localUrl(settings);
+/** How the parts of the service are that runs there, if one does; else whether the port is free to start one. */
+async function service(settings: Settings, url: string): Promise<Finding[]> {
   const live = await fetch(`${url}/livez`, { signal: AbortSignal.timeout(3000) }).catch(() => undefined);
   if (live?.ok === true) return [{ name: 'service', ...ok(`running at ${url}`) }, ...(await readiness(url))];
-  if (settings.port === 0 || (await isFree(settings))) return [{ name: 'port', ...ok(`${settings.port} is free`) }];
-  return [{ name: 'port', ...failed(`${settings.port} is taken by another program; choose one with --port`) }];
+  const isElsewhere = url !== localUrl(settings);
+  return [...(isElsewhere ? [{ name: 'service', ...warning(`nothing answers at ${url}`) }] : []), await port(settings)];
+}
+
+async function port(settings: Settings): Promise<Finding> {
+  if (settings.port === 0 || (await isFree(settings))) return { name: 'port', ...ok(`${settings.port} is free`) };
+  return { name: 'port', ...failed(`${settings.port} is taken by another program; choose one with --port`) };
 }
 
 async function readiness(url: string): Promise<Finding[]> {

@@ -1,22 +1,47 @@
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { networkFault } from '../../base/network-fault.ts';
 import { checkedUrl } from '../api-client.ts';
+import type { CommandProcess } from '../command-process.ts';
 import { CommandError } from '../exit-codes.ts';
+import { addProfileOption } from '../profiles/take-profile.ts';
 import { addSettingOptions, settingsFrom } from '../setting-options.ts';
 import type { Terminal } from '../terminal.ts';
+
+/** As commander gives it. */
+export interface ServiceAddress {
+  readonly url?: string;
+  readonly host?: string;
+  readonly port?: string;
+}
 
 /** For container images without curl: exit code 0 when the service is ready. */
 export function healthcheckCommand(parent: Command, terminal: Terminal): void {
   addSettingOptions(
-    parent.command('healthcheck').argument('[url]', 'default: where `serve` listens with these settings'),
+    addUrlOption(
+      parent
+        .command('healthcheck')
+        .argument('[url]', 'address of the service; default: --url, else where `serve` listens with these settings'),
+    ),
     ['host', 'port'],
   )
     .option('--timeout <seconds>', 'how long to wait for the answer', '5')
     .description('ask a service whether it is ready')
-    .action(async (url: string | undefined, options: Readonly<Record<string, unknown>>) => {
-      const base = checkedUrl(url ?? localUrl(settingsFrom(options, terminal.process).settings));
-      terminal.data(await ready(base, Number(options['timeout']) * 1000));
+    .action(async (url: string | undefined, options: ServiceAddress & { readonly timeout: string }) => {
+      const base = url === undefined ? serviceUrl(options, terminal.process) : checkedUrl(url);
+      terminal.data(await ready(base, Number(options.timeout) * 1000));
     });
+}
+
+/** The address of a service that may be elsewhere; without one it is the one of the settings. */
+export function addUrlOption(command: Command): Command {
+  return addProfileOption(command.addOption(new Option('--url <url>', 'address of a service').env('MILLRACE_URL')));
+}
+
+/** A host or port that is given as a flag means this machine, whatever the environment says of a service. Errors: usage, invalidConfig. */
+export function serviceUrl(options: ServiceAddress, process: CommandProcess): string {
+  const { url, host, port } = options;
+  if (url !== undefined && host === undefined && port === undefined) return checkedUrl(url);
+  return localUrl(settingsFrom({ ...options }, process).settings);
 }
 
 /** Where a process on this machine reaches a service with these settings. */

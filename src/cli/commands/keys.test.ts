@@ -76,6 +76,13 @@ describe('keys, on the data directory while another process has it open', () => 
     expect(code).toBe(exitCodes.usage.code);
   });
 
+  it('a project that is not there gets no key', async () => {
+    const { code, stdout, stderr } = await run('keys', 'create', 'later', '--project', '1', '77');
+    expect([code, stdout]).toEqual([exitCodes.notFound.code, '']);
+    expect(stderr).toContain('--project: no project 77; "millrace projects list" shows them');
+    expect((await run('keys', 'list')).stdout).not.toContain('later');
+  });
+
   it('a directory without a store is not made into one', async () => {
     const { code, stderr } = await runCommand(['keys', 'list', '--data-dir', `${dataDir}/elsewhere`]);
     expect(stderr).toContain('run "millrace serve" once');

@@ -11,6 +11,8 @@ import {
   type IssuedKey,
   type PersonalApiKey,
 } from '../../metadata/personal-api-keys.ts';
+import { getProject } from '../../metadata/projects.ts';
+import type { Queries } from '../../metadata/queries.ts';
 import { systemActor } from '../../metadata/record-change.ts';
 import { recordKey } from '../../metadata/record-key.ts';
 import { confirm } from '../confirm.ts';
@@ -57,6 +59,7 @@ export function keysCommand(parent: Command, terminal: Terminal): void {
       const scopes = options.scope ?? ['*'];
       const issued = await withMetadata(storeOf(options, terminal.process), (db, owner) =>
         db.transaction().execute(async (tx) => {
+          await checkProjects(tx, scopedProjects ?? []);
           const input = { userId: owner.id, label, scopes, scopedProjects, expiresAt };
           const made = await createPersonalApiKey(tx, input, now).catch(sayField);
           await recordKey(tx, systemActor(owner.organizationId), { activity: 'created', key: made.key, now });
@@ -154,6 +157,15 @@ export function expiryOf(text: string, now: number): string {
 function projectId(text: string): number {
   if (/^\d{1,9}$/.test(text)) return Number(text);
   throw new CommandError('usage', `--project: expected the number of a project, got: ${text}`);
+}
+
+/** A key for a project that is not there would open one that is made later. Errors: notFound. */
+async function checkProjects(db: Queries, wanted: readonly number[]): Promise<void> {
+  for (const id of wanted) {
+    if ((await getProject(db, id)) === undefined) {
+      throw new CommandError('notFound', `--project: no project ${id}; "millrace projects list" shows them`);
+    }
+  }
 }
 
 function noKey(id: string): CommandError {

@@ -85,7 +85,7 @@ function stateCommands(schedules: Command, terminal: Terminal): void {
 
 function runCommand(schedules: Command, terminal: Terminal): void {
   addApiOptions(onConfig(schedules, 'run'))
-    .description('start the next run now, of what is new up to now; "import status" follows it')
+    .description('start the next run now, of what is new up to now; "import watch --config" follows it')
     .action(async (config: string, options: Options) => {
       const { api, path } = placeOf(config, options);
       const run = await api.send<ImportRunRecord>('POST', `${path}run/`);

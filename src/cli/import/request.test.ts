@@ -54,7 +54,10 @@ describe('what the command line asks for', () => {
   });
 
   it('an unknown format is refused with those there are', () => {
-    expect(() => request({}, ['a'], 'mixpannel')).toThrow(/expected a format: .*amplitude, .*got: mixpannel/);
+    const refused = /expected a format: .*amplitude, .*got: mixpannel/;
+    expect(() => request({}, ['a'], 'mixpannel')).toThrow(refused);
+    // Before a key is asked for.
+    expect(() => request({ projectKey: '' }, ['a'], 'mixpannel')).toThrow(refused);
   });
 
   it('a check needs no key', () => {

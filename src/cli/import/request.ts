@@ -42,6 +42,7 @@ export type RequestOptions = Omit<ImportOptions, 'stateDir' | 'progress' | 'pref
 /** Errors: usage, before anything is read or sent. */
 export function requestOf(slug: string, paths: readonly string[], given: RequestOptions, cwd: string): ImportRequest {
   const { source } = given;
+  const format = formatOf(slug, given);
   if (source === 'files' && paths.length === 0) {
     throw new CommandError('usage', 'expected files, directories or addresses after the format, or --source <app>');
   }
@@ -68,7 +69,7 @@ export function requestOf(slug: string, paths: readonly string[], given: Request
     settings: pairsOf('--setting', given.setting ?? []),
     options: {
       range: rangeOf(given),
-      ...formatOf(slug, given),
+      ...format,
       ...chosen(slug, given, cwd),
       ...(given.again === true && { again: true }),
       last,

@@ -1,0 +1,54 @@
+import type { Command } from 'commander';
+import { describe, expect, it } from 'vitest';
+import { runCommand } from '../../test/support/command.ts';
+import { askForIds } from './completion/completion-script.ts';
+import { examples, examplesOf } from './examples.ts';
+import { buildProgram } from './program.ts';
+import { createTerminal } from './terminal.ts';
+
+const program = buildProgram(createTerminal({ ...process, env: {} } as typeof process));
+
+/** Commands that do something, by their words. */
+function commandsOf(command: Command, path: readonly string[] = []): [string, Command][] {
+  if (command.commands.length === 0) return [[path.join(' '), command]];
+  return command.commands.flatMap((each) => commandsOf(each, [...path, each.name()]));
+}
+
+const commands = new Map(commandsOf(program).filter(([path]) => path !== askForIds));
+
+/** The words after `millrace`, as a shell gives them. */
+function wordsOf(example: string): string[] {
+  const [, line = ''] = /\bmillrace ([^|<>)]+)/.exec(example) ?? [];
+  return (line.match(/'[^']*'|"[^"]*"|\S+/g) ?? []).map((word) => word.replace(/^(['"])(.*)\1$/, '$2'));
+}
+
+describe('examples', () => {
+  it('every command has one, and there are none of commands that are not there', () => {
+    expect(Object.keys(examples).filter((path) => path !== '')).toEqual(expect.arrayContaining([...commands.keys()]));
+    expect([...commands.keys(), '']).toEqual(expect.arrayContaining(Object.keys(examples)));
+  });
+
+  const all = [...commands].flatMap(([path, command]) =>
+    examplesOf(path).map((text) => [text, path, command] as const),
+  );
+  it.each(all)('%s is understood', (text, path, command) => {
+    const words = wordsOf(text);
+    const begin = path === 'import run' ? ['import'] : path.split(' ');
+    expect(words.slice(0, begin.length)).toEqual(begin);
+    const { operands, unknown } = command.parseOptions(words.slice(begin.length));
+    expect(unknown).toEqual([]);
+    const { registeredArguments: known } = command;
+    expect(operands.length).toBeGreaterThanOrEqual(known.filter(({ required }) => required).length);
+    const most = known.some(({ variadic }) => variadic) ? Infinity : known.length;
+    expect(operands.length).toBeLessThanOrEqual(most);
+  });
+
+  it.each(['configs update --help', 'configs --help', '--help', 'help configs update', 'help import run'])(
+    'millrace %s shows them',
+    async (args) => {
+      const { code, stdout } = await runCommand(args.split(' '));
+      expect(code).toBe(0);
+      expect(stdout).toMatch(/\nExamples:\n {2}millrace [a-z]/);
+    },
+  );
+});

@@ -1,0 +1,182 @@
+/**
+ * What a person may type, for each command that does something: shown in its help and in the reference. Keyed by the words of the
+ * command; `millrace` at the beginning is left out.
+ */
+export const examples: Readonly<Record<string, readonly string[]>> = {
+  '': ['serve', 'send events.ndjson --project-key phc_…', 'events tail', 'help import run'],
+  serve: ['serve', 'serve --port 9000 --data-dir /srv/millrace'],
+  send: [
+    'send events.ndjson --project-key phc_…',
+    'send history.ndjson.gz --from segment --historical',
+    'send - --dry-run < events.ndjson',
+  ],
+
+  'import run': [
+    'import mixpanel ./export.jsonl.gz --to http://127.0.0.1:8000 --project-key phc_… --api-key phx_…',
+    'import segment "s3://my-bucket/2024/*.gz" --trial --report trial.html',
+    'import mixpanel --source mixpanel --setting project_id=1 --setting service_account_secret=@secret.txt --from-date 2024-01-01',
+  ],
+  'import check': ['import check mixpanel ./export.jsonl.gz --rejected rejected.ndjson', 'import check --config 3'],
+  'import plan': ['import plan amplitude "exports/*.json.gz" --from-date 2024-01-01'],
+  'import preflight': ['import preflight mixpanel ./export.jsonl.gz', 'import preflight --config 3'],
+  'import upload': ['import upload ./export.jsonl.gz', 'import upload ./export.jsonl.gz --name 2024.jsonl.gz --resume'],
+  'import start': ['import start --config 3 --watch', 'import start --config 3 --trial --undo'],
+  'import list': ['import list', 'import list --config 3 --output json'],
+  'import watch': ['import watch', 'import watch --config 3 --run 0198c0de-0000-7000-8000-000000000000'],
+  'import report': ['import report', 'import report --config 3 --out report.html'],
+  'import verify': ['import verify --again', 'import verify --config 3 --json'],
+  'import rejected': ['import rejected --out rejected.ndjson', 'import rejected --config 3'],
+  'import pause': ['import pause --config 3'],
+  'import resume': ['import resume --config 3', 'import resume --config 3 --rejected-max 1%'],
+  'import cancel': ['import cancel --config 3 --yes'],
+  'import retry-rejected': ['import retry-rejected --config 3'],
+  'import promote': ['import promote --config 3'],
+  'import undo': ['import undo --config 3 --dry-run', 'import undo --config 3 --yes'],
+  'import example': ['import example mixpanel', 'import example segment > records.ndjson'],
+
+  runs: ['runs', 'runs --state failed --project 2', 'runs --json | jq -r .reason'],
+  'schedules list': ['schedules list'],
+  'schedules set': ['schedules set 3 --every 1h', 'schedules set 3 --at 03:30 --overlap 2h --from 2024-01-01'],
+  'schedules pause': ['schedules pause 3'],
+  'schedules resume': ['schedules resume 3'],
+  'schedules run': ['schedules run 3'],
+  'schedules delete': ['schedules delete 3'],
+
+  'events tail': [
+    'events tail',
+    'events tail --event "signed up" --stage received stored',
+    'events tail --json | jq .event',
+  ],
+  'events list': ['events list --limit 5', 'events list --distinct-id ada --after 2024-01-01 --output yaml'],
+  'events counts': ['events counts --interval month', 'events counts --event "signed up" --json'],
+  'persons list': ['persons list', 'persons list --email ada@example.com'],
+  'persons show': ['persons show ada'],
+  'groups types': ['groups types'],
+  'groups list': ['groups list company --search acme'],
+  'groups show': ['groups show company acme'],
+  'dead-letters list': [
+    'dead-letters list --reason plugin_failed',
+    'dead-letters list --state discarded --output json',
+  ],
+  'dead-letters counts': ['dead-letters counts'],
+  'dead-letters show': ['dead-letters show 12', 'dead-letters show 12 --original > event.json'],
+  'dead-letters replay': [
+    'dead-letters replay 12 --corrected @event.json',
+    'dead-letters replay --reason plugin_failed --dry-run',
+    'dead-letters replay --all --yes',
+  ],
+  'dead-letters discard': ['dead-letters discard 12 --yes', 'dead-letters discard --before 2024-01-01 --dry-run'],
+  'warnings list': ['warnings list'],
+  'warnings show': ['warnings show message_too_large'],
+  usage: ['usage', 'usage --after 2024-01-01 --json'],
+  status: ['status', 'status --json'],
+  top: ['top', 'top --every 5'],
+
+  'configs list': ['configs list', 'configs list --failing --output yaml', 'configs list --deleted'],
+  'configs show': ['configs show 3'],
+  'configs create': [
+    `configs create --plugin drop-events --settings '{"events":"debug"}' --enabled`,
+    'configs create --plugin files --name "Old history" --settings @settings.json',
+  ],
+  'configs update': [`configs update 3 --settings '{"events":"debug,trace"}'`, 'configs update 3 --name "Noise"'],
+  'configs enable': ['configs enable 3'],
+  'configs disable': ['configs disable 3'],
+  'configs reorder': ['configs reorder 3 0'],
+  'configs delete': ['configs delete 3 --yes'],
+  'configs logs': ['configs logs 3', 'configs logs 3 --level ERROR --search timeout'],
+  'configs metrics': ['configs metrics 3 --interval day'],
+  'configs errors': ['configs errors 3'],
+  'configs test': [
+    `configs test 3 --event '{"event":"signed up","distinct_id":"ada"}'`,
+    'configs test 3 --name "signed up"',
+  ],
+  'configs job': ['configs job 3 --type restart', 'configs job 3 --type run'],
+  'configs jobs': ['configs jobs 3'],
+  'configs activity': ['configs activity 3'],
+  'configs restore': [
+    'configs restore 3 --at 2024-05-01 --dry-run',
+    'configs restore 3 --at 2024-05-01 --field settings --yes',
+  ],
+  'plugins list': ['plugins list'],
+  'plugins show': ['plugins show drop-events'],
+  'plugins install': [
+    'plugins install ./my-plugin',
+    'plugins install ./my-plugin.ts',
+    'plugins install @posthog/url-normalizer-plugin@1.0.0',
+  ],
+  'plugins upgrade': ['plugins upgrade my-plugin --configs', 'plugins upgrade my-plugin ./my-plugin'],
+  'plugins rollback': ['plugins rollback my-plugin --configs'],
+  'plugins remove': ['plugins remove my-plugin --yes'],
+  'transformation test': [
+    'transformation test ./my-plugin.js --event event.json',
+    'transformation test drop-events --config events=debug --event events.ndjson',
+    'transformation test --chain --match-event "signed up"',
+  ],
+  export: ['export', 'export --file millrace.yaml'],
+  diff: ['diff', 'diff --file millrace.yaml --prune'],
+  apply: ['apply --dry-run', 'apply --file millrace.yaml --yes'],
+  validate: ['validate --file millrace.yaml', 'validate --print-schema > millrace.schema.json'],
+
+  'agreements list': ['agreements list'],
+  'agreements file': ['agreements file --source "Old tool" --method "import app" --events 5000000 --speed 2000'],
+  'agreements approve': ['agreements approve 2 --note "agreed by phone" --yes'],
+  'agreements reject': ['agreements reject 2 --note "too many at once" --yes'],
+  'agreements end': ['agreements end 2 --yes'],
+  'notices list': ['notices list'],
+  'notices create': [
+    'notices create --name Ops --kind webhook --address https://ops.example.com/hook',
+    'notices create --name Mail --kind email --email ops@example.com --event run_failed --event config_failing',
+  ],
+  'notices update': ['notices update 1 --disable'],
+  'notices delete': ['notices delete 1 --yes'],
+  'notices test': ['notices test 1'],
+  'notices deliveries': ['notices deliveries 1'],
+  activity: ['activity', 'activity --scope PluginConfig --item 3'],
+
+  'profiles list': ['profiles list'],
+  'profiles add': ['profiles add production --url https://events.example.com --api-key @key.txt --use'],
+  'profiles use': ['profiles use production'],
+  'profiles remove': ['profiles remove production'],
+  login: ['login', 'login ada@example.com --profile production'],
+  'users list': ['users list'],
+  'users add': ['users add ada@example.com --role editor'],
+  'users role': ['users role ada@example.com admin'],
+  'users remove': ['users remove ada@example.com --yes'],
+  'keys list': ['keys list'],
+  'keys create': [
+    'export MILLRACE_API_KEY=$(millrace keys create)',
+    'keys create CI --scope plugin:write --project 1 --expires 90d',
+  ],
+  'keys roll': ['keys roll 0198c0de-0000-7000-8000-000000000000 --yes'],
+  'keys delete': ['keys delete 0198c0de-0000-7000-8000-000000000000 --yes'],
+  'projects list': ['projects list', 'projects list --json | jq -r .api_token'],
+  'projects create': ['projects create Staging --timezone Europe/Berlin'],
+  'projects rotate-token': ['projects rotate-token 2 --yes'],
+  'projects delete': ['projects delete 2 --yes'],
+  'projects spread': ['projects spread 2 4'],
+  'config show': ['config show', 'MILLRACE_PORT=9000 millrace config show --json'],
+  doctor: ['doctor', 'doctor --data-dir /srv/millrace'],
+  backup: ['backup --to /backups/2026-11-23', 'backup --data-dir /srv/millrace --to s3://my-backups/2026-11-23'],
+  restore: ['restore --from /backups/2026-11-23 --data-dir ./restored'],
+  move: ['move --data-dir ./data --to cluster.json'],
+  healthcheck: ['healthcheck', 'healthcheck http://127.0.0.1:9000 --timeout 2'],
+  openapi: ['openapi > openapi.json'],
+  completion: ['source <(millrace completion bash)', 'completion fish > ~/.config/fish/completions/millrace.fish'],
+  help: ['help import run'],
+};
+
+/** Of a command with others in it. */
+const shownMax = 4;
+
+/** As they are typed; of a command that only holds others, one of each of the first of them. `path`: its words. */
+export function examplesOf(path: string): string[] {
+  const own = examples[path];
+  if (own !== undefined) return own.map(typed);
+  const inner = Object.entries(examples).filter(([each]) => each.startsWith(`${path} `));
+  return inner.slice(0, shownMax).flatMap(([, [first]]) => (first === undefined ? [] : [typed(first)]));
+}
+
+/** What begins with something else than the program has its name in it. */
+function typed(example: string): string {
+  return /\bmillrace [a-z]/.test(example) ? example : `millrace ${example}`;
+}
