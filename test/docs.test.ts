@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { dirname, join, posix } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { headingAnchor } from '../docs/.vitepress/heading-anchor.ts';
 import { docPages } from '../scripts/generate-docs.ts';
 import { pageSections, withSection } from '../scripts/reference/page-sections.ts';
 import { allFiles, read, root } from './source-tree.ts';
@@ -128,12 +129,9 @@ function withoutCode(text: string): string {
   return text.replace(/^```[\s\S]*?^```/gm, '').replace(/`[^`\n]*`/g, '');
 }
 
-/** Headings as anchors, the way code hosts make them. */
+/** Headings as anchors. */
 function headings(text: string): string[] {
   return [...text.replace(/^```[\s\S]*?^```/gm, '').matchAll(/^#+ (.*)$/gm)].map((match) =>
-    (match[1] ?? '')
-      .toLowerCase()
-      .replace(/[^\p{L}\p{N}\s_-]/gu, '')
-      .replaceAll(' ', '-'),
+    headingAnchor(match[1] ?? ''),
   );
 }

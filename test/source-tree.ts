@@ -6,7 +6,7 @@ import { parseAst } from 'vitest/node';
 /** The repository as the house rules see it: files, imports, functions. Paths are relative to the root, with `/`. */
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
-const skippedFolders = new Set(['node_modules', '.git', 'data', 'coverage', 'dist', '.vitest']);
+const skippedFolders = new Set(['node_modules', '.git', 'data', 'coverage', 'dist', '.vitest', '.cache', '.temp']);
 
 /** Every file of the repository, sorted. */
 export function allFiles(): string[] {

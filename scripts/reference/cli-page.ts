@@ -43,7 +43,7 @@ function sections(command: Command, path: readonly string[]): string[] {
   ];
   const settings = command.options.filter(isSetting);
   return [
-    `## ${[...here, ...args].join(' ')}`,
+    `## ${code([...here, ...args].join(' '))}`,
     `${upperFirst(command.description())}.`,
     ...(rows.length > 0 ? [table(['Argument or option', 'Meaning'], rows)] : []),
     ...(settings.length > 0

@@ -1,0 +1,47 @@
+import { cpSync, readFileSync } from 'node:fs';
+import { extname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { defineConfig } from 'vitepress';
+import { headingAnchor } from './heading-anchor.ts';
+import { leadOutOfDocs } from './repository-links.ts';
+import { sidebar } from './sidebar.ts';
+
+const docs = fileURLToPath(new URL('..', import.meta.url));
+/** The console's. */
+const icon = `data:image/svg+xml,${encodeURIComponent(readFileSync(join(docs, '../console/public/icon.svg'), 'utf8'))}`;
+
+/** The site of docs/: `npm run docs:build` writes it to docs/.vitepress/dist. Nothing is loaded from another host. */
+export default defineConfig({
+  title: 'Millrace',
+  description:
+    'Self-hosted event pipeline: capture, transformations and historical imports that are stored exactly once',
+  cacheDir: '.vitepress/.cache',
+  rewrites: { 'decisions/README.md': 'decisions/index.md' },
+  head: [['link', { rel: 'icon', type: 'image/svg+xml', href: icon }]],
+  markdown: {
+    anchor: { slugify: headingAnchor },
+    config: (markdown) => leadOutOfDocs(markdown, { docs, repositoryUrl: process.env['DOCS_REPOSITORY_URL'] }),
+  },
+  themeConfig: {
+    logo: icon,
+    nav: [
+      { text: 'First history', link: '/guides/first-history' },
+      { text: 'Imports', link: '/guides/imports' },
+      { text: 'Guarantees', link: '/guarantees' },
+      { text: 'Reference', link: '/reference/cli' },
+    ],
+    sidebar: sidebar(docs),
+    outline: [2, 3],
+    search: { provider: 'local' },
+    footer: { message: 'MIT licence' },
+  },
+  // What pages link to beside pages: programs and schemas to download.
+  buildEnd: ({ outDir }) => {
+    for (const folder of ['guides', 'reference']) {
+      cpSync(join(docs, folder), join(outDir, folder), {
+        recursive: true,
+        filter: (path) => ['', '.mjs', '.json'].includes(extname(path)),
+      });
+    }
+  },
+});

@@ -1,0 +1,67 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { DefaultTheme } from 'vitepress';
+
+interface Section {
+  readonly text: string;
+  /** Pages in their order; a name that ends in `*` stands for all that begin so and are not listed elsewhere. */
+  readonly pages: readonly string[];
+  readonly collapsed?: boolean;
+}
+
+/** What stands beside every page, and where. A new page is a line here: one that is in no section fails the build. */
+const sections: readonly Section[] = [
+  { text: 'Start', pages: ['guides/first-history', 'guides/client-libraries', 'guides/console'] },
+  { text: 'Import history', pages: ['guides/imports', 'guides/choose-what-to-import', 'guides/schedules'] },
+  { text: 'Sources of history', pages: ['guides/migrate-*'], collapsed: true },
+  {
+    text: 'Change events',
+    pages: ['guides/transformations', 'guides/plugin-configs', 'guides/configuration-files'],
+  },
+  {
+    text: 'Run it',
+    pages: ['guides/operations', 'guides/notices', 'guides/scale-out', 'guides/clickhouse-cluster'],
+  },
+  { text: 'What to expect', pages: ['guarantees', 'benchmarks', 'compatibility'] },
+  { text: 'Reference', pages: ['reference/cli', 'reference/settings', 'reference/*'] },
+  { text: 'Built-in plugins', pages: ['reference/plugins/*'], collapsed: true },
+  { text: 'Formats of records', pages: ['reference/formats/*'], collapsed: true },
+  { text: 'Decisions', pages: ['decisions/README', 'decisions/*'], collapsed: true },
+];
+
+export function sidebar(docs: string): DefaultTheme.SidebarItem[] {
+  const all = pagesOf(docs);
+  const listed = new Set(['index', ...sections.flatMap(({ pages }) => pages)]);
+  const missing = [...listed].filter((page) => !page.endsWith('*') && !all.includes(page));
+  const items = sections.map(({ text, pages, collapsed = false }) => {
+    const shown = pages.flatMap((page) => (page.endsWith('*') ? rest(all, page.slice(0, -1), listed) : [page]));
+    for (const page of shown) listed.add(page);
+    return { text, collapsed, items: shown.map((page) => ({ text: titleOf(docs, page), link: linkTo(page) })) };
+  });
+  const unlisted = all.filter((page) => !listed.has(page));
+  if (missing.length + unlisted.length === 0) return items;
+  const found = `without a section: ${unlisted.join(', ')}; listed and not there: ${missing.join(', ')}`;
+  throw new Error(`expected every page of docs/ in a section of docs/.vitepress/sidebar.ts, got ${found}`);
+}
+
+/** Every page, without `.md`, sorted. */
+function pagesOf(docs: string): string[] {
+  return readdirSync(docs, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.md') && !path.startsWith('.'))
+    .map((path) => path.slice(0, -'.md'.length))
+    .sort();
+}
+
+function rest(all: readonly string[], start: string, listed: ReadonlySet<string>): string[] {
+  return all.filter((page) => page.startsWith(start) && !page.includes('/', start.length) && !listed.has(page));
+}
+
+function titleOf(docs: string, page: string): string {
+  const [, title] = /^# (.+)$/m.exec(readFileSync(join(docs, `${page}.md`), 'utf8')) ?? [];
+  if (title === undefined) throw new Error(`expected docs/${page}.md to begin with a title (# …), got none`);
+  return title;
+}
+
+function linkTo(page: string): string {
+  return `/${page.replace(/(^|\/)README$/, '$1')}`;
+}
