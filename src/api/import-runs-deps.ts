@@ -5,12 +5,14 @@ import type { PreflightResult } from '../contract/import-preflight.ts';
 import type { StoreReader } from '../eventstore/eventstore.ts';
 import type { ApiReply, ApiRequest } from '../http/api-route.ts';
 import type { SourcePreview } from '../imports/preflight/preview-source.ts';
+import { removedText } from '../imports/run/refuse-replace.ts';
 import { getRun } from '../imports/run/run-store.ts';
 import type { Run } from '../imports/run/run.ts';
 import type { Staging } from '../imports/staging.ts';
 import { runOverrides } from '../imports/run/run-settings.ts';
 import { sourceOf, type RunPlan } from '../imports/run/steering.ts';
 import type { Metadata } from '../metadata/database.ts';
+import { findRemovedRun } from '../metadata/import-loads.ts';
 import type { Queries } from '../metadata/queries.ts';
 import { recordChange } from '../metadata/record-change.ts';
 import { shownName } from '../plugins/configs/config-record.ts';
@@ -74,8 +76,10 @@ export interface RunParams {
 /** @throws ApiError not_found, also for the run of another config */
 export async function requireRun(db: Queries, projectId: number, { id, run }: RunParams): Promise<Run> {
   const found = await getRun(db, run, { projectId });
-  if (found === undefined || found.configId !== id) throw new ApiError('not_found', 'Not found.');
-  return found;
+  if (found !== undefined && found.configId === id) return found;
+  const removed = found === undefined ? await findRemovedRun(db, run, { projectId }) : undefined;
+  if (removed?.configId === id) throw new ApiError('not_found', `The run is not there: ${removedText(removed)}.`);
+  throw new ApiError('not_found', 'Not found.');
 }
 
 /** @throws ApiError not_found; conflict when the config's app has no runs */

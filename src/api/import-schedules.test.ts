@@ -23,6 +23,7 @@ describe('the schedule of an import app', () => {
     expect(made).toMatchObject({ status: 200 });
     expect(made.body).toEqual({
       plugin_config: id,
+      config_name: expect.stringMatching(/./),
       every_minutes: 60,
       daily_at: null,
       overlap_minutes: 120,
@@ -31,6 +32,7 @@ describe('the schedule of an import app', () => {
       next_at: expect.any(String),
       run: null,
       run_state: null,
+      last_run: null,
       error: '',
       created_at: expect.any(String),
       updated_at: expect.any(String),
@@ -99,5 +101,19 @@ describe('the schedule of an import app', () => {
     const { from } = (second.body as { options: { from: string } }).options;
     const { to } = (run.body as { options: { to: string } }).options;
     expect(Date.parse(from)).toBe(Date.parse(to) - hourMs);
+  });
+
+  it('that is told anew where to begin does so, whatever its run before has come to', async () => {
+    const id = await api.config();
+    await put(id, { ...hourly, paused: true, from: '2026-01-31T00:00:00Z', overlap_minutes: 0 });
+    const run = await api.call('POST', `${apps}/${id}/schedule/run/`);
+    const claim = await claimRun(api.app.db, Date.now(), 60_000, { onlyRun: String(run.body['id']) });
+    if (claim === undefined) throw new Error('expected the run to be claimed');
+    await put(id, { ...hourly, paused: true, from: '2025-06-01T00:00:00Z', overlap_minutes: 0 });
+    await completeRun(api.app.db, claim, Date.now());
+    const { body } = await api.call('GET', `${apps}/${id}/schedule/`);
+    expect(body).toMatchObject({ last_run: { id: run.body['id'], state: 'completed', scheduled: true } });
+    const next = await api.call('POST', `${apps}/${id}/schedule/run/`);
+    expect(next.body).toMatchObject({ options: { from: '2025-06-01T00:00:00.000Z' } });
   });
 });

@@ -13,7 +13,10 @@ import { importRunSchema } from '../contract/import-runs.ts';
 import { pageOf, pageQuerySchema, toPage } from '../contract/pagination.ts';
 import { pluginConfigIdSchema } from '../contract/plugin-configs.ts';
 import { apiRoute, type ApiRoute } from '../http/api-route.ts';
+import { latestRun } from '../imports/run/latest-runs.ts';
+import { namesOfConfigs } from '../imports/run/list-runs.ts';
 import { getRun } from '../imports/run/run-store.ts';
+import type { Run } from '../imports/run/run.ts';
 import { toRunRecord } from '../imports/run/run-record.ts';
 import { refuseTimeless, settleRun, startWindow, zoneOf } from '../imports/schedules/advance.ts';
 import {
@@ -55,8 +58,7 @@ function readRoutes({ db, clock }: ImportRouteDeps): ApiRoute[] {
       handler: async ({ project, query, url, rawQuery }) => {
         const page = pageOf(query);
         const { count, schedules } = await listSchedules(db, project().id, page);
-        const records = await Promise.all(schedules.map((schedule) => toRecord(db, schedule)));
-        return { status: 200, body: toPage(url, rawQuery, page, count, records) };
+        return { status: 200, body: toPage(url, rawQuery, page, count, await toRecords(db, schedules)) };
       },
     }),
     apiRoute({
@@ -194,11 +196,17 @@ async function scheduleOf(
     beginsAt: given ?? before?.beginsAt ?? now,
     coveredTo: given ?? before?.coveredTo ?? now,
     dueAt: nextDue(timing, now, await zoneOf(tx, projectId)),
-    run: before?.run ?? null,
+    run: runBefore(before, given),
     error: '',
     createdAt: before?.createdAt ?? time,
     updatedAt: time,
   };
+}
+
+/** A run that was begun before covers nothing of a schedule that begins anew. */
+function runBefore(before: Schedule | undefined, given: number | undefined): Schedule['run'] {
+  const run = before?.run ?? null;
+  return run === null || given === undefined ? run : { ...run, to: Math.min(run.to, given) };
 }
 
 function timingOf({ every_minutes: everyMinutes, daily_at: dailyAt }: ImportScheduleSet): Timing {
@@ -214,10 +222,28 @@ function timeOf(text: string): number {
 }
 
 async function toRecord(db: Queries, schedule: Schedule): Promise<ImportScheduleRecord> {
+  const names = await namesOfConfigs(db, [schedule]);
+  const { run, projectId, configId } = schedule;
+  const [own, last] = await Promise.all([run && getRun(db, run.id), latestRun(db, { projectId, configId })]);
+  return recordOf(schedule, { name: names.get(configId) ?? '', own: own ?? undefined, last });
+}
+
+async function toRecords(db: Queries, schedules: readonly Schedule[]): Promise<ImportScheduleRecord[]> {
+  return Promise.all(schedules.map((schedule) => toRecord(db, schedule)));
+}
+
+interface OfSchedule {
+  readonly name: string;
+  /** Its run that has not ended. */
+  readonly own: Run | undefined;
+  readonly last: Run | undefined;
+}
+
+function recordOf(schedule: Schedule, { name, own, last }: OfSchedule): ImportScheduleRecord {
   const { timing, run } = schedule;
-  const found = run === null ? undefined : await getRun(db, run.id);
   return {
     plugin_config: schedule.configId,
+    config_name: name,
     every_minutes: 'everyMinutes' in timing ? timing.everyMinutes : null,
     daily_at: 'dailyAt' in timing ? timing.dailyAt : null,
     overlap_minutes: schedule.overlapMinutes,
@@ -225,11 +251,17 @@ async function toRecord(db: Queries, schedule: Schedule): Promise<ImportSchedule
     covered_to: isoMicros(schedule.coveredTo),
     next_at: schedule.paused ? null : isoMicros(schedule.dueAt),
     run: run?.id ?? null,
-    run_state: found?.state ?? null,
+    run_state: own?.state ?? null,
+    last_run: last === undefined ? null : lastRunOf(last),
     error: schedule.error,
     created_at: schedule.createdAt,
     updated_at: schedule.updatedAt,
   };
+}
+
+function lastRunOf({ id, state, options, createdAt, finishedAt }: Run): ImportScheduleRecord['last_run'] {
+  const times = { created_at: isoMicros(createdAt), finished_at: finishedAt === null ? null : isoMicros(finishedAt) };
+  return { id, state, scheduled: options.scheduled ?? false, ...times };
 }
 
 async function record(

@@ -1,7 +1,8 @@
 import { familyPages } from '../contract/console-pages.ts';
 import type { Attention, LaneStatus, ServiceStatus } from '../contract/status.ts';
 import type { HealthResult } from '../http/health.ts';
-import { listRuns } from '../imports/run/run-store.ts';
+import { runsThatFailedLast } from '../imports/run/latest-runs.ts';
+import { runsThatWait } from '../imports/run/list-runs.ts';
 import type { Run } from '../imports/run/run.ts';
 import type { Queries } from '../metadata/queries.ts';
 import { diskAction, diskWords, isDiskLow } from '../notices/disk-low.ts';
@@ -16,8 +17,6 @@ export interface AttentionInput {
   readonly disk?: ServiceStatus['disk'];
 }
 
-/** Newest runs that are looked at; what failed before is history. */
-const runsMax = 200;
 /** Listed one by one; beyond, the list of configs says more. */
 const configsMax = 20;
 
@@ -83,15 +82,11 @@ async function failingConfigs(db: Queries, projectId: number): Promise<Attention
 }
 
 async function troubledRuns(db: Queries, projectId: number): Promise<Attention[]> {
-  const { runs } = await listRuns(db, { projectId }, { limit: runsMax, offset: 0 });
-  const waiting = runs.filter(({ state, waiting: reason }) => state === 'running' && reason !== null);
-  const latest = [...Map.groupBy(runs, ({ configId }) => configId).values()].flatMap(([newest]) => newest ?? []);
+  const [failed, waiting] = await Promise.all([runsThatFailedLast(db, projectId), runsThatWait(db, projectId)]);
   return [
-    ...latest
-      .filter(({ state }) => state === 'failed')
-      .map((run) =>
-        ofRun(run, 'run_failed', run.reason, 'Correct what it names and resume it: it goes on where it was.'),
-      ),
+    ...failed.map((run) =>
+      ofRun(run, 'run_failed', run.reason, 'Correct what it names and resume it: it goes on where it was.'),
+    ),
     ...waiting.map((run) =>
       ofRun(run, 'run_waiting', run.waiting?.reason ?? '', 'It goes on by itself as soon as that is over.'),
     ),

@@ -48,6 +48,16 @@ export const importSettings = {
     max: 3650,
     help: 'Days that the staged records of a run are kept after it was verified or cancelled.',
   },
+  importRunDays: {
+    env: 'MILLRACE_IMPORT_RUN_DAYS',
+    type: 'integer',
+    default: 90,
+    min: 1,
+    max: 36_500,
+    help:
+      'Days that runs of schedules are kept after they ended; those that found nothing new only MILLRACE_IMPORT_KEEP_DAYS. ' +
+      'What they stored stays, and can then not be taken back any more. Runs that people started are kept for good.',
+  },
   importDirs: {
     env: 'MILLRACE_IMPORT_DIRS',
     type: 'string',

@@ -38,6 +38,7 @@ const time = orNull(Type.String({ format: 'date-time' }));
 
 export const importScheduleSchema = Type.Object({
   plugin_config: Type.Integer({ description: 'Id of the import app config.' }),
+  config_name: Type.String({ description: 'Its name; where it has none, that of its app.' }),
   every_minutes: orNull(Type.Integer()),
   daily_at: orNull(Type.String()),
   overlap_minutes: Type.Integer(),
@@ -49,6 +50,16 @@ export const importScheduleSchema = Type.Object({
   next_at: orNull(Type.String({ format: 'date-time' }), 'When the next run is due; null: it is paused.'),
   run: orNull(Type.String(), 'Id of its run that has not ended; null: there is none.'),
   run_state: orNull(Type.Enum([...importRunStates])),
+  last_run: orNull(
+    Type.Object({
+      id: Type.String(),
+      state: Type.Enum([...importRunStates]),
+      scheduled: Type.Boolean({ description: 'False: somebody started it.' }),
+      created_at: Type.String({ format: 'date-time' }),
+      finished_at: time,
+    }),
+    'The newest run of the app, whoever started it; null: it has none.',
+  ),
   error: Type.String({ description: 'Why no run could be started when the last one was due; empty: one could.' }),
   created_at: time,
   updated_at: time,

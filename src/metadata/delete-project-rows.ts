@@ -14,6 +14,8 @@ const tables = [
   ['groups', 'group_key'],
   ['historical_budgets', 'project_id'],
   ['import_days', 'day'],
+  ['import_load_marks', 'mark'],
+  ['import_loads', 'run_id'],
   ['import_parts', 'seq'],
   ['import_runs', 'id'],
   ['import_upload_pieces', 'staging_key'],

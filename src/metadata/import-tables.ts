@@ -31,6 +31,8 @@ export interface ImportTables {
     created_at: string;
     started_at: string | null;
     finished_at: string | null;
+    /** `''`: for good; `long`: removed some time after it ended; `short`: sooner, for it has found nothing new. */
+    kept: string;
   };
   import_parts: {
     run_id: string;
@@ -70,6 +72,35 @@ export interface ImportTables {
     /** JSON: event → { count, checksum }. */
     expected: string;
   };
+  /** Runs that have begun to load, also those that are removed; import-loads.ts. */
+  import_loads: {
+    run_id: string;
+    project_id: number;
+    config_id: number;
+    source: string;
+    /** `project`, `http`. */
+    target: string;
+    /** Hash: target and key. */
+    place: string;
+    /** Hash: what decides which event a record becomes. */
+    recipe: string;
+    first_day: string;
+    last_day: string;
+    /** Events that were left out because they were there: in the run itself, or in the store. */
+    duplicates: number;
+    /** Events that it had loaded when it was removed. */
+    loaded: number | null;
+    created_at: string;
+    /** Null: the run is there. */
+    removed_at: string | null;
+  };
+  import_load_marks: {
+    project_id: number;
+    /** Hash of a piece that was staged, or of a part and its identity. */
+    mark: string;
+    run_id: string;
+    records: number;
+  };
   /** See imports/schedules/schedule.ts. */
   import_schedules: {
     config_id: number;
@@ -89,7 +120,7 @@ export interface ImportTables {
     created_at: string;
     updated_at: string;
   };
-  /** A run whose project was deleted: what it left in staging is to be removed. */
+  /** A run that was removed, by itself or with its project: what it left in staging is to go. */
   import_leftovers: {
     run_id: string;
     created_at: string;

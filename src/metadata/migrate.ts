@@ -19,6 +19,7 @@ import { slotLogs } from './migrations/0015-slot-logs.ts';
 import { spreadProjects } from './migrations/0016-spread-projects.ts';
 import { notices } from './migrations/0017-notices.ts';
 import { importSchedules } from './migrations/0018-import-schedules.ts';
+import { importLoads } from './migrations/0019-import-loads.ts';
 import { columnTypes, type Dialect, type Migration } from './migrations/migration.ts';
 import type { Queries } from './queries.ts';
 
@@ -42,6 +43,7 @@ const migrations: readonly Migration[] = [
   spreadProjects,
   notices,
   importSchedules,
+  importLoads,
 ];
 
 /** The schema version that this program needs. */

@@ -185,6 +185,7 @@ async function fillProject(db: Metadata, project_id: number, pluginId: number): 
     ...pluginRows(project_id, config.id),
     ...pipelineRows(project_id),
     ...importRows(project_id),
+    ...loadRows(project_id),
     ...(await noticeRows(db, project_id)),
     ...scheduleRows(project_id, config.id),
   };
@@ -328,6 +329,26 @@ function pipelineRows(project_id: number): Rows {
       received_at: time,
       state: 'open',
     },
+  };
+}
+
+function loadRows(project_id: number): Rows {
+  const run_id = `run ${project_id}`;
+  return {
+    import_loads: {
+      run_id,
+      project_id,
+      config_id: 1,
+      source: 's',
+      target: 'project',
+      place: 'p',
+      recipe: 'r',
+      duplicates: 0,
+      first_day: '2026-01-01',
+      last_day: '2026-01-01',
+      created_at: isoMicros(now),
+    },
+    import_load_marks: { project_id, mark: 'piece a', run_id, records: 1 },
   };
 }
 

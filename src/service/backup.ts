@@ -1,6 +1,6 @@
 /** `millrace backup`: a copy of a data directory as it was at one moment, beside a service that works on or without one. */
 import { existsSync } from 'node:fs';
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import type { BackupProgress } from '../backup/backup-progress.ts';
 import { backedUp, type BackupCounts, type Manifest } from '../backup/manifest.ts';
@@ -13,15 +13,9 @@ import { linkTree } from '../base/link-tree.ts';
 import { openSqliteSnapshot } from '../base/sqlite-snapshot.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Log } from '../telemetry/log.ts';
+import { takeBackupScratch } from './backup-scratch.ts';
 import { countDataDir } from './count-data-dir.ts';
-import {
-  metadataFile,
-  openMetadata,
-  openStaging,
-  storeFiles,
-  takeFileLock,
-  type StagingBucketSettings,
-} from './stores.ts';
+import { metadataFile, openMetadata, openStaging, storeFiles, type StagingBucketSettings } from './stores.ts';
 
 export interface BackupPlace {
   /** Directory or `s3://bucket/prefix`. */
@@ -51,10 +45,8 @@ const linkedDirs = backedUp.filter((name) => name === 'imports' || name === 'imp
 export async function backupDataDir(settings: Settings, to: BackupPlace, job: BackupJob): Promise<BackupReport> {
   const { dataDir } = settings;
   checkSettings(settings, to);
-  const scratch = join(dataDir, 'backup');
-  await mkdir(scratch, { recursive: true, mode: 0o700 });
-  using lock = takeFileLock(join(scratch, 'lock.sqlite'));
-  if (lock === undefined) {
+  using scratch = await takeBackupScratch(dataDir);
+  if (scratch === undefined) {
     throw new BackupRefusedError(
       `expected ${dataDir} without another backup at work, got one; wait until it has ended`,
     );
@@ -62,20 +54,17 @@ export async function backupDataDir(settings: Settings, to: BackupPlace, job: Ba
   const target = await openStaging(to.place, to.bucket);
   const id = newId();
   await beginBackup(target, id);
-  const copy = join(scratch, 'copy');
-  const clear = async (): Promise<void> => {
-    for (const name of ['copy', 'look']) await rm(join(scratch, name), { recursive: true, force: true });
-  };
+  const { copy, look } = scratch;
   // What one that was killed has left.
-  await clear();
+  await scratch.clear();
   try {
     const { takenAt, heldMs } = await copyStores(settings, copy, job);
-    const counts = await lookInto({ ...settings, dataDir: copy }, join(scratch, 'look'), job);
+    const counts = await lookInto({ ...settings, dataDir: copy }, look, job);
     const about = { id, taken_at: takenAt, counts };
     const failpoint = createFailpoint(settings.failAt, settings.allowFailpoints);
     return reportOf(await writeBackup({ ...job, target, from: copy, about, failpoint }), heldMs);
   } finally {
-    await clear();
+    await scratch.clear();
   }
 }
 

@@ -7,6 +7,7 @@ import { systemClock } from '../base/clock.ts';
 import { createFailpoint } from '../base/failpoint.ts';
 import { createDiskQuota } from '../imports/stages/export/disk-quota.ts';
 import { removeOfDeletedProjects, removeOldStaging } from '../imports/run/remove-old-staging.ts';
+import { removeOldRuns } from '../imports/run/remove-old-runs.ts';
 import { expireLeases } from '../imports/run/claim-run.ts';
 import type { RunKind } from '../imports/run/claim-run.ts';
 import { startRunWorker } from '../imports/run/run-worker.ts';
@@ -105,7 +106,9 @@ async function removeStaging(): Promise<void> {
   while (!stopping.signal.aborted) {
     try {
       const now = await databaseClock.now();
-      await removeOldStaging({ db, staging, keepDays: settings.importKeepDays }, now);
+      const kept = { db, staging, keepDays: settings.importKeepDays, runDays: settings.importRunDays };
+      await removeOldStaging(kept, now);
+      await removeOldRuns(kept, now);
       await removeOfDeletedProjects({ db, staging }, dirs.uploads, now);
       await temp.removeDead();
     } catch (error) {

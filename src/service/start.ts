@@ -19,6 +19,7 @@ import { buildServer } from '../http/server.ts';
 import { firstLoginToken } from '../metadata/bootstrap.ts';
 import { readSpread } from '../metadata/spread-project.ts';
 import { restoreProblem } from '../backup/restore-state.ts';
+import { clearDeadBackup } from './backup-scratch.ts';
 import { prepareDataDir } from './data-dir.ts';
 import { moveProblem } from '../move/move-state.ts';
 import { healthChecks } from './health.ts';
@@ -94,6 +95,7 @@ async function startParts(
 ): Promise<StartedService> {
   const { settings, log, clock } = base;
   prepareDataDir(settings.dataDir, log);
+  clearBackup(settings.dataDir, log, parts);
   const processId = newId();
   const { stores, first, health } = await startStores(base, parts);
   const live = new LiveHub();
@@ -132,6 +134,14 @@ async function startParts(
     ? await firstLoginToken(stores.db, { created: first.created, now: clock.now() })
     : undefined;
   return describeStart(settings, server, first.project?.apiToken, loginToken);
+}
+
+/** Beside the start: it may be many files, and nothing waits for them. */
+function clearBackup(dataDir: string, log: StoresDeps['log'], parts: AsyncDisposableStack): void {
+  const clearing = clearDeadBackup(dataDir).catch((err: unknown) =>
+    log.warn({ err, dataDir }, 'what a killed backup has left could not be removed; the next backup tries again'),
+  );
+  parts.defer(() => clearing);
 }
 
 function createServiceAgreements({ settings, clock, log }: StoresDeps, { db, store }: Stores): Agreements {

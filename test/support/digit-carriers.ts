@@ -1,7 +1,7 @@
 /** For tests: records of every format with a value of ours at each place that may hold what a customer made up. */
 import { parseExactValues } from '../../src/base/exact-json.ts';
 import { isObject } from '../../src/base/json.ts';
-import { canonicalJson } from '../../src/imports/formats/canonical-json.ts';
+import { canonicalJson } from '../../src/base/canonical-json.ts';
 import type { Format, FormatOptions } from '../../src/imports/formats/format.ts';
 import { formats } from '../../src/imports/formats/registry.ts';
 import { createConverter } from '../../src/imports/stages/check/convert-event.ts';

@@ -1,5 +1,5 @@
 import { slowHash } from '../../base/slow-hash.ts';
-import { canonicalJson } from '../../imports/formats/canonical-json.ts';
+import { canonicalJson } from '../../base/canonical-json.ts';
 import type { ImportRequest } from './request.ts';
 
 /**

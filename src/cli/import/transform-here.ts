@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { slowHash } from '../../base/slow-hash.ts';
-import { canonicalJson } from '../../imports/formats/canonical-json.ts';
+import { canonicalJson } from '../../base/canonical-json.ts';
 import type { RunTransform } from '../../imports/run/run.ts';
 import type { OpenRunTransform } from '../../imports/stages/check/run-transform.ts';
 import { openTransform, type TransformSubject } from '../../imports/transforming/open-transform.ts';

@@ -1,4 +1,4 @@
-import { canonicalJson } from './canonical-json.ts';
+import { canonicalJson } from '../../base/canonical-json.ts';
 import { fastId } from './derived-uuids.ts';
 import type { NameTable, RecordResult } from './format.ts';
 import { createReaderMemory, type Links, type ReaderMemory } from './reader-memory.ts';

@@ -2,6 +2,7 @@ import type { Updateable } from 'kysely';
 import { isoMicros } from '../../base/clock.ts';
 import type { Database, Metadata } from '../../metadata/database.ts';
 import { claimed, claimNext, isExpired, isHeld, isStill, type Lease } from '../../metadata/lease.ts';
+import { rememberLoad } from '../../metadata/import-loads.ts';
 import { inTransaction, type Queries } from '../../metadata/queries.ts';
 import { runColumns, timeOf, toRun } from './run-rows.ts';
 import { stateAfter, type Run, type RunState, type Stage } from './run.ts';
@@ -97,8 +98,13 @@ export function renew(db: Queries, claim: Claim, now: number, leaseMs: number): 
   return updateClaimed(db, claim, { lease_until: isoMicros(now + leaseMs) });
 }
 
+/** Before anything is loaded it is on record where to, and what of. */
 export function enterStage(db: Queries, claim: Claim, stage: Stage): Promise<boolean> {
-  return updateClaimed(db, claim, { stage, waiting: null });
+  return inTransaction(db, async (tx) => {
+    const isMine = await updateClaimed(tx, claim, { stage, waiting: null });
+    if (isMine && stage === 'load') await rememberLoad(tx, claim.run.id);
+    return isMine;
+  });
 }
 
 /** The last stage that was asked for is done, or all that the run did is taken back. */
@@ -125,9 +131,20 @@ function endRun(
       .where(isHeld(leaseOf(claim)))
       .returning(runColumns)
       .executeTakeFirst();
-    if (row !== undefined && to.state !== 'undone') await tellRun(tx, toRun(row));
-    return row !== undefined;
+    if (row === undefined) return false;
+    const run = toRun(row);
+    if (isEmptyRound(run))
+      await tx.updateTable('import_runs').set({ kept: 'short' }).where('id', '=', run.id).execute();
+    if (to.state !== 'undone') await tellRun(tx, run);
+    return true;
   });
+}
+
+/** A run of a schedule that has found nothing new: whatever it read was stored before. */
+function isEmptyRound({ state, options, totals }: Run): boolean {
+  if (state !== 'completed' || options.scheduled !== true || totals.rejected > 0) return false;
+  const { loaded, verified, stored_before: before } = totals;
+  return loaded === 0 || (verified === loaded && before === loaded);
 }
 
 /** Gives the run back where it is: the worker stops. */

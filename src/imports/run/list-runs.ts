@@ -18,6 +18,19 @@ export async function listRunsBefore(
   return rows.map(toRun);
 }
 
+/** At work, and waiting for something; oldest first. */
+export async function runsThatWait(db: Queries, projectId: number): Promise<Run[]> {
+  const rows = await db
+    .selectFrom('import_runs')
+    .select(runColumns)
+    .where('project_id', '=', projectId)
+    .where('state', '=', 'running')
+    .where('waiting', 'is not', null)
+    .orderBy('id')
+    .execute();
+  return rows.map(toRun);
+}
+
 export async function countRunsByState(
   db: Queries,
   { projectId, configId, source }: Pick<RunFilter, 'projectId' | 'configId' | 'source'>,
@@ -33,7 +46,10 @@ export async function countRunsByState(
 }
 
 /** By id of the config: its own name, or that of its app. */
-export async function namesOfConfigs(db: Queries, runs: readonly Run[]): Promise<ReadonlyMap<number, string>> {
+export async function namesOfConfigs(
+  db: Queries,
+  runs: readonly Pick<Run, 'configId'>[],
+): Promise<ReadonlyMap<number, string>> {
   const ids = [...new Set(runs.map(({ configId }) => configId))];
   if (ids.length === 0) return new Map();
   const rows = await db

@@ -1,47 +1,139 @@
 import type { Queries } from '../../metadata/queries.ts';
+import { inPieces } from './in-pieces.ts';
 import type { OtherRun } from './results.ts';
-import { runColumns, toRun } from './run-rows.ts';
 import type { Run } from './run.ts';
 
-/** Runs looked at, newest first; of older ones hardly anything is staged. */
-const runsMax = 500;
+/** Runs that may have had some of the events of another one. */
+export interface OtherRuns {
+  /** Newest first; of those without anything staged the first 100. */
+  readonly runs: readonly OtherRun[];
+  /** Those without anything staged that are not among them. */
+  readonly moreNotStaged: number;
+}
+
+const notStagedMax = 100;
+const removed = 'removed';
 
 /**
  * Runs that brought events into the same project, and may have had some of those of `run`: on the same days, or events that are
  * added once for a person, which they left out because they were stored.
  * @param days of the events that are stored of `run`
  */
-export async function otherRuns(db: Queries, run: Run, days: ReadonlySet<string>): Promise<OtherRun[]> {
+export async function otherRuns(db: Queries, run: Run, days: ReadonlySet<string>): Promise<OtherRuns> {
+  const common = await daysInCommon(db, run, days);
+  const ids = new Set([...common.keys(), ...(await leftSomethingOut(db, run))]);
+  const there = await loadedRuns(db, [...ids]);
+  const found = [...there.map((row) => otherRun(row, common.get(row.id) ?? 0)), ...(await removedRuns(db, run, days))];
+  const newest = found.toSorted((a, b) => b.created_at.localeCompare(a.created_at) || b.id.localeCompare(a.id));
+  let notStaged = 0;
+  const runs = newest.filter(({ what }) => what !== 'not_staged' || ++notStaged <= notStagedMax);
+  return {
+    runs: runs.map(({ id, state, days_in_common, what }) => ({ id, state, days_in_common, what })),
+    moreNotStaged: Math.max(0, notStaged - notStagedMax),
+  };
+}
+
+/** A run that loads events of these days now, or may any moment. */
+export async function runAtWork(db: Queries, run: Run, days: ReadonlySet<string>): Promise<string | undefined> {
   const rows = await db
-    .selectFrom('import_runs')
-    .select(runColumns)
-    .where('project_id', '=', run.projectId)
-    .where('id', '!=', run.id)
-    .where('state', '!=', 'undone')
-    .orderBy('created_at', 'desc')
-    .limit(runsMax)
+    .selectFrom('import_runs as run')
+    .innerJoin('import_loads as load', 'load.run_id', 'run.id')
+    .select(['run.id', 'run.progress', 'load.duplicates'])
+    .where('run.project_id', '=', run.projectId)
+    .where('run.state', 'in', ['queued', 'running'])
+    .where('run.stage', '!=', 'undo')
+    .where('run.id', '!=', run.id)
+    .where('load.target', '=', 'project')
+    .orderBy('run.id')
     .execute();
-  const found: OtherRun[] = [];
-  for (const other of rows.map(toRun)) {
-    if (other.options.target.kind !== 'project' || other.stage === 'undo' || !hasLoaded(other)) continue;
-    const common = other.stagingRemovedAt === null ? await daysInCommon(db, other, days) : null;
-    if (common === 0 && other.totals.duplicates === 0) continue;
-    found.push({ id: other.id, state: other.state, days_in_common: common, what: whatOf(other) });
+  for (const { id, progress, duplicates } of rows) {
+    // One that is checked once more has not come to load.
+    if (!Object.hasOwn(JSON.parse(progress) as object, 'load')) continue;
+    if (Number(duplicates) > 0) return id;
+    const own = await db.selectFrom('import_days').select('day').where('run_id', '=', id).execute();
+    if (own.some(({ day }) => days.has(day))) return id;
   }
-  return found;
+  return undefined;
 }
 
-function hasLoaded({ progress }: Run): boolean {
-  return progress.load !== undefined;
+type Found = OtherRun & { readonly created_at: string };
+
+function otherRun(row: LoadedRow, common: number): Found {
+  const { id, state, created_at } = row;
+  const what = whatOf(row);
+  return { id, state, days_in_common: what === 'not_staged' ? null : common, what, created_at };
 }
 
-function whatOf({ state, stagingRemovedAt }: Run): OtherRun['what'] {
+function whatOf({ state, staging_removed_at: stagingRemovedAt }: LoadedRow): OtherRun['what'] {
   if (stagingRemovedAt !== null) return 'not_staged';
   if (state === 'completed') return 'loads_again';
   return state === 'queued' || state === 'running' ? 'at_work' : 'not_complete';
 }
 
-async function daysInCommon(db: Queries, { id }: Run, days: ReadonlySet<string>): Promise<number> {
-  const rows = await db.selectFrom('import_days').select('day').where('run_id', '=', id).execute();
-  return rows.filter(({ day }) => days.has(day)).length;
+/** By run: on how many of these days it has events. */
+async function daysInCommon(
+  db: Queries,
+  { id, projectId }: Run,
+  days: ReadonlySet<string>,
+): Promise<ReadonlyMap<string, number>> {
+  const rows = await inPieces([...days], (piece) =>
+    db
+      .selectFrom('import_days')
+      .select(['run_id', (eb) => eb.fn.countAll<number | string>().as('count')])
+      .where('project_id', '=', projectId)
+      .where('day', 'in', piece)
+      .where('run_id', '!=', id)
+      .groupBy('run_id')
+      .execute(),
+  );
+  const common = new Map<string, number>();
+  for (const { run_id: run, count } of rows) common.set(run, (common.get(run) ?? 0) + Number(count));
+  return common;
+}
+
+async function leftSomethingOut(db: Queries, { id, projectId }: Run): Promise<readonly string[]> {
+  const rows = await db
+    .selectFrom('import_loads')
+    .select('run_id')
+    .where('project_id', '=', projectId)
+    .where('duplicates', '>', 0)
+    .where('run_id', '!=', id)
+    .execute();
+  return rows.map(({ run_id: run }) => run);
+}
+
+type LoadedRow = Awaited<ReturnType<typeof loadedRuns>>[number];
+
+async function loadedRuns(db: Queries, ids: readonly string[]) {
+  return inPieces(ids, (piece) =>
+    db
+      .selectFrom('import_runs as run')
+      .innerJoin('import_loads as load', 'load.run_id', 'run.id')
+      .select(['run.id', 'run.state', 'run.staging_removed_at', 'run.created_at'])
+      .where('run.id', 'in', piece)
+      .where('run.state', '!=', 'undone')
+      .where('run.stage', '!=', 'undo')
+      .where('load.target', '=', 'project')
+      .execute(),
+  );
+}
+
+/** Of these only the first and the last day are known. */
+async function removedRuns(db: Queries, { id, projectId }: Run, days: ReadonlySet<string>): Promise<readonly Found[]> {
+  const sorted = [...days].toSorted();
+  const [first = '', last = ''] = [sorted[0], sorted.at(-1)];
+  const rows = await db
+    .selectFrom('import_loads')
+    .select(['run_id', 'created_at'])
+    .where('project_id', '=', projectId)
+    .where('removed_at', 'is not', null)
+    .where('run_id', '!=', id)
+    .where('target', '=', 'project')
+    .where((eb) =>
+      eb.or([eb('duplicates', '>', 0), eb.and([eb('last_day', '>=', first), eb('first_day', '<=', last)])]),
+    )
+    .execute();
+  return rows.map(({ run_id: run, created_at }): Found => {
+    return { id: run, state: removed, days_in_common: null, what: 'not_staged', created_at };
+  });
 }

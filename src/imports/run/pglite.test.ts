@@ -8,6 +8,6 @@ const db = kyselyOf(await openPglite());
 afterAll(() => db.destroy());
 
 testImportRuns(async () => {
-  await sql`truncate import_runs, import_parts, import_days`.execute(db);
+  await sql`truncate import_runs, import_parts, import_days, import_loads, import_load_marks`.execute(db);
   return { db, other: db, [Symbol.asyncDispose]: async () => undefined };
 });

@@ -8,7 +8,7 @@ describeOnPostgres('import runs on PostgreSQL', ({ db, other }) => {
   beforeAll(() => migrate(db, 'postgres'));
 
   testImportRuns(async () => {
-    await sql`truncate import_runs, import_parts, import_days`.execute(db);
+    await sql`truncate import_runs, import_parts, import_days, import_loads, import_load_marks`.execute(db);
     return { db, other, [Symbol.asyncDispose]: async () => undefined };
   });
 });

@@ -1,4 +1,5 @@
 import { ApiError } from '../../contract/errors.ts';
+import { findRemovedRun, type RemovedRun } from '../../metadata/import-loads.ts';
 import type { Queries } from '../../metadata/queries.ts';
 import { getRun } from './run-store.ts';
 import { allowedActions, type Run, type RunOptions } from './run.ts';
@@ -22,6 +23,10 @@ export async function refuseReplace(
   if (replace === undefined || replace === true) return;
   for (const id of replace) {
     const run = await getRun(tx, id, { projectId });
+    const removed = run === undefined ? await findRemovedRun(tx, id, { projectId }) : undefined;
+    if (removed !== undefined) {
+      throw new ApiError('conflict', `Run ${id} cannot be replaced: ${removedText(removed)}.`, { attr: 'replace' });
+    }
     if (run === undefined || id === own?.id) {
       throw new ApiError(
         'invalid_input',
@@ -34,6 +39,11 @@ export async function refuseReplace(
     const why = whyNot(run);
     if (why !== undefined) throw new ApiError('conflict', `Run ${id} cannot be replaced: ${why}.`, { attr: 'replace' });
   }
+}
+
+/** Why nothing can be done with it. */
+export function removedText({ removedAt }: RemovedRun): string {
+  return `it was removed on ${removedAt.slice(0, 10)}, as old runs of schedules are; what it stored stays`;
 }
 
 function whyNot(run: Run): string | undefined {

@@ -1,46 +1,16 @@
 import { dayMs, hourMs } from '../../base/time.ts';
-import { access, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { access, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { tempMetadata } from '../../../test/support/metadata.ts';
-import type { Metadata } from '../../metadata/database.ts';
+import { withStaging, type Kept } from '../../../test/support/kept-runs.ts';
 import { createProject, deleteProject } from '../../metadata/projects.ts';
-import { createAccount, sampleConfig, samplePlugin } from '../../../test/support/metadata-rows.ts';
+import { createAccount } from '../../../test/support/metadata-rows.ts';
 import { removeOfDeletedProjects, removeOldStaging } from './remove-old-staging.ts';
 import { createRun, getRun } from './run-store.ts';
 import { cancelRun, pauseRun, retryRejected } from './run-transitions.ts';
 import { claimRun, completeRun, enterStage, failRun } from './claim-run.ts';
-import { openDirStaging } from '../staging/dir-staging.ts';
 import { stagingKeys, type Staging } from '../staging.ts';
 import { newRun, start } from '../../../test/support/runs.ts';
-
-interface Kept {
-  readonly db: Metadata;
-  readonly staging: Staging;
-  readonly dir: string;
-  readonly project: { readonly projectId: number; readonly configId: number };
-}
-
-async function withStaging(work: (kept: Kept) => Promise<void>): Promise<void> {
-  await using store = await tempMetadata();
-  const { db } = store;
-  const dir = await mkdtemp(join(tmpdir(), 'millrace-keep-'));
-  try {
-    const { organizationId } = await createAccount(db);
-    const { id: projectId } = await createProject(db, { organizationId, name: 'Shop' }, start);
-    const plugin = await db.insertInto('plugins').values(samplePlugin).returning('id').executeTakeFirstOrThrow();
-    const config = sampleConfig(projectId, plugin.id);
-    const { id: configId } = await db
-      .insertInto('plugin_configs')
-      .values(config)
-      .returning('id')
-      .executeTakeFirstOrThrow();
-    await work({ db, staging: await openDirStaging(join(dir, 'staging')), dir, project: { projectId, configId } });
-  } finally {
-    await rm(dir, { recursive: true, force: true });
-  }
-}
 
 const ends = ['exact', 'different', 'unverified', 'checked', 'failed', 'cancelled'];
 

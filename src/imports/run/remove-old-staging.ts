@@ -28,11 +28,16 @@ export interface RemoveStagingDeps {
  */
 export async function removeOldStaging(deps: RemoveStagingDeps, now: number): Promise<string[]> {
   await cancelOrphans(deps.db, now);
+  // What was marked may not be gone yet: the process may have died in between.
+  return [...(await removeEach(deps, 'marked', now)), ...(await removeEach(deps, 'unmarked', now))];
+}
+
+async function removeEach(deps: RemoveStagingDeps, which: 'marked' | 'unmarked', now: number): Promise<string[]> {
   const removed: string[] = [];
   const runsPerPage = deps.runsPerPage ?? runsPerPageDefault;
   let after: Place | undefined;
   do {
-    const page = await runsAfter(deps, after, now).limit(runsPerPage).execute();
+    const page = await runsAfter(deps, { which, after }, now).limit(runsPerPage).execute();
     for (const run of page) if (await removeStaged(deps, run, now)) removed.push(run.id);
     const last = page.at(-1);
     after = last && page.length === runsPerPage ? { id: last.id, at: last.finished_at ?? '' } : undefined;
@@ -74,17 +79,19 @@ interface EndedRun {
   readonly config: number | null;
 }
 
-function runsAfter({ db, keepDays }: RemoveStagingDeps, after: Place | undefined, now: number) {
+function runsAfter(
+  { db, keepDays }: RemoveStagingDeps,
+  { which, after }: { readonly which: 'marked' | 'unmarked'; readonly after: Place | undefined },
+  now: number,
+) {
   return db
     .selectFrom('import_runs as run')
     .leftJoin('plugin_configs as config', 'config.id', 'run.config_id')
     .select(['run.id', 'run.state', 'run.stage', 'run.finished_at', 'config.id as config'])
     .where('run.state', 'in', ['completed', 'cancelled', 'undone'])
     .where('run.finished_at', '<', isoMicros(now - keepDays * dayMs))
-    .where((eb) =>
-      // What was marked may not be gone yet: the process may have died in between.
-      eb.or([eb('run.staging_removed_at', 'is', null), eb('run.staging_removed_at', '>', isoMicros(now - dayMs))]),
-    )
+    .$if(which === 'unmarked', (query) => query.where('run.staging_removed_at', 'is', null))
+    .$if(which === 'marked', (query) => query.where('run.staging_removed_at', '>', isoMicros(now - dayMs)))
     .where((eb) =>
       eb.or([
         eb('run.state', 'in', ['cancelled', 'undone']),
@@ -120,7 +127,8 @@ async function removeStaged({ db, staging }: RemoveStagingDeps, run: EndedRun, n
   return true;
 }
 
-async function isDifferent(staging: Staging, runId: string): Promise<boolean> {
+/** Whether the target has something else than the run staged, as verify found. */
+export async function isDifferent(staging: Staging, runId: string): Promise<boolean> {
   try {
     const chunks: Buffer[] = [];
     for await (const chunk of staging.read(stagingKeys.verify(runId))) chunks.push(chunk);
@@ -132,8 +140,8 @@ async function isDifferent(staging: Staging, runId: string): Promise<boolean> {
 }
 
 /**
- * Removes everything that deleted projects have left: what their runs staged, results and rejected records too, and the
- * files that were uploaded.
+ * Removes everything that deleted projects have left, and runs that were removed: what they staged, results and rejected records
+ * too, and the files that were uploaded.
  * @param uploadsDir holds a directory per project, named by its id; undefined: uploads lie in staging
  */
 export async function removeOfDeletedProjects(

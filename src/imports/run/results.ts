@@ -65,6 +65,8 @@ export interface SameRecords {
   readonly loaded: number;
   /** Events of this run, by day and name, that differ from what it made: they would be stored beside them. */
   readonly again: number;
+  /** The run itself is removed: it cannot be taken back, and all events of this run count in `again`. */
+  readonly removed?: boolean;
 }
 
 /** An earlier run that is taken back before this one loads. */

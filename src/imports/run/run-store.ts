@@ -1,5 +1,7 @@
+import type { Insertable } from 'kysely';
 import { isoMicros } from '../../base/clock.ts';
 import { newId } from '../../base/ids.ts';
+import type { Database } from '../../metadata/database.ts';
 import type { Queries } from '../../metadata/queries.ts';
 import { runColumns, toRun } from './run-rows.ts';
 import { noTotals, type Run, type RunOptions, type RunState } from './run.ts';
@@ -45,7 +47,8 @@ export async function createRun(tx: Queries, run: NewRun): Promise<Run> {
     created_at: isoMicros(run.now),
     started_at: null,
     finished_at: null,
-  };
+    kept: run.options.scheduled === true ? 'long' : '',
+  } satisfies Insertable<Database['import_runs']>;
   await tx.insertInto('import_runs').values(row).execute();
   return toRun(row);
 }
@@ -72,7 +75,7 @@ export interface RunFilter {
   readonly states?: readonly RunState[] | undefined;
 }
 
-/** Newest first. */
+/** Newest first; ids grow with time. */
 export async function listRuns(
   db: Queries,
   of: RunFilter,
@@ -83,12 +86,6 @@ export async function listRuns(
   if (of.source !== undefined) query = query.where('source', '=', of.source);
   if (of.states !== undefined) query = query.where('state', 'in', of.states);
   const { count } = await query.select((eb) => eb.fn.countAll<number>().as('count')).executeTakeFirstOrThrow();
-  const rows = await query
-    .select(runColumns)
-    .orderBy('created_at', 'desc')
-    .orderBy('id', 'desc')
-    .limit(page.limit)
-    .offset(page.offset)
-    .execute();
+  const rows = await query.select(runColumns).orderBy('id', 'desc').limit(page.limit).offset(page.offset).execute();
   return { count: Number(count), runs: rows.map(toRun) };
 }

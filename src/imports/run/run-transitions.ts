@@ -176,7 +176,7 @@ async function change(db: Queries, id: string, action: RunAction, to: (run: Run)
     if (!allowed.includes(action)) throw new RunTransitionError({ run, action, allowed });
     const after = await db
       .updateTable('import_runs')
-      .set({ ...to(run), state: stateAfter(action, run.state) })
+      .set({ ...to(run), state: stateAfter(action, run.state), ...(run.options.scheduled && { kept: 'long' }) })
       .where('id', '=', id)
       .where('state', '=', run.state)
       .where('stage', '=', run.stage)

@@ -60,6 +60,11 @@ export function stateAfter(action: RunAction | WorkerAction, state: RunState): R
   return next;
 }
 
+/** In which an action is possible at all; for some runs in these it may not be (`allowedActions`). */
+export function statesWith(action: RunAction): readonly RunState[] {
+  return runStates.filter((state) => transitions[state][action] !== undefined);
+}
+
 /** What may be asked of a run now. */
 export function allowedActions({ state, stage, stagingRemovedAt, options }: Run): readonly RunAction[] {
   const isMine = options.target.kind === 'project' && stage !== 'undo';
@@ -208,6 +213,8 @@ export interface RunTotals {
   readonly replaced?: Readonly<Record<string, number>>;
   /** Events found in the target's store; undefined: it was not or cannot be looked at. */
   readonly verified?: number;
+  /** Of `verified`: stored by somebody else before. */
+  readonly stored_before?: number;
 }
 
 export const noTotals: RunTotals = { records: 0, skipped: {}, rejected: 0, events: 0, duplicates: 0, loaded: 0 };

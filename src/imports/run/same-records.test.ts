@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { tempMetadata } from '../../../test/support/metadata.ts';
 import { newRun, runOptions } from '../../../test/support/runs.ts';
 import type { Metadata } from '../../metadata/database.ts';
+import { rememberLoad } from '../../metadata/import-loads.ts';
 import { createRun } from './run-store.ts';
 import { earlierRunsIn, findSameRecords, type CheckedRun } from './same-records.ts';
 import type { RunOptions } from './run.ts';
@@ -49,6 +50,7 @@ async function put(db: Metadata, given: Loaded): Promise<void> {
     .insertInto('import_days')
     .values({ ...day, frames_loaded: 1, accepted: 200, rejected: 0, verified: 1, expected: JSON.stringify(expected) })
     .execute();
+  if (loaded > 0) await rememberLoad(db, id);
 }
 
 async function checkedRun(db: Metadata, id: string, options: Partial<RunOptions>): Promise<CheckedRun> {

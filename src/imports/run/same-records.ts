@@ -1,12 +1,12 @@
-import { canonicalJson } from '../formats/canonical-json.ts';
+import { marksOf, placeOf, recipeOf, type Marks } from '../../metadata/import-loads.ts';
 import type { Queries } from '../../metadata/queries.ts';
 import type { StoredDay } from './import-day.ts';
 import type { StoredPart } from './leased-run.ts';
 import { readRunRows } from './read-run-rows.ts';
 import type { SameRecords } from './results.ts';
-import { runColumns, toRun } from './run-rows.ts';
+import { inPieces } from './in-pieces.ts';
 import { getRunSecrets } from './run-store.ts';
-import type { Run, RunOptions } from './run.ts';
+import type { Run, RunTotals } from './run.ts';
 
 /** A run whose records are staged and whose days are made. */
 export interface CheckedRun {
@@ -18,7 +18,7 @@ export interface CheckedRun {
 /** What a run asks about those before it. */
 export interface EarlierRuns {
   readonly sameRecords: (checked: CheckedRun) => Promise<readonly SameRecords[]>;
-  /** Of these runs those that are undone by now, or gone. */
+  /** Of these runs those that are undone by now, or gone with all that they stored. */
   readonly undone: (ids: readonly string[]) => Promise<ReadonlySet<string>>;
   /** Where and when these runs began, as far as they are known. */
   readonly known: (ids: readonly string[]) => Promise<readonly KnownRun[]>;
@@ -39,83 +39,122 @@ export function earlierRunsIn(db: Queries): EarlierRuns {
   };
 }
 
-/** Older runs of a project are not looked at. */
-const runsMax = 200;
-
 /**
  * Runs that loaded events of the same records to the same place, and made them of the records in another way: another mapping,
- * other names. What the source calls the same record is then another event to the store. Runs that were undone are none. Newest first.
+ * other names. What the source calls the same record is then another event to the store. Runs that were undone are none; those
+ * that are removed count, for what they stored is there. Newest first.
  */
 export async function findSameRecords(db: Queries, checked: CheckedRun): Promise<SameRecords[]> {
+  const marks = marksOf(checked.parts);
+  const shared = await sharedRecords(db, checked.run, marks);
   const found: SameRecords[] = [];
-  for (const other of await otherRecipes(db, checked.run)) {
-    const { parts, days } = readRunRows(db, other.id);
-    const records = sharedRecords(checked.parts, await parts());
-    if (records === 0) continue;
+  for (const { id, created_at, loaded, isRemoved } of await loadedRuns(db, [...shared.keys()])) {
+    // What a removed run made of the records is not known any more: all may differ.
+    const others = isRemoved ? [] : await readRunRows(db, id).days();
     found.push({
-      run: other.id,
-      created_at: new Date(other.createdAt).toISOString(),
-      records,
-      loaded: other.totals.loaded,
-      again: otherEvents(checked.days, await days()),
+      run: id,
+      created_at: new Date(created_at).toISOString(),
+      records: shared.get(id) ?? 0,
+      loaded,
+      again: otherEvents(checked.days, others),
+      ...(isRemoved && { removed: true }),
     });
   }
-  return found;
+  return found.toSorted((a, b) => b.created_at.localeCompare(a.created_at) || b.run.localeCompare(a.run));
 }
 
 export async function knownRuns(db: Queries, ids: readonly string[]): Promise<readonly KnownRun[]> {
-  if (ids.length === 0) return [];
-  return db.selectFrom('import_runs').select(['id', 'source', 'created_at']).where('id', 'in', ids).execute();
+  const columns = ['source', 'created_at'] as const;
+  const there = await inPieces(ids, (piece) =>
+    db.selectFrom('import_runs').select('id').select(columns).where('id', 'in', piece).execute(),
+  );
+  const known = new Set(there.map(({ id }) => id));
+  const removed = await inPieces(
+    ids.filter((id) => !known.has(id)),
+    (piece) =>
+      db.selectFrom('import_loads').select('run_id as id').select(columns).where('run_id', 'in', piece).execute(),
+  );
+  return [...there, ...removed];
 }
 
 async function undoneRuns(db: Queries, ids: readonly string[]): Promise<ReadonlySet<string>> {
-  if (ids.length === 0) return new Set();
-  const rows = await db.selectFrom('import_runs').select(['id', 'state']).where('id', 'in', ids).execute();
-  const there = new Set(rows.filter(({ state }) => state !== 'undone').map(({ id }) => id));
-  return new Set(ids.filter((id) => !there.has(id)));
-}
-
-async function otherRecipes(db: Queries, { id, projectId, options }: CheckedRun['run']): Promise<Run[]> {
-  const rows = await db
-    .selectFrom('import_runs')
-    .select(runColumns)
-    .where('project_id', '=', projectId)
-    .where('id', '!=', id)
-    .where('state', '!=', 'undone')
-    .orderBy('created_at', 'desc')
-    .limit(runsMax)
-    .execute();
-  const [target, recipe] = [canonicalJson(options.target), recipeOf(options)];
-  const runs = rows.map(toRun).filter((run) => {
-    const isSamePlace = run.totals.loaded > 0 && canonicalJson(run.options.target) === target;
-    return isSamePlace && recipeOf(run.options) !== recipe;
-  });
-  const { apiKey } = runs.length === 0 ? {} : await getRunSecrets(db, id);
-  const keys = await Promise.all(runs.map((run) => getRunSecrets(db, run.id)));
-  return runs.filter((_, index) => keys[index]?.['apiKey'] === apiKey);
-}
-
-/** What decides which event a record becomes. Which records are taken does not belong to it. */
-function recipeOf({ format, formatOptions, names, choice = {}, transform }: RunOptions): string {
-  const { time: _, events: __, sample: ___, ...changes } = choice;
-  return canonicalJson({ format, formatOptions, names, changes, transform: transform?.hash });
-}
-
-/** Records in pieces that were staged alike; where none is, in parts that the source says are the same. */
-function sharedRecords(own: readonly StoredPart[], others: readonly StoredPart[]): number {
-  const staged = new Set(others.flatMap(({ segments }) => segments.map(({ sha256 }) => sha256)));
-  const pieces = own.flatMap(({ segments }) => segments.filter(({ sha256 }) => staged.has(sha256)));
-  if (pieces.length > 0) return pieces.reduce((sum, { records }) => sum + records, 0);
-  const known = new Map(others.map((part) => [`${part.key}\n${part.identity ?? ''}`, recordsOf(part)]));
-  const same = own.filter(({ identity }) => identity !== undefined);
-  return same.reduce(
-    (sum, part) => sum + Math.min(recordsOf(part), known.get(`${part.key}\n${part.identity ?? ''}`) ?? 0),
-    0,
+  const there = await inPieces(ids, (piece) =>
+    db.selectFrom('import_runs').select('id').where('id', 'in', piece).where('state', '!=', 'undone').execute(),
   );
+  const removed = await inPieces(ids, (piece) =>
+    db
+      .selectFrom('import_loads')
+      .select('run_id as id')
+      .where('run_id', 'in', piece)
+      .where('removed_at', 'is not', null)
+      .execute(),
+  );
+  const stored = new Set([...there, ...removed].map(({ id }) => id));
+  return new Set(ids.filter((id) => !stored.has(id)));
 }
 
-function recordsOf({ segments }: StoredPart): number {
-  return segments.reduce((sum, { records }) => sum + records, 0);
+interface SharedMark {
+  readonly mark: string;
+  readonly run_id: string;
+  readonly records: number;
+}
+
+/**
+ * By run: records in pieces that were staged alike; where none is, in parts that the source says are the same. Of runs with the
+ * same place and another recipe.
+ */
+async function sharedRecords(
+  db: Queries,
+  { id, projectId, options }: CheckedRun['run'],
+  marks: Marks,
+): Promise<ReadonlyMap<string, number>> {
+  const { apiKey } = await getRunSecrets(db, id);
+  const [place, recipe] = [placeOf(options, apiKey), recipeOf(options)];
+  const find = (own: readonly string[]): Promise<SharedMark[]> =>
+    inPieces(own, (piece) =>
+      db
+        .selectFrom('import_load_marks as mark')
+        .innerJoin('import_loads as load', 'load.run_id', 'mark.run_id')
+        .select(['mark.mark', 'mark.run_id', 'mark.records'])
+        .where('mark.project_id', '=', projectId)
+        .where('mark.mark', 'in', piece)
+        .where('mark.run_id', '!=', id)
+        .where('load.place', '=', place)
+        .where('load.recipe', '!=', recipe)
+        .execute(),
+    );
+  const shared = new Map<string, number>();
+  const add = ({ run_id: run }: SharedMark, records: number): unknown =>
+    records > 0 && shared.set(run, (shared.get(run) ?? 0) + records);
+  for (const each of await find([...marks.pieces.keys()])) add(each, marks.pieces.get(each.mark) ?? 0);
+  const alike = new Set(shared.keys());
+  for (const each of await find([...marks.parts.keys()])) {
+    if (!alike.has(each.run_id)) add(each, Math.min(marks.parts.get(each.mark) ?? 0, Number(each.records)));
+  }
+  return shared;
+}
+
+interface LoadedRun {
+  readonly id: string;
+  readonly created_at: string;
+  readonly loaded: number;
+  readonly isRemoved: boolean;
+}
+
+/** Of these runs those of which something may be stored. */
+async function loadedRuns(db: Queries, ids: readonly string[]): Promise<LoadedRun[]> {
+  const rows = await inPieces(ids, (piece) =>
+    db
+      .selectFrom('import_loads as load')
+      .leftJoin('import_runs as run', 'run.id', 'load.run_id')
+      .select(['load.run_id', 'load.created_at', 'load.loaded', 'run.state', 'run.totals'])
+      .where('load.run_id', 'in', piece)
+      .execute(),
+  );
+  return rows.flatMap(({ run_id: id, created_at, loaded, state, totals }) => {
+    const count = totals === null ? Number(loaded) : (JSON.parse(totals) as RunTotals).loaded;
+    return state === 'undone' || count === 0 ? [] : [{ id, created_at, loaded: count, isRemoved: totals === null }];
+  });
 }
 
 type Expected = Readonly<Record<string, { readonly count: number; readonly checksum: string }>>;

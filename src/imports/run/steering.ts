@@ -11,7 +11,8 @@ import type { JsonObject } from '../../base/json.ts';
 import type { PluginRegistry } from '../../plugins/plugin-registry.ts';
 import { refuseSettings } from './refuse-settings.ts';
 import { resumeChangesOf } from './resume-changes.ts';
-import { createRun, getRunSecrets, listRuns } from './run-store.ts';
+import { latestOpenRun, latestRun, latestRunFor, type RunsOf } from './latest-runs.ts';
+import { createRun, getRunSecrets } from './run-store.ts';
 import { refuseReplace } from './refuse-replace.ts';
 import {
   cancelRun,
@@ -39,9 +40,6 @@ export interface SteeredJob {
 
 export type ImportJob = keyof typeof importRunJobs;
 
-/** Runs of a config that are looked at when one is to be steered; older ones are steered by their id. */
-const latestMax = 20;
-
 /**
  * Does what a job of an import source asks for; false: the config has no import source, a runner does the job.
  * @throws ApiError when the settings cannot work, or no run of the config is in a state for it
@@ -68,25 +66,22 @@ async function steerRun(source: ImportSourcePlugin, job: SteeredJob): Promise<Ru
   const { tx, config, payload, now } = job;
   const type = importJob(job.type);
   if (payload['replace'] !== undefined) throw new ApiError('invalid_input', replaceElsewhere, { attr: 'job__payload' });
-  const { runs } = await listRuns(
-    tx,
-    { projectId: config.projectId, configId: config.id },
-    { limit: latestMax, offset: 0 },
-  );
+  const of = { projectId: config.projectId, configId: config.id };
+  const latest = async (action: Steered): Promise<string> => (await requireRunFor(tx, of, action)).id;
   switch (type) {
     case 'run':
     case 'check':
       return (
-        (await goOn(tx, runs, type, payload)) ?? startRun(source, { tx, config, payload: lastOf(type, payload), now })
+        (await goOn(tx, of, type, payload)) ?? startRun(source, { tx, config, payload: lastOf(type, payload), now })
       );
     case 'pause':
-      return guarded(() => pauseRun(tx, latest(runs, 'pause').id));
+      return guarded(async () => pauseRun(tx, await latest('pause')));
     case 'resume':
-      return guarded(() => resumeRun(tx, latest(runs, 'resume').id, resumeChangesOf(payload)));
+      return guarded(async () => resumeRun(tx, await latest('resume'), resumeChangesOf(payload)));
     case 'cancel':
-      return guarded(() => cancelRun(tx, latest(runs, 'cancel').id, now));
+      return guarded(async () => cancelRun(tx, await latest('cancel'), now));
     case 'verify':
-      return guarded(() => verifyAgain(tx, latest(runs, 'verify').id));
+      return guarded(async () => verifyAgain(tx, await latest('verify')));
   }
 }
 
@@ -108,14 +103,9 @@ function lastOf(type: 'run' | 'check', payload: JsonObject): JsonObject {
  * The run that is there, if the job means it: one that goes on already, or that was paused or failed. Asked for with a range or
  * a limit of its own, it is another run, which has to wait until nobody works on this one.
  */
-async function goOn(
-  tx: Queries,
-  runs: readonly Run[],
-  type: 'run' | 'check',
-  payload: JsonObject,
-): Promise<Run | undefined> {
-  const open = runs.find(({ state }) => ['queued', 'running', 'paused', 'failed'].includes(state));
-  if (open === undefined) return type === 'run' ? loadChecked(tx, runs[0], payload) : undefined;
+async function goOn(tx: Queries, of: RunsOf, type: 'run' | 'check', payload: JsonObject): Promise<Run | undefined> {
+  const open = await latestOpenRun(tx, of);
+  if (open === undefined) return type === 'run' ? loadChecked(tx, await latestRun(tx, of), payload) : undefined;
   const isOwn = Object.keys(payload).some((key) => !resumable.has(key));
   const isWorked = open.state === 'queued' || open.state === 'running';
   if (isOwn && isWorked) {
@@ -136,10 +126,13 @@ async function loadChecked(tx: Queries, run: Run | undefined, payload: JsonObjec
   return guarded(() => resumeRun(tx, run.id, resumeChangesOf(payload)));
 }
 
-function latest(runs: readonly Run[], action: RunAction): Run {
-  const found = runs.find((run) => allowedActions(run).includes(action));
+/** An undo is asked for by the id of a run. */
+type Steered = Exclude<RunAction, 'undo'>;
+
+async function requireRunFor(tx: Queries, of: RunsOf, action: Steered): Promise<Run> {
+  const found = await latestRunFor(tx, of, action);
   if (found !== undefined) return found;
-  const [newest] = runs;
+  const newest = await latestRun(tx, of);
   const there = newest === undefined ? 'it has no runs' : `its latest run is ${newest.state}`;
   throw new ApiError('conflict', `Expected a run of this config for which "${action}" is possible; ${there}.`);
 }

@@ -1,6 +1,6 @@
 import { createPick, exactValue } from '../../../test/support/exact-values.ts';
 import { parseExactValues } from '../../base/exact-json.ts';
-import { canonicalJson } from '../formats/canonical-json.ts';
+import { canonicalJson } from '../../base/canonical-json.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { SourceError, SourceWaitError, type ResolveHost, type Source } from '../source.ts';
 import { OutboundError } from '../../outbound/outbound.ts';

@@ -1,5 +1,5 @@
 import { isObject } from '../../../base/json.ts';
-import { canonicalJson } from '../canonical-json.ts';
+import { canonicalJson } from '../../../base/canonical-json.ts';
 import type { EventWriter } from '../event-writer.ts';
 import type { Contents } from '../reader-memory.ts';
 import { idOf, setMember, type Json, type Properties } from '../read-values.ts';

@@ -1,5 +1,5 @@
 import { isObject } from '../../../base/json.ts';
-import { canonicalJson } from '../canonical-json.ts';
+import { canonicalJson } from '../../../base/canonical-json.ts';
 import { createEventWriter, imported, leftOut, skipped, unreadable, type EventWriter } from '../event-writer.ts';
 import type { Format, NameTable, RecordReader } from '../format.ts';
 import { personId } from '../person-id.ts';

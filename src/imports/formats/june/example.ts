@@ -1,4 +1,4 @@
-import { canonicalJson } from '../canonical-json.ts';
+import { canonicalJson } from '../../../base/canonical-json.ts';
 import { fastId } from '../derived-uuids.ts';
 import type { Format } from '../format.ts';
 import { importedEvents } from '../imported-events.ts';

@@ -1,7 +1,7 @@
 import { isObject } from '../../../base/json.ts';
 import { isUuid } from '../derived-uuids.ts';
 import { createEventWriter, imported, leftOut, unreadable, type EventWriter } from '../event-writer.ts';
-import { canonicalJson } from '../canonical-json.ts';
+import { canonicalJson } from '../../../base/canonical-json.ts';
 import type { Format, NameTable, RecordReader, RecordResult } from '../format.ts';
 import { juneExample } from './example.ts';
 import { personId } from '../person-id.ts';

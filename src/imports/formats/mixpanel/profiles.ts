@@ -1,5 +1,5 @@
 import { isObject } from '../../../base/json.ts';
-import { canonicalJson } from '../canonical-json.ts';
+import { canonicalJson } from '../../../base/canonical-json.ts';
 import { imported, unreadable, type EventWriter } from '../event-writer.ts';
 import { FormatOptionsError, type FormatOptions, type NameTable, type RecordResult } from '../format.ts';
 import { plainIdOf } from './ids.ts';

@@ -1,5 +1,5 @@
 import { isObject } from '../../../base/json.ts';
-import { canonicalJson } from '../canonical-json.ts';
+import { canonicalJson } from '../../../base/canonical-json.ts';
 import { isUuid } from '../derived-uuids.ts';
 import { createEventWriter, imported, leftOut, skipped, unreadable, type EventWriter } from '../event-writer.ts';
 import type { Format, NameTable, RecordReader, RecordResult } from '../format.ts';

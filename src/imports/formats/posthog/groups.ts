@@ -1,4 +1,4 @@
-import { canonicalJson } from '../canonical-json.ts';
+import { canonicalJson } from '../../../base/canonical-json.ts';
 import { unreadable, imported, type EventWriter } from '../event-writer.ts';
 import { FormatOptionsError, type RecordResult } from '../format.ts';
 import { idOf, kindOf, objectOfJson, type Json } from '../read-values.ts';

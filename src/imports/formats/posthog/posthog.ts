@@ -1,6 +1,6 @@
 import { createReaderMemory, type Links } from '../reader-memory.ts';
 import { isObject } from '../../../base/json.ts';
-import { canonicalJson } from '../canonical-json.ts';
+import { canonicalJson } from '../../../base/canonical-json.ts';
 import { isUuid } from '../derived-uuids.ts';
 import { createEventWriter, imported, leftOut, unreadable, type EventWriter } from '../event-writer.ts';
 import type { Format, FormatOptions, NameTable, RecordReader, RecordResult } from '../format.ts';

@@ -61,7 +61,10 @@ function unclearReplace(
   { replace, replaced }: LoadConditions,
   words: AdviceWords,
 ): readonly string[] {
-  if (replace !== true || replaced !== undefined || same.length === 1) return [];
+  if (replace === undefined || replaced !== undefined) return [];
+  const removed = same.find(({ run, removed: isRemoved }) => isRemoved && (replace === true || replace.includes(run)));
+  if (removed !== undefined) return [`${removedSentence(removed)} To load these beside them, ${words.again}.`];
+  if (replace !== true || same.length === 1) return [];
   if (same.length === 0) {
     const how = words.replace === undefined ? '' : ` If you know the run, ${words.replace(['ID of the run'])}.`;
     return [`No earlier run made other events of these records, so it is not clear what to replace.${how}`];
@@ -74,18 +77,22 @@ function unclearReplace(
 }
 
 /** What an earlier run made of the same records, with the numbers. */
-export function sameRecordsSentence({ run, created_at: at, records, loaded, again }: SameRecords): string {
+export function sameRecordsSentence({ run, created_at: at, records, loaded, again, removed }: SameRecords): string {
   const made =
     `Run ${run} of ${at.slice(0, 16).replace('T', ' ')} UTC has ${records} of the same records and loaded ${loaded} events, made of ` +
     'them with other names, options, choices or code';
   return again === 0
     ? `${made}; the ids are the same, so what it loaded stays as it is, and this run does not change it.`
-    : `${made}; ${again} events of this run would be stored beside them.`;
+    : `${made}; ${removed ? 'up to ' : ''}${again} events of this run would be stored beside them.`;
+}
+
+function removedSentence({ run, loaded }: SameRecords): string {
+  return `Run ${run} is removed, as old runs of schedules are: the ${loaded} events that it loaded cannot be taken back.`;
 }
 
 function storedAgain(same: SameRecords, { kind }: RunOptions['target'], { replace, undo, again }: AdviceWords): string {
   const instead =
-    kind !== 'project' || replace === undefined || undo === undefined
+    same.removed || kind !== 'project' || replace === undefined || undo === undefined
       ? ''
       : `To take back that one and load these in its place, ${replace([same.run])}; ${undo(same.run)} only takes it back. `;
   return `${sameRecordsSentence(same)} ${instead}To load these beside them, ${again}.`;

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../../../base/clock.ts';
 import type { Failpoint } from '../../../base/failpoint.ts';
 import type { Metadata } from '../../../metadata/database.ts';
+import { findRemovedRun } from '../../../metadata/import-loads.ts';
 import type { AdviceWords } from '../../run/advice-words.ts';
 import { RunFailedError, type LeasedRun, type RunStage } from '../../run/leased-run.ts';
 import { recordReplacement } from '../../run/record-replacement.ts';
@@ -97,7 +98,8 @@ async function takeBack(replacing: Replacing, id: string): Promise<void> {
   for (;;) {
     leased.signal.throwIfAborted();
     const run = await getRun(db, id, leased.run);
-    if (run === undefined || run.state === 'undone') return;
+    if (run?.state === 'undone') return;
+    if (run === undefined) return assertGone(replacing, id);
     if (run.stage === 'undo' && run.state === 'failed') {
       tries += 1;
       if (tries > 1) throw new RunFailedError(`run ${id} could not be taken back: ${run.reason}; then ${words.goOn}`);
@@ -112,6 +114,15 @@ async function takeBack(replacing: Replacing, id: string): Promise<void> {
     } else leased.waiting({ reason: waitingFor(run) });
     await delay(lookMs, undefined, { signal: leased.signal });
   }
+}
+
+/** What a removed run stored is there for good; another one is gone with its project. */
+async function assertGone({ db, leased, words }: Replacing, id: string): Promise<void> {
+  if ((await findRemovedRun(db, id, leased.run)) === undefined) return;
+  throw new RunFailedError(
+    `expected run ${id}, which this one replaces, to be there, got one that is removed, as old runs of schedules are: what it ` +
+      `loaded cannot be taken back; to load beside it, ${words.again}`,
+  );
 }
 
 function waitingFor({ id, state, stage }: Run): string {

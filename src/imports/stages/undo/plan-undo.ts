@@ -10,7 +10,7 @@ import {
 } from '../../../eventstore/run-rows.ts';
 import type { StoreReader } from '../../../eventstore/eventstore.ts';
 import type { Queries } from '../../../metadata/queries.ts';
-import { otherRuns } from '../../run/other-runs.ts';
+import { otherRuns, type OtherRuns } from '../../run/other-runs.ts';
 import type { OtherRun, UndoPlan } from '../../run/results.ts';
 import type { Run } from '../../run/run.ts';
 
@@ -87,7 +87,7 @@ export async function readStored(
       distinct_ids: ids.count,
       groups: groups.size,
       group_types: [...types].sort(),
-      other_runs: others,
+      other_runs: others.runs,
       exceptions: exceptionsOf(others),
     },
   };
@@ -103,13 +103,24 @@ function totals(cells: readonly RunCell[], keyOf: (cell: RunCell) => string): Re
   return Object.fromEntries(counts);
 }
 
-function exceptionsOf(others: readonly OtherRun[]): string[] {
-  const of = (what: OtherRun['what']): readonly OtherRun[] => others.filter((other) => other.what === what);
-  const gone = of('not_staged').map(
-    ({ id }) =>
-      `What run ${id} staged is removed: events that it and this run both had, and of which the store kept this run's, are missing afterwards.`,
+const namedMax = 20;
+
+function exceptionsOf({ runs, moreNotStaged }: OtherRuns): string[] {
+  const of = (what: OtherRun['what']): readonly OtherRun[] => runs.filter((other) => other.what === what);
+  const gone = of('not_staged');
+  const more = gone.length + moreNotStaged - namedMax;
+  return [
+    ...gone.slice(0, namedMax).map(notStagedException),
+    ...(more > 0 ? [`The same holds for what ${more} other runs, older ones, staged.`] : []),
+    ...of('not_complete').map(incompleteException),
+  ];
+}
+
+function notStagedException({ id }: OtherRun): string {
+  return (
+    `What run ${id} staged is removed: events that it and this run both had, and of which the store kept this run's, are missing ` +
+    'afterwards.'
   );
-  return [...gone, ...of('not_complete').map(incompleteException)];
 }
 
 /** Of a run that has not loaded again what it had in common with the undone one. */

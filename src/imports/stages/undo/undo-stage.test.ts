@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { countRunRows } from '../../../eventstore/run-rows.ts';
+import { rememberLoad } from '../../../metadata/import-loads.ts';
 import { createProject } from '../../../metadata/projects.ts';
 import { createLog } from '../../../telemetry/log.ts';
 import { tempChdb, type TempChdb } from '../../../../test/support/chdb.ts';
@@ -203,6 +204,17 @@ describe('undo of an import run', () => {
     const load = { stage: 'load', partsDone: 0, done: 0, bytes: 0, rate: 0 };
     const common = { progress: JSON.stringify({ load }), totals: JSON.stringify({ duplicates: 1 }) };
     await db.updateTable('import_runs').set(common).where('id', '=', 'run-c').execute();
+    const counts = { events: 0, bytes: 0, duplicates: 1, frames: 0, frames_loaded: 0, accepted: 0, rejected: 0 };
+    const day = {
+      run_id: 'run-c',
+      project_id: projectId,
+      day: '1999-01-01',
+      ...counts,
+      verified: 1,
+      expected: '{}',
+    } as const;
+    await db.insertInto('import_days').values(day).execute();
+    await rememberLoad(db, 'run-c');
     const fails = async (): Promise<void> => {
       while ((await getRun(db, 'run-c'))?.state !== 'queued') await delay(10);
       await db.updateTable('import_runs').set({ state: 'failed' }).where('id', '=', 'run-c').execute();

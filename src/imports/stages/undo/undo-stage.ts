@@ -14,9 +14,9 @@ import {
 } from '../../../metadata/profile-rebuilds.ts';
 import { RunFailedError, type LeasedRun, type RunStage } from '../../run/leased-run.ts';
 import { getRun } from '../../run/run-store.ts';
-import { otherRuns } from '../../run/other-runs.ts';
+import { runAtWork } from '../../run/other-runs.ts';
 import type { UndoCell, UndoPlan, UndoResult } from '../../run/results.ts';
-import { retryRejected, RunTransitionError } from '../../run/run-transitions.ts';
+import { retryRejected, RunMissingError, RunTransitionError } from '../../run/run-transitions.ts';
 import type { Staging } from '../../staging.ts';
 import { TargetWaitError, type Target } from '../../target.ts';
 import { incompleteException, readStored, type ConcernedSink } from './plan-undo.ts';
@@ -129,9 +129,9 @@ function keysInto({ db, leased }: Undo): ConcernedSink {
 async function untilAlone({ db, leased, lookMs }: Undo): Promise<void> {
   const days = new Set((await leased.days()).map(({ day }) => day));
   for (;;) {
-    const other = (await otherRuns(db, leased.run, days)).find(({ what }) => what === 'at_work');
+    const other = await runAtWork(db, leased.run, days);
     if (other === undefined) return leased.waiting(null);
-    leased.waiting({ reason: `run ${other.id} loads events of the same days; the undo begins when it is done` });
+    leased.waiting({ reason: `run ${other} loads events of the same days; the undo begins when it is done` });
     await delay(lookMs, undefined, { signal: leased.signal });
   }
 }
@@ -180,8 +180,8 @@ async function loadOthersAgain({ db, leased }: Undo, detail: UndoDetail): Promis
         await retryRejected(tx, id);
         told.push(id);
       } catch (error) {
-        // Somebody else has steered it meanwhile: it loads anew, or is taken back itself.
-        if (!(error instanceof RunTransitionError)) throw error;
+        // Somebody else has steered it meanwhile: it loads anew, is taken back itself, or was removed.
+        if (!(error instanceof RunTransitionError || error instanceof RunMissingError)) throw error;
       }
     }
     await saveRebuild(tx, leased.run.id, { detail: { ...detail, loadedAgain: told } });

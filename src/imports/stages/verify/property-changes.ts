@@ -1,6 +1,6 @@
 import { parseExactValues } from '../../../base/exact-json.ts';
 import { isObject } from '../../../base/json.ts';
-import { canonicalJson } from '../../formats/canonical-json.ts';
+import { canonicalJson } from '../../../base/canonical-json.ts';
 
 const changesMax = 5;
 const valueCharsMax = 120;

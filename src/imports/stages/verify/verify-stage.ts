@@ -239,6 +239,7 @@ function createProgress(
   let partsDone = 0;
   let done = 0;
   let found = 0;
+  let before = 0;
   let bytes = 0;
   let lastProgressAt: number | undefined;
   const show = (finishedAt?: number): void =>
@@ -256,7 +257,7 @@ function createProgress(
         ...(lastProgressAt === undefined ? {} : { lastProgressAt }),
         ...(finishedAt === undefined ? {} : { finishedAt }),
       },
-      { verified: found },
+      { verified: found, stored_before: before },
     );
   return {
     show: () => show(),
@@ -266,6 +267,7 @@ function createProgress(
       partsDone += 1;
       done += day.expected;
       found += day.found;
+      before += sum(day.byOthers.values());
       lastProgressAt = clock.now();
       rate.add(day.expected);
       show();

@@ -1,6 +1,6 @@
-import { canonicalDecimal } from '../../base/decimals.ts';
-import { exactNumber } from '../../base/exact-json.ts';
-import { isObject } from '../../base/json.ts';
+import { canonicalDecimal } from './decimals.ts';
+import { exactNumber } from './exact-json.ts';
+import { isObject } from './json.ts';
 
 /** The same text for the same value whatever the order of its members and the spelling of its numbers. For values whose depth has been checked. */
 export function canonicalJson(value: unknown): string {
