@@ -21,7 +21,9 @@ const names =
   device_type language platform country region 1 007 __proto__ constructor tags price plan $new mp_new
   $distinct_id_before_identity elements person_id person_properties ip total seats $browser token
   event_time event_type groups group_properties user_id _airbyte_emitted_at initial_referrer
-  type messageId userId anonymousId context traits category title utm_source url $ip $anon_distinct_id request_ip`
+  event_timestamp event_params user_pseudo_id user_properties batch_event_index batch_page_id stream_id items device
+  device.category properties.time properties.$set user_ltv user_first_touch_timestamp key value string_value int_value
+  double_value page_location type messageId userId anonymousId context traits category title utm_source url $ip $anon_distinct_id request_ip`
     .trim()
     .split(/\s+/);
 
@@ -33,10 +35,22 @@ const values = [
   `"track" "page" "screen" "2021-01-01T00:00:00.120Z" "2021-01-01T00:00:00.123000Z" "Tablet" "tablet" "de" "De" "Peru" "xx" "2021-01-01T00:00:00Z" "2021-02-29T00:00:00Z" "2021-06-30T23:59:60Z" "2021-01-01"`,
   `"2021-01-01T10:00:00.1234567Z" "2021-01-01T10:00:00+00:00" "2021-01-01T10:00:00+02:00" "1609459200" "https://a.example"`,
   `"https://a.example/b?c#d" "HTTP://A.example/x" "http://u:p@h:8/p" "about:blank" "https://" [] {} [1,"b",null]`,
+  `1609459200123456.5 "1609459200123456" "007" "-0" "(not\u0020set)" "17" [{"item_id":"a","item_params":[{"key":"s","value":{"int_value":"4"}}]}]`,
+  `[{"key":"a","value":{"string_value":"x"}}] [{"key":"a","value":{"int_value":"12","double_value":1.5}},{"key":"page_title","value":{"string_value":null}}]`,
+  `[{"key":"a","value":null}] [{"value":{"string_value":"x"},"key":"a"}] [{"key":"a","value":3}] [{"key":"1","value":{"int_value":"9223372036854775807"}}]`,
+  `{"revenue":1.5,"currency":"(not"} {"string_value":"x","int_value":null} {"int_value":"0.10"} {"float_value":"true"} {"string_value":"(not"}`,
   `{"a":{"b":[1]}} {"b":1,"a":2,"b":3} {"2":1,"1":2} {"__proto__":1}`,
 ]
   .flatMap((line) => line.split(' '))
-  .concat(['" "', '" padded "', '"2021-12-31 23:59:59.123456"', '[1, 2]', '{"a" :1}', `"${'x'.repeat(201)}"`])
+  .concat([
+    '" "',
+    '" padded "',
+    '"2021-12-31 23:59:59.123456"',
+    '[1, 2]',
+    '{"a" :1}',
+    '"(not set)"',
+    `"${'x'.repeat(201)}"`,
+  ])
   .concat([`"${'é'.repeat(300)}"`, `${'['.repeat(40)}${']'.repeat(40)}`, `"${'y'.repeat(2000)}"`]);
 
 export const damages: fc.Arbitrary<Damage> = fc.record({

@@ -22,8 +22,8 @@ export interface PlainTable {
   readonly uuid: PlainUuid;
   /** What becomes of the other members, in the order in which it stands in the properties. A property that comes twice is odd. */
   readonly properties: readonly PlainStep[];
-  /** Objects that say something of the person. A later one takes the place of what an earlier one says. */
-  readonly person?: readonly PersonBag[];
+  /** What says something of the person. A later one takes the place of what an earlier one says. */
+  readonly person?: readonly PersonStep[];
   /** Members of the record that become nothing. Others of which the table does not speak are odd. */
   readonly silent?: ReadonlySet<string>;
   /** Members of the record that are odd, though an object takes all of them. */
@@ -43,9 +43,13 @@ export interface PlainTime {
   readonly zone: Zone;
   /** Of numbers; undefined: they are odd. */
   readonly numbers: Zone | undefined;
+  /** What numbers count, and texts of digits, too; all other texts are odd. */
+  readonly unit?: PlainUnit;
   /** Texts stay as they are: what would be written otherwise is odd. */
   readonly isKept?: true;
 }
+
+export type PlainUnit = 's' | 'ms' | 'us';
 
 /** Whom an event belongs to. `values` are those of the members, undefined where there is none; the same ones have the same answer. */
 export interface PlainIds {
@@ -73,10 +77,21 @@ export type PlainUuid =
       readonly namespace: Uint8Array;
       /** The same text again has a UUID of its own, of the text and its number; undefined: it has the same UUID. */
       readonly occurrences?: IdCounter;
-    };
+    }
+  /** The same of a text that is put together from these parts, in this order. */
+  | { readonly is: 'parts'; readonly namespace: Uint8Array; readonly parts: readonly PlainIdPart[] };
+
+/** A text as it stands here; or the id at a path: a text that is not blank, a whole number, or nothing. */
+export type PlainIdPart =
+  | { readonly text: string }
+  /** `isNeeded`: a record without it is odd. */
+  | { readonly path: string; readonly isNeeded?: true };
 
 /** `ids`, `person` and `$set` stand for the properties of PlainIdentity, for what addPersonOfEvent adds, and for `person` alone. */
-export type PlainStep = PlainBag | PlainMembers | PlainDerived | 'ids' | 'person' | '$set';
+export type PlainStep = PlainList | PlainDerived | 'ids' | 'person' | '$set';
+
+/** What becomes properties one after the other. */
+export type PlainList = PlainBag | PlainMembers | PlainPairs;
 
 /** An object whose members become properties. */
 export interface PlainBag {
@@ -92,13 +107,26 @@ export interface PlainBag {
   readonly isNeeded?: true;
   /** Its members take the place of what stands before it under the same names. */
   readonly wins?: true;
+  /** Of the record: paths of objects that are taken apart where they stand, `geo.city` as `geo_city`; other objects are odd. */
+  readonly apart?: readonly string[];
 }
 
-export interface PersonBag extends PlainBag {
-  readonly into: '$set' | '$set_once';
-  /** Which of the properties are for this one; left out: all that no other one before it has taken. */
-  readonly takes?: (name: string) => boolean;
+/** A list of pairs `{"key": "plan", "value": {"string_value": "pro"}}`, as BigQuery has them, each a property. */
+export interface PlainPairs {
+  /** Path of the list. */
+  readonly pairs: string;
+  /** Property of each key; null: none. Others keep their names. */
+  readonly names: Names;
+  readonly nothing?: readonly unknown[];
+  /** A record without the list is odd. */
+  readonly isNeeded?: true;
 }
+
+export type PersonStep = (PlainList | PlainDerived) & {
+  readonly into: '$set' | '$set_once';
+  /** Which properties of an object are for this one; left out: all that no other one before it has taken. */
+  readonly takes?: (name: string) => boolean;
+};
 
 /** Members that become properties one by one. */
 export interface PlainMembers {

@@ -1,14 +1,15 @@
-import { isObject } from '../../../base/json.ts';
-import { canonicalJson } from '../../../base/canonical-json.ts';
 import { createEventWriter, imported, leftOut, skipped, unreadable, type EventWriter } from '../event-writer.ts';
 import type { Format, NameTable, RecordReader } from '../format.ts';
 import { personId } from '../person-id.ts';
+import { withPlain } from '../plain-table.ts';
 import { readObjects } from '../read-objects.ts';
 import { readOptions } from '../read-options.ts';
 import { timeOfEpoch } from '../read-times.ts';
-import { asNumber, firstId, idOf, kindOf, listOf, objectOf, setMember } from '../read-values.ts';
-import type { Json, Properties } from '../read-values.ts';
+import { kindOf, listOf, type Json, type Properties } from '../read-values.ts';
 import { ga4Example } from './example.ts';
+import { ga4Plain } from './plain.ts';
+import { idOfRow } from './row-id.ts';
+import { addItems, addLifetime, putFlattened, putParameter, readApart } from './row-values.ts';
 import { exportedRow } from './warehouse.ts';
 
 const slug = 'ga4';
@@ -89,25 +90,12 @@ export const ga4: Format = {
   example: ga4Example,
   createReader: (given, names, memory) => {
     const options = readOptions(slug, ga4.options, given);
-    return createReader(createEventWriter(slug, names, memory), options['without_user'] === 'anonymous');
+    return createReader(createEventWriter(slug, names, memory), names, options['without_user'] === 'anonymous');
   },
 };
 
-/** Members of a row that are no properties as they stand. */
-const readApart = new Set(
-  [
-    'event_name',
-    'event_params',
-    'event_timestamp',
-    'items',
-    'user_first_touch_timestamp',
-    'user_id',
-    'user_ltv',
-  ].concat(['user_properties', 'user_pseudo_id']),
-);
-
-function createReader(writer: EventWriter, importAnonymous: boolean): RecordReader {
-  return readObjects((record) => {
+function createReader(writer: EventWriter, names: NameTable, importAnonymous: boolean): RecordReader {
+  const read = readObjects((record) => {
     const row = exportedRow(record);
     const sourceName = row['event_name'];
     if (typeof sourceName !== 'string' || sourceName === '') {
@@ -131,24 +119,7 @@ function createReader(writer: EventWriter, importAnonymous: boolean): RecordRead
     const identify = user !== undefined && device !== undefined ? writer.identify(user, device, timestamp) : [];
     return imported([...identify, writer.event(uuid, event, distinctId, timestamp, properties)]);
   });
-}
-
-/** Google sends nothing twice under one place in a batch; without a place two equal rows are two events. */
-function idOfRow(writer: EventWriter, row: Json, record: Json): string {
-  const key = [
-    'event',
-    ...['stream_id', 'user_pseudo_id', 'user_id', 'event_timestamp', 'event_name', 'event_bundle_sequence_id'].map(
-      (column) => idOf(row[column]) ?? '',
-    ),
-  ];
-  const place = idOf(row['batch_event_index']);
-  if (place !== undefined) {
-    return writer.id(...key, firstId(row['batch_page_id']) ?? '', firstId(row['batch_ordering_id']) ?? '', place);
-  }
-  // A flattened row has its parameters in columns, as many as there are.
-  const parameters = row['event_params'] ?? (row === record ? null : row);
-  const content = canonicalJson([parameters, row['items'] ?? null]);
-  return writer.countedId(...key, content);
+  return withPlain(read, ga4Plain(writer, names));
 }
 
 function propertiesOf(writer: EventWriter, row: Json): Properties {
@@ -157,53 +128,10 @@ function propertiesOf(writer: EventWriter, row: Json): Properties {
     if (!readApart.has(column)) putFlattened(writer, properties, column, row[column], 4);
   }
   for (const each of listOf(row['event_params'])) putParameter(properties, each, writer.put);
-  const items = listOf(row['items']).filter(isObject).map(itemOf);
-  if (items.length > 0) writer.put(properties, 'items', items);
+  addItems(writer, properties, row['items']);
   const person: Properties = {};
   for (const each of listOf(row['user_properties'])) putParameter(person, each, writer.putPerson);
-  const firstTouch = timeOfEpoch(row['user_first_touch_timestamp'], 'us');
-  writer.putPerson(person, 'user_first_touch_timestamp', firstTouch);
-  for (const [key, value] of Object.entries(objectOf(row['user_ltv']))) {
-    if (isSet(value)) writer.putPerson(person, `user_ltv_${key}`, asNumber(value));
-  }
+  addLifetime(writer, person, row['user_first_touch_timestamp'], row['user_ltv']);
   if (Object.keys(person).length > 0) properties['$set'] = person;
   return properties;
-}
-
-/** `geo: {country}` as `geo_country`. Lists, and what lies deeper than four levels, stay as they are. */
-function putFlattened(writer: EventWriter, target: Properties, name: string, value: unknown, levels: number): void {
-  if (isObject(value) && levels > 0) {
-    for (const key of Object.keys(value)) putFlattened(writer, target, `${name}_${key}`, value[key], levels - 1);
-  } else if (isSet(value) && !(Array.isArray(value) && value.length === 0)) writer.put(target, name, value);
-}
-
-function putParameter(target: Properties, parameter: unknown, put: EventWriter['put']): void {
-  if (!isObject(parameter) || typeof parameter['key'] !== 'string') return;
-  const value = valueOf(parameter['value']);
-  if (isSet(value)) put(target, parameter['key'], value);
-}
-
-/** The one of `string_value`, `int_value`, `float_value` and `double_value` that is there; JSON exports write integers as text. */
-function valueOf(value: unknown): unknown {
-  if (!isObject(value)) return value;
-  const text = value['string_value'];
-  if (text !== undefined && text !== null) return text;
-  for (const type of ['int_value', 'double_value', 'float_value']) {
-    const number = value[type];
-    if (number !== undefined && number !== null) return asNumber(number);
-  }
-  return undefined;
-}
-
-function itemOf(item: Json): Properties {
-  const read: Properties = {};
-  for (const key of Object.keys(item)) {
-    if (key !== 'item_params' && isSet(item[key])) setMember(read, key, item[key]);
-  }
-  for (const each of listOf(item['item_params'])) putParameter(read, each, setMember);
-  return read;
-}
-
-function isSet(value: unknown): boolean {
-  return value !== undefined && value !== null && value !== '' && value !== '(not set)' && value !== '(not provided)';
 }

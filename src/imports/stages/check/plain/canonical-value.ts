@@ -63,7 +63,7 @@ function textEnd(json: Buffer, from: number): number {
  * 9 · 10^15, as times in microseconds are), no exponent, no zeros without need, and
  * not so small that it would get an exponent.
  */
-function numberEnd(json: Buffer, from: number): number {
+export function numberEnd(json: Buffer, from: number): number {
   const first = json[from] === minus ? from + 1 : from;
   let at = first;
   while (isDigit(json[at])) at += 1;

@@ -1,14 +1,16 @@
 import { currentProperties, initialProperties } from '../../../formats/add-person-of-event.ts';
-import type { PlainBag, PlainMembers, PlainStep, PlainTable } from '../../../formats/plain-table.ts';
+import type { PlainBag, PlainDerived, PlainList, PlainMembers, PlainTable } from '../../../formats/plain-table.ts';
 import { settledTexts } from '../../../formats/settle-properties.ts';
 import type { UnmappedNames } from '../find-unmapped.ts';
-import { createKeyTable, oddKey, type KeyMeaning, type KeyTable } from './key-table.ts';
+import { createKeyTable, isOddKey, oddKey, type KeyMeaning, type KeyTable } from './key-table.ts';
 import { createNameNumbers, type NameNumbers } from './name-numbers.ts';
 
 /** A table with numbers in the place of names. */
 export interface CompiledTable {
   /** Those whose members are looked at; the record comes first. */
   readonly objects: readonly CompiledObject[];
+  /** Lists of pairs. */
+  readonly pairs: readonly CompiledPairs[];
   /** What is written of a record in pieces: of the steps of the table in their order, then of what is said of the person. */
   readonly lists: readonly CompiledList[];
   readonly names: NameNumbers;
@@ -27,6 +29,11 @@ export interface CompiledTable {
 export interface CompiledObject {
   readonly keys: KeyTable;
   readonly mayBeText: boolean;
+  readonly isNeeded: boolean;
+}
+
+export interface CompiledPairs {
+  readonly keys: KeyTable;
   readonly isNeeded: boolean;
 }
 
@@ -69,17 +76,26 @@ export const checkedProperties = {
   profile: '$process_person_profile',
 } as const;
 
-/** Of steps; undefined: nothing is gathered for this one. */
-export function isListed(step: PlainStep): step is PlainBag | PlainMembers {
+/** Of steps; false: nothing is gathered for this one. */
+export function isListed<Step extends object>(step: Step | string): step is Exclude<Step, PlainDerived> {
   return typeof step === 'object' && !('make' in step);
 }
 
+/** What a reader may give a property as it likes, but not without looking: they are odd in a fragment. */
+export function isOddInFragment(target: Target, name: string): boolean {
+  return (
+    isOddName(target, name) ||
+    isOddKey(name) ||
+    (target === 'properties' && (name === checkedProperties.noGeoip || name === checkedProperties.profile))
+  );
+}
+
 export function compileTable(table: PlainTable, unmapped: UnmappedNames): CompiledTable {
-  const derived = table.properties.filter((step) => typeof step === 'object' && 'make' in step);
+  const derived = [...table.properties, ...(table.person ?? [])].filter(isDerived);
   const members = numbered([
     ...table.event,
     table.time.path,
-    table.uuid.path,
+    ...pathsOfUuid(table.uuid),
     ...table.ids.paths,
     ...derived.flatMap(({ of, from }) => (of === 'members' ? from : [])),
   ]);
@@ -113,13 +129,14 @@ export function compileTable(table: PlainTable, unmapped: UnmappedNames): Compil
   const compiled = { table, sources, members, names, outputOf };
   return {
     objects: objectsOf(compiled),
+    pairs: pairsOf(compiled),
     lists: sources.map(({ step, target, wins }) => ({
       target,
       wins,
       areTexts: 'members' in step && step.areTexts === true,
       areNeeded: 'members' in step && step.areNeeded === true,
       only: 'members' in step ? onlyOf(step, members) : undefined,
-      fields: 'bag' in step ? undefined : Object.keys(step.members).map((name) => fieldOf(name, step, target)),
+      fields: 'members' in step ? Object.keys(step.members).map((name) => fieldOf(name, step, target)) : undefined,
     })),
     names,
     isSettled: table.isSettled === true,
@@ -131,13 +148,21 @@ export function compileTable(table: PlainTable, unmapped: UnmappedNames): Compil
   };
 }
 
+function isDerived(step: PlainTable['properties'][number]): step is PlainDerived {
+  return typeof step === 'object' && 'make' in step;
+}
+
+function pathsOfUuid(uuid: PlainTable['uuid']): readonly string[] {
+  return uuid.is === 'parts' ? uuid.parts.flatMap((part) => ('path' in part ? [part.path] : [])) : [uuid.path];
+}
+
 function onlyOf({ only }: PlainMembers, members: ReadonlyMap<string, number>): CompiledList['only'] {
   return only && { member: members.get(only.path) ?? -1, is: Buffer.from(JSON.stringify(only.is)) };
 }
 
 /** Where the items of a list come from. */
 interface Source {
-  readonly step: PlainBag | PlainMembers;
+  readonly step: PlainList;
   readonly target: Target;
   readonly wins: boolean;
   readonly takes: (name: string) => boolean;
@@ -150,7 +175,7 @@ function sourcesOf({ properties, person = [] }: PlainTable): readonly Source[] {
     ...properties
       .filter(isListed)
       .map((step) => ({ step, target: 'properties' as const, wins: 'bag' in step && step.wins === true, takes: all })),
-    ...person.map((step) => ({ step, target: step.into, wins: true, takes: step.takes ?? all })),
+    ...person.filter(isListed).map((step) => ({ step, target: step.into, wins: true, takes: step.takes ?? all })),
   ];
 }
 
@@ -165,8 +190,10 @@ interface Compiling {
 function objectsOf(compiling: Compiling): readonly CompiledObject[] {
   const { sources, members } = compiling;
   const bags = sources.flatMap(({ step }) => ('bag' in step ? [step] : []));
-  const fields = sources.flatMap(({ step }) => ('bag' in step ? [] : Object.values(step.members)));
-  const paths = [...new Set(['', ...bags.map(({ bag }) => bag), ...[...members.keys(), ...fields].map(objectOf)])];
+  const fields = sources.flatMap(({ step }) => ('members' in step ? Object.values(step.members) : []));
+  const lists = sources.flatMap(({ step }) => ('pairs' in step ? [step.pairs] : []));
+  const inPaths = [...members.keys(), ...fields, ...lists].map(objectOf);
+  const paths = [...new Set(['', ...bags.flatMap(({ bag, apart = [] }) => [bag, ...apart]), ...inPaths])];
   const within = paths.flatMap((path) => path.split('.').map((_, at, steps) => steps.slice(0, at + 1).join('.')));
   const objects = [...new Set([...paths, ...within])];
   return objects.map((path) => ({
@@ -181,23 +208,47 @@ function objectOf(path: string): string {
   return path.slice(0, Math.max(0, path.lastIndexOf('.')));
 }
 
+function pairsOf({ sources, outputOf, names }: Compiling): readonly CompiledPairs[] {
+  return sources.flatMap(({ step, target }, list) => {
+    if (!('pairs' in step)) return [];
+    const meaningIn = (key: string): KeyMeaning => {
+      const given = step.names.get(key);
+      const ownKey = names.numberOf(`in ${step.pairs}`, key);
+      if (given === null) return { ...nothingMeant, isOdd: ownKey < 0, ownKey, ownName: ownKey };
+      const output = outputOf(target, given ?? key);
+      return {
+        ...nothingMeant,
+        ...output,
+        isOdd: ownKey < 0 || output.name < 0 || isOddName(target, key) || isOddName(target, given ?? key),
+        ownKey,
+        ownName: ownKey,
+        list,
+        isOfPerson: target !== 'properties',
+        nothing: bytesOf(step.nothing),
+      };
+    };
+    return [{ keys: createKeyTable(meaningIn), isNeeded: step.isNeeded === true }];
+  });
+}
+
 const nothingMeant: KeyMeaning = { ...oddKey, isOdd: false };
 
 function meaningOf(compiling: Compiling, objects: readonly string[], object: string, key: string): KeyMeaning {
   const { table, sources, members, names } = compiling;
-  const path = object === '' ? key : `${object}.${key}`;
+  const path = pathOf(object, key);
   const ownKey = names.numberOf(`in ${object}`, key);
   const known = {
     ...nothingMeant,
     ownKey,
     ownName: ownKey,
     object: objects.indexOf(path),
+    pairs: sources.flatMap(({ step }) => ('pairs' in step ? [step.pairs] : [])).indexOf(path),
     member: members.get(path) ?? -1,
     fields: fieldsAt(sources, path),
     isOdd: ownKey < 0 || (object === '' && table.odd?.has(key) === true),
   };
   const bags = sources.flatMap((source, list) =>
-    'bag' in source.step && source.step.bag === object ? [{ ...source, bag: source.step, list }] : [],
+    'bag' in source.step && isIn(source.step, object) ? [{ ...source, bag: source.step, list }] : [],
   );
   if (bags.length === 0) {
     const isSilent =
@@ -205,12 +256,15 @@ function meaningOf(compiling: Compiling, objects: readonly string[], object: str
       table.silent?.has(key) === true ||
       known.object >= 0 ||
       known.member >= 0 ||
+      known.pairs >= 0 ||
       known.fields.length > 0;
     return { ...known, isOdd: known.isOdd || !isSilent };
   }
   for (const { bag, list, target, takes } of bags) {
-    const given = bag.names.get(key);
-    const name = given === undefined ? key : given;
+    if (bag.apart?.includes(path) === true) return known;
+    const source = object === bag.bag ? key : `${object.replaceAll('.', '_')}_${key}`;
+    const given = bag.names.get(source);
+    const name = given === undefined ? source : given;
     if (name === null) return known;
     if (!takes(name)) continue;
     const group = groupAt(known.object, target, key, given);
@@ -224,11 +278,22 @@ function meaningOf(compiling: Compiling, objects: readonly string[], object: str
       list,
       isKept: name === key,
       group,
+      isNoObject: bag.apart !== undefined,
       isOfPerson: group !== undefined || target !== 'properties',
       nothing: bytesOf(bag.nothing),
     };
   }
   return { ...known, isOdd: true };
+}
+
+/** Of a name that no path can say: one that leads nowhere. */
+function pathOf(object: string, key: string): string {
+  if (key === '' || key.includes('.')) return '.';
+  return object === '' ? key : `${object}.${key}`;
+}
+
+function isIn({ bag, apart = [] }: PlainBag, object: string): boolean {
+  return bag === object || apart.includes(object);
 }
 
 function isOddName(target: Target, name: string): boolean {
@@ -243,7 +308,9 @@ function groupAt(object: number, target: Target, key: string, given: string | nu
 
 function fieldsAt(sources: readonly Source[], path: string): KeyMeaning['fields'] {
   return sources.flatMap(({ step }, list) =>
-    'bag' in step ? [] : Object.values(step.members).flatMap((from, index) => (from === path ? [{ list, index }] : [])),
+    'members' in step
+      ? Object.values(step.members).flatMap((from, index) => (from === path ? [{ list, index }] : []))
+      : [],
   );
 }
 

@@ -1,7 +1,7 @@
 import { createByteMemo } from './byte-memo.ts';
 import { plainTextEnd, quote } from './canonical-value.ts';
 import { settledTexts } from '../../../formats/settle-properties.ts';
-import { urlProperties, type CompiledTable } from './compiled-table.ts';
+import { isOddInFragment, urlProperties, type CompiledTable, type Target } from './compiled-table.ts';
 import type { RecordSpans } from './record-spans.ts';
 
 /** Properties that are written as they lie here: `"a":1,"b":"x",`. */
@@ -15,19 +15,22 @@ export interface Fragment {
   readonly heard: readonly string[];
 }
 
-/** Undefined: one of them would be settled. */
+/** Undefined: one of them would be settled, or says more than a property does. */
 export function createFragment(
   properties: Readonly<Record<string, unknown>>,
   table: CompiledTable,
+  target: Target = 'properties',
 ): Fragment | undefined {
+  const isOwn = target === 'properties';
   const names = Object.keys(properties);
   const looked: (readonly [number, number, number])[] = [];
   let text = '';
   for (const name of names) {
-    if (!table.isSettled && !isSettled(name, properties[name])) return undefined;
+    if (isOddInFragment(target, name)) return undefined;
+    if (isOwn && !table.isSettled && !isSettled(name, properties[name])) return undefined;
     const key = `${JSON.stringify(name)}:`;
     const value = JSON.stringify(properties[name]);
-    const property = table.propertyOf(name);
+    const property = isOwn ? table.propertyOf(name) : -1;
     if (property >= 0) {
       const from = Buffer.byteLength(text + key);
       looked.push([property, from, from + Buffer.byteLength(value)]);
@@ -36,9 +39,9 @@ export function createFragment(
   }
   return {
     bytes: Buffer.from(text),
-    names: names.map((name) => table.names.numberOf('properties', name)),
+    names: names.map((name) => table.names.numberOf(target, name)),
     looked,
-    heard: names.filter(table.isHeard),
+    heard: isOwn ? names.filter(table.isHeard) : [],
   };
 }
 

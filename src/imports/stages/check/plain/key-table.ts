@@ -9,6 +9,10 @@ export interface KeyEntry {
   readonly isOdd: boolean;
   /** What stands under it is an object whose members are looked at. */
   readonly object: number;
+  /** What stands under it is a list of pairs that are looked at. */
+  readonly pairs: number;
+  /** An object under it is odd. */
+  readonly isNoObject: boolean;
   /** Under which its value is looked at. */
   readonly member: number;
   /** The list of which it becomes an item, unless its value is one that becomes nothing. */
@@ -94,6 +98,8 @@ function entryOf(key: Buffer, meaning: KeyMeaning): KeyEntry {
     key,
     isOdd: meaning.isOdd,
     object: meaning.object,
+    pairs: meaning.pairs,
+    isNoObject: meaning.isNoObject,
     member: meaning.member,
     list: meaning.list,
     fields: meaning.fields,
@@ -115,6 +121,8 @@ function entryOf(key: Buffer, meaning: KeyMeaning): KeyEntry {
 export const oddKey: KeyMeaning = {
   isOdd: true,
   object: -1,
+  pairs: -1,
+  isNoObject: false,
   member: -1,
   list: -1,
   fields: [],
@@ -130,7 +138,11 @@ export const oddKey: KeyMeaning = {
   heard: undefined,
 };
 
-/** Objects have numbers in front, whatever came first, and names that are too long are counted. */
 function keyMeaning(key: string, meaningOf: (key: string) => KeyMeaning): KeyMeaning {
-  return /^\d/.test(key) || key === '__proto__' || key.length > nameCharsMax ? oddKey : meaningOf(key);
+  return isOddKey(key) ? oddKey : meaningOf(key);
+}
+
+/** Objects have numbers in front, whatever came first, and names that are too long are counted. */
+export function isOddKey(key: string): boolean {
+  return /^\d/.test(key) || key === '__proto__' || key.length > nameCharsMax;
 }

@@ -5,6 +5,8 @@ import { damagedLine, damages, type Damage } from '../../../../../test/support/d
 import { checkBothWays, type BothWaysOptions } from '../../../../../test/support/plain-check.ts';
 import { amplitude } from '../../../formats/amplitude/amplitude.ts';
 import { amplitudeRecords } from '../../../formats/amplitude/records.fixture.ts';
+import { ga4 } from '../../../formats/ga4/ga4.ts';
+import { ga4Records } from '../../../formats/ga4/records.fixture.ts';
 import type { Format, NameTable } from '../../../formats/format.ts';
 import { mixpanel } from '../../../formats/mixpanel/mixpanel.ts';
 import { mixpanelRecords } from '../../../formats/mixpanel/records.fixture.ts';
@@ -84,6 +86,23 @@ const covered: readonly Covered[] = [
     records: segmentRecords,
     share: 0.8,
     options: [{}, { formatOptions: { duplicates: 'drop' } }, tight, { names: crossed(segment) }],
+  },
+  {
+    format: ga4,
+    records: ga4Records,
+    share: 0.8,
+    options: [
+      {},
+      { formatOptions: { without_user: 'anonymous' }, names: crossed(ga4) },
+      {
+        names: {
+          ...ga4.names,
+          properties: { ...ga4.names.properties, items: '$groups', value: '$set', geo_country: '$geoip_country_code' },
+          person_properties: { plan: 'user_ltv_revenue', user_first_touch_timestamp: 'first' },
+        },
+        ...tight,
+      },
+    ],
   },
 ];
 

@@ -1,5 +1,5 @@
 import { dayMs } from '../../../../base/time.ts';
-import type { PlainTime } from '../../../formats/plain-table.ts';
+import type { PlainTime, PlainUnit } from '../../../formats/plain-table.ts';
 import { utc, type Zone } from '../../../formats/times.ts';
 import { quote } from './canonical-value.ts';
 
@@ -10,10 +10,14 @@ const digitsMax = 16;
 const zero = 0x30;
 
 /** µs since the epoch, of the value at `from`; NaN: it is odd. */
-export function microsOf(json: Buffer, from: number, to: number, { zone, numbers, isKept }: PlainTime): number {
+export function microsOf(json: Buffer, from: number, to: number, { zone, numbers, unit, isKept }: PlainTime): number {
   if (isKept === true && !isWrittenSo(json, from, to)) return Number.NaN;
-  if (json[from] === quote) return microsOfText(json, from + 1, to - 1, zone);
-  return numbers === undefined ? Number.NaN : microsOfNumber(json, from, to, numbers);
+  const isText = json[from] === quote;
+  if (isText && unit === undefined) return microsOfText(json, from + 1, to - 1, zone);
+  if (numbers === undefined) return Number.NaN;
+  return isText
+    ? microsOfNumber(json, { from: from + 1, to: to - 1 }, numbers, unit)
+    : microsOfNumber(json, { from, to }, numbers, unit);
 }
 
 /** As createTimeWriter writes: to the millisecond, or to a microsecond that is none. */
@@ -23,15 +27,26 @@ function isWrittenSo(json: Buffer, from: number, to: number): boolean {
   return (isMs || isMicros) && json[from + 11] === 0x54 && json[from + 20] === 0x2e && json[to - 2] === 0x5a;
 }
 
-/** Seconds of these years are less than their milliseconds, and those less than their microseconds. */
-function microsOfNumber(json: Buffer, from: number, to: number, zone: Zone): number {
+interface Span {
+  readonly from: number;
+  readonly to: number;
+}
+
+function microsOfNumber(json: Buffer, { from, to }: Span, zone: Zone, unit: PlainUnit | undefined): number {
   if (to - from > digitsMax) return Number.NaN;
   const number = digits(json, from, to);
   if (number < 0) return Number.NaN;
-  if (number < earliestMs) return within(zone(number * 1000)) * 1000;
-  if (number < earliestMs * 1000) return within(zone(number)) * 1000;
+  const counts = unit ?? unitBySize(number);
+  if (counts === 's') return within(zone(number * 1000)) * 1000;
+  if (counts === 'ms') return within(zone(number)) * 1000;
   const ms = Math.floor(number / 1000);
   return within(zone(ms)) * 1000 + (number - ms * 1000);
+}
+
+/** Seconds of these years are less than their milliseconds, and those less than their microseconds. */
+function unitBySize(number: number): PlainUnit {
+  if (number < earliestMs) return 's';
+  return number < earliestMs * 1000 ? 'ms' : 'us';
 }
 
 function within(ms: number): number {

@@ -18,14 +18,17 @@ export interface PlainUuids {
 
 const idBytesMax = 1024;
 type NamedUuid = Extract<PlainUuid, { is: 'name' }>;
+type PartsUuid = Extract<PlainUuid, { is: 'parts' }>;
 
 const numberBytesMax = 16;
 const backslash = 0x5c;
 const dash = 0x2d;
+const nullByte = 0x6e;
 const hexDigits = Buffer.from('0123456789abcdef');
 const wordsPerUuid = 4;
 
 export function createPlainUuids(uuid: PlainUuid, table: CompiledTable): PlainUuids {
+  if (uuid.is === 'parts') return createFromParts(uuid, table);
   const member = table.memberOf(uuid.path);
   return uuid.is === 'uuid' ? createGiven(member) : createDerived(member, uuid);
 }
@@ -50,22 +53,92 @@ function createGiven(member: number): PlainUuids {
   };
 }
 
-function createDerived(member: number, { namespace, occurrences }: NamedUuid): PlainUuids {
+/** Those of version 5. */
+interface Derivation {
+  readonly text: Buffer;
+  readonly words: Uint32Array;
+  /** The namespace, and behind it room for the name. */
+  readonly named: Buffer;
+  /** Makes the UUID of so many bytes of `named`. */
+  make(bytes: number): void;
+}
+
+function createDerivation(namespace: Uint8Array): Derivation {
   const named = Buffer.alloc(namespace.length + idBytesMax + numberBytesMax);
   named.set(namespace);
   const text = Buffer.alloc(36, dash);
   const words = new Uint32Array(wordsPerUuid);
+  return {
+    text,
+    words,
+    named,
+    make: (bytes) => {
+      const sum = hash('sha1', named.subarray(0, bytes), 'binary');
+      for (let word = 0; word < wordsPerUuid; word += 1) words[word] = wordAt(sum, word * 4);
+      // Version 5, variant of RFC 9562.
+      words[1] = ((words[1] as number) & 0xffff0fff) | 0x5000;
+      words[2] = ((words[2] as number) & 0x3fffffff) | 0x80000000;
+      writeUuid(words, text);
+    },
+  };
+}
+
+function createFromParts({ namespace, parts }: PartsUuid, table: CompiledTable): PlainUuids {
+  const { text, words, named, make } = createDerivation(namespace);
+  const pieces = parts.map((part) =>
+    'text' in part
+      ? { text: Buffer.from(part.text), member: -1, isNeeded: false }
+      : { text: undefined, member: table.memberOf(part.path), isNeeded: part.isNeeded === true },
+  );
+  let end = 0;
+  const put = (source: Buffer, from: number, to: number): boolean => {
+    if (to - from > namespace.length + idBytesMax - end) return false;
+    for (let at = from; at < to; at += 1) named[end++] = source[at] as number;
+    return true;
+  };
+  return {
+    text,
+    words,
+    prepare: (spans, json) => {
+      end = namespace.length;
+      for (const { text: piece, member, isNeeded } of pieces) {
+        if (piece !== undefined) {
+          if (!put(piece, 0, piece.length)) return false;
+          continue;
+        }
+        const from = spans.memberFrom(member);
+        const to = spans.memberTo(member);
+        if (from < 0 || isEmpty(json, from, to)) {
+          if (isNeeded) return false;
+          continue;
+        }
+        const isText = json[from] === quote;
+        const isId = isText ? isPlainId(json, from + 1, to - 1) : isWhole(json, from, to);
+        if (!isId || !(isText ? put(json, from + 1, to - 1) : put(json, from, to))) return false;
+      }
+      return true;
+    },
+    derive: () => make(end),
+  };
+}
+
+/** Null, or a text of no character. */
+function isEmpty(json: Buffer, from: number, to: number): boolean {
+  return json[from] === nullByte || (json[from] === quote && to - from === 2);
+}
+
+/** Digits, perhaps with a minus. */
+function isWhole(json: Buffer, from: number, to: number): boolean {
+  let at = json[from] === dash ? from + 1 : from;
+  if (at === to) return false;
+  for (; at < to; at += 1) if ((json[at] as number) < 0x30 || (json[at] as number) > 0x39) return false;
+  return true;
+}
+
+function createDerived(member: number, { namespace, occurrences }: NamedUuid): PlainUuids {
+  const { text, words, named, make } = createDerivation(namespace);
   let from = 0;
   let to = 0;
-  /** Of so many bytes of the name. */
-  const make = (bytes: number): void => {
-    const sum = hash('sha1', named.subarray(0, bytes), 'binary');
-    for (let word = 0; word < wordsPerUuid; word += 1) words[word] = wordAt(sum, word * 4);
-    // Version 5, variant of RFC 9562.
-    words[1] = ((words[1] as number) & 0xffff0fff) | 0x5000;
-    words[2] = ((words[2] as number) & 0x3fffffff) | 0x80000000;
-    writeUuid(words, text);
-  };
   return {
     text,
     words,

@@ -1,10 +1,10 @@
 import { isObject } from '../../../../base/json.ts';
 import type { PlainDerived, PlainTable } from '../../../formats/plain-table.ts';
 import { putBytes, type ByteWriter } from './byte-writer.ts';
-import { checkedProperties, countryName, isListed, type CompiledTable } from './compiled-table.ts';
+import { checkedProperties, countryName, isListed, type CompiledTable, type Target } from './compiled-table.ts';
 import { createAnswers, createFragment, type Answers, type Fragment } from './fragments.ts';
 import type { ItemSpans } from './item-lists.ts';
-import { createPropertyGroups, type SettledOf } from './property-groups.ts';
+import { createPropertyGroups, type PersonPart, type SettledOf } from './property-groups.ts';
 import { PropertyValues } from './property-values.ts';
 import type { RecordSpans } from './record-spans.ts';
 import { createSettledTexts } from './settled-texts.ts';
@@ -37,7 +37,8 @@ export function createPropertiesWriter(
 ): PropertiesWriter {
   const steps = stepsOf(table, compiled);
   const values = new PropertyValues(spans, compiled.properties);
-  const groups = createPropertyGroups(compiled, spans, values);
+  const person = personParts(table, compiled);
+  const groups = createPropertyGroups(compiled, spans, values, person);
   const settle = compiled.isSettled ? undefined : createSettledTexts(compiled, spans);
   const url = compiled.isSettled ? undefined : createUrlParts(compiled, spans);
   const checks = createChecks(compiled, spans, table.properties.includes('person'));
@@ -46,6 +47,19 @@ export function createPropertiesWriter(
   const fragments: Fragment[] = [];
   const settledOf: SettledOf = settle === undefined ? () => undefined : settle.of;
 
+  /** Bytes of what follows from members; negative: the record is odd. */
+  const preparePerson = (json: Buffer): number => {
+    let bytes = 0;
+    for (const part of person) {
+      if ('list' in part) continue;
+      const fragment = part.answers.of(spans, json);
+      if (fragment === undefined) return -1;
+      for (const name of fragment.names) if (!spans.items.claim(name)) return -1;
+      part.fragment = fragment;
+      bytes += fragment.bytes.length;
+    }
+    return bytes;
+  };
   const addFragment = (fragment: Fragment): boolean => {
     for (const name of fragment.names) if (!spans.items.claim(name)) return false;
     for (const [property, from, to] of fragment.looked) values.set(property, fragment.bytes, from, to);
@@ -63,7 +77,9 @@ export function createPropertiesWriter(
         if (fragment === undefined || !addFragment(fragment)) return -1;
         bytes += fragment.bytes.length * 2;
       }
-      if (!checks.pass(json)) return -1;
+      const ofPerson = preparePerson(json);
+      if (ofPerson < 0 || !checks.pass(json, ofPerson > 0)) return -1;
+      bytes += ofPerson;
       if (settle === undefined || url === undefined) return bytes;
       if (!settle.prepare(json) || !url.prepare(json) || values.isShortText(nameNumber)) return -1;
       return bytes + url.bytes;
@@ -98,18 +114,32 @@ function stepsOf({ properties }: PlainTable, compiled: CompiledTable): readonly 
   });
 }
 
-function derivedAnswers({ of, from, make, isVaried }: PlainDerived, compiled: CompiledTable): Answers<Fragment> {
+/** As the lists of the person stand in the compiled table, and what stands between them. */
+function personParts({ person = [] }: PlainTable, compiled: CompiledTable): readonly PersonPart[] {
+  let list = compiled.lists.length - person.filter(isListed).length;
+  return person.map((step) =>
+    isListed(step)
+      ? { into: step.into, list: list++ }
+      : { into: step.into, answers: derivedAnswers(step, compiled, step.into), fragment: none },
+  );
+}
+
+function derivedAnswers(
+  { of, from, make, isVaried }: PlainDerived,
+  compiled: CompiledTable,
+  target: Target = 'properties',
+): Answers<Fragment> {
   const numbers = from.map(of === 'members' ? compiled.memberOf : compiled.propertyOf);
   return createAnswers(isVaried === true ? 8192 : 256, { of, numbers }, (values) => {
     const properties = make(values);
-    return properties === undefined ? undefined : createFragment(properties, compiled);
+    return properties === undefined ? undefined : createFragment(properties, compiled, target);
   });
 }
 
 /** Properties that are allowed with some values only, of an object's members. */
 interface Checks {
-  /** False: the record is odd. */
-  pass(json: Buffer): boolean;
+  /** False: the record is odd. `saysMore`: something follows of the person that is in no list. */
+  pass(json: Buffer, saysMore: boolean): boolean;
   /** It stands among the properties already. */
   hasNoGeoip(): boolean;
 }
@@ -122,13 +152,13 @@ function createChecks(compiled: CompiledTable, spans: RecordSpans, addsPerson: b
   ].map(compiled.propertyOf) as [number, number, number];
   const areTrimmed = createAnswers(256, { of: 'properties', numbers: [groups] }, ([value]) => isTrimmedObject(value));
   return {
-    pass: (json) => {
+    pass: (json, saysMore) => {
       const geoip = spans.propertyFrom(noGeoipNumber);
       if (geoip >= 0 && (json[geoip] !== trueByte || spans.propertyTo(noGeoipNumber) - geoip !== 4)) return false;
       if (spans.propertyFrom(groups) >= 0 && areTrimmed.of(spans, json) !== true) return false;
       // What such an event says of a person is not stored.
       const from = spans.propertyFrom(profile);
-      return from < 0 || (json[from] === falseByte && !addsPerson && !spans.isOfPerson);
+      return from < 0 || (json[from] === falseByte && !addsPerson && !spans.isOfPerson && !saysMore);
     },
     hasNoGeoip: () => spans.propertyFrom(noGeoipNumber) >= 0,
   };

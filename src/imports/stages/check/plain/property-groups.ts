@@ -1,6 +1,7 @@
 import { currentProperties, initialProperties } from '../../../formats/add-person-of-event.ts';
 import { putByte, putBytes, putSpan, type ByteWriter } from './byte-writer.ts';
 import type { CompiledTable, Target } from './compiled-table.ts';
+import type { Answers, Fragment } from './fragments.ts';
 import type { ItemSpans } from './item-lists.ts';
 import type { KeyMeaning } from './key-table.ts';
 import type { PropertyValues } from './property-values.ts';
@@ -18,10 +19,15 @@ export interface PropertyGroups {
 /** What is written in place of the value of a property that is looked at; undefined: the value stays as it is. */
 export type SettledOf = (property: number) => Buffer | undefined;
 
+/** What is gathered of the person, piece by piece: a list, or properties that follow from members. */
+export type PersonPart =
+  | { readonly into: Group['into']; readonly list: number }
+  | { readonly into: Group['into']; readonly answers: Answers<Fragment>; fragment: Fragment };
+
 interface Group {
+  readonly into: Exclude<Target, 'properties'>;
   readonly key: Buffer;
-  /** Numbers of the lists that are gathered. */
-  readonly lists: readonly number[];
+  readonly parts: readonly PersonPart[];
   /** What an event says of its person without being asked. */
   readonly standard: readonly { readonly property: number; readonly key: Buffer; readonly name: number }[];
   isWritten: boolean;
@@ -35,16 +41,20 @@ export function createPropertyGroups(
   compiled: CompiledTable,
   { items }: RecordSpans,
   values: PropertyValues,
+  person: readonly PersonPart[],
 ): PropertyGroups {
   const { lists } = items;
-  const groups = { $set: groupOf(compiled, '$set'), $set_once: groupOf(compiled, '$set_once') };
+  const groups = { $set: groupOf(compiled, person, '$set'), $set_once: groupOf(compiled, person, '$set_once') };
   const inOrder = Object.values(groups);
 
   const writeGroup = (writer: ByteWriter, json: Buffer, group: Group, isPerson: boolean): boolean => {
     const start = writer.at;
     putBytes(writer, group.key);
     const empty = writer.at;
-    for (const list of group.lists) writeList(writer, json, lists[list] as ItemSpans, unsettled);
+    for (const part of group.parts) {
+      if ('list' in part) writeList(writer, json, lists[part.list] as ItemSpans, unsettled);
+      else putBytes(writer, part.fragment.bytes);
+    }
     if (isPerson) {
       for (const { property, key, name } of group.standard)
         if (!items.isClaimed(name)) values.write(writer, property, key);
@@ -79,11 +89,12 @@ export function createPropertyGroups(
   };
 }
 
-function groupOf(compiled: CompiledTable, target: Exclude<Target, 'properties'>): Group {
+function groupOf(compiled: CompiledTable, person: readonly PersonPart[], target: Group['into']): Group {
   const standard = target === '$set' ? currentProperties : initialProperties;
   return {
+    into: target,
     key: Buffer.from(`"${target}":{`),
-    lists: compiled.lists.flatMap((list, number) => (list.target === target ? [number] : [])),
+    parts: person.filter(({ into }) => into === target),
     standard: standard.map((name) => ({
       property: compiled.propertyOf(name),
       key: Buffer.from(`${JSON.stringify(name)}:`),

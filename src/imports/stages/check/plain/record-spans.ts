@@ -1,8 +1,9 @@
 import { counted, notCanonical, plainTextEnd, quote, sameBytes, skipSpace, valueEnd } from './canonical-value.ts';
-import type { CompiledList, CompiledTable } from './compiled-table.ts';
+import type { CompiledList, CompiledPairs, CompiledTable } from './compiled-table.ts';
 import { createItemLists, type ItemLists } from './item-lists.ts';
 import type { KeyEntry, KeyMeaning } from './key-table.ts';
 import { nameNumbersMax } from './name-numbers.ts';
+import { readPairValue, type PairValue } from './pair-value.ts';
 import { unescapeText } from './unescape-text.ts';
 
 /** Where in a line its parts stand, found in one pass; the same object for every line. */
@@ -32,6 +33,10 @@ const closeObject = 0x7d;
 const comma = 0x2c;
 const colon = 0x3a;
 const backslash = 0x5c;
+const openList = 0x5b;
+const closeList = 0x5d;
+const pairStart = Buffer.from('{"key":');
+const pairMiddle = Buffer.from(',"value":');
 /** Ends whatever stands before it. */
 const newline = 0x0a;
 
@@ -49,6 +54,10 @@ class Spans implements RecordSpans {
   readonly #hasTexts: boolean;
   readonly #hasFields: boolean;
   readonly #needed: readonly number[];
+  readonly #neededPairs: readonly number[];
+  /** Lists of pairs that were there. */
+  readonly #hadPairs: Uint8Array;
+  readonly #pairValue: PairValue = { from: -1, to: -1 };
   readonly #members: Int32Array;
   readonly #properties: Int32Array;
   /** Values of members that become properties one by one: start and end, list by list. */
@@ -67,6 +76,8 @@ class Spans implements RecordSpans {
     this.items = createItemLists(table);
     this.#hasTexts = table.objects.some(({ mayBeText }) => mayBeText);
     this.#needed = table.objects.flatMap(({ isNeeded }, object) => (isNeeded ? [object] : []));
+    this.#neededPairs = table.pairs.flatMap(({ isNeeded }, pairs) => (isNeeded ? [pairs] : []));
+    this.#hadPairs = new Uint8Array(table.pairs.length);
     this.#members = new Int32Array(table.members * 2);
     this.#properties = new Int32Array(table.properties * 2);
     this.#fields = table.lists.map(({ fields = [] }) => new Int32Array(fields.length * 2));
@@ -96,6 +107,7 @@ class Spans implements RecordSpans {
     this.#members.fill(-1);
     this.#properties.fill(-1);
     this.#isThere.fill(0);
+    this.#hadPairs.fill(0);
     for (const fields of this.#fields) fields.fill(-1);
     this.bytes = 0;
     this.isOfPerson = false;
@@ -108,6 +120,7 @@ class Spans implements RecordSpans {
     const end = this.#walk(json, from, 0);
     if (end < 0 || end > to || (end < to && skipSpace(json, end) < to) || counted.keys > keysMax) return false;
     for (const object of this.#needed) if (this.#isThere[object] === 0) return false;
+    for (const pairs of this.#neededPairs) if (this.#hadPairs[pairs] === 0) return false;
     return !this.#hasFields || this.#addFields();
   }
 
@@ -160,7 +173,7 @@ class Spans implements RecordSpans {
   #member(json: Buffer, key: number, from: number, entry: KeyEntry): number {
     counted.keys += 1;
     if (!this.#claimKey(entry)) return notCanonical;
-    const end = entry.object >= 0 ? this.#object(json, from, entry) : endOfValue(json, from);
+    const end = entry.object >= 0 ? this.#object(json, from, entry) : this.#value(json, from, entry);
     if (end < 0) return notCanonical;
     if (entry.member >= 0) {
       this.#members[entry.member * 2] = from;
@@ -169,6 +182,41 @@ class Spans implements RecordSpans {
     if (entry.fields.length > 0) this.#keepFields(entry, from, end);
     if (entry.list < 0 || (entry.nothing.length > 0 && isNothing(json, from, end, entry))) return end;
     return this.#item(entry.list, entry, key, from, end) ? end : notCanonical;
+  }
+
+  #value(json: Buffer, from: number, { pairs, isNoObject }: KeyEntry): number {
+    if (pairs >= 0) return json[from] === openList ? this.#pairs(json, from, pairs) : nullEnd(json, from);
+    return isNoObject && json[from] === openObject ? notCanonical : endOfValue(json, from);
+  }
+
+  /** `[{"key":"plan","value":{"string_value":"pro"}}]` and no other form. */
+  #pairs(json: Buffer, from: number, pairs: number): number {
+    const { keys } = this.#table.pairs[pairs] as CompiledPairs;
+    this.#hadPairs[pairs] = 1;
+    if (json[from + 1] === closeList) return from + 2;
+    let before = keys.start;
+    let at = from;
+    do {
+      const key = at + 1 + pairStart.length;
+      if (!sameBytes(pairStart, 0, json, at + 1, pairStart.length) || json[key] !== quote) return notCanonical;
+      const entry = keys.find(json, key, before);
+      if (entry === undefined || entry.isOdd || !this.#claimKey(entry)) return notCanonical;
+      before = entry;
+      const value = key + entry.key.length + pairMiddle.length;
+      if (!sameBytes(pairMiddle, 0, json, value - pairMiddle.length, pairMiddle.length)) return notCanonical;
+      at = readPairValue(json, value, this.#pairValue);
+      if (at < 0 || json[at] !== closeObject || !this.#pair(json, entry)) return notCanonical;
+      counted.keys += 1;
+      at += 1;
+    } while (json[at] === comma);
+    return json[at] === closeList ? at + 1 : notCanonical;
+  }
+
+  /** What the value says has been found. */
+  #pair(json: Buffer, entry: KeyEntry): boolean {
+    const { from, to } = this.#pairValue;
+    if (from < 0 || entry.list < 0 || isNothing(json, from, to, entry)) return true;
+    return this.#item(entry.list, entry, -1, from, to);
   }
 
   #claimKey({ ownKey, ownName }: KeyEntry): boolean {
@@ -194,8 +242,8 @@ class Spans implements RecordSpans {
   #object(json: Buffer, from: number, { object }: KeyEntry): number {
     if (json[from] !== quote) {
       // Nothing, where nothing is needed: the same as no member.
-      const isNull = json[from] === 0x6e && this.#table.objects[object]?.isNeeded === false;
-      return isNull ? endOfValue(json, from) : this.#walk(json, from, object);
+      const end = this.#table.objects[object]?.isNeeded === false ? nullEnd(json, from) : notCanonical;
+      return end < 0 ? this.#walk(json, from, object) : end;
     }
     if (this.#table.objects[object]?.mayBeText !== true || json !== this.#copy) return notCanonical;
     const start = this.#copied;
@@ -251,6 +299,11 @@ class Spans implements RecordSpans {
 function endOfValue(json: Buffer, from: number): number {
   const end = json[from] === quote ? plainTextEnd(json, from) : notCanonical;
   return end < 0 ? valueEnd(json, from) : end;
+}
+
+/** Where null ends, if it stands there. */
+function nullEnd(json: Buffer, from: number): number {
+  return json[from] === 0x6e ? endOfValue(json, from) : notCanonical;
 }
 
 /** A text that begins with a letter, digit or sign of ASCII, so that it is not blank. */
