@@ -19,11 +19,12 @@ const names =
   $initial_utm_source $referrer $mixpanel_user_id $identified_id $anon_id $distinct_ids $distinct_id $group_id
   properties event_properties user_properties person_properties groups elements_chain session_id os_name
   device_type language platform country region 1 007 __proto__ constructor tags price plan $new mp_new
-  $distinct_id_before_identity elements person_id person_properties ip total seats $browser token
-  event_time event_type groups group_properties user_id _airbyte_emitted_at initial_referrer
-  event_timestamp event_params user_pseudo_id user_properties batch_event_index batch_page_id stream_id items device
-  device.category properties.time properties.$set user_ltv user_first_touch_timestamp key value string_value int_value
-  double_value page_location type messageId userId anonymousId context traits category title utm_source url $ip $anon_distinct_id request_ip`
+  $distinct_id_before_identity elements person_id ip total seats token event_time event_type group_properties
+  _airbyte_emitted_at initial_referrer event_timestamp event_params user_pseudo_id batch_event_index batch_page_id
+  stream_id items device device.category properties.time properties.$set user_ltv user_first_touch_timestamp key
+  value string_value int_value double_value page_location what at kind number user visitor user.id user.visitor
+  page page.url paid form test deleted shop count customer note email referrer type messageId userId anonymousId
+  context traits category title utm_source url $ip $anon_distinct_id request_ip`
     .trim()
     .split(/\s+/);
 
@@ -39,6 +40,8 @@ const values = [
   `[{"key":"a","value":{"string_value":"x"}}] [{"key":"a","value":{"int_value":"12","double_value":1.5}},{"key":"page_title","value":{"string_value":null}}]`,
   `[{"key":"a","value":null}] [{"value":{"string_value":"x"},"key":"a"}] [{"key":"a","value":3}] [{"key":"1","value":{"int_value":"9223372036854775807"}}]`,
   `{"revenue":1.5,"currency":"(not"} {"string_value":"x","int_value":null} {"int_value":"0.10"} {"float_value":"true"} {"string_value":"(not"}`,
+  `"NULL" "n/a" "yes" "04.07.2021" "31.12.2023" "view" "gone" "018f3a2b-4c5d-7e6f-8a9b-0c1d2e3f4a5b" "018F3A2B-4C5D-7E6F-8A9B-0C1D2E3F4A5B" "2024-02-29T10:00:00Z" "2023-02-29T10:00:00Z" "2023-04-31T10:00:00Z"`,
+  `{"id":"u9","visitor":"v9"} {"id":"","visitor":null} {"url":"https://a.example/b","device":"tablet"} "{\\"id\\":\\"u8\\"}" "{\\"id\\":7,\\"id\\":8}" "{"`,
   `{"a":{"b":[1]}} {"b":1,"a":2,"b":3} {"2":1,"1":2} {"__proto__":1}`,
 ]
   .flatMap((line) => line.split(' '))
@@ -48,6 +51,9 @@ const values = [
     '"2021-12-31 23:59:59.123456"',
     '[1, 2]',
     '{"a" :1}',
+    '{"id" :"u7"}',
+    '"04.07.2021 12:30:00"',
+    '"31.12.2023 23:59:59"',
     '"(not set)"',
     `"${'x'.repeat(201)}"`,
   ])

@@ -24,8 +24,10 @@ export interface PlainTable {
   readonly properties: readonly PlainStep[];
   /** What says something of the person. A later one takes the place of what an earlier one says. */
   readonly person?: readonly PersonStep[];
-  /** Members of the record that become nothing. Others of which the table does not speak are odd. */
-  readonly silent?: ReadonlySet<string>;
+  /** Members of the record that become nothing. Others of which the table does not speak are odd; `all`: none is. */
+  readonly silent?: ReadonlySet<string> | 'all';
+  /** Paths of objects that may also be a text of JSON, or an empty one. */
+  readonly texts?: ReadonlySet<string>;
   /** Members of the record that are odd, though an object takes all of them. */
   readonly odd?: ReadonlySet<string>;
   /** Devices, countries and pages stay as they are: settleProperties is not for this format. */
@@ -37,7 +39,9 @@ export interface PlainTable {
 /**
  * Texts are ISO 8601; numbers count seconds, milliseconds or microseconds, by their size. Anything else is odd.
  */
-export interface PlainTime {
+export type PlainTime = PlainTimeForm | PlainTimeRule;
+
+export interface PlainTimeForm {
   readonly path: string;
   /** Of texts that do not say theirs. */
   readonly zone: Zone;
@@ -45,8 +49,16 @@ export interface PlainTime {
   readonly numbers: Zone | undefined;
   /** What numbers count, and texts of digits, too; all other texts are odd. */
   readonly unit?: PlainUnit;
+  /** Texts of digits are numbers. */
+  readonly areDigits?: true;
   /** Texts stay as they are: what would be written otherwise is odd. */
   readonly isKept?: true;
+}
+
+/** A time that follows from some members: ISO 8601 in UTC. The same values have the same answer; undefined: odd. */
+export interface PlainTimeRule {
+  readonly from: readonly string[];
+  readonly read: (values: readonly unknown[]) => string | undefined;
 }
 
 export type PlainUnit = 's' | 'ms' | 'us';
@@ -79,11 +91,22 @@ export type PlainUuid =
       readonly occurrences?: IdCounter;
     }
   /** The same of a text that is put together from these parts, in this order. */
-  | { readonly is: 'parts'; readonly namespace: Uint8Array; readonly parts: readonly PlainIdPart[] };
+  | {
+      readonly is: 'parts';
+      readonly namespace: Uint8Array;
+      readonly parts: readonly PlainIdPart[];
+      /** So many parts, the first ones, may be a UUID together, which is then that of the event; left out: none. */
+      readonly mayBeUuid?: number;
+    };
 
-/** A text as it stands here; or the id at a path: a text that is not blank, a whole number, or nothing. */
+/**
+ * A text as it stands here; the id at a path, a text that is not blank, a whole number, or nothing; what follows from some members, where
+ * undefined is odd; or the time of the event.
+ */
 export type PlainIdPart =
   | { readonly text: string }
+  | { readonly from: readonly string[]; readonly make: (values: readonly unknown[]) => string | undefined }
+  | 'time'
   /** `isNeeded`: a record without it is odd. */
   | { readonly path: string; readonly isNeeded?: true };
 
@@ -109,6 +132,8 @@ export interface PlainBag {
   readonly wins?: true;
   /** Of the record: paths of objects that are taken apart where they stand, `geo.city` as `geo_city`; other objects are odd. */
   readonly apart?: readonly string[];
+  /** Objects stand whole, also those of which members are looked at. */
+  readonly keepsObjects?: true;
 }
 
 /** A list of pairs `{"key": "plan", "value": {"string_value": "pro"}}`, as BigQuery has them, each a property. */

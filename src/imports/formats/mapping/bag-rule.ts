@@ -6,12 +6,15 @@ import { refuse, valueRule, type ValueRule } from './value-rule.ts';
 export interface BagRule {
   readonly addTo: (record: Json, target: Properties) => void;
   readonly columns: readonly string[];
+  /** Name → rule, in this order. */
+  readonly rules: readonly (readonly [string, ValueRule])[];
 }
 
 /** A list of columns, which keep their names, or an object of name → rule. Throws FormatOptionsError. */
 export function bagRule(rule: unknown, at: string): BagRule {
   const rules = entriesOf(rule, at);
   return {
+    rules,
     addTo: (record, target) => {
       for (const [name, { read }] of rules) {
         const value = read(record);

@@ -13,12 +13,15 @@ import {
 } from '../event-writer.ts';
 import type { Format, FormatOptions, NameTable, RecordReader, RecordResult } from '../format.ts';
 import { namesOf, rename, type Names } from '../names.ts';
+import { withPlain } from '../plain-table.ts';
 import { readable, readList } from '../read-list.ts';
 import { readOptions } from '../read-options.ts';
 import { idOf, kindOf, setMember, valueOfJson, type Json, type Properties } from '../read-values.ts';
 import { isJunkId, readObjects } from '../read-objects.ts';
+import { groupsOf } from './groups.ts';
 import { mappingExample } from './mapping-example.ts';
 import type { BagRule } from './bag-rule.ts';
+import { mappingPlain, type Context } from './plain.ts';
 import { rulesSchema } from './rules-schema.ts';
 import { parentColumn, parseRules, type Rules } from './rules.ts';
 import type { ValueRule } from './value-rule.ts';
@@ -45,13 +48,6 @@ export const mapping: Format = {
   createReader,
 };
 
-interface Context {
-  readonly rules: Rules;
-  readonly writer: EventWriter;
-  readonly properties: Names;
-  readonly person: Names;
-}
-
 function createReader(given: FormatOptions, names: NameTable, memory?: ReaderMemory): RecordReader {
   const options = readOptions('mapping', mapping.options, given);
   const context: Context = {
@@ -61,9 +57,10 @@ function createReader(given: FormatOptions, names: NameTable, memory?: ReaderMem
     person: namesOf(names.person_properties),
   };
   const { nothing, each } = context.rules;
-  const read = (record: Json): RecordResult =>
-    readRecord(nothing.size === 0 ? record : without(nothing, record), context);
-  return readObjects(each === undefined ? read : (record) => readEach(record, each, context));
+  if (each !== undefined) return readObjects((record) => readEach(record, each, context));
+  const read = readObjects((record) => readRecord(nothing.size === 0 ? record : without(nothing, record), context));
+  const plain = mappingPlain(context);
+  return plain === undefined ? read : withPlain(read, plain);
 }
 
 /** All events of a record, or none if one cannot be read. */
@@ -198,17 +195,6 @@ function addOthers(record: Json, taken: ReadonlySet<string>, target: Properties)
     if (value === null || value === '' || value === undefined || taken.has(column)) continue;
     if (!Object.hasOwn(target, column)) setMember(target, column, value);
   }
-}
-
-function groupsOf(bag: BagRule, record: Json): Properties {
-  const found: Properties = {};
-  bag.addTo(record, found);
-  const groups: Properties = {};
-  for (const [type, value] of Object.entries(found)) {
-    const key = idOf(value);
-    if (key !== undefined) setMember(groups, type, key);
-  }
-  return groups;
 }
 
 function addBag(bag: BagRule, name: string, record: Json, properties: Properties, names: Names): void {

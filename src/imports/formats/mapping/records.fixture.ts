@@ -17,6 +17,72 @@ export const shopMapping: FormatOptions = {
   }),
 };
 
+/** Rules for the objects below, of every kind that there is. */
+export const visitMapping: FormatOptions = {
+  mapping: JSON.stringify({
+    event: { path: 'what', table: { view: '$pageview', gone: '$identify' }, else: 'Other' },
+    distinct_id: { first: ['user.id', 'user.visitor'] },
+    anonymous_id: 'user.visitor',
+    timestamp: 'at',
+    uuid: 'id',
+    source: 'visits',
+    properties: {
+      $current_url: 'page.url',
+      page: 'page',
+      plan: { path: 'user.plan', default: 'none' },
+      price: { path: 'price', type: 'number' },
+      count: { path: 'count', type: 'text' },
+      isPaid: { path: 'paid', type: 'boolean' },
+      form: { path: 'form', type: 'json' },
+      both: '{what}/{count}',
+      app: { constant: 'shop' },
+      $device_type: { first: ['page.device', 'device'] },
+    },
+    others: true,
+    $set: { email: 'user.email', plan: { path: 'user.plan', table: { pro: 'Pro' }, else: 'Basic' } },
+    $set_once: ['referrer'],
+    groups: { company: 'user.company', shop: 'shop' },
+    skip: [{ if: 'test', is: [true, 'yes'], reason: 'a test' }, { if: 'deleted' }],
+    nothing: ['NULL', 'n/a'],
+  }),
+};
+
+/** What people did on pages, with objects and texts of JSON in it; the same for the same seed. */
+export function* visitRecords(seed: number, count: number): Generator<Record<string, unknown>> {
+  const draw = createDraw(seed);
+  for (let index = 0; index < count; index += 1) {
+    const number = draw.int(1 + Math.floor(count / 8));
+    const page = {
+      url: `https://shop.example/p/${draw.int(90)}?a=1`,
+      device: draw.pick(['tablet', 'Desktop']),
+      depth: 3,
+    };
+    const user = {
+      id: draw.chance(0.6) ? `user-${number}` : null,
+      visitor: `visitor-${number}`,
+      email: `u${number}@example.com`,
+      plan: draw.pick(['pro', 'free', '']),
+      company: draw.pick(['north', 'south']),
+    };
+    const at = startMs + index * 61_000;
+    yield {
+      what: draw.pick(['view', 'buy', 'leave']),
+      id: draw.chance(0.3) ? draw.uuid() : `${draw.hex(6)}-${index}`,
+      at: draw.pick([new Date(at).toISOString(), at, String(Math.floor(at / 1000))]),
+      user: draw.chance(0.5) ? user : JSON.stringify(user),
+      page,
+      price: draw.pick([`${draw.int(1000)}.50`, draw.int(1000), '']),
+      count: draw.int(100),
+      paid: draw.pick(['yes', 'no', true]),
+      referrer: draw.pick(['https://a.example/', 'NULL']),
+      shop: draw.pick(['east', 'n/a']),
+      note: draw.pick(['', 'seen', 'NULL']),
+      ...(draw.chance(0.02) ? { test: true } : {}),
+      ...(draw.chance(0.02) ? { form: '{"a":[1]}' } : {}),
+    };
+  }
+}
+
 /** Rows of a table of orders, as a CSV file gives them: texts only; the same for the same seed. */
 export function* mappingRecords(seed: number, count: number): Generator<Record<string, unknown>> {
   const draw = createDraw(seed);

@@ -2,7 +2,7 @@ import { isObject } from '../../../base/json.ts';
 import { FormatOptionsError } from '../format.ts';
 import { type Json } from '../read-values.ts';
 import { bagRule, type BagRule } from './bag-rule.ts';
-import { timeRule, type ReadTime } from './time-rule.ts';
+import { timeRule, type TimeRule } from './time-rule.ts';
 import { refuse, textOf, valueRule, type ValueRule } from './value-rule.ts';
 
 /** A mapping, ready to read records. */
@@ -12,7 +12,7 @@ export interface Rules {
   readonly event: ValueRule;
   readonly distinctId: ValueRule;
   readonly anonymousId: ValueRule | undefined;
-  readonly timestamp: { readonly value: ValueRule; readonly readTime: ReadTime };
+  readonly timestamp: TimeRule;
   readonly uuid: ValueRule | undefined;
   readonly source: string;
   readonly properties: BagRule;
@@ -32,6 +32,8 @@ export interface Rules {
 
 interface SkipRule {
   readonly matches: (record: Json) => boolean;
+  /** All that it reads. */
+  readonly columns: readonly string[];
   readonly reason: string;
 }
 
@@ -124,12 +126,12 @@ function skipRules(list: unknown): readonly SkipRule[] {
     if (unknown !== undefined) refuse(at, 'only if, is, reason', unknown);
     const { is, reason = `${at} of the mapping` } = each;
     if (typeof reason !== 'string') refuse(`${at}.reason`, 'a text', reason);
-    const { read } = valueRule(each['if'], `${at}.if`);
+    const { read, columns } = valueRule(each['if'], `${at}.if`);
     const values = is === undefined ? undefined : new Set((Array.isArray(is) ? is : [is]).map(textOf));
     const matches = (record: Json): boolean => {
       const value = read(record);
       return value !== undefined && (values === undefined || values.has(textOf(value)));
     };
-    return { matches, reason };
+    return { matches, columns, reason };
   });
 }

@@ -6,9 +6,15 @@ import { exactNumberOf, type Json, valueOfJson } from '../read-values.ts';
 /** Finds a value in a record; undefined where there is none. */
 export interface ValueRule {
   readonly read: (record: Json) => unknown;
-  /** Columns that it takes whole, so that they are no "other" columns any more. */
+  /** Columns that it takes whole, so that they are no "other" columns any more; it reads nothing else. */
   readonly columns: readonly string[];
+  /** What it is, where it is nothing more than this: a path, or texts and paths that are put together. */
+  readonly form?: RuleForm;
 }
+
+export type RuleForm =
+  | { readonly path: string }
+  | { readonly pieces: readonly ({ readonly text: string } | { readonly path: string })[] };
 
 const kinds = ['path', 'constant', 'template', 'first'] as const;
 const modifiers = ['default', 'table', 'else', 'type'] as const;
@@ -54,8 +60,10 @@ function base(kind: (typeof kinds)[number], value: unknown, at: string): ValueRu
 function path(text: unknown, at: string): ValueRule {
   if (typeof text !== 'string' || text === '') refuse(at, 'the name of a column or a path to it', text);
   const steps = text.split('.');
-  if (steps.length === 1) return { read: (record) => member(record, text), columns: [text] };
+  const form = { path: text };
+  if (steps.length === 1) return { read: (record) => member(record, text), columns: [text], form };
   return {
+    form,
     read: (record) => {
       const whole = member(record, text);
       if (whole !== undefined) return whole;
@@ -85,6 +93,7 @@ function template(text: unknown, at: string): ValueRule {
   if (pieces.some((piece, index) => index % 2 === 0 && /[{}]/.test(piece))) refuse(at, 'every { to have its }', text);
   const rules = pieces.map((piece, index) => (index % 2 === 0 ? piece : path(piece, at)));
   return {
+    form: { pieces: pieces.map((piece, index) => (index % 2 === 0 ? { text: piece } : { path: piece })) },
     read: (record) => {
       let result = '';
       for (const rule of rules) {
@@ -129,7 +138,13 @@ function modified(rule: ValueRule, { table, else: otherwise, type, default: stan
     }
     return value === undefined || convert === undefined ? value : convert(value);
   };
-  return { columns: rule.columns, read: standard === undefined ? read : (record) => read(record) ?? standard };
+  const isSame = entries === undefined && convert === undefined && standard === undefined;
+  const known = isSame && rule.form !== undefined ? { form: rule.form } : {};
+  return {
+    ...known,
+    columns: rule.columns,
+    read: standard === undefined ? read : (record) => read(record) ?? standard,
+  };
 }
 
 /** Undefined: it cannot be one. */

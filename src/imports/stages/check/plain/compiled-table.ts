@@ -1,5 +1,12 @@
 import { currentProperties, initialProperties } from '../../../formats/add-person-of-event.ts';
-import type { PlainBag, PlainDerived, PlainList, PlainMembers, PlainTable } from '../../../formats/plain-table.ts';
+import type {
+  PlainBag,
+  PlainDerived,
+  PlainIdPart,
+  PlainList,
+  PlainMembers,
+  PlainTable,
+} from '../../../formats/plain-table.ts';
 import { settledTexts } from '../../../formats/settle-properties.ts';
 import type { UnmappedNames } from '../find-unmapped.ts';
 import { createKeyTable, isOddKey, oddKey, type KeyMeaning, type KeyTable } from './key-table.ts';
@@ -29,6 +36,8 @@ export interface CompiledTable {
 export interface CompiledObject {
   readonly keys: KeyTable;
   readonly mayBeText: boolean;
+  /** An empty text is no object. */
+  readonly mayBeEmpty: boolean;
   readonly isNeeded: boolean;
 }
 
@@ -94,7 +103,7 @@ export function compileTable(table: PlainTable, unmapped: UnmappedNames): Compil
   const derived = [...table.properties, ...(table.person ?? [])].filter(isDerived);
   const members = numbered([
     ...table.event,
-    table.time.path,
+    ...('path' in table.time ? [table.time.path] : table.time.from),
     ...pathsOfUuid(table.uuid),
     ...table.ids.paths,
     ...derived.flatMap(({ of, from }) => (of === 'members' ? from : [])),
@@ -153,7 +162,12 @@ function isDerived(step: PlainTable['properties'][number]): step is PlainDerived
 }
 
 function pathsOfUuid(uuid: PlainTable['uuid']): readonly string[] {
-  return uuid.is === 'parts' ? uuid.parts.flatMap((part) => ('path' in part ? [part.path] : [])) : [uuid.path];
+  return uuid.is === 'parts' ? uuid.parts.flatMap(pathsOfPart) : [uuid.path];
+}
+
+function pathsOfPart(part: PlainIdPart): readonly string[] {
+  if (part === 'time' || 'text' in part) return [];
+  return 'path' in part ? [part.path] : part.from;
 }
 
 function onlyOf({ only }: PlainMembers, members: ReadonlyMap<string, number>): CompiledList['only'] {
@@ -188,7 +202,7 @@ interface Compiling {
 }
 
 function objectsOf(compiling: Compiling): readonly CompiledObject[] {
-  const { sources, members } = compiling;
+  const { table, sources, members } = compiling;
   const bags = sources.flatMap(({ step }) => ('bag' in step ? [step] : []));
   const fields = sources.flatMap(({ step }) => ('members' in step ? Object.values(step.members) : []));
   const lists = sources.flatMap(({ step }) => ('pairs' in step ? [step.pairs] : []));
@@ -198,7 +212,8 @@ function objectsOf(compiling: Compiling): readonly CompiledObject[] {
   const objects = [...new Set([...paths, ...within])];
   return objects.map((path) => ({
     keys: createKeyTable((key) => meaningOf(compiling, objects, path, key)),
-    mayBeText: bags.some(({ bag, mayBeText }) => bag === path && mayBeText),
+    mayBeText: table.texts?.has(path) === true || bags.some(({ bag, mayBeText }) => bag === path && mayBeText),
+    mayBeEmpty: table.texts?.has(path) === true,
     isNeeded: bags.some(({ bag, isNeeded }) => bag === path && isNeeded),
   }));
 }
@@ -253,6 +268,7 @@ function meaningOf(compiling: Compiling, objects: readonly string[], object: str
   if (bags.length === 0) {
     const isSilent =
       object !== '' ||
+      table.silent === 'all' ||
       table.silent?.has(key) === true ||
       known.object >= 0 ||
       known.member >= 0 ||
@@ -268,7 +284,8 @@ function meaningOf(compiling: Compiling, objects: readonly string[], object: str
     if (name === null) return known;
     if (!takes(name)) continue;
     const group = groupAt(known.object, target, key, given);
-    const isOdd = group === undefined && (known.object >= 0 || isOddName(target, key) || isOddName(target, name));
+    const isObject = known.object >= 0 && bag.keepsObjects !== true;
+    const isOdd = group === undefined && (isObject || isOddName(target, key) || isOddName(target, name));
     const output = compiling.outputOf(target, name);
     return {
       ...known,

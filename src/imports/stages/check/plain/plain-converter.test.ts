@@ -8,6 +8,8 @@ import { amplitudeRecords } from '../../../formats/amplitude/records.fixture.ts'
 import { ga4 } from '../../../formats/ga4/ga4.ts';
 import { ga4Records } from '../../../formats/ga4/records.fixture.ts';
 import type { Format, NameTable } from '../../../formats/format.ts';
+import { mapping } from '../../../formats/mapping/mapping.ts';
+import { mappingRecords, shopMapping, visitMapping, visitRecords } from '../../../formats/mapping/records.fixture.ts';
 import { mixpanel } from '../../../formats/mixpanel/mixpanel.ts';
 import { mixpanelRecords } from '../../../formats/mixpanel/records.fixture.ts';
 import { posthog } from '../../../formats/posthog/posthog.ts';
@@ -16,6 +18,7 @@ import { segmentRecords } from '../../../formats/segment/records.fixture.ts';
 import { segment } from '../../../formats/segment/segment.ts';
 
 interface Covered {
+  readonly name?: string;
   readonly format: Format;
   readonly records: (seed: number, count: number) => Iterable<unknown>;
   /** Of the records that a source writes, at least. */
@@ -104,6 +107,24 @@ const covered: readonly Covered[] = [
       },
     ],
   },
+  {
+    name: 'mapping of rows',
+    format: mapping,
+    records: mappingRecords,
+    share: 0.8,
+    options: [
+      { formatOptions: shopMapping },
+      { formatOptions: shopMapping, ...tight },
+      { formatOptions: shopMapping, names: { ...mapping.names, events: { 'Order Done': null, '2': 'Gone' } } },
+    ],
+  },
+  {
+    name: 'mapping of objects',
+    format: mapping,
+    records: visitRecords,
+    share: 0.8,
+    options: [{ formatOptions: visitMapping }, { formatOptions: visitMapping, ...tight }],
+  },
 ];
 
 function linesOf(records: Iterable<unknown>): string[] {
@@ -158,10 +179,10 @@ it('an event of more keys than the door takes is refused, whichever way it goes'
 /** A slow machine may take its time over so many records. */
 const patienceMs = 120_000;
 
-describe.each(covered.map((each) => [each.format.slug, each] as const))('%s', (_slug, each) => {
+describe.each(covered.map((each) => [each.name ?? each.format.slug, each] as const))('%s', (_slug, each) => {
   it('most records are converted without objects, and nothing of what they become differs', async () => {
     const lines = linesOf(each.records(1, 1000));
-    const { plain, objects, taken } = await checkBothWays(each.format, segmentsOf(lines));
+    const { plain, objects, taken } = await checkBothWays(each.format, segmentsOf(lines), each.options[0]);
     expect(plain).toEqual(objects);
     expect(taken).toBeGreaterThan(lines.length * each.share);
   });

@@ -14,7 +14,7 @@ import { compileTable } from './compiled-table.ts';
 import type { Answers } from './fragments.ts';
 import { createKnownIdentities, createKnownNames, type KnownIdentity, type KnownName } from './known.ts';
 import { createPlainUuids, type PlainUuids } from './plain-uuids.ts';
-import { createTimeWriter, microsOf } from './plain-times.ts';
+import { createPlainTimes, createTimeWriter, type PlainTimes } from './plain-times.ts';
 import { createPropertiesWriter, type PropertiesWriter } from './properties-writer.ts';
 import { createRecordSpans, type RecordSpans } from './record-spans.ts';
 import { createRowChecksums } from './row-checksums.ts';
@@ -72,7 +72,7 @@ class Converter implements PlainConverter {
   readonly #uuids: PlainUuids;
   readonly #addChecksums = createRowChecksums();
   readonly #writeTime = createTimeWriter();
-  readonly #time: number;
+  readonly #times: PlainTimes;
   /** Behind the properties: the mark of the run. */
   readonly #end: Buffer;
   readonly #writer: ByteWriter = { bytes: Buffer.alloc(0), at: 0 };
@@ -96,21 +96,21 @@ class Converter implements PlainConverter {
     this.#identities = createKnownIdentities(table, compiled);
     this.#properties = createPropertiesWriter(table, compiled, this.#spans);
     this.#uuids = createPlainUuids(table.uuid, compiled);
-    this.#time = compiled.memberOf(table.time.path);
+    this.#times = createPlainTimes(table.time, compiled);
     this.#end = Buffer.from(`${runMark(runId)}}`);
   }
 
   read(line: Buffer, from: number, to: number, tally: SegmentTally): boolean {
     const spans = this.#spans;
-    if (!spans.read(line, from, to) || spans.memberFrom(this.#time) < 0) return false;
+    if (!spans.read(line, from, to)) return false;
     const { json } = spans;
     this.#json = json;
     const name = this.#names.of(spans, json);
     if (name === undefined) return false;
-    const micros = microsOf(json, spans.memberFrom(this.#time), spans.memberTo(this.#time), this.#table.time);
+    const micros = this.#times(spans, json);
     if (!(micros >= year2000) || isTooFarAhead(micros, this.#now())) return false;
     const identity = this.#identities.of(spans, json);
-    if (identity === undefined || !this.#uuids.prepare(spans, json)) return false;
+    if (identity === undefined || !this.#uuids.prepare(spans, json, micros)) return false;
     const needed = this.#properties.prepare(json, identity.fragment);
     const bytes = needed + headBytes + name.json.length + identity.json.length + this.#end.length;
     if (needed < 0 || bytes > this.#eventBytesMax) return false;

@@ -1,7 +1,10 @@
 import { dayMs } from '../../../../base/time.ts';
-import type { PlainTime, PlainUnit } from '../../../formats/plain-table.ts';
+import type { PlainTime, PlainTimeForm, PlainUnit } from '../../../formats/plain-table.ts';
 import { utc, type Zone } from '../../../formats/times.ts';
 import { quote } from './canonical-value.ts';
+import type { CompiledTable } from './compiled-table.ts';
+import { createAnswers } from './fragments.ts';
+import type { RecordSpans } from './record-spans.ts';
 
 /** Between these a number says by its size what it counts, and nobody asks about the time. */
 const earliestMs = Date.UTC(2000, 0, 1);
@@ -9,11 +12,35 @@ const endMs = Date.UTC(2100, 0, 1);
 const digitsMax = 16;
 const zero = 0x30;
 
+/** µs since the epoch, of a record; NaN: it is odd. */
+export type PlainTimes = (spans: RecordSpans, json: Buffer) => number;
+
+export function createPlainTimes(time: PlainTime, table: CompiledTable): PlainTimes {
+  if ('path' in time) {
+    const member = table.memberOf(time.path);
+    return (spans, json) => {
+      const from = spans.memberFrom(member);
+      return from < 0 ? Number.NaN : microsOf(json, from, spans.memberTo(member), time);
+    };
+  }
+  const { from, read } = time;
+  const answers = createAnswers(256, { of: 'members', numbers: from.map(table.memberOf) }, (values) => {
+    const text = Buffer.from(JSON.stringify(read(values) ?? ''));
+    return microsOf(text, 0, text.length, writtenTime);
+  });
+  return (spans, json) => answers.of(spans, json) ?? Number.NaN;
+}
+
+/** As readers write it. */
+const writtenTime: PlainTimeForm = { path: '', zone: utc, numbers: undefined };
+
 /** µs since the epoch, of the value at `from`; NaN: it is odd. */
-export function microsOf(json: Buffer, from: number, to: number, { zone, numbers, unit, isKept }: PlainTime): number {
+export function microsOf(json: Buffer, from: number, to: number, time: PlainTimeForm): number {
+  const { zone, numbers, unit, areDigits, isKept } = time;
   if (isKept === true && !isWrittenSo(json, from, to)) return Number.NaN;
   const isText = json[from] === quote;
-  if (isText && unit === undefined) return microsOfText(json, from + 1, to - 1, zone);
+  const mayBeNumber = unit !== undefined || (areDigits === true && to - from - 2 <= digitsMax);
+  if (isText && !mayBeNumber) return microsOfText(json, from + 1, to - 1, zone);
   if (numbers === undefined) return Number.NaN;
   return isText
     ? microsOfNumber(json, { from: from + 1, to: to - 1 }, numbers, unit)
@@ -73,12 +100,18 @@ function microsOfText(json: Buffer, from: number, to: number, zone: Zone): numbe
   const minute = digits(json, from + 14, from + 16);
   const second = digits(json, from + 17, from + 19);
   if ((micros | year | month | day | hour | minute | second) < 0) return Number.NaN;
-  // Days that only some months have, and seconds that only some minutes have, are the reader's.
-  if (month < 1 || month > 12 || day < 1 || day > 28 || hour > 23 || minute > 59 || second > 59) return Number.NaN;
+  // Seconds that only some minutes have are the reader's.
+  if (month < 1 || month > 12 || day < 1 || day > daysIn(year, month) || hour > 23 || minute > 59 || second > 59)
+    return Number.NaN;
   const ownZone = zoneAt(json, fractionTo, to, zone);
   if (ownZone === undefined) return Number.NaN;
   const local = Date.UTC(year, month - 1, day, hour, minute, second);
   return within(ownZone(local)) * 1000 + micros;
+}
+
+function daysIn(year: number, month: number): number {
+  if (month !== 2) return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
+  return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28;
 }
 
 function zoneAt(json: Buffer, from: number, to: number, zone: Zone): Zone | undefined {

@@ -1,14 +1,16 @@
 import { hash } from 'node:crypto';
 import { partsSeparator } from '../../../formats/derived-uuids.ts';
-import type { PlainUuid } from '../../../formats/plain-table.ts';
+import type { PlainIdPart, PlainUuid } from '../../../formats/plain-table.ts';
 import { quote } from './canonical-value.ts';
 import type { CompiledTable } from './compiled-table.ts';
+import { createAnswers } from './fragments.ts';
+import { createTimeWriter } from './plain-times.ts';
 import type { RecordSpans } from './record-spans.ts';
 
 /** UUIDs of records as bytes and as numbers; those of src/imports/formats/derived-uuids.ts. */
 export interface PlainUuids {
-  /** False: the record is odd. */
-  prepare(spans: RecordSpans, json: Buffer): boolean;
+  /** False: the record is odd. `micros`: its time. */
+  prepare(spans: RecordSpans, json: Buffer, micros: number): boolean;
   /** Makes the UUID of the record that was prepared; once for each that is taken, for some are counted. */
   derive(json: Buffer): void;
   /** 36 characters, lower case. */
@@ -83,43 +85,81 @@ function createDerivation(namespace: Uint8Array): Derivation {
   };
 }
 
-function createFromParts({ namespace, parts }: PartsUuid, table: CompiledTable): PlainUuids {
+function createFromParts({ namespace, parts, mayBeUuid = 0 }: PartsUuid, table: CompiledTable): PlainUuids {
   const { text, words, named, make } = createDerivation(namespace);
-  const pieces = parts.map((part) =>
-    'text' in part
-      ? { text: Buffer.from(part.text), member: -1, isNeeded: false }
-      : { text: undefined, member: table.memberOf(part.path), isNeeded: part.isNeeded === true },
-  );
-  let end = 0;
-  const put = (source: Buffer, from: number, to: number): boolean => {
-    if (to - from > namespace.length + idBytesMax - end) return false;
-    for (let at = from; at < to; at += 1) named[end++] = source[at] as number;
-    return true;
-  };
+  const room: Room = { bytes: named.subarray(0, namespace.length + idBytesMax), end: 0 };
+  const pieces = parts.map((part) => pieceOf(part, table));
+  /** The first parts are a UUID. */
+  let isGiven = false;
   return {
     text,
     words,
-    prepare: (spans, json) => {
-      end = namespace.length;
-      for (const { text: piece, member, isNeeded } of pieces) {
-        if (piece !== undefined) {
-          if (!put(piece, 0, piece.length)) return false;
-          continue;
-        }
-        const from = spans.memberFrom(member);
-        const to = spans.memberTo(member);
-        if (from < 0 || isEmpty(json, from, to)) {
-          if (isNeeded) return false;
-          continue;
-        }
-        const isText = json[from] === quote;
-        const isId = isText ? isPlainId(json, from + 1, to - 1) : isWhole(json, from, to);
-        if (!isId || !(isText ? put(json, from + 1, to - 1) : put(json, from, to))) return false;
+    prepare: (spans, json, micros) => {
+      isGiven = false;
+      room.end = namespace.length;
+      for (let at = 0; at < pieces.length; at += 1) {
+        if (!(pieces[at] as Piece)(room, spans, json, micros)) return false;
+        if (at + 1 !== mayBeUuid || room.end - namespace.length !== 36) continue;
+        isGiven = readUuid(named, namespace.length, text, words);
+        if (isGiven) return true;
       }
       return true;
     },
-    derive: () => make(end),
+    derive: () => {
+      if (!isGiven) make(room.end);
+    },
   };
+}
+
+interface Room {
+  readonly bytes: Buffer;
+  end: number;
+}
+
+/** Puts a part behind the others; false: the record is odd. */
+type Piece = (room: Room, spans: RecordSpans, json: Buffer, micros: number) => boolean;
+
+function pieceOf(part: PlainIdPart, table: CompiledTable): Piece {
+  if (part === 'time') return timePiece();
+  if ('text' in part) {
+    const text = Buffer.from(part.text);
+    return (room) => put(room, text, 0, text.length);
+  }
+  if ('path' in part) return pathPiece(table.memberOf(part.path), part.isNeeded === true);
+  const { from, make } = part;
+  const answers = createAnswers(1024, { of: 'members', numbers: from.map(table.memberOf) }, (values) => {
+    const text = make(values);
+    return text === undefined ? undefined : Buffer.from(text);
+  });
+  return (room, spans, json) => {
+    const text = answers.of(spans, json);
+    return text !== undefined && put(room, text, 0, text.length);
+  };
+}
+
+function timePiece(): Piece {
+  const writeTime = createTimeWriter();
+  const text = Buffer.alloc(32);
+  return (room, _spans, _json, micros) => put(room, text, 0, writeTime(text, 0, micros));
+}
+
+function pathPiece(member: number, isNeeded: boolean): Piece {
+  return (room, spans, json) => {
+    const from = spans.memberFrom(member);
+    const to = spans.memberTo(member);
+    if (from < 0 || isEmpty(json, from, to)) return !isNeeded;
+    if (json[from] !== quote) return isWhole(json, from, to) && put(room, json, from, to);
+    return isPlainId(json, from + 1, to - 1) && put(room, json, from + 1, to - 1);
+  };
+}
+
+function put(room: Room, source: Buffer, from: number, to: number): boolean {
+  const { bytes } = room;
+  let { end } = room;
+  if (to - from > bytes.length - end) return false;
+  for (let at = from; at < to; at += 1) bytes[end++] = source[at] as number;
+  room.end = end;
+  return true;
 }
 
 /** Null, or a text of no character. */

@@ -47,19 +47,6 @@ export function createPropertiesWriter(
   const fragments: Fragment[] = [];
   const settledOf: SettledOf = settle === undefined ? () => undefined : settle.of;
 
-  /** Bytes of what follows from members; negative: the record is odd. */
-  const preparePerson = (json: Buffer): number => {
-    let bytes = 0;
-    for (const part of person) {
-      if ('list' in part) continue;
-      const fragment = part.answers.of(spans, json);
-      if (fragment === undefined) return -1;
-      for (const name of fragment.names) if (!spans.items.claim(name)) return -1;
-      part.fragment = fragment;
-      bytes += fragment.bytes.length;
-    }
-    return bytes;
-  };
   const addFragment = (fragment: Fragment): boolean => {
     for (const name of fragment.names) if (!spans.items.claim(name)) return false;
     for (const [property, from, to] of fragment.looked) values.set(property, fragment.bytes, from, to);
@@ -77,7 +64,7 @@ export function createPropertiesWriter(
         if (fragment === undefined || !addFragment(fragment)) return -1;
         bytes += fragment.bytes.length * 2;
       }
-      const ofPerson = preparePerson(json);
+      const ofPerson = preparePerson(person, spans, json);
       if (ofPerson < 0 || !checks.pass(json, ofPerson > 0)) return -1;
       bytes += ofPerson;
       if (settle === undefined || url === undefined) return bytes;
@@ -100,6 +87,20 @@ export function createPropertiesWriter(
       writer.at -= 1;
     },
   };
+}
+
+/** Finds what follows from members. Gives its bytes; negative: the record is odd. */
+function preparePerson(person: readonly PersonPart[], spans: RecordSpans, json: Buffer): number {
+  let bytes = 0;
+  for (const part of person) {
+    if ('list' in part) continue;
+    const fragment = part.answers.of(spans, json);
+    if (fragment === undefined) return -1;
+    for (const name of fragment.names) if (!spans.items.claim(name)) return -1;
+    part.fragment = fragment;
+    bytes += fragment.bytes.length;
+  }
+  return bytes;
 }
 
 /** Of steps that have none, so that each step has a fragment. */

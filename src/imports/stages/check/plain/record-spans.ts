@@ -174,7 +174,7 @@ class Spans implements RecordSpans {
     counted.keys += 1;
     if (!this.#claimKey(entry)) return notCanonical;
     const end = entry.object >= 0 ? this.#object(json, from, entry) : this.#value(json, from, entry);
-    if (end < 0) return notCanonical;
+    if (end < 0 || (isLookedInto(entry) && endOfValue(json, from) !== end)) return notCanonical;
     if (entry.member >= 0) {
       this.#members[entry.member * 2] = from;
       this.#members[entry.member * 2 + 1] = end;
@@ -246,6 +246,7 @@ class Spans implements RecordSpans {
       return end < 0 ? this.#walk(json, from, object) : end;
     }
     if (this.#table.objects[object]?.mayBeText !== true || json !== this.#copy) return notCanonical;
+    if (this.#table.objects[object]?.mayBeEmpty === true && json[from + 1] === quote) return from + 2;
     const start = this.#copied;
     const { read, written } = unescapeText(json, from, start);
     if (read < 0) return notCanonical;
@@ -294,6 +295,11 @@ class Spans implements RecordSpans {
     if (entry.heard !== undefined && added === 'written') this.heard.push(entry.heard);
     return true;
   }
+}
+
+/** An object of which members are looked at, and which is taken whole as well. */
+function isLookedInto({ object, group, list, member, fields }: KeyEntry): boolean {
+  return object >= 0 && ((list >= 0 && group === undefined) || member >= 0 || fields.length > 0);
 }
 
 function endOfValue(json: Buffer, from: number): number {
