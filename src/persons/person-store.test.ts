@@ -125,6 +125,35 @@ describe('persons in memory, in front of the store', () => {
     expect(stored).toEqual([{ created_at_micros: 6000 }]);
   });
 
+  it.each([1, 2, 3, 4])('what a person was told counts after %i windows without it, as right away', async (pause) => {
+    await using metadata = await tempMetadata();
+    const store = new PersonStore(metadata.db);
+    const tell = (saying: 'set' | 'setOnce', json: string, micros: number): void => {
+      const bytes = Buffer.from(json);
+      store.learn(store.touch(1, 'a', 1000), saying, micros, bytes, 0, bytes.length);
+    };
+    const window = (number: number, work: () => void): string | undefined => {
+      store.begin(number);
+      work();
+      const [row] = store.takeChanges().persons;
+      store.committed(number);
+      return row?.registers;
+    };
+    window(1, () => tell('set', '{"plan":"free","n":1}', 5000));
+    for (let rest = 1; rest < pause; rest++) expect(window(1 + rest, () => {})).toBeUndefined();
+    // Older than what is known, and the same again: nothing to write.
+    expect(window(1 + pause, () => tell('set', '{"plan":"old","n":1}', 4000))).toBeUndefined();
+    const registers = window(2 + pause, () => {
+      tell('set', '{"plan":"paid"}', 6000);
+      tell('setOnce', '{"first":true}', 3000);
+    });
+    expect(JSON.parse(registers ?? '')).toEqual({
+      plan: { v: 'paid', t: 6000, k: 'set' },
+      n: { v: 1, t: 5000, k: 'set' },
+      first: { v: true, t: 3000, k: 'once' },
+    });
+  });
+
   it('a person that nothing changes is not written', async () => {
     await using metadata = await tempMetadata();
     const store = new PersonStore(metadata.db);

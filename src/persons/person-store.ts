@@ -4,7 +4,7 @@ import type { SeenPerson, SharedPersonChanges } from './shared-person-rows.ts';
 import { KeptBytes, type Saying } from './pending-changes.ts';
 import { current, Person, personUuid } from './person.ts';
 import { RecentIds } from './recent-ids.ts';
-import { formatRegisters, noChanges, type PropertyChanges } from './registers.ts';
+import { noChanges, type PropertyChanges } from './registers.ts';
 
 /** Ids of one project, in two generations: what is asked for moves to the young one, what nobody asks for goes with the old. */
 export class ProjectIds {
@@ -60,7 +60,12 @@ export class PersonStore {
   #window = 0;
   #committed = 0;
   #changed: Person[] = [];
-  #learning: Person[] = [];
+  /** Whose registers this window may have looked into. */
+  #used: Person[] = [];
+  /** The same of the window before: who is used again and again is not read from text each time. */
+  #usedBefore: Person[] = [];
+  /** What the registers of those take besides the text. */
+  #openBytes = 0;
   readonly #kept = new KeptBytes();
   #newIds: NewId[] = [];
   #merges: { readonly from: Person; readonly into: Person }[] = [];
@@ -158,21 +163,22 @@ export class PersonStore {
   }
 
   update(person: Person, changes: PropertyChanges, micros: number): void {
-    if (changes !== noChanges && person.apply(changes, micros)) this.#mark(person);
+    if (changes === noChanges) return;
+    this.#use(person);
+    if (person.apply(changes, micros)) this.#mark(person);
   }
 
   /** As `update`, of one thing that an event says of the person, in the bytes that came: [from, to) of `json`. */
   learn(person: Person, saying: Saying, micros: number, json: Buffer, from: number, to: number): void {
-    if (person.learnedIn !== this.#window) {
-      person.learnedIn = this.#window;
-      this.#learning.push(person);
-    }
+    this.#use(person);
     person.learn(this.#kept, saying, micros, json, from, to);
   }
 
   /** `from` becomes part of `into`, which the caller has given what it should have of it. */
   absorb(into: Person, from: Person): void {
     from.mergedInto = into;
+    this.#use(into);
+    this.#use(from);
     this.#merges.push({ from, into });
     this.#mark(from);
     this.#mark(into);
@@ -203,6 +209,7 @@ export class PersonStore {
     this.#changed = [];
     this.#newIds = [];
     this.#merges = [];
+    this.#closeUnused();
     return { persons, sameCreation, distinctIds, merges };
   }
 
@@ -232,7 +239,9 @@ export class PersonStore {
     this.#byUuid = new Map();
     this.#wanted = new Map();
     this.#changed = [];
-    this.#learning = [];
+    this.#used = [];
+    this.#usedBefore = [];
+    this.#openBytes = 0;
     this.#kept.clear();
     this.#newIds = [];
     this.#merges = [];
@@ -241,9 +250,23 @@ export class PersonStore {
 
   /** Looks into what was learned. */
   #settle(): void {
-    for (const person of this.#learning) if (person.takeLearned()) this.#mark(person);
-    this.#learning = [];
+    for (const person of this.#used) if (person.takeLearned()) this.#mark(person);
     this.#kept.clear();
+  }
+
+  #use(person: Person): void {
+    if (person.usedIn === this.#window) return;
+    person.usedIn = this.#window;
+    this.#used.push(person);
+  }
+
+  /** Those of the window before that this one has not used are text alone from now on. */
+  #closeUnused(): void {
+    for (const person of this.#usedBefore) if (person.usedIn !== this.#window) person.close();
+    this.#usedBefore = this.#used;
+    this.#used = [];
+    this.#openBytes = 0;
+    for (const person of this.#usedBefore) this.#openBytes += 2 * person.registersChars;
   }
 
   #remember(person: Person): Person {
@@ -258,9 +281,8 @@ export class PersonStore {
   }
 
   #toRow(person: Person): PersonRow {
-    const row = toRow(person);
     this.#bytes -= bytesOf(person);
-    person.registersChars = row.registers.length;
+    const row = toRow(person);
     this.#bytes += bytesOf(person);
     return row;
   }
@@ -274,14 +296,15 @@ export class PersonStore {
   /** Whether it is time for a new generation: nearly all the memory is taken, and what was asked for lately makes a good part of it. */
   #isFull(): boolean {
     const bytesMax = this.#bytesMax();
-    if (this.#bytes <= (bytesMax * 2) / 3) return false;
+    const bytes = this.#bytes + this.#openBytes;
+    if (bytes <= (bytesMax * 2) / 3) return false;
     let young = 0;
     let old = 0;
     for (const ids of this.#projects.values()) {
       young += ids.young.size;
       old += ids.old.size;
     }
-    return (this.#bytes * young) / (young + old) > bytesMax / 3;
+    return (bytes * young) / (young + old) > bytesMax / 3;
   }
 
   /** Lets go of what nobody asked for lately, except what is not stored yet. */
@@ -312,9 +335,8 @@ export class PersonStore {
   }
 }
 
-/** Registers in memory take twice as much as their text. */
 function bytesOf({ registersChars }: Person): number {
-  return personBytes + 2 * registersChars;
+  return personBytes + registersChars;
 }
 
 function keepChain(kept: Map<string, Person>, person: Person): void {
@@ -347,6 +369,6 @@ function toRow(person: Person): PersonRow {
     uuid: person.uuid,
     created_at_micros: person.createdAt,
     is_identified: person.isIdentified ? 1 : 0,
-    registers: person.untouchedRegisters ?? formatRegisters(person.registers),
+    registers: person.writeRegisters(),
   };
 }

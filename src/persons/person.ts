@@ -1,6 +1,6 @@
 import { derivedId } from '../base/ids.ts';
 import { PendingChanges, type KeptBytes, type Saying } from './pending-changes.ts';
-import { applyChanges, parseRegisters, type PropertyChanges, type Registers } from './registers.ts';
+import { applyChanges, formatRegisters, parseRegisters, type PropertyChanges, type Registers } from './registers.ts';
 
 /** A person in memory, ahead of the store until the window that changed it is committed. */
 export class Person {
@@ -17,13 +17,13 @@ export class Person {
   readonly version: number;
   /** Set once this person has become part of another; ids that still point here mean that one. */
   mergedInto: Person | null = null;
-  /** Length of its registers as text, when they were last loaded or written. */
-  registersChars: number;
   /** Number of the last window that changed it; 0: none since it was loaded. */
   changedIn = 0;
-  /** Number of the last window in which it learned something that is not looked into at once. */
-  learnedIn = 0;
+  /** Number of the last window that may have looked into its registers. */
+  usedIn = 0;
+  /** Registers as they were last loaded or written. */
   #registersJson: string;
+  /** Only while windows look into them: they take twice as much memory as their text, in many small pieces. */
   #registers: Registers | null = null;
   #pending: PendingChanges | null = null;
   #hasLearned = false;
@@ -46,7 +46,6 @@ export class Person {
     this.isStored = fields.isStored;
     this.version = fields.version;
     this.#registersJson = fields.registersJson;
-    this.registersChars = fields.registersJson.length;
   }
 
   get registers(): Registers {
@@ -77,9 +76,20 @@ export class Person {
     return registers;
   }
 
-  /** Registers as stored, when nobody has read them into memory. */
-  get untouchedRegisters(): string | null {
-    return this.#registers === null ? this.#registersJson : null;
+  /** Length of its registers as text, when they were last loaded or written. */
+  get registersChars(): number {
+    return this.#registersJson.length;
+  }
+
+  /** Its registers as they are to be stored. */
+  writeRegisters(): string {
+    if (this.#registers !== null) this.#registersJson = formatRegisters(this.#registers);
+    return this.#registersJson;
+  }
+
+  /** Keeps its registers as text alone. They have not changed since they were loaded or written. */
+  close(): void {
+    this.#registers = null;
   }
 
   /** Returns whether a register changed. */
