@@ -67,4 +67,22 @@ describe('a large body', () => {
     expect(sizes).toEqual([60_000_000, 60_000_000, 60_000_000]);
     expect(ticks).toBeGreaterThan(10);
   });
+
+  it('that claims to be tiny takes a few turns of the event loop, not one for each kilobyte', async () => {
+    const whole = gzipSync(Buffer.concat([randomBytes(100_000), Buffer.alloc(32 * 1024 * 1024)]), { level: 1 });
+    const lying = Buffer.concat([whole, Buffer.alloc(8)]);
+    let turns = 0;
+    let isUnpacking = true;
+    // Turns of a loop that has other work to do, so that they can be counted.
+    const turn = (): void => {
+      turns += 1;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3);
+      if (isUnpacking) setImmediate(turn);
+    };
+    turn();
+    expect(await outcome(() => createGunzipper()(lying, limits))).toMatch(/^400 .*8 more bytes/);
+    isUnpacking = false;
+    // With a turn for each kilobyte: 32,000.
+    expect(turns).toBeLessThan(4000);
+  });
 });

@@ -16,6 +16,11 @@ interface Inflated {
 const expansionMax = 1032;
 const gzipBytesMin = 18;
 const chunkBytesMin = 1024;
+/**
+ * In another thread each chunk is a trip there and a turn of the event loop: a body that claims to be tiny must not make
+ * thousands of them, while the large bodies behind it wait.
+ */
+const chunkBytesAsideMin = 1024 * 1024;
 const chunkBytesMax = 32 * 1024 * 1024;
 /** Up to here unpacking takes a few milliseconds: less trouble on the event loop than a trip to another thread. */
 const inPlaceBytesMax = 4 * 1024 * 1024;
@@ -61,7 +66,7 @@ export function createGunzipper(): (bytes: Buffer, limits: InflateLimits) => Pro
 const unpack = promisify(gunzipInThread) as (bytes: Buffer, options: ZlibOptions) => Promise<unknown>;
 
 async function unpackAside(bytes: Buffer, limits: InflateLimits): Promise<Buffer> {
-  const options = optionsFor(bytes, limits);
+  const options = optionsFor(bytes, limits, chunkBytesAsideMin);
   try {
     return checked(bytes, (await unpack(bytes, options)) as Inflated);
   } catch (cause) {
@@ -69,13 +74,13 @@ async function unpackAside(bytes: Buffer, limits: InflateLimits): Promise<Buffer
   }
 }
 
-function optionsFor(bytes: Buffer, limits: InflateLimits): ZlibOptions {
+function optionsFor(bytes: Buffer, limits: InflateLimits, bytesMin = chunkBytesMin): ZlibOptions {
   if (bytes.length < gzipBytesMin) throw damaged(`expected a whole gzip body, got: ${bytes.length} bytes`);
   const claimed = bytes.readUInt32LE(bytes.length - 4);
   // The true size is the claim or more by multiples of 4 GiB: too much already, unless deflate cannot even reach it.
   if (claimed > limits.inflatedBytesMax && claimed <= bytes.length * expansionMax) throw inflatedTooLarge(limits);
   const chunkSize = Math.min(chunkBytesMax, limits.inflatedBytesMax, bytes.length * expansionMax, claimed + 1);
-  return { chunkSize: Math.max(chunkBytesMin, chunkSize), maxOutputLength: limits.inflatedBytesMax, info: true };
+  return { chunkSize: Math.max(bytesMin, chunkSize), maxOutputLength: limits.inflatedBytesMax, info: true };
 }
 
 function checked(bytes: Buffer, { buffer, engine }: Inflated): Buffer {
