@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { createServer } from 'node:net';
@@ -12,6 +12,7 @@ export interface Service extends AsyncDisposable {
   readonly url: string;
   /** A personal API key of everything. */
   readonly key: string;
+  readonly child: ChildProcess;
   /** GET, POST, PATCH, DELETE of the management API; `body` as JSON, or as a form. Throws on anything but 2xx. */
   api<T>(method: string, path: string, body?: object | FormData): Promise<Answered<T>>;
 }
@@ -21,10 +22,15 @@ export interface Answered<T> {
   readonly headers: Headers;
 }
 
-export async function startService(directory: string, env: Readonly<Record<string, string>>): Promise<Service> {
+/** @param file of the program, where it is not this one */
+export async function startService(
+  directory: string,
+  env: Readonly<Record<string, string>>,
+  file = program,
+): Promise<Service> {
   const port = await freePort();
-  const key = `phx_${randomUUID().replaceAll('-', '')}`;
-  const child = spawn(process.execPath, [program, 'serve'], {
+  const key = env['MILLRACE_BOOTSTRAP_PERSONAL_API_KEY'] ?? `phx_${randomUUID().replaceAll('-', '')}`;
+  const child = spawn(process.execPath, [file, 'serve'], {
     env: {
       PATH: process.env['PATH'],
       MILLRACE_PORT: String(port),
@@ -47,11 +53,14 @@ export async function startService(directory: string, env: Readonly<Record<strin
   return {
     url,
     key,
+    child,
     api: (method, path, body) => call(url + path, method, key, body),
     async [Symbol.asyncDispose]() {
-      const ended = new Promise((resolve) => child.once('exit', resolve));
-      child.kill('SIGTERM');
-      await ended;
+      if (child.exitCode === null && child.signalCode === null) {
+        const ended = new Promise((resolve) => child.once('exit', resolve));
+        child.kill('SIGTERM');
+        await ended;
+      }
       output.end();
     },
   };

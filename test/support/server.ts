@@ -7,12 +7,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished, TestRunner } from 'vitest';
 import { hasProc, storePid } from './processes.ts';
+import { personalKey, projectKey } from './server-keys.ts';
 
 const program = fileURLToPath(new URL('../../bin/millrace.js', import.meta.url));
 
-/** Keys that every test server is started with. */
-export const projectKey = 'phc_endToEndProjectKey0123456789';
-export const personalKey = 'phx_endToEndPersonalKey0123456789';
+export { personalKey, projectKey };
 
 export interface TestServer {
   readonly url: string;
