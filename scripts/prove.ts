@@ -10,6 +10,7 @@ const proofs: Readonly<Record<string, string>> = {
   move: 'a directory moves to PostgreSQL and ClickHouse, killed on the way, and nothing is lost or doubled',
   package: 'the package installs with npm alone, and serves, imports and tries transformations',
   'console-scale': 'the console stays quick with a million events, and its memory where it is',
+  fuzz: 'generated requests of every kind get no fault and no silence, and the good events among them are stored once',
   'cluster-storm': 'a cluster loses and doubles nothing while processes, Kafka and PostgreSQL are killed and stopped',
   'cluster-import': 'an import is exact on several processes of which one is killed again and again',
   scaling: 'what an event costs does not grow with the number of processes that store',

@@ -54,3 +54,11 @@ export function peakMemory(server: Pick<TestServer, 'child'>): number {
   if (!(kibibytes > 0)) throw new Error('expected /proc to tell the memory of the server');
   return kibibytes / 1024;
 }
+
+/** Memory that a process has at this moment, MiB; 0 where there is no such process, or where /proc does not tell. */
+export function residentMiB(pid: number | undefined): number {
+  const kibibytes = Number(
+    /^VmRSS:\s+(\d+) kB$/m.exec(pid === undefined ? '' : readOfProcess(pid, 'status'))?.[1] ?? 0,
+  );
+  return kibibytes / 1024;
+}
