@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { capturePage } from './reference/capture-page.ts';
 import { cliPage } from './reference/cli-page.ts';
 import { configurationFileSchemaText } from '../src/cli/files/json-schema.ts';
 import { formatPages, formatsPage } from './reference/formats-page.ts';
@@ -15,6 +16,7 @@ import { errorsPage, metricsPage, scopesPage, settingsPage, warningsPage } from 
  */
 export const docPages: Readonly<Record<string, () => string>> = {
   'docs/reference/settings.md': settingsPage,
+  'docs/reference/capture.md': capturePage,
   'docs/reference/errors.md': errorsPage,
   'docs/reference/warnings.md': warningsPage,
   'docs/reference/metrics.md': metricsPage,

@@ -6,7 +6,8 @@ import { docPages } from '../scripts/generate-docs.ts';
 import { pageSections, withSection } from '../scripts/reference/page-sections.ts';
 import { allFiles, read, root } from './source-tree.ts';
 import { settingDefinitions } from '../src/config/settings.ts';
-import { apiErrors } from '../src/contract/errors.ts';
+import { capturePaths, captureV1Errors, captureV1Path } from '../src/contract/capture.ts';
+import { apiErrors, captureErrorCodes } from '../src/contract/errors.ts';
 import { allScopes } from '../src/contract/scopes.ts';
 import { ingestionWarnings } from '../src/contract/warnings.ts';
 import { formats } from '../src/imports/formats/registry.ts';
@@ -38,6 +39,7 @@ describe('the reference is what the program does', () => {
     ['settings', Object.values(settingDefinitions).map(({ env }) => env)],
     ['errors', Object.keys(apiErrors)],
     ['warnings', Object.keys(ingestionWarnings)],
+    ['capture', [...capturePaths, captureV1Path, ...captureErrorCodes, ...Object.keys(captureV1Errors)]],
     ['metrics', Object.keys(metricDefinitions)],
     ['scopes', allScopes],
     ['plugins', builtInPlugins.map(({ slug }) => slug)],

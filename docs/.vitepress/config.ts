@@ -25,9 +25,10 @@ export default defineConfig({
   themeConfig: {
     logo: icon,
     nav: [
-      { text: 'First history', link: '/guides/first-history' },
+      { text: 'Concepts', link: '/concepts' },
       { text: 'Imports', link: '/guides/imports' },
       { text: 'Guarantees', link: '/guarantees' },
+      { text: 'Limits', link: '/limits' },
       { text: 'Reference', link: '/reference/cli' },
     ],
     sidebar: sidebar(docs),

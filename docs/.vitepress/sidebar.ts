@@ -11,7 +11,7 @@ interface Section {
 
 /** What stands beside every page, and where. A new page is a line here: one that is in no section fails the build. */
 const sections: readonly Section[] = [
-  { text: 'Start', pages: ['guides/first-history', 'guides/client-libraries', 'guides/console'] },
+  { text: 'Start', pages: ['concepts', 'guides/first-history', 'guides/client-libraries', 'guides/console'] },
   { text: 'Import history', pages: ['guides/imports', 'guides/choose-what-to-import', 'guides/schedules'] },
   { text: 'Sources of history', pages: ['guides/migrate-*'], collapsed: true },
   {
@@ -22,7 +22,7 @@ const sections: readonly Section[] = [
     text: 'Run it',
     pages: ['guides/operations', 'guides/notices', 'guides/scale-out', 'guides/clickhouse-cluster'],
   },
-  { text: 'What to expect', pages: ['guarantees', 'benchmarks', 'compatibility'] },
+  { text: 'What to expect', pages: ['guarantees', 'limits', 'comparison', 'benchmarks', 'compatibility'] },
   { text: 'Reference', pages: ['reference/cli', 'reference/settings', 'reference/*'] },
   { text: 'Built-in plugins', pages: ['reference/plugins/*'], collapsed: true },
   { text: 'Formats of records', pages: ['reference/formats/*'], collapsed: true },

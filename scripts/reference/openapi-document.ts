@@ -1,11 +1,12 @@
 import { buildOpenApi } from '../../src/api/openapi.ts';
+import { describedCapture } from '../../src/api/openapi-capture.ts';
 import { apiRoutes } from '../../src/api/routes.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { LiveHub } from '../../src/live/hub.ts';
 import { openSqlite } from '../../src/metadata/sqlite.ts';
 import { builtInRegistry } from '../../src/plugins/built-in/registry.ts';
 
-/** The OpenAPI description of the management API, from the very route tables that serve it. */
+/** The OpenAPI description of capture and of the management API, the latter from the very route tables that serve it. */
 export function openApiDocument(): string {
   const unused = async (): Promise<never> => {
     throw new Error('expected no work to be done while the API is only described');
@@ -45,5 +46,5 @@ export function openApiDocument(): string {
   });
   // As served: the description does not describe itself.
   const described = routes.filter(({ path }) => path !== '/api/openapi.json');
-  return `${JSON.stringify(buildOpenApi(described), null, 2)}\n`;
+  return `${JSON.stringify(buildOpenApi(described, describedCapture), null, 2)}\n`;
 }

@@ -35,7 +35,7 @@ export function currentUserRoutes({ db }: { readonly db: Metadata }): ApiRoute[]
       method: 'GET',
       path: '/api/users/@me',
       scope: 'user:read',
-      tag: 'users',
+      tag: 'Users',
       summary: 'The user that the key belongs to',
       responses: { 200: currentUserSchema },
       handler: async ({ principal }) => {

@@ -24,7 +24,7 @@ import { idempotent } from './idempotency.ts';
 type ReplayDeps = Pick<DeadLetterDeps, 'db' | 'clock'>;
 
 const path = '/api/projects/:project_id/dead_letters/replays';
-const tag = 'dead letters';
+const tag = 'Dead letters';
 const read = { method: 'GET', scope: 'ingestion_warning:read', tag } as const;
 const write = { method: 'POST', scope: 'ingestion_warning:write', tag } as const;
 const params = Type.Object({ id: Type.String({ description: 'Id of the replay.' }) });

@@ -28,7 +28,7 @@ import { shownChain, type TransformationTestDeps } from './transformation-tests.
 export type DeadLetterTrialDeps = DeadLetterDeps & Pick<TransformationTestDeps, 'packages' | 'trials'>;
 
 const path = '/api/projects/:project_id/dead_letters';
-const common = { method: 'POST', scope: 'ingestion_warning:write', tag: 'dead letters' } as const;
+const common = { method: 'POST', scope: 'ingestion_warning:write', tag: 'Dead letters' } as const;
 const examinedDefault = 20;
 /** Each may keep the plugins of a project busy for as long as a task may take. */
 const atOnceMax = 2;

@@ -45,7 +45,7 @@ export interface DeadLetterDeps {
 }
 
 const path = '/api/projects/:project_id/dead_letters';
-const tag = 'dead letters';
+const tag = 'Dead letters';
 const read = { method: 'GET', scope: 'ingestion_warning:read', tag } as const;
 const write = { method: 'POST', scope: 'ingestion_warning:write', tag } as const;
 const params = Type.Object({ id: Type.String() });

@@ -13,7 +13,7 @@ import type { EventName, PropertyName } from '../eventstore/names.ts';
 import { apiRoute, type ApiRequest, type ApiRoute } from '../http/api-route.ts';
 import { namesWith, type KnownNames } from './names.ts';
 
-const common = { method: 'GET', scope: 'query:read', tag: 'events' } as const;
+const common = { method: 'GET', scope: 'query:read', tag: 'Events' } as const;
 const noNotes = { description: null, updated_at: null, updated_by: null, verified: false, hidden: false } as const;
 
 /** Names of events and properties in the shapes of PostHog's API, for scripts that read those. */

@@ -39,7 +39,7 @@ export interface EventRouteDeps {
 }
 
 const base = '/api/projects/:project_id/events';
-const common = { method: 'GET', scope: 'query:read', tag: 'events' } as const;
+const common = { method: 'GET', scope: 'query:read', tag: 'Events' } as const;
 
 /** Reading stored events back: the list, one event, and counts. */
 export function eventRoutes(deps: EventRouteDeps): ApiRoute[] {

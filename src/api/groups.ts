@@ -12,7 +12,7 @@ import { apiRoute, type ApiRoute } from '../http/api-route.ts';
 import type { Metadata } from '../metadata/database.ts';
 import { findGroup, listGroups, listGroupTypes } from '../persons/read-groups.ts';
 
-const common = { method: 'GET', scope: 'group:read', tag: 'groups' } as const;
+const common = { method: 'GET', scope: 'group:read', tag: 'Groups' } as const;
 
 /** Groups (companies, teams …), as their events tell. */
 export function groupRoutes({ db }: { readonly db: Metadata }): ApiRoute[] {

@@ -25,7 +25,7 @@ export interface HistoricalMigrationRouteDeps {
 
 const path = '/api/projects/:project_id/historical_migrations';
 const onePath = `${path}/:id`;
-const tag = 'historical migrations';
+const tag = 'Historical migrations';
 const params = Type.Object({ id: Type.String() });
 
 export function historicalMigrationRoutes(deps: HistoricalMigrationRouteDeps): ApiRoute[] {

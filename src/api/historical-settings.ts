@@ -24,7 +24,7 @@ export function historicalSettingsRoutes({ db, store, agreementMode: mode }: His
       method: 'GET',
       path: '/api/projects/:project_id/historical_migrations/settings',
       scope: 'historical_migration:read',
-      tag: 'historical migrations',
+      tag: 'Historical migrations',
       summary: 'What bounds the history of a project now',
       description: 'The mode is a setting of the service (MILLRACE_HISTORICAL_AGREEMENT), not of a project.',
       responses: { 200: historicalSettingsSchema },

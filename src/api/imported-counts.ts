@@ -21,7 +21,7 @@ export interface ImportedEventsRouteDeps {
 }
 
 const base = '/api/projects/:project_id/events';
-const common = { method: 'GET', scope: 'query:read', tag: 'events' } as const;
+const common = { method: 'GET', scope: 'query:read', tag: 'Events' } as const;
 const pageEvents = 10_000;
 const contentsDefault = 'md5';
 const dayForm = /^\d{4}-\d\d-\d\d$/;

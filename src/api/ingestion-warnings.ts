@@ -24,7 +24,7 @@ import { timeFilter } from './time-filter.ts';
 
 const defaultMs = 7 * 24 * hourMs;
 
-const common = { method: 'GET', scope: 'ingestion_warning:read', tag: 'ingestion warnings' } as const;
+const common = { method: 'GET', scope: 'ingestion_warning:read', tag: 'Ingestion warnings' } as const;
 const path = '/api/projects/:project_id/ingestion_warnings';
 /** As the store keeps the start of an hour. */
 const hourForm = /^\d{4}-\d\d-\d\dT\d\d:00:00\.000000Z$/;

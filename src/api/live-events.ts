@@ -39,7 +39,7 @@ export function liveEventRoutes(deps: LiveEventDeps): ApiRoute[] {
       method: 'GET',
       path: '/api/projects/:project_id/live_events',
       scope: 'query:read',
-      tag: 'events',
+      tag: 'Events',
       summary: 'Events on their way, as they are seen',
       description:
         'Server-sent events. `event`: an event at a stage (LiveEvent). `skipped`: how many came by that are not shown, at ' +

@@ -28,7 +28,7 @@ export interface KnownNames {
 
 const listsMax = 200;
 const limitDefault = 100;
-const common = { method: 'GET', scope: 'query:read', tag: 'events' } as const;
+const common = { method: 'GET', scope: 'query:read', tag: 'Events' } as const;
 
 /** Names of events and properties, looked up once a minute at most, however fast somebody types. */
 export function rememberNames({ store, clock }: { readonly store: EventStore; readonly clock: Clock }): KnownNames {

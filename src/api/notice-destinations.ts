@@ -78,7 +78,7 @@ const ofService: Place = {
   ownerOf: ({ principal: { organizationId } }) => ({ organizationId, projectId: null }),
 };
 
-const tag = 'notices';
+const tag = 'Notices';
 
 function routesOf(deps: NoticeRouteDeps, place: Place): ApiRoute[] {
   return [

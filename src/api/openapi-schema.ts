@@ -1,5 +1,15 @@
 import type { TSchema } from 'typebox';
 
+export type Json = Readonly<Record<string, unknown>>;
+
+/** What is described beside the routes of the management API. */
+export interface Described {
+  readonly tags: readonly string[];
+  readonly paths: Readonly<Record<string, Record<string, Json>>>;
+  readonly securitySchemes: Json;
+  readonly schemas: Json;
+}
+
 /** JSON Schema as far as the OpenAPI builder reads it. */
 export interface JsonSchema {
   readonly type?: string | readonly string[];

@@ -1,17 +1,18 @@
 import { apiErrors, type ApiErrorCode } from '../contract/errors.ts';
 import { scopeObjects } from '../contract/scopes.ts';
+import { ingestionWarnings } from '../contract/warnings.ts';
 import type { ApiRoute } from '../http/api-route.ts';
 import { roleOf } from '../http/route-role.ts';
-import { exampleOf, plainSchema, type JsonSchema } from './openapi-schema.ts';
-
-type Json = Readonly<Record<string, unknown>>;
+import { describedCapture } from './openapi-capture.ts';
+import { exampleOf, plainSchema, type Described, type Json, type JsonSchema } from './openapi-schema.ts';
 
 /** Of the API, not of the program: it changes when a client has to. */
 const version = '1.0.0';
 
-const description = `Management API of Millrace. Paths work with and without a trailing slash; everything under
+const description = `Capture and management API of Millrace. Paths work with and without a trailing slash; everything under
 /api/projects/{project_id} answers under /api/environments/{project_id} too. Bodies may be JSON, form or multipart.
-Every answer carries X-Request-Id; every error has the shape of the Error schema.`;
+Every answer carries X-Request-Id; every error has the shape of the Error schema, but for those of the v1 endpoint of
+capture.`;
 
 /** GET /api/openapi.json: the description of these routes, for anybody. */
 export function openApiRoutes(routes: readonly ApiRoute[]): ApiRoute[] {
@@ -21,17 +22,19 @@ export function openApiRoutes(routes: readonly ApiRoute[]): ApiRoute[] {
       method: 'GET',
       path: '/api/openapi.json',
       scope: 'public',
-      tag: 'meta',
+      tag: 'Meta',
       summary: 'This description',
       responses: { 200: { type: 'object' } },
-      handler: async () => ({ status: 200, body: (built ??= buildOpenApi(routes)) }),
+      handler: async () => ({ status: 200, body: (built ??= buildOpenApi(routes, describedCapture)) }),
     },
   ];
 }
 
+const nothing: Described = { tags: [], paths: {}, securitySchemes: {}, schemas: {} };
+
 /** OpenAPI 3.1 of a route table. Pure: the same table gives the same document. */
-export function buildOpenApi(routes: readonly ApiRoute[]): object {
-  const paths: Record<string, Record<string, Json>> = {};
+export function buildOpenApi(routes: readonly ApiRoute[], beside: Described = nothing): object {
+  const paths: Record<string, Record<string, Json>> = { ...beside.paths };
   const ids = new Set<string>();
   for (const route of routes) {
     const path = route.path.replaceAll(/:(\w+)/g, '{$1}');
@@ -45,7 +48,7 @@ export function buildOpenApi(routes: readonly ApiRoute[]): object {
     openapi: '3.1.0',
     info: { title: 'Millrace', version: version, description },
     servers: [{ url: '/' }],
-    tags: [...new Set(routes.map((route) => route.tag))].map((name) => ({ name })),
+    tags: [...new Set([...beside.tags, ...routes.map((route) => route.tag)])].map((name) => ({ name })),
     paths,
     components: {
       securitySchemes: {
@@ -56,8 +59,9 @@ export function buildOpenApi(routes: readonly ApiRoute[]): object {
             .map((object) => `${object}:read`)
             .join(', ')}; each also as :write, which implies :read; * is all of them.`,
         },
+        ...beside.securitySchemes,
       },
-      schemas: { Error: errorSchema },
+      schemas: { Error: errorSchema, ...beside.schemas },
       responses: errorResponses(),
     },
   };
@@ -193,8 +197,16 @@ const errorSchema = {
     ...fieldErrorProperties,
     errors: {
       type: 'array',
-      description: 'Every field error, when there are several.',
-      items: { type: 'object', required: ['code', 'detail', 'attr'], properties: fieldErrorProperties },
+      description: 'Every field error, when there are several; of capture the events that were not taken, by `index`.',
+      items: {
+        type: 'object',
+        required: ['code', 'detail', 'attr'],
+        properties: {
+          index: { type: 'integer', minimum: 0, description: 'Of capture: position of the event in the batch.' },
+          ...fieldErrorProperties,
+          code: { type: 'string', enum: [...Object.keys(apiErrors), ...Object.keys(ingestionWarnings)] },
+        },
+      },
     },
   },
 } as const;

@@ -15,7 +15,7 @@ export function organizationRoutes({ db }: { readonly db: Metadata }): ApiRoute[
       method: 'GET',
       path: '/api/organizations/:organization_id',
       scope: 'organization:read',
-      tag: 'users',
+      tag: 'Users',
       summary: 'The organisation of the caller',
       params: Type.Object({ organization_id: Type.String({ description: 'Its id, or `@current`.' }) }),
       responses: { 200: organizationSchema },

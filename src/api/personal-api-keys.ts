@@ -33,7 +33,7 @@ export interface PersonalApiKeyRouteDeps {
 }
 
 const keys = '/api/personal_api_keys';
-const tag = 'personal API keys';
+const tag = 'Personal API keys';
 
 export function personalApiKeyRoutes(deps: PersonalApiKeyRouteDeps): ApiRoute[] {
   return [...readRoutes(deps), createRoute(deps), ...changeRoutes(deps)];

@@ -12,7 +12,7 @@ import {
   searchPersons,
 } from '../persons/read-persons.ts';
 
-const common = { method: 'GET', scope: 'person:read', tag: 'persons' } as const;
+const common = { method: 'GET', scope: 'person:read', tag: 'Persons' } as const;
 
 /** People, as their events tell. */
 export function personRoutes({ db }: { readonly db: Metadata }): ApiRoute[] {

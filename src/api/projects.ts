@@ -36,7 +36,7 @@ export function projectRoutes(deps: ProjectRouteDeps): ApiRoute[] {
 }
 
 function collectionRoutes({ db, clock }: ProjectRouteDeps): ApiRoute[] {
-  const common = { tag: 'projects', path: projects } as const;
+  const common = { tag: 'Projects', path: projects } as const;
   return [
     apiRoute({
       ...common,
@@ -82,7 +82,7 @@ function collectionRoutes({ db, clock }: ProjectRouteDeps): ApiRoute[] {
 }
 
 function recordRoutes({ db, clock, forgetProject }: ProjectRouteDeps): ApiRoute[] {
-  const common = { tag: 'projects', path: project } as const;
+  const common = { tag: 'Projects', path: project } as const;
   return [
     apiRoute({
       ...common,
@@ -166,7 +166,7 @@ function tokenRoutes({ db, clock, forgetProject }: ProjectRouteDeps): ApiRoute[]
       path: `${project}/reset_token`,
       scope: 'project:write',
       role: 'admin',
-      tag: 'projects',
+      tag: 'Projects',
       summary: 'Give a project a new key',
       description: 'The old key stops at once: events sent with it are refused.',
       body: Type.Object({}),

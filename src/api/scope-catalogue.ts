@@ -8,7 +8,7 @@ export function scopeCatalogueRoutes(): ApiRoute[] {
       method: 'GET',
       path: '/api/scopes',
       scope: 'any-key',
-      tag: 'personal API keys',
+      tag: 'Personal API keys',
       summary: 'List the scopes, presets of them, and the roles of users',
       description: 'A key may do what its scopes say, and never more than the role of its user permits.',
       responses: { 200: scopeCatalogueSchema },

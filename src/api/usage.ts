@@ -15,7 +15,7 @@ export function usageRoutes({ store }: { readonly store: EventStore }): ApiRoute
       method: 'GET',
       path: '/api/projects/:project_id/usage',
       scope: 'project:read',
-      tag: 'projects',
+      tag: 'Projects',
       summary: 'Events received per day',
       description:
         'Each event counts once, on the day it first arrived (UTC). Days without events are left out. Historical ' +

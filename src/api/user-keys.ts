@@ -16,7 +16,7 @@ export interface UserKeyRouteDeps {
 }
 
 const path = '/api/users/:user_id/personal_api_keys';
-const tag = 'personal API keys';
+const tag = 'Personal API keys';
 
 /** Personal keys of every user, for admins: seen and revoked, never made or read. */
 export function userKeyRoutes(deps: UserKeyRouteDeps): ApiRoute[] {

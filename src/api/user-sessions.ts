@@ -20,7 +20,7 @@ export interface UserSessionRouteDeps {
   readonly forgetUser: (userId: number) => void;
 }
 
-const tag = 'sessions';
+const tag = 'Sessions';
 const own = '/api/users/@me/sessions';
 const ofUser = '/api/users/:user_id/sessions';
 

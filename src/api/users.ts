@@ -40,7 +40,7 @@ export interface UserRouteDeps {
 
 const path = '/api/users';
 const onePath = `${path}/:user_id`;
-const tag = 'users';
+const tag = 'Users';
 
 /** The users of the organisation. Its admins invite, change and delete them; everybody sees who is there. */
 export function userRoutes(deps: UserRouteDeps): ApiRoute[] {

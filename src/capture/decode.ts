@@ -23,7 +23,8 @@ export interface DecodedBody {
 
 type Compression = 'gzip' | 'lz64' | 'base64' | 'none';
 
-const compressionNames: Readonly<Record<string, Compression>> = {
+/** What `compression=` and Content-Encoding may be called. */
+export const compressionNames: Readonly<Record<string, Compression>> = {
   gzip: 'gzip',
   'gzip-js': 'gzip',
   lz64: 'lz64',

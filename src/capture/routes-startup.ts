@@ -12,7 +12,7 @@ import { tokenOf } from './tokens.ts';
  * recordings are not this service's work, so every answer says that there are none.
  */
 export function registerStartup(app: FastifyInstance, deps: CaptureDeps, budget: BodyBudget): void {
-  for (const url of [...slashed('/flags'), ...slashed('/decide')]) {
+  for (const url of flagsPaths.flatMap(slashed)) {
     app.route({
       method: ['GET', 'POST'],
       url,
@@ -23,8 +23,7 @@ export function registerStartup(app: FastifyInstance, deps: CaptureDeps, budget:
     });
     app.options(url, async () => ({ status: 'Ok' }));
   }
-  // Servers poll for definitions under the newer or the older name.
-  for (const url of [...slashed('/flags/definitions'), ...slashed('/api/feature_flag/local_evaluation')]) {
+  for (const url of definitionsPaths.flatMap(slashed)) {
     get(app, url, async (request, reply) => {
       await deps.projects.projectOf(queryOf(request).get('token') ?? '');
       return answerDefinitions(request, reply);
@@ -44,8 +43,13 @@ export function registerStartup(app: FastifyInstance, deps: CaptureDeps, budget:
   }
 }
 
+/** Flags of a person: none. */
+export const flagsPaths = ['/flags', '/decide'] as const;
+/** Servers poll for definitions under the newer or the older name. */
+export const definitionsPaths = ['/flags/definitions', '/api/feature_flag/local_evaluation'] as const;
+
 /** What else the browser library asks for, some of it only on pages that turn it on. */
-const noFeatures = {
+export const noFeatures = {
   '/api/surveys': { surveys: [], survey_config: null },
   '/api/early_access_features': { earlyAccessFeatures: [] },
   '/api/product_tours': { product_tours: [] },

@@ -38,6 +38,22 @@ export const apiErrors = {
 export type ApiErrorCode = keyof typeof apiErrors;
 export type ApiErrorType = (typeof apiErrors)[ApiErrorCode]['type'];
 
+/** What the capture paths refuse a request with. */
+export const captureErrorCodes = [
+  'required',
+  'max_length',
+  'invalid_input',
+  'parse_error',
+  'not_authenticated',
+  'authentication_failed',
+  'request_timeout',
+  'request_too_large',
+  'unsupported_media_type',
+  'throttled',
+  'error',
+  'unavailable',
+] as const satisfies readonly ApiErrorCode[];
+
 export interface FieldError {
   readonly code: ApiErrorCode;
   readonly detail: string;
