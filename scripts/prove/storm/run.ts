@@ -1,0 +1,196 @@
+/** A storm: a service under load whose processes are killed, and the account of what it has stored. */
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createDraw, type Draw } from '../../../test/support/draw.ts';
+import { daysOf, makeEvent } from './events.ts';
+import { startImporter, type Importer } from './importer.ts';
+import { differencesOfLines, StormLedger } from './ledger.ts';
+import { allEvents, allPersons, eventsOfDays, keptCounts, untilStored, usage } from './look.ts';
+import { personLine } from './persons.ts';
+import { startSenders, type Senders } from './senders.ts';
+import { createService, type StormService } from './service.ts';
+
+export type Victim = 'service' | 'store' | 'plugins' | 'importer';
+
+export interface Storm extends AsyncDisposable {
+  readonly service: StormService;
+  readonly ledger: StormLedger;
+  /** Something is killed with SIGKILL at a random moment, and what does not start again by itself is started. Says what. */
+  round(): Promise<Victim>;
+  /** Load and kills end for as long as it takes to compare what was stored since the last time. Returns what is wrong. */
+  check(): Promise<string[]>;
+  /** The same of everything since the beginning. */
+  checkAll(): Promise<string[]>;
+}
+
+const senders = 4;
+const batchEventsMax = 40;
+const importEvents = 600;
+const momentMs = { min: 100, max: 1500 } as const;
+const restMs = { min: 20, max: 150 } as const;
+/** In a hundred. */
+const frequencies: readonly (readonly [Victim, number])[] = [
+  ['service', 40],
+  ['store', 20],
+  ['plugins', 20],
+  ['importer', 20],
+];
+/** Counts, of every batch, the events that it sees, in its storage, and marks them. */
+const counting = `
+  export async function processEventBatch(events, { storage }) {
+    const kept = {};
+    for (const { properties } of events) {
+      properties.marked = true;
+      if (properties.batch === undefined) continue;
+      const key = 'epoch ' + properties.epoch;
+      kept[key] ??= await storage.get(key, {});
+      kept[key][properties.batch] = (kept[key][properties.batch] ?? 0) + 1;
+    }
+    for (const [key, counts] of Object.entries(kept)) await storage.set(key, counts);
+    return events;
+  }`;
+
+/** `dir` is its own. */
+export async function openStorm({ dir, seed }: { readonly dir: string; readonly seed: number }): Promise<Storm> {
+  const chance = createDraw(seed);
+  const ledger = new StormLedger();
+  const service = await createService(join(dir, 'data'));
+  const load = createLoad({ service, ledger, seed, dir: join(dir, 'imports') });
+  await service.start(true);
+  await installTransformation(service);
+  await load.start();
+  return {
+    service,
+    ledger,
+    round: () => kill({ service, importer: () => load.importer(), chance }),
+    check: async () => {
+      const epoch = await load.stop();
+      await service.untilReady();
+      const ids = ledger.epochIds;
+      const stored = [
+        ...(await differencesOfCounts(service, ledger)),
+        ...ledger.differencesOfEvents(ids, (await eventsOfDays(service, daysOf(epoch))).filter(isOf(epoch))),
+        ...ledger.differencesOfCounts(keptCounts(service, `epoch ${epoch}`)),
+      ];
+      ledger.endEpoch();
+      await load.start();
+      return stored;
+    },
+    checkAll: async () => {
+      await load.stop();
+      await service.untilReady();
+      const persons = (await allPersons(service)).map(personLine);
+      return [
+        ...(await differencesOfCounts(service, ledger)),
+        ...ledger.differencesOfEvents(ledger.acknowledged.keys(), await allEvents(service)),
+        ...differencesOfLines('person', ledger.persons.lines(), persons),
+      ];
+    },
+    [Symbol.asyncDispose]: () => service.stop(),
+  };
+}
+
+/** Events of earlier epochs may lie on the same days once there were very many. */
+function isOf(epoch: number) {
+  return ({ properties }: { readonly properties: Readonly<Record<string, unknown>> }) => properties['epoch'] === epoch;
+}
+
+/** Waits for what is under way. */
+async function differencesOfCounts(service: StormService, ledger: StormLedger): Promise<string[]> {
+  const expected = JSON.stringify({ standard: ledger.counts.standard, historical: ledger.counts.historical });
+  const { standard, historical } = await untilStored(service, ledger.counts);
+  const stored = JSON.stringify({ standard, historical });
+  const metered = await usage(service);
+  const used = JSON.stringify({ standard: metered.standard, historical: metered.historical });
+  return [
+    ...(stored === expected ? [] : [`stored: ${stored}, acknowledged: ${expected}`]),
+    ...(used === expected ? [] : [`usage: ${used}, acknowledged: ${expected}`]),
+  ];
+}
+
+interface LoadOptions {
+  readonly service: StormService;
+  readonly ledger: StormLedger;
+  readonly seed: number;
+  readonly dir: string;
+}
+
+/** Senders and imports of one epoch after the other. */
+function createLoad({ service, ledger, seed, dir }: LoadOptions) {
+  let epoch = 0;
+  let [numbers, batches] = [0, 0];
+  let running: { readonly senders: Senders; readonly importer: Importer } | undefined;
+  return {
+    importer: () => running?.importer,
+    start: async (): Promise<void> => {
+      const draw = createDraw(seed + epoch);
+      const events = (count: number, batch?: number) =>
+        Array.from({ length: count }, () =>
+          makeEvent(draw, { epoch, number: (numbers += 1), ...(batch === undefined ? {} : { batch }) }),
+        );
+      const own = join(dir, String(epoch));
+      await mkdir(own, { recursive: true });
+      const importer = startImporter({ url: service.url, dir: own, nextEvents: () => events(importEvents) }, ledger);
+      const nextBatch = (sender: number) => {
+        const number = (batches += 1);
+        // The last sender brings history.
+        const isHistorical = sender === senders - 1;
+        return { number, isHistorical, events: events(1 + draw.int(batchEventsMax), number) };
+      };
+      const rest = (): number => restMs.min + draw.int(restMs.max - restMs.min);
+      running = {
+        importer,
+        senders: startSenders(service.url, { count: senders, nextBatch, restMs: rest }, ledger),
+      };
+    },
+    /** Everything that was begun is done. Gives the epoch that is over. */
+    stop: async (): Promise<number> => {
+      await Promise.all([running?.senders.stop(), running?.importer.stop()]);
+      running = undefined;
+      epoch += 1;
+      return epoch - 1;
+    },
+  };
+}
+
+interface Killing {
+  readonly service: StormService;
+  readonly importer: () => Importer | undefined;
+  readonly chance: Draw;
+}
+
+async function kill({ service, importer, chance }: Killing): Promise<Victim> {
+  await sleep(momentMs.min + chance.int(momentMs.max - momentMs.min));
+  const drawn = drawVictim(chance);
+  const isWaitedFor = chance.chance(0.75);
+  const isThere = drawn === 'importer' ? (importer()?.kill() ?? false) : await service.kill(drawn);
+  if (!isThere) await service.kill('service');
+  const victim = isThere ? drawn : 'service';
+  // The others start again by themselves; sometimes the next kill finds them at it.
+  if (victim === 'service') await service.start(isWaitedFor);
+  else if (isWaitedFor) await service.untilReady();
+  return victim;
+}
+
+function drawVictim(chance: Draw): Victim {
+  let drawn = chance.int(100);
+  for (const [victim, times] of frequencies) {
+    if (drawn < times) return victim;
+    drawn -= times;
+  }
+  throw new Error('expected the frequencies to be a hundred together');
+}
+
+async function installTransformation(service: StormService): Promise<void> {
+  const project = '/api/projects/@current';
+  const configs = `${project}/pipeline_transformation_configs/`;
+  const files = { 'plugin.json': JSON.stringify({ name: 'counting' }), 'index.js': counting };
+  const plugin = await service.call<{ id: number }>('POST', `${project}/plugins/`, { files });
+  const config = await service.call<{ id: number }>('POST', configs, { plugin: plugin.id });
+  await service.call('PATCH', `${configs}${config.id}/`, { enabled: true });
+  // Until the pipeline has seen it.
+  await sleep(seenMs);
+}
+
+const seenMs = 2500;

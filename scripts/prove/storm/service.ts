@@ -1,0 +1,121 @@
+/** The service of a storm: the real program on a directory and a port of its own, killed and started again. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { sandboxPids, storePid } from '../../../test/support/processes.ts';
+import { freePort } from '../../with-server.ts';
+
+export const program = fileURLToPath(new URL('../../../bin/millrace.js', import.meta.url));
+export const stormKeys = {
+  project: 'phc_stormProjectKey0123456789',
+  personal: 'phx_stormPersonalKey0123456789',
+} as const;
+
+export interface StormService {
+  readonly url: string;
+  readonly dataDir: string;
+  /** As a start does it again after `kill`. `untilReady` false: it answers nothing yet. */
+  start(untilReady: boolean): Promise<void>;
+  /** kill -9; false: there is no such process now. */
+  kill(part: 'service' | 'store' | 'plugins'): Promise<boolean>;
+  untilReady(): Promise<void>;
+  /** SIGTERM. */
+  stop(): Promise<void>;
+  /** What it has printed lately. */
+  said(): string;
+  /** Throws on anything but 2xx. */
+  call<T>(method: string, path: string, body?: object): Promise<T>;
+}
+
+const readyMs = 120_000;
+const saidMax = 20_000;
+
+/** Not started yet. */
+export async function createService(dataDir: string): Promise<StormService> {
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  let child: ChildProcess | undefined;
+  let said = '';
+  const running = (): ChildProcess => {
+    if (child === undefined) throw new Error('expected the service to be started');
+    return child;
+  };
+  // Whatever goes wrong here leaves no service behind.
+  process.once('exit', () => child?.kill('SIGKILL'));
+  const untilReady = async (): Promise<void> => {
+    for (const end = Date.now() + readyMs; Date.now() < end; await sleep(50)) {
+      if (isOver(running())) throw new Error(`expected the service to stay, it ended; it printed:\n${said}`);
+      if ((await statusOf(`${url}/readyz`)) === 200) return;
+    }
+    throw new Error(`expected the service to be ready within ${readyMs / 1000} s; it printed:\n${said}`);
+  };
+  return {
+    url,
+    dataDir,
+    start: async (wait) => {
+      child = spawn(process.execPath, [program, 'serve'], { env: environment(dataDir, port), stdio: 'pipe' });
+      for (const stream of [child.stdout, child.stderr]) {
+        stream?.setEncoding('utf8').on('data', (text: string) => (said = (said + text).slice(-saidMax)));
+      }
+      if (wait) await untilReady();
+    },
+    kill: async (part) => {
+      if (part === 'service') return end(running(), 'SIGKILL').then(() => true);
+      const pid = part === 'store' ? storePid({ child: running() }) : sandboxPids({ child: running() })[0];
+      return pid !== undefined && killed(pid);
+    },
+    untilReady,
+    stop: async () => end(running(), 'SIGTERM'),
+    said: () => said,
+    call: (method, path, body) => call(url + path, method, body),
+  };
+}
+
+function environment(dataDir: string, port: number): NodeJS.ProcessEnv {
+  return {
+    PATH: process.env['PATH'],
+    MILLRACE_PORT: String(port),
+    MILLRACE_DATA_DIR: dataDir,
+    MILLRACE_BOOTSTRAP_PROJECT_API_KEY: stormKeys.project,
+    MILLRACE_BOOTSTRAP_PERSONAL_API_KEY: stormKeys.personal,
+    MILLRACE_API_RATE_LIMIT: 'off',
+    MILLRACE_LOG_LEVEL: 'warn',
+  };
+}
+
+const isOver = (child: ChildProcess): boolean => child.exitCode !== null || child.signalCode !== null;
+
+async function end(child: ChildProcess, signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
+  if (isOver(child)) return;
+  const exited = once(child, 'exit');
+  child.kill(signal);
+  await exited;
+}
+
+/** False when it ended meanwhile. */
+function killed(pid: number): boolean {
+  try {
+    return process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false;
+    throw error;
+  }
+}
+
+async function statusOf(url: string): Promise<number> {
+  const answer = await fetch(url).catch(() => undefined);
+  await answer?.arrayBuffer();
+  return answer?.status ?? 0;
+}
+
+async function call<T>(url: string, method: string, body?: object): Promise<T> {
+  const answer = await fetch(url, {
+    method,
+    headers: { authorization: `Bearer ${stormKeys.personal}`, 'content-type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await answer.text();
+  if (!answer.ok) throw new Error(`expected ${method} ${url} to succeed, got: ${answer.status} ${text}`);
+  return (text === '' ? undefined : JSON.parse(text)) as T;
+}
