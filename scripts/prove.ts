@@ -6,6 +6,7 @@
 /** Each proof, with what it shows. The file of the same name under scripts/prove begins with its options. */
 const proofs: Readonly<Record<string, string>> = {
   storm: 'one machine loses and doubles nothing while its processes are killed under load',
+  soak: 'memory does not grow under steady load, and every event is accounted for',
   imports: 'an import is exact, however often importer or service are killed, or with a network that misbehaves',
   undo: 'a run that is taken back leaves what would be there without it, through kills',
   move: 'a directory moves to PostgreSQL and ClickHouse, killed on the way, and nothing is lost or doubled',

@@ -71,7 +71,6 @@ describe('the pages written by hand', () => {
       'MILLRACE_PROFILE',
       // Read by test/compat.test.ts.
       'MILLRACE_PUBLISHED_PLUGINS',
-      'MILLRACE_TEST_KILLS',
       'MILLRACE_TEST_SERVERS',
     ]);
     const files = allFiles().filter((path) => path.endsWith('.md') || path.startsWith('deploy/'));

@@ -8,7 +8,7 @@ import { gzipSync } from 'node:zlib';
 import { ageFile } from '../../../test/support/age-files.ts';
 import type { StormEvent } from './events.ts';
 import type { StormLedger } from './ledger.ts';
-import { program, stormKeys } from './service.ts';
+import { program, proofKeys } from '../one-machine/service.ts';
 
 export interface Importer {
   /** kill -9 of the process that runs now; false: there is none. It is started again. */
@@ -26,6 +26,9 @@ export interface ImporterOptions {
 
 /** Every event is stored with its id, time and name; the storm's transformation has changed its properties, which the ledger compares. */
 const doneCode = 9;
+/** It waited for half a minute for what was acknowledged, and something was not stored yet: a run anew compares again. */
+const comparedEarlyCode = 7;
+const fileName = 'export.ndjson.gz';
 const againMs = 500;
 /** Beside kills: attempts that end because the service is away, of one import. */
 const attemptsMax = 200;
@@ -33,16 +36,17 @@ const saidMax = 4000;
 
 export function startImporter({ url, dir, nextEvents }: ImporterOptions, ledger: StormLedger): Importer {
   let child: ChildProcess | undefined;
-  let isStopped = false;
+  const stopping = new AbortController();
   process.once('exit', () => child?.kill('SIGKILL'));
-  const attempt = async (file: string, state: string): Promise<Attempt> => {
-    child = spawn(process.execPath, [program, ...commandOf(file, state, url)], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const attempt = async (dir: string, isAnew: boolean): Promise<Attempt> => {
+    const command = [program, ...commandOf(dir, url), ...(isAnew ? ['--again'] : [])];
+    child = spawn(process.execPath, command, { stdio: ['ignore', 'pipe', 'pipe'] });
     const ended = await untilEnd(child);
     child = undefined;
     return ended;
   };
   const work = (async () => {
-    for (let number = 1; !isStopped; number += 1) {
+    for (let number = 1; !stopping.signal.aborted; number += 1) {
       await importOne(join(dir, String(number)), nextEvents(), attempt, ledger);
     }
   })();
@@ -51,7 +55,7 @@ export function startImporter({ url, dir, nextEvents }: ImporterOptions, ledger:
   return {
     kill: () => child?.kill('SIGKILL') ?? false,
     stop: async () => {
-      isStopped = true;
+      stopping.abort();
       await work;
     },
   };
@@ -65,29 +69,30 @@ interface Attempt {
 async function importOne(
   dir: string,
   events: readonly StormEvent[],
-  attempt: (file: string, state: string) => Promise<Attempt>,
+  attempt: (dir: string, isAnew: boolean) => Promise<Attempt>,
   ledger: StormLedger,
 ): Promise<void> {
   await mkdir(dir, { recursive: true });
-  const file = join(dir, 'export.ndjson.gz');
+  const file = join(dir, fileName);
   await writeFile(file, gzipSync(`${events.map((event) => JSON.stringify(event)).join('\n')}\n`));
   await ageFile(file);
-  let last = '';
+  let last: Attempt | undefined;
   for (let attempts = 0; attempts < attemptsMax; attempts += 1) {
-    const { code, said } = await attempt(file, join(dir, 'state'));
-    last = `${code}: ${said}`;
-    if (code === doneCode) {
+    last = await attempt(dir, last?.code === comparedEarlyCode);
+    if (last.code === doneCode) {
       ledger.noteImported(events);
       return rm(dir, { recursive: true, force: true });
     }
     await sleep(againMs);
   }
-  throw new Error(`expected the import to end well in ${attemptsMax} attempts, the last one ended with ${last}`);
+  throw new Error(
+    `expected the import to end well in ${attemptsMax} attempts, the last one ended with ${last?.code}: ${last?.said}`,
+  );
 }
 
-function commandOf(file: string, state: string, url: string): string[] {
-  const place = ['import', 'posthog', file, '--to', url, '--state-dir', state, '--json'];
-  return [...place, '--project-key', stormKeys.project, '--api-key', stormKeys.personal];
+function commandOf(dir: string, url: string): string[] {
+  const place = ['import', 'posthog', join(dir, fileName), '--to', url, '--state-dir', join(dir, 'state'), '--json'];
+  return [...place, '--project-key', proofKeys.project, '--api-key', proofKeys.personal];
 }
 
 async function untilEnd(child: ChildProcess): Promise<Attempt> {

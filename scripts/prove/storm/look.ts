@@ -1,23 +1,16 @@
 /** What a storm's service has stored, read as users read it; what its transformation keeps is read from the file of the metadata. */
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { StoredEvent } from './ledger.ts';
 import type { ShownPerson } from './persons.ts';
-import type { StormService } from './service.ts';
-
-export interface StoredTotals {
-  readonly standard: number;
-  readonly historical: number;
-}
+import type { ProofService } from '../one-machine/service.ts';
 
 const project = '/api/projects/@current';
 const dayMs = 86_400_000;
-const storedMs = 180_000;
 const pageSize = 1000;
 
 /** Events of these days, each as often as it is stored. */
-export async function eventsOfDays(service: StormService, days: readonly number[]): Promise<StoredEvent[]> {
+export async function eventsOfDays(service: ProofService, days: readonly number[]): Promise<StoredEvent[]> {
   const all: StoredEvent[] = [];
   for (const day of days) {
     const [after, before] = [new Date(day), new Date(day + dayMs)].map((time) => time.toISOString());
@@ -28,29 +21,16 @@ export async function eventsOfDays(service: StormService, days: readonly number[
   return all;
 }
 
-export function allEvents(service: StormService): Promise<StoredEvent[]> {
+export function allEvents(service: ProofService): Promise<StoredEvent[]> {
   return pages(service, `${project}/events/?limit=${pageSize}`);
 }
 
-export function allPersons(service: StormService): Promise<ShownPerson[]> {
+export function allPersons(service: ProofService): Promise<ShownPerson[]> {
   return pages(service, `${project}/persons/?limit=${pageSize}`);
 }
 
-/** Waits until as many events are stored; gives what there is, also when that is not so in time. */
-export async function untilStored(service: StormService, expected: StoredTotals): Promise<StoredTotals> {
-  for (const end = Date.now() + storedMs; ; await sleep(100)) {
-    const { total } = await service.call<{ total: StoredTotals }>('GET', `${project}/events/counts/`);
-    const isThere = total.standard === expected.standard && total.historical === expected.historical;
-    if (isThere || Date.now() > end) return total;
-  }
-}
-
-export async function usage(service: StormService): Promise<StoredTotals> {
-  return (await service.call<{ total: StoredTotals }>('GET', `${project}/usage/`)).total;
-}
-
 /** What the transformation keeps under a key: how many events of each batch it has seen. */
-export function keptCounts(service: StormService, key: string): Record<string, number> {
+export function keptCounts(service: ProofService, key: string): Record<string, number> {
   const file = new DatabaseSync(join(service.dataDir, 'metadata.sqlite'), { readOnly: true });
   try {
     const row = file.prepare('SELECT value FROM plugin_storage WHERE key = ?').get(key);
@@ -60,7 +40,7 @@ export function keptCounts(service: StormService, key: string): Record<string, n
   }
 }
 
-async function pages<T>(service: StormService, first: string): Promise<T[]> {
+async function pages<T>(service: ProofService, first: string): Promise<T[]> {
   const all: T[] = [];
   for (let path: string | null = first; path !== null;) {
     const page: { next: string | null; results: readonly T[] } = await service.call('GET', path);

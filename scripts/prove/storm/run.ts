@@ -6,18 +6,23 @@ import { createDraw, type Draw } from '../../../test/support/draw.ts';
 import { daysOf, makeEvent } from './events.ts';
 import { startImporter, type Importer } from './importer.ts';
 import { differencesOfLines, StormLedger } from './ledger.ts';
-import { allEvents, allPersons, eventsOfDays, keptCounts, untilStored, usage } from './look.ts';
+import { allEvents, allPersons, eventsOfDays, keptCounts } from './look.ts';
 import { personLine } from './persons.ts';
 import { startSenders, type Senders } from './senders.ts';
-import { createService, type StormService } from './service.ts';
+import { installTransformation } from '../one-machine/install-transformation.ts';
+import { createService, type ProofPart, type ProofService } from '../one-machine/service.ts';
+import { untilStored, usage } from '../one-machine/totals.ts';
 
-export type Victim = 'service' | 'store' | 'plugins' | 'importer';
+export type Victim = ProofPart | 'importer';
 
 export interface Storm extends AsyncDisposable {
-  readonly service: StormService;
+  readonly service: ProofService;
   readonly ledger: StormLedger;
-  /** Something is killed with SIGKILL at a random moment, and what does not start again by itself is started. Says what. */
-  round(): Promise<Victim>;
+  /**
+   * Something is killed with SIGKILL at a random moment, and what does not start again by itself is started. `wanted`: what; by
+   * default one drawn at random. Says what: the service, when what it should have been was not there.
+   */
+  round(wanted?: Victim): Promise<Victim>;
   /** Load and kills end for as long as it takes to compare what was stored since the last time. Returns what is wrong. */
   check(): Promise<string[]>;
   /** The same of everything since the beginning. */
@@ -26,7 +31,7 @@ export interface Storm extends AsyncDisposable {
 
 const senders = 4;
 const batchEventsMax = 40;
-const importEvents = 600;
+const importEvents = 300;
 const momentMs = { min: 100, max: 1500 } as const;
 const restMs = { min: 20, max: 150 } as const;
 /** In a hundred. */
@@ -58,12 +63,12 @@ export async function openStorm({ dir, seed }: { readonly dir: string; readonly 
   const service = await createService(join(dir, 'data'));
   const load = createLoad({ service, ledger, seed, dir: join(dir, 'imports') });
   await service.start(true);
-  await installTransformation(service);
+  await installTransformation(service, counting);
   await load.start();
   return {
     service,
     ledger,
-    round: () => kill({ service, importer: () => load.importer(), chance }),
+    round: (wanted) => kill({ service, importer: () => load.importer(), chance }, wanted),
     check: async () => {
       const epoch = await load.stop();
       await service.untilReady();
@@ -97,7 +102,7 @@ function isOf(epoch: number) {
 }
 
 /** Waits for what is under way. */
-async function differencesOfCounts(service: StormService, ledger: StormLedger): Promise<string[]> {
+async function differencesOfCounts(service: ProofService, ledger: StormLedger): Promise<string[]> {
   const expected = JSON.stringify({ standard: ledger.counts.standard, historical: ledger.counts.historical });
   const { standard, historical } = await untilStored(service, ledger.counts);
   const stored = JSON.stringify({ standard, historical });
@@ -110,7 +115,7 @@ async function differencesOfCounts(service: StormService, ledger: StormLedger): 
 }
 
 interface LoadOptions {
-  readonly service: StormService;
+  readonly service: ProofService;
   readonly ledger: StormLedger;
   readonly seed: number;
   readonly dir: string;
@@ -155,14 +160,14 @@ function createLoad({ service, ledger, seed, dir }: LoadOptions) {
 }
 
 interface Killing {
-  readonly service: StormService;
+  readonly service: ProofService;
   readonly importer: () => Importer | undefined;
   readonly chance: Draw;
 }
 
-async function kill({ service, importer, chance }: Killing): Promise<Victim> {
+async function kill({ service, importer, chance }: Killing, wanted?: Victim): Promise<Victim> {
   await sleep(momentMs.min + chance.int(momentMs.max - momentMs.min));
-  const drawn = drawVictim(chance);
+  const drawn = wanted ?? drawVictim(chance);
   const isWaitedFor = chance.chance(0.75);
   const isThere = drawn === 'importer' ? (importer()?.kill() ?? false) : await service.kill(drawn);
   if (!isThere) await service.kill('service');
@@ -181,16 +186,3 @@ function drawVictim(chance: Draw): Victim {
   }
   throw new Error('expected the frequencies to be a hundred together');
 }
-
-async function installTransformation(service: StormService): Promise<void> {
-  const project = '/api/projects/@current';
-  const configs = `${project}/pipeline_transformation_configs/`;
-  const files = { 'plugin.json': JSON.stringify({ name: 'counting' }), 'index.js': counting };
-  const plugin = await service.call<{ id: number }>('POST', `${project}/plugins/`, { files });
-  const config = await service.call<{ id: number }>('POST', configs, { plugin: plugin.id });
-  await service.call('PATCH', `${configs}${config.id}/`, { enabled: true });
-  // Until the pipeline has seen it.
-  await sleep(seenMs);
-}
-
-const seenMs = 2500;

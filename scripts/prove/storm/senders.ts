@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import type { StormBatch, StormLedger } from './ledger.ts';
-import { stormKeys } from './service.ts';
+import { proofKeys } from '../one-machine/service.ts';
 
 const answerMs = 10_000;
 const retryMs = 50;
@@ -19,10 +19,10 @@ export function startSenders(
   { count, nextBatch, restMs }: { count: number; nextBatch: (sender: number) => StormBatch; restMs: () => number },
   ledger: StormLedger,
 ): Senders {
-  let isStopped = false;
+  const stopping = new AbortController();
   const work = Promise.all(
     Array.from({ length: count }, async (_, sender) => {
-      while (!isStopped) {
+      while (!stopping.signal.aborted) {
         await sendUntilTaken(url, nextBatch(sender), ledger);
         await sleep(restMs());
       }
@@ -32,7 +32,7 @@ export function startSenders(
   work.catch(() => undefined);
   return {
     stop: async () => {
-      isStopped = true;
+      stopping.abort();
       await work;
     },
   };
@@ -42,7 +42,7 @@ async function sendUntilTaken(url: string, batch: StormBatch, ledger: StormLedge
   // As different clients do; the same batch always in the same way.
   const isPacked = batch.number % 3 !== 0;
   const text = JSON.stringify({
-    api_key: stormKeys.project,
+    api_key: proofKeys.project,
     batch: batch.events,
     ...(batch.isHistorical && { historical_migration: true }),
   });

@@ -1,4 +1,4 @@
-/** The service of a storm: the real program on a directory and a port of its own, killed and started again. */
+/** The real program on a directory and a port of its own, which can be killed and started again. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -7,19 +7,25 @@ import { sandboxPids, storePid } from '../../../test/support/processes.ts';
 import { freePort } from '../../with-server.ts';
 
 export const program = fileURLToPath(new URL('../../../bin/millrace.js', import.meta.url));
-export const stormKeys = {
-  project: 'phc_stormProjectKey0123456789',
-  personal: 'phx_stormPersonalKey0123456789',
+export const proofKeys = {
+  project: 'phc_proofProjectKey0123456789',
+  personal: 'phx_proofPersonalKey0123456789',
 } as const;
 
-export interface StormService {
+/** The service itself and its children: the embedded event store, and what plugins run in. */
+export const proofParts = ['service', 'store', 'plugins'] as const;
+export type ProofPart = (typeof proofParts)[number];
+
+export interface ProofService {
   readonly url: string;
   readonly dataDir: string;
   /** As a start does it again after `kill`. `untilReady` false: it answers nothing yet. */
   start(untilReady: boolean): Promise<void>;
   /** kill -9; false: there is no such process now. */
-  kill(part: 'service' | 'store' | 'plugins'): Promise<boolean>;
+  kill(part: ProofPart): Promise<boolean>;
   untilReady(): Promise<void>;
+  /** Its processes that are there now. */
+  pids(): Partial<Readonly<Record<ProofPart, number>>>;
   /** SIGTERM. */
   stop(): Promise<void>;
   /** What it has printed lately. */
@@ -32,7 +38,7 @@ const readyMs = 120_000;
 const saidMax = 20_000;
 
 /** Not started yet. */
-export async function createService(dataDir: string): Promise<StormService> {
+export async function createService(dataDir: string): Promise<ProofService> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   let child: ChildProcess | undefined;
@@ -62,13 +68,23 @@ export async function createService(dataDir: string): Promise<StormService> {
     },
     kill: async (part) => {
       if (part === 'service') return end(running(), 'SIGKILL').then(() => true);
-      const pid = part === 'store' ? storePid({ child: running() }) : sandboxPids({ child: running() })[0];
+      const pid = pidsOf(running())[part];
       return pid !== undefined && killed(pid);
     },
     untilReady,
+    pids: () => pidsOf(running()),
     stop: async () => end(running(), 'SIGTERM'),
     said: () => said,
     call: (method, path, body) => call(url + path, method, body),
+  };
+}
+
+function pidsOf(child: ChildProcess): Partial<Readonly<Record<ProofPart, number>>> {
+  const [store, plugins] = [storePid({ child }), sandboxPids({ child })[0]];
+  return {
+    ...(child.pid === undefined ? {} : { service: child.pid }),
+    ...(store === undefined ? {} : { store }),
+    ...(plugins === undefined ? {} : { plugins }),
   };
 }
 
@@ -77,8 +93,8 @@ function environment(dataDir: string, port: number): NodeJS.ProcessEnv {
     PATH: process.env['PATH'],
     MILLRACE_PORT: String(port),
     MILLRACE_DATA_DIR: dataDir,
-    MILLRACE_BOOTSTRAP_PROJECT_API_KEY: stormKeys.project,
-    MILLRACE_BOOTSTRAP_PERSONAL_API_KEY: stormKeys.personal,
+    MILLRACE_BOOTSTRAP_PROJECT_API_KEY: proofKeys.project,
+    MILLRACE_BOOTSTRAP_PERSONAL_API_KEY: proofKeys.personal,
     MILLRACE_API_RATE_LIMIT: 'off',
     MILLRACE_LOG_LEVEL: 'warn',
   };
@@ -112,7 +128,7 @@ async function statusOf(url: string): Promise<number> {
 async function call<T>(url: string, method: string, body?: object): Promise<T> {
   const answer = await fetch(url, {
     method,
-    headers: { authorization: `Bearer ${stormKeys.personal}`, 'content-type': 'application/json' },
+    headers: { authorization: `Bearer ${proofKeys.personal}`, 'content-type': 'application/json' },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
   const text = await answer.text();
