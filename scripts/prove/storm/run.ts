@@ -32,13 +32,13 @@ export interface Storm extends AsyncDisposable {
 const senders = 4;
 const batchEventsMax = 40;
 const importEvents = 300;
-const momentMs = { min: 100, max: 1500 } as const;
+const momentMs = { min: 100, max: 1200 } as const;
 const restMs = { min: 20, max: 150 } as const;
 /** In a hundred. */
 const frequencies: readonly (readonly [Victim, number])[] = [
-  ['service', 40],
-  ['store', 20],
-  ['plugins', 20],
+  ['service', 30],
+  ['store', 25],
+  ['plugins', 25],
   ['importer', 20],
 ];
 /** Counts, of every batch, the events that it sees, in its storage, and marks them. */
