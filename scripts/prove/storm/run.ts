@@ -19,8 +19,8 @@ export interface Storm extends AsyncDisposable {
   readonly service: ProofService;
   readonly ledger: StormLedger;
   /**
-   * Something is killed with SIGKILL at a random moment, and what does not start again by itself is started. `wanted`: what; by
-   * default one drawn at random. Says what: the service, when what it should have been was not there.
+   * Something is killed with SIGKILL at a random moment, and what does not start again by itself is started. `wanted`: what, as soon
+   * as it is there; by default one drawn at random, or the service when that is not there. Says what.
    */
   round(wanted?: Victim): Promise<Victim>;
   /** Load and kills end for as long as it takes to compare what was stored since the last time. Returns what is wrong. */
@@ -33,6 +33,8 @@ const senders = 4;
 const batchEventsMax = 40;
 const importEvents = 300;
 const momentMs = { min: 100, max: 1200 } as const;
+/** Until what is to be killed is there. */
+const appearMs = 60_000;
 const restMs = { min: 20, max: 150 } as const;
 /** In a hundred. */
 const frequencies: readonly (readonly [Victim, number])[] = [
@@ -169,9 +171,15 @@ async function kill({ service, importer, chance }: Killing, wanted?: Victim): Pr
   await sleep(momentMs.min + chance.int(momentMs.max - momentMs.min));
   const drawn = wanted ?? drawVictim(chance);
   const isWaitedFor = chance.chance(0.75);
-  const isThere = drawn === 'importer' ? (importer()?.kill() ?? false) : await service.kill(drawn);
-  if (!isThere) await service.kill('service');
-  const victim = isThere ? drawn : 'service';
+  const hit = async () => (drawn === 'importer' ? importer()?.kill() === true : service.kill(drawn));
+  let isHit = await hit();
+  // Of one that was asked for.
+  const end = Date.now() + (wanted === undefined ? 0 : appearMs);
+  for (; !isHit && Date.now() < end; await sleep(20)) {
+    isHit = await hit();
+  }
+  if (!isHit) await service.kill('service');
+  const victim = isHit ? drawn : 'service';
   // The others start again by themselves; sometimes the next kill finds them at it.
   if (victim === 'service') await service.start(isWaitedFor);
   else if (isWaitedFor) await service.untilReady();
