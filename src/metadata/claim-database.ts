@@ -9,6 +9,8 @@ const claimKey = sql`778120532, hashtext(current_schema())`;
 const claimWaitMsMax = 10_000;
 const retryMs = 250;
 const checkMs = 5_000;
+/** A database that stays away is said again this often, however often it is tried. */
+const sayAgainMs = 30_000;
 
 /** Whether other processes may have the same claim: those of one cluster share the event log that the cursors speak of. */
 export type ClaimSharing = 'alone' | 'together';
@@ -67,6 +69,7 @@ async function keepClaim(
 ): Promise<void> {
   const { signal } = claim.stop;
   let everHeld = false;
+  let saidAt = -Infinity;
   while (!signal.aborted) {
     try {
       // The lock belongs to the connection, which is therefore kept.
@@ -78,13 +81,17 @@ async function keepClaim(
         await holdClaim(connection, deps.sharing, deps.checkMs ?? checkMs, signal);
       });
     } catch (error) {
+      const isLostNow = claim.held;
       claim.held = false;
       if (!everHeld) {
         first.reject(error instanceof DatabaseTakenError ? error : notReached(error));
         return;
       }
       if (signal.aborted) return;
-      deps.log.error({ err: error }, 'the claim on the database was lost; trying to make it again');
+      if (isLostNow || performance.now() - saidAt >= sayAgainMs) {
+        deps.log.error({ err: error }, 'the claim on the database was lost; trying to make it again');
+        saidAt = performance.now();
+      }
       await setTimeout(retryMs, undefined, { signal, ref: false }).catch(() => undefined);
     }
   }
