@@ -117,7 +117,7 @@ const consoleSources = parseFiles(
   allFiles().filter((path) => /^console\/src\/.*\.tsx?$/.test(path) && !isTestSide(path)),
 );
 /** Plain tables of the contract that a browser may load; of the others it takes the types alone. */
-const tablesForBrowsers = /^src\/contract\/(errors|warnings|scopes|roles|odd-values)\.ts$/;
+const tablesForBrowsers = /^src\/contract\/(errors|warnings|scopes|roles|odd-values|import-schedule-limits)\.ts$/;
 
 function isTestSide(path: string): boolean {
   return /(\.(test|fixture)|[/-]conformance)\.ts$/.test(path) || /(^|\/)test[-.]/.test(path);

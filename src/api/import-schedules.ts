@@ -1,11 +1,11 @@
 import { isoMicros } from '../base/clock.ts';
 import { ApiError, orNotFound } from '../contract/errors.ts';
+import { overlapMinutesDefault } from '../contract/import-schedule-limits.ts';
 import {
   importSchedulePageSchema,
   importScheduleSchema,
   importScheduleSetSchema,
   importScheduleUpdateSchema,
-  overlapMinutesDefault,
   type ImportScheduleRecord,
   type ImportScheduleSet,
 } from '../contract/import-schedules.ts';

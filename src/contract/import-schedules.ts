@@ -1,13 +1,14 @@
 import { Type, type Static } from 'typebox';
+import {
+  everyMinutesMax,
+  everyMinutesMin,
+  overlapMinutesDefault,
+  overlapMinutesMax,
+} from './import-schedule-limits.ts';
 import { importRunStates } from './import-runs.ts';
 import { orNull } from './or-null.ts';
 import { pageSchema } from './pagination.ts';
 import { stated, statedChoice } from './stated.ts';
-
-export const everyMinutesMin = 5;
-export const everyMinutesMax = 10_080;
-export const overlapMinutesMax = 43_200;
-export const overlapMinutesDefault = 120;
 
 const everyMinutes = Type.Integer({
   minimum: everyMinutesMin,

@@ -51,6 +51,19 @@ const pages: readonly HostilePage[] = [
   },
   { route: 'imports', path: () => 'imports', shows: both },
   { route: 'imports', path: () => 'imports?tab=imports', shows: both },
+  { route: 'imports', path: () => 'imports?tab=schedules', shows: both },
+  { route: 'imports', path: () => 'imports?tab=schedules&set=new', shows: both },
+  { route: 'imports', path: ({ scheduled }) => `imports?tab=schedules&set=${scheduled}`, shows: both },
+  {
+    route: 'imports',
+    path: () => 'imports?tab=schedules',
+    open: async (page) => {
+      await press(/^Deeds of the schedule/)(page);
+      await page.getByRole('menuitem', { name: 'Delete' }).click();
+      await page.getByRole('dialog').waitFor();
+    },
+    shows: both,
+  },
   { route: 'imports/new', path: () => 'imports/new?step=connection&source=files' },
   {
     route: 'imports/new',
@@ -88,7 +101,9 @@ const pages: readonly HostilePage[] = [
   { route: 'usage', path: () => 'usage' },
   { route: 'agreements', path: () => 'agreements', shows: both },
   { route: 'keys', path: () => 'keys', shows: [markup] },
-  { route: 'settings', path: () => 'settings' },
+  { route: 'settings', path: () => 'settings', shows: both },
+  { route: 'settings', path: () => 'settings', open: press('New destination'), shows: both },
+  { route: 'settings', path: () => 'settings', open: press(/^Delete$/), shows: both },
   { route: 'users', path: () => 'users', shows: both },
   { route: 'status', path: () => 'status' },
 ];

@@ -3,6 +3,8 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chromiumPath } from '../support/browser.ts';
 import { lookFaults, startConsole, type ConsoleUnderTest } from '../support/console.ts';
+import { apiSend, createFilesConfig, createImportConfig } from '../support/import-runs.ts';
+import { personalKey } from '../support/server.ts';
 
 const records = 109;
 /** Loaded day by day at the speed that is set: there is time to pause. */
@@ -23,6 +25,8 @@ function trackCalls(): Buffer {
   );
   return gzipSync(`${lines.join('\n')}\n`);
 }
+
+const idOf = (path: string): string => path.replace(/\/$/, '').split('/').at(-1) ?? '';
 
 /** Part of the source is taken, with another name; then all of it again. */
 async function choosesLess(under: ConsoleUnderTest): Promise<void> {
@@ -116,6 +120,59 @@ describe.skipIf(!chromiumPath)('the pages of imports', () => {
     const report = await opened;
     await report.getByText('Every sum agrees', { exact: false }).first().waitFor();
     await report.close();
+  });
+
+  it('an import is run by a schedule: set, run now, paused and taken back, edited, deleted', async () => {
+    const { page, server } = under;
+    const settings = { host: 'http://127.0.0.1:9', project_id: '1', personal_api_key: personalKey };
+    const config = await createImportConfig(server, 'PostHog or Millrace', settings);
+    await apiSend(server, 'PATCH', config, { name: 'Old <b>project</b>' });
+    const files = await createFilesConfig(server, { paths: 'a.ndjson', format: 'posthog' });
+    await under.open('imports');
+    await page.getByRole('tab', { name: 'Schedules' }).click();
+    await page.getByText('Nothing runs by itself').waitFor();
+    expect(await lookFaults(under, 'imports-schedules-empty')).toEqual([]);
+
+    await button('New schedule').click();
+    const dialog = page.getByRole('dialog');
+    const chosen = dialog.getByLabel('Import', { exact: true });
+    await chosen.selectOption(idOf(files));
+    await dialog.getByLabel(/^Minutes between runs/).fill('4');
+    await button('Save schedule').click();
+    await dialog.getByText('Expected 5 to 10,080 minutes.').waitFor();
+    expect(await lookFaults(under, 'imports-schedule-form')).toEqual([]);
+    await dialog.getByLabel(/^Minutes between runs/).fill('90');
+    await button('Save schedule').click();
+    await dialog.getByText('cannot choose by time', { exact: false }).waitFor();
+    expect(under.problems()).toEqual([expect.stringContaining('status of 400')]);
+    await chosen.selectOption(idOf(config));
+    await button('Save schedule').click();
+    await page.getByText('every 90 min').waitFor();
+    await page.getByText('none yet').waitFor();
+
+    const deed = async (name: string): Promise<void> => {
+      await button(/^Deeds of the schedule/).click();
+      await page.getByRole('menuitem', { name }).click();
+    };
+    await deed('Run now');
+    await page.getByText('The run is queued.').waitFor();
+    await page.getByRole('link', { name: /^(queued|running|failed)$/ }).waitFor();
+    await deed('Pause');
+    await page.getByText('when resumed').waitFor();
+    await button('Undo').click();
+    await page.getByText('when resumed').waitFor({ state: 'detached' });
+    expect(await lookFaults(under, 'imports-schedules')).toEqual([]);
+    await deed('Edit');
+    await dialog.getByLabel('When').selectOption('daily');
+    await dialog.getByLabel(/^Time of day/).fill('04:15');
+    await button('Save schedule').click();
+    await page.getByText('daily at 04:15').waitFor();
+    await page.getByRole('table').getByRole('link', { name: 'Runs' }).click();
+    await page.getByRole('link', { name: 'Old <b>project</b>' }).waitFor();
+    await page.goBack();
+    await deed('Delete');
+    await button('Delete schedule').click();
+    await page.getByText('Nothing runs by itself').waitFor();
   });
 
   it('a run says what its undo would do before it does it', async () => {

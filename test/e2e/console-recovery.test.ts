@@ -49,6 +49,7 @@ const pages: readonly OpenPage[] = [
     text: '{"event": "typed before"}',
   },
   { route: 'imports', path: () => 'imports' },
+  { route: 'imports', path: () => 'imports?tab=schedules&set=new', input: field('Overlap in minutes') },
   { route: 'imports/new', path: () => 'imports/new', input: search('Search sources') },
   {
     route: 'imports/new',
@@ -96,6 +97,12 @@ const pages: readonly OpenPage[] = [
   },
   { route: 'keys', path: () => 'keys?create=true', input: field('What it is for') },
   { route: 'settings', path: () => 'settings', input: field('Name') },
+  {
+    route: 'settings',
+    path: () => 'settings',
+    prepare: (page) => page.getByRole('button', { name: 'New destination' }).click(),
+    input: field('Destination name'),
+  },
   {
     route: 'users',
     path: () => 'users?invite=true',

@@ -1,4 +1,4 @@
-import { apiSend, createFilesConfig, startImport, untilRun, writeRecords } from './import-runs.ts';
+import { apiSend, createFilesConfig, createImportConfig, startImport, untilRun, writeRecords } from './import-runs.ts';
 import { addTransformation, capture, firstDeadLetter } from './console-project.ts';
 import { apiGet, personalKey, type TestServer } from './server.ts';
 
@@ -17,6 +17,8 @@ export interface HostileProject {
   readonly transformation: number;
   readonly importConfig: number;
   readonly run: string;
+  /** Config of an import that a schedule runs. */
+  readonly scheduled: number;
   readonly deadLetter: string;
   readonly entry: string;
 }
@@ -41,11 +43,12 @@ export async function fillHostile(server: TestServer): Promise<HostileProject> {
   await apiSend(server, 'POST', `${project}/historical_migrations/`, agreement);
   const transformation = await addHostilePlugin(server);
   const { importConfig, run } = await importHostile(server);
+  const scheduled = await scheduleHostile(server);
   await capture(server, [{ event: 'through the plugin', distinct_id: name, properties: { [name]: endless } }]);
   const deadLetter = await firstDeadLetter(server);
   const log = await apiGet<{ results: { id: string; scope: string }[] }>(server, `${project}/activity_log/`);
   const entry = log.results.find(({ scope }) => scope === 'Project')?.id ?? '';
-  return { transformation, importConfig, run, deadLetter, entry };
+  return { transformation, importConfig, run, scheduled, deadLetter, entry };
 }
 
 async function sendEvents(server: TestServer): Promise<void> {
@@ -93,6 +96,16 @@ async function importHostile(server: TestServer): Promise<{ importConfig: number
   await untilRun(server, run, ({ state }) => state === 'completed');
   await upload(server, `${markup} uploaded.ndjson`);
   return { importConfig: Number(lastPart(config)), run: lastPart(run) };
+}
+
+async function scheduleHostile(server: TestServer): Promise<number> {
+  const settings = { host: 'http://127.0.0.1:9', project_id: '1', personal_api_key: personalKey };
+  const config = await createImportConfig(server, 'PostHog or Millrace', settings);
+  await apiSend(server, 'PATCH', config, { name: long(400) });
+  await apiSend(server, 'PUT', `${config}schedule/`, { daily_at: '03:30', paused: true });
+  const slack = { name: long(400), kind: 'slack', url: `https://example.com/${encodeURIComponent(name)}` };
+  await apiSend(server, 'POST', `${project}/notice_destinations/`, slack);
+  return Number(lastPart(config));
 }
 
 async function upload(server: TestServer, file: string): Promise<void> {

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import { overlapMinutesDefault, type ImportScheduleRecord } from '../../contract/import-schedules.ts';
+import { overlapMinutesDefault } from '../../contract/import-schedule-limits.ts';
+import type { ImportScheduleRecord } from '../../contract/import-schedules.ts';
 import type { ImportRunRecord } from '../../contract/import-runs.ts';
 import { addApiOptions, listAll, projectApi, type ApiOptions, type ProjectApi } from '../api-options.ts';
 import { confirm } from '../confirm.ts';
@@ -135,6 +136,7 @@ function showSchedules(terminal: Terminal, schedules: readonly ImportScheduleRec
     'IMPORTED TO': ({ covered_to: to }) => to,
     NEXT: ({ next_at: next }) => next ?? 'paused',
     RUN: ({ run, run_state: state }) => (run === null ? '-' : `${run} ${state ?? ''}`.trim()),
+    'LAST RUN': ({ last_run: last }) => (last === null ? '-' : `${last.state} ${last.created_at}`),
     ERROR: ({ error }) => error || '-',
   });
 }

@@ -13,6 +13,7 @@ import { useMay, useProject } from '../../shell/project-context.tsx';
 import { ConfigsTable } from './configs-table.tsx';
 import { configsQuery, runsQuery, sourcesQuery } from './imports-query.ts';
 import { runStates } from './imports-search.ts';
+import { SchedulesList } from './schedules-list.tsx';
 import { RunsTable } from './runs-table.tsx';
 
 const route = getRouteApi('/projects/$projectId/imports');
@@ -33,11 +34,14 @@ export function ImportsPage() {
         tabs={[
           { value: 'runs', label: 'Runs' },
           { value: 'imports', label: 'Imports' },
+          { value: 'schedules', label: 'Schedules' },
         ]}
         value={tab}
         onChange={(next) => void navigate({ search: next === 'runs' ? {} : { tab: next } })}
       >
-        {tab === 'runs' ? <Runs /> : <Configs />}
+        {tab === 'runs' && <Runs />}
+        {tab === 'imports' && <Configs />}
+        {tab === 'schedules' && <SchedulesList />}
       </Tabs>
     </>
   );
