@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
 import { importedCounts } from '../import-reads.ts';
+import { StoreUnavailableError } from '../eventstore.ts';
 import { getEvent } from '../reads.ts';
 import { countRows, insertRows, newProject, testRow } from '../conformance.ts';
 import { alive, tempChdb, until, type TempChdb } from '../../../test/support/chdb.ts';
@@ -89,6 +90,41 @@ describe('opening the embedded engine', () => {
     expect(await getEvent(store, project, row.uuid)).toMatchObject({ event: 'old' });
     expect(await getEvent(store, project, testRow(project).uuid)).toBeUndefined();
   });
+
+  it(
+    'parts that pile up because nothing merges are trouble of the store, not of the data; each insert is stored once afterwards',
+    { timeout: 120_000 },
+    async () => {
+      const root = await tempRoot();
+      const project = newProject();
+      await (await tempChdb({}, root)).close();
+      const { Session } = await import('chdb');
+      const alter = async (change: string): Promise<void> => {
+        const session = new Session(join(root, 'events'));
+        await session.queryAsync(`ALTER TABLE millrace.events ${change}`);
+        session.close();
+      };
+      // No part is small enough to be merged with another one.
+      await alter('MODIFY SETTING parts_to_throw_insert = 3, max_bytes_to_merge_at_max_space_in_pool = 1');
+      const piled = await tempChdb({}, root);
+      const rows = Array.from({ length: 8 }, () => testRow(project));
+      const inserted = rows.map((row, n) => ({ row, token: `piled-${n}` }));
+      const refused: typeof inserted = [];
+      for (const each of inserted) {
+        await insertRows(piled.store, each.token, [each.row]).catch((error: unknown) => {
+          if (!(error instanceof StoreUnavailableError)) throw error;
+          refused.push(each);
+        });
+      }
+      expect(refused.length).toBeGreaterThan(0);
+      expect(await countRows(piled.store, project)).toMatchObject({ shown: rows.length - refused.length });
+      await piled.close();
+      await alter('RESET SETTING parts_to_throw_insert, max_bytes_to_merge_at_max_space_in_pool');
+      const { store } = await open({}, root);
+      for (const { token, row } of inserted) await insertRows(store, token, [row]);
+      expect(await countRows(store, project)).toMatchObject({ shown: rows.length });
+    },
+  );
 
   it('a store of before runs had a column is taken along: what a run stored is counted, and taken back', async () => {
     const root = await tempRoot();
