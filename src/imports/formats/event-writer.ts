@@ -1,6 +1,7 @@
 import { canonicalJson } from '../../base/canonical-json.ts';
-import { fastId } from './derived-uuids.ts';
+import { fastId, namespaceOf } from './derived-uuids.ts';
 import type { NameTable, RecordResult } from './format.ts';
+import type { PlainContentUuid } from './plain-table.ts';
 import { createReaderMemory, type Links, type ReaderMemory } from './reader-memory.ts';
 import { setMember, type Json, type Properties } from './read-values.ts';
 import { settleProperties } from './settle-properties.ts';
@@ -36,6 +37,8 @@ export interface EventWriter {
   countedId(...parts: readonly string[]): string;
   /** The counted id of a record by its content. */
   contentId(record: unknown): string;
+  /** What `contentId` does, for a table. */
+  readonly contentUuid: PlainContentUuid;
 }
 
 /** Pairs of user and device that are known without deriving an id; more are remembered in less memory. */
@@ -92,7 +95,11 @@ function createPutters(names: NameTable): Pick<EventWriter, 'put' | 'putAll' | '
   };
 }
 
-function createCountedIds(slug: string, memory: ReaderMemory): Pick<EventWriter, 'countedId' | 'contentId'> {
+function createCountedIds(
+  slug: string,
+  memory: ReaderMemory,
+): Pick<EventWriter, 'countedId' | 'contentId' | 'contentUuid'> {
+  const contentKind = `${slug}-content`;
   const occurrences = memory.occurrences();
   const countedId = (...parts: readonly string[]): string => {
     const first = fastId(...parts);
@@ -101,7 +108,8 @@ function createCountedIds(slug: string, memory: ReaderMemory): Pick<EventWriter,
   };
   return {
     countedId: (...parts) => countedId(slug, ...parts),
-    contentId: (record) => countedId(`${slug}-content`, canonicalJson(record)),
+    contentId: (record) => countedId(contentKind, canonicalJson(record)),
+    contentUuid: { is: 'content', namespace: namespaceOf(contentKind), occurrences },
   };
 }
 

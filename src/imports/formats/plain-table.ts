@@ -89,7 +89,10 @@ export type PlainUuid =
       readonly namespace: Uint8Array;
       /** The same text again has a UUID of its own, of the text and its number; undefined: it has the same UUID. */
       readonly occurrences?: IdCounter;
+      /** Of records that have no such text; left out: they are odd. */
+      readonly otherwise?: PlainContentUuid;
     }
+  | PlainContentUuid
   /** The same of a text that is put together from these parts, in this order. */
   | {
       readonly is: 'parts';
@@ -98,6 +101,13 @@ export type PlainUuid =
       /** So many parts, the first ones, may be a UUID together, which is then that of the event; left out: none. */
       readonly mayBeUuid?: number;
     };
+
+/** Made of the record itself, as canonicalJson writes it; the same record again has one of its own. */
+export interface PlainContentUuid {
+  readonly is: 'content';
+  readonly namespace: Uint8Array;
+  readonly occurrences: IdCounter;
+}
 
 /**
  * A text as it stands here; the id at a path, a text that is not blank, a whole number, or nothing; what follows from some members, where

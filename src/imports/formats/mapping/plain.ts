@@ -34,7 +34,9 @@ export function mappingPlain({ rules, writer, properties, person }: Context): Pl
   const { uuid, set, setOnce, skip } = rules;
   const isRenamed = properties.size > 0 || person.size > 0;
   const bags = [rules.properties, set, setOnce];
-  if (uuid === undefined || rules.groupSet !== undefined || isRenamed || !bags.every(isInOrder)) return undefined;
+  if (rules.groupSet !== undefined || isRenamed || !bags.every(isInOrder)) return undefined;
+  // What stands for nothing is no part of the content.
+  if (uuid === undefined && rules.nothing.size > 0) return undefined;
   const ask = askerOf(rules.nothing);
   const paths = pathsOf(rules);
   const dotted = paths.filter((path) => path.includes('.'));
@@ -43,7 +45,7 @@ export function mappingPlain({ rules, writer, properties, person }: Context): Pl
     ...eventOf(rules, writer, ask),
     time: timeOf(rules, ask),
     ids: identityOf(rules, ask),
-    uuid: uuidOf(rules, uuid, ask),
+    uuid: uuid === undefined ? writer.contentUuid : uuidOf(rules, uuid, ask),
     properties: [
       ...skip.map(({ matches, columns }) =>
         derived(columns, ask(columns, matches), (isSkipped) => (isSkipped ? undefined : {})),

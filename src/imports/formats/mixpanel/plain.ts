@@ -29,7 +29,12 @@ export function mixpanelPlain({
     eventName: (values) => (values.some((name) => verbs.has(name)) ? undefined : nameOf(values)),
     time: { path: 'properties.time', zone, numbers: zone },
     ids: { paths: idKeys.map(inProperties), read: readIdentity },
-    uuid: { path: inProperties('$insert_id'), is: 'name', namespace: insertIdNamespace },
+    uuid: {
+      path: inProperties('$insert_id'),
+      is: 'name',
+      namespace: insertIdNamespace,
+      otherwise: writer.contentUuid,
+    },
     properties: [
       { bag: 'properties', names: properties },
       { of: 'properties', from: ['$geoip_country_code', '$geoip_country_name'], make: nameOfCountry },

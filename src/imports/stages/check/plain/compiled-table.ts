@@ -162,6 +162,7 @@ function isDerived(step: PlainTable['properties'][number]): step is PlainDerived
 }
 
 function pathsOfUuid(uuid: PlainTable['uuid']): readonly string[] {
+  if (uuid.is === 'content') return [];
   return uuid.is === 'parts' ? uuid.parts.flatMap(pathsOfPart) : [uuid.path];
 }
 

@@ -9,10 +9,17 @@ export interface Fragment {
   readonly bytes: Buffer;
   /** The names that they take. */
   readonly names: readonly number[];
-  /** Those that are looked at again: number of the property, start and end of its value in `bytes`. */
-  readonly looked: readonly (readonly [property: number, from: number, to: number])[];
+  /** Those that are looked at again. */
+  readonly looked: readonly Looked[];
   /** Names that somebody wants to hear. */
   readonly heard: readonly string[];
+}
+
+/** Number of a property, start and end of its value in the bytes of its fragment. */
+export interface Looked {
+  readonly property: number;
+  readonly from: number;
+  readonly to: number;
 }
 
 /** Undefined: one of them would be settled, or says more than a property does. */
@@ -23,7 +30,7 @@ export function createFragment(
 ): Fragment | undefined {
   const isOwn = target === 'properties';
   const names = Object.keys(properties);
-  const looked: (readonly [number, number, number])[] = [];
+  const looked: Looked[] = [];
   let text = '';
   for (const name of names) {
     if (isOddInFragment(target, name)) return undefined;
@@ -33,7 +40,7 @@ export function createFragment(
     const property = isOwn ? table.propertyOf(name) : -1;
     if (property >= 0) {
       const from = Buffer.byteLength(text + key);
-      looked.push([property, from, from + Buffer.byteLength(value)]);
+      looked.push({ property, from, to: from + Buffer.byteLength(value) });
     }
     text += `${key}${value},`;
   }
@@ -76,7 +83,8 @@ export function createAnswers<Answer>(
   /** Length of the key; -1: too long. */
   const fillKey = (spans: RecordSpans, json: Buffer): number => {
     let at = 0;
-    for (const number of numbers) {
+    for (let each = 0; each < numbers.length; each += 1) {
+      const number = numbers[each] as number;
       const from = fromOf(spans, number);
       if (from >= 0) {
         const to = toOf(spans, number);

@@ -118,8 +118,9 @@ class Converter implements PlainConverter {
     this.#identity = identity;
     this.#micros = micros;
     this.#bytes = bytes;
-    // Whether such a record tells of a link is the reader's to say.
-    if (name.leftOut !== undefined) return identity.link === undefined || identity.isLinked;
+    // Whether such a record tells of a link, and whether it counts, is the reader's to say.
+    if (name.leftOut !== undefined)
+      return (identity.link === undefined || identity.isLinked) && !this.#uuids.isCounted();
     if (!isKnownToSamples(name, identity, tally)) return false;
     this.#uuids.derive(json);
     return true;

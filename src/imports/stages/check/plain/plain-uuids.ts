@@ -1,11 +1,13 @@
 import { hash } from 'node:crypto';
 import { partsSeparator } from '../../../formats/derived-uuids.ts';
-import type { PlainIdPart, PlainUuid } from '../../../formats/plain-table.ts';
+import type { PlainContentUuid, PlainIdPart, PlainUuid } from '../../../formats/plain-table.ts';
 import { quote } from './canonical-value.ts';
 import type { CompiledTable } from './compiled-table.ts';
+import { writeContent } from './content-text.ts';
 import { createAnswers } from './fragments.ts';
 import { createTimeWriter } from './plain-times.ts';
 import type { RecordSpans } from './record-spans.ts';
+import { hashRoomBytes, sha1Of } from './short-hashes.ts';
 
 /** UUIDs of records as bytes and as numbers; those of src/imports/formats/derived-uuids.ts. */
 export interface PlainUuids {
@@ -13,6 +15,8 @@ export interface PlainUuids {
   prepare(spans: RecordSpans, json: Buffer, micros: number): boolean;
   /** Makes the UUID of the record that was prepared; once for each that is taken, for some are counted. */
   derive(json: Buffer): void;
+  /** The record that was prepared has a number among those that are like it. */
+  isCounted(): boolean;
   /** 36 characters, lower case. */
   readonly text: Buffer;
   readonly words: Uint32Array;
@@ -30,9 +34,71 @@ const hexDigits = Buffer.from('0123456789abcdef');
 const wordsPerUuid = 4;
 
 export function createPlainUuids(uuid: PlainUuid, table: CompiledTable): PlainUuids {
+  if (uuid.is === 'content') return createOfContent(uuid);
   if (uuid.is === 'parts') return createFromParts(uuid, table);
   const member = table.memberOf(uuid.path);
-  return uuid.is === 'uuid' ? createGiven(member) : createDerived(member, uuid);
+  if (uuid.is === 'uuid') return createGiven(member);
+  const named = createDerived(member, uuid);
+  return uuid.otherwise === undefined ? named : createEither(member, named, createOfContent(uuid.otherwise));
+}
+
+/** `other`: of records without a value there. */
+function createEither(member: number, own: PlainUuids, other: PlainUuids): PlainUuids {
+  let used = own;
+  return {
+    get text() {
+      return used.text;
+    },
+    get words() {
+      return used.words;
+    },
+    isCounted: () => used.isCounted(),
+    prepare: (spans, json, micros) => {
+      const from = spans.memberFrom(member);
+      used = from < 0 || isEmpty(json, from, spans.memberTo(member)) ? other : own;
+      return used.prepare(spans, json, micros);
+    },
+    derive: (json) => used.derive(json),
+  };
+}
+
+function createOfContent({ namespace, occurrences }: PlainContentUuid): PlainUuids {
+  const text = Buffer.alloc(36, dash);
+  const words = new Uint32Array(wordsPerUuid);
+  let named = Buffer.alloc(0);
+  let end = 0;
+  /** Of so many bytes: more than are worth hashing here. */
+  const make = (bytes: number): void => {
+    const sum = hash('sha1', named.subarray(0, bytes), 'buffer');
+    for (let word = 0; word < wordsPerUuid; word += 1) words[word] = sum.readUInt32BE(word * 4);
+    finish(words, text);
+  };
+  return {
+    text,
+    words,
+    isCounted: always,
+    prepare: (spans, json) => {
+      const needed = namespace.length + spans.to - spans.from + numberBytesMax;
+      if (named.length < needed) named = Buffer.concat([namespace], needed * 2);
+      end = writeContent(json, spans.from, named, namespace.length);
+      return end >= 0;
+    },
+    derive: () => {
+      make(end);
+      const occurrence = occurrences.next(text.toString('latin1'));
+      if (occurrence > 1) make(end + named.write(`${partsSeparator}${occurrence}`, end, 'latin1'));
+    },
+  };
+}
+
+const always = (): boolean => true;
+const never = (): boolean => false;
+
+/** Version 5, variant of RFC 9562. */
+function finish(words: Uint32Array, text: Buffer): void {
+  words[1] = ((words[1] as number) & 0xffff0fff) | 0x5000;
+  words[2] = ((words[2] as number) & 0x3fffffff) | 0x80000000;
+  writeUuid(words, text);
 }
 
 /** Those that the records have. */
@@ -42,6 +108,7 @@ function createGiven(member: number): PlainUuids {
   return {
     text,
     words,
+    isCounted: never,
     prepare: (spans, json) => {
       const from = spans.memberFrom(member);
       return (
@@ -66,7 +133,7 @@ interface Derivation {
 }
 
 function createDerivation(namespace: Uint8Array): Derivation {
-  const named = Buffer.alloc(namespace.length + idBytesMax + numberBytesMax);
+  const named = Buffer.alloc(namespace.length + idBytesMax + numberBytesMax + hashRoomBytes);
   named.set(namespace);
   const text = Buffer.alloc(36, dash);
   const words = new Uint32Array(wordsPerUuid);
@@ -75,12 +142,8 @@ function createDerivation(namespace: Uint8Array): Derivation {
     words,
     named,
     make: (bytes) => {
-      const sum = hash('sha1', named.subarray(0, bytes), 'binary');
-      for (let word = 0; word < wordsPerUuid; word += 1) words[word] = wordAt(sum, word * 4);
-      // Version 5, variant of RFC 9562.
-      words[1] = ((words[1] as number) & 0xffff0fff) | 0x5000;
-      words[2] = ((words[2] as number) & 0x3fffffff) | 0x80000000;
-      writeUuid(words, text);
+      sha1Of(named, bytes, words);
+      finish(words, text);
     },
   };
 }
@@ -94,6 +157,7 @@ function createFromParts({ namespace, parts, mayBeUuid = 0 }: PartsUuid, table: 
   return {
     text,
     words,
+    isCounted: never,
     prepare: (spans, json, micros) => {
       isGiven = false;
       room.end = namespace.length;
@@ -182,6 +246,7 @@ function createDerived(member: number, { namespace, occurrences }: NamedUuid): P
   return {
     text,
     words,
+    isCounted: () => occurrences !== undefined,
     prepare: (spans, json) => {
       from = spans.memberFrom(member) + 1;
       to = spans.memberTo(member) - 1;
@@ -203,13 +268,6 @@ function isPlainId(json: Buffer, from: number, to: number): boolean {
   if (to - from > idBytesMax || to === from || first <= 0x20 || first >= 0x7f) return false;
   for (let at = from; at < to; at += 1) if (json[at] === backslash) return false;
   return true;
-}
-
-/** Of a text with one character per byte. */
-function wordAt(sum: string, at: number): number {
-  return (
-    (sum.charCodeAt(at) << 24) | (sum.charCodeAt(at + 1) << 16) | (sum.charCodeAt(at + 2) << 8) | sum.charCodeAt(at + 3)
-  );
 }
 
 function writeUuid(words: Uint32Array, text: Buffer): void {

@@ -2,7 +2,7 @@ import { isObject } from '../../../../base/json.ts';
 import type { PlainDerived, PlainTable } from '../../../formats/plain-table.ts';
 import { putBytes, type ByteWriter } from './byte-writer.ts';
 import { checkedProperties, countryName, isListed, type CompiledTable, type Target } from './compiled-table.ts';
-import { createAnswers, createFragment, type Answers, type Fragment } from './fragments.ts';
+import { createAnswers, createFragment, type Answers, type Fragment, type Looked } from './fragments.ts';
 import type { ItemSpans } from './item-lists.ts';
 import { createPropertyGroups, type PersonPart, type SettledOf } from './property-groups.ts';
 import { PropertyValues } from './property-values.ts';
@@ -44,24 +44,29 @@ export function createPropertiesWriter(
   const checks = createChecks(compiled, spans, table.properties.includes('person'));
   const nameNumber = compiled.propertyOf(countryName);
   const end = Buffer.from(table.source === undefined ? '' : `"$import_source":${JSON.stringify(table.source)},`);
-  const fragments: Fragment[] = [];
+  /** Of the record, one for each step. */
+  const fragments: Fragment[] = steps.map(() => none);
   const settledOf: SettledOf = settle === undefined ? () => undefined : settle.of;
 
-  const addFragment = (fragment: Fragment): boolean => {
-    for (const name of fragment.names) if (!spans.items.claim(name)) return false;
-    for (const [property, from, to] of fragment.looked) values.set(property, fragment.bytes, from, to);
-    for (const name of fragment.heard) spans.heard.push(name);
-    fragments.push(fragment);
+  // Loops by index: at every record, an iterator would be made for each.
+  const addFragment = ({ bytes, names, looked, heard }: Fragment): boolean => {
+    for (let at = 0; at < names.length; at += 1) if (!spans.items.claim(names[at] as number)) return false;
+    for (let at = 0; at < looked.length; at += 1) {
+      const { property, from, to } = looked[at] as Looked;
+      values.set(property, bytes, from, to);
+    }
+    for (let at = 0; at < heard.length; at += 1) spans.heard.push(heard[at] as string);
     return true;
   };
   return {
     prepare: (json, ids) => {
-      fragments.length = 0;
       values.clear(json);
       let bytes = spans.bytes + end.length + slack;
-      for (const step of steps) {
+      for (let at = 0; at < steps.length; at += 1) {
+        const step = steps[at] as Step;
         const fragment = step.kind === 'ids' ? ids : step.kind === 'derived' ? step.answers.of(spans, json) : none;
         if (fragment === undefined || !addFragment(fragment)) return -1;
+        fragments[at] = fragment;
         bytes += fragment.bytes.length * 2;
       }
       const ofPerson = preparePerson(person, spans, json);
@@ -73,12 +78,11 @@ export function createPropertiesWriter(
     },
     write: (writer, json) => {
       groups.clear();
-      let next = 0;
-      for (const step of steps) {
+      for (let at = 0; at < steps.length; at += 1) {
+        const step = steps[at] as Step;
         if (step.kind === 'list') groups.writeList(writer, json, spans.items.lists[step.list] as ItemSpans, settledOf);
         else if (step.kind === 'person' || step.kind === '$set') groups.writeRest(writer, json, step.kind);
-        else putBytes(writer, (fragments[next] as Fragment).bytes);
-        next += 1;
+        else putBytes(writer, (fragments[at] as Fragment).bytes);
       }
       url?.write(writer, json);
       if (!checks.hasNoGeoip()) putBytes(writer, noGeoip);
@@ -92,11 +96,13 @@ export function createPropertiesWriter(
 /** Finds what follows from members. Gives its bytes; negative: the record is odd. */
 function preparePerson(person: readonly PersonPart[], spans: RecordSpans, json: Buffer): number {
   let bytes = 0;
-  for (const part of person) {
+  for (let at = 0; at < person.length; at += 1) {
+    const part = person[at] as PersonPart;
     if ('list' in part) continue;
     const fragment = part.answers.of(spans, json);
     if (fragment === undefined) return -1;
-    for (const name of fragment.names) if (!spans.items.claim(name)) return -1;
+    const { names } = fragment;
+    for (let name = 0; name < names.length; name += 1) if (!spans.items.claim(names[name] as number)) return -1;
     part.fragment = fragment;
     bytes += fragment.bytes.length;
   }

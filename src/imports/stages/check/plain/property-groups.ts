@@ -29,8 +29,14 @@ interface Group {
   readonly key: Buffer;
   readonly parts: readonly PersonPart[];
   /** What an event says of its person without being asked. */
-  readonly standard: readonly { readonly property: number; readonly key: Buffer; readonly name: number }[];
+  readonly standard: readonly StandardProperty[];
   isWritten: boolean;
+}
+
+interface StandardProperty {
+  readonly property: number;
+  readonly key: Buffer;
+  readonly name: number;
 }
 
 const comma = 0x2c;
@@ -51,13 +57,16 @@ export function createPropertyGroups(
     const start = writer.at;
     putBytes(writer, group.key);
     const empty = writer.at;
-    for (const part of group.parts) {
+    for (let at = 0; at < group.parts.length; at += 1) {
+      const part = group.parts[at] as PersonPart;
       if ('list' in part) writeList(writer, json, lists[part.list] as ItemSpans, unsettled);
       else putBytes(writer, part.fragment.bytes);
     }
     if (isPerson) {
-      for (const { property, key, name } of group.standard)
+      for (let at = 0; at < group.standard.length; at += 1) {
+        const { property, key, name } = group.standard[at] as StandardProperty;
         if (!items.isClaimed(name)) values.write(writer, property, key);
+      }
     }
     if (writer.at === empty) {
       writer.at = start;

@@ -10,6 +10,9 @@ import { unescapeText } from './unescape-text.ts';
 export interface RecordSpans {
   /** False: the record is odd. */
   read(line: Buffer, from: number, to: number): boolean;
+  /** Where the record stands in it. */
+  readonly from: number;
+  readonly to: number;
   /** What the spans are of: the line, or a copy of it with what its texts of JSON say. */
   readonly json: Buffer;
   /** Start and end of a member's value; -1: it is not there. */
@@ -48,6 +51,8 @@ class Spans implements RecordSpans {
   readonly items: ItemLists;
   readonly heard: string[] = [];
   json: Buffer = Buffer.alloc(0);
+  from = 0;
+  to = 0;
   bytes = 0;
   isOfPerson = false;
   readonly #table: CompiledTable;
@@ -117,6 +122,8 @@ class Spans implements RecordSpans {
 
   #readRecord(from: number, to: number): boolean {
     const { json } = this;
+    this.from = from;
+    this.to = to;
     const end = this.#walk(json, from, 0);
     if (end < 0 || end > to || (end < to && skipSpace(json, end) < to) || counted.keys > keysMax) return false;
     for (const object of this.#needed) if (this.#isThere[object] === 0) return false;
@@ -231,7 +238,8 @@ class Spans implements RecordSpans {
   }
 
   #keepFields(entry: KeyEntry, from: number, to: number): void {
-    for (const { list, index } of entry.fields) {
+    for (let at = 0; at < entry.fields.length; at += 1) {
+      const { list, index } = entry.fields[at] as KeyEntry['fields'][number];
       const fields = this.#fields[list] as Int32Array;
       fields[index * 2] = from;
       fields[index * 2 + 1] = to;
@@ -319,7 +327,8 @@ function isFullText(json: Buffer, from: number): boolean {
 }
 
 function isNothing(json: Buffer, from: number, to: number, { nothing }: KeyMeaning): boolean {
-  for (const value of nothing) {
+  for (let at = 0; at < nothing.length; at += 1) {
+    const value = nothing[at] as Buffer;
     if (value.length === to - from && sameBytes(value, 0, json, from, to - from)) return true;
   }
   return false;

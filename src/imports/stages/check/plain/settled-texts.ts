@@ -23,7 +23,8 @@ export function createSettledTexts(compiled: CompiledTable, spans: RecordSpans):
   const found: (Buffer | undefined)[] = Array.from({ length: compiled.properties }, () => undefined);
   return {
     prepare: (json) => {
-      for (const { property, answers } of texts) {
+      for (let at = 0; at < texts.length; at += 1) {
+        const { property, answers } = texts[at] as (typeof texts)[number];
         const from = spans.propertyFrom(property);
         const isText = from >= 0 && json[from] === quote;
         found[property] = isText ? answers.of(spans, json) : undefined;
