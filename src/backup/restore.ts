@@ -85,7 +85,8 @@ export async function writeRestored(deps: RestoreDeps, manifest: Manifest): Prom
     } finally {
       await handle.close();
     }
-    for (let dir = dirname(path); dir !== dataDir; dir = dirname(dir)) dirs.add(dir);
+    // By the path in the backup: however the data directory is written (`./data`), its end is found.
+    for (let dir = dirname(file.path); dir !== '.'; dir = dirname(dir)) dirs.add(join(dataDir, dir));
     failpoint('restore_file');
   });
   for (const { path, to } of manifest.links) {

@@ -4,8 +4,9 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { openCluster } from '../../test/support/cluster.ts';
-import { blocksOf, inFolder } from '../../test/support/guide-blocks.ts';
+import { inFolder } from '../../test/support/guide-import.ts';
 import { kafkaBrokers } from '../../test/support/kafka-servers.ts';
+import { shareOf } from '../../test/support/page-commands.ts';
 import { describeOnPostgres } from '../../test/support/postgres-database.ts';
 import { freePort } from '../../scripts/with-server.ts';
 
@@ -15,13 +16,16 @@ describe.skipIf(kafkaBrokers === '')('the guide to a cluster', () => {
   describeOnPostgres('on PostgreSQL', (database) => {
     it('can be followed as written: an event goes in at capture, comes out at the API, and slots move', async () => {
       await using cluster = await openCluster(database.url);
-      const [openShell, ...blocks] = await blocksOf('scale-out.md', 'Try it on one machine');
+      const share = shareOf(import.meta.url);
+      const page = 'docs/guides/scale-out.md';
+      const [openShell, ...blocks] = share.take({ page, heading: 'Try it on one machine' });
       // The servers that it starts are there already.
       expect(openShell).toMatch(/^npx node scripts\/with-clickhouse.ts -- .* -- bash\n$/);
       const printed = await inFolder(async (folder) => runBlocks(blocks, folder, cluster.env));
       expect(printed).toContain('{"status":"Ok"}');
       expect(printed).toMatch(/"event":"first","distinct_id":"ada"/);
       expect(printed).toMatch(/millrace_slots_held 16\n/);
+      expect(share.left()).toEqual([]);
     }, 180_000);
   });
 });

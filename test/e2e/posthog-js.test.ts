@@ -1,16 +1,15 @@
 /** The real posthog-js in a real browser, on a page of another origin than the service. Skips without Chromium. */
 import { readFileSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
-import { basename, join } from 'node:path';
+import { basename } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { build } from 'esbuild';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chromiumPath, launchBrowser } from '../support/browser.ts';
-import { guidesDir } from '../support/guide-blocks.ts';
+import { readBlocks } from '../support/page-blocks.ts';
 import { apiGet, projectKey, startServer, tempDataDir, type TestServer } from '../support/server.ts';
 
 /** The whole library in one script. */
@@ -37,9 +36,9 @@ function page(apiHost: string, script: string): string {
 }
 
 /** The guide's own snippet in a page, with `api_host` and the key put in and more options on request: nothing else is changed. */
-async function snippetPage(apiHost: string, options = ''): Promise<string> {
-  const guide = await readFile(join(guidesDir, 'client-libraries.md'), 'utf8');
-  const snippet = /^```html\n([^]*?)^```/m.exec(guide)?.[1] ?? '';
+function snippetPage(apiHost: string, options = ''): string {
+  const blocks = readBlocks('docs/guides/client-libraries.md');
+  const snippet = blocks.find(({ language }) => language === 'html')?.text ?? '';
   const head = snippet
     .replace('https://events.example.com', apiHost)
     .replace('<project key>', projectKey)
@@ -96,8 +95,8 @@ describe.skipIf(!chromiumPath)('posthog-js in Chromium', () => {
       ['/npm.js', await npmLibrary()],
     ]);
     const snippets = new Map([
-      ['/snippet', await snippetPage(server.url)],
-      ['/everything', await snippetPage(server.url, everything)],
+      ['/snippet', snippetPage(server.url)],
+      ['/everything', snippetPage(server.url, everything)],
     ]);
     shop = createServer((incoming, answer) => {
       const snippet = snippets.get(incoming.url ?? '');

@@ -1,14 +1,14 @@
 /** The README as a newcomer follows it: every block that is for the shell, as written, with the real program in processes of its own. */
-import { execFile, spawn } from 'node:child_process';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { spawn } from 'node:child_process';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
+import { root } from '../support/page-blocks.ts';
+import { shareOf } from '../support/page-commands.ts';
 import { freePort, tempDataDir } from '../support/server.ts';
+import { openTerminal } from '../support/terminal.ts';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
 const readyMs = 60_000;
 
 interface Started {
@@ -39,16 +39,6 @@ async function npmStart(env: Readonly<Record<string, string | undefined>>): Prom
     return await exited;
   };
   return { projectKey: await ready.catch((error: unknown) => stop().then(() => Promise.reject(error))), stop };
-}
-
-/** Blocks for the shell by the heading above them. */
-async function readBlocks(): Promise<ReadonlyMap<string, string>> {
-  const text = await readFile(join(root, 'README.md'), 'utf8');
-  const blocks = text.split(/^## /m).map((section) => {
-    const [heading = ''] = section.split('\n', 1);
-    return [heading, [...section.matchAll(/^```sh\n([^]*?)^```/gm)].map(([, block]) => block).join('')] as const;
-  });
-  return new Map(blocks.filter(([, block]) => block !== ''));
 }
 
 /** What the README takes for granted that somebody has. */
@@ -86,43 +76,33 @@ it('the README can be followed word by word: every block runs and shows what it 
     MILLRACE_DATA_DIR: join(folder.path, 'data'),
     MILLRACE_URL: `http://127.0.0.1:${port}`,
   };
-  const blocks = new Map(await readBlocks());
+  const share = shareOf(import.meta.url);
+  const blockOf = (heading: string): string => share.take({ page: 'README.md', heading }).join('');
   // The first line of one is what installed this checkout, the other is what runs this test.
-  expect(blocks.get('Start')).toBe('npm ci\nnpm start\n');
-  expect(blocks.get('Test')).toBe('npm cit\n');
+  expect(blockOf('Start')).toBe('npm ci\nnpm start\n');
+  expect(blockOf('Test')).toBe('npm cit\n');
+  expect(share.take({ page: 'docs/index.md' }).join('')).toBe(blockOf('Start'));
   const service = await npmStart(env);
-  let key = '';
-  const run = async (block: string): Promise<string> => {
-    const own = block.replaceAll('<project key>', service.projectKey).replaceAll('127.0.0.1:8000', `127.0.0.1:${port}`);
-    // From a folder of one's own, so that nothing is left in the checkout.
-    const npx = `npx() { shift; "${process.execPath}" "${join(root, 'bin/millrace.js')}" "$@"; }`;
-    const script = `${npx}\n${own}\necho; echo "KEY=$MILLRACE_API_KEY"`;
-    const options = { cwd: folder.path, env: { ...env, MILLRACE_API_KEY: key } };
-    const { stdout } = await promisify(execFile)('/bin/sh', ['-euc', script], options);
-    key = /^KEY=(.*)$/m.exec(stdout)?.[1] ?? '';
-    return stdout;
-  };
-  const follow = (heading: string): Promise<string> =>
-    run(blocks.get(heading) ?? `expected a block below "${heading}"`);
+  const words = `npx() { shift; "${process.execPath}" "${join(root, 'bin/millrace.js')}" "$@"; }\n`;
+  // In a folder of one's own, so that nothing is left in the checkout.
+  await using terminal = await openTerminal({ cwd: folder.path, env, words });
+  const run = (block: string): Promise<string> =>
+    terminal.run(
+      block.replaceAll('<project key>', service.projectKey).replaceAll('127.0.0.1:8000', `127.0.0.1:${port}`),
+    );
+  const follow = (heading: string): Promise<string> => run(blockOf(heading));
   /** What is accepted may be stored a moment later; a person would look again. */
   const untilShown = (command: string, wanted: RegExp): Promise<void> =>
     expect.poll(() => run(command), { timeout: 60_000, interval: 500 }).toMatch(wanted);
   try {
     expect(await follow('A first event')).toContain('{"status":"Ok"}');
-    expect(key).toMatch(/^phx_/);
+    expect(await run('echo "$MILLRACE_API_KEY"')).toMatch(/^phx_/);
     await untilShown('npx millrace events list', /signed up\s+ada/);
     await follow('A first history');
     await untilShown('npx millrace events counts --interval month', /2023-04-01\S*\s+Order placed/);
     expect(await follow('Years of history, exactly once')).toContain('verify exact: All 1 events of 1 days are stored');
     expect(await follow('A transformation of your own')).toContain('+ /properties/seen: true');
-    expect([...blocks.keys()]).toEqual([
-      'Start',
-      'A first event',
-      'A first history',
-      'Years of history, exactly once',
-      'A transformation of your own',
-      'Test',
-    ]);
+    expect(share.left()).toEqual([]);
   } finally {
     expect(await service.stop()).toBe(0);
   }

@@ -19,6 +19,8 @@ const client = fileURLToPath(new URL('./command-client.mjs', import.meta.url));
 export interface CommandShell extends AsyncDisposable {
   /** What the script writes to stdout; rejects when it fails. */
   run(script: string, cwd: string): Promise<string>;
+  /** For a shell of one's own: defines `npx millrace`, with its true exit codes. */
+  readonly words: string;
 }
 
 export interface ShellOptions {
@@ -35,10 +37,11 @@ export async function openCommandShell({ exports = false }: ShellOptions = {}): 
     last = last.then(() => answer(connection, exports));
   });
   await new Promise<void>((resolve) => server.listen(socket, resolve));
+  const command = `shift; "${process.execPath}" "${client}" "${socket}" "$@"`;
   return {
+    words: `npx() { ${command}; }\n`,
     async run(script, cwd) {
-      const command = `"${process.execPath}" "${client}" "${socket}" "$@"`;
-      const words = `millrace() { ${command} || [ $? -eq ${exitCodes.unverified.code} ]; }\n${script.replaceAll('npx millrace', 'millrace')}`;
+      const words = `npx() { ${command} || [ $? -eq ${exitCodes.unverified.code} ]; }\n${script}`;
       const env = { PATH: '/usr/bin:/bin', NO_COLOR: '1' };
       return (await promisify(execFile)('/bin/sh', ['-euc', words], { cwd, env })).stdout;
     },

@@ -1,14 +1,18 @@
-import { readFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { runCommand } from '../../../test/support/command.ts';
 import { openCommandShell, type CommandShell } from '../../../test/support/command-shell.ts';
 import { startConfigsApp, type ConfigsApp } from '../../../test/support/configs-app.ts';
-import { blocksOf, guidesDir, inFolder } from '../../../test/support/guide-blocks.ts';
+import { inFolder } from '../../../test/support/guide-import.ts';
+import { readBlocks } from '../../../test/support/page-blocks.ts';
+import { shareOf } from '../../../test/support/page-commands.ts';
 import { builtInPlugins } from '../../plugins/built-in/registry.ts';
 
-const guide = 'configuration-files.md';
+const page = 'docs/guides/configuration-files.md';
+const share = shareOf(import.meta.url);
 
 let configs: ConfigsApp;
 let shell: CommandShell;
@@ -25,21 +29,60 @@ afterAll(async () => {
   await configs[Symbol.asyncDispose]();
 });
 
+function blocksIn(language: string, from = page): string[] {
+  return readBlocks(from).flatMap((block) => (block.language === language ? [block.text] : []));
+}
+
+interface Part {
+  readonly version?: number;
+  readonly plugins?: object;
+  readonly settings?: object;
+  readonly import_apps?: readonly { readonly settings?: object }[];
+}
+
+/** What every import from PostgreSQL needs. */
+const postgres = { host: 'db', query: 'select id from orders', cursor_column: 'id', format: 'mapping' };
+
+function withNeeds(app: { readonly settings?: object }): object {
+  return { ...app, settings: { ...postgres, ...app.settings } };
+}
+
+/** A part of a file, in the file around it. */
+function wholeOf(part: Part): object {
+  if (part.version !== undefined) return part;
+  if (part.plugins !== undefined) return { version: 1, ...part, projects: [{ name: 'Shop' }] };
+  const apps = part.import_apps ?? [{ plugin: 'postgres', settings: part.settings ?? {} }];
+  return { version: 1, projects: [{ name: 'Shop', import_apps: apps.map(withNeeds) }] };
+}
+
+it.each([...blocksIn('yaml'), ...blocksIn('yaml', 'docs/guides/schedules.md')])(
+  'what the pages show of files is valid: %s',
+  async (block) => {
+    await inFolder(async (folder) => {
+      await mkdir(join(folder, 'plugins/mine'), { recursive: true });
+      const file = join(folder, 'millrace.yaml');
+      // JSON is YAML.
+      await writeFile(file, JSON.stringify(wholeOf(parse(block) as Part)));
+      const { code, stderr, stdout } = await runCommand(['validate', '--file', file]);
+      expect([code, stderr, stdout]).toEqual([0, expect.any(String), expect.any(String)]);
+    });
+  },
+);
+
 it('the guide to configuration files can be run as written, and shows what it says', async () => {
-  const text = await readFile(join(guidesDir, guide), 'utf8');
-  const [yaml = ''] = [...text.matchAll(/^```yaml\n([^]*?)^```/gm)].map(([, block]) => block ?? '');
-  const blocks = [...(await blocksOf(guide, 'From a service')), ...(await blocksOf(guide, 'In CI'))];
-  expect(blocks).toHaveLength(4);
+  const [yaml = ''] = blocksIn('yaml');
+  const blocks = share.take({ page });
   await inFolder(async (folder) => {
     const [make = '', ...use] = blocks;
     await shell.run(service + make, folder);
     const exported = await readFile(join(folder, 'millrace.yaml'), 'utf8');
     expect(parse(exported)).toEqual(parse(yaml.replace('Default project', configs.app.project.name)));
     const plan = await shell.run(service + use.join(''), folder);
-    const [shown = ''] = [...text.matchAll(/^```text\n([^]*?)^```/gm)].map(([, block]) => block ?? '');
+    const [shown = ''] = blocksIn('text');
     expect(plan).toContain(shown.split('\n').slice(1, 4).join('\n'));
   });
   const { body } = await configs.call('GET', 'transformation', '/');
   const [, hash] = body['results'] as { readonly config: string }[];
   expect(JSON.parse(hash?.config ?? '{}')).toMatchObject({ propertiesToHash: 'email, phone' });
+  expect(share.left()).toEqual([]);
 }, 120_000);

@@ -4,19 +4,17 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { startEndpoint } from '../../../test/support/capture-endpoint.ts';
 import { openCommandShell } from '../../../test/support/command-shell.ts';
+import { shareOf } from '../../../test/support/page-commands.ts';
 
-const guide = new URL('../../../docs/guides/choose-what-to-import.md', import.meta.url);
+const share = shareOf(import.meta.url);
 
 it('the guide for choosing runs word by word, and does what it says', async () => {
   await using endpoint = await startEndpoint(() => 'keep');
   await using shell = await openCommandShell();
   const folder = await mkdtemp(join(tmpdir(), 'millrace-choose-'));
   try {
-    const blocks = [...(await readFile(guide, 'utf8')).matchAll(/^```sh\n([^]*?)^```/gm)].map(
-      ([, block = '']) => block,
-    );
     const shown: string[] = [];
-    for (const block of blocks) {
+    for (const block of share.take({ page: 'docs/guides/choose-what-to-import.md' })) {
       const words = block.replaceAll('http://127.0.0.1:8000', endpoint.url).replaceAll('<project key>', 'phc_test');
       shown.push(await shell.run(words, folder));
     }
@@ -42,6 +40,7 @@ it('the guide for choosing runs word by word, and does what it says', async () =
       ['pro', 8, undefined],
     ]);
     expect(await readFile(join(folder, 'report.html'), 'utf8')).toContain('left out by choice');
+    expect(share.left()).toEqual([]);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

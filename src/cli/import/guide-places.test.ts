@@ -2,7 +2,7 @@
  * Real: the commands of the guides as they stand there, the shell, the import. Doubled: the buckets, ClickHouse's HTTP
  * interface (its engine is real), the target. Only addresses and keys are replaced. The format's reader is the oracle.
  */
-import { writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -15,9 +15,13 @@ import { startEndpoint } from '../../../test/support/capture-endpoint.ts';
 import { testClickhouseServer } from '../../../test/support/clickhouse-server.ts';
 import { openCommandShell, type CommandShell } from '../../../test/support/command-shell.ts';
 import { testGcsServer } from '../../../test/support/gcs-server.ts';
-import { blocksOf, inFolder, sorted, type Sent } from '../../../test/support/guide-blocks.ts';
-import { storedOf } from './guide-exports.fixture.ts';
+import { inFolder, sorted, type Sent } from '../../../test/support/guide-import.ts';
+import { readBlocks } from '../../../test/support/page-blocks.ts';
+import { shareOf } from '../../../test/support/page-commands.ts';
+import { layExport, storedOf } from '../../../test/support/guide-exports.ts';
 
+const share = shareOf(import.meta.url);
+const buckets = { page: 'docs/guides/migrate-buckets.md', heading: 'Bring it in' };
 let shell: CommandShell;
 beforeAll(async () => {
   shell = await openCommandShell();
@@ -60,8 +64,7 @@ async function runIn(folder: string, commands: string, replaced: Replaced): Prom
 
 /** What came of the block of the guide of buckets that reads the place, run with the files beside it. */
 async function importOf(place: string, endpoint: string, files: Record<string, string>, more: Replaced = []) {
-  const blocks = await blocksOf('migrate-buckets.md', 'Bring it in');
-  const own = blocks.filter((block) => block.includes(place));
+  const own = share.take({ ...buckets, holds: place });
   return inFolder(async (folder) => {
     for (const [name, content] of Object.entries(files)) await writeFile(join(folder, name), content);
     return sorted(await runIn(folder, own.join(''), [[place, `${place} --setting endpoint=${endpoint}`], ...more]));
@@ -69,9 +72,9 @@ async function importOf(place: string, endpoint: string, files: Record<string, s
 }
 
 describe('the commands of the guides that read a place, run as written', () => {
-  it('the guide of buckets has a command for each kind, and no other', async () => {
+  it('the guide of buckets has a command for each kind, and no other', () => {
     expect(exported.length).toBeGreaterThan(200);
-    const blocks = await blocksOf('migrate-buckets.md', 'Bring it in');
+    const blocks = share.take(buckets);
     expect(blocks.map((block) => /(\w+):\/\/my/.exec(block)?.[1])).toEqual(['s3', 'gs', 'azure']);
   });
 
@@ -129,9 +132,12 @@ describe('the commands of the guides that read a place, run as written', () => {
       at: new Date(Date.UTC(2024, 4, 1, 10, 10 * id)).toISOString(),
       total: id + 0.5,
     }));
-    const tried = (await blocksOf('migrate-clickhouse.md', 'Try it with made-up records')).join('');
+    const page = 'docs/guides/migrate-clickhouse.md';
+    const tried = readBlocks(page)
+      .map(({ text }) => text)
+      .join('');
     const [written = '', mapping = ''] = /^cat > rules\.json <<'END'\n([^]*?)^END\n/m.exec(tried) ?? [];
-    const blocks = await blocksOf('migrate-clickhouse.md', 'Bring it in');
+    const blocks = share.take({ page, heading: 'Bring it in' });
     expect(blocks).toHaveLength(1);
     await inFolder(async (folder) => {
       await writeFile(join(folder, 'password.txt'), 'password-of-importer\n');
@@ -140,5 +146,33 @@ describe('the commands of the guides that read a place, run as written', () => {
       expect(new Set(kept.map(({ properties }) => properties['total'])).size).toBe(rows.length);
       expect(sorted(kept)).toEqual(sorted(storedOf(formatNamed('mapping'), { records: rows, options: { mapping } })));
     });
+  });
+
+  it.each([
+    ['mparticle', 's3://mp-forwarding-example/'],
+    ['posthog', 's3://my-exports/events/'],
+    ['segment', 's3://my-archive/segment-logs/'],
+    ['snowplow', 's3://my-archive/enriched/good/'],
+  ])('%s: the bucket of its guide is read, and each event arrives once', async (slug, place) => {
+    const [, bucket = '', prefix = ''] = /^s3:\/\/([^/]+)\/(.*)$/.exec(place) ?? [];
+    await using server = await testBucketServer({ bucket, accessKeyId: 'AKIDEXAMPLE' });
+    await inFolder(async (folder) => {
+      const expected = await layExport(slug, folder);
+      const files = await readdir(folder, { recursive: true, withFileTypes: true });
+      for (const file of files.filter((each) => each.isFile())) {
+        server.objects.set(`${prefix}${file.name}`, await readFile(join(file.parentPath, file.name)));
+      }
+      await writeFile(join(folder, 'secret.txt'), 'secret-of-the-key\n');
+      const [block = ''] = share.take({ page: new RegExp(`/migrate-${slug}[.-]`), holds: place });
+      const replaced: Replaced = [
+        [place, `${place} --setting endpoint=${server.endpoint}`],
+        ['<key id>', 'AKIDEXAMPLE'],
+      ];
+      expect(sorted(await runIn(folder, block, replaced))).toEqual(sorted(expected));
+    });
+  });
+
+  it('has run every block that is its own', () => {
+    expect(share.left()).toEqual([]);
   });
 });

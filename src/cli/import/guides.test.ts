@@ -1,7 +1,8 @@
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -9,11 +10,14 @@ import { matomoRecords } from '../../imports/formats/matomo/records.fixture.ts';
 import { formats } from '../../imports/formats/registry.ts';
 import { startEndpoint } from '../../../test/support/capture-endpoint.ts';
 import { openCommandShell, type CommandShell } from '../../../test/support/command-shell.ts';
-import { blocksOf, guidesDir, inFolder, sorted, type Sent } from '../../../test/support/guide-blocks.ts';
-import { layExport, toolsWithExport } from './guide-exports.fixture.ts';
+import { inFolder, sorted, type Sent } from '../../../test/support/guide-import.ts';
+import { shareOf } from '../../../test/support/page-commands.ts';
+import { formatsWithExport, layExport } from '../../../test/support/guide-exports.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
-const names = (await readdir(guidesDir)).filter((name) => /^migrate-.*\.md$/.test(name));
+const guides = 'docs/guides';
+const names = (await readdir(join(root, guides))).filter((name) => /^migrate-.*\.md$/.test(name));
+const share = shareOf(import.meta.url);
 
 let shell: CommandShell;
 beforeAll(async () => {
@@ -23,7 +27,12 @@ afterAll(() => shell[Symbol.asyncDispose]());
 
 /** SQLite's own command, where the machine has none: the engine is the same. */
 const sqlite3 = `command -v sqlite3 >/dev/null || sqlite3() {
-  "${process.execPath}" -e 'new (require("node:sqlite").DatabaseSync)(process.argv[1]).exec(process.argv[2])' "$@"
+  "${process.execPath}" -e '
+    const [, file, words] = process.argv;
+    const [, copy] = /^\\.backup (.*)/.exec(words) ?? [];
+    const database = new (require("node:sqlite").DatabaseSync)(file);
+    if (copy === undefined) database.exec(words);
+    else database.prepare("vacuum into ?").run(copy);' "$@"
 }\n`;
 
 /** As with SQLite's; the engine is that of the package. */
@@ -61,7 +70,7 @@ describe('the guides for those who move from another tool', () => {
   it.each(names)('%s: its example can be run as written', async (name) => {
     await using endpoint = await startEndpoint(() => 'keep');
     await inFolder(async (folder) => {
-      const commands = (await blocksOf(name, 'Try it with made-up records')).join('\n');
+      const commands = share.take({ page: `${guides}/${name}`, heading: 'Try it with made-up records' }).join('\n');
       expect(commands).toContain('npx millrace import ');
       expect(await runIn(folder, commands, endpoint.url)).toContain('check passed');
       expect(endpoint.kept.length).toBeGreaterThan(1);
@@ -69,14 +78,15 @@ describe('the guides for those who move from another tool', () => {
     });
   });
 
-  it.each(toolsWithExport)(
+  // Heap's are several imports in a loop, which goes on only where each is exact: test/e2e/guide-operations.test.ts runs it.
+  it.each(formatsWithExport.filter((slug) => slug !== 'heap'))(
     '%s: the import, run as written on a generated export, sends each of its events once',
-    async (tool) => {
+    async (slug) => {
       await using endpoint = await startEndpoint(() => 'keep');
       await inFolder(async (folder) => {
-        const expected = await layExport(tool, folder);
-        const [commands = ''] = await blocksOf(`migrate-${tool}.md`, 'Bring it in');
-        await runIn(folder, commands, endpoint.url);
+        const expected = await layExport(slug, folder);
+        const page = new RegExp(`/migrate-${slug}[.-]`);
+        await runIn(folder, share.take({ page, heading: 'Bring it in' }).join(''), endpoint.url);
         expect(expected.length).toBeGreaterThan(100);
         expect(sorted(endpoint.kept as unknown as readonly Sent[])).toEqual(sorted(expected));
       });
@@ -91,8 +101,7 @@ describe('the guides for those who move from another tool', () => {
   ])('%s: the table of a warehouse is imported as written', async (tool, heading, expected) => {
     await using endpoint = await startEndpoint(() => 'keep');
     await inFolder(async (folder) => {
-      const [commands = ''] = await blocksOf(`migrate-${tool}.md`, heading);
-      await runIn(folder, commands, endpoint.url);
+      await runIn(folder, share.take({ page: `${guides}/migrate-${tool}.md`, heading }).join(''), endpoint.url);
       const kept = endpoint.kept as unknown as readonly Sent[];
       expect(kept.map(({ event }) => event).toSorted()).toEqual(expected);
     });
@@ -112,7 +121,7 @@ describe('the guides for those who move from another tool', () => {
     await using _ = await listening(matomo);
     await inFolder(async (folder) => {
       await writeFile(join(folder, 'token.txt'), 'token_auth=abc\n');
-      const [commands = ''] = await blocksOf('migrate-matomo.md', 'Get the export');
+      const commands = share.take({ page: `${guides}/migrate-matomo.md`, heading: 'Get the export' }).join('');
       const { port } = matomo.address() as AddressInfo;
       await runIn(folder, commands.replace('https://matomo.example', `http://127.0.0.1:${port}`), '');
       expect(asked).toEqual([0, 1000, 2000, 3000].map((from) => `Live.getLastVisitsDetails ${from} token_auth=abc`));
@@ -121,6 +130,71 @@ describe('the guides for those who move from another tool', () => {
         JSON.parse(await readFile(join(folder, 'exports', file), 'utf8')) as unknown[];
       expect((await Promise.all(files.map(read))).flat()).toEqual(visits);
     });
+  });
+
+  it('CSV: a directory of files is imported by the rules of the example', async () => {
+    await using endpoint = await startEndpoint(() => 'keep');
+    await inFolder(async (folder) => {
+      const page = `${guides}/migrate-csv-parquet.md`;
+      const tried = share.take({ page, heading: 'Try it with made-up records' }).join('');
+      const [rules = ''] = /^cat > rules\.json[^]*?^END\n/m.exec(tried) ?? [];
+      const rows = Array.from(
+        { length: 300 },
+        (_, at) => `${at};Order ${at % 3};u${at % 9};2024-05-0${1 + (at % 9)};1.5\n`,
+      );
+      await mkdir(join(folder, 'exports'));
+      for (const [part, from] of [0, 150].entries()) {
+        const content = `number;kind;customer;at;total\n${rows.slice(from, from + 150).join('')}`;
+        await writeFile(join(folder, `exports/${part}.csv`), content);
+      }
+      await runIn(folder, rules + share.take({ page, heading: 'Bring it in' }).join(''), endpoint.url);
+      const kept = endpoint.kept as unknown as readonly Sent[];
+      expect(kept.map(({ event, distinct_id }) => `${event} ${distinct_id}`).toSorted()).toEqual(
+        rows.map((row) => row.split(';').slice(1, 3).join(' ')).toSorted(),
+      );
+      expect(new Set(kept.map(({ uuid }) => uuid)).size).toBe(rows.length);
+    });
+  });
+
+  it('Adobe Analytics: a delivery is unpacked to where its import looks', async () => {
+    await inFolder(async (folder) => {
+      await layExport('adobe-analytics', folder);
+      const delivered = `tar -czf suite_2024-05-01-lookup_data.tar.gz -C feed/lookup .
+        mv feed/hits/01-shop_2024-01-01.tsv.gz 01-suite_2024-05-01.tsv.gz
+        rm -r feed\n`;
+      const page = `${guides}/migrate-adobe-analytics.md`;
+      await runIn(folder, delivered + share.take({ page, heading: 'Get the export' }).join(''), '');
+      expect((await readdir(join(folder, 'feed'), { recursive: true })).toSorted()).toEqual([
+        'hits',
+        'hits/01-suite_2024-05-01.tsv.gz',
+        'lookup',
+        'lookup/column_headers.tsv',
+        'lookup/event.tsv',
+      ]);
+    });
+  });
+
+  it('SQLite: the copy of a database has what the import asks for', async () => {
+    await inFolder(async (folder) => {
+      const page = `${guides}/migrate-sqlite.md`;
+      const tried = share.take({ page, heading: 'Try it with made-up records' }).join('');
+      const [made = ''] = /^sqlite3 shop\.db "[^]*?"\n/m.exec(tried) ?? [];
+      await runIn(folder, made + share.take({ page, heading: 'Get the export' }).join(''), '');
+      using copy = new DatabaseSync(join(folder, 'copy.db'));
+      expect(copy.prepare('select id from orders order by id').all()).toEqual([{ id: 17 }, { id: 18 }]);
+    });
+  });
+
+  it('DuckDB: the engine that the guide installs is the one that is tried here', async () => {
+    const guide = await readFile(join(root, guides, 'migrate-duckdb.md'), 'utf8');
+    const tried = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {
+      devDependencies: Record<string, string>;
+    };
+    expect(guide).toContain(`@duckdb/node-api@${tried.devDependencies['@duckdb/node-api']}\n`);
+  });
+
+  it('has run every block that is its own', () => {
+    expect(share.left()).toEqual([]);
   });
 });
 

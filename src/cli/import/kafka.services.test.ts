@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { glob, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Admin, Producer } from '@platformatic/kafka';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -11,6 +10,8 @@ import { runCommand, spawnCommand, type Finished } from '../../../test/support/c
 import { openCommandShell } from '../../../test/support/command-shell.ts';
 import { linesOf, resultOf, storedNumbers, upTo } from '../../../test/support/import-command.ts';
 import { kafkaBrokers as brokers, kafkaTls } from '../../../test/support/kafka-servers.ts';
+import { readBlocks } from '../../../test/support/page-blocks.ts';
+import { shareOf } from '../../../test/support/page-commands.ts';
 import { exitCodes } from '../exit-codes.ts';
 
 const { brokers: tlsBrokers, caFile } = kafkaTls;
@@ -158,19 +159,18 @@ describe.skipIf(brokers === '')('a topic that is imported by the command', () =>
       total: 12.5,
     }));
     await producer.send({ messages: orders.map((each) => ({ topic, value: Buffer.from(JSON.stringify(each)) })) });
-    const guide = await readFile(
-      fileURLToPath(new URL('../../../docs/guides/migrate-kafka.md', import.meta.url)),
-      'utf8',
-    );
-    const blocks = [...guide.matchAll(/^```sh\n([^]*?)^```/gm)].map((match) => match[1] ?? '');
-    const rules = /cat > rules\.json[^]*?^END\n/m.exec(guide)?.[0] ?? '';
-    const own = blocks.filter((block) => block.includes('kafka://'));
+    const page = 'docs/guides/migrate-kafka.md';
+    const tried = readBlocks(page)
+      .map(({ text }) => text)
+      .join('');
+    const rules = /cat > rules\.json[^]*?^END\n/m.exec(tried)?.[0] ?? '';
+    const share = shareOf(import.meta.url);
     const folder = await mkdtemp(join(dir, 'guide-'));
     await writeFile(join(folder, 'ca.pem'), await readFile(caFile));
     await writeFile(join(folder, 'password.txt'), kafkaTls.password);
     await using shell = await openCommandShell();
     const sent: string[][] = [];
-    for (const block of own) {
+    for (const block of share.take({ page })) {
       await using endpoint = await startEndpoint(() => 'keep');
       const script = (rules + block)
         .replaceAll('kafka.internal:9092', brokers)
@@ -184,5 +184,6 @@ describe.skipIf(brokers === '')('a topic that is imported by the command', () =>
     const both = ['Order Cancelled', 'Order Done'];
     // The first one is the check.
     expect(sent).toEqual([[], both, both]);
+    expect(share.left()).toEqual([]);
   }, 60_000);
 });

@@ -1,20 +1,25 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import type { Format, FormatOptions } from '../../imports/formats/format.ts';
-import { findFormat } from '../../imports/formats/registry.ts';
-import type { WireEvent } from '../../contract/wire-event.ts';
-import { adobeColumns, adobeRecords, feedLine } from '../../imports/formats/adobe-analytics/records.fixture.ts';
-import { heapRecords } from '../../imports/formats/heap/records.fixture.ts';
-import { juneRecords } from '../../imports/formats/june/records.fixture.ts';
-import { matomoRecords } from '../../imports/formats/matomo/records.fixture.ts';
-import { mparticleRecords } from '../../imports/formats/mparticle/records.fixture.ts';
-import { pendoRecords } from '../../imports/formats/pendo/records.fixture.ts';
-import { plausibleRecords } from '../../imports/formats/plausible/records.fixture.ts';
-import { snowplowRecords } from '../../imports/formats/snowplow/records.fixture.ts';
-import { statsigRecords } from '../../imports/formats/statsig/records.fixture.ts';
-import { eventsOf, readAll } from '../../../test/support/format-check.ts';
-import { makeZip } from '../../../test/support/archives.ts';
+import type { Format, FormatOptions } from '../../src/imports/formats/format.ts';
+import { findFormat } from '../../src/imports/formats/registry.ts';
+import type { WireEvent } from '../../src/contract/wire-event.ts';
+import { amplitudeRecords } from '../../src/imports/formats/amplitude/records.fixture.ts';
+import { adobeColumns, adobeRecords, feedLine } from '../../src/imports/formats/adobe-analytics/records.fixture.ts';
+import { ga4Records } from '../../src/imports/formats/ga4/records.fixture.ts';
+import { heapRecords } from '../../src/imports/formats/heap/records.fixture.ts';
+import { juneRecords } from '../../src/imports/formats/june/records.fixture.ts';
+import { matomoRecords } from '../../src/imports/formats/matomo/records.fixture.ts';
+import { mixpanelRecords } from '../../src/imports/formats/mixpanel/records.fixture.ts';
+import { mparticleRecords } from '../../src/imports/formats/mparticle/records.fixture.ts';
+import { pendoRecords } from '../../src/imports/formats/pendo/records.fixture.ts';
+import { plausibleRecords } from '../../src/imports/formats/plausible/records.fixture.ts';
+import { posthogRecords } from '../../src/imports/formats/posthog/records.fixture.ts';
+import { segmentRecords } from '../../src/imports/formats/segment/records.fixture.ts';
+import { snowplowRecords } from '../../src/imports/formats/snowplow/records.fixture.ts';
+import { statsigRecords } from '../../src/imports/formats/statsig/records.fixture.ts';
+import { eventsOf, readAll } from './format-check.ts';
+import { makeZip } from './archives.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -40,6 +45,12 @@ const exportsOf: Readonly<Record<string, () => readonly GuideImport[]>> = {
     const options = { columns: adobeColumns.join('\t'), events: '200\tSigned Up\n201\tRating\n', user_id: 'evar1' };
     return [{ files, records, options }];
   },
+  amplitude: () => {
+    const records = [...amplitudeRecords(seed, count)];
+    const packedHour = { path: '7/7_2024-01-01_0#0.json.gz', content: gzipSync(linesOf(records)) };
+    return [{ files: { 'exports/2024-01-01.zip': makeZip([packedHour]) }, records }];
+  },
+  ga4: () => [packed('exports/events_20240501-000000000000.json.gz', [...ga4Records(seed, count)])],
   heap: heapTables,
   matomo: () => {
     const visits = [...matomoRecords(seed, count)];
@@ -47,7 +58,13 @@ const exportsOf: Readonly<Record<string, () => readonly GuideImport[]>> = {
     const files = Object.fromEntries([0, 100, 200, 300].map((at) => [`exports/2024-05-${at}.json`, page(at)]));
     return [{ files, records: visits }];
   },
+  mixpanel: () => {
+    const records = [...mixpanelRecords(seed, count)];
+    return [{ files: { 'exports/2024-01.ndjson': linesOf(records) }, records }];
+  },
   pendo: () => [packed('exports/allevents.ndjson.gz', [...pendoRecords(seed, count)])],
+  posthog: () => [packed('exports/events/0.jsonl.gz', [...posthogRecords(seed, count)])],
+  segment: () => [packed('segment-logs/1700000000000/0.gz', [...segmentRecords(seed, count)])],
   snowplow: () => {
     const records = [...snowplowRecords(seed, count)];
     return [{ files: { 'enriched/run=2023-01-01/part-0.gz': gzipSync(`${records.join('\n')}\n`) }, records }];
@@ -73,14 +90,14 @@ const exportsOf: Readonly<Record<string, () => readonly GuideImport[]>> = {
   },
 };
 
-/** The tools for whose guides there is a generated export. */
-export const toolsWithExport: readonly string[] = Object.keys(exportsOf);
+/** The formats for whose guides there is a generated export. */
+export const formatsWithExport: readonly string[] = Object.keys(exportsOf);
 
-/** Lays the export of a tool where its guide looks for it. Returns the events that have to come of it. */
-export async function layExport(tool: string, folder: string): Promise<WireEvent[]> {
-  const format = findFormat(tool);
-  const imports = exportsOf[tool]?.() ?? [];
-  if (format === undefined || imports.length === 0) throw new Error(`expected an export of ${tool}, got none`);
+/** Lays an export in the format where its guide looks for it. Returns the events that have to come of it. */
+export async function layExport(slug: string, folder: string): Promise<WireEvent[]> {
+  const format = findFormat(slug);
+  const imports = exportsOf[slug]?.() ?? [];
+  if (format === undefined || imports.length === 0) throw new Error(`expected an export of ${slug}, got none`);
   for (const { files } of imports) {
     for (const [path, content] of Object.entries(files)) {
       await mkdir(join(folder, path, '..'), { recursive: true });
@@ -90,11 +107,19 @@ export async function layExport(tool: string, folder: string): Promise<WireEvent
   return imports.flatMap((each) => storedOf(format, each));
 }
 
-/** Of an event that its records hold several times on one day, an import sends the first one. */
+/**
+ * Of an event that its records hold several times on one day, an import sends the first one; each says that its address is of
+ * long ago.
+ */
 export function storedOf(format: Format, { records, options }: Omit<GuideImport, 'files'>): WireEvent[] {
   const events = eventsOf(readAll(format, records, options));
   const inTime = events.toSorted((a, b) => Date.parse(a.timestamp) - Date.parse(b.timestamp));
-  return [...new Map(inTime.toReversed().map((event) => [keyOf(event), event])).values()];
+  const once = [...new Map(inTime.toReversed().map((event) => [keyOf(event), event])).values()];
+  return once.map(ofLongAgo);
+}
+
+function ofLongAgo(event: WireEvent): WireEvent {
+  return { ...event, properties: { ...event.properties, $geoip_disable: true } };
 }
 
 const keyOf = ({ uuid, event, distinct_id, timestamp }: WireEvent): string =>
@@ -121,7 +146,11 @@ function heapTables(): GuideImport[] {
 }
 
 function packed(path: string, records: readonly Row[]): GuideImport {
-  return { files: { [path]: gzipSync(records.map((record) => `${JSON.stringify(record)}\n`).join('')) }, records };
+  return { files: { [path]: gzipSync(linesOf(records)) }, records };
+}
+
+function linesOf(records: readonly Row[]): string {
+  return records.map((record) => `${JSON.stringify(record)}\n`).join('');
 }
 
 function csvOf(rows: readonly Row[]): string {

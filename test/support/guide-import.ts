@@ -1,16 +1,6 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-
-export const guidesDir = fileURLToPath(new URL('../../docs/guides/', import.meta.url));
-
-/** The commands below the heading, block by block, as a person would copy them. */
-export async function blocksOf(name: string, heading: string): Promise<string[]> {
-  const guide = await readFile(join(guidesDir, name), 'utf8');
-  const section = guide.split(/^## /m).find((each) => each.startsWith(heading)) ?? '';
-  return [...section.matchAll(/^```sh\n([^]*?)^```/gm)].map((match) => match[1] ?? '');
-}
 
 export async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-guide-'));

@@ -1,0 +1,207 @@
+/**
+ * Real: the commands of the guides as they stand there, the shell, the import, PostgreSQL's engine. Doubled: the services that
+ * are moved away from, the target. Only addresses and keys are replaced. The format's reader is the oracle.
+ */
+import { readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { makeZip } from '../../../test/support/archives.ts';
+import { startEndpoint } from '../../../test/support/capture-endpoint.ts';
+import { openCommandShell, type CommandShell } from '../../../test/support/command-shell.ts';
+import { startExportServer, type Answer, type ExportRequestOf } from '../../../test/support/export-server.ts';
+import { inFolder, sorted, type Sent } from '../../../test/support/guide-import.ts';
+import { readBlocks } from '../../../test/support/page-blocks.ts';
+import { shareOf } from '../../../test/support/page-commands.ts';
+import { startPostgresServer } from '../../../test/support/postgres-source.ts';
+import { amplitudeRecords } from '../../imports/formats/amplitude/records.fixture.ts';
+import { mixpanelRecords } from '../../imports/formats/mixpanel/records.fixture.ts';
+import { posthogRecords } from '../../imports/formats/posthog/records.fixture.ts';
+import { findFormat } from '../../imports/formats/registry.ts';
+import { storedOf } from '../../../test/support/guide-exports.ts';
+
+const share = shareOf(import.meta.url);
+const pageOf = (tool: string): string => `docs/guides/migrate-${tool}.md`;
+let shell: CommandShell;
+beforeAll(async () => {
+  shell = await openCommandShell();
+});
+afterAll(() => shell[Symbol.asyncDispose]());
+
+type Replaced = Readonly<Record<string, string>>;
+
+/** Each of the replaced texts has to be in the commands. */
+function withReplaced(commands: string, replaced: Replaced): string {
+  return Object.entries(replaced).reduce((text, [from, to]) => {
+    expect(text).toContain(from);
+    return text.replaceAll(from, to);
+  }, commands);
+}
+
+interface Vendor {
+  readonly tool: string;
+  readonly records: readonly unknown[];
+  readonly answer: (request: ExportRequestOf) => Answer;
+  /** What the reader fills in, and the address. */
+  readonly replaced: (url: string) => Replaced;
+  readonly secretFile: string;
+  readonly authorization: string;
+}
+
+const basic = (words: string): string => `Basic ${Buffer.from(words).toString('base64')}`;
+const toLines = (records: readonly unknown[]): Buffer =>
+  Buffer.from(records.map((record) => `${JSON.stringify(record)}\n`).join(''));
+
+function mixpanel(): Vendor {
+  const records = [...mixpanelRecords(11, 240)].filter((record) => !('$distinct_id' in record));
+  return {
+    tool: 'mixpanel',
+    records,
+    answer: ({ path, query }) => {
+      if (path === '/api/2.0/engage')
+        return { json: { page: 0, page_size: 10, session_id: 's', total: 0, results: [] } };
+      if (path !== '/api/2.0/export' || query.get('project_id') !== '7') return { status: 404 };
+      const [from, to] = [query.get('from_date') ?? '', query.get('to_date') ?? ''];
+      const has = from <= '2024-01-10' && '2024-01-10' <= to;
+      return { bytes: toLines(has ? records : []), contentType: 'application/x-ndjson' };
+    },
+    replaced: (url) => ({
+      '--source mixpanel': `--source mixpanel --setting base_url=${url}`,
+      '<service account>': 'import.mp-service-account',
+      '<project id>': '7',
+    }),
+    secretFile: 'secret.txt',
+    authorization: basic('import.mp-service-account:the-secret'),
+  };
+}
+
+function amplitude(): Vendor {
+  const records = [...amplitudeRecords(11, 240)];
+  const file = { path: '7/7_2024-01-10_0#0.json.gz', content: gzipSync(toLines(records)) };
+  return {
+    tool: 'amplitude',
+    records,
+    answer: ({ path, query }) => {
+      if (path !== '/api/2/export') return { status: 404 };
+      const asked = `${query.get('start')} ${query.get('end')}`;
+      if (asked !== '20240101T00 20240101T23') return { status: 404, body: 'Raw data files were not found.' };
+      return { bytes: Buffer.from(makeZip([file])), contentType: 'application/zip' };
+    },
+    replaced: (url) => ({
+      '--source amplitude': `--source amplitude --setting base_url=${url}`,
+      '<api key>': 'key-of-the-project',
+    }),
+    secretFile: 'secret.txt',
+    authorization: basic('key-of-the-project:the-secret'),
+  };
+}
+
+function posthog(): Vendor {
+  const all = [...posthogRecords(11, 400)].filter(
+    (record) => typeof record['uuid'] === 'string' && typeof record['timestamp'] === 'string',
+  );
+  const records = all.map(({ uuid, event, distinct_id, properties, timestamp }) => ({
+    id: uuid,
+    event,
+    distinct_id,
+    properties,
+    timestamp,
+  }));
+  return {
+    tool: 'posthog',
+    records,
+    answer: ({ path, query }) => {
+      if (path !== '/api/projects/7/events') return { status: 404 };
+      const [after, before] = [Date.parse(query.get('after') ?? ''), Date.parse(query.get('before') ?? '')];
+      const found = records.filter(({ timestamp }) => {
+        const ms = Date.parse(String(timestamp));
+        return ms >= after && ms < before;
+      });
+      return { json: { next: null, results: found.toReversed() } };
+    },
+    replaced: (url) => ({ 'https://eu.posthog.com': url, '<project id>': '7' }),
+    secretFile: 'key.txt',
+    authorization: 'Bearer the-secret',
+  };
+}
+
+describe('the commands of the guides that ask a service, run as written', () => {
+  it.each([mixpanel(), amplitude(), posthog()])('$tool: each event that it has arrives once', async (vendor) => {
+    await using server = await startExportServer(vendor.answer);
+    await using endpoint = await startEndpoint(() => 'keep');
+    await inFolder(async (folder) => {
+      await writeFile(join(folder, vendor.secretFile), 'the-secret\n');
+      const [block = ''] = share.take({ page: pageOf(vendor.tool), heading: 'Bring it in' });
+      const target = { 'http://127.0.0.1:8000': endpoint.url, '<project key>': 'phc_test' };
+      await shell.run(withReplaced(block, { ...vendor.replaced(server.url), ...target }), folder);
+      const format = findFormat(vendor.tool);
+      if (format === undefined) throw new Error(`expected the format ${vendor.tool}`);
+      const expected = storedOf(format, { records: vendor.records });
+      expect(expected.length).toBeGreaterThan(100);
+      expect(sorted(endpoint.kept as unknown as readonly Sent[])).toEqual(sorted(expected));
+      expect(new Set(server.asked.map(({ authorization }) => authorization))).toEqual(new Set([vendor.authorization]));
+    });
+  });
+
+  it.each([
+    {
+      vendor: mixpanel(),
+      address: 'https://data.mixpanel.com',
+      filled: { '<service account>': 'import.mp-service-account', '<secret>': 'the-secret', '<project id>': '7' },
+      file: '2024-01.ndjson',
+    },
+    {
+      vendor: amplitude(),
+      address: 'https://amplitude.com',
+      filled: { '<api key>': 'key-of-the-project', '<secret key>': 'the-secret' },
+      file: '2024-01-01.zip',
+    },
+  ])('$vendor.tool: the export that its guide fetches can be imported', async ({ vendor, address, filled, file }) => {
+    await using server = await startExportServer(vendor.answer);
+    await using endpoint = await startEndpoint(() => 'keep');
+    await inFolder(async (folder) => {
+      const [block = ''] = share.take({ page: pageOf(vendor.tool), heading: 'Get the export' });
+      await shell.run(withReplaced(block, { ...filled, [address]: server.url }), folder);
+      expect(server.asked.map(({ authorization }) => authorization)).toEqual([vendor.authorization]);
+      expect(await readdir(folder)).toEqual([file]);
+      await shell.run(`npx millrace import ${vendor.tool} ${file} --to ${endpoint.url} --project-key phc_test`, folder);
+      expect(endpoint.kept.length).toBeGreaterThan(100);
+    });
+  });
+
+  it('PostgreSQL, as the user that its guide makes: each row arrives once', async () => {
+    await using postgres = await startPostgresServer();
+    await using endpoint = await startEndpoint(() => 'keep');
+    await postgres.db
+      .exec(`create table orders (id bigint primary key, kind text, customer text, at timestamptz, total float8);
+      insert into orders select n, 'Order ' || n % 3, 'u' || n % 20,
+        timestamptz '2024-05-01T10:00:00Z' + n * interval '10 minutes', n / 4.0 from generate_series(1, 500) as n`);
+    const page = pageOf('postgres');
+    const blocks = readBlocks(page);
+    const [grants = ''] = blocks.flatMap(({ language, text }) => (language === 'sql' ? [text] : []));
+    await postgres.db.exec(grants);
+    const tried = blocks.map(({ text }) => text).join('');
+    const [rules = ''] = /^cat > rules\.json[^]*?^END\n/m.exec(tried) ?? [];
+    await inFolder(async (folder) => {
+      await writeFile(join(folder, 'password.txt'), 'password-of-importer\n');
+      const block = share.take({ page, heading: 'Bring it in' }).join('');
+      // The engine in this process has neither TLS nor another database.
+      const replaced = {
+        'host=db.internal': `host=127.0.0.1 --setting port=${postgres.port} --setting tls=off`,
+        'database=shop': 'database=postgres',
+        'http://127.0.0.1:8000': endpoint.url,
+        '<project key>': 'phc_test',
+      };
+      await shell.run(rules + withReplaced(block, replaced), folder);
+      const kept = endpoint.kept as unknown as readonly Sent[];
+      const totals = kept.map(({ properties }) => Number(properties['total'])).toSorted((a, b) => a - b);
+      expect(totals).toEqual(Array.from({ length: 500 }, (_, at) => (at + 1) / 4));
+      const { rows } = await postgres.db.query("select has_table_privilege('importer', 'orders', 'insert') as may");
+      expect(rows).toEqual([{ may: false }]);
+    });
+  });
+
+  it('has run every block that is its own', () => {
+    expect(share.left()).toEqual([]);
+  });
+});

@@ -1,0 +1,135 @@
+import { relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { readBlocks, root, writtenPages, type Block } from './page-blocks.ts';
+
+/** Some of the blocks for the shell. */
+export interface Blocks {
+  readonly page: string | RegExp;
+  readonly heading?: string | RegExp;
+  /** Words of the block itself. */
+  readonly holds?: string | RegExp;
+}
+
+const moving = /^docs\/guides\/migrate-/;
+const guide = (name: string): string => `docs/guides/${name}.md`;
+const moved = (tool: string): string => guide(`migrate-${tool}`);
+
+/** Which test runs which blocks as they are written. */
+export const runBy: Readonly<Record<string, readonly Blocks[]>> = {
+  'test/e2e/readme.test.ts': [{ page: 'README.md' }, { page: 'docs/index.md' }],
+  'src/cli/import/guides.test.ts': [
+    { page: moving, heading: 'Try it with made-up records' },
+    { page: moving, heading: /^From a (warehouse|flattened table)$/ },
+    { page: moved('adobe-analytics'), heading: 'Get the export' },
+    { page: moved('matomo'), heading: 'Get the export' },
+    { page: moved('sqlite'), heading: 'Get the export' },
+    { page: moving, heading: 'Bring it in', holds: / import [\w-]+ \.\// },
+  ],
+  'src/cli/import/guide-places.test.ts': [
+    { page: moving, heading: 'Bring it in', holds: /(s3|gs|azure):\/\// },
+    { page: moved('clickhouse'), heading: 'Bring it in' },
+  ],
+  'src/cli/import/guide-vendors.test.ts': [
+    { page: moved('amplitude'), heading: 'Get the export' },
+    { page: moved('mixpanel'), heading: 'Get the export' },
+    { page: moving, heading: 'Bring it in', holds: /--source (amplitude|mixpanel|posthog|postgres)/ },
+  ],
+  'src/cli/import/guide-choosing.test.ts': [{ page: guide('choose-what-to-import') }],
+  'src/cli/import/kafka.services.test.ts': [{ page: moved('kafka'), heading: 'Bring it in' }],
+  'test/e2e/guides.test.ts': [
+    { page: guide('clickhouse-cluster') },
+    { page: guide('first-history') },
+    { page: guide('notices') },
+    { page: guide('plugin-configs') },
+    { page: guide('schedules') },
+    { page: guide('transformations') },
+  ],
+  'test/e2e/guide-operations.test.ts': [
+    { page: moved('heap'), heading: 'Bring it in' },
+    { page: guide('imports') },
+    { page: guide('operations'), heading: /^(Backup|Looking on|Several services from one machine)$/ },
+  ],
+  'src/cli/scale-out-guide.services.test.ts': [{ page: guide('scale-out'), heading: 'Try it on one machine' }],
+  'src/cli/files/guide.test.ts': [{ page: guide('configuration-files') }],
+};
+
+/** Those that no test can run, and why. */
+export const notRun: readonly (Blocks & { readonly reason: string })[] = [
+  {
+    page: moved('ga4'),
+    heading: 'Get the export',
+    reason: 'asks BigQuery and Google Cloud Storage, which want an account',
+  },
+  { page: moved('duckdb'), heading: 'Install the engine', reason: 'installs 70 MB from the npm registry' },
+  {
+    page: moved('kafka'),
+    heading: 'Get the export',
+    reason: "wants Kafka's own tools, and brokers that check the rights of users",
+  },
+  {
+    page: guide('operations'),
+    heading: 'Moving to a cluster',
+    reason: 'stops a unit of systemd, and wants PostgreSQL and ClickHouse; src/move/move.services.test.ts moves',
+  },
+  { page: guide('operations'), heading: 'As a service of systemd', reason: 'installs a unit of systemd as root' },
+  { page: 'CONTRIBUTING.md', reason: 'what a test run itself consists of' },
+  { page: 'docs/compatibility.md', reason: 'wants the sources of published plugins and exports of other tools' },
+  {
+    page: guide('scale-out'),
+    heading: 'A project that is too much for one slot',
+    reason: 'one line, which changes what a cluster at work does; src/cli/commands/projects.test.ts does it',
+  },
+  { page: guide('scale-out'), heading: 'Kubernetes', reason: 'wants a cluster of Kubernetes and helm' },
+];
+
+const matches = (text: string, wanted: string | RegExp | undefined, whole: boolean): boolean => {
+  if (wanted === undefined) return true;
+  if (typeof wanted !== 'string') return wanted.test(text);
+  return whole ? text === wanted : text.includes(wanted);
+};
+
+export function isAmong(block: Block, { page, heading, holds }: Blocks): boolean {
+  return matches(block.page, page, true) && matches(block.heading, heading, true) && matches(block.text, holds, false);
+}
+
+/** Every block for the shell of every page. */
+export function commandBlocks(): Block[] {
+  return writtenPages()
+    .flatMap(readBlocks)
+    .filter(({ language }) => language === 'sh');
+}
+
+/** How a block is named in what a test says of it. */
+export function nameOf({ page, heading, text }: Block): string {
+  return `${page}, "${heading}": ${text.split('\n', 1)[0]}`;
+}
+
+/** The blocks that a test has to run, as the list above says. */
+export interface Share {
+  /** Those of them that are meant, in their order, to be run now. Throws when there are none. */
+  take(which: Blocks): readonly string[];
+  /** Those that nobody took. */
+  left(): readonly string[];
+}
+
+/** `testFile`: the `import.meta.url` of the test. */
+export function shareOf(testFile: string): Share {
+  const name = relative(root, fileURLToPath(testFile)).replaceAll('\\', '/');
+  const own = runBy[name] ?? [];
+  const share = commandBlocks().filter((block) => own.some((which) => isAmong(block, which)));
+  const taken = new Set<Block>();
+  return {
+    take(which) {
+      const found = share.filter((block) => isAmong(block, which));
+      if (found.length === 0) {
+        const { page, heading, holds } = which;
+        throw new Error(
+          `expected blocks of ${page} below ${heading} with ${holds} among those of ${name} in page-commands.ts, got none`,
+        );
+      }
+      for (const block of found) taken.add(block);
+      return found.map(({ text }) => text);
+    },
+    left: () => share.filter((block) => !taken.has(block)).map(nameOf),
+  };
+}
