@@ -13,7 +13,7 @@ function words(text: TemplateStringsArray): string[] {
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   contract: [],
   base: [],
-  config: [],
+  config: words`base`,
   telemetry: [],
   kafka: [],
   live: words`contract`,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Type } from 'typebox';
+import { programVersion } from '../base/program-version.ts';
 import { apiErrors } from '../contract/errors.ts';
 import { pageQuerySchema, pageSchema } from '../contract/pagination.ts';
 import { stated } from '../contract/stated.ts';
@@ -78,6 +79,10 @@ describe('buildOpenApi', () => {
     const { paths } = JSON.parse(JSON.stringify(buildOpenApi([many, one])));
     expect(paths['/api/things/replay'].post.operationId).toBe('things_replay_create');
     expect(paths['/api/things/{id}/replay'].post.operationId).toBe('things_replay_create_2');
+  });
+
+  it('has the version of the program', () => {
+    expect(buildOpenApi([])).toMatchObject({ info: { version: programVersion() } });
   });
 
   it('lists every error of the catalogue with its status', () => {

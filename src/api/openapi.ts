@@ -1,3 +1,4 @@
+import { programVersion } from '../base/program-version.ts';
 import { apiErrors, type ApiErrorCode } from '../contract/errors.ts';
 import { scopeObjects } from '../contract/scopes.ts';
 import { ingestionWarnings } from '../contract/warnings.ts';
@@ -5,9 +6,6 @@ import type { ApiRoute } from '../http/api-route.ts';
 import { roleOf } from '../http/route-role.ts';
 import { describedCapture } from './openapi-capture.ts';
 import { exampleOf, plainSchema, type Described, type Json, type JsonSchema } from './openapi-schema.ts';
-
-/** Of the API, not of the program: it changes when a client has to. */
-const version = '1.0.0';
 
 const description = `Capture and management API of Millrace. Paths work with and without a trailing slash; everything under
 /api/projects/{project_id} answers under /api/environments/{project_id} too. Bodies may be JSON, form or multipart.
@@ -46,7 +44,7 @@ export function buildOpenApi(routes: readonly ApiRoute[], beside: Described = no
   }
   return {
     openapi: '3.1.0',
-    info: { title: 'Millrace', version: version, description },
+    info: { title: 'Millrace', version: programVersion(), description },
     servers: [{ url: '/' }],
     tags: [...new Set([...beside.tags, ...routes.map((route) => route.tag)])].map((name) => ({ name })),
     paths,

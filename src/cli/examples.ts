@@ -51,6 +51,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   'events counts': ['events counts --interval month', 'events counts --event "signed up" --json'],
   'persons list': ['persons list', 'persons list --email ada@example.com'],
   'persons show': ['persons show ada'],
+  'persons merge-history': ['persons merge-history ada'],
   'groups types': ['groups types'],
   'groups list': ['groups list company --search acme'],
   'groups show': ['groups show company acme'],
@@ -60,6 +61,10 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   ],
   'dead-letters counts': ['dead-letters counts'],
   'dead-letters show': ['dead-letters show 12', 'dead-letters show 12 --original > event.json'],
+  'dead-letters edit': [
+    'dead-letters edit 0198c0de-0000-7000-8000-000000000000',
+    'EDITOR=nano millrace dead-letters edit 12 --dry-run',
+  ],
   'dead-letters replay': [
     'dead-letters replay 12 --corrected @event.json',
     'dead-letters replay --reason plugin_failed --dry-run',

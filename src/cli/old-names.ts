@@ -1,4 +1,5 @@
 import { Option, type Command } from 'commander';
+import { inWords } from '../base/words.ts';
 import { hasOption, isGiven } from './profiles/take-profile.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -23,7 +24,7 @@ export function takeOldNames(command: Command, terminal: Terminal): void {
   takeProjectKey(command, terminal);
   for (const [name, { now, shown }] of Object.entries(names)) {
     if (!hasOption(command, name) || command.getOptionValueSource(name) !== 'cli') continue;
-    terminal.note(`--${dashed(name)} is now ${shown}; the old name still works`);
+    terminal.note(`--${inWords(name, '-')} is now ${shown}; the old name still works`);
     if (command.getOptionValueSource(now) === 'cli') continue;
     command.setOptionValueWithSource(now, command.getOptionValue(name), 'cli');
   }
@@ -48,8 +49,4 @@ function isProjectKey(command: Command, key: string): boolean {
   if (key.startsWith('phx_')) return false;
   const isAlone = !isGiven(command, 'projectKey') || command.getOptionValueSource('personalApiKey') === 'cli';
   return key.startsWith('phc_') || isAlone;
-}
-
-function dashed(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }

@@ -3,29 +3,34 @@ import { basename } from 'node:path';
 import { PluginPackageError } from '../plugins/packages/plugin-package-error.ts';
 import { readFolder } from '../plugins/packages/read-folder.ts';
 import { CommandError } from './exit-codes.ts';
+import { isSourceFile, readNamedPluginFile } from './read-plugin-file.ts';
 
-const pathForm = /^(\.{0,2}[/\\]|~|\.{1,2}$)|\.(zip|tgz|tar|tar\.gz)$/;
+const pathForm = /^(\.{0,2}[/\\]|~|\.{1,2}$)|\.(zip|tgz|tar|tar\.gz|[cm]?[jt]sx?)$/;
 
 /**
- * The body of a request that installs a plugin from what a person named: an address, `npm:NAME`, a folder or an archive that
+ * The body of a request that installs a plugin from what a person named: an address, `npm:NAME`, a folder, a source file or an archive that
  * is there, else a package of the registry. Errors: usage.
  */
 export async function packageBody(source: string, more: Readonly<Record<string, string>> = {}): Promise<object> {
   if (/^https?:\/\//.test(source)) return { url: source, ...more };
   if (source.startsWith('npm:')) return { npm: source.slice(4), ...more };
   const found = await stat(source).catch(() => undefined);
-  if (found?.isDirectory() === true) return { files: await textsOf(source), ...more };
+  if (found?.isDirectory() === true) return { files: await textsOf(source, readFolder), ...more };
+  if (found?.isFile() === true && isSourceFile(source))
+    return { files: await textsOf(source, readNamedPluginFile), ...more };
   if (found?.isFile() === true) return archiveForm(source, more);
   if (!pathForm.test(source)) return { npm: source, ...more };
-  throw new CommandError('usage', `expected a folder or an archive at ${source}, found nothing`);
+  throw new CommandError('usage', `expected a folder, a file or an archive at ${source}, found nothing`);
 }
 
-async function textsOf(folder: string): Promise<Record<string, string>> {
+type Texts = Readonly<Record<string, string>>;
+
+async function textsOf(path: string, read: (path: string) => Promise<Texts>): Promise<Texts> {
   try {
-    return await readFolder(folder);
+    return await read(path);
   } catch (cause) {
     if (cause instanceof PluginPackageError) throw new CommandError('usage', cause.message, { cause });
-    throw new CommandError('usage', `cannot read ${folder} (${(cause as Error).message})`, { cause });
+    throw new CommandError('usage', `cannot read ${path} (${(cause as Error).message})`, { cause });
   }
 }
 

@@ -56,7 +56,7 @@ async function bodyOf(api: ProjectApi, plugin: PluginRecord, { source, to }: Ver
     throw new CommandError('notFound', `${plugin.slug} has no version ${to} here; name the source that has it`);
   }
   if (plugin.source_url !== null) return { url: plugin.source_url };
-  const came = plugin.is_built_in ? 'is built in' : 'was sent from a folder or an archive';
+  const came = plugin.is_built_in ? 'is built in' : 'was sent from a folder, a file or an archive';
   throw new CommandError('usage', `${plugin.slug} ${came}; name the source of the new version`);
 }
 

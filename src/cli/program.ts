@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { Command, type OutputConfiguration } from 'commander';
+import { programVersion } from '../base/program-version.ts';
 import type { CommandProcess } from './command-process.ts';
 import { askForIds } from './completion/completion-script.ts';
 import { activityCommand } from './commands/activity.ts';
@@ -86,7 +86,7 @@ export function buildProgram(terminal: Terminal): Command {
   const { env } = terminal.process;
   program
     .description('Self-hosted event pipeline: capture, transformations and historical imports, stored exactly once')
-    .version(version(), '-v, --version', 'print the version')
+    .version(programVersion(), '-v, --version', 'print the version')
     .helpOption('-h, --help', 'show help')
     // Of its own, which knows commands of commands, too.
     .helpCommand(false)
@@ -139,9 +139,4 @@ function wordsOf(command: Command): string {
 function forEachCommand(command: Command, visit: (command: Command) => void): void {
   visit(command);
   for (const each of command.commands) forEachCommand(each, visit);
-}
-
-function version(): string {
-  const path = new URL('../../package.json', import.meta.url);
-  return (JSON.parse(readFileSync(path, 'utf8')) as { version: string }).version;
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { settingDefinitions, type SettingDefinition, type SettingName, type Settings } from './settings.ts';
+import { inWords } from '../base/words.ts';
 
 export type Origin = 'flag' | 'environment' | 'file' | 'default';
 export interface LoadedSettings {
@@ -96,10 +97,6 @@ export function flagName(name: SettingName): string {
 /** `dataDir` → `data_dir`: as a file of settings and `config show --json` have it. */
 export function fileName(name: SettingName): string {
   return inWords(name, '_');
-}
-
-function inWords(name: SettingName, between: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `${between}${letter.toLowerCase()}`);
 }
 
 function parseValue(origin: string, definition: SettingDefinition, text: string, problems: string[]): unknown {

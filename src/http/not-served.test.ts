@@ -8,6 +8,10 @@ it.each([
   ['POST', '/api/projects/1/feature_flags/', 'there are none'],
   ['GET', '/api/cohort', 'Read persons with GET'],
   ['GET', '/api/organizations/@current/batch_exports', 'exportEvents'],
+  ['POST', '/i/v0/ai', 'to /batch/ or /i/v0/ai/batch'],
+  ['POST', '/i/v0/ai/otel', 'OpenTelemetry are not taken'],
+  ['POST', '/i/v1/ai/events', 'to /batch/ or /i/v0/ai/batch'],
+  ['POST', '/i/v1/logs/', 'it takes events, at /batch/'],
 ] as const)(
   '%s %s, which scripts for PostHog call, is refused with what to use instead',
   async (method, url, sentence) => {
@@ -18,9 +22,14 @@ it.each([
   },
 );
 
-it.each(['/api/projects/1/constructor', '/api/projects', '/query', '/api/projects/1/2/query', '/api/query2'])(
-  'nobody expects anything at %s',
-  (path) => {
-    expect(insteadOf(path)).toBeUndefined();
-  },
-);
+it.each([
+  '/api/projects/1/constructor',
+  '/api/projects',
+  '/query',
+  '/api/projects/1/2/query',
+  '/api/query2',
+  '/i/v1/aim',
+  '/i/v1',
+])('nobody expects anything at %s', (path) => {
+  expect(insteadOf(path)).toBeUndefined();
+});

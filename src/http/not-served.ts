@@ -30,10 +30,25 @@ function same(sentence: string, names: readonly string[]): Record<string, string
   return Object.fromEntries(names.map((name) => [name, sentence]));
 }
 
+/** The same of paths that take something. */
+const insteadOfTaking: readonly (readonly [path: RegExp, sentence: string])[] = [
+  [
+    /^\/i\/v\d+\/ai(?:\/|$)/,
+    'AI events are taken as JSON, as any other: send $ai_generation and the like to /batch/ or /i/v0/ai/batch. The forms with parts of ' +
+      'their own and OpenTelemetry are not taken.',
+  ],
+  [
+    /^\/i\/v\d+\/(?:logs|traces|metrics|otel)(?:\/|$)/,
+    'Logs, traces and metrics are not the work of this service: it takes events, at /batch/.',
+  ],
+];
+
 const ownerPrefix = /^\/api\/(?:(?:projects|environments|organizations)\/[^/]+\/)?(?<name>[a-z_]+)(?:\/|$)/;
 
 /** The sentence for a path that nothing answers; undefined: nobody expects anything there. */
 export function insteadOf(path: string): string | undefined {
+  const taking = insteadOfTaking.find(([form]) => form.test(path));
+  if (taking !== undefined) return taking[1];
   const name = ownerPrefix.exec(path)?.groups?.['name'];
   return name !== undefined && Object.hasOwn(instead, name) ? instead[name] : undefined;
 }

@@ -1,3 +1,4 @@
+import { inWords } from '../base/words.ts';
 import type { Queries } from '../metadata/queries.ts';
 import { samplesMax } from './warning-tally.ts';
 
@@ -32,7 +33,7 @@ export async function summarizeWarnings(
     byType.set(row.type, known);
     known.count += row.count;
     if (row.last_seen > known.lastSeen) known.lastSeen = row.last_seen;
-    const samples = JSON.parse(row.samples) as Record<string, unknown>[];
+    const samples = readSamples(row.samples);
     known.samples.push(...samples.slice(0, samplesMax - known.samples.length));
     known.hours.unshift({ hour: row.hour, count: row.count });
   }
@@ -71,6 +72,14 @@ export async function listWarningHours(
     hour,
     count: Number(count),
     lastSeen,
-    samples: JSON.parse(samples) as Record<string, unknown>[],
+    samples: readSamples(samples),
   }));
+}
+
+/** As the API writes names, whatever the step calls them that gave the warning. */
+function readSamples(text: string): Record<string, unknown>[] {
+  const samples = JSON.parse(text) as Record<string, unknown>[];
+  return samples.map((sample) =>
+    Object.fromEntries(Object.entries(sample).map(([name, value]) => [inWords(name, '_'), value])),
+  );
 }

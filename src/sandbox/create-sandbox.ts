@@ -1,7 +1,7 @@
+import { withoutMap } from '../base/inline-source-map.ts';
 import { systemClock, type Clock } from '../base/clock.ts';
 import type { Log } from '../telemetry/log.ts';
 import { ConfigInstance, lostSentence } from './host/config-instance.ts';
-import { forwardTelemetry } from './host/forward-telemetry.ts';
 import { Supervisor } from './host/supervisor.ts';
 import { SandboxError, type Described, type InstanceSpec, type Sandbox, type SandboxProgram } from './sandbox.ts';
 import { decodeNode, encodeNode, errorText } from './wire/node-bridge.ts';
@@ -63,10 +63,7 @@ class Isolated implements IsolatedSandbox {
           for (const instance of this.#instances) instance.gone();
         },
         onOp: (header, text) => void this.#answer(header, text),
-        onTelemetry: (number, text) => {
-          const instance = this.#byNumber(number);
-          if (instance) forwardTelemetry(instance.spec.services, instance.instanceId, text);
-        },
+        onTelemetry: (number, text) => this.#byNumber(number)?.forward(text),
       },
     );
   }
@@ -85,7 +82,7 @@ class Isolated implements IsolatedSandbox {
   }
 
   async describe({ pluginName, code }: SandboxProgram): Promise<Described> {
-    const program: Program = { pluginName, code, label: pluginName, configId: 0, projectId: 0 };
+    const program: Program = { pluginName, code: withoutMap(code), label: pluginName, configId: 0, projectId: 0 };
     for (let losses = 0; ; losses++) {
       await this.#supervisor.ready();
       const request = { kind: 'describe', instance: ++this.#lastNumber } as const;

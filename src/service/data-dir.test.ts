@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, expect, it } from 'vitest';
-import { prepareDataDir } from './data-dir.ts';
+import { claimDataDir, prepareDataDir } from './data-dir.ts';
 
 const parent = mkdtempSync(join(tmpdir(), 'millrace-data-dir-'));
 afterAll(() => rmSync(parent, { recursive: true }));
@@ -43,4 +43,13 @@ it('leaves a directory that belongs to everybody on purpose as it is, and warns'
   prepareDataDir(dir, log);
   expect(modeOf(dir)).toBe(0o1777);
   expect(warnings).toEqual([expect.stringContaining('use one with mode 0700')]);
+});
+
+it('is taken by one process at a time: a second one is refused at once, before anything in it is opened', () => {
+  const dir = join(parent, 'taken');
+  mkdirSync(dir);
+  const claim = claimDataDir(dir);
+  expect(() => claimDataDir(dir)).toThrow(`${dir} is in use by another process: stop that one`);
+  claim[Symbol.dispose]();
+  claimDataDir(dir)[Symbol.dispose]();
 });

@@ -42,7 +42,6 @@ export async function claimMetadata(
   const { db, dialect } = await openMetadata(settings, log, connectionsPerThread(settings));
   parts.defer(() => db.destroy());
   const sharing = isCluster(settings) ? 'together' : 'alone';
-  // A data directory is claimed by the event log in it.
   const claim = dialect === 'postgres' ? await claimDatabase(db, { log, sharing }) : undefined;
   parts.defer(() => claim?.release());
   return { db, dialect, health: () => metadataHealth(db, claim) };

@@ -20,7 +20,7 @@ import { firstLoginToken } from '../metadata/bootstrap.ts';
 import { readSpread } from '../metadata/spread-project.ts';
 import { restoreProblem } from '../backup/restore-state.ts';
 import { clearDeadBackup } from './backup-scratch.ts';
-import { prepareDataDir } from './data-dir.ts';
+import { claimDataDir, prepareDataDir } from './data-dir.ts';
 import { moveProblem } from '../move/move-state.ts';
 import { healthChecks } from './health.ts';
 import { apiRole, captureRole, createAccess, createUnlistenedApi, type Served } from './http.ts';
@@ -95,6 +95,8 @@ async function startParts(
 ): Promise<StartedService> {
   const { settings, log, clock } = base;
   prepareDataDir(settings.dataDir, log);
+  // On Kafka several processes of one machine may have it in common.
+  if (!isCluster(settings)) parts.use(claimDataDir(settings.dataDir));
   clearBackup(settings.dataDir, log, parts);
   const processId = newId();
   const { stores, first, health } = await startStores(base, parts);

@@ -98,6 +98,10 @@ describe('a first day with the command line', () => {
     const first = await serve();
     // It holds keys.
     expect((await stat(join(dataDir, 'data'))).mode & 0o777).toBe(0o700);
+    const other = await millrace('serve --port 0', {});
+    expect(other.stderr).toMatch(/^error: \S+ is in use by another process: stop that one/m);
+    expect(other.stderr).not.toContain('event store');
+    expect(other.code).toBe(exitCodes.failed.code);
     const greeting = first.output();
     expect(greeting).toMatch(/Project key\s+phc_\w+/);
     expect(greeting).toMatch(/Console\s+http:\S+\/login\?token=\S+ {2}\(works once, for 30 minutes\)/);

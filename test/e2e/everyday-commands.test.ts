@@ -1,6 +1,6 @@
 /** What people ask a running service from the command line on most days, against the real program. */
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { exitCodes } from '../../src/cli/exit-codes.ts';
 import { runCommand, type Finished } from '../support/command.ts';
@@ -22,16 +22,20 @@ beforeAll(async () => {
     { event: 'seen', distinct_id: '' },
     { event: 'seen', distinct_id: 'bob', timestamp: 'yesterday' },
   ];
-  const body = JSON.stringify({ api_key: projectKey, batch });
-  const headers = { 'content-type': 'application/json' };
-  const answer = await fetch(`${server.url}/batch/`, { method: 'POST', headers, body });
-  if (answer.status !== 200) throw new Error(`expected 200, got ${answer.status}`);
+  await send(batch);
   await untilStored(server, { standard: 3, historical: 0 });
 });
 afterAll(async () => {
   await server.terminate();
   await dataDir[Symbol.asyncDispose]();
 });
+
+async function send(batch: readonly object[]): Promise<void> {
+  const body = JSON.stringify({ api_key: projectKey, batch });
+  const headers = { 'content-type': 'application/json' };
+  const answer = await fetch(`${server.url}/batch/`, { method: 'POST', headers, body });
+  if (answer.status !== 200) throw new Error(`expected 200, got ${answer.status}`);
+}
 
 const run = (...args: readonly string[]): Promise<Finished> =>
   runCommand(args, { env: { MILLRACE_URL: server.url, MILLRACE_API_KEY: personalKey } });
@@ -68,6 +72,23 @@ describe('persons and groups', () => {
     expect(await shown('groups', 'show', '0', 'acme')).toMatch(/properties\.size +3/);
   });
 
+  it('say how the ids of a person came together', async () => {
+    const batch = [
+      { event: '$identify', distinct_id: 'cat', properties: { $anon_distinct_id: 'anon-1' } },
+      { event: '$create_alias', distinct_id: 'cat', properties: { alias: 'cat@work' } },
+      { event: '$create_alias', distinct_id: 'cat', properties: { alias: 'null' } },
+    ];
+    await send(batch);
+    await untilStored(server, { standard: 6, historical: 0 });
+    const merges = await records<Record<string, unknown>>('persons', 'merge-history', 'cat@work');
+    expect(merges.map((each) => [each['event'], each['other_distinct_id'], each['is_merged']])).toEqual([
+      ['$identify', 'anon-1', true],
+      ['$create_alias', 'cat@work', true],
+      ['$create_alias', 'null', false],
+    ]);
+    expect(await shown('persons', 'merge-history', 'ada')).toMatch(/^TIME +EVENT/);
+  });
+
   it('who is not there is said with what to do', async () => {
     const nobody = await run('persons', 'show', 'nobody');
     expect([nobody.code, nobody.stderr]).toEqual([
@@ -91,8 +112,18 @@ describe('dead letters', () => {
     expect(JSON.parse(dry.stdout)).toMatchObject({ matched: 1, failed: [{ id }] });
     expect(dry.code).toBe(exitCodes.rejected.code);
     expect((await run('dead-letters', 'replay', id)).code).toBe(exitCodes.rejected.code);
-    await shown('dead-letters', 'replay', id, '--corrected', `@${file}`);
-    await untilStored(server, { standard: 4, historical: 0 });
+    const edit = (editor: string): Promise<Finished> =>
+      runCommand(['dead-letters', 'edit', id], {
+        env: { MILLRACE_URL: server.url, MILLRACE_API_KEY: personalKey, EDITOR: editor },
+      });
+    expect((await edit('true')).stderr).toContain('nothing was changed');
+    expect(await edit('false')).toMatchObject({ code: exitCodes.failed.code });
+    const broken = await edit('echo nonsense >');
+    const [, kept = ''] = /kept in (\S+)/.exec(broken.stderr) ?? [];
+    expect([broken.code, await readFile(kept, 'utf8')]).toEqual([exitCodes.usage.code, 'nonsense\n']);
+    await rm(dirname(kept), { recursive: true });
+    expect((await edit(`cp ${file}`)).code).toBe(0);
+    await untilStored(server, { standard: 7, historical: 0 });
     expect(await records('dead-letters', 'list')).toEqual([]);
     expect(await records('dead-letters', 'list', '--state', 'replayed')).toHaveLength(1);
 
@@ -113,7 +144,7 @@ describe('what happened', () => {
   it('warnings, usage, status and activity', async () => {
     expect(await shown('warnings', 'list')).toMatch(/ignored_invalid_timestamp +warning +1 /);
     expect(await shown('warnings', 'show', 'ignored_invalid_timestamp')).toContain('bob');
-    expect(await shown('usage')).toMatch(/total +[34] +0\n$/);
+    expect(await shown('usage')).toMatch(/total +\d +0\n$/);
     expect(await shown('status')).toMatch(/^status: ok\nLANE +IN/);
     expect(await shown('status', '--service')).toMatch(/event_store +ok/);
     const top = await shown('top', '--times', '2', '--every', '1');
@@ -199,5 +230,11 @@ describe('imports of a service', () => {
     expect(runs).toMatchObject([{ project_id: 1, state: 'completed', totals: { loaded: 1 } }]);
     expect(await shown('runs', '--state', 'failed')).toMatch(/^RUN +PROJECT/);
     expect(await shown('configs', 'jobs', String(config.id))).toMatch(/^CREATED/);
+    // The app does not look idle.
+    expect(await shown('configs', 'metrics', String(config.id))).toMatch(/total +1 +0 /);
+    expect(await shown('configs', 'logs', String(config.id))).toMatch(
+      /completed: 1 records, 0 rejected, 1 events loaded/,
+    );
+    expect(await shown('configs', 'list', '--family', 'import-apps')).toMatch(/no +1 +-\n/);
   });
 });

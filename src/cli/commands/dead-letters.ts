@@ -10,6 +10,7 @@ import {
 } from '../../contract/dead-letters.ts';
 import { addApiOptions, listUpTo, projectApi, type ApiOptions } from '../api-options.ts';
 import { confirm } from '../confirm.ts';
+import { editText } from '../edit-text.ts';
 import { CommandError } from '../exit-codes.ts';
 import { showFields, showList, showRecord, showTable } from '../output.ts';
 import { numberText } from '../progress-line.ts';
@@ -46,6 +47,7 @@ export function deadLettersCommand(parent: Command, terminal: Terminal): void {
     .command('dead-letters')
     .description('events of a running service that could not be stored: look, correct, replay, discard');
   addRead(letters, terminal);
+  addEdit(letters, terminal);
   addReplay(letters, terminal);
   addDiscard(letters, terminal);
 }
@@ -112,6 +114,34 @@ async function replayCorrected(terminal: Terminal, ids: readonly string[], optio
   const path = `${api.root}/dead_letters/${encodeURIComponent(id)}/${act}/`;
   const result = await api.send('POST', path, { event: jsonOf('--corrected', options.corrected ?? '') });
   await showRecord(terminal, options, result, () => terminal.json(result));
+}
+
+function addEdit(letters: Command, terminal: Terminal): void {
+  addApiOptions(letters.command('edit'))
+    .argument('<id>', 'the dead letter')
+    .option('--dry-run', 'only tell what would happen')
+    .description(
+      'correct the event of a dead letter in an editor ($VISUAL, $EDITOR, else vi), and send it through again',
+    )
+    .action(async (id: string, options: Options) => {
+      const api = projectApi(options);
+      const path = `${api.root}/dead_letters/${encodeURIComponent(id)}/`;
+      const { original, original_encoding: encoding } = await api.get<DeadLetterWithOriginal>(path);
+      if (encoding === 'base64') {
+        throw new CommandError(
+          'failed',
+          `expected text to edit, got other bytes: "dead-letters show ${id} --original"`,
+        );
+      }
+      await using edited = await editText(terminal.process, original, 'event.json');
+      if (edited.text === original) return terminal.note('nothing was changed, and nothing sent');
+      try {
+        await replayCorrected(terminal, [id], { ...options, corrected: edited.text });
+      } catch (error) {
+        terminal.note(`what you wrote is kept in ${edited.keep()}`);
+        throw error;
+      }
+    });
 }
 
 function addDiscard(letters: Command, terminal: Terminal): void {

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { eventListQuerySchema } from '../../contract/events.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { runCommand, type Finished } from '../../../test/support/command.ts';
 
@@ -56,6 +57,14 @@ describe('events list', () => {
     expect(asked.map(({ query }) => query.get('cursor'))).toEqual([null, '3', '6']);
     expect(asked[0]).toMatchObject({ path: '/api/projects/@current/events/', authorization: 'Bearer phx_key' });
     expect(Object.fromEntries(asked[0]?.query ?? [])).toEqual({ event: 'signup', after: '2021-01-01', limit: '7' });
+  });
+
+  it('asks for history alone as the API knows it', async () => {
+    answer = () => ({ status: 200, body: { next: null, previous: null, results: [] } });
+    await run('events list --historical true');
+    const known = Object.keys(eventListQuerySchema.properties);
+    expect(known).toEqual(expect.arrayContaining([...(asked[0]?.query.keys() ?? [])]));
+    expect(asked[0]?.query.get('historical_migration')).toBe('true');
   });
 });
 

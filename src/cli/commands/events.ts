@@ -64,7 +64,7 @@ function filterOf(options: EventOptions): Record<string, string | undefined> {
     distinct_id: options.distinctId,
     after: options.after,
     before: options.before,
-    historical: options.historical,
+    historical_migration: options.historical,
   };
 }
 

@@ -1,4 +1,6 @@
 import type { Command } from 'commander';
+import type { Static } from 'typebox';
+import type { eventSchema } from '../../contract/events.ts';
 import type { PersonRecord } from '../../contract/persons.ts';
 import { addApiOptions, listUpTo, projectApi, type ApiOptions, type ProjectApi } from '../api-options.ts';
 import { CommandError } from '../exit-codes.ts';
@@ -47,6 +49,64 @@ export function personsCommand(parent: Command, terminal: Terminal): void {
       const person = await findPerson(projectApi(options), name);
       await showRecord(terminal, options, person, () => showPerson(terminal, person));
     });
+
+  addApiOptions(persons.command('merge-history'))
+    .argument('<person>', 'uuid, or one of the distinct_ids')
+    .option('--limit <number>', 'how many events of each kind to look at, the newest', '1000')
+    .description('show how the ids of a person came together: the events that said so, oldest first')
+    .action(async (name: string, options: Options) => {
+      const api = projectApi(options);
+      const person = await findPerson(api, name);
+      const merges = await mergesOf(api, person, countOf('--limit', options.limit, 1));
+      await showList(terminal, options, merges, () =>
+        showTable(terminal, merges, {
+          TIME: ({ timestamp }) => timestamp,
+          EVENT: ({ event }) => event,
+          'DISTINCT ID': (merge) => merge.distinct_id,
+          'OTHER ID': (merge) => merge.other_distinct_id,
+          'ONE PERSON': (merge) => (merge.is_merged ? 'yes' : 'no'),
+          'EVENT ID': (merge) => merge.event_id,
+        }),
+      );
+    });
+}
+
+/** An event that said that two ids are one person. */
+interface Merge {
+  readonly timestamp: string;
+  readonly event: string;
+  readonly distinct_id: string;
+  readonly other_distinct_id: string;
+  /** Whether they are: a merge may have been refused, which an ingestion warning says. */
+  readonly is_merged: boolean;
+  readonly event_id: string;
+}
+
+type MergingEvent = Static<typeof eventSchema>;
+
+/** Events that merge, and the property that names the other id. */
+const mergingEvents = { $identify: '$anon_distinct_id', $create_alias: 'alias', $merge_dangerously: 'alias' } as const;
+
+async function mergesOf(api: ProjectApi, { uuid, distinct_ids: ids }: PersonRecord, max: number): Promise<Merge[]> {
+  const merges: Merge[] = [];
+  for (const [event, property] of Object.entries(mergingEvents)) {
+    const query = { person_id: uuid, event };
+    for (const found of await listUpTo<MergingEvent>(api, `${api.root}/events/`, query, max)) {
+      const other = found.properties[property];
+      if (typeof other !== 'string' || other === found.distinct_id) continue;
+      const { timestamp, distinct_id: id } = found;
+      const isMerged = ids.includes(other);
+      merges.push({
+        timestamp,
+        event,
+        distinct_id: id,
+        other_distinct_id: other,
+        is_merged: isMerged,
+        event_id: found.id,
+      });
+    }
+  }
+  return merges.sort((a, b) => (a.timestamp < b.timestamp ? -1 : 1));
 }
 
 async function findPerson(api: ProjectApi, name: string): Promise<PersonRecord> {

@@ -73,6 +73,25 @@ describe('millrace plugins', () => {
     expect((await run('show', 'my-folder')).code).toBe(exitCodes.notFound.code);
   });
 
+  it.each([
+    ['one.js', 'export function processEvent(event) { return event }'],
+    ['two.ts', 'export const processEvent = (event: object): object => event'],
+    ['three.cjs', 'exports.processEvent = (event) => event'],
+  ])('installs %s, a file alone, under its name', async (file, text) => {
+    const path = join(folder, file);
+    await writeFile(path, text);
+    const name = file.slice(0, file.indexOf('.'));
+    const plugin = JSON.parse((await done('install', path, '--json')).stdout) as Record<
+      'id' | 'version' | 'slug',
+      string
+    >;
+    expect(plugin).toMatchObject({ slug: name, kind: 'transformation' });
+    const { body } = await configs.get(`/plugins/${plugin.id}/versions/${plugin.version}/source/`);
+    expect(Object.keys(body['files'] as object).sort()).toEqual([file, 'plugin.json'].sort());
+    await writeFile(path, `${text} // newer`);
+    expect((await done('upgrade', name, path)).code).toBe(0);
+  });
+
   it('uploads archives, and updates from a source that is named', async () => {
     const path = join(folder, 'plugin.zip');
     await writeFile(path, makeZip(members(filesOf('Zipped', '1.0.0'))));
@@ -122,8 +141,8 @@ describe('millrace plugins', () => {
   });
 
   it.each([
-    [['install', './nowhere'], 'usage', 'expected a folder or an archive at ./nowhere'],
-    [['install', 'gone.tgz'], 'usage', 'expected a folder or an archive at gone.tgz'],
+    [['install', './nowhere'], 'usage', 'expected a folder, a file or an archive at ./nowhere'],
+    [['install', 'gone.tgz'], 'usage', 'expected a folder, a file or an archive at gone.tgz'],
     [['install', 'no-such-package'], 'failed', 'the registry has no package "no-such-package"'],
     [['install', 'http://10.0.0.1/x.zip'], 'failed', 'could not be fetched'],
     [['upgrade', 'test-mark'], 'usage', 'is built in'],

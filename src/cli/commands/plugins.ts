@@ -3,7 +3,7 @@ import type { PluginRecord, PluginVersionRecord } from '../../contract/plugins.t
 import { addApiOptions, listAll, projectApi, type ApiOptions, type ProjectApi } from '../api-options.ts';
 import { confirm } from '../confirm.ts';
 import { CommandError } from '../exit-codes.ts';
-import { showList, showRecord } from '../output.ts';
+import { showList, showRecord, showTable } from '../output.ts';
 import { packageBody } from '../package-body.ts';
 import type { Terminal } from '../terminal.ts';
 import { changeVersion, listVersions, rollBackVersion } from '../plugin-versions.ts';
@@ -17,7 +17,7 @@ interface PluginOptions extends ApiOptions {
   readonly yes?: boolean;
 }
 
-const sourceHelp = 'folder, archive (.zip, .tgz), address, or npm package NAME[@VERSION]';
+const sourceHelp = 'folder, file (.js, .ts), archive (.zip, .tgz), address, or npm package NAME[@VERSION]';
 
 /** Plugins of a running service: those it brings and those installed. */
 export function pluginsCommand(parent: Command, terminal: Terminal): void {
@@ -45,6 +45,7 @@ function addRead(plugins: Command, terminal: Terminal): void {
       await showRecord(terminal, options, { ...plugin, all_versions: versions }, () => {
         showPlugins(terminal, [plugin]);
         if (plugin.description !== '') terminal.note(plugin.description);
+        showSettings(terminal, plugin.config_schema);
         if (versions.length > 0) showVersions(terminal, versions);
       });
     });
@@ -131,6 +132,19 @@ function showPlugins(terminal: Terminal, plugins: readonly PluginRecord[]): void
       each.is_built_in ? 'built in' : (each.source_url ?? each.source_kind ?? '-'),
     ]),
   );
+}
+
+/** Those that a config may have. */
+function showSettings(terminal: Terminal, schema: PluginRecord['config_schema']): void {
+  const fields = schema.filter((entry) => 'key' in entry);
+  if (fields.length === 0) return;
+  showTable(terminal, fields, {
+    SETTING: ({ key }) => key,
+    TYPE: (field) => (field.secret === true ? `${field.type}, secret` : field.type),
+    REQUIRED: ({ required }) => (required === true ? 'yes' : 'no'),
+    DEFAULT: (field) => (field.default === undefined ? '-' : JSON.stringify(field.default)),
+    MEANING: ({ name, hint }) => hint ?? name ?? '',
+  });
 }
 
 function showVersions(terminal: Terminal, versions: readonly PluginVersionRecord[]): void {

@@ -18,6 +18,7 @@ export function kindOfOption(long: string): IdKind | undefined {
 export function kindOfArgument(path: readonly string[], argument: string): IdKind | undefined {
   const [first, second] = path;
   if (argument === 'run') return 'runs';
+  if (argument === 'config') return 'configs';
   if (argument === 'id' && first === 'configs') return 'configs';
   if (argument === 'id' && first === 'projects') return 'projects';
   // `profiles add` takes a new name.

@@ -1,6 +1,5 @@
 import { readFileSync, statSync } from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
-import { textOf } from '../../plugins/packages/package-files.ts';
+import { basename, resolve } from 'node:path';
 import { readFolder } from '../../plugins/packages/read-folder.ts';
 import { PluginPackageError } from '../../plugins/packages/plugin-package-error.ts';
 import { preparePlugin, type PrepareDeps, type PreparedPlugin } from '../../plugins/packages/prepare-plugin.ts';
@@ -8,6 +7,7 @@ import type { PackageSource } from '../../plugins/packages/read-package.ts';
 import { isField, type PluginField } from '../../plugins/fields.ts';
 import type { SandboxProgram } from '../../sandbox/sandbox.ts';
 import { CommandError } from '../exit-codes.ts';
+import { readPluginFile } from '../read-plugin-file.ts';
 
 /** A plugin from the disk, ready to run. */
 export interface LocalPlugin {
@@ -25,7 +25,6 @@ export interface LocalPlugin {
 type Texts = Record<string, string>;
 
 const archives = /\.(zip|tgz|tar\.gz)$/i;
-const relativeImport = /(\bfrom|\bimport|\brequire\s*\(|\bimport\s*\()\s*['"]\.{1,2}\//;
 const manifestFile = 'plugin.json';
 
 /**
@@ -57,43 +56,10 @@ function toLocal({ name, manifest, code, capabilities, files }: PreparedPlugin, 
 async function sourceOf(path: string): Promise<{ readonly source: PackageSource; readonly isDeclared: boolean }> {
   if (statSync(path).isDirectory()) return typed(await readFolder(path));
   if (archives.test(path)) return { source: { kind: 'archive', bytes: readFileSync(path) }, isDeclared: true };
-  const files = await readBeside(path);
-  const { source, isDeclared } = typed(files);
-  // Whatever plugin.json names as its entry: this file is what is to be tried.
-  const manifest = isDeclared ? (parsedManifest(files[manifestFile] ?? '') ?? {}) : {};
-  const main = { [manifestFile]: JSON.stringify({ ...manifest, main: basename(path) }) };
-  return { source: { ...source, files: { ...source.files, ...main } }, isDeclared };
+  const { files, isDeclared } = await readPluginFile(path);
+  return { source: { kind: 'files', files }, isDeclared };
 }
 
 function typed(files: Texts) {
   return { source: { kind: 'files', files }, isDeclared: Object.hasOwn(files, manifestFile) } as const;
-}
-
-function parsedManifest(text: string): object | undefined {
-  try {
-    const value = JSON.parse(text) as unknown;
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
-  } catch {
-    // Said below.
-  }
-  throw new PluginPackageError(`${manifestFile}: expected a JSON object`);
-}
-
-/** A file; with it its plugin.json, and everything below its folder when it imports from there. */
-async function readBeside(path: string): Promise<Texts> {
-  const folder = dirname(path);
-  const text = textOf(readFileSync(path));
-  if (text === undefined) throw new PluginPackageError('expected text in UTF-8: JavaScript or TypeScript');
-  if (relativeImport.test(text)) return readFolder(folder);
-  const manifest = readIfThere(join(folder, manifestFile));
-  return { [basename(path)]: text, ...(manifest !== undefined && { [manifestFile]: manifest }) };
-}
-
-function readIfThere(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
 }

@@ -1,6 +1,8 @@
+import { joinMapped, type MappedText } from '../../base/inline-source-map.ts';
 import { compile, type CompiledFile } from './compile.ts';
 import { textOf, type PackageFiles } from './package-files.ts';
 import { PluginPackageError } from './plugin-package-error.ts';
+import { scriptName } from '../../sandbox/wire/script-name.ts';
 import { resolveModule } from './resolve-module.ts';
 
 /** One script for the sandbox, and the files that it is made of, the entry first. */
@@ -23,16 +25,18 @@ interface LinkedFile extends CompiledFile {
 /**
  * Makes one script of a plugin's entry and what it imports from the package. Imports of other packages stay calls of
  * `require`. The entry stays at the top of the script, so that its functions can be found there; one of a single file that
- * needs no translation stays as it is, byte for byte. No code gains a strict mode that it had not. Throws
- * PluginPackageError: a sentence with file:line.
+ * needs no translation stays as it is, byte for byte. No code gains a strict mode that it had not. A comment at the end says where
+ * each line was written, unless all are where they seem to be. Throws PluginPackageError: a sentence with file:line.
  */
 export async function bundle(files: PackageFiles, entry: string): Promise<Bundle> {
   const linked = await collect(files, entry);
   const inputs = [...linked.keys()];
   const main = linked.get(entry);
   if (main === undefined) throw new PluginPackageError(`${entry}: expected this file in the package`);
-  const start = inputs.length === 1 ? '' : registry(linked, entry);
-  const code = start + main.code + (main.isModule ? exportsFooter : '');
+  const start = inputs.length === 1 ? [] : registry(linked, entry);
+  const end = main.isModule ? [{ text: exportsFooter }] : [];
+  const stays = inputs.length === 1 && main.code === main.text && entry === scriptName;
+  const code = stays ? main.code : joinMapped([...start, { text: main.code, map: main.map }, ...end]);
   if (code.length <= codeLengthMax) return { code, inputs };
   throw new PluginPackageError(`${entry}: expected at most ${codeLengthMax} characters of code, got ${code.length}`);
 }
@@ -77,16 +81,20 @@ function missing(path: string, name: string, text: string): PluginPackageError {
 }
 
 /** Gives the files beside the entry a `require` that knows them, each run once, when it is first required. */
-function registry(linked: ReadonlyMap<string, LinkedFile>, entry: string): string {
+function registry(linked: ReadonlyMap<string, LinkedFile>, entry: string): MappedText[] {
   const modules = [...linked]
     .filter(([path]) => path !== entry)
-    .map(([path, { code }]) => `${JSON.stringify(path)}: function (exports, module, require) {\n${code}\n}`);
+    .flatMap(([path, { code, map }]) => [
+      { text: `${JSON.stringify(path)}: function (exports, module, require) {\n` },
+      { text: `${code}\n`, map },
+      { text: '},\n' },
+    ]);
   const names = Object.fromEntries([...linked].map(([path, { local }]) => [path, local]));
-  return `var require = (function (outer) {
+  const head = `var require = (function (outer) {
 const names = JSON.parse(${JSON.stringify(JSON.stringify(names))});
 const modules = {
-${modules.join(',\n')}
-};
+`;
+  const tail = `};
 const loaded = Object.create(null);
 function load(path) {
   if (loaded[path] !== undefined) return loaded[path].exports;
@@ -100,4 +108,5 @@ function requireFor(path) {
 return requireFor(${JSON.stringify(entry)});
 })(require);
 `;
+  return [{ text: head }, ...modules, { text: tail }];
 }

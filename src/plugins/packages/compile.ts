@@ -1,10 +1,18 @@
+import { basename } from 'node:path';
 import type { Loader } from 'esbuild';
+import { assert } from '../../base/assert.ts';
+import { mapOfLines, type FileMap } from '../../base/inline-source-map.ts';
 import { PluginPackageError } from './plugin-package-error.ts';
 import { buildError, chooseLoader, parsesAs } from './source-text.ts';
+
+/** Written nowhere. */
+const compiledFile = 'compiled.js';
 
 /** A source file as a CommonJS module; what it imports is still named as it was. */
 export interface CompiledFile {
   readonly code: string;
+  /** From `code` to the file; undefined: it is all of one line. */
+  readonly map: FileMap | undefined;
   /** Whether its exports are those of an ES module. */
   readonly isModule: boolean;
   /** Packages and paths that it requires by name, each once. */
@@ -21,9 +29,10 @@ export interface CompiledFile {
 export async function compile(path: string, text: string): Promise<CompiledFile> {
   if (path.endsWith('.json')) return { ...compileJson(path, text), text };
   const loader = await chooseLoader(path, text);
-  const { code, isModule, imports } = await translate(path, text, loader);
+  const { code, map, isModule, imports } = await translate(path, text, loader);
   const stays = !isModule && /\.[cm]?js$/.test(path) && (await parsesAs('js', path, text));
-  return { code: stays ? text : withCallableNamespaces(code), isModule, imports, text };
+  if (stays) return { code: text, map: mapOfLines(path, text), isModule, imports, text };
+  return { code: withCallableNamespaces(code), map, isModule, imports, text };
 }
 
 async function translate(path: string, text: string, loader: Loader): Promise<Omit<CompiledFile, 'text'>> {
@@ -35,6 +44,9 @@ async function translate(path: string, text: string, loader: Loader): Promise<Om
       bundle: false,
       write: false,
       metafile: true,
+      outfile: compiledFile,
+      sourcemap: 'external',
+      sourcesContent: false,
       format: 'cjs',
       target: 'esnext',
       supported: { 'dynamic-import': false },
@@ -42,11 +54,12 @@ async function translate(path: string, text: string, loader: Loader): Promise<Om
       charset: 'utf8',
       logLevel: 'silent',
     });
-    const [output] = Object.values(metafile.outputs);
+    const output = metafile.outputs[compiledFile];
     const [input] = Object.values(metafile.inputs);
     const imports = (output?.imports ?? []).filter(({ kind }) => kind !== 'require-resolve');
     return {
-      code: outputFiles[0]?.text ?? '',
+      code: textOf(outputFiles, compiledFile),
+      map: { ...(JSON.parse(textOf(outputFiles, `${compiledFile}.map`)) as FileMap), sources: [path] },
       isModule: input?.format === 'esm',
       imports: [...new Set(imports.map((each) => each.path))],
     };
@@ -55,13 +68,24 @@ async function translate(path: string, text: string, loader: Loader): Promise<Om
   }
 }
 
+function textOf(files: readonly { readonly path: string; readonly text: string }[], name: string): string {
+  const file = files.find(({ path }) => basename(path) === name);
+  assert(file !== undefined, `${name} among what was compiled`);
+  return file.text;
+}
+
 function compileJson(path: string, text: string): Omit<CompiledFile, 'text'> {
   try {
     JSON.parse(text);
   } catch (cause) {
     throw new PluginPackageError(`${path}: expected JSON: ${(cause as Error).message}`, { cause });
   }
-  return { code: `module.exports = JSON.parse(${JSON.stringify(text)});`, isModule: false, imports: [] };
+  return {
+    code: `module.exports = JSON.parse(${JSON.stringify(text)});`,
+    map: undefined,
+    isModule: false,
+    imports: [],
+  };
 }
 
 const namespaceHelper = 'var __toESM = (mod, isNodeMode, target) => (';

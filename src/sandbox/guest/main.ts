@@ -16,7 +16,8 @@ import {
 } from './lib/index.ts';
 import { nobody, turnOf, type Outside, type Turns } from './outside.ts';
 import { MissingFunction, startTask, stepsOf, type TaskRun } from './task-runs.ts';
-import { describeThrown, fault, scriptName } from './thrown.ts';
+import { scriptName } from '../wire/script-name.ts';
+import { describeThrown, fault } from './thrown.ts';
 import type { WireTarget } from '../wire/messages.ts';
 
 interface State {

@@ -1,8 +1,6 @@
 import type { WireError } from '../wire/messages.ts';
+import { scriptName } from '../wire/script-name.ts';
 import { indexOfText, isArray, sliceText, stringify } from './intrinsics.ts';
-
-/** The plugin's script in stacks. */
-export const scriptName = 'index.js';
 
 const messageMax = 2000;
 const stackMax = 4000;

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { newId } from '../../base/ids.ts';
 import { assert } from '../../base/assert.ts';
+import { withoutMap } from '../../base/inline-source-map.ts';
 import type { JsonValue } from '../../base/json.ts';
 import {
   SandboxError,
@@ -11,6 +12,8 @@ import {
   type SandboxEvent,
   type SandboxInstance,
 } from '../sandbox.ts';
+import { createAuthorPlaces, withAuthorPlaces, type AuthorPlaces } from './author-places.ts';
+import { forwardTelemetry } from './forward-telemetry.ts';
 import { toSandboxError } from '../wire/errors.ts';
 import { encodeEvents } from '../wire/events-text.ts';
 import type { OpenBody, WireCause, WireTarget } from '../wire/messages.ts';
@@ -76,6 +79,7 @@ export class ConfigInstance implements SandboxInstance {
   /** Requests at work. */
   busy = 0;
   readonly #deps: ConfigInstanceDeps;
+  readonly #places: AuthorPlaces;
   /** By request, while it is at work. */
   readonly #work = new Map<number, Work>();
   #described: Described = { methods: [], scheduledTasks: [], jobs: [], metrics: {} };
@@ -85,6 +89,7 @@ export class ConfigInstance implements SandboxInstance {
   constructor(deps: ConfigInstanceDeps) {
     this.#deps = deps;
     this.spec = deps.spec;
+    this.#places = createAuthorPlaces(deps.spec.code);
   }
 
   get described(): Described {
@@ -115,13 +120,21 @@ export class ConfigInstance implements SandboxInstance {
   }
 
   async processEvents(events: readonly SandboxEvent[]): Promise<readonly EventOutcome[]> {
-    return await this.#while(() =>
+    const outcomes = await this.#while(() =>
       runEvents(events, {
         method: this.#processMethod(),
         ensureOpen: () => this.ensureOpen(),
-        run: (slice, outcomes, isFirst) => this.#runSlice(slice, outcomes, isFirst),
+        run: (slice, found, isFirst) => this.#runSlice(slice, found, isFirst),
       }),
     );
+    return outcomes.map((each) =>
+      each.kind === 'failed' ? { kind: 'failed', error: withAuthorPlaces(each.error, this.#places) } : each,
+    );
+  }
+
+  /** What the plugin has logged and counted. */
+  forward(telemetry: string): void {
+    forwardTelemetry(this.spec.services, this.instanceId, this.#places, telemetry);
   }
 
   async call(target: CallTarget, options: { signal?: AbortSignal; timeoutMs?: number } = {}): Promise<JsonValue> {
@@ -211,7 +224,7 @@ export class ConfigInstance implements SandboxInstance {
       if (end.kind === 'done') {
         if (!end.ok) {
           this.number = 0;
-          throw toSandboxError(JSON.parse(end.text));
+          throw withAuthorPlaces(toSandboxError(JSON.parse(end.text)), this.#places);
         }
         this.#described = JSON.parse(end.text) as Described;
         if (this.number === number) return;
@@ -268,7 +281,7 @@ export class ConfigInstance implements SandboxInstance {
       if (!end.suspect && !last && end.cause !== 'aborted') return undefined;
       throw this.#error(end.cause, name, lostSentence(end.cause));
     }
-    if (!end.ok) throw toSandboxError(JSON.parse(end.text));
+    if (!end.ok) throw withAuthorPlaces(toSandboxError(JSON.parse(end.text)), this.#places);
     return { value: JSON.parse(end.text) as JsonValue };
   }
 
@@ -316,7 +329,7 @@ function openBody(spec: InstanceSpec): OpenBody {
     label,
     configId,
     projectId,
-    code,
+    code: withoutMap(code),
     callCharsMax,
     requestsRefused,
     config: settings,

@@ -1,0 +1,2 @@
+/** The plugin's script in stacks. */
+export const scriptName = 'index.js';
