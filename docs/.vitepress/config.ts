@@ -25,6 +25,7 @@ export default defineConfig({
   themeConfig: {
     logo: icon,
     nav: [
+      { text: 'Tour', link: '/tour' },
       { text: 'Concepts', link: '/concepts' },
       { text: 'Imports', link: '/guides/imports' },
       { text: 'Guarantees', link: '/guarantees' },

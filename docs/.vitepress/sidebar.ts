@@ -11,7 +11,7 @@ interface Section {
 
 /** What stands beside every page, and where. A new page is a line here: one that is in no section fails the build. */
 const sections: readonly Section[] = [
-  { text: 'Start', pages: ['concepts', 'guides/first-history', 'guides/client-libraries', 'guides/console'] },
+  { text: 'Start', pages: ['tour', 'concepts', 'guides/first-history', 'guides/client-libraries', 'guides/console'] },
   { text: 'Import history', pages: ['guides/imports', 'guides/choose-what-to-import', 'guides/schedules'] },
   { text: 'Sources of history', pages: ['guides/migrate-*'], collapsed: true },
   {
