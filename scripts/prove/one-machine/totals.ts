@@ -8,14 +8,20 @@ export interface Totals {
 }
 
 const project = '/api/projects/@current';
-const storedMs = 180_000;
+/** Beyond, nothing more comes. */
+const stillMs = 120_000;
+const lookMs = 200;
 
-/** Waits until as many events are stored; gives what there is, also when that is not so in time. */
+/** Waits until as many events are stored; gives what there is when that is not so and no more come. */
 export async function untilStored(service: ProofService, expected: Totals): Promise<Totals> {
-  for (const end = Date.now() + storedMs; ; await sleep(100)) {
+  let [before, changedAt] = ['', Date.now()];
+  for (;;) {
     const { total } = await service.call<{ total: Totals }>('GET', `${project}/events/counts/`);
     const isThere = total.standard === expected.standard && total.historical === expected.historical;
-    if (isThere || Date.now() > end) return total;
+    const now = `${total.standard} ${total.historical}`;
+    if (now !== before) [before, changedAt] = [now, Date.now()];
+    if (isThere || Date.now() - changedAt > stillMs) return total;
+    await sleep(lookMs);
   }
 }
 

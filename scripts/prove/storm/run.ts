@@ -35,7 +35,7 @@ const importEvents = 300;
 const momentMs = { min: 100, max: 1200 } as const;
 /** Until what is to be killed is there. */
 const appearMs = 60_000;
-const restMs = { min: 20, max: 150 } as const;
+const restMs = { min: 50, max: 500 } as const;
 /** In a hundred. */
 const frequencies: readonly (readonly [Victim, number])[] = [
   ['service', 30],
