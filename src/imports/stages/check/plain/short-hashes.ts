@@ -38,7 +38,10 @@ export function md5Of(bytes: Uint8Array, length: number, sum: Uint32Array): void
   let d = 0x10325476;
   for (let from = 0; from < end; from += blockBytes) {
     for (let word = 0; word < 16; word += 1) words[word] = littleWord(bytes, from + word * 4);
-    const [oldA, oldB, oldC, oldD] = [a, b, c, d];
+    const oldA = a;
+    const oldB = b;
+    const oldC = c;
+    const oldD = d;
     for (let step = 0; step < 64; step += 1) {
       const mixed =
         step < 16 ? (b & c) | (~b & d) : step < 32 ? (d & b) | (~d & c) : step < 48 ? b ^ c ^ d : c ^ (b | ~d);
@@ -71,7 +74,11 @@ export function sha1Of(bytes: Uint8Array, length: number, sum: Uint32Array): voi
   for (let from = 0; from < end; from += blockBytes) {
     for (let word = 0; word < 16; word += 1) words[word] = bigWord(bytes, from + word * 4);
     for (let word = 16; word < 80; word += 1) words[word] = spread(word);
-    const [oldA, oldB, oldC, oldD, oldE] = [a, b, c, d, e];
+    const oldA = a;
+    const oldB = b;
+    const oldC = c;
+    const oldD = d;
+    const oldE = e;
     for (let step = 0; step < 80; step += 1) {
       const mixed =
         step < 20
