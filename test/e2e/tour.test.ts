@@ -1,11 +1,12 @@
 /** The tour as a newcomer follows it: every block that is for the shell, as written, with the real service. */
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { root } from '../source-tree.ts';
 import { openCommandShell } from '../support/command-shell.ts';
+import { readBlocks } from '../support/page-blocks.ts';
+import { shareOf } from '../support/page-commands.ts';
 import { apiGet, projectKey, startServer, tempDataDir, type TestServer } from '../support/server.ts';
+
+const tour = 'docs/tour.md';
 
 interface Step {
   /** A block for the shell. */
@@ -15,12 +16,8 @@ interface Step {
 }
 
 /** The blocks for the shell in their order, each with what is shown below it. */
-async function readSteps(): Promise<Step[]> {
-  const page = await readFile(join(root, 'docs/tour.md'), 'utf8');
-  const blocks = [...page.matchAll(/^```(\w+)\n([^]*?)^```/gm)].map(([, language = '', text = '']) => ({
-    language,
-    text,
-  }));
+function readSteps(): Step[] {
+  const blocks = readBlocks(tour);
   return blocks.flatMap(({ language, text }, index) => {
     const next = blocks[index + 1];
     return language === 'sh' ? [{ commands: text, printed: next?.language === 'text' ? next.text : '' }] : [];
@@ -75,10 +72,14 @@ it('the tour can be followed word by word: every block runs and prints what the 
     return left;
   };
   try {
-    const [start, ...steps] = await readSteps();
+    const [start, ...steps] = readSteps();
     // What made this checkout, and the service that runs already.
     expect(start?.commands).toBe('npm ci\nnpm start\n');
     expect(steps.length).toBeGreaterThan(8);
+    // Every step is among them.
+    const share = shareOf(import.meta.url);
+    expect(share.take({ page: tour })).toEqual(readSteps().map(({ commands }) => commands));
+    expect(share.left()).toEqual([]);
     for (const step of steps) expect([step.commands, await follow(step)]).toEqual([step.commands, []]);
   } finally {
     await server.terminate();

@@ -17,6 +17,7 @@ const moved = (tool: string): string => guide(`migrate-${tool}`);
 /** Which test runs which blocks as they are written. */
 export const runBy: Readonly<Record<string, readonly Blocks[]>> = {
   'test/e2e/readme.test.ts': [{ page: 'README.md' }, { page: 'docs/index.md' }],
+  'test/e2e/tour.test.ts': [{ page: 'docs/tour.md' }],
   'src/cli/import/guides.test.ts': [
     { page: moving, heading: 'Try it with made-up records' },
     { page: moving, heading: /^From a (warehouse|flattened table)$/ },
