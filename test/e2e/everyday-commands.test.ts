@@ -230,11 +230,12 @@ describe('imports of a service', () => {
     expect(runs).toMatchObject([{ project_id: 1, state: 'completed', totals: { loaded: 1 } }]);
     expect(await shown('runs', '--state', 'failed')).toMatch(/^RUN +PROJECT/);
     expect(await shown('configs', 'jobs', String(config.id))).toMatch(/^CREATED/);
-    // The app does not look idle.
-    expect(await shown('configs', 'metrics', String(config.id))).toMatch(/total +1 +0 /);
-    expect(await shown('configs', 'logs', String(config.id))).toMatch(
-      /completed: 1 records, 0 rejected, 1 events loaded/,
-    );
+    // The app does not look idle. Both are written a moment after what they tell.
+    const told = (what: string): Promise<string> => shown('configs', what, String(config.id));
+    await expect.poll(() => told('metrics'), { timeout: 30_000 }).toMatch(/total +1 +0 /);
+    await expect
+      .poll(() => told('logs'), { timeout: 30_000 })
+      .toMatch(/completed: 1 records, 0 rejected, 1 events loaded/);
     expect(await shown('configs', 'list', '--family', 'import-apps')).toMatch(/no +1 +-\n/);
   });
 });
