@@ -1,9 +1,11 @@
 import type { ChainEvent } from '../transform/chain-event.ts';
 import type { TransformChains } from '../transform/transform-chains.ts';
-import { createRunSize } from './run-size.ts';
 
-/** So much work is put together: a window must end soon after it began, for changes of configuration to count. */
-const sizes = { first: 500, min: 20, max: 20_000, msMax: 400 } as const;
+/** So much work is put together, ms: a window must end soon after it began, for changes of configuration to count. */
+const workMsMax = 400;
+const eventsFirst = 500;
+const eventsMin = 20;
+const eventsMax = 20_000;
 
 /**
  * Events in front of their project's chain. Chains that only compute are run at once; the others take many events together, of all
@@ -13,7 +15,7 @@ export class ChainQueue {
   readonly #chains: TransformChains;
   #byProject = new Map<number, ChainEvent[]>();
   #size = 0;
-  readonly #runSize = createRunSize(sizes);
+  #limit = eventsFirst;
 
   constructor(chains: TransformChains) {
     this.#chains = chains;
@@ -41,7 +43,7 @@ export class ChainQueue {
 
   /** As many as can be done in a moment. */
   get isFull(): boolean {
-    return this.#size >= this.#runSize.events;
+    return this.#size >= this.#limit;
   }
 
   /** Runs all that wait. */
@@ -51,11 +53,16 @@ export class ChainQueue {
     this.clear();
     const startedAt = performance.now();
     await Promise.all([...waiting].map(([projectId, events]) => this.#chains.run(projectId, events)));
-    this.#runSize.took(size, performance.now() - startedAt);
+    this.#learn(size, performance.now() - startedAt);
   }
 
   clear(): void {
     this.#byProject = new Map();
     this.#size = 0;
+  }
+
+  #learn(events: number, ms: number): void {
+    const fitting = Math.floor((events * workMsMax) / Math.max(ms, 1));
+    this.#limit = Math.min(Math.max(Math.min(fitting, this.#limit * 2), eventsMin), eventsMax);
   }
 }
