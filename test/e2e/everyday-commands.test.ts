@@ -73,12 +73,15 @@ describe('persons and groups', () => {
   });
 
   it('say how the ids of a person came together', async () => {
-    const batch = [
-      { event: '$identify', distinct_id: 'cat', properties: { $anon_distinct_id: 'anon-1' } },
-      { event: '$create_alias', distinct_id: 'cat', properties: { alias: 'cat@work' } },
-      { event: '$create_alias', distinct_id: 'cat', properties: { alias: 'null' } },
+    const merging = [
+      { event: '$identify', properties: { $anon_distinct_id: 'anon-1' } },
+      { event: '$create_alias', properties: { alias: 'cat@work' } },
+      { event: '$create_alias', properties: { alias: 'null' } },
     ];
-    await send(batch);
+    const now = Date.now();
+    // A second apart, so that their order is theirs.
+    const at = (index: number): string => new Date(now - (merging.length - index) * 1000).toISOString();
+    await send(merging.map((event, index) => ({ ...event, distinct_id: 'cat', timestamp: at(index) })));
     await untilStored(server, { standard: 6, historical: 0 });
     const merges = await records<Record<string, unknown>>('persons', 'merge-history', 'cat@work');
     expect(merges.map((each) => [each['event'], each['other_distinct_id'], each['is_merged']])).toEqual([

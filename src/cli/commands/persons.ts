@@ -106,7 +106,9 @@ async function mergesOf(api: ProjectApi, { uuid, distinct_ids: ids }: PersonReco
       });
     }
   }
-  return merges.sort((a, b) => (a.timestamp < b.timestamp ? -1 : 1));
+  // Events of the same moment have no order of their own: by their ids they stand the same way every time.
+  const place = ({ timestamp, event_id: id }: Merge): string => `${timestamp} ${id}`;
+  return merges.sort((a, b) => (place(a) < place(b) ? -1 : 1));
 }
 
 async function findPerson(api: ProjectApi, name: string): Promise<PersonRecord> {
