@@ -7,8 +7,9 @@ import { createTerminal } from '../../src/cli/terminal.ts';
 import { settingDefinitions } from '../../src/config/settings.ts';
 import { code, page, table } from './markdown.ts';
 
+const program = await buildProgram(createTerminal(process));
+
 export function cliPage(): string {
-  const program = buildProgram(createTerminal(process));
   const about =
     'Data goes to stdout, everything said about it to stderr. `--json` gives JSON. There is no colour without a ' +
     'terminal or with `NO_COLOR`. What cannot be undone asks first; without a terminal it needs `--yes`. Commands that ' +

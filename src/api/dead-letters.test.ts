@@ -109,6 +109,17 @@ describe('replaying', () => {
     expect((await post('/replay', { ids: [live, old] })).body).toMatchObject({ matched: 0, replayed: 0 });
   });
 
+  it('a corrected event keeps each of its digits', async () => {
+    const id = await add(1, { event: 'seen' });
+    const event =
+      '{"event":"seen","distinct_id":"p","properties":{"id":12345678901234567890,"share":0.12345678901234567890}}';
+    const url = `/api/projects/@current/dead_letters/${id}/replay`;
+    const json = { ...headers, 'content-type': 'application/json' };
+    const answer = await app.inject({ method: 'POST', url, headers: json, payload: `{"event":${event}}` });
+    expect(answer.statusCode).toBe(200);
+    expect(Buffer.from(sent[0]?.body ?? []).toString()).toContain(event.slice(0, -1));
+  });
+
   it('what would only come back is not sent and stays open', async () => {
     const bad = await add(1, { event: 'seen' });
     const gone = await add(2, Uint8Array.of(0x1f, 0x8b));

@@ -201,6 +201,7 @@ function replayOneRoute(deps: DeadLetterDeps): ApiRoute {
     summary: 'Send one dead letter through again, corrected if need be',
     params,
     body: replayOneSchema,
+    keepsDigits: true,
     responses: { 200: deadLetterSchema },
     handler: async (request) => {
       const project = request.project().id;

@@ -1,4 +1,5 @@
 import { networkFault } from '../base/network-fault.ts';
+import { askService, type ServiceAnswer } from './ask-service.ts';
 import { CommandError } from './exit-codes.ts';
 
 export type ApiQuery = Readonly<Record<string, string | undefined>>;
@@ -27,16 +28,16 @@ export function createApiClient(url: string, apiKey: string | undefined): ApiCli
     const headers: Record<string, string> = { accept: 'application/json' };
     if (apiKey !== undefined) headers['authorization'] = `Bearer ${apiKey}`;
     if (ifMatch !== undefined) headers['if-match'] = `"${ifMatch}"`;
-    const isForm = body instanceof FormData;
+    // Asking for FormData where there is no body would load what belongs to `fetch`.
+    const isForm = body !== undefined && body instanceof FormData;
     if (body !== undefined && !isForm) headers['content-type'] = 'application/json';
-    const request = { method, headers, redirect: 'manual' as const, signal: AbortSignal.timeout(answerMsMax) };
-    const response = await reach(
-      `${base}${path}`,
-      body === undefined ? request : { ...request, body: isForm ? body : JSON.stringify(body) },
+    const request = { method, headers, signal: AbortSignal.timeout(answerMsMax) };
+    const url = `${base}${path}`;
+    const answer = await reached(url, () =>
+      isForm ? sendForm(url, { ...request, body }) : askService(url, { ...request, body: textOf(body) }),
     );
-    const text = await response.text();
-    if (!response.ok) throw errorOf(response, text, apiKey !== undefined);
-    return parseAnswer(response, text) as T;
+    if (!isFine(answer)) throw errorOf(answer, apiKey !== undefined);
+    return parseAnswer(url, answer) as T;
   };
   return {
     url: base,
@@ -44,8 +45,9 @@ export function createApiClient(url: string, apiKey: string | undefined): ApiCli
     send: (method, path, body, more) => call(method, path, body, more),
     open: async (path, accept, signal) => {
       const headers = { accept, ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }) };
-      const response = await reach(`${base}${path}`, { headers, redirect: 'manual', signal });
-      if (!response.ok) throw errorOf(response, await response.text(), apiKey !== undefined);
+      const url = `${base}${path}`;
+      const response = await reached(url, () => fetch(url, { headers, redirect: 'manual', signal }));
+      if (!response.ok) throw errorOf(await answerOf(response), apiKey !== undefined);
       return response;
     },
   };
@@ -59,9 +61,27 @@ export function checkedUrl(url: string): string {
   return url.replace(/\/+$/, '');
 }
 
-async function reach(url: string, request: RequestInit): Promise<Response> {
+function textOf(body: unknown): string | undefined {
+  return body === undefined ? undefined : JSON.stringify(body);
+}
+
+async function sendForm(url: string, request: RequestInit): Promise<ServiceAnswer> {
+  return answerOf(await fetch(url, { ...request, redirect: 'manual' }));
+}
+
+async function answerOf(response: Response): Promise<ServiceAnswer> {
+  const { status, statusText, headers } = response;
+  const header = (name: string): string | undefined => headers.get(name) ?? undefined;
+  return { status, statusText, header, text: await response.text() };
+}
+
+function isFine({ status }: ServiceAnswer): boolean {
+  return status >= 200 && status < 300;
+}
+
+async function reached<T>(url: string, ask: () => Promise<T>): Promise<T> {
   try {
-    return await fetch(url, request);
+    return await ask();
   } catch (cause) {
     const { origin } = new URL(url);
     throw new CommandError(
@@ -79,39 +99,36 @@ function queryString(query: ApiQuery): string {
   return given.length === 0 ? '' : `?${new URLSearchParams(given).toString()}`;
 }
 
-function parseAnswer(response: Response, text: string): unknown {
+function parseAnswer(url: string, { text, header }: ServiceAnswer): unknown {
   if (text === '') return undefined;
   try {
     return JSON.parse(text);
   } catch {
-    const type = response.headers.get('content-type') ?? 'no content type';
-    throw new CommandError(
-      'failed',
-      `expected JSON from ${response.url}, got ${type}; is this the address of Millrace?`,
-    );
+    const type = header('content-type') ?? 'no content type';
+    throw new CommandError('failed', `expected JSON from ${url}, got ${type}; is this the address of Millrace?`);
   }
 }
 
-function errorOf(response: Response, text: string, withKey: boolean): CommandError {
-  const detail = detailOf(text) ?? response.statusText;
-  const requestId = response.headers.get('x-request-id');
-  const where = requestId === null ? '' : ` (request ${requestId})`;
-  if (response.status === 401 && !withKey) {
+function errorOf({ status, statusText, header, text }: ServiceAnswer, withKey: boolean): CommandError {
+  const detail = detailOf(text) ?? statusText;
+  const requestId = header('x-request-id');
+  const where = requestId === undefined ? '' : ` (request ${requestId})`;
+  if (status === 401 && !withKey) {
     return new CommandError(
       'auth',
       `${detail} Give --api-key, MILLRACE_API_KEY or --profile; "millrace keys create" makes one.`,
     );
   }
-  if (response.status === 401 || response.status === 403) return new CommandError('auth', `${detail}${where}`);
-  if (response.status === 404) return new CommandError('notFound', `${detail}${where}`);
-  if (response.status === 429) {
-    const wait = response.headers.get('retry-after');
-    const seconds = wait !== null && /^\d{1,6}$/.test(wait) ? Number(wait) : undefined;
-    const sentence = `${detail}${wait === null ? '' : ` Try again in ${wait} s.`}${where}`;
+  if (status === 401 || status === 403) return new CommandError('auth', `${detail}${where}`);
+  if (status === 404) return new CommandError('notFound', `${detail}${where}`);
+  if (status === 429) {
+    const wait = header('retry-after');
+    const seconds = wait !== undefined && /^\d{1,6}$/.test(wait) ? Number(wait) : undefined;
+    const sentence = `${detail}${wait === undefined ? '' : ` Try again in ${wait} s.`}${where}`;
     return new CommandError('rateLimited', sentence, { waitSeconds: seconds });
   }
-  if (response.status >= 500) return new CommandError('unreachable', `${response.status}: ${detail}${where}`);
-  return new CommandError('failed', `${response.status}: ${detail}${where}`);
+  if (status >= 500) return new CommandError('unreachable', `${status}: ${detail}${where}`);
+  return new CommandError('failed', `${status}: ${detail}${where}`);
 }
 
 /** The sentence in an error body `{type, code, detail, attr}`, with the field at fault. */

@@ -1,20 +1,9 @@
-import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { runCommand } from '../../test/support/command.ts';
-import { askForIds } from './completion/completion-script.ts';
+import { commandTree } from '../../test/support/command-tree.ts';
 import { examples, examplesOf } from './examples.ts';
-import { buildProgram } from './program.ts';
-import { createTerminal } from './terminal.ts';
 
-const program = buildProgram(createTerminal({ ...process, env: {} } as typeof process));
-
-/** Commands that do something, by their words. */
-function commandsOf(command: Command, path: readonly string[] = []): [string, Command][] {
-  if (command.commands.length === 0) return [[path.join(' '), command]];
-  return command.commands.flatMap((each) => commandsOf(each, [...path, each.name()]));
-}
-
-const commands = new Map(commandsOf(program).filter(([path]) => path !== askForIds));
+const commands = await commandTree();
 
 /** The words after `millrace`, as a shell gives them. */
 function wordsOf(example: string): string[] {

@@ -2,91 +2,72 @@ import { Command, type OutputConfiguration } from 'commander';
 import { programVersion } from '../base/program-version.ts';
 import type { CommandProcess } from './command-process.ts';
 import { askForIds } from './completion/completion-script.ts';
-import { activityCommand } from './commands/activity.ts';
-import { agreementsCommand } from './commands/agreements.ts';
-import { backupCommand } from './commands/backup.ts';
-import { deadLettersCommand } from './commands/dead-letters.ts';
-import { groupsCommand } from './commands/groups.ts';
-import { noticesCommand } from './commands/notices.ts';
-import { personsCommand } from './commands/persons.ts';
-import { runsCommand } from './commands/runs.ts';
-import { schedulesCommand } from './commands/schedules.ts';
-import { statusCommand } from './commands/status.ts';
-import { topCommand } from './commands/top.ts';
-import { usageCommand } from './commands/usage.ts';
-import { warningsCommand } from './commands/warnings.ts';
-import { completionCommand } from './commands/completion.ts';
-import { configCommand } from './commands/config.ts';
-import { configurationFileCommands } from './commands/configuration-files.ts';
-import { configsCommand } from './commands/configs.ts';
-import { doctorCommand } from './commands/doctor.ts';
-import { eventsCommand } from './commands/events.ts';
-import { healthcheckCommand } from './commands/healthcheck.ts';
-import { helpCommand } from './commands/help.ts';
-import { importCommand } from './commands/import.ts';
-import { keysCommand } from './commands/keys.ts';
-import { loginCommand } from './commands/login.ts';
-import { moveCommand } from './commands/move.ts';
-import { openapiCommand } from './commands/openapi.ts';
-import { pluginsCommand } from './commands/plugins.ts';
-import { profilesCommand } from './commands/profiles.ts';
-import { projectsCommand } from './commands/projects.ts';
-import { restoreCommand } from './commands/restore.ts';
-import { sendCommand } from './commands/send.ts';
-import { serveCommand } from './commands/serve.ts';
-import { transformationCommand } from './commands/transformation.ts';
-import { usersCommand } from './commands/users.ts';
 import { examplesOf } from './examples.ts';
 import { settleOptions } from './settle-options.ts';
 import type { Terminal } from './terminal.ts';
 
 const defaultHelpWidth = 80;
+const versionFlags = ['-v', '--version'];
 
-/** Every command, in the order of a first day with the program. */
-const commands = [
-  serveCommand,
-  sendCommand,
-  importCommand,
-  runsCommand,
-  schedulesCommand,
-  eventsCommand,
-  personsCommand,
-  groupsCommand,
-  deadLettersCommand,
-  warningsCommand,
-  usageCommand,
-  statusCommand,
-  topCommand,
-  configsCommand,
-  pluginsCommand,
-  transformationCommand,
-  configurationFileCommands,
-  agreementsCommand,
-  noticesCommand,
-  activityCommand,
-  profilesCommand,
-  loginCommand,
-  usersCommand,
-  keysCommand,
-  projectsCommand,
-  configCommand,
-  doctorCommand,
-  backupCommand,
-  restoreCommand,
-  moveCommand,
-  healthcheckCommand,
-  openapiCommand,
-  completionCommand,
-  helpCommand,
+type AddCommands = (program: Command, terminal: Terminal) => void;
+
+/**
+ * Every command, in the order of a first day with the program: its words, and what adds it. Loading all of them takes longer than most
+ * commands run, so only that of the asked one is loaded.
+ */
+const commands: readonly (readonly [words: string, load: () => Promise<AddCommands>])[] = [
+  ['serve', async () => (await import('./commands/serve.ts')).serveCommand],
+  ['send', async () => (await import('./commands/send.ts')).sendCommand],
+  ['import', async () => (await import('./commands/import.ts')).importCommand],
+  ['runs', async () => (await import('./commands/runs.ts')).runsCommand],
+  ['schedules', async () => (await import('./commands/schedules.ts')).schedulesCommand],
+  ['events', async () => (await import('./commands/events.ts')).eventsCommand],
+  ['persons', async () => (await import('./commands/persons.ts')).personsCommand],
+  ['groups', async () => (await import('./commands/groups.ts')).groupsCommand],
+  ['dead-letters', async () => (await import('./commands/dead-letters.ts')).deadLettersCommand],
+  ['warnings', async () => (await import('./commands/warnings.ts')).warningsCommand],
+  ['usage', async () => (await import('./commands/usage.ts')).usageCommand],
+  ['status', async () => (await import('./commands/status.ts')).statusCommand],
+  ['top', async () => (await import('./commands/top.ts')).topCommand],
+  ['configs', async () => (await import('./commands/configs.ts')).configsCommand],
+  ['plugins', async () => (await import('./commands/plugins.ts')).pluginsCommand],
+  ['transformation', async () => (await import('./commands/transformation.ts')).transformationCommand],
+  [
+    'export diff apply validate',
+    async () => (await import('./commands/configuration-files.ts')).configurationFileCommands,
+  ],
+  ['agreements', async () => (await import('./commands/agreements.ts')).agreementsCommand],
+  ['notices', async () => (await import('./commands/notices.ts')).noticesCommand],
+  ['activity', async () => (await import('./commands/activity.ts')).activityCommand],
+  ['profiles', async () => (await import('./commands/profiles.ts')).profilesCommand],
+  ['login', async () => (await import('./commands/login.ts')).loginCommand],
+  ['users', async () => (await import('./commands/users.ts')).usersCommand],
+  ['keys', async () => (await import('./commands/keys.ts')).keysCommand],
+  ['projects', async () => (await import('./commands/projects.ts')).projectsCommand],
+  ['config', async () => (await import('./commands/config.ts')).configCommand],
+  ['doctor', async () => (await import('./commands/doctor.ts')).doctorCommand],
+  ['backup', async () => (await import('./commands/backup.ts')).backupCommand],
+  ['restore', async () => (await import('./commands/restore.ts')).restoreCommand],
+  ['move', async () => (await import('./commands/move.ts')).moveCommand],
+  ['healthcheck', async () => (await import('./commands/healthcheck.ts')).healthcheckCommand],
+  ['openapi', async () => (await import('./commands/openapi.ts')).openapiCommand],
+  [`completion ${askForIds}`, async () => (await import('./commands/completion.ts')).completionCommand],
+  ['help', async () => (await import('./commands/help.ts')).helpCommand],
 ];
 
-/** The whole command line. Throws CommanderError instead of ending the process. */
-export function buildProgram(terminal: Terminal): Command {
+/** They tell of all others. */
+const needAll: ReadonlySet<string> = new Set(['completion', 'help']);
+
+/**
+ * The command line, to be parsed with throwing CommanderError instead of ending the process. `word`: the first one of what is asked;
+ * when it is no command's, or absent, every command is there.
+ */
+export async function buildProgram(terminal: Terminal, word?: string): Promise<Command> {
   const program = new Command('millrace');
   const { env } = terminal.process;
   program
     .description('Self-hosted event pipeline: capture, transformations and historical imports, stored exactly once')
-    .version(programVersion(), '-v, --version', 'print the version')
+    .version(programVersion(), versionFlags.join(', '), 'print the version')
     .helpOption('-h, --help', 'show help')
     // Of its own, which knows commands of commands, too.
     .helpCommand(false)
@@ -96,7 +77,7 @@ export function buildProgram(terminal: Terminal): Command {
       if (command.name() !== askForIds) settleOptions(command, terminal);
     })
     .configureOutput(outputOf(terminal.process));
-  for (const add of commands) add(program, terminal);
+  for (const add of await Promise.all(loadersOf(word).map((load) => load()))) add(program, terminal);
   // Settings are inherited when a command is made; these two reach every command, whenever it was made.
   forEachCommand(program, (command) => {
     command.exitOverride().showHelpAfterError('(--help shows what there is)');
@@ -108,6 +89,12 @@ export function buildProgram(terminal: Terminal): Command {
       command.addHelpText('after', ['', 'Examples:', ...shown.map((each) => `  ${each}`)].join('\n'));
   });
   return program;
+}
+
+function loadersOf(word: string | undefined): (() => Promise<AddCommands>)[] {
+  if (word !== undefined && versionFlags.includes(word)) return [];
+  const own = commands.find(([words]) => word !== undefined && words.split(' ').includes(word) && !needAll.has(word));
+  return (own === undefined ? commands : [own]).map(([, load]) => load);
 }
 
 function outputOf({ stdout, stderr }: CommandProcess): OutputConfiguration {

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { parseExactValues } from '../base/exact-json.ts';
 import { isObject, type JsonObject, type JsonValue } from '../base/json.ts';
 import { CommandError } from './exit-codes.ts';
 
@@ -42,7 +43,7 @@ export function textOf(option: string, path: string): string {
   }
 }
 
-/** A JSON object, given as text or as `@file`. */
+/** A JSON object, given as text or as `@file`. Numbers that JavaScript cannot hold are kept: JSON.stringify writes them as they were. */
 export function jsonOf(option: string, text: string): JsonObject {
   if (text.startsWith('@')) return jsonObjectIn(option, text.slice(1));
   return parseObject(option, text, 'such as {"key":"value"}, or @FILE with one');
@@ -56,7 +57,7 @@ export function jsonObjectIn(option: string, path: string): JsonObject {
 function parseObject(option: string, text: string, where: string): JsonObject {
   let value: JsonValue;
   try {
-    value = JSON.parse(text) as JsonValue;
+    value = parseExactValues(text);
   } catch (cause) {
     const message = `${option}: expected a JSON object ${where}; ${(cause as Error).message}`;
     throw new CommandError('usage', message, { cause });

@@ -9,7 +9,8 @@ import { createTerminal, type Terminal } from './terminal.ts';
 export async function runCommandLine(args: readonly string[], process: CommandProcess): Promise<number> {
   const terminal = createTerminal(process);
   try {
-    await buildProgram(terminal).parseAsync(args, { from: 'user' });
+    const program = await buildProgram(terminal, args[0]);
+    await program.parseAsync(args, { from: 'user' });
     return exitCodes.ok.code;
   } catch (error) {
     return exitCodeOf(error, terminal, args);

@@ -117,6 +117,8 @@ async function gatherKeys(
 ): Promise<Gathered> {
   const isNarrow = filter.distinctId !== undefined || filter.distinctIds !== undefined;
   const lengths = isNarrow ? narrowSpans : spans;
+  // newestMicros knows nothing of these conditions, so that many jumps may find nothing.
+  const jumpsToMatch = filter.run === undefined && (filter.properties ?? []).length === 0;
   const keys: EventKey[] = [];
   let { cursor, before, from, span } = place;
   for (;;) {
@@ -128,7 +130,8 @@ async function gatherKeys(
     if (after === filter.after) return { keys, next: undefined };
     before = after;
     cursor = undefined;
-    span = Math.min(span + 1, lengths.length - 1);
+    // Where nothing is, a jump to the newest event follows, and then as short a look as before.
+    if (more.length > 0 || !jumpsToMatch) span = Math.min(span + 1, lengths.length - 1);
     const next =
       more.length > 0 ? after : await newestMicros(store, projectId, filter, { after: filter.after, before });
     if (next === undefined) return { keys, next: undefined };

@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import multipart, { type Multipart } from '@fastify/multipart';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { UploadedFile, UploadStream } from './api-route.ts';
+import { parseExactValues } from '../base/exact-json.ts';
 import { ApiError } from '../contract/errors.ts';
 import type { ValueSource } from './coerce.ts';
 
@@ -23,8 +24,13 @@ const noFiles: ReadonlyMap<string, UploadedFile> = new Map();
 /** Teaches this Fastify scope JSON, form and multipart bodies, and files for routes that take them; anything else is 415. */
 export function registerBodyParsers(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'buffer', bodyLimit: bodyBytesMax }, (_request, body, done) =>
-    parseInto(done, () => parseJsonOrForm(textOf(body))),
+  app.addContentTypeParser(
+    'application/json',
+    { parseAs: 'buffer', bodyLimit: bodyBytesMax },
+    (request, body, done) => {
+      const parse = request.routeOptions.config.keepsDigits === true ? parseExactValues : JSON.parse;
+      parseInto(done, () => parseJsonOrForm(textOf(body), parse));
+    },
   );
   app.addContentTypeParser(
     'application/x-www-form-urlencoded',
@@ -60,11 +66,11 @@ function textOf(body: string | Buffer): string {
  * JSON; and, because published examples send it so, a form under a JSON content type. An empty body is an empty object.
  * @throws ApiError parse_error
  */
-export function parseJsonOrForm(text: string): ParsedBody {
+export function parseJsonOrForm(text: string, parse: (text: string) => unknown = JSON.parse): ParsedBody {
   if (text.trim() === '') return { value: {}, source: 'json', files: noFiles };
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parse(text);
   } catch (error) {
     if (/^\s*[A-Za-z_][\w.\-[\]%]*=/.test(text)) return parseForm(text.trim());
     throw new ApiError('parse_error', `JSON parse error - ${withoutSnippet(error)}`);

@@ -12,6 +12,7 @@ declare module 'fastify' {
   }
   interface FastifyContextConfig {
     readonly takesUpload?: boolean;
+    readonly keepsDigits?: boolean;
   }
 }
 
@@ -27,7 +28,7 @@ export function serveRoutes(app: FastifyInstance, routes: readonly ApiRoute[], d
   for (const each of answered) {
     const { route } = each;
     const served = serveRoute(each);
-    const config = { takesUpload: route.takesUpload === true };
+    const config = { takesUpload: route.takesUpload === true, keepsDigits: route.keepsDigits === true };
     for (const url of pathsOf(route).flatMap((path) => [path, `${path}/`])) {
       app.route({ method: route.method, url, config, ...served });
       const known = methodsByPath.get(url) ?? new Set();

@@ -2,7 +2,9 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parse as parseYaml } from 'yaml';
 import { exitCodes } from '../../src/cli/exit-codes.ts';
+import { commandTree } from '../support/command-tree.ts';
 import { runCommand, type Finished } from '../support/command.ts';
 import { personalKey, projectKey, startServer, tempDataDir, untilStored, type TestServer } from '../support/server.ts';
 
@@ -62,6 +64,29 @@ describe('lists', () => {
   });
 });
 
+/** What a list is of, where it has to be said. */
+const listOf: Readonly<Record<string, readonly string[]>> = { 'groups list': ['company'] };
+
+const lists = [...(await commandTree())].filter(([path]) => path.endsWith(' list'));
+
+describe('every list', () => {
+  it.each(lists)('%s is the same as a line each, as one array and as YAML, and shown to people', async (path, command) => {
+    const own = command.options.some(({ long }) => long === '--data-dir') ? ['--data-dir', dataDir.path] : [];
+    const words = [...path.split(' '), ...(listOf[path] ?? []), ...own];
+    const array = JSON.parse(await shown(...words, '--output', 'json')) as unknown[];
+    const lines = await shown(...words, '--json');
+    expect(
+      lines
+        .split('\n')
+        .filter(Boolean)
+        .map((line) => JSON.parse(line) as unknown),
+    ).toEqual(array);
+    expect(await shown(...words, '--output', 'ndjson')).toBe(lines);
+    expect(parseYaml(await shown(...words, '--output', 'yaml'))).toEqual(array);
+    expect(await shown(...words)).toMatch(/\S/);
+  });
+});
+
 describe('persons and groups', () => {
   it('are found by what people know of them', async () => {
     expect(await shown('persons', 'show', 'ada')).toMatch(/properties\.plan +team/);
@@ -73,15 +98,16 @@ describe('persons and groups', () => {
   });
 
   it('say how the ids of a person came together', async () => {
-    const merging = [
-      { event: '$identify', properties: { $anon_distinct_id: 'anon-1' } },
-      { event: '$create_alias', properties: { alias: 'cat@work' } },
-      { event: '$create_alias', properties: { alias: 'null' } },
-    ];
     const now = Date.now();
     // A second apart, so that their order is theirs.
-    const at = (index: number): string => new Date(now - (merging.length - index) * 1000).toISOString();
-    await send(merging.map((event, index) => ({ ...event, distinct_id: 'cat', timestamp: at(index) })));
+    const merging = (secondsAgo: number, event: string, properties: object): object => {
+      return { event, distinct_id: 'cat', properties, timestamp: new Date(now - secondsAgo * 1000).toISOString() };
+    };
+    await send([
+      merging(3, '$identify', { $anon_distinct_id: 'anon-1' }),
+      merging(2, '$create_alias', { alias: 'cat@work' }),
+      merging(1, '$create_alias', { alias: 'null' }),
+    ]);
     await untilStored(server, { standard: 6, historical: 0 });
     const merges = await records<Record<string, unknown>>('persons', 'merge-history', 'cat@work');
     expect(merges.map((each) => [each['event'], each['other_distinct_id'], each['is_merged']])).toEqual([

@@ -1,9 +1,11 @@
 /** Real program, real chDB child process; only the child is killed or frozen. The ledger is the oracle. */
+import type { ChildProcess } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
+import { spawnCommand } from '../support/command.ts';
 import { Ledger, compareWithLedger, readAllEvents } from '../support/ledger.ts';
 import { hasProc, runningStorePid, storePid } from '../support/processes.ts';
-import { apiGet, startServer, tempDataDir, untilStored, type TestServer } from '../support/server.ts';
+import { apiGet, freePort, startServer, tempDataDir, untilStored, type TestServer } from '../support/server.ts';
 
 it.skipIf(!hasProc).each([
   ['SIGKILL', 5],
@@ -38,9 +40,29 @@ it.skipIf(!hasProc).each([
   },
 );
 
-async function untilReady(server: TestServer): Promise<void> {
+it.skipIf(!hasProc)('a service whose event store is killed while it starts, starts', async () => {
+  await using dataDir = await tempDataDir();
+  const port = await freePort();
+  const env = { MILLRACE_PORT: String(port), MILLRACE_DATA_DIR: dataDir.path };
+  let serving: ChildProcess | undefined;
+  const ended = spawnCommand(['serve'], { env, onStart: (child) => (serving = child) });
+  if (serving === undefined) throw new Error('expected a process');
+  const killed = new Set<number>();
+  for (const end = Date.now() + 30_000; killed.size < 2 && Date.now() < end; await delay(5)) {
+    const pid = storePid({ child: serving });
+    if (pid === undefined || killed.has(pid)) continue;
+    process.kill(pid, 'SIGKILL');
+    killed.add(pid);
+  }
+  await untilReady({ url: `http://127.0.0.1:${port}`, output: () => '' });
+  expect(killed.size).toBe(2);
+  serving.kill('SIGTERM');
+  expect((await ended).code).toBe(0);
+});
+
+async function untilReady(server: Pick<TestServer, 'url' | 'output'>): Promise<void> {
   const deadline = Date.now() + 30_000;
-  while ((await fetch(`${server.url}/readyz`)).status !== 200) {
+  while ((await fetch(`${server.url}/readyz`).catch(() => undefined))?.status !== 200) {
     if (Date.now() > deadline) throw new Error(`expected the store to be ready again; ${server.output()}`);
     await delay(50);
   }

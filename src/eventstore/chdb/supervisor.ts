@@ -51,6 +51,8 @@ const defaultWatch: WatchLimits = { heartbeatMs: 1000, missedMax: 10, insertMs: 
 const startMsMax = 300_000;
 const defaultLockWaitMs = 10_000;
 const lockRetryMs = 250;
+/** How often the first start is tried again after somebody else (who needs memory, or means another process) has killed it. */
+const killedMax = 3;
 const steadyMs = 60_000;
 const socketPathBytesMax = 100;
 const entry = fileURLToPath(new URL('./process.ts', import.meta.url));
@@ -96,7 +98,7 @@ async function prepare(options: ChdbOptions): Promise<ProcessOptions> {
  * | -------- | ------- | -------- | --------------------------------------------------------------------------------- |
  * | stopped  | launch  | starting | the service starts                                                                |
  * | starting | ready   | running  | the process has opened the store and listens                                      |
- * | starting | its end | stopped  | it never served: `start` says why, or tries again while the directory is locked    |
+ * | starting | its end | stopped  | it never served: `start` says why, or tries again (directory locked, killed)       |
  * | starting | its end | pausing  | it served before: the store is as it was, so the next try may go well              |
  * | running  | its end | pausing  | it crashed, or was killed because it hung                                         |
  * | pausing  | timer   | starting | after a pause that grows while it does not run for long                           |
@@ -147,13 +149,18 @@ class Supervisor implements ChdbSupervisor {
     return this.#child?.pid;
   }
 
-  /** The first start: a process that is just ending may still hold the directory, anything else is final. */
+  /** The first start: a process that is just ending may still hold the directory; one may be killed; anything else is final. */
   async start(): Promise<void> {
     const deadline = performance.now() + this.#lockWaitMs;
-    for (;;) {
+    for (let killed = 0; ;) {
       const failure = await this.#launch();
       if (!failure) return;
       await this.#exited;
+      if (failure.reason === 'killed' && killed < killedMax) {
+        killed += 1;
+        this.#log.warn({ killed }, 'the process of the event store was killed while it started, and is started again');
+        continue;
+      }
       // The engine says the cause on stderr only.
       const message = `${failure.message}\n${this.#stderrTail}`.trim();
       const locked = /Cannot lock file/i.test(message);
@@ -231,9 +238,10 @@ class Supervisor implements ChdbSupervisor {
         }
       });
       child.once('error', (error) => finish({ reason: 'engine', message: error.message }));
-      child.once('exit', (code, signal) =>
-        finish({ reason: 'engine', message: this.#killReason || `the process ended with ${signal ?? `code ${code}`}` }),
-      );
+      child.once('exit', (code, signal) => {
+        const reason = signal === 'SIGKILL' && this.#killReason === '' ? 'killed' : 'engine';
+        finish({ reason, message: this.#killReason || `the process ended with ${signal ?? `code ${code}`}` });
+      });
     });
   }
 
@@ -323,7 +331,8 @@ async function ensurePrivate(dir: string): Promise<void> {
 }
 
 interface Failure {
-  readonly reason: StartFailure;
+  /** killed: with SIGKILL, by somebody else. */
+  readonly reason: StartFailure | 'killed';
   readonly message: string;
 }
 

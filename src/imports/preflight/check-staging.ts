@@ -22,8 +22,9 @@ export const checkStaging: PreflightCheck = {
     const bytes = (await context.estimate())?.bytesTotal;
     return [judge(context, room, bytes) ?? fine(`${staging.description} can be written to${roomText(room)}`)];
   },
+  // A disk that is busy is late, too: the run is let try, and says what it meets.
   late: ({ deps: { staging }, words }, seconds) =>
-    problem(
+    warning(
       'staging_unwritable',
       `${staging.description} did not take a file within ${seconds} s`,
       `see whether it can be reached, or choose another place with ${words.staging}`,

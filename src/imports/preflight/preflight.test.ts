@@ -88,6 +88,12 @@ describe('the preflight of an import', () => {
     expect([result.verdict, codesOf(result)]).toEqual(['passed', expect.arrayContaining(['source source_busy'])]);
   });
 
+  it('staging that takes its time is no problem: a busy disk does', async () => {
+    const { verdict, findings } = await look({ staging: { ...staging, write: hangs } });
+    expect(verdict).toBe('passed');
+    expect(findings[0]).toMatchObject({ check: 'staging', level: 'warning', code: 'staging_unwritable' });
+  });
+
   it.each([
     [59_000, 'fine'],
     [-100_000, 'warning'],

@@ -17,7 +17,7 @@ type CursorKind = 'date' | 'time' | 'integer' | 'other';
 const partsMax = 100_000;
 
 /**
- * Cuts rows by their cursor: times by UTC day, integers into blocks at multiples of `partSize`, anything else is one part; rows
+ * Cuts rows by their cursor: times by UTC day (dates wholly: each day that the range touches), integers into blocks at multiples of `partSize`, anything else is one part; rows
  * without a value make a part of their own. The identity of a part is the number of its rows and a checksum over all of them.
  */
 export async function listRowParts(rows: Rows, source: ClickhouseQuery, range: TimeRange): Promise<SourcePart[]> {
@@ -31,7 +31,7 @@ export async function listRowParts(rows: Rows, source: ClickhouseQuery, range: T
       `"from" and "to" need a cursor column that is a time, but "${source.cursorColumn}" is ${String(first['type'])}; put the limits in the query`,
     );
   }
-  const within = rangeCondition(column, range);
+  const within = rangeCondition(kind, column, range);
   const found = await rows(
     `select toString(${blockOf(kind, column, source.partSize)}) as block, toString(count()) as rows,
       toString(sum(cityHash64(toString(tuple(*))))) as sum from ${rowsOf(source)} ${within === '' ? '' : `where ${within}`}
@@ -109,10 +109,12 @@ function keyOf(kind: CursorKind, block: unknown, { cursorColumn, partSize }: Cli
   return text === '' ? 'all' : text;
 }
 
-function rangeCondition(column: string, { from, to }: TimeRange): string {
+/** A date says nothing of the time: rows of the day on which a range begins may be of before and of after. */
+function rangeCondition(kind: CursorKind, column: string, { from, to }: TimeRange): string {
   const time = `toDateTime64(${column}, 3, 'UTC')`;
+  const start = (ms: number): number => (kind === 'date' ? Math.floor(ms / dayMs) * dayMs : ms);
   const parts = [
-    ...(from === undefined ? [] : [`${time} >= ${timeLiteral(Date.parse(from))}`]),
+    ...(from === undefined ? [] : [`${time} >= ${timeLiteral(start(Date.parse(from)))}`]),
     ...(to === undefined ? [] : [`${time} < ${timeLiteral(Date.parse(to))}`]),
   ];
   return parts.join(' and ');

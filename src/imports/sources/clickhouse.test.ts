@@ -76,6 +76,11 @@ describe('rows of a table', () => {
       ['2024-05-01', 60],
       ['2024-05-02', 60],
     ]);
+    const query = 'select id, at, toDate(at) as day from shop.events';
+    expect(sizes(await readSource(open({ query, cursor_column: 'day' }), range))).toEqual([
+      ['2024-05-01', 120],
+      ['2024-05-02', 180],
+    ]);
     await expect(readSource(open({ cursor_column: 'id' }), range)).rejects.toThrow(
       'need a cursor column that is a time',
     );

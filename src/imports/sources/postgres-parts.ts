@@ -19,7 +19,7 @@ const timeTypes = new Set(['date', 'timestamp without time zone', 'timestamp wit
 const integerTypes = new Set(['smallint', 'integer', 'bigint']);
 
 /**
- * Cuts rows by their cursor column: times by UTC day, integers into blocks at multiples of `partSize`, so that the same rows lie in
+ * Cuts rows by their cursor column: times by UTC day (dates wholly: each day that the range touches), integers into blocks at multiples of `partSize`, so that the same rows lie in
  * the same part whatever comes after them; anything else is one part. Rows without a value make a part of their own.
  */
 export async function listRowParts(
@@ -54,7 +54,7 @@ async function partsByType(
   const [low, high] = ends.rows[0] ?? [];
   if (typeof low !== 'string' || typeof high !== 'string') return [];
   const bounds = timeTypes.has(type)
-    ? dayBounds(timeOf(low), timeOf(high), range)
+    ? dayBounds(timeOf(low), timeOf(high), type === 'date' ? ofWholeDays(range) : range)
     : blockBounds(BigInt(low), BigInt(high), BigInt(source.partSize));
   return bounds.map(({ key, from, to }) => ({ key, stable, detail: { type, from, to } }));
 }
@@ -66,20 +66,27 @@ interface Bounds {
 }
 
 function dayBounds(low: number, high: number, range: TimeRange): Bounds[] {
-  const first = Math.floor(low / dayMs) * dayMs;
+  const first = startOfDay(low);
   const start = range.from === undefined ? first : Math.max(first, Date.parse(range.from));
-  const end = Math.min(
-    Math.floor(high / dayMs) * dayMs + dayMs,
-    range.to === undefined ? Infinity : Date.parse(range.to),
-  );
+  const end = Math.min(startOfDay(high) + dayMs, range.to === undefined ? Infinity : Date.parse(range.to));
   const found: Bounds[] = [];
   for (let from = start; from < end;) {
-    const to = Math.min(end, Math.floor(from / dayMs) * dayMs + dayMs);
+    const to = Math.min(end, startOfDay(from) + dayMs);
     found.push({ key: keyOf({ from, to }), from: new Date(from).toISOString(), to: new Date(to).toISOString() });
     mustBeFew(found, 'choose a shorter range');
     from = to;
   }
   return found;
+}
+
+/** A date says nothing of the time: rows of the day on which a range begins may be of before and of after. */
+function ofWholeDays(range: TimeRange): TimeRange {
+  if (range.from === undefined) return range;
+  return { ...range, from: new Date(startOfDay(Date.parse(range.from))).toISOString() };
+}
+
+function startOfDay(ms: number): number {
+  return Math.floor(ms / dayMs) * dayMs;
 }
 
 function blockBounds(low: bigint, high: bigint, size: bigint): Bounds[] {

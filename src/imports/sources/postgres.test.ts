@@ -76,6 +76,16 @@ describe('rows of PostgreSQL', () => {
     ]);
   });
 
+  it('a range takes the days of a date that it touches', async () => {
+    const query = "select id, (at at time zone 'UTC')::date as date from visits where at < '2024-03-04'";
+    const range = { from: '2024-03-02T22:00:00.000Z', to: '2024-03-03T01:00:00.000Z' };
+    const found = await readSource(sourceOf({ query, cursor_column: 'date' }), range);
+    expect([...found].map(([key, lines]) => [key, lines.length])).toEqual([
+      ['2024-03-02', 24],
+      ['2024-03-03..2024-03-03T01:00Z', 24],
+    ]);
+  });
+
   it('cut by whole numbers at multiples of the size, so that parts stay what they are when rows come', async () => {
     const source = sourceOf({ cursor_column: 'id', part_size: '100', query: 'select * from visits where id < 2000' });
     const found = await readSource(source, {});

@@ -1,0 +1,24 @@
+import { describe, expect, it } from 'vitest';
+import { commandTree } from '../../test/support/command-tree.ts';
+import { buildProgram } from './program.ts';
+import { createTerminal } from './terminal.ts';
+
+const terminal = createTerminal({ ...process, env: {} } as typeof process);
+const firstWords = [...new Set([...(await commandTree()).keys()].map((path) => path.split(' ')[0] ?? ''))];
+
+describe('the command line', () => {
+  it.each(firstWords)('loads %s when it is asked for', async (word) => {
+    const { commands } = await buildProgram(terminal, word);
+    expect(commands.map((command) => command.name())).toContain(word);
+  });
+
+  it.each(['completion', 'help', 'nonsense', '--help', undefined])('has every command for %s', async (word) => {
+    const { commands } = await buildProgram(terminal, word);
+    expect(commands.map((command) => command.name())).toEqual(expect.arrayContaining(firstWords));
+  });
+
+  it('loads one command alone', async () => {
+    const { commands } = await buildProgram(terminal, 'configs');
+    expect(commands.map((command) => command.name())).toEqual(['configs']);
+  });
+});
