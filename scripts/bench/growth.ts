@@ -12,21 +12,29 @@ const eventsPerPerson = 10;
 const bodiesAtOnce = 250;
 const rounds = 5;
 
+/** Events come in the order of their time, as live ones do: each million is a month of them, the last one ends now. */
+const eventsPerMonth = 1_000_000;
+const monthMs = 30 * 86_400_000;
+
 /** (i) What an event and a query cost as the store grows: at each million, with 100,000 new people per million. */
 export async function benchGrowth(events: number): Promise<string> {
   const dataDir = benchDataDir();
   const server = await startMillrace(dataDir.path);
   const step = Math.min(1_000_000, events);
   const rows: string[] = [];
+  const firstMs = Date.now() - (events / eventsPerMonth) * monthMs;
   const queries = queriesOf(`${server.url}/api/projects/@current`);
   for (let stored = step; stored <= events; stored += step) {
-    const micros = await ingest(server, stored - step, step);
+    const micros = await ingest(server, firstMs, stored - step, step);
     const counts = await getJson<{ total: Record<string, number> }>(
       `${server.url}/api/projects/@current/events/counts/`,
     );
     if (counts.total['standard'] !== stored) throw new Error(`expected ${stored} rows, got: ${JSON.stringify(counts)}`);
     const times: string[] = [];
-    for (const { url } of queries(stored)) times.push(await costOf(server.pid, url));
+    const newest = await getJson<{ results: { id: string }[] }>(
+      `${server.url}/api/projects/@current/events/?limit=100`,
+    );
+    for (const { url } of queries(stored, newest.results.at(-1)?.id ?? '')) times.push(await costOf(server.pid, url));
     const memory = megabytes(residentBytesOfTree(server.pid));
     rows.push(`| ${[millions(stored), micros.toFixed(1), ...times, memory].join(' | ')} |`);
     console.error(rows.at(-1));
@@ -42,11 +50,18 @@ export async function benchGrowth(events: number): Promise<string> {
 }
 
 /** CPU µs an event, everything included, until the merges are over. */
-async function ingest(server: { pid: number; url: string }, from: number, count: number): Promise<number> {
+async function ingest(
+  server: { pid: number; url: string },
+  firstMs: number,
+  from: number,
+  count: number,
+): Promise<number> {
   let cpuSeconds = 0;
   for (let at = from; at < from + count; at += bodiesAtOnce * eventsPerBody) {
     const size = Math.min(bodiesAtOnce * eventsPerBody, from + count - at);
-    const bodies = Array.from({ length: size / eventsPerBody }, (_, body) => bodyOf(at + body * eventsPerBody));
+    const bodies = Array.from({ length: size / eventsPerBody }, (_, body) =>
+      bodyOf(firstMs, at + body * eventsPerBody),
+    );
     const before = cpuSecondsOfTree(server.pid);
     await load({ url: `${server.url}/batch/`, bodies, connections: 8, headers: { 'content-encoding': 'gzip' } });
     await untilDrained(server.url);
@@ -57,7 +72,7 @@ async function ingest(server: { pid: number; url: string }, from: number, count:
 }
 
 /** Events `first`, `first + 1`, … of the stream: the same for the same number but for their times and uuids. */
-function bodyOf(first: number): Buffer {
+function bodyOf(firstMs: number, first: number): Buffer {
   const random = randomFrom(first);
   const batch = Array.from({ length: eventsPerBody }, (_, at) => {
     const people = Math.floor((first + at) / eventsPerPerson) + 1;
@@ -65,7 +80,7 @@ function bodyOf(first: number): Buffer {
     return {
       event: random() < 0.5 ? '$pageview' : 'button clicked',
       distinct_id: personId(isNew ? people - 1 : Math.floor(random() * people)),
-      timestamp: new Date(Date.now() - random() * 1000).toISOString(),
+      timestamp: new Date(firstMs + ((first + at) / eventsPerMonth) * monthMs).toISOString(),
       uuid: randomUUID(),
       properties: {
         path: '/docs/import',
@@ -87,9 +102,10 @@ function personId(number: number): string {
 
 function queriesOf(project: string) {
   const rare = encodeURIComponent(JSON.stringify([{ key: 'plan', value: 'rare', operator: 'exact' }]));
-  return (stored: number): { name: string; url: string }[] => {
+  return (stored: number, eventId = ''): { name: string; url: string }[] => {
     const person = personId(Math.floor(stored / eventsPerPerson / 2));
     return [
+      { name: 'one event', url: `${project}/events/${eventId}/` },
       { name: 'newest events', url: `${project}/events/?limit=100` },
       { name: 'of one distinct_id', url: `${project}/events/?limit=100&distinct_id=${person}` },
       { name: 'by property', url: `${project}/events/?limit=100&properties=${rare}` },

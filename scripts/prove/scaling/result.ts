@@ -6,10 +6,8 @@ import { parts, type Idle, type Measure, type Part } from './measure.ts';
 import { expectedCpu, fitModel, type CostModel } from './model.ts';
 import type { StoredSizes } from './sizes.ts';
 
-/** Share by which costs may differ between numbers of processes, and from the model. */
+/** Share by which an event may be dearer with more processes, and costs may differ from the model. */
 const apartMax = 0.15;
-/** What comes steadily costs by the window: more processes make more and smaller ones, up to the pace of small inserts. */
-const costsByWindow: ReadonlySet<string> = new Set(['steady', 'trickle']);
 /** The model's; events that set properties cost more each, so they are another model. */
 const modelled: ReadonlySet<string> = new Set(['plain', 'steady', 'trickle']);
 const fittedUpTo = 2;
@@ -22,10 +20,13 @@ function totalMicros(measure: Measure): number {
   return parts.reduce((sum, part) => sum + microsPerEvent(measure, part), 0);
 }
 
-/** What may not depend on how many share the work: of an event, or of a window. */
-function comparedCost({ shape, cpu, windows, events }: Measure): number {
-  return cpu.pipelines / (costsByWindow.has(shape) ? windows : events);
+/** The least disturbed of some runs. */
+function least(measures: readonly Measure[], cost: (measure: Measure) => number): number {
+  return Math.min(...measures.map(cost));
 }
+
+const ofPipelines = (measure: Measure): number => microsPerEvent(measure, 'pipelines');
+const ofWindow = ({ cpu, windows }: Measure): number => cpu.pipelines / windows;
 
 function range(values: readonly number[]): string {
   return `${median(values).toFixed(2)} (${Math.min(...values).toFixed(2)}–${Math.max(...values).toFixed(2)})`;
@@ -38,22 +39,21 @@ export function conclude(
 ): { readonly lines: string[]; readonly isFlat: boolean } {
   const lines = [
     '',
-    '| events | pipelines | windows | pipelines, µs an event | all parts | of one pipeline, the least disturbed run of each |',
+    'Costs of an event in µs, and in brackets how often that of one pipeline, the least disturbed run of each:',
+    '',
+    '| events | pipelines | windows | all parts | pipelines | a window of the pipelines |',
     '|---|---|---|---|---|---|',
   ];
   let worst = 0;
   for (const [shape, ofShape] of Map.groupBy(measures, (each) => each.shape)) {
-    let first: number | undefined;
-    for (const [number, own] of [...Map.groupBy(ofShape, ({ pipelines }) => pipelines)].toSorted(([a], [b]) => a - b)) {
-      const cost = own.map((each) => microsPerEvent(each, 'pipelines'));
-      const least = Math.min(...own.map(comparedCost));
-      first ??= least;
-      const share = least / first;
-      worst = Math.max(worst, Math.abs(share - 1));
+    const numbers = [...Map.groupBy(ofShape, ({ pipelines }) => pipelines)].toSorted(([a], [b]) => a - b);
+    const [, one = []] = numbers[0] ?? [];
+    for (const [number, own] of numbers) {
+      const share = (cost: (measure: Measure) => number): number => least(own, cost) / least(one, cost);
+      worst = Math.max(worst, share(totalMicros) - 1);
+      const cells = [totalMicros, ofPipelines].map((cost) => `${range(own.map(cost))} [${share(cost).toFixed(2)}]`);
       const windows = median(own.map((each) => each.windows));
-      lines.push(
-        `| ${shape} | ${number} | ${windows} | ${range(cost)} | ${range(own.map(totalMicros))} | ${share.toFixed(2)} |`,
-      );
+      lines.push(`| ${shape} | ${number} | ${windows} | ${cells.join(' | ')} | [${share(ofWindow).toFixed(2)}] |`);
     }
   }
   const { model, error, checked } = modelOf(measures, idles);
