@@ -1,6 +1,7 @@
 /** The judgement of `npm run prove -- soak`. */
 import { describe, expect, it } from 'vitest';
 import { fitLine, type Sample } from '../scripts/prove/soak/fit.ts';
+import { createHeaps } from '../scripts/prove/soak/heaps.ts';
 import { growthOf } from '../scripts/prove/soak/memory.ts';
 import { seededRandom } from './support/draw.ts';
 
@@ -47,8 +48,9 @@ describe('the line through samples of memory', () => {
 describe('what is too much', () => {
   const growing = (perHour: number, deviation: number): Sample[] =>
     samplesOf(300, (hours) => 300 + perHour * hours + deviation * normal());
-  const isTooMuch = (service: Sample[]): boolean[] =>
-    growthOf({ service, store: [], plugins: [] }, 0.2, 60).map((growth) => growth.isTooMuch);
+  const nothing = { service: [], store: [], plugins: [], live: [], outside: [] };
+  const isTooMuch = (store: Sample[]): boolean[] =>
+    growthOf({ ...nothing, store }, 0.2, 60).map((growth) => growth.isTooMuch);
 
   it.each([
     ['grows by more than is allowed', 100, 5, [true]],
@@ -59,7 +61,36 @@ describe('what is too much', () => {
     expect(isTooMuch(growing(perHour, deviation))).toEqual(expected);
   });
 
+  it.each([
+    ['service', false],
+    ['plugins', true],
+    ['live', true],
+    ['outside', true],
+  ] as const)('growth of %s is judged: %s', (what, expected) => {
+    const [growth] = growthOf({ ...nothing, [what]: growing(100, 5) }, 0.2, 60);
+    expect(growth).toMatchObject({ what, isTooMuch: expected });
+  });
+
   it('warming up does not count', () => {
     expect(isTooMuch(samplesOf(300, (hours) => 300 + 200 * Math.min(hours, 0.2) + normal()))).toEqual([false]);
+  });
+});
+
+describe('the heaps of a process', () => {
+  it('are read from what V8 writes, thread by thread, whatever the pieces', () => {
+    const text = [
+      'Millrace is ready at http://127.0.0.1:8000',
+      '[7:0xa1]    10 ms: Scavenge 11.5 (20.0) -> 6.9 (20.0) MB, pooled: 6 MB, 5.28 / 0.06 ms  (average mu = 0.995) task; ',
+      '[7:0xa1]    20 ms: Mark-Compact 8.7 (17.8) -> 3.0 (17.0) MB, pooled: 1 MB, 13.26 / 0.04 ms  (+ 12.5 ms in 72 steps) task',
+      '[7:0xb2]    25 ms: Mark-Compact (reduce) 75.6 (173.6) -> 30.0 (169.0) MB, pooled: 0 MB, 7.93 / 0.04 ms  task',
+      '[7:0xb2]    30 ms: Scavenge 40.0 (169.0) -> 32.0 (180.0) MB, pooled: 2 MB, 7.93 / 0.04 ms  task',
+      '',
+    ].join('\n');
+    const heaps = createHeaps();
+    expect([heaps.liveBytes(), heaps.heldBytes()]).toEqual([undefined, 0]);
+    for (const letter of text) heaps.read(letter);
+    const megabytes = (bytes: number | undefined): number => (bytes ?? 0) / 1024 / 1024;
+    expect(megabytes(heaps.liveBytes())).toBe(33);
+    expect(megabytes(heaps.heldBytes())).toBe(17 + 1 + 180 + 2);
   });
 });

@@ -4,9 +4,11 @@
  *
  * The whole program with an installed transformation on each event takes live batches of 100 events with person properties of 20,000
  * people: first, for so many seconds, as many as it stores (--calibrate), then that share of them (--share) for so many minutes. Every
- * few seconds (--every) resident memory of the service and its children is read; through what comes after the warm-up a line is laid.
- * Exits with 1 when one of them grows by more than --limit MB an hour and by more than three standard errors, when events that were
- * acknowledged are not stored, or the log is not empty soon after the end. Sender and service share the machine. Linux only.
+ * few seconds (--every) resident memory of the service and its children is read, and of the service's own what its threads have in use after
+ * full collections (live) and what lies outside of V8's heaps; through what comes after the warm-up a line is laid. Exits with 1 when one
+ * of them grows by more than --limit MB an hour and by more than three standard errors (of the service's own resident memory only its two
+ * parts are judged: V8 keeps free pages, and gives them back in steps of a hundred MB), when events that were acknowledged are not stored,
+ * or the log is not empty soon after the end. Sender and service share the machine. Linux only.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -18,6 +20,7 @@ import { installTransformation } from './one-machine/install-transformation.ts';
 import { createService, type ProofService } from './one-machine/service.ts';
 import { untilStored, usage } from './one-machine/totals.ts';
 import { sendFor, type SoakLoad } from './soak/load.ts';
+import { createHeaps } from './soak/heaps.ts';
 import { growthOf, watchMemory, type Growth } from './soak/memory.ts';
 
 const { values } = parseArgs({
@@ -54,14 +57,15 @@ function say(text: string): void {
 }
 
 async function main(): Promise<number> {
-  const service = await createService(join(dir, 'data'));
+  const heaps = createHeaps();
+  const service = await createService(join(dir, 'data'), { nodeOptions: ['--trace-gc'], onOutput: heaps.read });
   await service.start(true);
   await installTransformation(service, transformation);
   const calibration = await calibrate(service);
   const eventsPerSecond = calibration.perSecond * Number(values.share);
   const share = `${Number(values.share) * 100} %`;
   say(`${whole(calibration.perSecond)} events/s are stored; ${share} of them for ${minutes} minutes`);
-  const memory = watchMemory(service, Number(values.every) * 1000);
+  const memory = watchMemory(service, heaps, Number(values.every) * 1000);
   const telling = setInterval(() => say(memoryNow(memory.samples)), tellEveryMs);
   const load = await sendFor({ url: service.url, seconds: minutes * 60, eventsPerSecond });
   const backlog = await waiting(service);
@@ -111,10 +115,10 @@ function acknowledgements({ events, seconds, latenciesMs, refusals }: SoakLoad, 
   return `${sent}; acknowledged after ${half} ms (p50), ${most} ms (p99), ${refusals} times refused; ${backlog} in the log at the end`;
 }
 
-function lineOf({ part, perHour, standardError, first, last, samples, isTooMuch }: Growth): string {
+function lineOf({ what, perHour, standardError, first, last, most, samples, isTooMuch }: Growth): string {
   const slope = `${perHour.toFixed(1)} ± ${standardError.toFixed(1)} MB/h`;
-  const range = `${whole(first)} MB to ${whole(last)} MB, ${samples} samples after ${warmUpMinutes} minutes`;
-  return `${part}: ${slope} (${range})${isTooMuch ? `: it grows, by more than ${values.limit} MB/h` : ''}`;
+  const range = `${whole(first)} MB to ${whole(last)} MB, most ${whole(most)} MB, ${samples} samples after ${warmUpMinutes} minutes`;
+  return `${what}: ${slope} (${range})${isTooMuch ? `: it grows, by more than ${values.limit} MB/h` : ''}`;
 }
 
 function memoryNow(samples: ReturnType<typeof watchMemory>['samples']): string {

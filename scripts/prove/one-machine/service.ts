@@ -37,8 +37,18 @@ export interface ProofService {
 const readyMs = 120_000;
 const saidMax = 20_000;
 
+export interface ProofServiceOptions {
+  /** Of Node, e.g. what it shall trace. */
+  readonly nodeOptions?: readonly string[];
+  /** Called with what it writes to stdout, in pieces. */
+  readonly onOutput?: (text: string) => void;
+}
+
 /** Not started yet. */
-export async function createService(dataDir: string): Promise<ProofService> {
+export async function createService(
+  dataDir: string,
+  { nodeOptions = [], onOutput }: ProofServiceOptions = {},
+): Promise<ProofService> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   let child: ChildProcess | undefined;
@@ -60,10 +70,12 @@ export async function createService(dataDir: string): Promise<ProofService> {
     url,
     dataDir,
     start: async (wait) => {
-      child = spawn(process.execPath, [program, 'serve'], { env: environment(dataDir, port), stdio: 'pipe' });
+      const env = environment(dataDir, port);
+      child = spawn(process.execPath, [...nodeOptions, program, 'serve'], { env, stdio: 'pipe' });
       for (const stream of [child.stdout, child.stderr]) {
         stream?.setEncoding('utf8').on('data', (text: string) => (said = (said + text).slice(-saidMax)));
       }
+      if (onOutput !== undefined) child.stdout?.on('data', onOutput);
       if (wait) await untilReady();
     },
     kill: async (part) => {
